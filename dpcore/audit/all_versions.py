@@ -7,14 +7,14 @@ the bet may be read at any time.
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
-from ..core.cancel import go_on, never
+from ..core.cancel import Cancelled, go_on, never
 from ..core.chunks import ChunkSizer
 from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer
@@ -164,7 +164,7 @@ class TrialsQuestion:
         integer("runs", self.runs, at_least=LEAST_RUNS)
         integer("seed", self.seed, at_least=0)
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[AllVersions]:
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[AllVersions]:
         """How all versions stand before the first run and after each chunk of runs; the last one has all reports.
 
         cancelled: asked before and after each chunk; when it says yes, CancelledError is raised. Raises ValueError and

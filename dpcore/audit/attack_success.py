@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
-from ..core.cancel import go_on, never
+from ..core.cancel import Cancelled, go_on, never
 from ..core.chunks import ChunkSizer
 from ..mechanisms.base import AdditiveMechanism
 from ..mechanisms.plan import Plan
@@ -101,7 +101,7 @@ class AttackSuccessQuestion:
         """How many an answer needs."""
         return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Attack]:
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[Attack]:
         """The attack after each chunk of runs; the last one has the odds, the same as `attack_success` finds.
 
         cancelled: asked before each chunk; when it says yes, CancelledError is raised.

@@ -10,7 +10,6 @@ proves nothing.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from ..accounting.attack_limits import attack_cap
 from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
 from ..core.privacy import Budget
+from ..core.rng import Generators
 from ..core.validation import integer
 from ..mechanisms import make_mechanism
 from ..mechanisms.plan import Plan
@@ -98,7 +98,7 @@ class Audit:
         by_bit = _by_bit(scores, bits)
         self.wealth.update(by_bit.zeros, by_bit.ones)
 
-    def _streams(self, side: int, releases: int) -> Sequence[np.random.Generator]:
+    def _streams(self, side: int, releases: int) -> Generators:
         """Generators for that many releases, such that none draws differently for how many are made beside it."""
         noise = self._noise[side]
         if self.plan.steps > 1:  # releases draw in turns, some steps at a time

@@ -1,17 +1,16 @@
 """What an audit attacks: code that releases on one of two neighbouring data sets, and how the attacker reads it."""
 
 import dataclasses as dc
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Callable
 
 from ..core.arrays import Array
 from ..core.records import Data
+from ..core.rng import Generators
 from ..mechanisms.base import Prepared
 from ..mechanisms.noise.rounding import on_grid
 from ..mechanisms.plan import Plan
 
-Release = Callable[[Prepared, Sequence[np.random.Generator]], Array]
+Release = Callable[[Prepared, Generators], Array]
 
 
 @dc.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError, Future
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from .cancel import never
+from .cancel import go_on, never
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
@@ -64,8 +64,7 @@ class SharedCache(Generic[Value]):
     def get_unless(self, cancelled: Callable[[], bool], key: Hashable, compute: Callable[[], Value]) -> Value:
         """As `get`, for a `compute` that may give up with CancelledError; so does this where it is `cancelled`."""
         while True:
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             try:
                 return self.get(key, compute)
             except CancelledError:

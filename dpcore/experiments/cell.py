@@ -6,7 +6,6 @@ sweep, 20 repetitions are a prefix of 50, and a cell does not depend on the expe
 
 import dataclasses as dc
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from .. import data as records
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
-from ..core.cancel import go_on, never
+from ..core.cancel import Cancelled, go_on, never
 from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NotApplicable
 from ..core.rng import generator
@@ -44,7 +43,7 @@ class Cell:
 _CELLS: SharedCache[list[dict[str, Any]]] = SharedCache(60_000, len)  # rows
 
 
-def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str, Any]]:
+def run_cell(cell: Cell, cancelled: Cancelled = never) -> list[dict[str, Any]]:
     """The rows of one cell, from the cache or computed; the caller may change them.
 
     cancelled is asked before each solve; when it says yes, CancelledError is raised and nothing is kept.
@@ -63,7 +62,7 @@ def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
 
 
-def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
+def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
     started = time.perf_counter()
     problem = cell.problem
     split, spec, reference = problem.load(), problem.spec(cell.mechanism), problem.reference()
@@ -101,7 +100,7 @@ def _curves(
     prepared: list[Prepared],
     split: records.Split,
     reference: Minimum,
-    cancelled: Callable[[], bool],
+    cancelled: Cancelled,
 ) -> tuple[metrics.MetricCurve, ...]:
     """The metrics of a cell along its plans; the population's only where it is known."""
     loss, mechanism, train, test = get_loss(cell.problem.loss), cell.mechanism, split.train, split.test

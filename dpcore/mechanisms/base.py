@@ -8,7 +8,6 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..accounting.gaussian import gaussian_mu
 from ..accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
 from ..accounting.zcdp import zcdp_rho
 from ..core.arrays import Array
-from ..core.cancel import Cancelled
+from ..core.cancel import Cancelled, go_on
 from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Unconverged
 from ..core.records import Data
@@ -198,8 +197,7 @@ class Mechanism(abc.ABC):
         by_lam: dict[float, Prepared] = {}
         path: list[tuple[float, Array]] = []
         for lam in sorted({float(plan.spec.lam) for plan in plans}, reverse=True):
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             plan = next(plan for plan in plans if plan.spec.lam == lam)
             by_lam[lam] = self.prepare(plan, data, _extrapolated(path, math.log(lam)))
             path.append((math.log(lam), by_lam[lam].start))

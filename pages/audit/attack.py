@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import Budget, list_mechanisms
 from dpcore.audit.all_versions import TrialsQuestion
 from dpcore.audit.bugs import BUGS
+from dpcore.core.cancel import Cancelled
 from dpcore.figures.audit.attack import betting_figure, ink_of, plane_figure, ruler_figure, scores_figure
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import MUTED, Theme
@@ -76,7 +77,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         return
     here = AttackState(asked, job.snapshot, version, job.failed)
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
+    def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
         """The chart there, and its sentence."""
         there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
         then = AttackState(there, prefetch.answered(there, cancelled).snapshot, version)

@@ -10,11 +10,12 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any, Protocol
 
 from dpcore import NotApplicable, Unconverged, data
+from dpcore.core.cancel import Cancelled, go_on
 from pages.background.pool import BACKGROUND
 
 # How long a watcher may be silent; a closed browser tab says no goodbye, a busy server delays its pages.
@@ -31,7 +32,7 @@ class Question(Protocol):
     def source(self) -> str | None:
         """The records that the answer depends on, by their name in `dpcore.data`; None where there are none."""
 
-    def snapshots(self, cancelled: Callable[[], bool], /) -> Iterator[Any]:
+    def snapshots(self, cancelled: Cancelled, /) -> Iterator[Any]:
         """The answer as far as it is known, again and again; the last one is the whole.
 
         cancelled: asked often; when it says yes, CancelledError is raised. NotApplicable and Unconverged are answers
@@ -127,8 +128,7 @@ class Job:
     def advance(self) -> None:
         """One more snapshot, unless nobody waits; the next one stands in line after those of others."""
         try:
-            if self.abandoned():
-                raise CancelledError
+            go_on(self.abandoned)
             snapshot = next(self._snapshots)
             if snapshot is not self.snapshot:
                 self.snapshot = snapshot

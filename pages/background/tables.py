@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore import Experiment, run
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, never
 from dpcore.core.validation import integer
 from dpcore.experiments.cell import is_cached
 from pages.background.jobs import Job, join
@@ -44,7 +44,7 @@ class TableQuestion:
     def source(self) -> str:
         return self.experiment.problem.source
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[pd.DataFrame]:
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[pd.DataFrame]:
         """The table, once it is there; CancelledError as soon as `cancelled` says yes."""
         table, _ = _timed(self.experiment, cancelled)
         if (table.status == "cancelled").any():
@@ -111,7 +111,7 @@ def _shape(experiment: Experiment) -> Experiment:
     return dc.replace(experiment, problem=problem, epsilon=1.0)
 
 
-def _timed(experiment: Experiment, cancelled: Callable[[], bool] = never) -> tuple[pd.DataFrame, float]:
+def _timed(experiment: Experiment, cancelled: Cancelled = never) -> tuple[pd.DataFrame, float]:
     """A table and the seconds of its computation, whenever that was; inf where cells have no numbers."""
     table = run(experiment, cancelled=cancelled)
     if table.status.isin(["unconverged", "cancelled"]).any():

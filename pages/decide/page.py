@@ -1,13 +1,13 @@
 """Decide: which budget can we sign, and what does it cost?"""
 
 import dataclasses as dc
-from collections.abc import Callable
 from typing import cast
 
 import streamlit as st
 
 from dpcore import NotApplicable
 from dpcore.audit.attack_success import AttackSuccessQuestion
+from dpcore.core.cancel import Cancelled
 from dpcore.data import MAX_VALUES, Source, is_private
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import FAMILIES, MUTED
@@ -85,7 +85,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         keep_alive(held)
         return
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
+    def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
         """The chart there, and its sentence, which is about the curve."""
         asked, known = setting_at(controls), held
         if asked != setting:

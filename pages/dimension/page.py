@@ -1,13 +1,11 @@
 """Dimension: does a million useless features hurt?"""
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 
 import dpcore
 from dpcore import data
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.dimension import Lower, dimension_figure, orthant_figure
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import FAMILIES
@@ -79,7 +77,7 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
 
 
 def drawn(
-    controls: Controls, cancelled: Callable[[], bool] = never
+    controls: Controls, cancelled: Cancelled = never
 ) -> tuple[Figure, str, pd.DataFrame, dict[str, noise_growth.NoiseGrowth]]:
     """The chart there and its sentence; the numbers of both."""
     swept = experiment_at(controls)

@@ -1,13 +1,11 @@
 """Geometry: why is L1 so much kinder than L2?"""
 
 import math
-from collections.abc import Callable
-from concurrent.futures import CancelledError
 from typing import Any
 
 import streamlit as st
 
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.geometry import (
     ball_figure,
@@ -71,13 +69,12 @@ row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
 
 def order_picture(
-    here: words.GeometryState, cancelled: Callable[[], bool] = never
+    here: words.GeometryState, cancelled: Cancelled = never
 ) -> tuple[Figure, str, dict[int, AgainstOrder]]:
     """The chart there, its sentence and its curves for each number of columns, the reader's first."""
     curves = {}
     for d in (here.d, *sorted({*OTHERS} - {here.d})):
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         curves[d] = excess_by_norm.against_order(d, here.n, repetitions=REPETITIONS, **here.budget)
     found, *others = curves.values()
     figure = order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
@@ -90,7 +87,7 @@ def call_at(here: words.GeometryState) -> dict[str, Any]:
 
 
 def people_picture(
-    here: words.GeometryState, cancelled: Callable[[], bool] = never
+    here: words.GeometryState, cancelled: Cancelled = never
 ) -> tuple[Figure, str, excess_by_n.ExcessByN]:
     """The chart there, its sentence and its curve."""
     learned = excess_by_n.excess_against_n(here.p_norm, cancelled=cancelled, **call_at(here))

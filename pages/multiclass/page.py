@@ -1,11 +1,9 @@
 """Classes: does the price of privacy add up over classes?"""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from dpcore import EPSILON_GRID, NotApplicable
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, never
 from dpcore.data import CLASS_SOURCES
 from dpcore.figures.figure import Figure
 from dpcore.figures.multiclass import (
@@ -78,7 +76,7 @@ def show_repaired() -> None:
     sentence = words.waiting(job) if job and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
+    def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
         """The chart there, and its sentence."""
         there = here_at(controls)
         if view == "excess":
@@ -112,7 +110,7 @@ def show_repaired() -> None:
     keep_alive(held)
 
 
-def _excess(here: words.MulticlassState, cancelled: Callable[[], bool] = never) -> curves.Excesses:
+def _excess(here: words.MulticlassState, cancelled: Cancelled = never) -> curves.Excesses:
     repetitions, _ = words.effort(view, here)
     return curves.excess_against_epsilon(
         EPSILON_GRID, here.records, delta=here.delta, lam=here.lam, repetitions=repetitions, cancelled=cancelled

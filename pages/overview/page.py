@@ -1,13 +1,11 @@
 """Start: what does privacy cost, and what does it buy?"""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 import dpcore
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, never
 from dpcore.experiments.metrics import smallest_epsilon
 from dpcore.figures.figure import Figure
 from dpcore.figures.overview import cost_figure
@@ -73,7 +71,7 @@ def sentence_of(table: pd.DataFrame, controls: Controls) -> str:
     return words.takeaway(at_cursor.loc["accuracy"], source, by_hand=not isinstance(controls.lam, str))
 
 
-def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[Figure, str]:
+def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     """The chart there, and its sentence."""
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)

@@ -1,11 +1,9 @@
 """Doors: where should the noise go, into the answer, the question, or every step?"""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 import dpcore
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import excess_figure
 from dpcore.figures.style import FAMILIES
@@ -62,7 +60,7 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(controls.problem(source.key), mechanisms, repetitions=REPETITIONS)
 
 
-def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[Figure, str]:
+def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     """The chart there, and its sentence."""
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)

@@ -26,6 +26,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpcore import Experiment, NotApplicable, Unconverged, run
+from dpcore.core.cancel import Cancelled
 from dpcore.figures.figure import Figure
 from pages.background.jobs import Job, Question, join
 from pages.background.polling import watcher
@@ -166,7 +167,7 @@ def crowded() -> bool:
     return len({who for moved, who in list(_MOVES) if moved > since}) >= _CROWD
 
 
-def whole(experiment: Experiment, cancelled: Callable[[], bool]) -> pd.DataFrame:
+def whole(experiment: Experiment, cancelled: Cancelled) -> pd.DataFrame:
     """The experiment's table; raises CancelledError where it was given up."""
     table = run(experiment, cancelled=cancelled)
     if (table.status == "cancelled").any():
@@ -174,7 +175,7 @@ def whole(experiment: Experiment, cancelled: Callable[[], bool]) -> pd.DataFrame
     return table
 
 
-def answered(question: Question, cancelled: Callable[[], bool]) -> Job:
+def answered(question: Question, cancelled: Cancelled) -> Job:
     """The job with the whole answer to a question; raises CancelledError where it was given up, or there is none."""
     me = object()
     job = join(question, me)

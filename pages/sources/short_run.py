@@ -1,10 +1,11 @@
 """A reproduction with few repetitions, as a question for the background."""
 
 import dataclasses as dc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from typing import ClassVar
 
+from dpcore.core.cancel import Cancelled
 from dpcore.studies.papers.reproductions import Outcome, get_reproduction
 
 
@@ -16,7 +17,7 @@ class ShortRun:
     seed: int
     source: ClassVar[None] = None  # no session's records are in it
 
-    def snapshots(self, cancelled: Callable[[], bool]) -> Iterator[Outcome]:
+    def snapshots(self, cancelled: Cancelled) -> Iterator[Outcome]:
         """The outcome; CancelledError where the run says how far it is and `cancelled` says yes."""
 
         def go_on(progress: str) -> None:

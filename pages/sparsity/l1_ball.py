@@ -1,14 +1,13 @@
 """The tab L1 ball: one private vertex a step, against steps, people and columns."""
 
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.l1 import (
     excess_by_n_figure,
@@ -61,13 +60,10 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     theme = current_theme()
     here = words.L1State(**vars(controls), **own)
 
-    def drawn(
-        here: words.L1State, cancelled: Callable[[], bool] = never
-    ) -> tuple[Figure, str, words.Found, Path | None, str]:
+    def drawn(here: words.L1State, cancelled: Cancelled = never) -> tuple[Figure, str, words.Found, Path | None, str]:
         """The chart there and its sentence; the curves, one run, or why there is none."""
         walked, reason = _walk(here)
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         found, picture = _hero(against, here, walked, theme, cancelled)
         return picture, words.takeaway(found, walked, here, reason), found, walked, reason
 
@@ -100,7 +96,7 @@ def _walk(here: words.L1State) -> tuple[Path | None, str]:
 
 
 def _hero(
-    against: str, here: words.L1State, walked: Path | None, theme: Theme, cancelled: Callable[[], bool]
+    against: str, here: words.L1State, walked: Path | None, theme: Theme, cancelled: Cancelled
 ) -> tuple[words.Found, Figure]:
     """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
     found: words.Found

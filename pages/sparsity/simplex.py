@@ -1,13 +1,12 @@
 """The tab Simplex: m random draws from a mixture, and the valley between too few and too many."""
 
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, Unconverged
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, published_draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
@@ -45,12 +44,11 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     theme = current_theme()
 
     def drawn(
-        here: Controls, cancelled: Callable[[], bool] = never
+        here: Controls, cancelled: Cancelled = never
     ) -> tuple[Figure, str, excess_by_draws.Valley, int, Support | None]:
         """The chart there and its sentence; its numbers, where its cursor stands, and one release."""
         release, reason = _release(here)
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         m = words.cursor(release, here.m)
         # A rule for lam has its number once m is known; "auto" gives each m its own.
         lam = float(release.plan.spec.lam) if release and here.lam == "population" else here.lam

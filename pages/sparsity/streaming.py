@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable
-from dpcore.core.cancel import never
+from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.streaming import play_figure, regret_figure
 from dpcore.figures.style import FAMILIES
@@ -50,7 +50,7 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     here = words.StreamingState(**vars(controls), **own)
 
     def played(
-        here: words.StreamingState, cancelled: Callable[[], bool] = never
+        here: words.StreamingState, cancelled: Cancelled = never
     ) -> tuple[Figure, str, Sequence[regret.RegretCurve], regret.Play | None, str]:
         """The chart there and its sentence; its curves, what one player did, or the reason why none plays."""
         try:

@@ -3,7 +3,6 @@
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 
 import numpy as np
 from scipy.special import ndtr
@@ -12,7 +11,7 @@ from ...accounting.gaussian import gaussian_mu
 from ...accounting.objective import class_vertices, objective_epsilon, objective_mu
 from ...accounting.tradeoff import GaussianCurve, PureCurve, TradeoffCurve
 from ...core.arrays import Array
-from ...core.cancel import Cancelled
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
@@ -196,8 +195,7 @@ class GaussianClassifier(Mechanism):
         directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
         data, found = records_of(prepared[0]), []
         for plan, side in zip(plans, prepared, strict=True):
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             noise = plan.scale * directions
             if self.perturbed == "output":
                 found.append(side.theta + noise)

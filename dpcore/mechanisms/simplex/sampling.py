@@ -3,7 +3,6 @@
 import dataclasses as dc
 import math
 from collections.abc import Sequence
-from concurrent.futures import CancelledError
 
 import numpy as np
 from scipy.special import logsumexp
@@ -12,7 +11,7 @@ from ... import kernels
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import PureCurve, RepeatedChoiceCurve, TradeoffCurve, equal_choices_curve
 from ...core.arrays import Array
-from ...core.cancel import Cancelled
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
@@ -185,8 +184,7 @@ class SimplexSampling(Mechanism):
         seeds = np.concatenate([rng.integers(1 << 63, size=2) for rng in rngs])
         centres, thetas = [], []
         for plan, side in zip(plans, prepared, strict=True):
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             streams = [np.random.default_rng(seed) for seed in seeds]
             weights = tempered(weights_of(side), plan)
             thetas.append(sampled_models(weights, [plan.steps], streams, plan.spec.reach or 1.0)[:, 0])

@@ -7,14 +7,15 @@ L2 ball and xi_t is standard normal. The models of one repetition share their xi
 import dataclasses as dc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
 
 import numpy as np
 
 from ... import kernels
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
+from ...core.rng import Generators
 from ..erm.batched_lbfgs import Records
 
 # Steps of one repetition whose noise is drawn at once, and normals at most; both are part of what a seed means.
@@ -59,7 +60,7 @@ class Streams:
     the first steps of the same noise.
     """
 
-    rngs: Sequence[np.random.Generator]
+    rngs: Generators
     stored: int
     idle: int = 0
 
@@ -90,7 +91,7 @@ def gradient_descent(
     *,
     radius: float | None,
     single: bool = False,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
     """The answers of every schedule k in every repetition and with every sign, shape [K, R * len(signs), stored].
@@ -120,8 +121,7 @@ def gradient_descent(
     beyond = np.zeros((len(schedules), models))  # squared length of theta in the idle columns
     sums = np.zeros_like(thetas)  # the start is 0 and adds nothing
     for t, (xi, along, across) in enumerate(streams.draw(int(steps[0]))):
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         K = int(np.count_nonzero(steps > t))
         eta = np.array([schedule.etas[t] for schedule in longest_first[:K]])[:, None, None]
         theta = thetas[:K]

@@ -7,13 +7,12 @@ normals. Pictures ask for many runs of it at once: `coupled_descents`.
 import copy
 import dataclasses as dc
 import math
-from collections.abc import Callable
-from concurrent.futures import CancelledError
 
 import numpy as np
 
 from ... import kernels
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 
@@ -104,7 +103,7 @@ def coupled_descents(
     rate: float = 0.0,
     lam: float = 0.0,
     first: int = 1,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
 ) -> Array:
     """The averages of M runs of `noisy_descent` that share records and normals, [M, r]: for pictures only.
 
@@ -127,8 +126,7 @@ def coupled_descents(
     if not _suits_single(loss, data, steps, step, sigma, radius, lam):
         averages = []
         for one_step, one_sigma in zip(step.tolist(), sigma.tolist(), strict=True):
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             run = noisy_descent(
                 loss, data, steps=steps, step=one_step, decaying=decaying, sigma=one_sigma, rng=copy.deepcopy(rng),
                 radius=radius, rate=rate, lam=lam, first=first,
@@ -144,8 +142,7 @@ def coupled_descents(
     key, other_key = rng.integers(1 << 32, size=2, dtype=np.uint32)
     call = max(1, min(_CALL_STEPS, int(_CALL_NUMBERS / (r * max(1.0, rate * data.n)))))
     for number, start in enumerate(range(0, steps, call)):
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         left = min(call, steps - start)
         along, across = (noise[:left] for noise in _idle_noise(rng, call, idle_columns))
         kernels.coupled_descent(

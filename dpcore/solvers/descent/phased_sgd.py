@@ -2,14 +2,15 @@
 
 import dataclasses as dc
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 
 import numpy as np
 
 from ... import kernels
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.sets import ConvexSet, order_of_ball
 
 
@@ -57,9 +58,9 @@ class Descender:
 def descend_in_phases(
     descender: Descender,
     phases: Sequence[Phase],
-    rngs: Sequence[np.random.Generator],
+    rngs: Generators,
     *,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
     """The last phase's release for each generator, [len(rngs), p].
@@ -82,8 +83,7 @@ def descend_in_phases(
     # Generator by generator: one that is listed twice serves its first run first.
     noise = np.stack([rng.standard_normal((len(phases), p)) for rng in rngs], axis=1)
     for phase, own in zip(phases, noise, strict=True):
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         noisy = descender.average(phase, thetas) + phase.scale * own
         if watch is not None:
             watch(noisy)

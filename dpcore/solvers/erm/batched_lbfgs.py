@@ -7,7 +7,6 @@ precision: errors of predictions and slopes enter the gradient as they are, not 
 
 import collections
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from ... import kernels
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 from .objective import MAX_FACTOR, Objective, cholesky_inverse, dense, scale_rows
@@ -128,7 +128,7 @@ def descend(
     linear: Array,
     goal: Callable[[Array], Array],
     preconditioner: Preconditioner,
-    cancelled: Callable[[], bool],
+    cancelled: Cancelled,
 ) -> tuple[Array, Rows]:
     """Lower (1/n) sum_i l + (lam/2) ||theta||^2 + <linear, theta> in every row until ||gradient|| <= goal(grad F).
 
@@ -149,8 +149,7 @@ def descend(
             pairs = collections.deque([(s[left], c[left], i[left]) for s, c, i in pairs], maxlen=_MEMORY)
         if not len(rows) or step == _MAX_STEPS:
             break
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         if step % _STALE_STEPS == 0:
             precondition = preconditioner.solve(records, z, lam)
         preconditioner.used()

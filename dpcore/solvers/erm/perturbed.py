@@ -12,13 +12,12 @@ small noise and lam are, and `accuracy` bounds this ratio.
 """
 
 import dataclasses as dc
-from collections.abc import Callable
-from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 from .batched_lbfgs import Matrix, Preconditioner, Records, descend, lengths
@@ -56,7 +55,7 @@ def perturbed_minimisers(
     *,
     start: Array,
     accuracy: float = DISPLAY_ACCURACY,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
 ) -> PerturbedPath:
     """Minimise (1/n) sum_i l + (lam_k/2) ||theta||^2 + scale_k <direction_i, theta> for all points k and directions i.
 
@@ -144,7 +143,7 @@ class _Walk:
     z: Matrix
     residuals: Array
 
-    def __init__(self, task: _Task, directions: Array, theta: Array, lam: float, cancelled: Callable[[], bool]) -> None:
+    def __init__(self, task: _Task, directions: Array, theta: Array, lam: float, cancelled: Cancelled) -> None:
         """Start without noise, at its minimiser theta."""
         self.task, self.directions, self.cancelled = task, directions, cancelled
         self.theta = self.before = np.tile(theta, (len(directions), 1))
@@ -182,8 +181,7 @@ class _Walk:
             residual = float(np.linalg.norm(gradient))
             if residual <= goal:
                 break
-            if self.cancelled():
-                raise CancelledError
+            go_on(self.cancelled)
             theta = newton(problem, theta, gradient, goal)[0]
         self.theta[row], self.residuals[row] = theta, residual
         self.z[row] = self.records.predictions(theta[None])[0]

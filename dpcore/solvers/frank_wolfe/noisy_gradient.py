@@ -7,13 +7,14 @@ there is `descend_noisy`, which draws the noise of every column.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
+from ...core.rng import Generators
 from ...core.sets import ConvexSet
 from .vertices import Choice, Risk, Run
 
@@ -25,7 +26,7 @@ _BLOCK_STEPS, _BLOCK_NUMBERS = 32, 1 << 14
 class _Blocks:
     """Noise of the steps t = 0, 1, ... in turn: each generator draws that of a whole block of steps."""
 
-    def __init__(self, rngs: Sequence[np.random.Generator], normals: int, uniforms: int = 0) -> None:
+    def __init__(self, rngs: Generators, normals: int, uniforms: int = 0) -> None:
         self.rngs, self.normals, self.uniforms = rngs, normals, uniforms
         self.steps = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // normals))
 
@@ -54,7 +55,7 @@ class GaussianBest(Choice):
     its inverse distribution function, and which has it.
     """
 
-    def __init__(self, rngs: Sequence[np.random.Generator], idle: int, *, signed: bool) -> None:
+    def __init__(self, rngs: Generators, idle: int, *, signed: bool) -> None:
         self.rngs, self.idle, self.signed = rngs, idle, signed
         self.blocks: _Blocks | None = None
 
@@ -97,11 +98,11 @@ def descend_noisy(
     risk: Risk,
     runs: Sequence[Run],
     shape: ConvexSet,
-    rngs: Sequence[np.random.Generator],
+    rngs: Generators,
     *,
     size: float,
     start: Array,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
     """theta_T of every run, [len(runs), p], in the set of this shape and size.
@@ -118,8 +119,8 @@ def descend_noisy(
     noise, streams = np.array([runs[k].noise for k in order]), np.array([runs[k].stream for k in order])
     thetas, blocks = np.tile(start, (len(runs), 1)), _Blocks(rngs, len(start))
     for t in range(1, T[0]):
-        if t % _ASK_EVERY == 0 and cancelled():
-            raise CancelledError
+        if t % _ASK_EVERY == 0:
+            go_on(cancelled)
         live, mu = int(np.count_nonzero(t < T)), 2.0 / (t + 2.0)
         noisy = blocks.at(t - 1)[0][streams[:live]]
         noisy *= noise[:live, None]

@@ -6,14 +6,13 @@ the steps. Runs see the same records in the order given, and differ in the noise
 """
 
 import dataclasses as dc
-from collections.abc import Callable
-from concurrent.futures import CancelledError
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 from . import tree as gradient_tree
@@ -37,7 +36,7 @@ class Walk:
     size: float
     count: int
     choice: Choice
-    cancelled: Callable[[], bool] = lambda: False
+    cancelled: Cancelled = lambda: False
 
     @property
     def starts(self) -> Array:
@@ -86,8 +85,8 @@ def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array
     before = thetas = walk.starts
     estimates = gradients(thetas, records)
     for t, scale in enumerate(noise):
-        if t % _ASK_EVERY == 0 and walk.cancelled():
-            raise CancelledError
+        if t % _ASK_EVERY == 0:
+            go_on(walk.cancelled)
         if t:
             records = range(records.stop, records.stop + batch)
             estimates = (1.0 - step) * (estimates - gradients(before, records)) + gradients(thetas, records)

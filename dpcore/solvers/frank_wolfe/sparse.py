@@ -5,8 +5,7 @@ What makes a step cheap, and why the law is exact, is said in `dpcore.kernels.fr
 
 import copy
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,10 @@ from numpy.typing import NDArray
 
 from ... import kernels
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
+from ...core.rng import Generators
 from .vertices import Chosen, Run
 
 # How many b the score of a light column may be from 0 at most: on the L1 ball c makes cosh(c) proposals a choice on
@@ -32,12 +33,12 @@ def descend_sparse(
     loss: Loss,
     data: Data,
     runs: Sequence[Run],
-    rngs: Sequence[np.random.Generator],
+    rngs: Generators,
     *,
     size: float,
     signed: bool,
     local: tuple[float, float] | None = None,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
 ) -> Chosen:
     """Let every run choose its vertices by the exponential mechanism, on sparse records and any loss of <x, theta>.
 
@@ -147,7 +148,7 @@ class Table:
         rng: np.random.Generator,
         columns: NDArray[np.int64],
         signs: Array,
-        cancelled: Callable[[], bool] = lambda: False,
+        cancelled: Cancelled = lambda: False,
     ) -> tuple[Array, Array]:
         """Fill in columns and signs [T - 1]; return the predictions at theta_T, [n], and grad F of the heavy columns.
 
@@ -162,8 +163,7 @@ class Table:
         rows = np.empty(n), np.empty(n, np.int64), np.zeros(2, np.int64)
         squared = loss.key == "squared"
         for first in range(1, run.T, _BLOCK_STEPS):
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             kernels.sparse_frank_wolfe(
                 kernels.DERIVATIVE[loss.key], squared, data.y, loss.shape,
                 kernels.records_of(data.by_columns), data.masses, self.light, kernels.records_of(self.rows), self.heavy,

@@ -13,13 +13,13 @@ Source: Bassily, Guzman and Nandi 2021, Algorithm 1, after Asi, Feldman, Koren a
 import dataclasses as dc
 import functools
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
 
 from ... import kernels
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 
@@ -123,7 +123,7 @@ def walk(
     release: Callable[[Node, Array, Array | None], Array],
     choose: Callable[[Node, Array], Array],
     single: bool = False,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
 ) -> Array:
     """The last iterates of all runs, [K, w].
 
@@ -139,8 +139,7 @@ def walk(
     x = np.array(start, float)
     path: list[tuple[Array, Array]] = []  # iterate and estimate of every depth
     for node in nodes(tree):
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         if node.depth == 0:
             mean = batch_mean(loss, data, node.batch, x, single=single)
             path = [(x, release(node, mean, None))] * (node.phase + 1)

@@ -8,13 +8,14 @@ vertices are the simplex of the products of the records with the vertices. Risks
 import abc
 import dataclasses as dc
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import kernels
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
+from ...core.rng import Generators
 from .objectives import Quadratic as Quadratic
 from .objectives import Records as Records
 from .objectives import Risk as Risk
@@ -66,7 +67,7 @@ class Exponential(Choice):
     Randomness: two uniforms a choice from each stream, in order.
     """
 
-    def __init__(self, rngs: Sequence[np.random.Generator], idle: int, *, signed: bool) -> None:
+    def __init__(self, rngs: Generators, idle: int, *, signed: bool) -> None:
         self.rngs, self.idle, self.signed = rngs, idle, signed
         self.block = np.empty((len(rngs), 0, 2))
 
@@ -87,7 +88,7 @@ class NoisyBest(Choice):
     with idle columns two uniforms more: the smallest noise of all idle vertices, and which of them has it.
     """
 
-    def __init__(self, rngs: Sequence[np.random.Generator], idle: int, *, signed: bool) -> None:
+    def __init__(self, rngs: Generators, idle: int, *, signed: bool) -> None:
         self.rngs, self.idle, self.signed = rngs, idle, signed
 
     def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
@@ -131,7 +132,7 @@ def descend(
     start: Array,
     steepness: Callable[[Array], Array] | None = None,
     trace: bool = False,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
 ) -> Chosen:
     """Let all runs choose their vertices; those of one stream share its randomness.
 
@@ -150,8 +151,8 @@ def descend(
     if trace:
         risks[0] = state.risks(len(runs))
     for t in range(1, T[0]):
-        if t % _ASK_EVERY == 0 and cancelled():
-            raise CancelledError
+        if t % _ASK_EVERY == 0:
+            go_on(cancelled)
         live, mu = int(np.count_nonzero(t < T)), 2.0 / (t + 2.0)
         noise = scales[:live]
         if steepness and norms:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ...accounting.tradeoff import ZcdpCurve
-from ...core.cancel import never
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Unconverged
 from ...core.sets import get_set
@@ -76,7 +76,7 @@ class CompareQuestion:
     def source(self) -> str:
         return self.problem.source
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[tuple[Row, ...]]:
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[tuple[Row, ...]]:
         """The rows by now, one more each time.
 
         cancelled: asked between solves; when it says yes, CancelledError is raised.
@@ -93,7 +93,7 @@ def compared(
     *,
     splits: int = SPLITS,
     repetitions: int = REPETITIONS,
-    cancelled: Callable[[], bool] = never,
+    cancelled: Cancelled = never,
 ) -> Iterator[Row]:
     """A row for every registered mechanism, in the registry's order, each as it is computed.
 
@@ -137,7 +137,7 @@ def _as_good(losses: tuple[float, ...], least: tuple[float, ...]) -> bool:
     return bool(more.mean() <= _FEWEST_ERRORS * more.std(ddof=1) / math.sqrt(len(more)))
 
 
-def _best_row(mechanism: Mechanism, asked: Experiment, seeds: range, cancelled: Callable[[], bool]) -> Row:
+def _best_row(mechanism: Mechanism, asked: Experiment, seeds: range, cancelled: Cancelled) -> Row:
     """The row for the loss that was asked for; where that does not apply, for another of its task that does."""
     try:
         cell = next(dc.replace(asked, mechanisms=(mechanism,)).cells())
@@ -159,7 +159,7 @@ def _blank(mechanism: Mechanism, loss: str, status: Status, reason: str) -> Row:
     return Row(mechanism.key, mechanism.label, status, reason, loss, get_set(mechanism.set).label)
 
 
-def _row(cell: Cell, seeds: range, cancelled: Callable[[], bool]) -> Row:
+def _row(cell: Cell, seeds: range, cancelled: Cancelled) -> Row:
     started, mechanism, problem = time.perf_counter(), cell.mechanism, cell.problem
     found: list[dict[str, Any]] = []
     try:

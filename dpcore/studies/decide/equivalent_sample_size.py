@@ -17,7 +17,7 @@ import numpy as np
 from ... import data as records
 from ... import solvers
 from ...core.arrays import Array
-from ...core.cancel import go_on, never
+from ...core.cancel import Cancelled, go_on, never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.records import Data
@@ -69,7 +69,7 @@ class EquivalentSampleSizeQuestion:
         steps = [round(step * _FEWEST * 10**power) for power in range(len(str(n))) for step in _STEPS]
         return (*(size for size in steps if size < n), n)
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[EquivalentSampleSize]:
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[EquivalentSampleSize]:
         """The price by the first splits, from the second on; the last one is that of all."""
         learned: list[tuple[Array, Array]] = []
         for curve in self.setting.snapshots(cancelled):
@@ -81,7 +81,7 @@ class EquivalentSampleSizeQuestion:
             price.worth()  # kept: whoever sees this snapshot asks for it, and should not have to wait
             yield price
 
-    def _learned(self, cell: Cell, lams: Array, cancelled: Callable[[], bool]) -> tuple[Array, Array]:
+    def _learned(self, cell: Cell, lams: Array, cancelled: Cancelled) -> tuple[Array, Array]:
         """`EquivalentSampleSize.best` [2, G] and `EquivalentSampleSize.same` [2, G, K'] of one split."""
         problem = cell.problem
         split, loss = problem.load(), get_loss(problem.loss)

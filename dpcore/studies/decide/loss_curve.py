@@ -7,14 +7,14 @@ all numbers of people see the same splits, and 5 splits are the beginning of 20.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cancel import never
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.validation import check_real, integer
@@ -77,7 +77,7 @@ class Setting:
         problem = dc.replace(self.problem, seed=self.seeds[split])
         return Cell(cast(Mechanism, self.mechanism), self.epsilons, problem, _REPETITIONS, fresh=True)
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[LostCurve]:
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[LostCurve]:
         """The curve of the first splits, from the second on; the last one is that of all.
 
         cancelled: asked before each solve; when it says yes, CancelledError is raised. Raises Unconverged where a
@@ -88,7 +88,7 @@ class Setting:
             curve = curve.joined(self._curve(split, cancelled))
             yield curve
 
-    def _curve(self, split: int, cancelled: Callable[[], bool]) -> LostCurve:
+    def _curve(self, split: int, cancelled: Cancelled) -> LostCurve:
         """Of one split."""
         rows = run_cell(self.cell(split), cancelled)
         right = [row for row in rows if row.get("metric") == self.metric]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from ... import data as records
 from ...core.arrays import Array
-from ...core.cancel import never
+from ...core.cancel import Cancelled, never
 from ...core.privacy import NotApplicable
 from ...core.validation import check_real, positive
 from ...experiments.cell import run_cell
@@ -57,7 +57,7 @@ class SampleSizeQuestion:
         columns = records.get_source(self.setting.source).p or self.setting.problem.p
         return tuple(n for n in PEOPLE if n * columns <= records.MAX_VALUES)
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[LossBySampleSize]:
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[LossBySampleSize]:
         """What is lost by the first sizes that are not refused, from the first on; the last one holds the answer."""
         people: list[int] = []
         lost: list[Array] = []

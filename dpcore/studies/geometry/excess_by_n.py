@@ -6,14 +6,12 @@ p_norm = 1 chooses vertices (`polyhedral_frank_wolfe`), 1 < p_norm < 2 walks tre
 
 import dataclasses as dc
 import math
-from collections.abc import Callable
-from concurrent.futures import CancelledError
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.cache import shared
-from ...core.cancel import never
+from ...core.cancel import Cancelled, go_on, never
 from ...core.power_law import power_law
 from ...core.privacy import Budget, NotApplicable
 from ...core.records import Data
@@ -86,7 +84,7 @@ def excess_against_n(
     ns: tuple[int, ...] = PEOPLE,
     repetitions: int = 12,
     datasets: int = 3,
-    cancelled: Callable[[], bool] = never,
+    cancelled: Cancelled = never,
     **knobs: str,
 ) -> ExcessByN:
     """Logistic loss over the l_p ball of size 1, on the records of `people`; from a cache.
@@ -106,8 +104,7 @@ def excess_against_n(
         for k, plan in enumerate(plans):
             if isinstance(plan, str):
                 continue
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             few = Data(data.X[: plan.spec.n], data.y[: plan.spec.n])
             # Fresh ones for each n, so that the others do not matter.
             rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.cache import shared
-from ...core.cancel import never
+from ...core.cancel import Cancelled, go_on, never
 from ...core.privacy import Budget
 from ...core.specification import Spec
 from ...core.validation import check_real, integer, one_of
@@ -160,7 +159,7 @@ class AccuracyQuestion:
     def source(self) -> str:
         return self.records.source
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Accuracies]:
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[Accuracies]:
         """The curves of the first draw of the records, of the first two, and so on; pieces come from a cache.
 
         cancelled: asked between models; when it says yes, CancelledError is raised.
@@ -170,7 +169,7 @@ class AccuracyQuestion:
             found.append(self._of_draw(dc.replace(self.records, seed=self.records.seed + k), cancelled))
             yield self._together(found)
 
-    def _of_draw(self, table: Records, cancelled: Callable[[], bool]) -> _OfDraw:
+    def _of_draw(self, table: Records, cancelled: Cancelled) -> _OfDraw:
         each = [_at(table, self.axis, value) for value in self.values]
         budgets = [Budget(v if self.axis == "epsilon" else self.epsilon, self.delta) for v in self.values]
         plain = [_plain(here, cancelled) for here in each]
@@ -233,7 +232,7 @@ def excess_against_epsilon(
     delta: float,
     lam: float | str = "auto",
     repetitions: int = 6,
-    cancelled: Callable[[], bool] = never,
+    cancelled: Cancelled = never,
 ) -> Excesses:
     """Excess risk of private ellipsoids along epsilon, with bounds.
 
@@ -297,7 +296,7 @@ def _runs(
     budget: Budget,
     lam: float | str,
     size: int,
-    cancelled: Callable[[], bool] = never,
+    cancelled: Cancelled = never,
 ) -> Runs:
     return runs_of(key, records.split(), budget, lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled)
 
@@ -315,7 +314,7 @@ def _least(records: Records, spec: Spec) -> float:
 
 
 @shared(256)
-def _plain(records: Records, cancelled: Callable[[], bool]) -> tuple[float, float, float, float]:
+def _plain(records: Records, cancelled: Cancelled) -> tuple[float, float, float, float]:
     """Test accuracy without privacy of ellipsoids, of multinomial logistic regression and of Bayes' rule, and the share
     of the largest class."""
     from sklearn.linear_model import LogisticRegression
@@ -325,8 +324,7 @@ def _plain(records: Records, cancelled: Callable[[], bool]) -> tuple[float, floa
     spec = Spec(LOSS, train.n, train.p, 1.0, split.domain, classes=split.classes)
     weights = minimise_ellipsoids(MulticlassObjective(class_records(spec, train), PLAIN_MU)).weights[0]
     right = (classify(weights, features(np.asarray(test.X), split.domain.R)) == test.y).mean()
-    if cancelled():
-        raise CancelledError
+    go_on(cancelled)
     if (train.y == train.y[0]).all():  # which scikit-learn refuses
         logistic = (test.y == train.y[0]).mean()
     else:

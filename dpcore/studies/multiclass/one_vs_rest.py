@@ -9,14 +9,13 @@ ellipsoids, as svec(x~ x~'), so that only the split differs.
 
 import dataclasses as dc
 import math
-from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
 
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...core.arrays import Array
-from ...core.cancel import never
+from ...core.cancel import Cancelled, never
 from ...core.privacy import Bound, Budget, NotApplicable
 from ...core.records import Data
 from ...core.rng import generator
@@ -81,7 +80,7 @@ def runs_of(
     lam: float | str = "auto",
     repetitions: int = 12,
     seed: int = 0,
-    cancelled: Callable[[], bool] = never,
+    cancelled: Cancelled = never,
 ) -> Runs:
     """Releases of a learner on the training records of a split. repetitions: even, in pairs of opposite noise.
 
@@ -107,7 +106,7 @@ def _ellipsoids(
     lam: float | str,
     size: int,
     seed: int,
-    cancelled: Callable[[], bool],
+    cancelled: Cancelled,
 ) -> Runs:
     mechanism = make_mechanism("gaussian_classifier", **_KNOBS[learner])
     data, R = split.train, split.domain.R
@@ -137,7 +136,7 @@ def _one_against_others(
     lam: float | str,
     size: int,
     seed: int,
-    cancelled: Callable[[], bool],
+    cancelled: Cancelled,
 ) -> Runs:
     answer, R = learner == "split_answer", split.domain.R
     mechanism = make_mechanism("output_gaussian" if answer else "objective_gaussian")

@@ -5,15 +5,14 @@ All curves share their randomness: repetition r of a mechanism draws the same un
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....core.arrays import Array
 from ....core.cache import shared
-from ....core.cancel import never
+from ....core.cancel import Cancelled, go_on, never
 from ....core.privacy import Budget, NotApplicable
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
@@ -131,9 +130,7 @@ class Path:
 
 
 @shared(64)
-def against_T(
-    setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cancelled: Callable[[], bool] = never
-) -> AgainstT:
+def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cancelled: Cancelled = never) -> AgainstT:
     """The U-shape over T: few steps do not arrive, many are drowned in noise.
 
     Ts: increasing, >= 2. cancelled: as for `against_n`. Arrays must not be changed.
@@ -160,7 +157,7 @@ def against_T(
 
 @shared(32)
 def against_n(
-    setting: Setting, *, p: int, T: int | str, ns: Sequence[int] = NS, cancelled: Callable[[], bool] = never
+    setting: Setting, *, p: int, T: int | str, ns: Sequence[int] = NS, cancelled: Cancelled = never
 ) -> AgainstN:
     """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds.
 
@@ -203,7 +200,7 @@ def free_from(here: Instance, budget: Budget, accounting: str) -> float:
 
 @shared(32)
 def against_p(
-    setting: Setting, *, n: int, T: int | str, ps: Sequence[int] = PS, cancelled: Callable[[], bool] = never
+    setting: Setting, *, n: int, T: int | str, ps: Sequence[int] = PS, cancelled: Cancelled = never
 ) -> AgainstP:
     """What columns cost: one noisy vertex a step, beside noise in every coordinate of the gradient.
 
@@ -261,9 +258,7 @@ def _T(plan: Plan | str) -> int:
     return plan.steps + 1 if isinstance(plan, Plan) else 0
 
 
-def _curve(
-    points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Callable[[], bool]
-) -> ExcessCurve:
+def _curve(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Cancelled) -> ExcessCurve:
     """Points on one instance advance together."""
     draws = np.full((len(points), setting.repetitions), np.nan)
     bound, spent = np.full(len(points), np.nan), np.full(len(points), np.nan)
@@ -274,8 +269,7 @@ def _curve(
             spent[k] = plan.spent.epsilon
             groups.setdefault(id(here), []).append(k)
     for ks in groups.values():
-        if cancelled():  # few steps ask nobody
-            raise CancelledError
+        go_on(cancelled)  # few steps ask nobody
         here = points[ks[0]][0]
         plans = [plan for plan in (points[k][1] for k in ks) if isinstance(plan, Plan)]
         # They differ in T and noise only.
@@ -287,7 +281,7 @@ def _curve(
     return ExcessCurve(measured_of(draws, np.full(len(points), np.nan)), T, bound, spent, reasons)
 
 
-def _hardest(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Callable[[], bool]) -> Array:
+def _hardest(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Cancelled) -> Array:
     """The largest mean excess over several shares of agreeing rows, for each n; nan where there is none."""
     columns = 1 << (min(points[0][0].p, _MOST_HARD_COLUMNS).bit_length() - 1)
     found = np.full(len(points), np.nan)

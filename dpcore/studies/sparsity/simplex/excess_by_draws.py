@@ -2,15 +2,14 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Sequence
 from typing import Literal, cast
 
 import numpy as np
 
 from ....core.arrays import Array
 from ....core.cache import shared
-from ....core.cancel import never
+from ....core.cancel import Cancelled, go_on, never
 from ....core.losses import Loss, get_loss
 from ....core.privacy import Budget, Unconverged
 from ....core.records import Data
@@ -91,7 +90,7 @@ def valley(
     seed: int,
     repetitions: int,
     ms: Sequence[int] = MS,
-    cancelled: Callable[[], bool] = never,
+    cancelled: Cancelled = never,
 ) -> Valley:
     """Excess risk along numbers of draws `ms`, increasing, on n records of p columns.
 
@@ -169,7 +168,7 @@ def _measure(
     seed: int,
     repetitions: int,
     wanted: tuple[tuple[int, float | None], ...],
-    cancelled: Callable[[], bool],
+    cancelled: Cancelled,
 ) -> tuple[Summary, Summary, tuple[str, ...]]:
     """Excess on the training and on the test records for pairs of m and lam, and why there is none."""
     loss, split = get_loss(loss_key), split_of(n, p, stored, seed)
@@ -177,8 +176,7 @@ def _measure(
     models = np.full((len(wanted), repetitions + 1, split.train.active), np.nan)  # the last is before the draws
     path: list[tuple[float, Array]] = []
     for lam in sorted({lam for _, lam in wanted if lam is not None}, reverse=True):
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         at = [k for k, (_, wants) in enumerate(wanted) if wants == lam]
         try:
             weights = _weights(loss, split.train, lam, path)

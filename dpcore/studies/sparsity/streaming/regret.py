@@ -2,15 +2,14 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....core.arrays import Array
 from ....core.cache import shared
-from ....core.cancel import never
+from ....core.cancel import Cancelled, go_on, never
 from ....core.privacy import Budget, NotApplicable
 from ....core.records import Data
 from ....core.rng import generator
@@ -90,7 +89,7 @@ def regret_curve(
     repetitions: int = 50,
     seed: int = 0,
     accounting: str = "tight",
-    cancelled: Callable[[], bool] = never,
+    cancelled: Cancelled = never,
 ) -> RegretCurve:
     """Regret of p arms against the length of the stream; from a cache. R = 1.
 
@@ -114,8 +113,7 @@ def regret_curve(
     rows: list[list[float]] = []
     reasons: list[str | None] = []
     for T in lengths:
-        if cancelled():
-            raise CancelledError
+        go_on(cancelled)
         try:
             plan = _plan(mechanism, p, T, lam, budget)
         except NotApplicable as error:
@@ -123,8 +121,7 @@ def regret_curve(
             reasons.append(str(error))
             continue
         data = _costs(adversary, plan, seed)
-        if cancelled():  # long streams are a tenth of a second each
-            raise CancelledError
+        go_on(cancelled)  # long streams are a tenth of a second each
         played = play_costs(data, T * plan.scale, uniforms[:, :T])
         best = played.scores.min()
         regret = _paid(data, played).sum(axis=1) - best
