@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -27,6 +28,14 @@ OLDEST = (3, 11)
 # files that take longest first, so that no process waits for another in the end. "auto" would count two threads of
 # a core as one where psutil is installed.
 SPREAD = ("-n", "logical", "--dist", "loadfile", "--no-loadscope-reorder")
+# What pytest's exit status means; 3 is ours (tests/conftest.py).
+OUTCOMES = {
+    0: "All tests passed.",
+    1: "Something failed: the lines that begin with FAILED or ERROR say what.",
+    2: "The tests were interrupted.",
+    3: "What could run passed, but tests that need a browser did not run: the list above says how to get one.",
+    5: "No test was found.",
+}
 # What a goal needs: every package, with its version and the hashes of the files that may be installed for it.
 LOCKS = {"run": "requirements.lock", "test": "requirements-dev.lock"}
 
@@ -165,7 +174,10 @@ def test(arguments):
         if code != 0:
             return code
     warm(mark)  # Or every process that tests would compile them for itself.
-    return call(VENV_PYTHON, "-m", "pytest", *SPREAD, *arguments)
+    started = time.time()
+    code = call(VENV_PYTHON, "-m", "pytest", *SPREAD, *arguments)
+    print(f"{OUTCOMES.get(code, OUTCOMES[1])} The tests took {(time.time() - started) / 60:.1f} minutes.")
+    return code
 
 
 def main(arguments):

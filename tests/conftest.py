@@ -61,6 +61,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    terminalreporter.section("slowest files")
+    for file, duration in seconds.most_common(10):
+        terminalreporter.write_line(f"{duration:7.1f} s  {file}")
     if not (names := config.stash.get(LEFT_OUT, [])):
         return
     terminalreporter.section("no browser")

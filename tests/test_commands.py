@@ -125,6 +125,17 @@ def test_checks_run_in_order_and_stop_at_the_first_failure(project):
     assert calls[-1].startswith("mypy")
 
 
+@pytest.mark.parametrize("code, says", [(0, "All tests passed."), (1, "failed"), (3, "browser"), (4, "failed")])
+def test_the_last_line_says_what_the_exit_status_means(project, capsys, code, says):
+    project[2]["pytest"] = code
+    assert dev.test([]) == code
+    assert says in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_the_slowest_files_stand_at_the_end(tmp_path):
+    assert "s  tests/test_small.py" in run_pytest(tmp_path, "-m", "not browser").stdout.partition("slowest files")[2]
+
+
 def test_without_ensurepip_and_pip_one_sentence_names_the_remedy(project, monkeypatch):
     monkeypatch.setattr(dev, "VENV_PYTHON", str(project[0] / "missing"))
     monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: None)

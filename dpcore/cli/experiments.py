@@ -111,15 +111,16 @@ def _files_for(output: Path) -> Iterator[tuple[Path, Path]]:
 def warm(as_json: bool) -> None:
     """Compile all kernels once; later processes load them from disk."""
     started = time.perf_counter()
-    from .warm import warm_up  # compiles the losses
+    from .warm import pieces, warm_up  # compiles the losses
 
-    pieces = []
-    for piece in warm_up():
-        pieces.append(piece)
-        if not as_json:
-            click.echo(f"warm: {piece}")
+    todo, done = pieces(), []
+    with progress(len(todo), "Compiling") as bar:
+        for name in warm_up(todo):
+            done.append(name)
+            bar.update(1)
     seconds = round(time.perf_counter() - started, 1)
-    click.echo(json.dumps({"pieces": pieces, "seconds": seconds}) if as_json else f"warm after {seconds} s")
+    said = json.dumps({"pieces": done, "seconds": seconds})
+    click.echo(said if as_json else f"All kernels are compiled: {len(done)} pieces in {seconds} s.")
 
 
 @click.command()

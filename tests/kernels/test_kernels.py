@@ -210,10 +210,10 @@ def test_no_python_runs_between_a_call_and_compiled_code():
 
 # What a process prints after the first pieces of a warm-up: where the cache is and how often numba had to compile.
 PROBE = """
-import itertools, json, os, pathlib
+import json, os, pathlib
 from dpcore import kernels
-from dpcore.cli.warm import warm_up
-list(itertools.islice(warm_up(), 3))
+from dpcore.cli.warm import pieces, warm_up
+list(warm_up(pieces()[:3]))
 functions = [kernels.apply, kernels.row_means, kernels.row_accuracies, kernels.gaussian_mean]
 tables = [kernels.VALUE, kernels.DERIVATIVE, kernels.CURVATURE, kernels.GAUSSIAN_MEAN]
 compiled = sum(sum(f.stats.cache_misses.values()) for f in functions)
@@ -290,9 +290,7 @@ import dpcore.mechanisms.output.base
 assert not any(table._loaded for table in warm._TABLES)
 assert kernels.VALUE["logistic"] is kernels.VALUE["logistic"] and list(kernels.VALUE._loaded) == ["logistic"]
 assert "squared" in kernels.CURVATURE and not kernels.CURVATURE._loaded
-pieces = warm.warm_up()
-while next(pieces) != "losses":
-    pass
+assert list(warm.warm_up(warm.pieces()[:1])) == ["losses"]
 from dpcore.kernels import compiled
 tables = [table for table in vars(compiled).values() if isinstance(table, compiled.Entries)]
 assert len(tables) == 7 and all(set(table._loaded) == set(table) for table in tables)
