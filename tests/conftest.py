@@ -92,17 +92,15 @@ def figures_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Figure, "to_json", checked(Figure.to_json))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """The dashboard, on one server for all tests of a file."""
+    """The dashboard, on one server for all tests of a process."""
     with serve(ROOT / "app.py") as running:
         yield running
 
 
 @pytest.fixture
-def fresh_server(request: pytest.FixtureRequest, server: Server) -> Server:
-    """The same while nobody has asked it anything yet, which only the first test of a file can say."""
-    beside = [item for item in request.session.items if item.path == request.node.path]
-    asking = [item for item in beside if "server" in getattr(item, "fixturenames", ())]
-    assert asking[0] is request.node, "another test asks the server first"
-    return server
+def fresh_server() -> Iterator[Server]:
+    """The same while nobody has asked it anything yet."""
+    with serve(ROOT / "app.py") as running:
+        yield running
