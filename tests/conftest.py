@@ -86,10 +86,12 @@ def the_main_module_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
-@pytest.fixture(autouse=True)
-def figures_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def figures_are_valid() -> Iterator[None]:
     """Whatever a test has drawn, plotly takes it, and would send the browser the same."""
-    monkeypatch.setattr(Figure, "to_json", checked(Figure.to_json))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "to_json", checked(Figure.to_json))
+        yield
 
 
 @pytest.fixture(scope="session")

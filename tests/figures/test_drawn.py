@@ -48,6 +48,19 @@ def test_what_plotly_refuses_or_writes_otherwise_is_seen(wrong):
         sent({"y": [1.0], **wrong})
 
 
+def test_plotly_sees_a_figure_again_if_more_than_its_numbers_and_texts_have_changed(monkeypatch):
+    looks, plotly = [], Figure.plotly.func
+    monkeypatch.setattr(Figure, "plotly", property(lambda figure: looks.append(figure) or plotly(figure)))
+    look = checked(Figure.to_json)
+    traces = {"y": [1.0, 2.0], "name": "a"}, {"y": [3.0], "name": "b"}, {"y": np.ones(3)}, {"x": [1.0], "y": [2.0]}
+    figures = [Figure([{"type": "scatter", **trace}], BARE) for trace in traces]
+    for figure in figures:
+        look(figure)
+    assert [any(figure is seen for seen in looks) for figure in figures] == [True, False, True, True]
+    with pytest.raises((AssertionError, ValueError)):
+        look(Figure([{"type": "scatter", "y": [1.0], "mode": "curve"}], BARE))
+
+
 @pytest.mark.parametrize("title", ["accuracy on test records", "right, of 100", "people classified correctly, %"])
 def test_an_accuracy_without_the_larger_class_beside_it_is_seen(title):
     layout = BARE | {"annotations": [{"text": title}]}
