@@ -29,6 +29,7 @@ class SharedCache(Generic[Value]):
     def __init__(self, size: int, weigh: Callable[[Value], int] = lambda value: 1) -> None:
         self.size = size
         self._weigh = weigh
+        self.misses = 0
         self._lock = threading.Lock()
         self._futures: OrderedDict[Hashable, Future[Value]] = OrderedDict()
         self._weights: dict[Hashable, int] = {}  # of the values that are there already
@@ -47,6 +48,7 @@ class SharedCache(Generic[Value]):
             mine = future is None
             if future is None:
                 future = self._futures[key] = Future()
+                self.misses += 1
             self._futures.move_to_end(key)
         if mine:
             try:

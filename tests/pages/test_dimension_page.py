@@ -235,10 +235,10 @@ def test_changes_are_told_as_they_are():
 
 def test_a_silent_slope_is_a_dash_and_the_note_says_why():
     silent = power_law([8, 16, 32, 64], [1, 2, 4, 8])
-    shown = slope_meter([Row("damage, Gamma", silent)], muted="#000000", rule="#FFFFFF")
+    shown = slope_meter([Row("damage, Gamma", silent)])
     assert "–" in shown and "damage, Gamma: only 0.9 decades." in shown
     assert exponent(PowerLaw(-0.001, 1.0)) == "0.00" and exponent(None) == "" and exponent(silent) == "–"
-    loud = slope_meter([Row("x", power_law(PS, PS), power_law(PS, np.sqrt(PS)))], muted="#000000", rule="#FFFFFF")
+    loud = slope_meter([Row("x", power_law(PS, PS), power_law(PS, np.sqrt(PS)))])
     assert re.findall(r">(-?\d\.\d\d)<", loud) == ["1.00", "0.50"]
 
 

@@ -142,7 +142,9 @@ def _worth_chart(document: words.Document) -> dict[str, Any]:
 
 def _plotly() -> str:
     # The package's metadata says the place; the module is imported by the figures alone.
-    return Path(str(distribution("plotly").locate_file("plotly/package_data/plotly.min.js"))).read_text("utf-8")
+    return Path(str(distribution("plotly").locate_file("plotly/package_data/plotly.min.js"))).read_text(
+        encoding="utf-8"
+    )
 
 
 def _script(code: str) -> str:
