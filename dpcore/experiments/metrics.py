@@ -43,23 +43,9 @@ class MetricCurve:
         """The mean is an integral over the noise, not a Monte-Carlo mean."""
         return not self.se.any()
 
-    @property
-    def q10(self) -> Array:
-        """10% quantile of the draws at each point, [K]."""
-        return self._quantiles[0]
-
-    @property
-    def q50(self) -> Array:
-        """Median of the draws at each point, [K]."""
-        return self._quantiles[1]
-
-    @property
-    def q90(self) -> Array:
-        """90% quantile of the draws at each point, [K]."""
-        return self._quantiles[2]
-
     @functools.cached_property
-    def _quantiles(self) -> Array:
+    def quantiles(self) -> Array:
+        """Of the draws at each point: 10%, 50% and 90%, [3, K]."""
         return np.quantile(self.draws, (0.1, 0.5, 0.9), axis=1)
 
 

@@ -117,8 +117,9 @@ def test_standard_error_of_sampled_means():
     pairs = (curve.draws[:, 0::2] + curve.draws[:, 1::2]) / 2
     assert np.allclose(curve.mean, curve.draws.mean(axis=1))
     assert np.allclose(curve.se, pairs.std(axis=1, ddof=1) / np.sqrt(25))
-    assert np.array_equal(curve.q50, np.median(curve.draws, axis=1))
-    assert np.all(curve.q10 < curve.q50) and np.all(curve.q50 < curve.q90)
+    low, middle, high = curve.quantiles
+    assert np.array_equal(middle, np.median(curve.draws, axis=1))
+    assert np.all(low < middle) and np.all(middle < high)
 
 
 def mirrored_releases(repetitions: int, points: int = 1):
