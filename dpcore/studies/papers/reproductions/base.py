@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ....core.arrays import Array
+from ....core.facts import facts_beside
 from ....experiments.summary import Summary
 from ...geometry.excess_by_norm import AgainstOrder
 from ...multiclass.curves import Accuracies
@@ -31,6 +32,24 @@ class Claim:
     found: str
     verdict: Verdict
     why: str = ""
+
+
+_CLAIMS = {row.pop("claim"): row for row in facts_beside(__file__, "claims.csv")}
+
+
+def claim(key: str, verdict: Verdict, found: str, **numbers: object) -> Claim:
+    """A claim of `claims.csv`, which has its words and says why, always or for this verdict.
+
+    numbers: what stands in its braces.
+    """
+    row = _CLAIMS[key]
+    texts = row["words"], row["printed"], row["always"] or row[verdict]
+    words, printed, why = (text.format(**numbers) for text in texts)
+    return Claim(words, printed, found, verdict, why)
+
+
+def verdict_of(holds: bool, otherwise: Verdict = "differs") -> Verdict:
+    return "agrees" if holds else otherwise
 
 
 @dc.dataclass(frozen=True)
