@@ -66,13 +66,18 @@ class RightAgainst:
 
 
 @dc.dataclass(frozen=True)
-class Exponents:
-    """A fitted exponent for each curve, its standard error, and the claimed one. All [K]."""
+class Exponent:
+    """A power of `over`, mean and standard error over the runs; nan where a run's points show none, as `reason` says.
 
-    names: Sequence[str]
-    found: Array
-    errors: Array
-    claimed: Array
+    claimed: the paper's formula fitted to the same points, its logarithms included.
+    """
+
+    curve: str
+    over: str
+    mean: float
+    se: float
+    claimed: float
+    reason: str = ""
 
 
 @dc.dataclass(frozen=True)
@@ -119,7 +124,14 @@ class AccuracyOfClassifiers:
     epsilon: float
 
 
-Chart = RightAgainst | Exponents | ExcessOfMechanisms | ScoresOfMechanisms | ExcessAgainstOrder | AccuracyOfClassifiers
+Chart = (
+    RightAgainst
+    | tuple[Exponent, ...]
+    | ExcessOfMechanisms
+    | ScoresOfMechanisms
+    | ExcessAgainstOrder
+    | AccuracyOfClassifiers
+)
 
 
 @dc.dataclass(frozen=True)

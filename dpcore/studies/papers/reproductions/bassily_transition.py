@@ -35,19 +35,17 @@ class Transition:
     orders], and what is proved of it."""
 
     columns: Array
-    orders: Array
     mean: Array
     se: Array
     signal: Array
     pictures: tuple[excess_by_norm.AgainstOrder, ...]
     few_columns: Array
-    few_orders: Array
     beyond: Array
     beyond_bound: Array
 
     def at(self, p_norm: float) -> Array:
         """Mean excess along the columns at one norm order."""
-        return np.asarray(self.mean[:, int(np.flatnonzero(self.orders == p_norm)[0])])
+        return np.asarray(self.mean[:, ORDERS.index(p_norm)])
 
 
 def transition(
@@ -82,13 +80,11 @@ def transition(
             beyond[:, i, k] = found.private.mean[0], found.bound[0]
     return Transition(
         np.array(columns, float),
-        np.array(ORDERS),
         np.array([each.mean for each in pictures]),
         np.array([each.se for each in pictures]),
         np.array([each.signal for each in pictures]),
         tuple(pictures),
         np.array(few_columns, float),
-        np.array(FEW_ORDERS),
         *beyond,
     )
 
@@ -117,8 +113,8 @@ def _beyond_one(found: Transition) -> Claim:
         told.append(f"p = {p_norm:g}: {law.reason or f'{law.slope:.3f}'}")
     shares = [float(found.at(p_norm)[-1] / found.at(2.0)[-1]) for p_norm in (1.25, 1.5)]
     alike = all(abs(share - 1.0) <= 2.0 * _NEAR for share in shares)
-    left = found.mean[:, found.orders == 2.0] / found.signal[:, found.orders == 2.0]
-    nothing = power_law(found.columns, found.signal[:, int(np.flatnonzero(found.orders == 2.0)[0])])
+    signal = found.signal[:, ORDERS.index(2.0)]
+    left, nothing = found.at(2.0) / signal, power_law(found.columns, signal)
     words = (
         f"exponents in d: {', '.join(told)}; at most columns {shares[0]:.2f} (p = 1.25) and {shares[1]:.2f} (p = 1.5) "
         f"times the excess at p = 2"
@@ -130,8 +126,7 @@ def _beyond_one(found: Transition) -> Claim:
 def _sharp(found: Transition) -> Claim:
     d, last = found.columns[-1], found.mean[-1]
     half = 0.5 * float(found.at(2.0)[-1])
-    inside = found.orders[(found.orders <= 2.0) & (last < half)]
-    begins = float(inside.max()) if len(inside) else math.nan
+    begins = max((p for p, excess in zip(ORDERS, last, strict=True) if p <= 2.0 and excess < half), default=math.nan)
     near = 1.0 + 1.0 / math.log(d)
     jump = float(found.at(1.25)[-1] / found.at(1.0)[-1])
     sharp = jump >= 0.25 * math.sqrt(d / math.log(2.0 * d)) and begins <= near + _NEAR
@@ -145,7 +140,7 @@ def _sharp(found: Transition) -> Claim:
 def _beyond_two(found: Transition) -> Claim:
     n, excess = found.few_columns, found.beyond
     kept, told = bool((excess <= found.beyond_bound).all()), []
-    for k, p_norm in enumerate(found.few_orders):
+    for k, p_norm in enumerate(FEW_ORDERS):
         rows = [table_1.table_row(float(p_norm), int(d), PEOPLE, _EPSILON, _DELTA).value for d in n]
         name, growth = excess_by_norm.order_text(float(p_norm)), _growth(excess[:, k])
         told.append(f"p = {name}: {growth:.1f} times (rate {rows[-1] / rows[0]:.1f})")
@@ -164,13 +159,13 @@ def table_of(found: Transition) -> pd.DataFrame:
         {"records": "hardest, linear", "d": d, "p_norm": p, "excess": found.mean[i, k], "se": found.se[i, k]}
         | {"nothing_learned": found.signal[i, k]}
         for i, d in enumerate(found.columns)
-        for k, p in enumerate(found.orders)
+        for k, p in enumerate(ORDERS)
     ]
     fresh = [
         {"records": "fresh, logistic", "d": d, "p_norm": p, "excess": found.beyond[i, k]}
         | {"bound": found.beyond_bound[i, k]}
         for i, d in enumerate(found.few_columns)
-        for k, p in enumerate(found.few_orders)
+        for k, p in enumerate(FEW_ORDERS)
     ]
     return pd.DataFrame(hard + fresh)
 

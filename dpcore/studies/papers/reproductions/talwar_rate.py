@@ -15,7 +15,7 @@ from ....core.power_law import power_law
 from ....core.validation import integer
 from ...sparsity.l1.curves import against_n, against_p
 from ...sparsity.l1.data import Setting, stored_columns
-from .base import Claim, Exponents, Outcome, claim, verdict_of
+from .base import Claim, Exponent, Outcome, claim, verdict_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,21 +26,6 @@ PS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 _DELTA, _REPETITIONS = 1e-6, 10
 _NEAR = 0.05  # two exponents that differ by less are called equal
 _RATE = -2.0 / 3.0
-
-
-@dc.dataclass(frozen=True)
-class Exponent:
-    """A power of `over`, mean and standard error over the runs; nan where a run's points show none, as `reason` says.
-
-    claimed: the paper's formula fitted to the same points, its logarithms included.
-    """
-
-    curve: str
-    over: str
-    mean: float
-    se: float
-    claimed: float
-    reason: str = ""
 
 
 @dc.dataclass(frozen=True)
@@ -184,16 +169,11 @@ def table_of(found: Rates) -> pd.DataFrame:
 
 def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     found = rates(RUNS if runs is None else runs, seed, told)
-    fits = [each for each in found.exponents if not math.isnan(each.mean)]
+    fits = tuple(each for each in found.exponents if not math.isnan(each.mean))
     return Outcome(
         "drawn: few features that matter, and hard ones whose best model uses every column",
         table_of(found),
-        Exponents(
-            [each.curve for each in fits],
-            np.array([each.mean for each in fits]),
-            np.array([each.se for each in fits]),
-            np.array([each.claimed for each in fits]),
-        ),
+        fits,
         claims_of(found),
     )
 
