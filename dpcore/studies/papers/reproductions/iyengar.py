@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ....core.validation import integer
 from ....data import Declared, UploadedRecords, read_sheet
 from ....mechanisms.problem import Problem
-from ...decide.compare_mechanisms import compared, ranked
+from ...decide.compare_mechanisms import CompareQuestion, ranked
 from .base import Claim, Outcome, ScoresOfMechanisms, claim, verdict_of
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def every_mechanism(
     problem = dc.replace(problem, delta=1.0 / problem.n**2)
     tables = []
     for epsilon in epsilons:
-        rows = compared(problem, epsilon, splits=runs // 2, repetitions=_ON_EACH_SPLIT)
-        tables.append(ranked(list(rows)).assign(epsilon=epsilon, delta=problem.delta))
+        *_, rows = CompareQuestion(problem, epsilon, runs // 2, _ON_EACH_SPLIT).snapshots()
+        tables.append(ranked(rows).assign(epsilon=epsilon, delta=problem.delta))
         told(f"epsilon = {epsilon:.3g} is done")
     return pd.concat(tables, ignore_index=True).drop(columns=["losses", "seconds"])
 
