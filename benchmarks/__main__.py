@@ -3,7 +3,8 @@
     python -m benchmarks [NAME ...] [--quick] [--size NAME.FIELD=VALUE[,VALUE...] ...] [-o DIR]
                          [--diffprivlib PYTHON] [--dp-accounting PYTHON]
 
-A NAME is that of a module of this folder, whose docstring says what is compared and whose `Sizes` has the fields.
+A NAME is that of a module of this folder: its docstring says what is compared, `Sizes` has the fields, by default the
+sizes that targets are for, `QUICK` smaller ones, and `works` says what is done.
 Rivals take turns in one process on one BLAS thread, after a warm-up; medians count, and ratios are of CPU time. With
 -o, results.json (rows and machine), results.md (a table) and chart.html are written. diffprivlib 0.6.6 needs
 scikit-learn < 1.7 and dp-accounting an older attrs, so each runs by an interpreter of its own; without it its rows say
@@ -13,13 +14,13 @@ scikit-learn < 1.7 and dp-accounting an older attrs, so each runs by an interpre
 import argparse
 import dataclasses as dc
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 from benchmarks import report
 from benchmarks.guests import PACKAGES
-from benchmarks.runner import Row, Work, compete
+from benchmarks.runner import Row, compete
 from dpcore.core.blas import one_blas_thread
 
 NAMES = (
@@ -34,14 +35,6 @@ NAMES = (
     "lp",
     "ftrl",
 )
-
-
-class Benchmark(Protocol):
-    """What a module has: sizes, by default those that targets are for, smaller ones, and what is done."""
-
-    Sizes: Callable[[], Any]
-    QUICK: Any
-    works: Callable[[Any], Iterator[Work]]
 
 
 def changed(sizes: Any, field: str, words: Sequence[str]) -> Any:
@@ -74,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = parser.parse_args(arguments)
     if unknown := set(words.names).difference(NAMES):
         parser.error(f"NAME must be one of {', '.join(NAMES)}, got {', '.join(sorted(unknown))}")
-    benchmarks = {name: cast(Benchmark, importlib.import_module(f"benchmarks.{name}")) for name in words.names or NAMES}
+    benchmarks = {name: importlib.import_module(f"benchmarks.{name}") for name in words.names or NAMES}
     sizes = {name: each.QUICK if words.quick else each.Sizes() for name, each in benchmarks.items()}
     try:
         for word in words.size:

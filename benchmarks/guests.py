@@ -5,14 +5,14 @@ has the arguments of the package's function, as JSON; each line after it is answ
 wall seconds, answer].
 """
 
-from __future__ import annotations
-
+import contextlib
 import dataclasses as dc
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 PACKAGES = ("diffprivlib", "dp-accounting")
@@ -26,39 +26,27 @@ class Invitation:
     arguments: dict[str, Any]
 
 
-class Guest:
-    """A process that does its work once for each line it is sent, and says what that took and what came out."""
+@contextlib.contextmanager
+def guest(python: str, invitation: Invitation) -> Iterator[Callable[[], tuple[float, float, Any]]]:
+    """A process that does its work whenever what is given here is called: CPU seconds, wall seconds and the answer."""
+    command = [python, __file__, invitation.package]
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin and process.stdout
+        asked, answers = process.stdin, process.stdout
 
-    def __init__(self, python: str, invitation: Invitation) -> None:
-        self.process = subprocess.Popen(
-            [python, __file__, invitation.package],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-        )
-        self._say(json.dumps(invitation.arguments))
+        def turn() -> tuple[float, float, Any]:
+            print("go", file=asked, flush=True)
+            line = answers.readline()
+            if not line:
+                raise RuntimeError(f"{command!r} ended with code {process.wait()}")
+            cpu, wall, answer = json.loads(line)
+            return cpu, wall, answer
 
-    def turn(self) -> tuple[float, float, Any]:
-        """CPU seconds, wall seconds and the answer."""
-        self._say("go")
-        assert self.process.stdout
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.process.args!r} ended with code {self.process.wait()}")
-        cpu, wall, answer = json.loads(line)
-        return cpu, wall, answer
-
-    def _say(self, line: str) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(f"{line}\n")
-        self.process.stdin.flush()
-
-    def __enter__(self) -> Guest:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.communicate()
+        print(json.dumps(invitation.arguments), file=asked, flush=True)
+        yield turn
 
 
 def diffprivlib(X, y, C, epsilons, repetitions):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.guests import Guest, Invitation
+from benchmarks.guests import Invitation, guest
 
 Accuracy = Mapping[str, float]
 
@@ -109,7 +109,7 @@ def _turn_of(
     run = rival.run
     if isinstance(run, Invitation):
         python = interpreters.get(run.package)
-        return guests.enter_context(Guest(python, run)).turn if python else f"--{run.package} PYTHON"
+        return guests.enter_context(guest(python, run)) if python else f"--{run.package} PYTHON"
     return run if isinstance(run, str) else lambda: timed(run)
 
 

@@ -34,6 +34,7 @@ from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
 from dpcore.core.privacy import NoiseLaw
 from dpcore.experiments import metrics
+from dpcore.mechanisms.base import Drawn
 from dpcore.mechanisms.noise.spherical import NOISES
 from dpcore.solvers import Minimum, minimise, minimise_in_ball
 from dpcore.solvers.erm.perturbed import DISPLAY_ACCURACY, perturbed_minimisers
@@ -115,10 +116,10 @@ def ours(task: Task, law: NoiseLaw, accuracy: float) -> Curves:
     path = perturbed_minimisers(
         LOSS, train, task.lams, task.objective[law], task.directions[law], start=centre, accuracy=accuracy
     )
-    drawn = metrics.released_curves(LOSS, train, test, task.reference, centres, path.thetas, path.risks)
-    releases = metrics.Additive(centres, task.output[law], task.directions[law], NOISES[law].spread(train.p))
-    exact = metrics.additive_curves(LOSS, train, test, task.reference, releases)
-    means = [curve.mean for curve in (*drawn, *exact)]
+    drawn = Drawn(centres, path.thetas, path.risks)
+    added = metrics.Additive(centres, task.output[law], task.directions[law], NOISES[law].spread(train.p))
+    curves = [metrics.curves_of(LOSS, train, test, task.reference, releases) for releases in (drawn, added)]
+    means = [curve.mean for both in curves for curve in both]
     return Curves(*means, gradient=float(path.residuals.max()))  # type: ignore[arg-type, misc]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import __main__ as suite
 from benchmarks import frank_wolfe, noise, report, runner
-from benchmarks.guests import Guest, Invitation
+from benchmarks.guests import Invitation, guest
 from benchmarks.runner import Rival, Row, Work, compete, met
 from tests.harness import ROOT
 
@@ -194,13 +194,13 @@ def test_a_guest_answers_each_turn_and_its_end_is_noticed(tmp_path, monkeypatch)
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     asked = {"X": [[1.0, 2.0]], "y": [1.0], "C": 2.0, "epsilons": [1.0, 2.0], "repetitions": 3}
-    with Guest(sys.executable, Invitation("diffprivlib", asked)) as guest:
+    with guest(sys.executable, Invitation("diffprivlib", asked)) as turn:
         for _ in range(2):
-            cpu, wall, answer = guest.turn()
+            cpu, wall, answer = turn()
             assert answer == 6.0 and cpu >= 0.0 and wall > 0.0
     broken = Invitation("diffprivlib", asked | {"C": -1.0})
-    with Guest(sys.executable, broken) as guest, pytest.raises(RuntimeError, match="ended with code 1"):
-        guest.turn()
+    with guest(sys.executable, broken) as turn, pytest.raises(RuntimeError, match="ended with code 1"):
+        turn()
     theirs = Rival("diffprivlib", Invitation("diffprivlib", asked), lambda answer: {"answer": answer})
     work = Work("w", {}, [Rival("ours", int), theirs])
     rows = compete("noise", work, 1, judged=False, interpreters={"diffprivlib": sys.executable})

@@ -21,7 +21,6 @@ from ..mechanisms import Mechanism
 from ..mechanisms.base import AdditiveMechanism, Prepared
 from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
-from ..solvers import Minimum
 from . import metrics
 
 
@@ -79,7 +78,11 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
 
     prepared = cell.mechanism.prepare_many(plans, split.train, cancelled)
     go_on(cancelled)
-    curves = _curves(cell, plans, prepared, split, reference, cancelled)
+    releases = _releases(cell, plans, prepared, split.train.active, cancelled)
+    population, loss = split.population if cell.population else None, get_loss(problem.loss)
+    curves = metrics.curves_of(
+        loss, split.train, split.test, reference, releases, fresh=cell.fresh, population=population
+    )
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
@@ -94,44 +97,25 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["epsilon"])
 
 
-def _curves(
-    cell: Cell,
-    plans: list[Plan],
-    prepared: list[Prepared],
-    split: records.Split,
-    reference: Minimum,
-    cancelled: Cancelled,
-) -> tuple[metrics.MetricCurve, ...]:
-    """The metrics of a cell along its plans; the population's only where it is known."""
-    loss, mechanism, train, test = get_loss(cell.problem.loss), cell.mechanism, split.train, split.test
-    population = split.population if cell.population else None
+def _releases(
+    cell: Cell, plans: list[Plan], prepared: list[Prepared], active: int, cancelled: Cancelled
+) -> metrics.Releases:
+    """What the metrics of a cell are measured on. active: columns of the training records that are stored."""
+    mechanism, p = cell.mechanism, cell.problem.p
 
     def rngs(count: int) -> list[np.random.Generator]:
         return [generator(cell.problem.seed, mechanism.key, r) for r in range(count)]
 
     if isinstance(mechanism, AdditiveMechanism):
-        law, p = mechanism.law, cell.problem.p
-        releases = metrics.Additive(
+        law = mechanism.law
+        return metrics.Additive(
             np.stack([each.theta for each in prepared]),
             scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([law.direction(p, train.active, rng) for rng in rngs(cell.repetitions)]),
+            directions=np.stack([law.direction(p, active, rng) for rng in rngs(cell.repetitions)]),
             spread=law.spread(p),
         )
-        found = [*metrics.additive_curves(loss, train, test, reference, releases)]
-        if cell.fresh:
-            found.append(metrics.additive_fresh(loss, test, reference, releases))
-        if population is not None:
-            found.append(metrics.population_curve(loss, population, reference.radius, releases))
-        return tuple(found)
     # Draws come in pairs, and a standard error needs two pairs.
-    drawn = mechanism.draws(plans, prepared, rngs(max(2, (cell.repetitions + 1) // 2)), cancelled)
-    pairs = drawn.centres, drawn.thetas
-    found = [*metrics.released_curves(loss, train, test, reference, *pairs, drawn.risks)]
-    if cell.fresh:
-        found.append(metrics.released_fresh(loss, test, reference, *pairs))
-    if population is not None:
-        found.append(metrics.population_released(loss, population, reference.radius, *pairs))
-    return tuple(found)
+    return mechanism.draws(plans, prepared, rngs(max(2, (cell.repetitions + 1) // 2)), cancelled)
 
 
 def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
@@ -162,9 +146,7 @@ def _measured(
         "mean": float(curve.mean[k]),
         "exact": curve.exact,
         "se": float(curve.se[k]),
-        "q10": float(curve.q10[k]),
-        "q50": float(curve.q50[k]),
-        "q90": float(curve.q90[k]),
+        **dict(zip(("q10", "q50", "q90"), map(float, curve.quantiles[:, k]), strict=True)),
         "noiseless": float(curve.noiseless[k]),
         "reference": curve.reference,
         "bound": bound.value if bound else None,

@@ -2,7 +2,7 @@
 
 Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
 public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
-`additive_curves` takes one product of the data with the noise directions for a whole curve over epsilon.
+Where a mechanism adds its noise to a model, one product of the data with the directions serves a whole curve.
 """
 
 import dataclasses as dc
@@ -16,6 +16,7 @@ from ..core.arrays import Array
 from ..core.losses import Loss, get_loss
 from ..core.records import Data
 from ..data import Population
+from ..mechanisms.base import Drawn
 from ..solvers import Minimum
 
 _SQUARED = get_loss("squared")
@@ -42,23 +43,9 @@ class MetricCurve:
         """The mean is an integral over the noise, not a Monte-Carlo mean."""
         return not self.se.any()
 
-    @property
-    def q10(self) -> Array:
-        """10% quantile of the draws at each point, [K]."""
-        return self._quantiles[0]
-
-    @property
-    def q50(self) -> Array:
-        """Median of the draws at each point, [K]."""
-        return self._quantiles[1]
-
-    @property
-    def q90(self) -> Array:
-        """90% quantile of the draws at each point, [K]."""
-        return self._quantiles[2]
-
     @functools.cached_property
-    def _quantiles(self) -> Array:
+    def quantiles(self) -> Array:
+        """Of the draws at each point: 10%, 50% and 90%, [3, K]."""
         return np.quantile(self.draws, (0.1, 0.5, 0.9), axis=1)
 
 
@@ -101,24 +88,99 @@ class Additive:
     spread: tuple[Array, Array]
 
 
-def additive_curves(
-    loss: Loss, train: Data, test: Data, reference: Minimum, releases: Additive
+Releases = Additive | Drawn
+
+
+def curves_of(
+    loss: Loss,
+    train: Data,
+    test: Data,
+    reference: Minimum,
+    releases: Releases,
+    *,
+    fresh: bool = False,
+    population: Population | None = None,
 ) -> tuple[MetricCurve, ...]:
     """How good on the test records (accuracy, or r_squared for regression), and excess empirical risk.
 
-    The means over the noise are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
-    Phi(y m / (s S ||x||)), the mean risk that of `Loss.gaussian_mean`, averaged over S.
+    Of location the latter only. fresh: also the mean loss on the test records. population: also the excess risk in it.
+    Means over the noise of `Additive` are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
+    Phi(y m / (s S ||x||)), the mean risk that of `Loss.gaussian_mean`, averaged over S. Of `Drawn`, repetitions 2i and
+    2i + 1 are a pair, and pairs are independent: se is that of the pairs, from which the linear term of noise with
+    opposite signs cancels.
+
+    Raises ValueError for draws whose repetitions are odd or fewer than 4.
     """
-    mean, draws, noiseless = _risks(loss, train, releases)
-    best = reference.risk
-    excess = MetricCurve("excess_empirical_risk", mean - best, 0.0 * mean, draws - best, noiseless - best, 0.0)
+    known = releases.risks if isinstance(releases, Drawn) else None
+    excess = [values - reference.risk for values in _losses(loss, train, releases, known)]
+    found = [_curve("excess_empirical_risk", 0.0, *excess)]
     if loss.classification:
-        return _accuracy_curve(test, reference, releases), excess
-    mean, draws, noiseless = (1.0 - errors / test.y.var() for errors in _risks(_SQUARED, test, releases))
-    return MetricCurve("r_squared", mean, 0.0 * mean, draws, noiseless, r_squared(reference.theta, test)), excess
+        found.insert(0, _curve("accuracy", accuracy(reference.theta, test), *_accuracies(test, releases)))
+    elif loss.linear:
+        shares = [1.0 - errors / test.y.var() for errors in _losses(_SQUARED, test, releases)]
+        found.insert(0, _curve("r_squared", r_squared(reference.theta, test), *shares))
+    if fresh:
+        found.append(_curve("fresh_risk", risk(loss, reference.theta, test), *_losses(loss, test, releases)))
+    if population is not None:
+        found.append(population_curve(loss, population, reference.radius, releases))
+    return tuple(found)
 
 
-def _accuracy_curve(data: Data, reference: Minimum, releases: Additive) -> MetricCurve:
+def population_curve(loss: Loss, population: Population, radius: float, releases: Releases) -> MetricCurve:
+    """Excess population risk over the best model with norm at most `radius`.
+
+    The mean is that of pairs of a direction and its opposite, equally likely: the zero-mean linear term of the noise, a
+    control variate known exactly, cancels in each pair. se is that of the pairs.
+    """
+    best = population.minimum(loss, radius)
+
+    def excess(thetas: Array) -> Array:
+        flat = np.ascontiguousarray(thetas.reshape(-1, thetas.shape[-1]))
+        return population.risk(loss, flat).reshape(thetas.shape[:-1]) - best
+
+    noiseless = excess(releases.centres)
+    if isinstance(releases, Drawn):
+        return _curve("excess_population_risk", 0.0, excess(releases.thetas), noiseless)
+    steps, centres = releases.scales[:, None, None] * releases.directions, releases.centres[:, None]
+    draws = excess(centres + steps)
+    both = np.stack([draws, excess(centres - steps)], axis=2).reshape(len(draws), -1)
+    return dc.replace(_curve("excess_population_risk", 0.0, both, noiseless), draws=draws)
+
+
+def _curve(metric: str, reference: float, draws: Array, noiseless: Array, exact: Array | None = None) -> MetricCurve:
+    """Over exact means, or those of pairs of draws."""
+    if exact is not None:
+        return MetricCurve(metric, exact, 0.0 * exact, draws, noiseless, reference)
+    R = draws.shape[1]
+    if R < 4 or R % 2:
+        raise ValueError(f"repetitions must be even and at least 4, got {R}")
+    pairs = draws.reshape(len(draws), R // 2, 2).mean(axis=2)
+    se = pairs.std(axis=1, ddof=1) / np.sqrt(R // 2)
+    return MetricCurve(metric, pairs.mean(axis=1), se, draws, noiseless, reference)
+
+
+def _losses(loss: Loss, data: Data, releases: Releases, known: Array | None = None) -> tuple[Array, ...]:
+    """F of each draw [K, repetitions], of the model before noise [K], and the mean over the noise [K] if that is exact.
+
+    known: [K, repetitions], F of draws where a solver knows it.
+    """
+    if isinstance(releases, Drawn):
+        draws = _mean_losses(loss, data, releases.thetas) if known is None else known
+        return draws, _mean_losses(loss, data, releases.centres)
+    margins, noise = data.margins(releases.centres), data.margins(releases.directions)
+    draws = np.stack([loss.row_means(m, noise, s, data.y) for m, s in zip(margins, releases.scales, strict=True)])
+    noiseless = np.array([loss.value(m, data.y).mean() for m in margins])
+    mean = np.zeros(len(draws))
+    for node, weight in zip(*releases.spread, strict=True):
+        sd = node * releases.scales[:, None] * data.row_norms
+        mean += weight * np.array([loss.gaussian_mean(m, data.y, s).mean() for m, s in zip(margins, sd, strict=True)])
+    return draws, noiseless, mean
+
+
+def _accuracies(data: Data, releases: Releases) -> tuple[Array, ...]:
+    """As `_losses`, of the share of records with y <x, theta> > 0."""
+    if isinstance(releases, Drawn):
+        return _shares_right(data, releases.thetas), _shares_right(data, releases.centres)
     margins, noise = data.margins(releases.centres), data.margins(releases.directions)
     draws = np.empty((len(releases.scales), len(releases.directions)))
     for k, scale in enumerate(releases.scales):
@@ -131,98 +193,7 @@ def _accuracy_curve(data: Data, reference: Minimum, releases: Additive) -> Metri
     mean = np.zeros(len(draws))
     for node, weight in zip(*releases.spread, strict=True):
         mean += weight * ndtr(ratio / node).mean(axis=1)
-    return MetricCurve("accuracy", mean, 0.0 * mean, draws, noiseless, accuracy(reference.theta, data))
-
-
-def _risks(loss: Loss, data: Data, releases: Additive) -> tuple[Array, Array, Array]:
-    """Mean over the noise [K], each draw [K, repetitions] and the model before noise [K]."""
-    margins, noise = data.margins(releases.centres), data.margins(releases.directions)
-    draws = np.stack([loss.row_means(m, noise, s, data.y) for m, s in zip(margins, releases.scales, strict=True)])
-    noiseless = np.array([loss.value(m, data.y).mean() for m in margins])
-    mean = np.zeros(len(draws))
-    for node, weight in zip(*releases.spread, strict=True):
-        sd = node * releases.scales[:, None] * data.row_norms
-        mean += weight * np.array([loss.gaussian_mean(m, data.y, s).mean() for m, s in zip(margins, sd, strict=True)])
-    return mean, draws, noiseless
-
-
-def additive_fresh(loss: Loss, test: Data, reference: Minimum, releases: Additive) -> MetricCurve:
-    """The mean loss on the test records; its means over the noise are exact, as in `additive_curves`."""
-    mean, draws, noiseless = _risks(loss, test, releases)
-    return MetricCurve("fresh_risk", mean, 0.0 * mean, draws, noiseless, risk(loss, reference.theta, test))
-
-
-def population_curve(loss: Loss, population: Population, radius: float, releases: Additive) -> MetricCurve:
-    """Excess population risk over the best model with norm at most `radius`.
-
-    The mean is taken over pairs of a direction and its opposite, equally likely: the zero-mean linear term of the
-    noise, a control variate known exactly, cancels in each pair. se is that of the pairs.
-    """
-    steps = releases.scales[:, None, None] * releases.directions
-    shape, r = steps.shape[:2], steps.shape[2]
-
-    def excess(thetas: Array) -> Array:
-        return population.risk(loss, np.ascontiguousarray(thetas.reshape(-1, r))) - best
-
-    best = population.minimum(loss, radius)
-    draws = excess(releases.centres[:, None] + steps).reshape(shape)
-    pairs = 0.5 * (draws + excess(releases.centres[:, None] - steps).reshape(shape))
-    se = pairs.std(axis=1, ddof=1) / np.sqrt(shape[1])
-    return MetricCurve("excess_population_risk", pairs.mean(axis=1), se, draws, excess(releases.centres), 0.0)
-
-
-def released_curves(
-    loss: Loss,
-    train: Data,
-    test: Data,
-    reference: Minimum,
-    centres: Array,
-    thetas: Array,
-    risks: Array | None = None,
-) -> tuple[MetricCurve, ...]:
-    """The metrics of `additive_curves` for any releases, whose means are those of the draws; of location the last only.
-
-    centres: [K, r], before noise. thetas: [K, R, r], R >= 4 and even: repetitions 2i and 2i + 1 are a pair, which may
-    share a direction of the noise with opposite signs; pairs are independent. se is that of the pairs, from which the
-    linear term of the noise then cancels. risks: [K, R], F(theta) on the training records where a solver knows it.
-
-    Raises ValueError for another R.
-    """
-    if risks is None:
-        risks = _mean_losses(loss, train, thetas)
-    best = reference.risk
-    excess = _paired_curve("excess_empirical_risk", risks - best, _mean_losses(loss, train, centres) - best, 0.0)
-    if not loss.linear:
-        return (excess,)
-    if loss.classification:
-        right = accuracy(reference.theta, test)
-        return _paired_curve("accuracy", _accuracies(test, thetas), _accuracies(test, centres), right), excess
-    shares, noiseless = (1.0 - _mean_losses(_SQUARED, test, t) / test.y.var() for t in (thetas, centres))
-    return _paired_curve("r_squared", shares, noiseless, r_squared(reference.theta, test)), excess
-
-
-def released_fresh(loss: Loss, test: Data, reference: Minimum, centres: Array, thetas: Array) -> MetricCurve:
-    """The mean loss on the test records of any releases, in pairs as `released_curves` takes them."""
-    best = risk(loss, reference.theta, test)
-    return _paired_curve("fresh_risk", _mean_losses(loss, test, thetas), _mean_losses(loss, test, centres), best)
-
-
-def population_released(
-    loss: Loss, population: Population, radius: float, centres: Array, thetas: Array
-) -> MetricCurve:
-    """`population_curve` for any releases, in pairs as `released_curves` takes them."""
-    best = population.minimum(loss, radius)
-    draws = population.risk(loss, thetas.reshape(-1, thetas.shape[2])).reshape(thetas.shape[:2])
-    return _paired_curve("excess_population_risk", draws - best, population.risk(loss, centres) - best, 0.0)
-
-
-def _paired_curve(metric: str, draws: Array, noiseless: Array, reference: float) -> MetricCurve:
-    R = draws.shape[1]
-    if R < 4 or R % 2:
-        raise ValueError(f"repetitions must be even and at least 4, got {R}")
-    pairs = draws.reshape(len(draws), R // 2, 2).mean(axis=2)
-    se = pairs.std(axis=1, ddof=1) / np.sqrt(R // 2)
-    return MetricCurve(metric, pairs.mean(axis=1), se, draws, noiseless, reference)
+    return draws, noiseless, mean
 
 
 def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:
@@ -232,7 +203,7 @@ def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:
     return loss.row_means(np.zeros(data.n), loss.predictions(data, thetas), 1.0, data.y)
 
 
-def _accuracies(data: Data, thetas: Array) -> Array:
+def _shares_right(data: Data, thetas: Array) -> Array:
     """Share of records with y <x, theta> > 0 for thetas [..., k, r], shape [..., k].
 
     In single precision: the sign changes only where a prediction is 0 to seven digits.

@@ -11,14 +11,13 @@ from dpcore.data import load
 from dpcore.experiments.metrics import (
     Additive,
     accuracy,
-    additive_curves,
+    curves_of,
     population_curve,
-    population_released,
     r_squared,
-    released_curves,
     risk,
     smallest_epsilon,
 )
+from dpcore.mechanisms.base import Drawn
 from dpcore.solvers import minimise_in_ball
 from tests.problems import LINEAR, PROBLEMS, for_loss, random_records
 
@@ -48,8 +47,8 @@ def engine(name: str, key: str, repetitions: int, weaken: float = 1.0, noise: st
         np.stack([mechanism.law.direction(data.p, data.active, rng) for rng in rngs[-1]]),
         mechanism.law.spread(data.p),
     )
-    fast = additive_curves(loss, data, TEST[name], reference, releases)
-    slow = released_curves(loss, data, TEST[name], reference, centres, np.stack(released))
+    fast = curves_of(loss, data, TEST[name], reference, releases)
+    slow = curves_of(loss, data, TEST[name], reference, Drawn(centres, np.stack(released)))
     return fast, slow
 
 
@@ -90,9 +89,9 @@ def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
     data, loss = PROBLEMS["separable"], get_loss("logistic")
     reference = minimise_in_ball(loss, data, 1.0)
     outside = reference.theta[None, :] * 20.0
-    slow = released_curves(loss, data, data, reference, outside, np.stack([[outside[0]] * 4]))[1]
+    slow = curves_of(loss, data, data, reference, Drawn(outside, np.stack([[outside[0]] * 4])))[1]
     scale, directions = np.full(1, 1e-3), np.ones((2, data.p))
-    fast = additive_curves(loss, data, data, reference, Additive(outside, scale, directions, ONE))[1]
+    fast = curves_of(loss, data, data, reference, Additive(outside, scale, directions, ONE))[1]
     for curve in (slow, fast):
         assert curve.mean[0] < -0.1 and curve.draws.min() < -0.1 and curve.noiseless[0] < -0.1
 
@@ -104,11 +103,11 @@ def test_zero_noise_and_zero_rows_are_ordinary():
     loss = get_loss("logistic")
     reference = minimise_in_ball(loss, data, 5.0)
     centres, directions = np.array([[1.0, 1.0]]), np.array([[1.0, -1.0], [0.5, 2.0]])
-    for curve in additive_curves(loss, data, data, reference, Additive(centres, np.zeros(1), directions, ONE)):
+    for curve in curves_of(loss, data, data, reference, Additive(centres, np.zeros(1), directions, ONE)):
         assert np.allclose(curve.draws, curve.noiseless[0])
         assert np.allclose(curve.mean, curve.noiseless)
     # The record of zeros stays at margin 0 under any noise and is never classified correctly.
-    accurate, _ = additive_curves(loss, data, data, reference, Additive(centres, np.full(1, 1e6), directions, ONE))
+    accurate, _ = curves_of(loss, data, data, reference, Additive(centres, np.full(1, 1e6), directions, ONE))
     assert accurate.mean[0] == pytest.approx(1 / 3, abs=1e-4)
 
 
@@ -118,8 +117,9 @@ def test_standard_error_of_sampled_means():
     pairs = (curve.draws[:, 0::2] + curve.draws[:, 1::2]) / 2
     assert np.allclose(curve.mean, curve.draws.mean(axis=1))
     assert np.allclose(curve.se, pairs.std(axis=1, ddof=1) / np.sqrt(25))
-    assert np.array_equal(curve.q50, np.median(curve.draws, axis=1))
-    assert np.all(curve.q10 < curve.q50) and np.all(curve.q50 < curve.q90)
+    low, middle, high = curve.quantiles
+    assert np.array_equal(middle, np.median(curve.draws, axis=1))
+    assert np.all(low < middle) and np.all(middle < high)
 
 
 def mirrored_releases(repetitions: int, points: int = 1):
@@ -134,8 +134,8 @@ def mirrored_releases(repetitions: int, points: int = 1):
 def paired_curves(repetitions: int, points: int = 1):
     split, reference, centres, thetas = mirrored_releases(repetitions, points)
     loss = get_loss("logistic")
-    curves = released_curves(loss, split.train, split.test, reference, centres, thetas)
-    return (*curves, population_released(loss, split.population, 10.0, centres, thetas))
+    releases = Drawn(centres, thetas)
+    return curves_of(loss, split.train, split.test, reference, releases, population=split.population)
 
 
 def test_the_standard_error_of_mirrored_draws_is_that_of_their_mean():
@@ -177,7 +177,7 @@ def test_released_metrics_are_those_of_each_model():
 def test_risks_that_a_solver_knows_are_taken_from_it():
     split, reference, centres, thetas = mirrored_releases(4)
     known = np.array([[1.0, 2.0, 3.0, 5.0]])
-    curve = released_curves(get_loss("logistic"), split.train, split.test, reference, centres, thetas, known)[1]
+    curve = curves_of(get_loss("logistic"), split.train, split.test, reference, Drawn(centres, thetas, known))[1]
     assert np.array_equal(curve.draws, known - reference.risk)
     assert curve.mean[0] == pytest.approx(2.75 - reference.risk) and curve.se[0] == pytest.approx(1.25)
 
@@ -185,11 +185,11 @@ def test_risks_that_a_solver_knows_are_taken_from_it():
 @pytest.mark.parametrize("repetitions", [2, 5])
 def test_pairs_must_be_whole_and_more_than_one(repetitions):
     split, reference, centres, thetas = mirrored_releases(6)
-    facts = get_loss("logistic"), split.train, split.test, reference, centres, thetas[:, :repetitions]
+    releases, loss = Drawn(centres, thetas[:, :repetitions]), get_loss("logistic")
     with pytest.raises(ValueError, match=f"repetitions must be even and at least 4, got {repetitions}"):
-        released_curves(*facts)
+        curves_of(loss, split.train, split.test, reference, releases)
     with pytest.raises(ValueError, match=f"repetitions must be even and at least 4, got {repetitions}"):
-        population_released(get_loss("logistic"), split.population, 10.0, centres, thetas[:, :repetitions])
+        population_curve(loss, split.population, 10.0, releases)
 
 
 def test_r_squared_is_the_explained_share_of_the_variance():

@@ -133,8 +133,13 @@ def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
 def test_the_noise_of_a_cell_knows_neither_its_data_nor_its_length(monkeypatch):
     """What a run hands to the evaluation: 3 repetitions are a prefix of 5, whatever n, lam, delta and the grid."""
     seen = []
-    engine = cells.metrics.additive_curves
-    monkeypatch.setattr(cells.metrics, "additive_curves", lambda *a: seen.append(a[-1].directions) or engine(*a))
+    engine = cells.metrics.curves_of
+
+    def curves_of(*given, **asked):
+        seen.append(given[-1].directions)
+        return engine(*given, **asked)
+
+    monkeypatch.setattr(cells.metrics, "curves_of", curves_of)
     for n, lam, delta, repetitions, grid in ((100, 0.1, 1e-6, 5, (1.0,)), (200, 0.3, 1e-5, 3, (0.1, 2.0))):
         sweep = Axis("epsilon", grid)
         dpcore.run(

@@ -18,7 +18,7 @@ from dpcore.core.rng import generator
 from dpcore.experiments import cell as cells
 from dpcore.mechanisms import make_mechanism, mechanism_class
 from dpcore.mechanisms.api import release_once
-from dpcore.mechanisms.base import AdditiveMechanism, Mechanism
+from dpcore.mechanisms.base import AdditiveMechanism, Drawn, Mechanism
 from dpcore.mechanisms.frank_wolfe.one_pass_sensitivity import slopes_of, tree_scales
 from dpcore.mechanisms.problem import Problem
 from dpcore.solvers.frank_wolfe.tree import Tree
@@ -186,16 +186,12 @@ def test_repetitions_of_an_experiment_share_no_noise(key, monkeypatch):
     """In what the metrics of an experiment are computed from, with two seeds and three pairs of repetitions."""
     arrived = []
 
-    def additive(*args):
-        arrived.append(args[-1].directions)
+    def curves_of(loss, train, test, reference, releases, **asked):
+        drawn = isinstance(releases, Drawn)
+        arrived.append(releases.thetas[0] - releases.centres[0] if drawn else releases.directions)
         raise InterruptedError
 
-    def released(loss, train, test, reference, centres, thetas, risks):
-        arrived.append(thetas[0] - centres[0])
-        raise InterruptedError
-
-    monkeypatch.setattr(cells.metrics, "additive_curves", additive)
-    monkeypatch.setattr(cells.metrics, "released_curves", released)
+    monkeypatch.setattr(cells.metrics, "curves_of", curves_of)
     epsilon = TELLING.get(key, 2.0)
     for seed in (0, 1):
         with pytest.raises(InterruptedError):

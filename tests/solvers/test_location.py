@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 import dpcore
 from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Problem, Spec, data
 from dpcore.core.losses import SMOOTHING, get_loss
-from dpcore.experiments.metrics import released_curves, risk
+from dpcore.experiments.metrics import curves_of, risk
 from dpcore.experiments.tuning_gap import cases, regret_at, regret_table
+from dpcore.mechanisms.base import Drawn
 from dpcore.mechanisms.worst_pairs import opposite_labels
 from dpcore.solvers import minimise_in_ball
 from dpcore.theory.lower_bounds import hardest_data
@@ -197,7 +198,8 @@ def test_releases_of_a_point_are_measured_by_their_excess_risk_alone(key):
     split, loss = data.load("synthetic_location", 80, 3, 0), get_loss(key)
     best = minimise_in_ball(loss, split.train, 1.0)
     thetas = best.theta + 0.1 * np.random.default_rng(16).standard_normal((2, 4, 3))
-    (curve,) = released_curves(loss, split.train, split.test, best, np.stack([best.theta] * 2), thetas)
+    releases = Drawn(np.stack([best.theta] * 2), thetas)
+    (curve,) = curves_of(loss, split.train, split.test, best, releases)
     expected = [[plain_risk(key, split.train.X, t) - best.risk for t in row] for row in thetas]
     assert curve.metric == "excess_empirical_risk" and np.allclose(curve.draws, expected, atol=1e-13)
     assert np.allclose(curve.noiseless, 0.0, atol=1e-13) and curve.reference == 0.0

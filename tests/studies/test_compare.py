@@ -15,9 +15,14 @@ PROBLEM = Problem("synthetic", n=300, p=4)
 SMALL = {"splits": 2, "repetitions": 4}
 
 
+def compared(problem, **asked):
+    *_, rows = table.CompareQuestion(problem, **SMALL | asked).snapshots()
+    return rows
+
+
 @pytest.fixture(scope="module")
 def rows():
-    return list(table.compared(PROBLEM, **SMALL))
+    return compared(PROBLEM)
 
 
 def test_every_registered_mechanism_has_a_row_with_numbers_or_a_reason(rows):
@@ -50,7 +55,7 @@ def test_numbers_are_those_of_the_experiment(rows):
 
 
 def test_the_best_and_those_as_good_come_first():
-    found = table.ranked(list(table.compared(PROBLEM, **SMALL | {"splits": 4})))
+    found = table.ranked(compared(PROBLEM, splits=4))
     known = found[found.status == "ok"]
     assert list(known.lost) == sorted(known.lost) and len(found) == len(list_mechanisms())
     assert found.best.iloc[0] and not found.best[found.status != "ok"].any()
@@ -67,20 +72,22 @@ def test_as_good_is_decided_on_the_same_splits():
 
 def test_rows_come_one_by_one_until_cancelled():
     asked = iter([False] * 8)
-    arriving = table.compared(dc.replace(PROBLEM, seed=77), **SMALL, cancelled=lambda: next(asked, True))
-    assert next(arriving).status == "ok"
+    question = table.CompareQuestion(dc.replace(PROBLEM, seed=77), **SMALL)
+    arriving = question.snapshots(lambda: next(asked, True))
+    (row,) = next(arriving)
+    assert row.status == "ok"
     with pytest.raises(CancelledError):
         list(arriving)
 
 
 def test_pure_budgets_leave_pure_mechanisms():
-    found = {row.mechanism: row for row in table.compared(dc.replace(PROBLEM, delta=0.0), **SMALL)}
+    found = {row.mechanism: row for row in compared(dc.replace(PROBLEM, delta=0.0))}
     assert {row.promise for row in found.values() if row.status == "ok"} == {"pure"}
     assert "delta" in found["output_gaussian"].reason and found["objective_gamma"].status == "ok"
 
 
 def test_who_is_not_proved_for_the_loss_shows_another_and_says_so():
-    found = {row.mechanism: row for row in table.compared(dc.replace(PROBLEM, loss="hinge"), **SMALL)}
+    found = {row.mechanism: row for row in compared(dc.replace(PROBLEM, loss="hinge"))}
     refused = found["objective_gaussian"]
     assert (refused.status, refused.loss) == ("ok", "logistic") and "hinge" in refused.reason
     assert (found["output_gaussian"].loss, found["output_gaussian"].reason) == ("hinge", "")
@@ -88,6 +95,6 @@ def test_who_is_not_proved_for_the_loss_shows_another_and_says_so():
 
 def test_sources_and_words_are_checked_before_anything_is_computed():
     with pytest.raises(ValueError, match="epsilon must be"):
-        table.compared(PROBLEM, epsilon=0.0)
+        table.CompareQuestion(PROBLEM, epsilon=0.0)
     with pytest.raises(ValueError, match="splits must be an integer >= 2"):
-        table.compared(PROBLEM, splits=1)
+        table.CompareQuestion(PROBLEM, splits=1)

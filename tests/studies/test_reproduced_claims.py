@@ -17,7 +17,7 @@ from dpcore.studies.papers.reproductions import bassily_transition as bassily
 from dpcore.studies.papers.reproductions import kamath_three_ways as kamath
 from dpcore.studies.papers.reproductions import pathak_raj_accuracy as pathak
 from dpcore.studies.papers.reproductions import talwar_rate as talwar
-from dpcore.studies.papers.reproductions.base import ExcessOfMechanisms, Exponents, ScoresOfMechanisms
+from dpcore.studies.papers.reproductions.base import ExcessOfMechanisms, ScoresOfMechanisms
 from tests.cli.test_cli import call
 
 NAMES = ["talwar-rate", "kamath-three-ways", "pathak-raj-accuracy", "bassily-transition", "iyengar"]
@@ -182,7 +182,7 @@ def test_columns_cost_a_logarithm_at_p_1_and_a_root_beyond(transition):
         assert bassily._growth(transition.at(p_norm)) == pytest.approx(np.sqrt(d[-1] / d[0]), rel=0.2)
     # Continuous in p: just beyond 1 the corner still serves.
     last = transition.mean[-1]
-    assert last[1] < 3 * last[0] and last[0] < 0.02 * last[list(transition.orders).index(1.25)]
+    assert last[1] < 3 * last[0] and last[0] < 0.02 * last[bassily.ORDERS.index(1.25)]
     assert (np.diff(transition.beyond[-1]) > 0).all() and (transition.beyond <= transition.beyond_bound).all()
     claims = bassily.claims_of(transition)
     assert verdicts(claims) == ["agrees"] * 4 and "own exponent is 0.49" in claims[1].why
@@ -196,7 +196,7 @@ def test_verdicts_of_the_transition_turn(transition):
         return verdicts(bassily.claims_of(dc.replace(transition, **changed)))
 
     root = transition.mean.copy()
-    root[:, 0] = root[:, list(transition.orders).index(2.0)]
+    root[:, 0] = root[:, bassily.ORDERS.index(2.0)]
     assert told(mean=root)[:3] == ["differs", "agrees", "differs"]
     level = np.broadcast_to(transition.mean[:, :1], transition.mean.shape)
     assert told(mean=level)[1:3] == ["differs", "differs"]
@@ -297,7 +297,7 @@ def test_a_missing_file_and_too_few_runs_are_one_sentence(tmp_path, capsys):
 def test_figures_hold_the_numbers(theme, rates, ways, table):
     names = [e.curve for e in rates.exponents]
     means, errors, claimed = (np.array([getattr(e, f) for e in rates.exponents]) for f in ("mean", "se", "claimed"))
-    figure = reproduction_figure(Exponents(names, means, errors, claimed), theme=theme)
+    figure = reproduction_figure(rates.exponents, theme=theme)
     printed, found = figure.data
     assert np.array_equal(printed.x, claimed) and np.array_equal(found.x, means)
     assert np.array_equal(found.error_x.array, 2 * errors)

@@ -12,7 +12,7 @@ from ...studies.papers.reproductions.base import (
     AccuracyOfClassifiers,
     ExcessAgainstOrder,
     ExcessOfMechanisms,
-    Exponents,
+    Exponent,
     RightAgainst,
     ScoresOfMechanisms,
 )
@@ -32,7 +32,7 @@ def reproduction_figure(given: base.Chart, *, theme: Theme) -> Figure:
     match given:
         case RightAgainst():
             return _right_figure(given, theme)
-        case Exponents():
+        case tuple():
             return _exponents_figure(given, theme, 360)
         case ExcessOfMechanisms():
             return _excess_figure(given, theme, 430)
@@ -44,13 +44,13 @@ def reproduction_figure(given: base.Chart, *, theme: Theme) -> Figure:
             return accuracy_figure(accuracies, cursor=epsilon, theme=theme, height=430)
 
 
-def _exponents_figure(given: Exponents, theme: Theme, height: int) -> Figure:
+def _exponents_figure(given: Sequence[Exponent], theme: Theme, height: int) -> Figure:
     """A row for each curve: its fitted exponent with two standard errors, and the claimed one."""
     chart = Chart(theme, height, left=250, right=24)
-    names, rows = list(given.names), np.arange(len(given.names), 0.0, -1.0)
+    names, rows = [fit.curve for fit in given], np.arange(len(given), 0.0, -1.0)
     ink, muted = chart.colours["frank_wolfe"], chart.muted
     chart.marks(
-        given.claimed,
+        np.array([fit.claimed for fit in given]),
         rows,
         {"symbol": "line-ns-open", "size": 18, "color": muted, "line": {"width": 3, "color": muted}},
         customdata=names,
@@ -58,12 +58,18 @@ def _exponents_figure(given: Exponents, theme: Theme, height: int) -> Figure:
         hovertemplate="%{customdata}<br>as printed: %{x:.3f}<extra></extra>",
     )
     chart.marks(
-        given.found,
+        np.array([fit.mean for fit in given]),
         rows,
         {"symbol": "diamond", "size": 10, "color": ink},
         customdata=names,
         name="found here, ± 2 standard errors",
-        error_x={"type": "data", "array": 2.0 * given.errors, "thickness": 1.5, "width": 4, "color": ink},
+        error_x={
+            "type": "data",
+            "array": 2.0 * np.array([fit.se for fit in given]),
+            "thickness": 1.5,
+            "width": 4,
+            "color": ink,
+        },
         hovertemplate="%{customdata}<br>found: %{x:.3f}<extra></extra>",
     )
     chart.heading("fitted exponents")

@@ -14,7 +14,7 @@ import numpy as np
 from ...accounting.tradeoff import ZcdpCurve
 from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
-from ...core.privacy import Unconverged
+from ...core.privacy import Budget, Unconverged
 from ...core.sets import get_set
 from ...core.validation import integer
 from ...data import get_source
@@ -67,59 +67,54 @@ class Row:
 
 @dc.dataclass(frozen=True)
 class CompareQuestion:
-    """What does every registered mechanism cost on these records? Fields as the arguments of `compared`."""
+    """What does every registered mechanism cost on these records, at one budget?
+
+    A mechanism that is not proved for the problem's loss shows its own usual loss of the same task, and says so.
+    splits: >= 2, seeds from the problem's on. repetitions: as in `Experiment`. Raises ValueError for sources whose
+    outcomes are not predicted.
+
+    >>> rows = next(CompareQuestion(Problem("synthetic", n=300, p=4), splits=2, repetitions=4).snapshots())
+    >>> rows[0].promise
+    'approximate'
+    """
 
     problem: Problem
-    epsilon: float
+    epsilon: float = 1.0
+    splits: int = SPLITS
+    repetitions: int = REPETITIONS
+
+    def __post_init__(self) -> None:
+        task = get_source(self.source).task
+        if task not in _USUAL:
+            raise ValueError(f"source must be one whose outcomes are predicted, got {self.source!r}, a {task} problem")
+        integer("splits", self.splits, at_least=2)
+        Budget(self.epsilon)
 
     @property
     def source(self) -> str:
         return self.problem.source
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[tuple[Row, ...]]:
-        """The rows by now, one more each time.
+        """The rows by now in the registry's order, one more each time.
 
         cancelled: asked between solves; when it says yes, CancelledError is raised.
         """
+        asked = Experiment(self.problem, sweep=Axis("epsilon", (self.epsilon,)), repetitions=self.repetitions)
+        seeds = range(self.problem.seed, self.problem.seed + self.splits)
         rows: tuple[Row, ...] = ()
-        for row in compared(self.problem, self.epsilon, cancelled=cancelled):
-            rows = (*rows, row)
+        for key in list_mechanisms():
+            rows = (*rows, _best_row(make_mechanism(key), asked, seeds, cancelled))
             yield rows
 
 
-def compared(
-    problem: Problem,
-    epsilon: float = 1.0,
-    *,
-    splits: int = SPLITS,
-    repetitions: int = REPETITIONS,
-    cancelled: Cancelled = never,
-) -> Iterator[Row]:
-    """A row for every registered mechanism, in the registry's order, each as it is computed.
-
-    A mechanism that is not proved for the problem's loss shows its own usual loss of the same task, and says so.
-    splits: >= 2, seeds from the problem's on. repetitions: as in `Experiment`. cancelled: asked between solves; once it
-    says yes, CancelledError is raised. Raises ValueError for sources whose outcomes are not predicted.
-
-    >>> rows = compared(Problem("synthetic", n=300, p=4), splits=2, repetitions=4)
-    >>> next(rows).promise
-    'approximate'
-    """
-    task = get_source(problem.source).task
-    if task not in _USUAL:
-        raise ValueError(f"source must be one whose outcomes are predicted, got {problem.source!r}, a {task} problem")
-    asked = Experiment(problem, sweep=Axis("epsilon", (epsilon,)), repetitions=repetitions)
-    seeds = range(problem.seed, problem.seed + integer("splits", splits, at_least=2))
-    return (_best_row(make_mechanism(key), asked, seeds, cancelled) for key in list_mechanisms())
-
-
 def ranked(rows: Sequence[Row]) -> pd.DataFrame:
-    """Rows of `compared` as a table, those with numbers best first.
+    """Rows of a `CompareQuestion` as a table, those with numbers best first.
 
     best: True for the mechanism that loses least, and for all that lose more by less than two standard errors of the
     difference on the same splits.
 
-    >>> table = ranked(list(compared(Problem("synthetic", n=300, p=4), splits=2, repetitions=4)))
+    >>> *_, rows = CompareQuestion(Problem("synthetic", n=300, p=4), splits=2, repetitions=4).snapshots()
+    >>> table = ranked(rows)
     >>> len(table), sorted(table.status.unique())
     (15, ['not applicable', 'ok'])
     """

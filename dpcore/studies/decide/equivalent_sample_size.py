@@ -8,8 +8,7 @@ lambda and no noise. Noise of mean zero cannot lower the mean of a convex loss, 
 from __future__ import annotations
 
 import dataclasses as dc
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -119,6 +118,7 @@ class EquivalentSampleSize:
     sizes: Array
     best: Array
     same: Array
+    _known: dict[Error, tuple[Answer, ...]] = dc.field(default_factory=dict, init=False, repr=False)
 
     def private(self, error: Error) -> Array:
         """Errors of the private releases, [S, K]."""
@@ -132,27 +132,16 @@ class EquivalentSampleSize:
         records, which is chance or a solver's last digits, it is n. Two learners compete, so each interval takes half
         of the error.
         """
-        return self._known(one_of("error", error, ERRORS))
+        if one_of("error", error, ERRORS) not in self._known:  # a page asks at each move of its cursor
+            self._known[error] = tuple(self._worth(error, k) for k in range(len(self.curve.epsilons)))
+        return self._known[error]
 
-    @functools.cached_property
-    def _known(self) -> Callable[[Error], tuple[Answer, ...]]:
-        """Answers are kept: a page asks at each move of its cursor."""
-        return functools.cache(self._worths)
-
-    def _worths(self, error: Error) -> tuple[Answer, ...]:
-        at = ERRORS.index(error)
-        found = []
-        for k in range(len(self.curve.epsilons)):
-            learners = [self.best[at], *([self.same[at, :, :, k]] if self.same.size else [])]
-            more = [errors - self.private(error)[:, [k]] for errors in learners]
-            found.append(self._worth(more))
-        return tuple(found)
-
-    def _worth(self, more: list[Array]) -> Answer:
-        """more: by how much each learner's error exceeds the private one, [S, G]."""
-        n, seed = float(self.sizes[-1]), self.question.setting.problem.seed
-        confidence = 0.5 + 0.5 * CONFIDENCE
-        found = [answer(self.sizes, errors, 0.0, confidence=confidence, seed=seed) for errors in more]
+    def _worth(self, error: Error, k: int) -> Answer:
+        """At one epsilon, from by how much each learner's error exceeds the private one, [S, G]."""
+        at, n, seed = ERRORS.index(error), float(self.sizes[-1]), self.question.setting.problem.seed
+        learners = [self.best[at], *([self.same[at, :, :, k]] if self.same.size else [])]
+        private, confidence = self.private(error)[:, [k]], 0.5 + 0.5 * CONFIDENCE
+        found = [answer(self.sizes, errors - private, 0.0, confidence=confidence, seed=seed) for errors in learners]
         value = min(n, *(a.value for a in found))
         low, high = min(n, *(a.low for a in found)), min(n, *(a.high for a in found))
         return Answer(value, low, high, float(self.sizes[0]), n)

@@ -106,6 +106,7 @@ def label_alone(label: Budget, releases: int, records: int) -> Budget | None:
     return Budget(g * k * label.epsilon, math.exp(log) * (1 + _SAFETY)) if log < -_SAFETY else None
 
 
+@functools.lru_cache(maxsize=256)
 def budget_each(mechanism: Mechanism, spec: Spec, total: Budget, releases: int, records: int) -> Budget:
     """The largest label of each release, to within 0.01%, that keeps the whole at `total`; never above it.
 
@@ -120,11 +121,7 @@ def budget_each(mechanism: Mechanism, spec: Spec, total: Budget, releases: int, 
     0.291
     """
     k, g = _planned(releases, records)
-    return _budget_each(mechanism, spec, total, k, g)
 
-
-@functools.lru_cache(maxsize=256)
-def _budget_each(mechanism: Mechanism, spec: Spec, total: Budget, k: int, g: int) -> Budget:
     @functools.cache
     def excess(log_epsilon: float) -> float:
         plan = mechanism.calibrate(spec, Budget(math.exp(log_epsilon), total.delta))

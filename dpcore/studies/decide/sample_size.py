@@ -12,7 +12,6 @@ from ...core.arrays import Array
 from ...core.cancel import Cancelled, never
 from ...core.privacy import NotApplicable
 from ...core.validation import check_real, positive
-from ...experiments.cell import run_cell
 from .loss_curve import Setting
 from .threshold_interval import Answer, answer
 
@@ -65,15 +64,12 @@ class SampleSizeQuestion:
         enough = 0
         for n in self.sizes:
             setting = dc.replace(self.setting, problem=dc.replace(self.setting.problem, n=n))
-            rows = [run_cell(setting.cell(split), cancelled) for split in range(setting.splits)]
-            if rows[0][0]["status"] != "ok":
-                refused[n] = rows[0][0]["reason"]
+            *_, curve = setting.snapshots(cancelled)
+            if curve.refused:
+                refused[n] = curve.refused[self.epsilon]
             else:
-                (kept,) = zip(
-                    *[[row for row in split if row["metric"] == setting.metric] for split in rows], strict=True
-                )
                 people.append(n)
-                lost.append(np.array([100.0 * (row["reference"] - row["mean"]) for row in kept]))
+                lost.append(curve.lost[:, 0])
                 found = LossBySampleSize(self, np.array(people, float), np.stack(lost, axis=1), dict(refused))
                 enough = enough + 1 if found.answer().high < n else 0
                 yield found

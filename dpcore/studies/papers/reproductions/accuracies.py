@@ -19,7 +19,6 @@ from ....experiments.metrics import accuracy, larger_class
 from ....mechanisms import make_mechanism
 from ....mechanisms.plan import Plan
 from ....solvers import minimise
-from .base import Verdict
 
 NONE = "none"  # the mechanism of the model without privacy
 LAWS = ("gaussian", "gamma")
@@ -95,10 +94,6 @@ def rows_of(
 def means_of(table: pd.DataFrame) -> pd.DataFrame:
     """Rows: x; columns: mechanisms; mean right of 100 over the runs, nan where any run was refused."""
     return table.groupby(["x", "mechanism"])["right"].agg(lambda right: right.mean(skipna=False)).unstack()
-
-
-def verdict_of(holds: bool) -> Verdict:
-    return "agrees" if holds else "differs"
 
 
 def span(values: Sequence[float]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ....core.arrays import Array
+from ....core.facts import facts_beside
 from ....experiments.summary import Summary
 from ...geometry.excess_by_norm import AgainstOrder
 from ...multiclass.curves import Accuracies
@@ -33,6 +34,24 @@ class Claim:
     why: str = ""
 
 
+_CLAIMS = {row.pop("claim"): row for row in facts_beside(__file__, "claims.csv")}
+
+
+def claim(key: str, verdict: Verdict, found: str, **numbers: object) -> Claim:
+    """A claim of `claims.csv`, which has its words and says why, always or for this verdict.
+
+    numbers: what stands in its braces.
+    """
+    row = _CLAIMS[key]
+    texts = row["words"], row["printed"], row["always"] or row[verdict]
+    words, printed, why = (text.format(**numbers) for text in texts)
+    return Claim(words, printed, found, verdict, why)
+
+
+def verdict_of(holds: bool, otherwise: Verdict = "differs") -> Verdict:
+    return "agrees" if holds else otherwise
+
+
 @dc.dataclass(frozen=True)
 class RightAgainst:
     """Right of 100 against x in many runs.
@@ -47,13 +66,18 @@ class RightAgainst:
 
 
 @dc.dataclass(frozen=True)
-class Exponents:
-    """A fitted exponent for each curve, its standard error, and the claimed one. All [K]."""
+class Exponent:
+    """A power of `over`, mean and standard error over the runs; nan where a run's points show none, as `reason` says.
 
-    names: Sequence[str]
-    found: Array
-    errors: Array
-    claimed: Array
+    claimed: the paper's formula fitted to the same points, its logarithms included.
+    """
+
+    curve: str
+    over: str
+    mean: float
+    se: float
+    claimed: float
+    reason: str = ""
 
 
 @dc.dataclass(frozen=True)
@@ -100,7 +124,14 @@ class AccuracyOfClassifiers:
     epsilon: float
 
 
-Chart = RightAgainst | Exponents | ExcessOfMechanisms | ScoresOfMechanisms | ExcessAgainstOrder | AccuracyOfClassifiers
+Chart = (
+    RightAgainst
+    | tuple[Exponent, ...]
+    | ExcessOfMechanisms
+    | ScoresOfMechanisms
+    | ExcessAgainstOrder
+    | AccuracyOfClassifiers
+)
 
 
 @dc.dataclass(frozen=True)

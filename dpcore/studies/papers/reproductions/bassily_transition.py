@@ -14,7 +14,7 @@ from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
 from ...geometry import excess_by_n, excess_by_norm, table_1
-from .base import Claim, ExcessAgainstOrder, Outcome
+from .base import Claim, ExcessAgainstOrder, Outcome, claim, verdict_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,19 +35,17 @@ class Transition:
     orders], and what is proved of it."""
 
     columns: Array
-    orders: Array
     mean: Array
     se: Array
     signal: Array
     pictures: tuple[excess_by_norm.AgainstOrder, ...]
     few_columns: Array
-    few_orders: Array
     beyond: Array
     beyond_bound: Array
 
     def at(self, p_norm: float) -> Array:
         """Mean excess along the columns at one norm order."""
-        return np.asarray(self.mean[:, int(np.flatnonzero(self.orders == p_norm)[0])])
+        return np.asarray(self.mean[:, ORDERS.index(p_norm)])
 
 
 def transition(
@@ -82,13 +80,11 @@ def transition(
             beyond[:, i, k] = found.private.mean[0], found.bound[0]
     return Transition(
         np.array(columns, float),
-        np.array(ORDERS),
         np.array([each.mean for each in pictures]),
         np.array([each.se for each in pictures]),
         np.array([each.signal for each in pictures]),
         tuple(pictures),
         np.array(few_columns, float),
-        np.array(FEW_ORDERS),
         *beyond,
     )
 
@@ -105,16 +101,8 @@ def _at_one(found: Transition) -> Claim:
     growth, d = _growth(found.at(1.0)), found.columns
     logs, root = math.log(2.0 * d[-1]) / math.log(2.0 * d[0]), math.sqrt(d[-1] / d[0])
     slow = growth <= (1.0 + _NEAR) * logs
-    return Claim(
-        "At p = 1 the dependence on the number of columns is logarithmic.",
-        f"section 1.1: from d = {d[0]:,.0f} to {d[-1]:,.0f} ln 2d grows {logs:.2f} times, the root of d {root:.1f}",
-        f"the excess grows {growth:.2f} times",
-        "agrees" if slow else "differs",
-        "It may even fall: the proof makes more records differ from zero where there are more columns, so that the "
-        "best corners stand out more; the logarithm is a bound on any records."
-        if slow
-        else "Grows faster than the logarithm.",
-    )
+    told, facts = f"the excess grows {growth:.2f} times", {"first": d[0], "last": d[-1], "logs": logs, "root": root}
+    return claim("bassily_at_one", verdict_of(slow), told, **facts)
 
 
 def _beyond_one(found: Transition) -> Claim:
@@ -125,62 +113,43 @@ def _beyond_one(found: Transition) -> Claim:
         told.append(f"p = {p_norm:g}: {law.reason or f'{law.slope:.3f}'}")
     shares = [float(found.at(p_norm)[-1] / found.at(2.0)[-1]) for p_norm in (1.25, 1.5)]
     alike = all(abs(share - 1.0) <= 2.0 * _NEAR for share in shares)
-    left = found.mean[:, found.orders == 2.0] / found.signal[:, found.orders == 2.0]
-    nothing = power_law(found.columns, found.signal[:, int(np.flatnonzero(found.orders == 2.0)[0])])
-    alone = nothing.reason or f"{nothing.slope:.3f}"
-    return Claim(
-        "For 1 < p < 2 the excess is essentially that of p = 2, with the root of d.",
-        "section 1.1 and Table 1: exponent 0.5 in d",
+    signal = found.signal[:, ORDERS.index(2.0)]
+    left, nothing = found.at(2.0) / signal, power_law(found.columns, signal)
+    words = (
         f"exponents in d: {', '.join(told)}; at most columns {shares[0]:.2f} (p = 1.25) and {shares[1]:.2f} (p = 1.5) "
-        f"times the excess at p = 2",
-        "agrees" if root and alike else "differs",
-        "These are the hardest records of the proof, on which a private model at p = 2 keeps "
-        f"{float(left.min()):.0%} to {float(left.max()):.0%} of the excess of a model that learned nothing, whose own "
-        f"exponent is {alone}: what is seen is that this mechanism cannot do better, as the lower bound says, and not "
-        "that any does as well as the upper bound.",
+        f"times the excess at p = 2"
     )
+    facts = {"low": left.min(), "high": left.max(), "alone": nothing.reason or f"{nothing.slope:.3f}"}
+    return claim("bassily_beyond_one", verdict_of(root and alike), words, **facts)
 
 
 def _sharp(found: Transition) -> Claim:
     d, last = found.columns[-1], found.mean[-1]
     half = 0.5 * float(found.at(2.0)[-1])
-    inside = found.orders[(found.orders <= 2.0) & (last < half)]
-    begins = float(inside.max()) if len(inside) else math.nan
+    begins = max((p for p, excess in zip(ORDERS, last, strict=True) if p <= 2.0 and excess < half), default=math.nan)
     near = 1.0 + 1.0 / math.log(d)
     jump = float(found.at(1.25)[-1] / found.at(1.0)[-1])
     sharp = jump >= 0.25 * math.sqrt(d / math.log(2.0 * d)) and begins <= near + _NEAR
-    return Claim(
-        "There is a sharp phase transition of the excess around p = 1.",
-        "section 1.1; the lower bound has a factor p - 1",
+    words = (
         f"at d = {d:,.0f} the excess at p = 1.25 is {jump:.0f} times that at p = 1; the largest p of the grid below "
-        f"half of the excess at p = 2 is {excess_by_norm.order_text(begins)}, beside 1 + 1/ln d = {near:.3f}",
-        "agrees" if sharp else "differs",
-        "Sharp in d, and continuous in p for each d: a random corner of the L1 ball still serves the larger balls "
-        "while p - 1 is small beside 1 / ln d."
-        if sharp
-        else "The excess does not jump between p = 1 and p = 1.25 as the root of d over its logarithm would have it.",
+        f"half of the excess at p = 2 is {excess_by_norm.order_text(begins)}, beside 1 + 1/ln d = {near:.3f}"
     )
+    return claim("bassily_sharp", verdict_of(sharp), words)
 
 
 def _beyond_two(found: Transition) -> Claim:
     n, excess = found.few_columns, found.beyond
     kept, told = bool((excess <= found.beyond_bound).all()), []
-    for k, p_norm in enumerate(found.few_orders):
+    for k, p_norm in enumerate(FEW_ORDERS):
         rows = [table_1.table_row(float(p_norm), int(d), PEOPLE, _EPSILON, _DELTA).value for d in n]
         name, growth = excess_by_norm.order_text(float(p_norm)), _growth(excess[:, k])
         told.append(f"p = {name}: {growth:.1f} times (rate {rows[-1] / rows[0]:.1f})")
     more = bool((np.diff(excess[-1]) > 0.0).all())
-    return Claim(
-        "For 2 < p <= infinity columns cost at most a polynomial factor more, d^(1/2 - 1/p).",
-        "Table 1 and section 6: upper bounds of phased descent",
+    words = (
         f"growth of the excess from d = {n[0]:.0f} to {n[-1]:.0f}, n = {PEOPLE:,}: {', '.join(told)}; "
-        f"{'no mean' if kept else 'some mean'} above its proved bound",
-        "agrees" if kept and more else "differs",
-        "The excess grows faster than the rate, as it lies far below the bound where columns are few; an upper bound "
-        "allows that."
-        if kept and more
-        else "A mean above a proved bound, or no order among the norms.",
+        f"{'no mean' if kept else 'some mean'} above its proved bound"
     )
+    return claim("bassily_beyond_two", verdict_of(kept and more), words)
 
 
 def table_of(found: Transition) -> pd.DataFrame:
@@ -190,13 +159,13 @@ def table_of(found: Transition) -> pd.DataFrame:
         {"records": "hardest, linear", "d": d, "p_norm": p, "excess": found.mean[i, k], "se": found.se[i, k]}
         | {"nothing_learned": found.signal[i, k]}
         for i, d in enumerate(found.columns)
-        for k, p in enumerate(found.orders)
+        for k, p in enumerate(ORDERS)
     ]
     fresh = [
         {"records": "fresh, logistic", "d": d, "p_norm": p, "excess": found.beyond[i, k]}
         | {"bound": found.beyond_bound[i, k]}
         for i, d in enumerate(found.few_columns)
-        for k, p in enumerate(found.few_orders)
+        for k, p in enumerate(FEW_ORDERS)
     ]
     return pd.DataFrame(hard + fresh)
 

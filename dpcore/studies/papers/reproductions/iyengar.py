@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ....core.validation import integer
 from ....data import Declared, UploadedRecords, read_sheet
 from ....mechanisms.problem import Problem
-from ...decide.compare_mechanisms import compared, ranked
-from .base import Claim, Outcome, ScoresOfMechanisms
+from ...decide.compare_mechanisms import CompareQuestion, ranked
+from .base import Claim, Outcome, ScoresOfMechanisms, claim, verdict_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +46,8 @@ def every_mechanism(
     problem = dc.replace(problem, delta=1.0 / problem.n**2)
     tables = []
     for epsilon in epsilons:
-        rows = compared(problem, epsilon, splits=runs // 2, repetitions=_ON_EACH_SPLIT)
-        tables.append(ranked(list(rows)).assign(epsilon=epsilon, delta=problem.delta))
+        *_, rows = CompareQuestion(problem, epsilon, runs // 2, _ON_EACH_SPLIT).snapshots()
+        tables.append(ranked(rows).assign(epsilon=epsilon, delta=problem.delta))
         told(f"epsilon = {epsilon:.3g} is done")
     return pd.concat(tables, ignore_index=True).drop(columns=["losses", "seconds"])
 
@@ -64,41 +64,25 @@ def _best(table: pd.DataFrame) -> Claim:
         among += any(key.startswith(_OBJECTIVE) for key in best)
         tied += len(best)
         told.append(f"{epsilon:.3g}: {', '.join(best)}")
-    most = 2 * among > len(epsilons)
-    return Claim(
-        "Objective perturbation that tolerates an approximate minimiser is among the best at most epsilon.",
-        "Kamath's lecture, of Iyengar et al.: some of the best empirical results; their numbers are not at hand",
+    words = (
         f"noise in the question is among the best (two standard errors) at {among} of {len(epsilons)} epsilon. "
-        f"Best: {'; '.join(told)}",
-        "agrees" if most else "differs",
-        f"On average {tied / len(epsilons):.1f} of the {applied / len(epsilons):.1f} mechanisms that apply are within "
-        "errors of the best: little is said of an order."
-        if most
-        else "Others are ahead by more than two standard errors of the difference on equal splits.",
+        f"Best: {'; '.join(told)}"
     )
+    verdict, places = verdict_of(2 * among > len(epsilons)), len(epsilons)
+    return claim("iyengar_best", verdict, words, tied=tied / places, applied=applied / places)
 
 
 def _untuned(table: pd.DataFrame) -> Claim:
     rows = table[(table.mechanism == "objective_gaussian") & (table.status == "ok")].sort_values("epsilon")
-    words = "It can be used without tuning any parameter on the records."
     if rows.empty:
         reason = table[table.mechanism == "objective_gaussian"].reason.iloc[0]
-        return Claim(words, "abstract", "objective_gaussian applies at no epsilon", "differs", reason)
+        return claim("iyengar_unused", "differs", "objective_gaussian applies at no epsilon", reason=reason)
     last = rows.iloc[-1]
     close = bool(last.lost <= _CLOSE + 2.0 * last.lost_se)
-    return Claim(
-        words,
-        "abstract; no number",
-        "with defaults that see no record objective_gaussian loses "
-        + ", ".join(
-            f"{row.lost:.1f} ± {row.lost_se:.1f} points at {row.epsilon:.3g}" for row in rows.itertuples(index=False)
-        )
-        + f"; without privacy {last.without:.1%}",
-        "agrees" if close else "differs",
-        f"Called so here: at most {_CLOSE:g} points lost at the largest epsilon."
-        if close
-        else f"More than {_CLOSE:g} points are lost at the largest epsilon: too few records for so many columns.",
-    )
+    lost = (f"{row.lost:.1f} ± {row.lost_se:.1f} points at {row.epsilon:.3g}" for row in rows.itertuples(index=False))
+    words = f"with defaults that see no record objective_gaussian loses {', '.join(lost)}"
+    told = f"{words}; without privacy {last.without:.1%}"
+    return claim("iyengar_untuned", verdict_of(close), told, close=_CLOSE)
 
 
 def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:

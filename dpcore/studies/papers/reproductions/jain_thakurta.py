@@ -15,8 +15,8 @@ from ....core.records import Data
 from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from ....solvers import minimise
-from .accuracies import LAWS, MECHANISMS, NONE, Point, Protocol, epsilon_at, means_of, rows_of, span, split, verdict_of
-from .base import Claim, Outcome, RightAgainst
+from .accuracies import LAWS, MECHANISMS, NONE, Point, Protocol, epsilon_at, means_of, rows_of, span, split
+from .base import Claim, Outcome, RightAgainst, claim, verdict_of
 from .cod_rna import FEATURES, CodRna, by_middle, by_range, by_row, cod_rna
 
 RUNS = 20
@@ -84,18 +84,9 @@ def left_points(means: pd.DataFrame, people: int) -> Claim:
     """The claim that small epsilon are served, common to (a) and (b). people: records to learn from."""
     least = 2.0 * get_loss(LINEAR.loss).curvature_bound / (people * LINEAR.lam)
     refused = {key: means.index[means[key].isna()].tolist() for key in MECHANISMS if means[key].isna().any()}
-    return Claim(
-        f"Noise in the objective is private down to epsilon = .001 with lambda = {LINEAR.lam:g}.",
-        "drawn from .001 on",
-        "; ".join(f"{key} refuses epsilon = {', '.join(map(str, at))}" for key, at in refused.items())
-        or "every epsilon is served",
-        verdict_of(not refused),
-        "The curvature that one record adds costs ln(1 + c R^2 / (n lambda)) of epsilon before any noise is drawn. The "
-        f"paper's own condition, lambda >= 2 c / (n epsilon), asks for epsilon >= {least:.3f} here; it does not say by "
-        "which lambda its left points were drawn."
-        if refused
-        else "",
-    )
+    served = "; ".join(f"{key} refuses epsilon = {', '.join(map(str, at))}" for key, at in refused.items())
+    facts = {"lam": LINEAR.lam, "least": least}
+    return claim("jain_thakurta_left", verdict_of(not refused), served or "every epsilon is served", **facts)
 
 
 def claims_b(means: pd.DataFrame, weak: pd.DataFrame, people: int, others: str = "") -> tuple[Claim, ...]:
@@ -105,27 +96,14 @@ def claims_b(means: pd.DataFrame, weak: pd.DataFrame, people: int, others: str =
     ahead = {law: (middle[f"objective_{law}"] - middle[f"output_{law}"]).dropna().to_numpy() for law in LAWS}
     level = float(means[NONE].iloc[-1])
     behind = float((means[NONE] - means[list(MECHANISMS)].min(axis=1, skipna=False)).iloc[-1])
-    near = abs(level - _LEVEL) <= _NEAR
+    near = verdict_of(abs(level - _LEVEL) <= _NEAR, "unexplained")
+    better = verdict_of(all(len(gain) > 0 and gain.min() >= -1.0 for gain in ahead.values()))
+    gains = (f"{law.title()}: {span(list(gain))} points better" for law, gain in ahead.items() if len(gain))
+    close, worst = verdict_of(behind <= _NEAR), f"the worst is {behind:.1f} points behind {level:.1f}"
     return (
-        Claim(
-            "Without privacy the classifier is right about 88 times of 100.",
-            f"about {_LEVEL:.0f}",
-            f"{level:.1f}",
-            "agrees" if near else "unexplained",
-            f"Every row is divided by its own norm, which needs no constant. The paper names no scaling{others}.",
-        ),
-        Claim(
-            f"Noise in the objective is at least as good as in the output for {low:g} <= epsilon <= {high:g}.",
-            "by 16 to 34 points",
-            "; ".join(f"{law.title()}: {span(list(gain))} points better" for law, gain in ahead.items() if len(gain)),
-            verdict_of(all(len(gain) > 0 and gain.min() >= -1.0 for gain in ahead.values())),
-        ),
-        Claim(
-            "At epsilon = 10 all four are close to the model without privacy.",
-            "86 to 88 against 88",
-            f"the worst is {behind:.1f} points behind {level:.1f}",
-            verdict_of(behind <= _NEAR),
-        ),
+        claim("jain_thakurta_b_level", near, f"{level:.1f}", level=_LEVEL, others=others),
+        claim("jain_thakurta_b_middle", better, "; ".join(gains), low=low, high=high),
+        claim("jain_thakurta_b_top", close, worst),
         _output_lags(means, weak),
         left_points(means, people),
     )
@@ -141,19 +119,10 @@ def _output_lags(means: pd.DataFrame, weak: pd.DataFrame) -> Claim:
         return ", ".join(f"{value:.0f} at {epsilon:g}" for value, epsilon in zip(values, at, strict=True))
 
     near = [float(np.abs(np.subtract(values, printed)).mean()) <= 2.0 * _NEAR for values in (found, other)]
-    here = epsilon_at(means, "output_gaussian", printed[1])
-    return Claim(
-        "Gaussian noise in the output still costs 18 points at epsilon = 1.",
-        said(printed),
-        said(found),
-        "agrees" if near[0] else "differs" if near[1] else "unexplained",
-        ""
-        if near[0]
-        else f"The printed {printed[1]:.0f} at epsilon = 1 is reached here at epsilon = {here:.3g}, and the paper's "
-        f"own constants explain a factor of 2. With lambda = 1 for the sum, which is LIBLINEAR's C = 1, it is "
-        f"{said(other)}, and {weak[NONE].iloc[-1]:.1f} without privacy: "
-        + ("the printed output may have been drawn so." if near[1] else "that is not what is printed either."),
-    )
+    facts = {"printed": said(printed), "half": printed[1], "here": epsilon_at(means, "output_gaussian", printed[1])}
+    facts |= {"weaker": said(other), "without": weak[NONE].iloc[-1]}
+    verdict = verdict_of(near[0], "differs" if near[1] else "unexplained")
+    return claim("jain_thakurta_b_lags", verdict, said(found), **facts)
 
 
 def claims_c(means: pd.DataFrame, weak: pd.DataFrame, people: int, margin: float) -> tuple[Claim, ...]:
@@ -166,39 +135,19 @@ def claims_c(means: pd.DataFrame, weak: pd.DataFrame, people: int, margin: float
     plan = make_mechanism("output_gamma").calibrate(LINEAR.spec(people, _WIDE), Budget(_EPSILON_C))
     moved = plan.scale * NOISES["gamma"].reach(_WIDE)[0]
     first = {law: (means[f"objective_{law}"].iloc[0], means[f"output_{law}"].iloc[0]) for law in LAWS}
+    level = verdict_of(all(np.ptp(values) <= 6.0 for values in flat.values()))
+    facts = {"wide": _WIDE, "moved": moved, "margin": margin, "gaussian": span(list(weak["output_gaussian"]))}
+    facts |= {"first": weak["output_gamma"].iloc[0], "mean": weak["output_gamma"][wide].mean()}
+    facts |= {"objective": span(list(weak["objective_gamma"][wide]))}
+    ends = "; ".join(f"{key}: {span(list(values[wide]))} from there on" for key, values in lost.items())
+    narrow = "; ".join(f"{law.title()}: {a:.1f} against {b:.1f}" for law, (a, b) in first.items())
+    ahead = verdict_of(all(a >= b - 1.0 for a, b in first.values()))
+    falls, fall = verdict_of(bool(output[-1] <= output[0] - 10.0)), " to ".join(f"{value:.0f}" for value in output)
     return (
-        Claim(
-            "Gaussian noise does not feel idle columns.",
-            "level: 86 to 88 and 71 to 77",
-            "; ".join(f"{key}: {span(list(values))}" for key, values in flat.items()),
-            verdict_of(all(np.ptp(values) <= 6.0 for values in flat.values())),
-        ),
-        Claim(
-            "Gamma noise in the output costs more, the more idle columns there are.",
-            "76 to 54 to 43",
-            " to ".join(f"{value:.0f}" for value in output),
-            verdict_of(bool(output[-1] <= output[0] - 10.0)),
-        ),
-        Claim(
-            f"Gamma noise ends at chance from p = {_WIDE:,} on.",
-            "51 to 62, and 43 to 54",
-            "; ".join(f"{key}: {span(list(values[wide]))} from there on" for key, values in lost.items()),
-            "agrees" if chance else "unexplained",
-            ""
-            if chance
-            else f"At p = {_WIDE:,} Gamma noise in the output moves a prediction by {moved:.2f} on average, beside a "
-            f"mean |prediction| of {margin:.2f} without noise: by the formula more columns, or less epsilon, are "
-            "needed for chance. With lambda = 1 for the sum, as may be in (b), the output falls from "
-            f"{weak['output_gamma'].iloc[0]:.0f} to a mean of {weak['output_gamma'][wide].mean():.0f}, and Gaussian "
-            f"noise in it is at {span(list(weak['output_gaussian']))}, as printed; but Gamma noise in the objective "
-            f"stays at {span(list(weak['objective_gamma'][wide]))}, held by the curvature of the loss.",
-        ),
-        Claim(
-            f"At p = {FEATURES} noise in the objective is at least as good as in the output.",
-            "87 against 74 and 76",
-            "; ".join(f"{law.title()}: {a:.1f} against {b:.1f}" for law, (a, b) in first.items()),
-            verdict_of(all(a >= b - 1.0 for a, b in first.values())),
-        ),
+        claim("jain_thakurta_c_flat", level, "; ".join(f"{key}: {span(list(values))}" for key, values in flat.items())),
+        claim("jain_thakurta_c_more", falls, fall),
+        claim("jain_thakurta_c_chance", verdict_of(chance, "unexplained"), ends, **facts),
+        claim("jain_thakurta_c_narrow", ahead, narrow, features=FEATURES),
     )
 
 

@@ -16,8 +16,8 @@ from ....core.sets import get_set
 from ....core.specification import Domain, Spec
 from ....experiments.metrics import accuracy, larger_class
 from ....mechanisms import make_mechanism
-from .accuracies import LAWS, NONE, generator, means_of, span, split, verdict_of
-from .base import Claim, Outcome, RightAgainst
+from .accuracies import LAWS, NONE, generator, means_of, span, split
+from .base import Claim, Outcome, RightAgainst, claim, verdict_of
 from .cod_rna import FEATURES, by_middle, cod_rna
 from .jain_thakurta import LINEAR, PRINTED, RUNS
 
@@ -87,41 +87,14 @@ def claims_d(means: pd.DataFrame, projected: pd.DataFrame) -> tuple[Claim, ...]:
     apart = float((gaussian - gamma).abs().max())
     wide = gaussian.index >= _WIDE
     falls = bool((gaussian[wide] <= sampled[wide] + 1.0).all())
-    near = abs(float(none.mean()) - _LEVEL) <= _NEAR
+    near = verdict_of(abs(float(none.mean()) - _LEVEL) <= _NEAR, "unexplained")
+    wide_words = f"{span(list(gaussian[wide]))} against {span(list(sampled[wide]))}"
+    facts = {"wide": _WIDE, "projected": span(list(projected[list(_OBJECTIVE)].to_numpy().ravel()))}
     return (
-        Claim(
-            "Without privacy the model on the simplex is right about 78.5 times of 100.",
-            f"{_LEVEL}, with a dip to 76 at 33 columns",
-            f"{none.min():.1f} to {none.max():.1f}",
-            "agrees" if near else "unexplained",
-            "With every column and a constant in both signs; the paper does not say how weights on the simplex, which "
-            "have one sign, serve. No dip: an idle column takes next to no weight.",
-        ),
-        Claim(
-            "Sampling stays within 5 points of it at every number of columns.",
-            "78.5 up to 33 columns, 74.5 at 38",
-            f"at most {behind:.1f} points apart",
-            verdict_of(behind <= 5.0),
-        ),
-        Claim(
-            "Gamma and Gaussian noise in the objective do alike.",
-            "one curve",
-            f"at most {apart:.3f} points apart",
-            verdict_of(apart <= 1.0),
-        ),
-        Claim(
-            f"Noise in the objective is no better than sampling from {_WIDE} columns on.",
-            "falls to 66.7, the share of the majority",
-            f"{span(list(gaussian[wide]))} against {span(list(sampled[wide]))}",
-            "agrees" if falls else "unexplained",
-            ""
-            if falls
-            else "Idle columns change no prediction, and at this n, lambda and epsilon the noise in the others is far "
-            "too small to matter, though the bound on a row grows with the root of the columns. Models off the simplex "
-            "are better than those on it; projected on the L1 ball of 1 afterwards they are right "
-            f"{span(list(projected[list(_OBJECTIVE)].to_numpy().ravel()))} times of 100, no less with more columns. "
-            "Neither falls at 28 as printed; how the paper bloated and constrained its models is not said.",
-        ),
+        claim("jain_thakurta_d_level", near, f"{none.min():.1f} to {none.max():.1f}", level=_LEVEL),
+        claim("jain_thakurta_d_near", verdict_of(behind <= 5.0), f"at most {behind:.1f} points apart"),
+        claim("jain_thakurta_d_alike", verdict_of(apart <= 1.0), f"at most {apart:.3f} points apart"),
+        claim("jain_thakurta_d_falls", verdict_of(falls, "unexplained"), wide_words, **facts),
     )
 
 

@@ -11,8 +11,8 @@ from ....core.records import Data
 from ....data.synthetic_sparse import sparse_records
 from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
-from .accuracies import NONE, Point, means_of, span, split, verdict_of
-from .base import Claim, Outcome, RightAgainst
+from .accuracies import NONE, Point, means_of, span, split
+from .base import Claim, Outcome, RightAgainst, claim, verdict_of
 from .jain_thakurta import EPSILONS, LINEAR, PRINTED, RUNS, left_points, table_of
 from .jain_thakurta import PROTOCOL as LINEAR_PROTOCOL
 
@@ -35,61 +35,43 @@ def claims_a(means: pd.DataFrame, people: int, columns: int, margin: float) -> t
     large = means[means.index >= 1.0][["objective_gaussian", "output_gaussian"]].to_numpy()
     from_the_left = len(question) == len(means) and level - question.iloc[0] <= _NEAR
     at_the_top = level - gamma.iloc[-1] <= _NEAR
-    plan = make_mechanism("objective_gamma").calibrate(LINEAR.spec(people, columns), Budget(1.0))
-    moved = plan.scale / LINEAR.lam * NOISES["gamma"].reach(columns)[0]
+    told = f"{span(list(large.ravel()))} from epsilon = 1 on, against {level:.1f}"
+    reaches = verdict_of(bool(level - large.min() <= _NEAR))
+    least = {} if from_the_left else _at_the_least(float(question.index[0]), people, columns)
+    climbs = verdict_of(answer.iloc[0] <= CHANCE and level - answer.iloc[-1] <= _NEAR)
+    rises = verdict_of(gamma.iloc[0] <= CHANCE and at_the_top, "unexplained")
+    why = "" if at_the_top else _why_below(people, columns, margin)
+    learns = verdict_of(wide.iloc[:-1].max() <= CHANCE and wide.iloc[-1] <= level - 10.0)
     return (
-        Claim(
-            "Gaussian noise, wherever it is added, reaches the model without privacy however many columns there are.",
-            "90 and 91 from epsilon = .05 on",
-            f"{span(list(large.ravel()))} from epsilon = 1 on, against {level:.1f}",
-            verdict_of(bool(level - large.min() <= _NEAR)),
-        ),
-        Claim(
-            "Gaussian noise in the objective is level from the smallest epsilon on.",
-            "91 at every epsilon",
-            _told(question),
-            "agrees" if from_the_left else "unexplained",
-            "" if from_the_left else _why_not_level(float(question.index[0]), people, columns),
-        ),
-        Claim(
-            "Gaussian noise in the output climbs from near chance to the top.",
-            "56 at .001, 70 at .01, 90 from .05 on",
-            _told(answer),
-            verdict_of(answer.iloc[0] <= CHANCE and level - answer.iloc[-1] <= _NEAR),
-        ),
-        Claim(
-            "Gamma noise in the objective climbs from chance to the top.",
-            "49 at .001, 69 at .05, 91 from 1 on",
-            _told(gamma),
-            "agrees" if gamma.iloc[0] <= CHANCE and at_the_top else "unexplained",
-            ""
-            if at_the_top
-            else f"At epsilon = 1 the noise moves a prediction by up to {moved:.0f} on average, beside a mean "
-            f"|prediction| of {margin:.2f} without noise. Only the curvature of the loss can hold it, along directions "
-            "that many records share: rows of URL may share more than those drawn here.",
-        ),
-        Claim(
-            "Gamma noise in the output learns nothing, as it grows with the number of columns.",
-            "50 throughout, 65 at 10",
-            _told(wide),
-            verdict_of(wide.iloc[:-1].max() <= CHANCE and wide.iloc[-1] <= level - 10.0),
-        ),
+        claim("jain_thakurta_a_gaussian", reaches, told),
+        claim("jain_thakurta_a_level", verdict_of(from_the_left, "unexplained"), _told(question), **least),
+        claim("jain_thakurta_a_climbs", climbs, _told(answer)),
+        claim("jain_thakurta_a_gamma", rises, _told(gamma), why=why),
+        claim("jain_thakurta_a_nothing", learns, _told(wide)),
         left_points(means, people),
     )
 
 
-def _why_not_level(least: float, people: int, columns: int) -> str:
-    """least: the smallest epsilon that noise in the objective serves."""
+def _why_below(people: int, columns: int, margin: float) -> str:
+    """Why Gamma noise in the objective keeps the model from the top."""
+    plan = make_mechanism("objective_gamma").calibrate(LINEAR.spec(people, columns), Budget(1.0))
+    moved = plan.scale / LINEAR.lam * NOISES["gamma"].reach(columns)[0]
+    return (
+        f"At epsilon = 1 the noise moves a prediction by up to {moved:.0f} on average, beside a mean |prediction| of "
+        f"{margin:.2f} without noise. Only the curvature of the loss can hold it, along directions that many records "
+        "share: rows of URL may share more than those drawn here."
+    )
+
+
+def _at_the_least(epsilon: float, people: int, columns: int) -> dict[str, float]:
+    """least: the smallest epsilon that noise in the objective serves. share: of it that the curvature of one record
+    takes. ratio: noise in the objective over that in the output, before the loss resists it."""
     objective, output = (
-        make_mechanism(f"{place}_gaussian").calibrate(LINEAR.spec(people, columns), Budget(least, LINEAR.delta))
+        make_mechanism(f"{place}_gaussian").calibrate(LINEAR.spec(people, columns), Budget(epsilon, LINEAR.delta))
         for place in ("objective", "output")
     )
-    charge, ratio = objective.ledger[0].charge, objective.scale / LINEAR.lam / output.scale
-    return (
-        f"At epsilon = {least:g} the curvature of one record takes {charge / least:.0%} of the budget, and what the "
-        f"rest buys is {ratio:.2f} times the noise in the output before the loss resists it, which it does only along "
-        "directions that many records share. Below that nothing is served."
-    )
+    share, ratio = objective.ledger[0].charge / epsilon, objective.scale / LINEAR.lam / output.scale
+    return {"least": epsilon, "share": share, "ratio": ratio}
 
 
 def _told(curve: pd.Series) -> str:

@@ -20,7 +20,7 @@ from ....experiments.summary import LEAST_BANDED, Summary
 from ....mechanisms import make_mechanism
 from ....mechanisms.problem import Problem
 from ...perturbation.published_rates import lecture_bound
-from .base import Claim, ExcessOfMechanisms, Outcome
+from .base import Claim, ExcessOfMechanisms, Outcome, claim, verdict_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,18 +137,12 @@ def _winners(found: Sequence[ThreeWays]) -> Claim:
         error = _CLEAR * np.hypot(ways.looked_se, gradient.se)
         ahead += int((gradient.mean - ways.looked > error).sum())
         behind += int((ways.looked - gradient.mean > error).sum())
-    return Claim(
-        "Variants of objective perturbation give some of the best empirical results.",
-        "the lecture, of Iyengar et al. 2019; no numbers",
+    words = (
         f"noise in the question is ahead of noise in the answer at {beaten} of {places} points and of all three at "
-        f"{wins}. Best: {'; '.join(told)}",
-        "agrees" if 2 * wins >= places else "differs",
-        ""
-        if 2 * wins >= places
-        else f"The choice of lam: with the best of {len(_LAMS)}, chosen by looking at the records, hence not private, "
-        f"noise in the question is ahead of noise in every step at {ahead} of {places} points and behind at {behind}. "
-        "The default is made from public facts alone.",
+        f"{wins}. Best: {'; '.join(told)}"
     )
+    facts = {"lams": len(_LAMS), "ahead": ahead, "places": places, "behind": behind}
+    return claim("kamath_winners", verdict_of(2 * wins >= places), words, **facts)
 
 
 def _lemma(found: Sequence[ThreeWays]) -> Claim:
@@ -159,17 +153,7 @@ def _lemma(found: Sequence[ThreeWays]) -> Claim:
         for ways in found
     ]
     right = all(np.allclose(ways.factor, 1.0) for ways in found)
-    return Claim(
-        "Lemma 1: a minimiser moves by at most 2n / lambda when one record is replaced.",
-        "sensitivity 2n / lambda, noise of variance O(n^2 ln(1/delta) / (lambda epsilon)^2)",
-        "; ".join(told),
-        "agrees" if right else "differs",
-        ""
-        if right
-        else "As a bound it holds, n times too large: the objectives of neighbours differ by one record's 2L-Lipschitz "
-        "difference and are lambda-strongly convex, so minimisers differ by 2L / lambda, which hinge loss attains. "
-        "The noise that it asks for is private and useless.",
-    )
+    return claim("kamath_lemma", verdict_of(right), "; ".join(told))
 
 
 def _gradient(found: Sequence[ThreeWays]) -> Claim:
@@ -181,16 +165,7 @@ def _gradient(found: Sequence[ThreeWays]) -> Claim:
         power = f"power {law.slope:.2f}" if law.slope is not None else f"no power ({law.reason})"
         least = float((ways.printed[known] / mean[known]).min())
         told.append(f"{ways.source}: {power} of epsilon, the printed bound is at least {least:,.0f} times the mean")
-    return Claim(
-        "Gradient perturbation has an excess of order ||C|| L sqrt(d ln(1/delta)) / epsilon.",
-        "an upper bound, exponent -1 in epsilon",
-        "; ".join(told),
-        "agrees" if below else "differs",
-        "An upper bound for any convex loss; logistic loss is smooth, and full gradients with exact composition take "
-        "the place of the lecture's n^2 steps on single records."
-        if below
-        else "A mean above a bound: the bound or the mechanism must be wrong.",
-    )
+    return claim("kamath_gradient", verdict_of(below), "; ".join(told))
 
 
 def table_of(found: Sequence[ThreeWays]) -> pd.DataFrame:

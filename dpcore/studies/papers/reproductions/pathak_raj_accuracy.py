@@ -15,7 +15,7 @@ from ....data import CLASS_SOURCES
 from ...multiclass import curves, one_vs_rest
 from ...multiclass.curves import Accuracies, Records
 from ...papers import pathak_raj
-from .base import AccuracyOfClassifiers, Claim, Outcome
+from .base import AccuracyOfClassifiers, Claim, Outcome, claim, verdict_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,34 +77,19 @@ def claims_of(found: Found) -> tuple[Claim, ...]:
 
 def _exists(found: Found) -> Claim:
     share = found.exists
-    return Claim(
-        "The perturbed objective has a minimiser, which is what is released and called private.",
-        "Theorem 1, for any epsilon: its existence is taken for granted",
+    words = (
         f"a minimiser exists in {share.found:,} of {share.draws:,} draws (d = {found.columns}, epsilon = lambda = 1), "
-        f"{share.low:.2%} to {share.high:.2%}",
-        "agrees" if share.low > 0.99 else "differs",
-        "All classes share one noise matrix, which no margin sees; in its direction the objective falls without end, "
-        "and where there is a minimiser it tells its records. All accuracies here are of the repaired mechanism, with "
-        "noise of its own for each class, a ridge and the sensitivity of all classes together.",
+        f"{share.low:.2%} to {share.high:.2%}"
     )
+    return claim("pathak_raj_exists", verdict_of(share.low > 0.99), words)
 
 
 def _theorem(found: Found) -> Claim:
     excess = found.theorem
-    broken = excess.violated > excess.delta
-    return Claim(
-        "The excess over the regularised optimum is at most 8 (d+1)^4 C ln^2(d/delta) / (epsilon^2 lambda).",
-        f"Theorem 2: at most {excess.bound:,.0f} but for a share {excess.delta:g} of draws (d = 2, C = 3, epsilon = "
-        "lambda = 1)",
-        ", ".join(
-            f"traces up to {cap:g}: exceeded in {share:.0%}"
-            for cap, share in zip(excess.caps, excess.violated, strict=True)
-        ),
-        "differs" if broken.any() else "agrees",
-        "The regulariser is linear, so that the objective is not strongly convex as Lemma 2 takes it to be."
-        if broken.any()
-        else "",
-    )
+    kept = not (excess.violated > excess.delta).any()
+    shares = zip(excess.caps, excess.violated, strict=True)
+    words = ", ".join(f"traces up to {cap:g}: exceeded in {share:.0%}" for cap, share in shares)
+    return claim("pathak_raj_theorem", verdict_of(kept), words, bound=excess.bound, delta=excess.delta)
 
 
 def _epsilon(found: Found) -> Claim:
@@ -117,27 +102,16 @@ def _epsilon(found: Found) -> Claim:
             f"{source}: {measured.mean[0]:.1%} at epsilon = {along.x[0]:g}, {measured.mean[-1]:.1%} at "
             f"{along.x[-1]:g}, {along.plain[-1]:.1%} without privacy"
         )
-    return Claim(
-        "The price of privacy falls as epsilon grows.",
-        "bound on the risk of order 1 / epsilon^2; no experiment",
-        "; ".join(told),
-        "agrees" if rises else "differs",
-        "" if rises else "Accuracy does not rise by more than its error.",
-    )
+    return claim("pathak_raj_epsilon", verdict_of(rises), "; ".join(told))
 
 
 def _count(found: Found) -> Claim:
     along, measured = found.against_classes, found.against_classes.learners["ellipsoids"]
     lost = along.plain - measured.mean
     grows = bool(lost[-1] - lost[0] > _CLEAR * np.hypot(measured.se[0], measured.se[-1]))
-    return Claim(
-        "The price of privacy grows with the number of classes C.",
-        "bound on the risk linear in C; no experiment",
-        f"points lost to the model without privacy at epsilon = {_AT:g}, n = {_PEOPLE:,}: "
-        + ", ".join(f"C = {c:g}: {100.0 * points:.1f}" for c, points in zip(along.x, lost, strict=True)),
-        "agrees" if grows else "differs",
-        "" if grows else "The loss does not grow by more than its error.",
-    )
+    points = ", ".join(f"C = {c:g}: {100.0 * points:.1f}" for c, points in zip(along.x, lost, strict=True))
+    words = f"points lost to the model without privacy at epsilon = {_AT:g}, n = {_PEOPLE:,}: {points}"
+    return claim("pathak_raj_count", verdict_of(grows), words)
 
 
 def _robust(found: Found) -> Claim:
@@ -149,18 +123,11 @@ def _robust(found: Found) -> Claim:
         ahead += int((joint.mean - split.mean > error).sum())
         behind += int((split.mean - joint.mean > error).sum())
         places += len(along.x)
-    return Claim(
-        "Compared with other classification algorithms, a large margin classifier should be much more robust to noise.",
-        "conclusion, as an intuition",
+    words = (
         f"all classes at once is ahead of one class against the others at {ahead} of {places} points, behind at "
-        f"{behind}",
-        "differs" if behind > ahead else "unexplained",
-        "One class against the others does better under the same promise."
-        if behind > ahead
-        else "The paper names no other algorithm. Tried was the same large margin loss, one class against the others, "
-        "where each problem gets epsilon / C: that says something of the split into classes and nothing of margins, as "
-        "no private classifier of many classes without a margin is here.",
+        f"{behind}"
     )
+    return claim("pathak_raj_robust", "differs" if behind > ahead else "unexplained", words)
 
 
 def table_of(found: Found) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from ....core.power_law import power_law
 from ....core.validation import integer
 from ...sparsity.l1.curves import against_n, against_p
 from ...sparsity.l1.data import Setting, stored_columns
-from .base import Claim, Exponents, Outcome
+from .base import Claim, Exponent, Outcome, claim, verdict_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,21 +26,6 @@ PS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 _DELTA, _REPETITIONS = 1e-6, 10
 _NEAR = 0.05  # two exponents that differ by less are called equal
 _RATE = -2.0 / 3.0
-
-
-@dc.dataclass(frozen=True)
-class Exponent:
-    """A power of `over`, mean and standard error over the runs; nan where a run's points show none, as `reason` says.
-
-    claimed: the paper's formula fitted to the same points, its logarithms included.
-    """
-
-    curve: str
-    over: str
-    mean: float
-    se: float
-    claimed: float
-    reason: str = ""
 
 
 @dc.dataclass(frozen=True)
@@ -147,38 +132,27 @@ def claims_of(found: Rates) -> tuple[Claim, ...]:
     printed = math.log(found.people * most) / math.log(found.people * fewest)
     corners, root = math.log(2.0 * most) / math.log(2.0 * fewest), (most / fewest) ** (1.0 / 3.0)
     slow = found.growth - 2.0 * found.growth_se <= corners
+    facts = dict(printed=printed, fewest=fewest, most=most, corners=corners, root=root, filled=found.filled)
+    within = f"{'no mean' if found.bounded else 'some mean'} above its proved bound"
     return (
-        Claim(
-            "The excess risk falls at least as fast as n^(-2/3), up to logarithms.",
-            f"Theorem 1.1: log(np) / n^(2/3), whose exponent over these n is {bound.claimed:.3f}",
-            f"proved bound {_text(bound)}; hard records {_text(hard)}; few features matter {_text(few)}; "
-            f"{'no mean' if found.bounded else 'some mean'} above its proved bound",
-            "agrees" if falls else "differs",
-            "Where few features matter the excess falls faster, which an upper bound allows."
-            if falls
-            else "A mean above a proved bound, or a slower fall: the bound or its calibration must be wrong.",
+        claim(
+            "talwar_falls",
+            verdict_of(falls),
+            f"proved bound {_text(bound)}; hard records {_text(hard)}; few features matter {_text(few)}; {within}",
+            upper=bound.claimed,
         ),
-        Claim(
-            "No private algorithm does better than (n log n)^(-2/3) on the hardest data.",
-            f"Theorems 1.2 and 3.1: exponent {hard.claimed:.3f} over these n, constant not given, epsilon at most 0.1",
+        claim(
+            "talwar_hardest",
+            verdict_of(same, "unexplained"),
             f"on our hard records {_text(hard)} with the default T, {_text(tuned)} with the T of the smallest bound",
-            "agrees" if same else "unexplained",
-            "Both are this one mechanism on this library's records and prove nothing of others. The theorem's records "
-            "ask for 1/tau = 1,000 codewords and 1,000 m^2 columns with m / ln m = 1,000, too many to be made; tried "
-            "instead: records whose best model uses every column, the worst of several shares, with two rules for T.",
+            lower=hard.claimed,
         ),
-        Claim(
-            "The risk grows with p only as log p, not as a power of p.",
-            f"Theorem 1.1: log(np), which grows {printed:.1f} times from p = {fewest:,} to {most:,}",
+        claim(
+            "talwar_columns",
+            verdict_of(slow),
             f"{found.growth:.1f} ± {found.growth_se:.1f} times, power of ln 2p {_text(columns)}; with noise in the "
             f"whole gradient {found.whole:.1f} times by p = {found.whole_columns:,}, beyond which it learns nothing",
-            "agrees" if slow else "differs",
-            "An upper bound limits the excess and not its growth, which is called logarithmic here up to that of ln "
-            f"2p, the logarithm of the corners, {corners:.1f} times; the p^(1/3) of the paper's other variant grows "
-            f"{root:.0f} times. Beyond p = {found.filled:,} further columns are zero in every record: they can be "
-            "chosen in error, as the noise does not know, and that is their whole cost."
-            if slow
-            else f"Grows faster than ln 2p, the logarithm of the corners, which grows {corners:.1f} times.",
+            **facts,
         ),
     )
 
@@ -195,16 +169,11 @@ def table_of(found: Rates) -> pd.DataFrame:
 
 def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     found = rates(RUNS if runs is None else runs, seed, told)
-    fits = [each for each in found.exponents if not math.isnan(each.mean)]
+    fits = tuple(each for each in found.exponents if not math.isnan(each.mean))
     return Outcome(
         "drawn: few features that matter, and hard ones whose best model uses every column",
         table_of(found),
-        Exponents(
-            [each.curve for each in fits],
-            np.array([each.mean for each in fits]),
-            np.array([each.se for each in fits]),
-            np.array([each.claimed for each in fits]),
-        ),
+        fits,
         claims_of(found),
     )
 
