@@ -31,7 +31,7 @@ from ..base import (
 )
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
-from .step_count import ProblemConstants, auto_T, best_T, check_problem, check_T, published_T, terrain
+from .step_count import auto_T, best_T, check_problem, check_T, published_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
 
@@ -99,7 +99,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     def _chosen_T(self, spec: Spec, budget: Budget, mu: float) -> int:
         if isinstance(self.T, int):
             return self.T
-        land = _terrain(spec)
+        land = terrain(spec)
         if self.T == "published":
             extent = largest_gradient(spec) * _width(spec)
             return published_T(self.key, "Theorem 2.6", land.curvature, extent, spec.n, budget.epsilon)
@@ -111,7 +111,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
 
         Widths that are means of draws enter with their error on top (`dpcore.core.sets.Width`).
         """
-        spec, land = plan.spec, _terrain(plan.spec)
+        spec, land = plan.spec, terrain(plan.spec)
         found = theory.frank_wolfe_bound(
             land.start, land.curvature, plan.ledger[0].scale * _width(spec), float(plan.steps + 1)
         )
@@ -224,16 +224,12 @@ def _descend_anywhere(
 
 def largest_gradient(spec: Spec) -> float:
     """A bound on ||gradient||_2 of a record's loss, over the records of the domain and the theta of the set."""
-    return _terrain(spec).steepness * spec.domain.implied(2.0, spec.p).R
+    return terrain(spec).steepness * spec.domain.implied(2.0, spec.p).R
 
 
 def _width(spec: Spec) -> float:
     """E max <g, theta> over the set for g ~ N(0, I_p), with its error on top."""
     return (spec.size or 1.0) * spec.shape.width(spec.p).upper
-
-
-def _terrain(spec: Spec) -> ProblemConstants:
-    return terrain(spec, from_zero=not isinstance(spec.shape, Simplex | Polytope))
 
 
 def _start(spec: Spec) -> Array:

@@ -26,13 +26,12 @@ from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, r
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
 from ..worst_pairs import flipped_label
-from .step_count import auto_T, best_T, check_T, published_T
+from .step_count import auto_T, best_T, check_T, published_T, terrain
 from .vertex_runs import (
     check_polytope,
     descend,
     idle_columns,
     is_signed,
-    land_of,
     models_of,
     records_on_vertices,
     risk_behind,
@@ -115,7 +114,7 @@ class FrankWolfePolytope(ReadingMechanism):
 
     def _sensitivity(self, spec: Spec) -> float:
         """How far one record moves <v, grad F>, for any vertex v and any theta of the set."""
-        return 2.0 * land_of(spec).extent / spec.n
+        return 2.0 * terrain(spec).extent / spec.n
 
     def _scale(self, spec: Spec, budget: Budget, T: Array) -> Array:
         """b for each T."""
@@ -135,7 +134,7 @@ class FrankWolfePolytope(ReadingMechanism):
     def _chosen_T(self, spec: Spec, budget: Budget) -> int:
         if isinstance(self.T, int):
             return self.T
-        land = land_of(spec)
+        land = terrain(spec)
         if self.T == "published":
             return published_T(self.key, "Theorem 2.5", land.curvature, land.extent, spec.n, budget.epsilon)
         best = best_T(land, lambda T: self._selection(spec, self._scale(spec, budget, T)))
@@ -165,7 +164,7 @@ class FrankWolfePolytope(ReadingMechanism):
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Over the best model of the set, on average over the choices; the published orders of growth; lower bounds."""
-        spec, land = plan.spec, land_of(plan.spec)
+        spec, land = plan.spec, terrain(plan.spec)
         selection = float(self._selection(spec, np.array(plan.ledger[0].scale)))
         found = theory.frank_wolfe_bound(land.start, land.curvature, selection, plan.steps + 1)
         ours = f"{_SOURCE}, Theorem 2.5, with explicit constants"
@@ -260,7 +259,7 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     """Shapes only; the last two where they are stated."""
     if budget.pure:
         return ()
-    land, corners = land_of(spec), spec.shape.corners(spec.p) or 1
+    land, corners = terrain(spec), spec.shape.corners(spec.p) or 1
 
     def rate(value: float, name: str, assumes: str) -> Bound:
         return Bound("excess_empirical_risk", "rate", value, "expectation", f"{_SOURCE}, {name}", assumes)

@@ -16,7 +16,7 @@ from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.sparse import descend_sparse
 from ..base import Prepared, records_of
 from ..plan import Plan
-from .step_count import ProblemConstants, check_problem, terrain
+from .step_count import check_problem, terrain
 
 
 def descend(
@@ -85,10 +85,6 @@ def is_signed(spec: Spec) -> bool:
     return isinstance(spec.shape, L1Ball)
 
 
-def land_of(spec: Spec) -> ProblemConstants:
-    return terrain(spec, from_zero=is_signed(spec))
-
-
 def start_of(spec: Spec, width: int) -> Array:
     """theta_1: 0 on the L1 ball, else the mean of the vertices; its first `width` coordinates, or weights of a list."""
     if is_signed(spec):
@@ -107,7 +103,7 @@ def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int)
 
 def local_share(spec: Spec) -> Callable[[Array], Array]:
     """L_t / L as a function of the L1 norms of models."""
-    loss, R, y_max, steepest = get_loss(spec.loss), spec.domain.R, spec.domain.y_max, land_of(spec).steepness
+    loss, R, y_max, steepest = get_loss(spec.loss), spec.domain.R, spec.domain.y_max, terrain(spec).steepness
     return lambda norms: loss.steepness(R * norms, y_max) / steepest
 
 

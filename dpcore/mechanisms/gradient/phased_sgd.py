@@ -209,7 +209,7 @@ def land_of(key: str, spec: Spec) -> Land:
     """The constants of a problem; NotApplicable with the reason where the mechanism has no guarantee."""
     lp, loss = _terrain(key, spec), get_loss(spec.loss)
     reach = spec.domain.implied(2.0, spec.p).R
-    L = terrain(spec, from_zero=True).steepness * reach
+    L = terrain(spec).steepness * reach
     return Land(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p), reach)
 
 
