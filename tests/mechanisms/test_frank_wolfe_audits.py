@@ -99,7 +99,7 @@ def test_idle_columns_win_as_often_as_zeros_with_a_laplace_draw_each(signed):
     counts = []
     for table, missing, seed in ((scores, idle, 0), (wide, 0, 1)):
         choice = fw.NoisyBest(np.random.default_rng(seed).spawn(draws), missing, signed=signed)
-        columns, signs = choice.choose(0, table, noise, streams)
+        columns, signs = choice.choose(table, noise, streams)
         counts.append(np.bincount(columns + np.where(signs < 0.0, 8, 0), minlength=16 if signed else 8))
     assert stats.chi2_contingency(counts).pvalue > FALSE_ALARM
 

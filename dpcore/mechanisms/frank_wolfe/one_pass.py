@@ -210,7 +210,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         centres, thetas = [], []
         for plan, side in zip(plans, prepared, strict=True):
-            quiet = Best(idle_columns(plan.spec, records_of(side)), signed=is_signed(plan.spec))
+            quiet = Best(idle=idle_columns(plan.spec, records_of(side)), signed=is_signed(plan.spec))
             centres.append(_models(plan, self._walk(plan, side, quiet, 1, cancelled), side)[0])
             streams = [np.random.default_rng(seed) for seed in seeds]
             thetas.append(_models(plan, self._run(plan, side, streams, cancelled), side))
@@ -263,7 +263,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
 
         Along the vertices that the first of the two takes without noise.
         """
-        quiet = Best(idle_columns(plan.spec, records_of(zero)), signed=is_signed(plan.spec))
+        quiet = Best(idle=idle_columns(plan.spec, records_of(zero)), signed=is_signed(plan.spec))
         path = self._walk(plan, zero, quiet, 1)
         seen = [self._follow(plan, side, path, keep=True).scores for side in (zero, one)]
         halves = [0.5 * float(np.ptp(b - a)) for a, b in zip(*seen, strict=True)]

@@ -208,7 +208,7 @@ class FrankWolfePolytope(ReadingMechanism):
         runs, chosen = descend(plans, risk, streams, cancelled)
         thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
         quiet = [fw.Run(plan.steps + 1, 0.0) for plan in plans]
-        rule, start = fw.Best(idle_columns(spec, risk), signed=is_signed(spec)), start_of(spec, risk.active)
+        rule, start = fw.Best(idle=idle_columns(spec, risk), signed=is_signed(spec)), start_of(spec, risk.active)
         best = fw.descend(risk, quiet, rule, size=spec.size or 1.0, start=start)
         return Drawn(models_of(spec, best, quiet, r), thetas)
 

@@ -14,7 +14,7 @@ from ...core.privacy import Budget, Event
 from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Spec
-from ...solvers.descent.noisy_gd import Streams, gradient_descent
+from ...solvers.descent.noisy_gd import gradient_descent
 from ..base import Drawn, GaussianGuarantee, Prepared, check_certificate, gradients_apart, records_of
 from ..plan import Plan
 from .base import GradientPerturbation, schedule_of, terrain
@@ -36,7 +36,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
 
     Source: Bassily, Smith and Thakurta 2014; Kamath's lecture, Algorithm 1 with noise; accounting by Dong, Roth and Su
     2022 (constants derived in docs/formulas.md).
-    Randomness: r standard normal draws a step, one a stored column (see `dpcore.solvers.descent.noisy_gd.Streams`).
+    Randomness: r standard normal draws a step, one a stored column (see `dpcore.solvers.descent.noisy_gd`).
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
         gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
     Not protected: n, p, lam, steps, the budget and the bounds R, L, y_max and radius are public; running time; the
@@ -128,9 +128,11 @@ def _descend(
         get_loss(spec.loss),
         data,
         [schedule_of(plan) for plan in plans],
-        Streams(rngs, stored, idle),
+        rngs,
         signs,
         radius=spec.radius,
+        stored=stored,
+        idle=idle,
         single=pictures,
         cancelled=cancelled,
         watch=watch,
