@@ -121,7 +121,7 @@ class Mechanism(abc.ABC):
     key: registry key (a field, so that two mechanisms never hash alike). noise: the law of what it adds. A subclass
     sets both, or makes noise a knob. label, source: for charts and docs. family: of the mechanisms drawn in one colour.
     place: where it puts its noise. quantity: the metric its bounds speak of. set: where its models live. usual_loss:
-    what `dpcore.solve` takes where nobody says.
+    what `dpcore.solve` takes where nobody says. worst_spec: a problem in which `worst_pair` attains the sensitivity.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
@@ -134,6 +134,8 @@ class Mechanism(abc.ABC):
     quantity: ClassVar[str] = "excess_empirical_risk"
     set: ClassVar[SetName | ConvexSet] = "ball"
     usual_loss: ClassVar[str] = "logistic"
+    # lam is so large that the model stays near 0, where a record whose label flips pulls with all its force.
+    worst_spec: ClassVar[Spec] = Spec("huber_hinge", n=10, p=3, lam=1e4)
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):
@@ -247,13 +249,6 @@ class Mechanism(abc.ABC):
     def audited(self) -> Mechanism:
         """This mechanism with knobs under which an audit takes little time and sees as much."""
         return self
-
-    def worst_spec(self) -> Spec:
-        """A problem in which `worst_pair` attains the sensitivity.
-
-        lam is so large that the model stays near 0, where a record whose label flips pulls with all its force.
-        """
-        return Spec("huber_hinge", n=10, p=3, lam=1e4)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one.

@@ -226,7 +226,7 @@ def test_worst_pairs_of_other_sets_differ_in_one_record_and_stay_within_the_sens
 
 def test_every_choice_of_the_audited_problem_has_log_ratios_of_half_the_range():
     mechanism = FrankWolfePolytope().audited()
-    plan = mechanism.calibrate(mechanism.worst_spec(), Budget(1.0, 1e-5))
+    plan = mechanism.calibrate(mechanism.worst_spec, Budget(1.0, 1e-5))
     prepared = [mechanism.prepare(plan, data) for data in mechanism.worst_pair(plan)]
     eta = 2.0 * plan.ledger[0].sensitivity / plan.scale
     seen = mechanism.transcripts(plan, prepared[0], [np.random.default_rng(0)] * 50)

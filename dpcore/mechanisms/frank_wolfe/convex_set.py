@@ -76,6 +76,8 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     place = "step"
     set = "l1_ball"
     usual_loss = "squared"
+    # A set so small that the slope of the loss is 1 throughout.
+    worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_problem(self.key, spec)
@@ -160,10 +162,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     def audited(self) -> FrankWolfeGeneral:
         """Few steps: together they leak what many do."""
         return dc.replace(self, T=4)
-
-    def worst_spec(self) -> Spec:
-        """In a set so small that the slope of the loss is 1 throughout."""
-        return Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(self.q), radius=0.4, set=self.set)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the gradients at theta_1."""

@@ -117,6 +117,8 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     place = "choice"
     quantity = "excess_population_risk"
     set = "l1_ball"
+    # So small a set that Huberised hinge loss keeps its steepest slope: a record of a root always moves s_0.
+    worst_spec = Spec("huber_hinge", n=48, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -240,10 +242,6 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     def audited(self) -> PolyhedralFrankWolfe:
         """So deep a tree that its composition is seen."""
         return dc.replace(self, T=_AUDITED_T) if self.variant == "tree" else self
-
-    def worst_spec(self) -> Spec:
-        """So small a set that Huberised hinge loss keeps its steepest slope: a record of a root always moves s_0."""
-        return Spec("huber_hinge", n=48, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """One record is what tells the two farthest vertices best, with one label or the other; others are 0.

@@ -98,6 +98,8 @@ class FrankWolfePolytope(ReadingMechanism):
     place = "choice"
     set = "l1_ball"
     usual_loss = "squared"
+    # So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2.
+    worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_polytope(self.key, spec)
@@ -215,10 +217,6 @@ class FrankWolfePolytope(ReadingMechanism):
     def audited(self) -> FrankWolfePolytope:
         """So few choices that an audit is quick, and so many that their composition is seen."""
         return dc.replace(self, T=_AUDITED_T)
-
-    def worst_spec(self) -> Spec:
-        """So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2."""
-        return Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """The last record is what tells the two farthest vertices best, with one label or the other; others are 0.

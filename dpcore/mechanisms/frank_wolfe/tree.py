@@ -95,6 +95,8 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     place = "step"
     quantity = "excess_population_risk"
     set = LqBall(1.5)
+    # A ball so small that the slope of the loss is 1 throughout.
+    worst_spec = Spec("huber_hinge", n=20, p=3, lam=0.0, domain=Domain(3.0), radius=0.4, set=LqBall(1.5))
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         land = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
@@ -191,10 +193,6 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     def audited(self) -> TreeFrankWolfe:
         """A first phase whose nodes' records are all at stake, and a second one that they lead to."""
         return dc.replace(self, T=2)
-
-    def worst_spec(self) -> Spec:
-        """In a ball so small that the slope of the loss is 1 throughout."""
-        return Spec("huber_hinge", n=20, p=3, lam=0.0, domain=Domain(self.q), radius=0.4, set=self.set)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose first record, R (1, ..., 1) / p^(1/q), has one label or the other; all others are 0.

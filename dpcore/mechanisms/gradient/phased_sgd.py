@@ -93,6 +93,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     place = "step"
     quantity = "excess_population_risk"
     set = "box"
+    # A set so small that the slope of the loss is 1 throughout, and that no step leaves.
+    worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4, set="box")
 
     @property
     def q(self) -> float:
@@ -175,10 +177,6 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     def resolution(self, plan: Plan) -> float:
         """Of the last phase, which has the least noise."""
         return phases_of(plan)[-1].scale
-
-    def worst_spec(self) -> Spec:
-        """In a set so small that the slope of the loss is 1 throughout, and that no step leaves."""
-        return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4, set=self.set)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose first record, the only one that pulls, has one label or the other: it moves most iterates.

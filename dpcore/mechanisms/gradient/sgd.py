@@ -77,6 +77,8 @@ class NoisySGD(GradientPerturbation):
     key: str = dc.field(default="noisy_sgd", init=False, repr=False)
     label = "gradient perturbation, random batches"
     source = "Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014"
+    # As for full batches, with so many records that a batch is a fifth of them; one column, for speed.
+    worst_spec = dc.replace(GradientPerturbation.worst_spec, n=100, p=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -208,10 +210,6 @@ class NoisySGD(GradientPerturbation):
 
     def audited(self) -> NoisySGD:
         return dc.replace(self, steps=_AUDITED_STEPS) if self.steps == "auto" else self
-
-    def worst_spec(self) -> Spec:
-        """As for full batches, with so many records that a batch is a fifth of them; one column, for speed."""
-        return dc.replace(super().worst_spec(), n=100, p=1)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the estimates at the start of batches with the record that differs."""

@@ -80,6 +80,7 @@ class GaussianClassifier(Mechanism):
     family = "objective"
     place = "question"
     usual_loss = "multiclass_hinge"
+    worst_spec = Spec("multiclass_hinge", n=10, p=1, lam=1e4, classes=3)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)
@@ -217,9 +218,6 @@ class GaussianClassifier(Mechanism):
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Releases as they are published."""
         return self.rounded(plan, self.release_many(plan, prepared, rngs))
-
-    def worst_spec(self) -> Spec:
-        return Spec(self.usual_loss, n=10, p=1, lam=1e4, classes=3)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Records at 0 of class 0 but the last, at distance R, which is of class 1 or 0.

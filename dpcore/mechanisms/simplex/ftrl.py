@@ -69,6 +69,7 @@ class FTRL(ReadingMechanism):
     quantity = "regret"
     set = "simplex"
     usual_loss = "linear"
+    worst_spec = Spec("linear", n=10, p=2, domain=Domain(math.inf), set="simplex")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         _check(self.key, spec)
@@ -125,9 +126,6 @@ class FTRL(ReadingMechanism):
         check_certificate(prepared.distance, plan)
         uniforms = np.array([rng.random(plan.steps) for rng in rngs])
         return play(records_of(prepared), plan.steps * plan.scale, uniforms).arms
-
-    def worst_spec(self) -> Spec:
-        return Spec("linear", n=10, p=2, domain=Domain(math.inf), set="simplex")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """R (1, -1, ..., -1) against its opposite first, then zeros: each later arm has the range eta exactly."""

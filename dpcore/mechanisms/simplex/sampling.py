@@ -91,6 +91,8 @@ class SimplexSampling(Mechanism):
     family = "sampling"
     place = "choice"
     set = "simplex"
+    # Linear costs, whose weights move by all of eta; lam is such that some dozens of draws cost (1, 1e-5).
+    worst_spec = Spec("linear", n=10, p=2, lam=5.0, domain=Domain(q=math.inf), set="simplex")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)
@@ -190,10 +192,6 @@ class SimplexSampling(Mechanism):
             thetas.append(sampled_models(weights, [plan.steps], streams, plan.spec.reach or 1.0)[:, 0])
             centres.append(weights.theta)
         return Drawn(np.array(centres), np.array(thetas))
-
-    def worst_spec(self) -> Spec:
-        """Linear costs, whose weights move by all of eta; lam is such that some dozens of draws cost (1, 1e-5)."""
-        return Spec("linear", n=10, p=2, lam=5.0, domain=Domain(q=math.inf), set="simplex")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """All records are 0 but the last, R (1, -1, 1, ...) against R (-1, 1, -1, ...); NotApplicable for p = 1.
