@@ -213,9 +213,14 @@ class Mechanism(abc.ABC):
         """One private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""
         return self.release_many(plan, prepared, [rng])[0]
 
-    @abc.abstractmethod
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, one per generator, shape [len(rngs), r]; as `release` one by one, up to rounding."""
+        check_certificate(prepared.distance, plan)
+        return self._releases(plan, prepared, rngs)
+
+    @abc.abstractmethod
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+        """`release_many` where `prepared` is certified."""
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
@@ -308,8 +313,7 @@ class AdditiveMechanism(Mechanism):
     Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`).
     """
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         # In place: with many columns a vector is large beside the records.
         releases = self.law.directions(plan.spec.p, len(prepared.theta), rngs)
         releases *= plan.scale

@@ -19,16 +19,7 @@ from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
 from ...theory import frank_wolfe as theory
-from ..base import (
-    Drawn,
-    GaussianGuarantee,
-    Prepared,
-    ReadingMechanism,
-    check_certificate,
-    gradients_apart,
-    knob,
-    records_of,
-)
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, gradients_apart, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
 from .step_count import auto_T, best_T, check_problem, check_T, published_T, terrain
@@ -126,8 +117,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
             Bound("excess_empirical_risk", "rate", rate, "expectation", _SOURCE, within),
         )
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
 

@@ -195,8 +195,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         """For a list of vertices, the products of the records with them are the columns."""
         return records_on_vertices(spec, data)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         return _models(plan, self._run(plan, prepared, rngs), prepared)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:

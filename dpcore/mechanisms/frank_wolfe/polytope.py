@@ -189,8 +189,7 @@ class FrankWolfePolytope(ReadingMechanism):
         """For a list of vertices, the products of the records with them are the columns."""
         return records_on_vertices(spec, data)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         runs, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return models_of(plan.spec, chosen, runs, len(prepared.theta))
 

@@ -21,7 +21,7 @@ from ...core.sets import LqBall, kappa_lq
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...theory import frank_wolfe as theory
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of, whole
 from ..noise.generalized_gaussian import LpNoise, lp_noise
 from ..plan import Plan
 from ..worst_pairs import flipped_label
@@ -156,8 +156,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         """One for each record of a root, two for each record of another node."""
         return runs_of(plan).tree.gradients
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
 
     def draws(
@@ -180,7 +179,9 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p]: they tell all iterates and the release."""
-        return runs_of(plan).transcripts(plan.scale, records_of(prepared), rngs)
+        seen: list[Array] = []
+        runs_of(plan).models([plan.scale], records_of(prepared), rngs, watch=seen.append)
+        return np.concatenate(seen, axis=1)
 
     def resolution(self, plan: Plan) -> float:
         """Noise chooses points of the set and moves a model by as much as that is wide."""

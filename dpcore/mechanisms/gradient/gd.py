@@ -15,7 +15,7 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import gradient_descent
-from ..base import Drawn, GaussianGuarantee, Prepared, check_certificate, gradients_apart, records_of
+from ..base import Drawn, GaussianGuarantee, Prepared, gradients_apart, records_of
 from ..plan import Plan
 from .base import GradientPerturbation, schedule_of, terrain
 from .schedules import RULES
@@ -63,8 +63,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     def estimate_error(self, plan: Plan) -> float:
         return math.sqrt(terrain(plan.spec).dimensions) * plan.scale
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         data, asked = records_of(prepared), len(prepared.theta)
         stored = asked if get_loss(plan.spec.loss).linear else data.p
         return _descend([plan], data, stored, rngs, np.ones(1))[0][:, :asked]

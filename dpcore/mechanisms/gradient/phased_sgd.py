@@ -17,7 +17,7 @@ from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ...theory import gradient_descent as theory
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of
 from ..frank_wolfe.step_count import LpConstants, lp_constants_of, terrain
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
@@ -147,9 +147,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         """One for each record of a phase."""
         return sum(phase.size for phase in phases_of(plan))
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """A record is read once for all of them."""
-        check_certificate(prepared.distance, plan)
         run = descender_of(plan, records_of(prepared))
         return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
 

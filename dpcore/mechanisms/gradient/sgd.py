@@ -22,7 +22,7 @@ from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
-from ..base import Drawn, Prepared, check_certificate, gradients_apart, knob, records_of
+from ..base import Drawn, Prepared, gradients_apart, knob, records_of
 from ..plan import Plan
 from .base import GradientPerturbation, descent_of, schedule_of, terrain
 from .schedules import RULES, ProblemConstants
@@ -166,8 +166,7 @@ class NoisySGD(GradientPerturbation):
         event = plan.ledger[0]
         return BatchCurve(1.0 / z, event.rate, event.times, self.sampling)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         data, stored = records_of(prepared), len(prepared.theta)
         return np.stack([_run(plan, data, rng, stored=stored).average for rng in rngs])
 

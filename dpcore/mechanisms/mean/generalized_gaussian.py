@@ -15,7 +15,7 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob
 from ..noise.generalized_gaussian import LP_LAWS, LpNoise, lp_noise, quoted_noise
 from ..plan import Plan
 
@@ -122,8 +122,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         check_records(data, plan.spec)
         return Prepared(np.asarray(data.X.sum(axis=0), float) / data.n, 0.0)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         noise = self._noise(plan.spec)[0].draw(rngs)
         return prepared.theta + plan.scale * noise[:, : len(prepared.theta)]
 

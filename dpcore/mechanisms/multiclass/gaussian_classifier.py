@@ -21,7 +21,7 @@ from ...data import check_records
 from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from ...theory import erm
-from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
+from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, knob, records_of
 from ..plan import Plan
 from ..worst_pairs import objective_attack_limit, objective_claim, parts
 from . import calibration as rules
@@ -177,9 +177,8 @@ class GaussianClassifier(Mechanism):
         """A draw of the noise at scale 1, [C, q]."""
         return models.direction(self.law, spec, rng)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, [len(rngs), C, p + 1, p + 1], in the coordinates x~."""
-        check_certificate(prepared.distance, plan)
         # The noise, and its trace where there is one.
         scales = plan.scale, *(event.scale for event in plan.ledger[1:])
         noise = np.stack([[scale * self.direction(plan.spec, rng) for scale in scales] for rng in rngs])

@@ -164,10 +164,9 @@ class ObjectivePerturbation(Mechanism):
         release[active:] -= b[active:] / lam
         return release
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """As `release` one by one, up to what the solver may leave of the noise: at most 2 plan.tol."""
         data, lam, r = records_of(prepared), float(plan.spec.lam), len(prepared.theta)
-        check_certificate(prepared.distance, plan)
         scales = plan.scale, plan.ledger[1].scale
         noise = np.array([[s * self.law.direction(plan.spec.p, r, rng) for s in scales] for rng in rngs])
         b, trace = noise[:, 0], noise[:, 1]

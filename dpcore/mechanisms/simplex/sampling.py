@@ -21,7 +21,7 @@ from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
 from ...theory import erm
 from ...theory import sampling_and_regret as theory
-from ..base import Drawn, Mechanism, Prepared, check_certificate, knob, whole
+from ..base import Drawn, Mechanism, Prepared, knob, whole
 from ..plan import Plan
 from . import weight_range as br
 
@@ -169,8 +169,7 @@ class SimplexSampling(Mechanism):
         theta = radius * np.exp(found.log_weights)
         return PreparedWeights(theta, found.residual, found.log_weights, found.log_idle)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         weights, asked = tempered(weights_of(prepared), plan), len(prepared.theta)
         # Columns that are asked for and not stored are idle ones.
         added = np.full(asked - len(weights.log_weights), weights.log_idle)
