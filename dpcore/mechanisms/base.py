@@ -28,7 +28,7 @@ from ..core.validation import integer, one_of
 from ..data import check_records
 from .noise.rounding import on_grid
 from .noise.spherical import NOISES, Noise
-from .plan import Plan
+from .plan import Plan, Plans
 from .worst_pairs import opposite_labels
 
 Family = Literal["output", "objective", "gradient", "frank_wolfe", "sampling", "variance_reduced"]
@@ -190,7 +190,7 @@ class Mechanism(abc.ABC):
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         """Non-private work; `start` is a warm start. Refuses records that break the plan's promise, and Unconverged."""
 
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Cancelled) -> list[Prepared]:
+    def prepare_many(self, plans: Plans, data: Data, cancelled: Cancelled) -> list[Prepared]:
         """`prepare` for plans that may differ in budget and lam: one solve for each distinct lam.
 
         lam falls from solve to solve, and each starts where the last two point in log lam. cancelled: asked before each
@@ -226,9 +226,7 @@ class Mechanism(abc.ABC):
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
         return self.release_many(plan, prepared, rngs)
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """2 len(rngs) releases of each plan, at display accuracy and never to be published: what curves are means of.
 
         Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
@@ -360,5 +358,5 @@ class ReadingMechanism(Mechanism):
         """The records in the form in which releases read them."""
         return data
 
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Cancelled) -> list[Prepared]:
+    def prepare_many(self, plans: Plans, data: Data, cancelled: Cancelled) -> list[Prepared]:
         return [self.prepare(plans[0], data)] * len(plans)

@@ -21,7 +21,7 @@ from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
 from ...theory import frank_wolfe as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, gradients_apart, knob, records_of
 from ..noise.rounding import ROUNDED_UP
-from ..plan import Plan
+from ..plan import Plan, Plans
 from .step_count import auto_T, best_T, check_problem, check_T, published_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
@@ -121,9 +121,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
@@ -168,7 +166,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
 
 
 def noisy_models(
-    risk: fw.Risk, plans: Sequence[Plan], rngs: Generators, *, width: int = 0, cancelled: Cancelled = never
+    risk: fw.Risk, plans: Plans, rngs: Generators, *, width: int = 0, cancelled: Cancelled = never
 ) -> Array:
     """theta_T of every plan with the noise of every generator, [len(plans), len(rngs), width].
 
@@ -181,9 +179,7 @@ def noisy_models(
     return found.reshape(len(plans), len(rngs), width)
 
 
-def _descend_on_vertices(
-    risk: fw.Risk, plans: Sequence[Plan], rngs: Generators, *, width: int, cancelled: Cancelled
-) -> Array:
+def _descend_on_vertices(risk: fw.Risk, plans: Plans, rngs: Generators, *, width: int, cancelled: Cancelled) -> Array:
     """A run for each plan and generator, plan after plan: [len(plans) len(rngs), width]."""
     spec, size = plans[0].spec, plans[0].spec.size or 1.0
     start = _start(spec)[:1].repeat(max(width, risk.active))
@@ -195,7 +191,7 @@ def _descend_on_vertices(
 
 def _descend_anywhere(
     risk: fw.Risk,
-    plans: Sequence[Plan],
+    plans: Plans,
     rngs: Generators,
     *,
     width: int = 0,

@@ -28,7 +28,7 @@ from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...solvers.frank_wolfe.vertices import Best, Choice, Exponential, NoisyBest
 from ...theory import frank_wolfe as theory
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
 from .one_pass_sensitivity import (
     LARGEST_DEPTH,
@@ -204,9 +204,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         walked = self._run(plan, prepared, rngs)
         return walked.signs * (walked.columns + 1.0)
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         centres, thetas = [], []

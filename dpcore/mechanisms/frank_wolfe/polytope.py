@@ -24,7 +24,7 @@ from ...theory import frank_wolfe as theory
 from ...theory import lower_bounds
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
 from .step_count import auto_T, best_T, check_T, published_T, terrain
 from .vertex_runs import (
@@ -199,9 +199,7 @@ class FrankWolfePolytope(ReadingMechanism):
         _, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return chosen.signs * (chosen.columns + 1.0)
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         spec, r = plans[0].spec, len(prepared[0].theta)
         risk = risk_behind(plans[0], prepared[0], 2 * len(plans) * len(rngs), single=True)

@@ -23,7 +23,7 @@ from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...theory import frank_wolfe as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of, whole
 from ..noise.generalized_gaussian import LpNoise, lp_noise
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
 from .step_count import LpConstants, lp_constants_of
 from .tree_runs import TreeRuns
@@ -159,9 +159,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent. Plans of one T walk together."""
         data = records_of(prepared[0])
         seeds = [int(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]

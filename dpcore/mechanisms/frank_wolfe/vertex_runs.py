@@ -15,12 +15,12 @@ from ...core.specification import Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.sparse import descend_sparse
 from ..base import Prepared, records_of
-from ..plan import Plan
+from ..plan import Plan, Plans
 from .step_count import check_problem, terrain
 
 
 def descend(
-    plans: Sequence[Plan], risk: fw.Walkable, rngs: Generators, cancelled: Cancelled = never
+    plans: Plans, risk: fw.Walkable, rngs: Generators, cancelled: Cancelled = never
 ) -> tuple[list[fw.Run], fw.Chosen]:
     """A run for each plan and generator, plan after plan; plans differ in T and noise only.
 
@@ -46,9 +46,7 @@ def descend(
     )
 
 
-def polytope_models(
-    risk: fw.Walkable, plans: Sequence[Plan], rngs: Generators, *, cancelled: Cancelled = never
-) -> Array:
+def polytope_models(risk: fw.Walkable, plans: Plans, rngs: Generators, *, cancelled: Cancelled = never) -> Array:
     """Releases for pictures, as in `descend`: [len(plans), len(rngs), r]."""
     runs, chosen = descend(plans, risk, rngs, cancelled)
     return models_of(plans[0].spec, chosen, runs, risk.active).reshape(len(plans), len(rngs), risk.active)

@@ -16,7 +16,7 @@ from ...core.rng import Generators
 from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import gradient_descent
 from ..base import Drawn, GaussianGuarantee, Prepared, gradients_apart, records_of
-from ..plan import Plan
+from ..plan import Plan, Plans
 from .base import GradientPerturbation, schedule_of, terrain
 from .schedules import RULES
 
@@ -68,9 +68,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
         stored = asked if get_loss(plan.spec.loss).linear else data.p
         return _descend([plan], data, stored, rngs, np.ones(1))[0][:, :asked]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         data, linear = records_of(prepared[0]), get_loss(plans[0].spec.loss).linear
         stored = data.active if linear else data.p
         thetas = _descend(plans, data, stored, rngs, np.array([1.0, -1.0]), pictures=True, cancelled=cancelled)
@@ -110,7 +108,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
 
 
 def _descend(
-    plans: Sequence[Plan],
+    plans: Plans,
     data: Data,
     stored: int,
     rngs: Generators,

@@ -20,7 +20,7 @@ from ...theory import gradient_descent as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of
 from ..frank_wolfe.step_count import LpConstants, lp_constants_of, terrain
 from ..noise.rounding import ROUNDED_UP
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import opposite_labels
 
 _PAPER = "Bassily, Guzman and Nandi 2021"
@@ -152,9 +152,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         run = descender_of(plan, records_of(prepared))
         return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent. All plans meet the same noise."""
         data = records_of(prepared[0])
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]

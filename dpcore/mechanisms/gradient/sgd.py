@@ -23,7 +23,7 @@ from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
 from ..base import Drawn, Prepared, gradients_apart, knob, records_of
-from ..plan import Plan
+from ..plan import Plan, Plans
 from .base import GradientPerturbation, descent_of, schedule_of, terrain
 from .schedules import RULES, ProblemConstants
 
@@ -170,9 +170,7 @@ class NoisySGD(GradientPerturbation):
         data, stored = records_of(prepared), len(prepared.theta)
         return np.stack([_run(plan, data, rng, stored=stored).average for rng in rngs])
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first.
 
         For pictures: the runs of a repetition, whatever their budget, share records and normals and advance together in

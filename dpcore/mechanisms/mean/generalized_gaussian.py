@@ -17,7 +17,7 @@ from ...core.specification import Domain, Spec
 from ...data import check_records
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob
 from ..noise.generalized_gaussian import LP_LAWS, LpNoise, lp_noise, quoted_noise
-from ..plan import Plan
+from ..plan import Plan, Plans
 
 _SOURCE = "Bassily, Guzman and Nandi 2021, section 3"
 
@@ -126,9 +126,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         noise = self._noise(plan.spec)[0].draw(rngs)
         return prepared.theta + plan.scale * noise[:, : len(prepared.theta)]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """All plans share their directions: the law depends on neither the budget nor the records."""
         centres = np.stack([each.theta for each in prepared])
         half = self._noise(plans[0].spec)[0].draw(rngs)[:, : centres.shape[1]]

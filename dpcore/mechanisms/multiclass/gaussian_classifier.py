@@ -22,7 +22,7 @@ from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from ...theory import erm
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, knob, records_of
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import objective_attack_limit, objective_claim, parts
 from . import calibration as rules
 from . import models
@@ -187,9 +187,7 @@ class GaussianClassifier(Mechanism):
         found = self._minimisers(plan, records_of(prepared), noise[:, 0], plan.tol)
         return models.restored(found + noise[:, 1])
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Models in svec form, thetas [K, R, C, q], without the trace of noise and without the common shift."""
         halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
         directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])

@@ -21,7 +21,7 @@ from ...data import check_records
 from ...theory import erm
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..regularisation import LARGEST_LOG, auto_size, no_lam
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
 
@@ -174,9 +174,7 @@ class ObjectivePerturbation(Mechanism):
         found = solvers.minimise_many(loss, data, lam, b[:, : data.active], tol=plan.tol, start=start)
         return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + trace
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Without the trace of noise, far smaller than the accuracy of a picture."""
         data, spec = records_of(prepared[0]), plans[0].spec
         halves = [self.law.direction(spec.p, data.active, rng) for rng in rngs]

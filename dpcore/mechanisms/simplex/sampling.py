@@ -22,7 +22,7 @@ from ...solvers.simplex.entropic import minimise_entropic
 from ...theory import erm
 from ...theory import sampling_and_regret as theory
 from ..base import Drawn, Mechanism, Prepared, knob, whole
-from ..plan import Plan
+from ..plan import Plan, Plans
 from . import weight_range as br
 
 _OURS = "Jain and Thakurta 2014, Theorems 3 and 4, with explicit constants"
@@ -178,9 +178,7 @@ class SimplexSampling(Mechanism):
         counts = np.array([rng.multinomial(plan.steps, law) for rng in rngs])[:, :asked]
         return counts * ((plan.spec.reach or 1.0) / plan.steps)
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a draw of columns has no opposite."""
         seeds = np.concatenate([rng.integers(1 << 63, size=2) for rng in rngs])
         centres, thetas = [], []
