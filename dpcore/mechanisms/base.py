@@ -7,7 +7,7 @@ import dataclasses as dc
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -226,7 +226,7 @@ class Mechanism(abc.ABC):
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
         return self.release_many(plan, prepared, rngs)
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """2 len(rngs) releases of each plan, at display accuracy and never to be published: what curves are means of.
 
         Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]

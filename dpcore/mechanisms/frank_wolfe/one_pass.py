@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -204,7 +203,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         walked = self._run(plan, prepared, rngs)
         return walked.signs * (walked.columns + 1.0)
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         centres, thetas = [], []

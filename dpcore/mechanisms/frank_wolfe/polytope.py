@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import digamma, logsumexp
@@ -199,7 +198,7 @@ class FrankWolfePolytope(ReadingMechanism):
         _, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return chosen.signs * (chosen.columns + 1.0)
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         spec, r = plans[0].spec, len(prepared[0].theta)
         risk = risk_behind(plans[0], prepared[0], 2 * len(plans) * len(rngs), single=True)

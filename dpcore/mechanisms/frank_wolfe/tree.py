@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -159,7 +158,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent. Plans of one T walk together."""
         data = records_of(prepared[0])
         seeds = [int(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]

@@ -2,7 +2,7 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
         stored = asked if get_loss(plan.spec.loss).linear else data.p
         return _descend([plan], data, stored, rngs, np.ones(1))[0][:, :asked]
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         data, linear = records_of(prepared[0]), get_loss(plans[0].spec.loss).linear
         stored = data.active if linear else data.p
         thetas = _descend(plans, data, stored, rngs, np.array([1.0, -1.0]), pictures=True, cancelled=cancelled)

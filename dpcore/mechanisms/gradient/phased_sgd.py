@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses as dc
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -152,7 +151,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         run = descender_of(plan, records_of(prepared))
         return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent. All plans meet the same noise."""
         data = records_of(prepared[0])
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]

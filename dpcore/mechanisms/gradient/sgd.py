@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -170,7 +169,7 @@ class NoisySGD(GradientPerturbation):
         data, stored = records_of(prepared), len(prepared.theta)
         return np.stack([_run(plan, data, rng, stored=stored).average for rng in rngs])
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first.
 
         For pictures: the runs of a repetition, whatever their budget, share records and normals and advance together in

@@ -2,7 +2,6 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -126,7 +125,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         noise = self._noise(plan.spec)[0].draw(rngs)
         return prepared.theta + plan.scale * noise[:, : len(prepared.theta)]
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """All plans share their directions: the law depends on neither the budget nor the records."""
         centres = np.stack([each.theta for each in prepared])
         half = self._noise(plans[0].spec)[0].draw(rngs)[:, : centres.shape[1]]

@@ -3,7 +3,6 @@
 import abc
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -174,7 +173,7 @@ class ObjectivePerturbation(Mechanism):
         found = solvers.minimise_many(loss, data, lam, b[:, : data.active], tol=plan.tol, start=start)
         return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + trace
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Without the trace of noise, far smaller than the accuracy of a picture."""
         data, spec = records_of(prepared[0]), plans[0].spec
         halves = [self.law.direction(spec.p, data.active, rng) for rng in rngs]

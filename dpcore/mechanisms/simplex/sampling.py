@@ -178,7 +178,7 @@ class SimplexSampling(Mechanism):
         counts = np.array([rng.multinomial(plan.steps, law) for rng in rngs])[:, :asked]
         return counts * ((plan.spec.reach or 1.0) / plan.steps)
 
-    def draws(self, plans: Plans, prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a draw of columns has no opposite."""
         seeds = np.concatenate([rng.integers(1 << 63, size=2) for rng in rngs])
         centres, thetas = [], []
