@@ -173,20 +173,16 @@ def noisy_models(
     plans: of one problem, apart from T and the noise; p is at least the columns of the risk, beyond which records are
     0. All plans meet the same noise. width: how many columns of the models to give, at most p; 0 for those of the risk.
     """
-    width, shape = width or risk.active, plans[0].spec.shape
-    descend = _descend_on_vertices if isinstance(shape, L1Ball | Simplex) else _descend_anywhere
-    found = descend(risk, plans, rngs, width=width, cancelled=cancelled)
+    width, spec, shape = width or risk.active, plans[0].spec, plans[0].spec.shape
+    if isinstance(shape, L1Ball | Simplex):
+        size, start = spec.size or 1.0, _start(spec)[:1].repeat(max(width, risk.active))
+        runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
+        choice = GaussianBest(rngs, spec.p - risk.active, signed=isinstance(shape, L1Ball))
+        chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.active], cancelled=cancelled)
+        found = fw.models(chosen, runs, size, start[:width], width)
+    else:
+        found = _descend_anywhere(risk, plans, rngs, cancelled=cancelled)[:, :width]
     return found.reshape(len(plans), len(rngs), width)
-
-
-def _descend_on_vertices(risk: fw.Risk, plans: Plans, rngs: Generators, *, width: int, cancelled: Cancelled) -> Array:
-    """A run for each plan and generator, plan after plan: [len(plans) len(rngs), width]."""
-    spec, size = plans[0].spec, plans[0].spec.size or 1.0
-    start = _start(spec)[:1].repeat(max(width, risk.active))
-    runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
-    choice = GaussianBest(rngs, spec.p - risk.active, signed=isinstance(spec.shape, L1Ball))
-    chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.active], cancelled=cancelled)
-    return fw.models(chosen, runs, size, start[:width], width)
 
 
 def _descend_anywhere(
@@ -194,16 +190,13 @@ def _descend_anywhere(
     plans: Plans,
     rngs: Generators,
     *,
-    width: int = 0,
     cancelled: Cancelled = never,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
-    """The same, with noise in all p columns."""
-    spec = plans[0].spec
+    """The same with noise in all p columns, plan after plan: [len(plans) len(rngs), p]."""
+    spec, size, start = plans[0].spec, plans[0].spec.size or 1.0, _start(plans[0].spec)
     runs = [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
-    size, start = spec.size or 1.0, _start(spec)
-    thetas = descend_noisy(risk, runs, spec.shape, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
-    return thetas[:, : width or spec.p]
+    return descend_noisy(risk, runs, spec.shape, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
 
 
 def largest_gradient(spec: Spec) -> float:

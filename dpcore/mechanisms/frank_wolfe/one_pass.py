@@ -267,7 +267,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         """The sum over the choices, each at the model to which the choices before it have led; exact, Gumbel only."""
         if plan.noise != "gumbel":
             raise NotApplicable(f"{self.key} has no log-likelihood ratio for {plan.noise} noise")
-        path = Walked(np.empty(0), np.abs(outputs).astype(np.int64) - 1, np.sign(outputs), 0)
+        path = Walked(np.empty(0), np.abs(outputs).astype(np.int64) - 1, np.sign(outputs))
         after, before = (self._follow(plan, side, path, keep=False).log_likelihood for side in (one, zero))
         return after - before
 

@@ -33,13 +33,12 @@ class Land:
     """Public constants in L2, in which steps and noise are.
 
     L: a bound on the gradient of a record's loss. smoothness: such a gradient moves by at most this times the distance
-    between two models; inf where the loss has a kink. distance: a bound on ||theta||_2 in the set. reach: R in L2.
+    between two models; inf where the loss has a kink. distance: a bound on ||theta||_2 in the set.
     """
 
     L: float
     smoothness: float
     distance: float
-    reach: float
 
 
 @dc.dataclass(frozen=True)
@@ -204,7 +203,7 @@ def land_of(key: str, spec: Spec) -> Land:
     lp, loss = _terrain(key, spec), get_loss(spec.loss)
     reach = spec.domain.implied(2.0, spec.p).R
     L = terrain(spec).steepness * reach
-    return Land(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p), reach)
+    return Land(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
 
 
 def _terrain(key: str, spec: Spec) -> LpConstants:
@@ -240,6 +239,6 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     spec, loss = plan.spec, get_loss(plan.spec.loss)
     width = loss.shape
     if loss.key in _ROUNDED:
-        reach, (smooth, jump) = land_of(plan.mechanism.key, spec).reach, _ROUNDED[loss.key]
+        reach, (smooth, jump) = spec.domain.implied(2.0, spec.p).R, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
     return Descender(loss, width, data, spec.shape, spec.size or 1.0)

@@ -47,12 +47,11 @@ class Walk:
 @dc.dataclass(frozen=True)
 class Walked:
     """thetas: [R, w], where the runs end. columns, signs: [R, K], the vertices size * sign * e_column; columns from r
-    on are idle ones. used: how many records were read."""
+    on are idle ones."""
 
     thetas: Array
     columns: NDArray[np.int64]
     signs: Array
-    used: int
 
 
 def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
@@ -68,7 +67,7 @@ def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
         choose=lambda node, estimates: vertices.take(estimates, float(scales[node.phase])),
         cancelled=walk.cancelled,
     )
-    return Walked(thetas, vertices.columns, vertices.signs, tree.used)
+    return Walked(thetas, vertices.columns, vertices.signs)
 
 
 def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array) -> Walked:
@@ -91,7 +90,7 @@ def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array
             records = range(records.stop, records.stop + batch)
             estimates = (1.0 - step) * (estimates - gradients(before, records)) + gradients(thetas, records)
         before, thetas = thetas, (1.0 - step) * thetas + step * vertices.take(estimates, float(scale))
-    return Walked(thetas, vertices.columns, vertices.signs, records.stop)
+    return Walked(thetas, vertices.columns, vertices.signs)
 
 
 class _Vertices:
