@@ -246,8 +246,8 @@ class Mechanism(abc.ABC):
         return on_grid(releases, self.resolution(plan))
 
     def seen_resolution(self, plan: Plan) -> float:
-        """The size of the noise in the numbers of `transcripts`."""
-        return self.resolution(plan)
+        """The size of the noise in the numbers of `transcripts`: those of the steps where these have the noise."""
+        return plan.scale if self.place == "step" else self.resolution(plan)
 
     def audited(self) -> Mechanism:
         """This mechanism with knobs under which an audit takes little time and sees as much."""

@@ -143,10 +143,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         spec = plan.spec
         return 0.0 if isinstance(spec.shape, L1Ball | Simplex | Polytope) else spec.size or 1.0
 
-    def seen_resolution(self, plan: Plan) -> float:
-        """Of the noise in a gradient."""
-        return plan.scale
-
     def audited(self) -> FrankWolfeGeneral:
         """Few steps: together they leak what many do."""
         return dc.replace(self, T=4)

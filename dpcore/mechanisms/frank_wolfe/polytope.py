@@ -18,7 +18,6 @@ from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
-from ...solvers.frank_wolfe import vertices as fw
 from ...theory import frank_wolfe as theory
 from ...theory import lower_bounds
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
@@ -29,7 +28,6 @@ from .step_count import auto_T, best_T, check_T, published_T, terrain
 from .vertex_runs import (
     check_polytope,
     descend,
-    idle_columns,
     is_signed,
     models_of,
     records_on_vertices,
@@ -205,9 +203,7 @@ class FrankWolfePolytope(ReadingMechanism):
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         runs, chosen = descend(plans, risk, streams, cancelled)
         thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
-        quiet = [fw.Run(plan.steps + 1, 0.0) for plan in plans]
-        rule, start = fw.Best(idle=idle_columns(spec, risk), signed=is_signed(spec)), start_of(spec, risk.active)
-        best = fw.descend(risk, quiet, rule, size=spec.size or 1.0, start=start)
+        quiet, best = descend([dc.replace(plan, scale=0.0) for plan in plans], risk, streams[:1])
         return Drawn(models_of(spec, best, quiet, r), thetas)
 
     def audited(self) -> FrankWolfePolytope:

@@ -184,10 +184,6 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         """Noise chooses points of the set and moves a model by as much as that is wide."""
         return plan.spec.size or 1.0
 
-    def seen_resolution(self, plan: Plan) -> float:
-        """Of the noise in an estimate."""
-        return plan.scale
-
     def audited(self) -> TreeFrankWolfe:
         """A first phase whose nodes' records are all at stake, and a second one that they lead to."""
         return dc.replace(self, T=2)
@@ -215,15 +211,15 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
 def runs_of(plan: Plan) -> TreeRuns:
     """What a plan's runs share; computed once for each problem."""
-    mechanism = cast(TreeFrankWolfe, plan.mechanism)
-    return _runs(mechanism.noise, cast(int, mechanism.T), mechanism.scales == "fixed", plan.spec)
+    return _runs(cast(TreeFrankWolfe, plan.mechanism), plan.spec)
 
 
 @functools.lru_cache(maxsize=256)
-def _runs(law: NoiseLaw, T: int, fixed: bool, spec: Spec) -> TreeRuns:
-    land = lp_constants_of(TreeFrankWolfe.key, spec, _LOWEST_P, _HIGHEST_P)
-    tree = cast(Tree, tree_of(spec.n, T))  # a plan has one
-    return TreeRuns(land, lp_noise(law, land.q_star, land.d), spec.loss, spec.shape, tree, fixed)
+def _runs(made: TreeFrankWolfe, spec: Spec) -> TreeRuns:
+    land = lp_constants_of(made.key, spec, _LOWEST_P, _HIGHEST_P)
+    tree = cast(Tree, tree_of(spec.n, cast(int, made.T)))  # a plan has one
+    law = lp_noise(made.noise, land.q_star, land.d)
+    return TreeRuns(land, law, spec.loss, spec.shape, tree, made.scales == "fixed")
 
 
 def _bound(land: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:

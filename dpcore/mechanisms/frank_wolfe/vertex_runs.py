@@ -22,26 +22,27 @@ from .step_count import check_problem, terrain
 def descend(
     plans: Plans, risk: fw.Walkable, rngs: Generators, cancelled: Cancelled = never
 ) -> tuple[list[fw.Run], fw.Chosen]:
-    """A run for each plan and generator, plan after plan; plans differ in T and noise only.
+    """A run for each plan and generator, plan after plan; plans differ in T and noise only, which all have or none has.
 
     risk: of the plans' problem in any form; for a list of vertices, of the records' products with them.
     """
-    spec, gumbel = plans[0].spec, plans[0].noise == "gumbel"
+    spec, law = plans[0].spec, plans[0].noise if plans[0].scale else "none"
     signed, size = is_signed(spec), spec.size or 1.0
     runs = [fw.Run(plan.steps + 1, plan.scale, stream) for plan in plans for stream in range(len(rngs))]
-    if gumbel and isinstance(risk, fw.Records) and risk.data.sparse:
+    if law == "gumbel" and isinstance(risk, fw.Records) and risk.data.sparse:
         ends = (spec.domain.R, spec.domain.y_max) if signed else None
         loss = get_loss(spec.loss)
         return runs, descend_sparse(
             loss, risk.data, runs, rngs, size=size, signed=signed, local=ends, cancelled=cancelled
         )
+    rules = {"gumbel": fw.Exponential, "laplace": fw.NoisyBest, "none": fw.Best}
     return runs, fw.descend(
         risk,
         runs,
-        (fw.Exponential if gumbel else fw.NoisyBest)(rngs, idle_columns(spec, risk), signed=signed),
+        rules[law](rngs, idle_columns(spec, risk), signed=signed),
         size=size,
         start=start_of(spec, risk.active),
-        steepness=local_share(spec) if signed and gumbel else None,
+        steepness=local_share(spec) if signed and law == "gumbel" else None,
         cancelled=cancelled,
     )
 

@@ -94,10 +94,6 @@ class GradientPerturbation(ReadingMechanism):
         descent = descent_of(plan)
         return plan.scale * descent.step / (math.sqrt(plan.steps) if descent.decaying else 1.0)
 
-    def seen_resolution(self, plan: Plan) -> float:
-        """Of the noise in a gradient."""
-        return plan.scale
-
 
 def terrain(spec: Spec) -> ProblemConstants:
     """What the rules for steps need to know of a resolved problem."""

@@ -173,6 +173,9 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         """Of the last phase, which has the least noise."""
         return phases_of(plan)[-1].scale
 
+    def seen_resolution(self, plan: Plan) -> float:
+        return self.resolution(plan)
+
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose first record, the only one that pulls, has one label or the other: it moves most iterates.
 
