@@ -1,7 +1,5 @@
 """Private Frank-Wolfe on any convex set: Gaussian noise in every gradient, at the cost of the set's width."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable
@@ -69,6 +67,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     usual_loss = "squared"
     # A set so small that the slope of the loss is 1 throughout.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
+    audit_knob = ("T", 4)  # few steps: together they leak what many do
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_problem(self.key, spec)
@@ -142,10 +141,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         """Noise chooses points and moves a model by as much as the set is wide; 0 where it chooses vertices."""
         spec = plan.spec
         return 0.0 if isinstance(spec.shape, L1Ball | Simplex | Polytope) else spec.size or 1.0
-
-    def audited(self) -> FrankWolfeGeneral:
-        """Few steps: together they leak what many do."""
-        return dc.replace(self, T=4)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the gradients at theta_1."""

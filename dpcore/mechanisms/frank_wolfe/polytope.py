@@ -1,7 +1,5 @@
 """Private Frank-Wolfe on a polytope: in each step one vertex, by the exponential mechanism."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 
@@ -39,7 +37,6 @@ from .vertex_runs import (
 )
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015"
-_AUDITED_T = 12
 
 
 @dc.dataclass(frozen=True)
@@ -97,6 +94,7 @@ class FrankWolfePolytope(ReadingMechanism):
     usual_loss = "squared"
     # So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
+    audit_knob = ("T", 12)  # so few choices that an audit is quick, and so many that their composition is seen
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_polytope(self.key, spec)
@@ -205,10 +203,6 @@ class FrankWolfePolytope(ReadingMechanism):
         thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
         quiet, best = descend([dc.replace(plan, scale=0.0) for plan in plans], risk, streams[:1])
         return Drawn(models_of(spec, best, quiet, r), thetas)
-
-    def audited(self) -> FrankWolfePolytope:
-        """So few choices that an audit is quick, and so many that their composition is seen."""
-        return dc.replace(self, T=_AUDITED_T)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """The last record is what tells the two farthest vertices best, with one label or the other; others are 0.

@@ -1,7 +1,5 @@
 """Private Frank-Wolfe on l_p balls, 1 < p <= 2, that reads each record once: noisy gradient estimates on trees."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math
@@ -96,6 +94,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     set = LqBall(1.5)
     # A ball so small that the slope of the loss is 1 throughout.
     worst_spec = Spec("huber_hinge", n=20, p=3, lam=0.0, domain=Domain(3.0), radius=0.4, set=LqBall(1.5))
+    audit_knob = ("T", 2)  # a first phase whose nodes' records are all at stake, and a second one that they lead to
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         land = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
@@ -183,10 +182,6 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     def resolution(self, plan: Plan) -> float:
         """Noise chooses points of the set and moves a model by as much as that is wide."""
         return plan.spec.size or 1.0
-
-    def audited(self) -> TreeFrankWolfe:
-        """A first phase whose nodes' records are all at stake, and a second one that they lead to."""
-        return dc.replace(self, T=2)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose first record, R (1, ..., 1) / p^(1/q), has one label or the other; all others are 0.

@@ -1,7 +1,5 @@
 """Gradient descent on random batches, or on one record at a time, with Gaussian noise in every step."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses as dc
 import math
@@ -28,7 +26,6 @@ from .schedules import RULES, ProblemConstants
 
 # "auto": batches of n / 40 records, but not so few that the choice of records outweighs the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
-_AUDITED_STEPS = 40
 # Above, n^2 steps on single records take minutes.
 _MOST_PEOPLE = 3_000
 
@@ -78,6 +75,7 @@ class NoisySGD(GradientPerturbation):
     source = "Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014"
     # As for full batches, with so many records that a batch is a fifth of them; one column, for speed.
     worst_spec = dc.replace(GradientPerturbation.worst_spec, n=100, p=1)
+    audit_knob = ("steps", 40)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,9 +201,6 @@ class NoisySGD(GradientPerturbation):
         """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
         data = records_of(prepared)
         return np.stack([_run(plan, data, rng, stored=data.p, watch=True).seen.ravel() for rng in rngs])
-
-    def audited(self) -> NoisySGD:
-        return dc.replace(self, steps=_AUDITED_STEPS) if self.steps == "auto" else self
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the estimates at the start of batches with the record that differs."""
