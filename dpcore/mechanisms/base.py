@@ -122,7 +122,7 @@ class Mechanism(abc.ABC):
     sets both, or makes noise a knob. label, source: for charts and docs. family: of the mechanisms drawn in one colour.
     place: where it puts its noise. quantity: the metric its bounds speak of. set: where its models live. usual_loss:
     what `dpcore.solve` takes where nobody says. worst_spec: a problem in which `worst_pair` attains the sensitivity.
-    audit_knob: a knob's name and what audits take for "auto", which then need little time and see as much.
+    audit_knob: a knob's name, if any, and what audits take for "auto", which then need little time and see as much.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
@@ -137,7 +137,7 @@ class Mechanism(abc.ABC):
     usual_loss: ClassVar[str] = "logistic"
     # lam is so large that the model stays near 0, where a record whose label flips pulls with all its force.
     worst_spec: ClassVar[Spec] = Spec("huber_hinge", n=10, p=3, lam=1e4)
-    audit_knob: ClassVar[tuple[str, Any] | None] = None
+    audit_knob: ClassVar[tuple[str, Any]] = ("", None)
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):
@@ -253,7 +253,7 @@ class Mechanism(abc.ABC):
 
     def audited(self) -> Mechanism:
         """This mechanism with its `audit_knob`."""
-        name, value = self.audit_knob or ("", 0)
+        name, value = self.audit_knob
         return dc.replace(self, **{name: value}) if self.knobs.get(name) == "auto" else self
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
