@@ -324,9 +324,8 @@ class AdditiveMechanism(Mechanism):
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         return float(np.linalg.norm(one.theta - zero.theta))
 
-    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        away = [self.law.log_density((outputs - side.theta) / plan.scale) for side in (one, zero)]
-        return away[0] - away[1]
+    def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
+        return prepared.theta
 
 
 @dc.dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses as dc
+from typing import cast
 
 import numpy as np
 
@@ -222,8 +223,7 @@ def jump_of(spec: Spec) -> float:
 
 def eta_of(plan: Plan) -> float:
     """The step that a plan was made with."""
-    step = plan.mechanism.step  # type: ignore[attr-defined]
-    return float(step)
+    return float(cast(PhasedSGD, plan.mechanism).step)
 
 
 def phases_of(plan: Plan) -> list[Phase]:

@@ -265,3 +265,9 @@ def scale_rows(rows: Any, weights: Array) -> Any:
 
 def dense(matrix: Any) -> Array:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def shortened(v: Array, length: float) -> Array:
+    """v, or the vector of that length in its direction where v is longer."""
+    norm = float(np.linalg.norm(v))
+    return v if norm <= length else v * (length / norm)
