@@ -23,7 +23,7 @@ from benchmarks.runner import Rival, Work
 from dpcore import Data
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
-from dpcore.solvers.descent.noisy_gd import Schedule, Streams, gradient_descent
+from dpcore.solvers.descent.noisy_gd import Schedule, gradient_descent
 from dpcore.solvers.descent.noisy_sgd import coupled_descents, noisy_descent
 
 RADIUS, SIGMA, STEP, FULL_STEP = 5.0, 10.0, 0.1, 1.0
@@ -127,8 +127,8 @@ def one_record_a_step(sizes: Sizes) -> Iterator[Work]:
 def together(data: Data, steps: int, repetitions: int) -> Array:
     etas = np.full(steps, FULL_STEP)
     schedules = [Schedule(etas, noise, lam=0.0, first=steps) for noise in NOISES]
-    streams = Streams([np.random.default_rng(r) for r in range(repetitions)], stored=data.p)
-    return gradient_descent(LOSS, data, schedules, streams, np.ones(1), radius=RADIUS, single=True)
+    rngs = [np.random.default_rng(r) for r in range(repetitions)]
+    return gradient_descent(LOSS, data, schedules, rngs, np.ones(1), radius=RADIUS, stored=data.p, single=True)
 
 
 def one_by_one(data: Data, steps: int, number: type[np.floating]) -> Array:

@@ -146,6 +146,13 @@ class Loss:
         """dl/dz at (z_i; y_i), shape [n]."""
         return self._apply(kernels.DERIVATIVE, z, y)
 
+    def derivatives(self, z: Array, y: Array) -> Array:
+        """dl/dz at (z_ki; y_i), shape [k, n], in the precision of z and y; in single where a kernel has the loss."""
+        out = np.empty_like(z)
+        table = kernels.DERIVATIVE if z.dtype == np.float64 else kernels.SINGLE_DERIVATIVE
+        kernels.apply_to_rows(table[self.key], z, np.arange(len(z)), y, z.dtype.type(self.shape), out)
+        return out
+
     def sweep(self, X: Array, theta: Array, y: Array) -> tuple[Array, Array, Array]:
         """z = X theta, dl/dz there and sum_i dl/dz_i x_i, in one pass over a table that is larger than the caches."""
         (z, slopes), pulled = np.empty((2, len(y))), np.empty_like(theta)
@@ -197,22 +204,16 @@ class Loss:
         """
         if self.linear:
             gradients = np.zeros_like(thetas)
-            gradients[:, : data.active] = self._derivatives(data, self.predictions(data, thetas)) @ data.X
+            gradients[:, : data.active] = self.derivatives(self.predictions(data, thetas), data.y) @ data.X
             return gradients / data.n
         z, near = _distances(data, thetas)
-        pulls = np.divide(self._derivatives(data, z), z, out=np.zeros_like(z), where=z > _SMALLEST_DISTANCE)
+        pulls = np.divide(self.derivatives(z, data.y), z, out=np.zeros_like(z), where=z > _SMALLEST_DISTANCE)
         far = np.where(near, 0.0, pulls)
         gradients = far.sum(axis=1)[:, None] * thetas
         gradients[:, : data.active] -= far @ data.X
         for k, rows, differences in _near_differences(data, thetas, near):
             gradients[k] += pulls[k, rows] @ differences
         return gradients / data.n
-
-    def _derivatives(self, data: Data, z: Array) -> Array:
-        """l'(z_ki; y_i), shape [k, n]."""
-        out = np.empty_like(z)
-        kernels.apply_to_rows(kernels.DERIVATIVE[self.key], z, np.arange(len(z)), data.y, self.shape, out)
-        return out
 
     def _apply(self, table: Mapping[str, Any], z: Array, y: Array) -> Array:
         out = np.empty_like(z)

@@ -7,7 +7,7 @@ import dataclasses as dc
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ from ..core.validation import integer, one_of
 from ..data import check_records
 from .noise.rounding import on_grid
 from .noise.spherical import NOISES, Noise
-from .plan import Plan
+from .plan import Plan, Plans
 from .worst_pairs import opposite_labels
 
 Family = Literal["output", "objective", "gradient", "frank_wolfe", "sampling", "variance_reduced"]
@@ -121,7 +121,8 @@ class Mechanism(abc.ABC):
     key: registry key (a field, so that two mechanisms never hash alike). noise: the law of what it adds. A subclass
     sets both, or makes noise a knob. label, source: for charts and docs. family: of the mechanisms drawn in one colour.
     place: where it puts its noise. quantity: the metric its bounds speak of. set: where its models live. usual_loss:
-    what `dpcore.solve` takes where nobody says.
+    what `dpcore.solve` takes where nobody says. worst_spec: a problem in which `worst_pair` attains the sensitivity.
+    audit_knob: a knob's name, if any, and what audits take for "auto", which then need little time and see as much.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
@@ -134,6 +135,9 @@ class Mechanism(abc.ABC):
     quantity: ClassVar[str] = "excess_empirical_risk"
     set: ClassVar[SetName | ConvexSet] = "ball"
     usual_loss: ClassVar[str] = "logistic"
+    # lam is so large that the model stays near 0, where a record whose label flips pulls with all its force.
+    worst_spec: ClassVar[Spec] = Spec("huber_hinge", n=10, p=3, lam=1e4)
+    audit_knob: ClassVar[tuple[str, Any]] = ("", None)
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):
@@ -188,7 +192,7 @@ class Mechanism(abc.ABC):
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         """Non-private work; `start` is a warm start. Refuses records that break the plan's promise, and Unconverged."""
 
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Cancelled) -> list[Prepared]:
+    def prepare_many(self, plans: Plans, data: Data, cancelled: Cancelled) -> list[Prepared]:
         """`prepare` for plans that may differ in budget and lam: one solve for each distinct lam.
 
         lam falls from solve to solve, and each starts where the last two point in log lam. cancelled: asked before each
@@ -211,17 +215,20 @@ class Mechanism(abc.ABC):
         """One private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""
         return self.release_many(plan, prepared, [rng])[0]
 
-    @abc.abstractmethod
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, one per generator, shape [len(rngs), r]; as `release` one by one, up to rounding."""
+        check_certificate(prepared.distance, plan)
+        return self._releases(plan, prepared, rngs)
+
+    @abc.abstractmethod
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+        """`release_many` where `prepared` is certified."""
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
         return self.release_many(plan, prepared, rngs)
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """2 len(rngs) releases of each plan, at display accuracy and never to be published: what curves are means of.
 
         Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
@@ -241,19 +248,13 @@ class Mechanism(abc.ABC):
         return on_grid(releases, self.resolution(plan))
 
     def seen_resolution(self, plan: Plan) -> float:
-        """The size of the noise in the numbers of `transcripts`."""
-        return self.resolution(plan)
+        """The size of the noise in the numbers of `transcripts`: those of the steps where these have the noise."""
+        return plan.scale if self.place == "step" else self.resolution(plan)
 
     def audited(self) -> Mechanism:
-        """This mechanism with knobs under which an audit takes little time and sees as much."""
-        return self
-
-    def worst_spec(self) -> Spec:
-        """A problem in which `worst_pair` attains the sensitivity.
-
-        lam is so large that the model stays near 0, where a record whose label flips pulls with all its force.
-        """
-        return Spec("huber_hinge", n=10, p=3, lam=1e4)
+        """This mechanism with its `audit_knob`."""
+        name, value = self.audit_knob
+        return dc.replace(self, **{name: value}) if self.knobs.get(name) == "auto" else self
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one.
@@ -313,8 +314,7 @@ class AdditiveMechanism(Mechanism):
     Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`).
     """
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         # In place: with many columns a vector is large beside the records.
         releases = self.law.directions(plan.spec.p, len(prepared.theta), rngs)
         releases *= plan.scale
@@ -324,9 +324,8 @@ class AdditiveMechanism(Mechanism):
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         return float(np.linalg.norm(one.theta - zero.theta))
 
-    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        away = [self.law.log_density((outputs - side.theta) / plan.scale) for side in (one, zero)]
-        return away[0] - away[1]
+    def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
+        return prepared.theta
 
 
 @dc.dataclass(frozen=True)
@@ -361,5 +360,5 @@ class ReadingMechanism(Mechanism):
         """The records in the form in which releases read them."""
         return data
 
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Cancelled) -> list[Prepared]:
+    def prepare_many(self, plans: Plans, data: Data, cancelled: Cancelled) -> list[Prepared]:
         return [self.prepare(plans[0], data)] * len(plans)

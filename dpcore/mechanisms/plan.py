@@ -6,6 +6,7 @@ Both frozen and picklable; only a `Release` depends on data.
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..core.arrays import Array
@@ -47,6 +48,9 @@ class Plan:
     def weakened(self, factor: float) -> Plan:
         """A deliberately broken copy with `factor` times the noise: tests and audits must catch it."""
         return dc.replace(self, scale=positive("factor", factor) * self.scale)
+
+
+Plans = Sequence[Plan]
 
 
 @dc.dataclass(frozen=True)

@@ -171,7 +171,7 @@ def test_draws_whose_loss_delta_covers_claim_their_budget_alone():
 def test_a_polytope_s_claim_covers_every_place_of_a_record(knobs):
     """Records of early trees are paid for by a sum of few choices, which tells more than the last tree's zCDP."""
     mechanism = dpcore.make_mechanism("polyhedral_frank_wolfe", **knobs)
-    plan = mechanism.calibrate(dc.replace(mechanism.worst_spec(), n=200), Budget(1.0, 1e-5))
+    plan = mechanism.calibrate(dc.replace(mechanism.worst_spec, n=200), Budget(1.0, 1e-5))
     course = mechanism._course(plan.spec, plan.requested)
     claim, unit = mechanism.claimed_curve(plan), 2.0 / plan.scale
     for moves in course.readings:

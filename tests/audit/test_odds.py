@@ -18,7 +18,7 @@ def random_plan(rng: np.random.Generator) -> dpcore.Plan:
     """Any registered mechanism at any budget, on a problem of its kind; NotApplicable where there is no guarantee."""
     key = str(rng.choice(KEYS))
     mechanism = make_mechanism(key, **KNOBS.get((key, "tight"), {})).audited()
-    spec = mechanism.worst_spec()
+    spec = mechanism.worst_spec
     budget = Budget(float(10 ** rng.uniform(-1.5, 1.0)), float(10 ** rng.uniform(-8.0, -2.0)))
     if key.startswith(("output", "objective")):
         n, p, lam = int(rng.integers(2, 300)), int(rng.integers(1, 6)), float(10 ** rng.uniform(-3, 1))

@@ -140,7 +140,7 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
     for key in KEYS:
         mechanism = dpcore.make_mechanism(key).audited()
         if key in DRAWING:  # few draws at a moderate temperature
-            plan = mechanism.calibrate(mechanism.worst_spec(), Budget(0.9, 1e-5))
+            plan = mechanism.calibrate(mechanism.worst_spec, Budget(0.9, 1e-5))
         else:
             plan = plan_for(key, **KNOBS.get((key, "tight"), {}))
         event, *others = plan.ledger

@@ -99,7 +99,7 @@ def test_idle_columns_win_as_often_as_zeros_with_a_laplace_draw_each(signed):
     counts = []
     for table, missing, seed in ((scores, idle, 0), (wide, 0, 1)):
         choice = fw.NoisyBest(np.random.default_rng(seed).spawn(draws), missing, signed=signed)
-        columns, signs = choice.choose(0, table, noise, streams)
+        columns, signs = choice.choose(table, noise, streams)
         counts.append(np.bincount(columns + np.where(signs < 0.0, 8, 0), minlength=16 if signed else 8))
     assert stats.chi2_contingency(counts).pvalue > FALSE_ALARM
 
@@ -226,7 +226,7 @@ def test_worst_pairs_of_other_sets_differ_in_one_record_and_stay_within_the_sens
 
 def test_every_choice_of_the_audited_problem_has_log_ratios_of_half_the_range():
     mechanism = FrankWolfePolytope().audited()
-    plan = mechanism.calibrate(mechanism.worst_spec(), Budget(1.0, 1e-5))
+    plan = mechanism.calibrate(mechanism.worst_spec, Budget(1.0, 1e-5))
     prepared = [mechanism.prepare(plan, data) for data in mechanism.worst_pair(plan)]
     eta = 2.0 * plan.ledger[0].sensitivity / plan.scale
     seen = mechanism.transcripts(plan, prepared[0], [np.random.default_rng(0)] * 50)

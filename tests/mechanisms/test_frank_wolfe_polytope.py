@@ -103,7 +103,7 @@ def test_noise_ratios_of_the_formula_sheet():
 @pytest.mark.parametrize("shape", ["l1_ball", "simplex"])
 def test_curvature_is_the_table_s_and_attained_by_a_pair_of_vertices(loss, gamma, size, shape):
     """Records of signs, two columns opposite to one another: d = size (e_1 - e_2), where l'' is largest."""
-    land = terrain(spec_for(loss, size=size, shape=shape), from_zero=shape == "l1_ball")
+    land = terrain(spec_for(loss, size=size, shape=shape))
     assert land.curvature == pytest.approx(gamma * size**2, rel=1e-12)
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (200, 3))
@@ -125,7 +125,7 @@ def test_the_start_is_no_worse_than_is_said(loss, shape):
     plan = FrankWolfePolytope().calibrate(spec, BUDGET)
     X = np.tile([[1.0, -1.0]], (20, 1))
     data = Data(X, np.ones(20))
-    land = terrain(plan.spec, from_zero=shape == "l1_ball")
+    land = terrain(plan.spec)
     thetas = fw.models(*_quiet_runs(plan, data, 200))
     if isinstance(shape, Polytope):
         thetas = thetas @ shape.table
@@ -241,7 +241,7 @@ def test_the_mean_excess_of_releases_is_below_the_bound(accounting, loss, shape,
             shortest = value(data.X @ best, data.y).mean()
         thetas = plan.mechanism.release_many(plan, prepared, np.random.default_rng(1).spawn(20))
         excess = np.mean([value(data.X @ theta, data.y).mean() for theta in thetas]) - shortest
-        land = terrain(plan.spec, from_zero=shape == "l1_ball")
+        land = terrain(plan.spec)
         assert excess + 2.0 * land.curvature / 300 > 0.0 and excess + 2.0 * land.curvature / 300 <= upper(plan)
 
 

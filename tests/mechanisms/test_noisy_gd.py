@@ -282,7 +282,7 @@ def test_without_noise_the_regularised_minimiser_comes_back(key):
 def test_correct_code_is_not_contradicted_and_broken_code_is(knobs):
     """20 seeds: a false alarm in at most 2% of choices of the seeds. The faults are missed with probability < 1e-6."""
     mechanism = NoisyGD(**knobs)
-    plan = mechanism.calibrate(mechanism.worst_spec(), BUDGET)
+    plan = mechanism.calibrate(mechanism.worst_spec, BUDGET)
     reports = [dpcore.run_audit(plan, runs=2_000, seed=seed) for seed in range(20)]
     assert "contradicted" not in [report.verdict for report in reports]
     assert all(report.attained == pytest.approx(1.0) for report in reports)
@@ -293,8 +293,8 @@ def test_correct_code_is_not_contradicted_and_broken_code_is(knobs):
 @pytest.mark.parametrize("steps", [4, 30])
 def test_noise_that_pays_for_one_step_and_is_used_for_all_is_contradicted(steps):
     mechanism = NoisyGD(steps=steps)
-    plan = mechanism.calibrate(mechanism.worst_spec(), BUDGET)
-    one = NoisyGD(steps=1).calibrate(mechanism.worst_spec(), BUDGET)
+    plan = mechanism.calibrate(mechanism.worst_spec, BUDGET)
+    one = NoisyGD(steps=1).calibrate(mechanism.worst_spec, BUDGET)
     wrong = dc.replace(plan, scale=one.scale, ledger=(dc.replace(plan.ledger[0], scale=one.scale),))
     assert wrong.scale == pytest.approx(plan.weakened(steps**-0.5).scale)
     for seed in range(5):

@@ -251,7 +251,7 @@ def test_audits_pass_and_half_the_noise_is_seen(loss, shape):
 def test_an_audit_sees_noise_that_is_missing_in_a_later_phase(monkeypatch):
     """The differing record in the second phase; there the noise is halved and nowhere else."""
     mechanism = PhasedSGD()
-    plan = mechanism.calibrate(mechanism.worst_spec(), Budget(1.0, 1e-5))
+    plan = mechanism.calibrate(mechanism.worst_spec, Budget(1.0, 1e-5))
     pair = plan.mechanism.worst_pair(plan)
     second = phases_of(plan)[1].first
     later = tuple(Data(np.roll(side.X, second, axis=0), np.roll(side.y, second)) for side in pair)

@@ -417,12 +417,12 @@ def test_the_published_rate_is_theorem_4():
 
 
 def worst_plan(budget=BUDGET):
-    return SimplexSampling().calibrate(SimplexSampling().worst_spec(), budget)
+    return SimplexSampling().calibrate(SimplexSampling().worst_spec, budget)
 
 
 @pytest.mark.parametrize("p", [2, 3, 8])
 def test_the_worst_pair_attains_the_sensitivity(p):
-    plan = SimplexSampling().calibrate(dc.replace(SimplexSampling().worst_spec(), p=p, radius=3.0), BUDGET)
+    plan = SimplexSampling().calibrate(dc.replace(SimplexSampling().worst_spec, p=p, radius=3.0), BUDGET)
     zero, one = (plan.mechanism.prepare(plan, data) for data in plan.mechanism.worst_pair(plan))
     assert plan.mechanism.separation(plan, zero, one) == pytest.approx(plan.ledger[0].sensitivity, rel=1e-6)
     assert plan.mechanism.separation(plan, zero, one) <= plan.ledger[0].sensitivity

@@ -11,10 +11,9 @@ import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
-from dpcore.core.losses import get_loss
+from dpcore.core.losses import Loss, get_loss
 from dpcore.core.sets import Ball, LqBall, dual_order, kappa_lq, length, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
-from dpcore.solvers.frank_wolfe import tree
 from dpcore.solvers.frank_wolfe.tree import Tree, nodes, tree_of
 from dpcore.theory import frank_wolfe as theory
 
@@ -281,8 +280,8 @@ def test_draws_stand_around_a_run_without_noise_and_plans_share_theirs():
 
 def test_gradients_are_counted_record_by_record(monkeypatch):
     plan, counted = plan_for(n=500, d=3, T=3), []
-    slopes = tree._slopes
-    monkeypatch.setattr(tree, "_slopes", lambda *a: counted.append(len(a[1]) * len(a[3])) or slopes(*a))
+    derivatives = Loss.derivatives
+    monkeypatch.setattr(Loss, "derivatives", lambda loss, z, y: counted.append(z.size) or derivatives(loss, z, y))
     prepared = plan.mechanism.prepare(plan, dense_records(500, 3, 1.5, 0))
     plan.mechanism.release(plan, prepared, np.random.default_rng(0))
     assert plan.mechanism.gradients(plan) == sum(counted)
@@ -410,7 +409,7 @@ def test_what_carries_no_guarantee_is_refused_with_the_reason():
 def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape, knobs):
     """False "contradicted" in at most one audit of a thousand; seeds are fixed."""
     mechanism = TreeFrankWolfe(T=2, **knobs)
-    spec = dc.replace(mechanism.worst_spec(), set=shape, domain=Domain(shape.q if shape != Ball() else 2.0))
+    spec = dc.replace(mechanism.worst_spec, set=shape, domain=Domain(shape.q if shape != Ball() else 2.0))
     plan = mechanism.calibrate(spec, Budget(1.0, 1e-5))
     honest = dpcore.run_audit(plan, runs=10_000)
     assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)

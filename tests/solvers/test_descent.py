@@ -1,5 +1,6 @@
 """Batched noisy descent: step by step the same as a plain loop, and the exact law of columns that are not stored."""
 
+import itertools
 import math
 from concurrent.futures import CancelledError
 
@@ -11,7 +12,7 @@ from scipy.sparse import csr_array
 from dpcore import Data
 from dpcore.core.losses import get_loss
 from dpcore.kernels import SINGLE_DERIVATIVE
-from dpcore.solvers.descent.noisy_gd import Schedule, Streams, gradient_descent
+from dpcore.solvers.descent.noisy_gd import Schedule, gradient_descent, noise_of_steps
 from tests.problems import BALL, LINEAR, LOCATION, PROBLEMS, for_loss
 
 ONE, PAIR = np.ones(1), np.array([1.0, -1.0])
@@ -55,8 +56,8 @@ def plain_descent(key, data, schedule, xi, radius) -> np.ndarray:
 
 
 def descend(key, data, schedules=SCHEDULES, seeds=(1, 2), signs=ONE, radius=None, idle=0, stored=None, **options):
-    streams = Streams(rngs(*seeds), stored or data.active, idle)
-    return gradient_descent(get_loss(key), data, schedules, streams, signs, radius=radius, **options)
+    facts = dict(radius=radius, stored=stored or data.active, idle=idle)
+    return gradient_descent(get_loss(key), data, schedules, rngs(*seeds), signs, **facts, **options)
 
 
 @pytest.mark.parametrize("key", BALL)
@@ -160,7 +161,7 @@ def test_a_repetition_does_not_know_what_runs_beside_it(idle, radius):
 @pytest.mark.parametrize("idle", [0, 5])
 def test_a_shorter_descent_meets_the_first_steps_of_the_same_noise(idle):
     def drawn(steps):
-        return list(Streams(rngs(3, 4), 600, idle).draw(steps))
+        return list(itertools.islice(noise_of_steps(rngs(3, 4), 600, idle), steps))
 
     whole = drawn(70)  # blocks of 27 steps
     assert len(whole) == 70
@@ -173,7 +174,8 @@ def test_a_shorter_descent_meets_the_first_steps_of_the_same_noise(idle):
 
 
 def test_columns_that_fill_a_block_get_one_step_each():
-    assert len(list(Streams(rngs(0), 40_000).draw(3))) == 3
+    normals = np.stack([xi[0] for xi, *_ in itertools.islice(noise_of_steps(rngs(0), 40_000, 0), 3)])
+    assert np.array_equal(normals, np.random.default_rng(0).standard_normal((3, 40_000)))
 
 
 def test_watching_shows_the_noisy_gradients_of_the_longest_schedule():

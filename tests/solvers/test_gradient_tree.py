@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from dpcore import Data
-from dpcore.core.losses import get_loss
+from dpcore.core.losses import Loss, get_loss
 from dpcore.core.sets import LqBall, length
 from dpcore.solvers.frank_wolfe import tree as gradient_tree
 from dpcore.solvers.frank_wolfe.tree import Tree, batch_mean, nodes, tree_of, walk
@@ -102,14 +102,14 @@ def test_a_single_leaf_reads_all_records_and_its_step_forgets_the_start():
 
 def test_a_run_reads_each_record_once_and_in_the_order_given(monkeypatch):
     n, tree = 500, tree_of(500, 3)
-    seen, slopes = [], gradient_tree._slopes
+    seen, derivatives = [], Loss.derivatives
     data = Data(np.ones((n, 2)), np.arange(n) / n)
 
-    def watched(loss, X, y, models):
+    def watched(loss, z, y):
         seen.extend(np.round(y * n).astype(int))
-        return slopes(loss, X, y, models)
+        return derivatives(loss, z, y)
 
-    monkeypatch.setattr(gradient_tree, "_slopes", watched)
+    monkeypatch.setattr(Loss, "derivatives", watched)
     walk(get_loss("squared"), data, np.zeros((3, 2)), tree, release=lambda v, m, a: m, choose=lambda v, g: -g)
     assert seen == list(range(tree.used))
 

@@ -110,7 +110,7 @@ def test_privacy_is_free_from_the_n_where_the_bounds_meet(accounting):
     (here,) = problem.instances((500,), 64, 64, 1.0, 7)
     n = round(curves.free_from(here, budget, accounting))
     spec = Spec("squared", n, 64, 0.0, here.domain, 1.0, set="l1_ball")
-    land = terrain(spec, from_zero=True)
+    land = terrain(spec)
     rate = FrankWolfePolytope(accounting).selection_rate(spec, budget)
     private = theory.tuned_frank_wolfe_bound(land.curvature, rate)
     assert private == pytest.approx(problem.sampling_term(spec, land.extent), rel=1e-3)
@@ -119,7 +119,7 @@ def test_privacy_is_free_from_the_n_where_the_bounds_meet(accounting):
     thetas = L1Ball().extreme(np.random.default_rng(0).standard_normal((200, 64)))
     gap = np.abs(here.risk.values(thetas) - squared_error(other, thetas)).max()
     (small,) = problem.instances((500,), 64, 64, 1.0, 7)
-    assert gap < problem.sampling_term(small.spec, terrain(small.spec, from_zero=True).extent)
+    assert gap < problem.sampling_term(small.spec, terrain(small.spec).extent)
 
 
 def records_of(spread):

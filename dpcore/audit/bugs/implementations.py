@@ -46,7 +46,7 @@ def weaker(factor: Callable[[Plan], float]) -> Spoil:
 
 def usual_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     """On records where a pair attains the sensitivity."""
-    return mechanism.calibrate(mechanism.worst_spec(), budget)
+    return mechanism.calibrate(mechanism.worst_spec, budget)
 
 
 def square_the_scale(plan: Plan, target: Target) -> Target:
@@ -136,7 +136,7 @@ def reuse_the_noise(plan: Plan, target: Target) -> Target:
 
 def bent_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     """The worst records, in a set so wide that slopes change on the way."""
-    spec = mechanism.worst_spec()
+    spec = mechanism.worst_spec
     return mechanism.calibrate(dc.replace(spec, radius=_WIDE) if spec.radius else spec, budget)
 
 
@@ -167,7 +167,7 @@ def print_the_noise(bug: str, *keys: str) -> Spoil:
 
 def many_columns_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     _only("quoted_kappa", mechanism, "generalized_gaussian")
-    return mechanism.calibrate(dc.replace(mechanism.worst_spec(), p=_COLUMNS), budget)
+    return mechanism.calibrate(dc.replace(mechanism.worst_spec, p=_COLUMNS), budget)
 
 
 def unpaid_determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
@@ -195,7 +195,7 @@ def leave_unrounded(plan: Plan, target: Target) -> Target:
 
 def one_column_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     _only("unrounded", mechanism, "output_gamma")
-    return mechanism.calibrate(dc.replace(mechanism.worst_spec(), p=1), budget)
+    return mechanism.calibrate(dc.replace(mechanism.worst_spec, p=1), budget)
 
 
 def _only(bug: str, mechanism: Mechanism, *keys: str) -> None:

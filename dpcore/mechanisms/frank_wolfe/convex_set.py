@@ -1,10 +1,8 @@
 """Private Frank-Wolfe on any convex set: Gaussian noise in every gradient, at the cost of the set's width."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,19 +17,10 @@ from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
 from ...theory import frank_wolfe as theory
-from ..base import (
-    Drawn,
-    GaussianGuarantee,
-    Prepared,
-    ReadingMechanism,
-    check_certificate,
-    gradients_apart,
-    knob,
-    records_of,
-)
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, gradients_apart, knob, records_of
 from ..noise.rounding import ROUNDED_UP
-from ..plan import Plan
-from .step_count import ProblemConstants, auto_T, best_T, check_problem, check_T, published_T, terrain
+from ..plan import Plan, Plans
+from .step_count import auto_T, best_T, check_problem, check_T, published_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
 
@@ -76,6 +65,9 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     place = "step"
     set = "l1_ball"
     usual_loss = "squared"
+    # A set so small that the slope of the loss is 1 throughout.
+    worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
+    audit_knob = ("T", 4)  # few steps: together they leak what many do
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_problem(self.key, spec)
@@ -99,7 +91,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     def _chosen_T(self, spec: Spec, budget: Budget, mu: float) -> int:
         if isinstance(self.T, int):
             return self.T
-        land = _terrain(spec)
+        land = terrain(spec)
         if self.T == "published":
             extent = largest_gradient(spec) * _width(spec)
             return published_T(self.key, "Theorem 2.6", land.curvature, extent, spec.n, budget.epsilon)
@@ -111,7 +103,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
 
         Widths that are means of draws enter with their error on top (`dpcore.core.sets.Width`).
         """
-        spec, land = plan.spec, _terrain(plan.spec)
+        spec, land = plan.spec, terrain(plan.spec)
         found = theory.frank_wolfe_bound(
             land.start, land.curvature, plan.ledger[0].scale * _width(spec), float(plan.steps + 1)
         )
@@ -124,14 +116,11 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
             Bound("excess_empirical_risk", "rate", rate, "expectation", _SOURCE, within),
         )
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
@@ -153,18 +142,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         spec = plan.spec
         return 0.0 if isinstance(spec.shape, L1Ball | Simplex | Polytope) else spec.size or 1.0
 
-    def seen_resolution(self, plan: Plan) -> float:
-        """Of the noise in a gradient."""
-        return plan.scale
-
-    def audited(self) -> FrankWolfeGeneral:
-        """Few steps: together they leak what many do."""
-        return dc.replace(self, T=4)
-
-    def worst_spec(self) -> Spec:
-        """In a set so small that the slope of the loss is 1 throughout."""
-        return Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(self.q), radius=0.4, set=self.set)
-
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the gradients at theta_1."""
         return gradients_apart(plan, zero, one, _start(plan.spec)[None])
@@ -180,60 +157,47 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
 
 
 def noisy_models(
-    risk: fw.Risk, plans: Sequence[Plan], rngs: Generators, *, width: int = 0, cancelled: Cancelled = never
+    risk: fw.Risk, plans: Plans, rngs: Generators, *, width: int = 0, cancelled: Cancelled = never
 ) -> Array:
     """theta_T of every plan with the noise of every generator, [len(plans), len(rngs), width].
 
     plans: of one problem, apart from T and the noise; p is at least the columns of the risk, beyond which records are
     0. All plans meet the same noise. width: how many columns of the models to give, at most p; 0 for those of the risk.
     """
-    width, shape = width or risk.active, plans[0].spec.shape
-    descend = _descend_on_vertices if isinstance(shape, L1Ball | Simplex) else _descend_anywhere
-    found = descend(risk, plans, rngs, width=width, cancelled=cancelled)
+    width, spec, shape = width or risk.active, plans[0].spec, plans[0].spec.shape
+    if isinstance(shape, L1Ball | Simplex):
+        size, start = spec.size or 1.0, _start(spec)[:1].repeat(max(width, risk.active))
+        runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
+        choice = GaussianBest(rngs, spec.p - risk.active, signed=isinstance(shape, L1Ball))
+        chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.active], cancelled=cancelled)
+        found = fw.models(chosen, runs, size, start[:width], width)
+    else:
+        found = _descend_anywhere(risk, plans, rngs, cancelled=cancelled)[:, :width]
     return found.reshape(len(plans), len(rngs), width)
-
-
-def _descend_on_vertices(
-    risk: fw.Risk, plans: Sequence[Plan], rngs: Generators, *, width: int, cancelled: Cancelled
-) -> Array:
-    """A run for each plan and generator, plan after plan: [len(plans) len(rngs), width]."""
-    spec, size = plans[0].spec, plans[0].spec.size or 1.0
-    start = _start(spec)[:1].repeat(max(width, risk.active))
-    runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
-    choice = GaussianBest(rngs, spec.p - risk.active, signed=isinstance(spec.shape, L1Ball))
-    chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.active], cancelled=cancelled)
-    return fw.models(chosen, runs, size, start[:width], width)
 
 
 def _descend_anywhere(
     risk: fw.Risk,
-    plans: Sequence[Plan],
+    plans: Plans,
     rngs: Generators,
     *,
-    width: int = 0,
     cancelled: Cancelled = never,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
-    """The same, with noise in all p columns."""
-    spec = plans[0].spec
+    """The same with noise in all p columns, plan after plan: [len(plans) len(rngs), p]."""
+    spec, size, start = plans[0].spec, plans[0].spec.size or 1.0, _start(plans[0].spec)
     runs = [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
-    size, start = spec.size or 1.0, _start(spec)
-    thetas = descend_noisy(risk, runs, spec.shape, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
-    return thetas[:, : width or spec.p]
+    return descend_noisy(risk, runs, spec.shape, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
 
 
 def largest_gradient(spec: Spec) -> float:
     """A bound on ||gradient||_2 of a record's loss, over the records of the domain and the theta of the set."""
-    return _terrain(spec).steepness * spec.domain.implied(2.0, spec.p).R
+    return terrain(spec).steepness * spec.domain.implied(2.0, spec.p).R
 
 
 def _width(spec: Spec) -> float:
     """E max <g, theta> over the set for g ~ N(0, I_p), with its error on top."""
     return (spec.size or 1.0) * spec.shape.width(spec.p).upper
-
-
-def _terrain(spec: Spec) -> ProblemConstants:
-    return terrain(spec, from_zero=not isinstance(spec.shape, Simplex | Polytope))
 
 
 def _start(spec: Spec) -> Array:

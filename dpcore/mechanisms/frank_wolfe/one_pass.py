@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...solvers.frank_wolfe.vertices import Best, Choice, Exponential, NoisyBest
 from ...theory import frank_wolfe as theory
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
 from .one_pass_sensitivity import (
     LARGEST_DEPTH,
@@ -117,6 +116,8 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     place = "choice"
     quantity = "excess_population_risk"
     set = "l1_ball"
+    # So small a set that Huberised hinge loss keeps its steepest slope: a record of a root always moves s_0.
+    worst_spec = Spec("huber_hinge", n=48, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -193,8 +194,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         """For a list of vertices, the products of the records with them are the columns."""
         return records_on_vertices(spec, data)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         return _models(plan, self._run(plan, prepared, rngs), prepared)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
@@ -203,14 +203,12 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         walked = self._run(plan, prepared, rngs)
         return walked.signs * (walked.columns + 1.0)
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         centres, thetas = [], []
         for plan, side in zip(plans, prepared, strict=True):
-            quiet = Best(idle_columns(plan.spec, records_of(side)), signed=is_signed(plan.spec))
+            quiet = Best(idle=idle_columns(plan.spec, records_of(side)), signed=is_signed(plan.spec))
             centres.append(_models(plan, self._walk(plan, side, quiet, 1, cancelled), side)[0])
             streams = [np.random.default_rng(seed) for seed in seeds]
             thetas.append(_models(plan, self._run(plan, side, streams, cancelled), side))
@@ -241,10 +239,6 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         """So deep a tree that its composition is seen."""
         return dc.replace(self, T=_AUDITED_T) if self.variant == "tree" else self
 
-    def worst_spec(self) -> Spec:
-        """So small a set that Huberised hinge loss keeps its steepest slope: a record of a root always moves s_0."""
-        return Spec("huber_hinge", n=48, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
-
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """One record is what tells the two farthest vertices best, with one label or the other; others are 0.
 
@@ -263,7 +257,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
 
         Along the vertices that the first of the two takes without noise.
         """
-        quiet = Best(idle_columns(plan.spec, records_of(zero)), signed=is_signed(plan.spec))
+        quiet = Best(idle=idle_columns(plan.spec, records_of(zero)), signed=is_signed(plan.spec))
         path = self._walk(plan, zero, quiet, 1)
         seen = [self._follow(plan, side, path, keep=True).scores for side in (zero, one)]
         halves = [0.5 * float(np.ptp(b - a)) for a, b in zip(*seen, strict=True)]
@@ -273,7 +267,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         """The sum over the choices, each at the model to which the choices before it have led; exact, Gumbel only."""
         if plan.noise != "gumbel":
             raise NotApplicable(f"{self.key} has no log-likelihood ratio for {plan.noise} noise")
-        path = Walked(np.empty(0), np.abs(outputs).astype(np.int64) - 1, np.sign(outputs), 0)
+        path = Walked(np.empty(0), np.abs(outputs).astype(np.int64) - 1, np.sign(outputs))
         after, before = (self._follow(plan, side, path, keep=False).log_likelihood for side in (one, zero))
         return after - before
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.sets import L1Ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...theory import frank_wolfe as theory
@@ -54,7 +53,7 @@ class Slopes:
 
 def slopes_of(spec: Spec) -> Slopes:
     """across is 0 for a set of one point."""
-    land, loss = terrain(spec, from_zero=isinstance(spec.shape, L1Ball)), get_loss(spec.loss)
+    land, loss = terrain(spec), get_loss(spec.loss)
     diameter = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual, spec.p)
     bend = loss.curvature_bound * diameter * spec.domain.R * (spec.reach or 0.0)
     corners, across = spec.shape.corners(spec.p) or 1, land.steepness * diameter

@@ -1,10 +1,7 @@
 """Private Frank-Wolfe on a polytope: in each step one vertex, by the exponential mechanism."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import digamma, logsumexp
@@ -19,20 +16,17 @@ from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
-from ...solvers.frank_wolfe import vertices as fw
 from ...theory import frank_wolfe as theory
 from ...theory import lower_bounds
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
-from .step_count import auto_T, best_T, check_T, published_T
+from .step_count import auto_T, best_T, check_T, published_T, terrain
 from .vertex_runs import (
     check_polytope,
     descend,
-    idle_columns,
     is_signed,
-    land_of,
     models_of,
     records_on_vertices,
     risk_behind,
@@ -43,7 +37,6 @@ from .vertex_runs import (
 )
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015"
-_AUDITED_T = 12
 
 
 @dc.dataclass(frozen=True)
@@ -99,6 +92,9 @@ class FrankWolfePolytope(ReadingMechanism):
     place = "choice"
     set = "l1_ball"
     usual_loss = "squared"
+    # So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2.
+    worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
+    audit_knob = ("T", 12)  # so few choices that an audit is quick, and so many that their composition is seen
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_polytope(self.key, spec)
@@ -115,7 +111,7 @@ class FrankWolfePolytope(ReadingMechanism):
 
     def _sensitivity(self, spec: Spec) -> float:
         """How far one record moves <v, grad F>, for any vertex v and any theta of the set."""
-        return 2.0 * land_of(spec).extent / spec.n
+        return 2.0 * terrain(spec).extent / spec.n
 
     def _scale(self, spec: Spec, budget: Budget, T: Array) -> Array:
         """b for each T."""
@@ -135,7 +131,7 @@ class FrankWolfePolytope(ReadingMechanism):
     def _chosen_T(self, spec: Spec, budget: Budget) -> int:
         if isinstance(self.T, int):
             return self.T
-        land = land_of(spec)
+        land = terrain(spec)
         if self.T == "published":
             return published_T(self.key, "Theorem 2.5", land.curvature, land.extent, spec.n, budget.epsilon)
         best = best_T(land, lambda T: self._selection(spec, self._scale(spec, budget, T)))
@@ -165,7 +161,7 @@ class FrankWolfePolytope(ReadingMechanism):
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Over the best model of the set, on average over the choices; the published orders of growth; lower bounds."""
-        spec, land = plan.spec, land_of(plan.spec)
+        spec, land = plan.spec, terrain(plan.spec)
         selection = float(self._selection(spec, np.array(plan.ledger[0].scale)))
         found = theory.frank_wolfe_bound(land.start, land.curvature, selection, plan.steps + 1)
         ours = f"{_SOURCE}, Theorem 2.5, with explicit constants"
@@ -188,8 +184,7 @@ class FrankWolfePolytope(ReadingMechanism):
         """For a list of vertices, the products of the records with them are the columns."""
         return records_on_vertices(spec, data)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         runs, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return models_of(plan.spec, chosen, runs, len(prepared.theta))
 
@@ -199,27 +194,15 @@ class FrankWolfePolytope(ReadingMechanism):
         _, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return chosen.signs * (chosen.columns + 1.0)
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         spec, r = plans[0].spec, len(prepared[0].theta)
         risk = risk_behind(plans[0], prepared[0], 2 * len(plans) * len(rngs), single=True)
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         runs, chosen = descend(plans, risk, streams, cancelled)
         thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
-        quiet = [fw.Run(plan.steps + 1, 0.0) for plan in plans]
-        rule, start = fw.Best(idle_columns(spec, risk), signed=is_signed(spec)), start_of(spec, risk.active)
-        best = fw.descend(risk, quiet, rule, size=spec.size or 1.0, start=start)
+        quiet, best = descend([dc.replace(plan, scale=0.0) for plan in plans], risk, streams[:1])
         return Drawn(models_of(spec, best, quiet, r), thetas)
-
-    def audited(self) -> FrankWolfePolytope:
-        """So few choices that an audit is quick, and so many that their composition is seen."""
-        return dc.replace(self, T=_AUDITED_T)
-
-    def worst_spec(self) -> Spec:
-        """So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2."""
-        return Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """The last record is what tells the two farthest vertices best, with one label or the other; others are 0.
@@ -260,7 +243,7 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     """Shapes only; the last two where they are stated."""
     if budget.pure:
         return ()
-    land, corners = land_of(spec), spec.shape.corners(spec.p) or 1
+    land, corners = terrain(spec), spec.shape.corners(spec.p) or 1
 
     def rate(value: float, name: str, assumes: str) -> Bound:
         return Bound("excess_empirical_risk", "rate", value, "expectation", f"{_SOURCE}, {name}", assumes)

@@ -8,7 +8,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
-from ...core.sets import Polytope, dual_order, order_of_ball
+from ...core.sets import Polytope, Simplex, dual_order, order_of_ball
 from ...core.specification import Spec
 from ...theory import frank_wolfe as theory
 from ..base import whole
@@ -32,11 +32,12 @@ class ProblemConstants:
     extent: float
 
 
-def terrain(spec: Spec, *, from_zero: bool) -> ProblemConstants:
-    """The constants of a resolved problem. from_zero: whether theta_1 = 0, else it is any public point of the set."""
+def terrain(spec: Spec) -> ProblemConstants:
+    """The constants of a resolved problem; theta_1 is 0, or a public point of the simplex or of a list of vertices."""
     loss, reach = get_loss(spec.loss), spec.domain.R * (spec.reach or 0.0)
     across = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual, spec.p)
     steepness = float(loss.steepness(reach, spec.domain.y_max))
+    from_zero = not isinstance(spec.shape, Simplex | Polytope)
     start = min(loss.at_zero(spec), steepness * reach) if from_zero else steepness * across
     return ProblemConstants(start, loss.curvature_bound * across**2, steepness, steepness * reach)
 
@@ -95,7 +96,7 @@ def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstant
         raise NotApplicable(f"{key} is proved for l_p balls with p from {low:g} to {high:g}, got the {name}")
     q_star = dual_order(p_norm)
     spec = dc.replace(spec, domain=spec.domain.implied(q_star, spec.p))
-    land, R = terrain(spec, from_zero=True), spec.domain.R
+    land, R = terrain(spec), spec.domain.R
     # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.
     size = spec.size or 1.0
     return LpConstants(p_norm, q_star, spec.p, size, land.steepness * R, land.curvature / (2.0 * size) ** 2)

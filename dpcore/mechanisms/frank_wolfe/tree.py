@@ -1,11 +1,8 @@
 """Private Frank-Wolfe on l_p balls, 1 < p <= 2, that reads each record once: noisy gradient estimates on trees."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -21,9 +18,9 @@ from ...core.sets import LqBall, kappa_lq
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...theory import frank_wolfe as theory
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of, whole
 from ..noise.generalized_gaussian import LpNoise, lp_noise
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
 from .step_count import LpConstants, lp_constants_of
 from .tree_runs import TreeRuns
@@ -95,6 +92,9 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     place = "step"
     quantity = "excess_population_risk"
     set = LqBall(1.5)
+    # A ball so small that the slope of the loss is 1 throughout.
+    worst_spec = Spec("huber_hinge", n=20, p=3, lam=0.0, domain=Domain(3.0), radius=0.4, set=LqBall(1.5))
+    audit_knob = ("T", 2)  # a first phase whose nodes' records are all at stake, and a second one that they lead to
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         land = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
@@ -154,13 +154,10 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         """One for each record of a root, two for each record of another node."""
         return runs_of(plan).tree.gradients
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent. Plans of one T walk together."""
         data = records_of(prepared[0])
         seeds = [int(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
@@ -178,23 +175,13 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p]: they tell all iterates and the release."""
-        return runs_of(plan).transcripts(plan.scale, records_of(prepared), rngs)
+        seen: list[Array] = []
+        runs_of(plan).models([plan.scale], records_of(prepared), rngs, watch=seen.append)
+        return np.concatenate(seen, axis=1)
 
     def resolution(self, plan: Plan) -> float:
         """Noise chooses points of the set and moves a model by as much as that is wide."""
         return plan.spec.size or 1.0
-
-    def seen_resolution(self, plan: Plan) -> float:
-        """Of the noise in an estimate."""
-        return plan.scale
-
-    def audited(self) -> TreeFrankWolfe:
-        """A first phase whose nodes' records are all at stake, and a second one that they lead to."""
-        return dc.replace(self, T=2)
-
-    def worst_spec(self) -> Spec:
-        """In a ball so small that the slope of the loss is 1 throughout."""
-        return Spec("huber_hinge", n=20, p=3, lam=0.0, domain=Domain(self.q), radius=0.4, set=self.set)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose first record, R (1, ..., 1) / p^(1/q), has one label or the other; all others are 0.
@@ -219,15 +206,15 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
 def runs_of(plan: Plan) -> TreeRuns:
     """What a plan's runs share; computed once for each problem."""
-    mechanism = cast(TreeFrankWolfe, plan.mechanism)
-    return _runs(mechanism.noise, cast(int, mechanism.T), mechanism.scales == "fixed", plan.spec)
+    return _runs(cast(TreeFrankWolfe, plan.mechanism), plan.spec)
 
 
 @functools.lru_cache(maxsize=256)
-def _runs(law: NoiseLaw, T: int, fixed: bool, spec: Spec) -> TreeRuns:
-    land = lp_constants_of(TreeFrankWolfe.key, spec, _LOWEST_P, _HIGHEST_P)
-    tree = cast(Tree, tree_of(spec.n, T))  # a plan has one
-    return TreeRuns(land, lp_noise(law, land.q_star, land.d), spec.loss, spec.shape, tree, fixed)
+def _runs(made: TreeFrankWolfe, spec: Spec) -> TreeRuns:
+    land = lp_constants_of(made.key, spec, _LOWEST_P, _HIGHEST_P)
+    tree = cast(Tree, tree_of(spec.n, cast(int, made.T)))  # a plan has one
+    law = lp_noise(made.noise, land.q_star, land.d)
+    return TreeRuns(land, law, spec.loss, spec.shape, tree, made.scales == "fixed")
 
 
 def _bound(land: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:

@@ -47,19 +47,6 @@ class TreeRuns:
         moved = reach if self.fixed else length(away, self.land.p_norm)
         return np.minimum(self.land.L1 / self.land.L0 * moved, 2.0) * 2.0**node.depth
 
-    def noisy(self, scales: Sequence[float], rngs: Generators) -> Release:
-        """Releases of runs for every scale with every generator, scale after scale; all scales meet the same noise.
-
-        scales: the noise of a root; every other node's is in proportion to its sensitivity.
-        """
-        scale, noise = np.repeat(scales, len(rngs))[:, None], self._draws(rngs)
-
-        def release(node: Node, mean: Array, away: Array | None) -> Array:
-            draws = np.tile(next(noise), (len(scales), 1))
-            return mean + scale * self.share(node, away) * draws
-
-        return release
-
     def _draws(self, rngs: Generators) -> Iterator[Array]:
         """The noise of each node in turn, [len(rngs), p]. Every generator draws that of a block of nodes at once."""
         left, block = self.tree.choices, max(1, _BLOCK_NUMBERS // self.land.d)
@@ -92,23 +79,23 @@ class TreeRuns:
         *,
         single: bool = False,
         cancelled: Cancelled = never,
+        watch: Callable[[Array], object] | None = None,
     ) -> Array:
-        """The last iterates for every scale and generator, [len(scales), len(rngs), p]. single: for pictures."""
-        noisy = self.noisy(scales, rngs)
-        found = self.walk(data, len(scales) * len(rngs), noisy, single=single, cancelled=cancelled)
+        """The last iterates for every scale and generator, [len(scales), len(rngs), p]; all scales meet the same noise.
+
+        scales: the noise of a root; every other node's is in proportion to its sensitivity. single: for pictures.
+        watch: sees what every node releases, [len(scales) len(rngs), p].
+        """
+        scale, noise = np.repeat(scales, len(rngs))[:, None], self._draws(rngs)
+
+        def release(node: Node, mean: Array, away: Array | None) -> Array:
+            noisy = mean + scale * self.share(node, away) * np.tile(next(noise), (len(scales), 1))
+            if watch is not None:
+                watch(noisy)
+            return noisy
+
+        found = self.walk(data, len(scales) * len(rngs), release, single=single, cancelled=cancelled)
         return found.reshape(len(scales), len(rngs), -1)
-
-    def transcripts(self, scale: float, data: Data, rngs: Generators) -> Array:
-        """What every node releases, [len(rngs), nodes p]."""
-        seen: list[Array] = []
-        noisy = self.noisy([scale], rngs)
-
-        def watched(node: Node, mean: Array, away: Array | None) -> Array:
-            seen.append(noisy(node, mean, away))
-            return seen[-1]
-
-        self.walk(data, len(rngs), watched)
-        return np.concatenate(seen, axis=1)
 
     def log_densities(self, scale: float, data: Data, outputs: Array) -> Array:
         """ln of the density of transcripts [k, nodes p] on these records, up to what no record enters; shape [k]."""

@@ -15,40 +15,39 @@ from ...core.specification import Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.sparse import descend_sparse
 from ..base import Prepared, records_of
-from ..plan import Plan
-from .step_count import ProblemConstants, check_problem, terrain
+from ..plan import Plan, Plans
+from .step_count import check_problem, terrain
 
 
 def descend(
-    plans: Sequence[Plan], risk: fw.Walkable, rngs: Generators, cancelled: Cancelled = never
+    plans: Plans, risk: fw.Walkable, rngs: Generators, cancelled: Cancelled = never
 ) -> tuple[list[fw.Run], fw.Chosen]:
-    """A run for each plan and generator, plan after plan; plans differ in T and noise only.
+    """A run for each plan and generator, plan after plan; plans differ in T and noise only, which all have or none has.
 
     risk: of the plans' problem in any form; for a list of vertices, of the records' products with them.
     """
-    spec, gumbel = plans[0].spec, plans[0].noise == "gumbel"
+    spec, law = plans[0].spec, plans[0].noise if plans[0].scale else "none"
     signed, size = is_signed(spec), spec.size or 1.0
     runs = [fw.Run(plan.steps + 1, plan.scale, stream) for plan in plans for stream in range(len(rngs))]
-    if gumbel and isinstance(risk, fw.Records) and risk.data.sparse:
+    if law == "gumbel" and isinstance(risk, fw.Records) and risk.data.sparse:
         ends = (spec.domain.R, spec.domain.y_max) if signed else None
         loss = get_loss(spec.loss)
         return runs, descend_sparse(
             loss, risk.data, runs, rngs, size=size, signed=signed, local=ends, cancelled=cancelled
         )
+    rules = {"gumbel": fw.Exponential, "laplace": fw.NoisyBest, "none": fw.Best}
     return runs, fw.descend(
         risk,
         runs,
-        (fw.Exponential if gumbel else fw.NoisyBest)(rngs, idle_columns(spec, risk), signed=signed),
+        rules[law](rngs, idle_columns(spec, risk), signed=signed),
         size=size,
         start=start_of(spec, risk.active),
-        steepness=local_share(spec) if signed and gumbel else None,
+        steepness=local_share(spec) if signed and law == "gumbel" else None,
         cancelled=cancelled,
     )
 
 
-def polytope_models(
-    risk: fw.Walkable, plans: Sequence[Plan], rngs: Generators, *, cancelled: Cancelled = never
-) -> Array:
+def polytope_models(risk: fw.Walkable, plans: Plans, rngs: Generators, *, cancelled: Cancelled = never) -> Array:
     """Releases for pictures, as in `descend`: [len(plans), len(rngs), r]."""
     runs, chosen = descend(plans, risk, rngs, cancelled)
     return models_of(plans[0].spec, chosen, runs, risk.active).reshape(len(plans), len(rngs), risk.active)
@@ -85,10 +84,6 @@ def is_signed(spec: Spec) -> bool:
     return isinstance(spec.shape, L1Ball)
 
 
-def land_of(spec: Spec) -> ProblemConstants:
-    return terrain(spec, from_zero=is_signed(spec))
-
-
 def start_of(spec: Spec, width: int) -> Array:
     """theta_1: 0 on the L1 ball, else the mean of the vertices; its first `width` coordinates, or weights of a list."""
     if is_signed(spec):
@@ -107,7 +102,7 @@ def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int)
 
 def local_share(spec: Spec) -> Callable[[Array], Array]:
     """L_t / L as a function of the L1 norms of models."""
-    loss, R, y_max, steepest = get_loss(spec.loss), spec.domain.R, spec.domain.y_max, land_of(spec).steepness
+    loss, R, y_max, steepest = get_loss(spec.loss), spec.domain.R, spec.domain.y_max, terrain(spec).steepness
     return lambda norms: loss.steepness(R * norms, y_max) / steepest
 
 

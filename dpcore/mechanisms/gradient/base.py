@@ -46,6 +46,8 @@ class GradientPerturbation(ReadingMechanism):
 
     family = "gradient"
     place = "step"
+    # A ball so small that the slope of the loss is 1 throughout.
+    worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4)
 
     @abc.abstractmethod
     def estimate_error(self, plan: Plan) -> float:
@@ -91,14 +93,6 @@ class GradientPerturbation(ReadingMechanism):
         """Of the noise that the last step adds to a model."""
         descent = descent_of(plan)
         return plan.scale * descent.step / (math.sqrt(plan.steps) if descent.decaying else 1.0)
-
-    def seen_resolution(self, plan: Plan) -> float:
-        """Of the noise in a gradient."""
-        return plan.scale
-
-    def worst_spec(self) -> Spec:
-        """In a ball so small that the slope of the loss is 1 throughout."""
-        return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4)
 
 
 def terrain(spec: Spec) -> ProblemConstants:

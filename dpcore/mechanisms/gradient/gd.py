@@ -2,7 +2,7 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from ...core.privacy import Budget, Event
 from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Spec
-from ...solvers.descent.noisy_gd import Streams, gradient_descent
-from ..base import Drawn, GaussianGuarantee, Prepared, check_certificate, gradients_apart, records_of
-from ..plan import Plan
+from ...solvers.descent.noisy_gd import gradient_descent
+from ..base import Drawn, GaussianGuarantee, Prepared, gradients_apart, records_of
+from ..plan import Plan, Plans
 from .base import GradientPerturbation, schedule_of, terrain
 from .schedules import RULES
 
@@ -36,7 +36,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
 
     Source: Bassily, Smith and Thakurta 2014; Kamath's lecture, Algorithm 1 with noise; accounting by Dong, Roth and Su
     2022 (constants derived in docs/formulas.md).
-    Randomness: r standard normal draws a step, one a stored column (see `dpcore.solvers.descent.noisy_gd.Streams`).
+    Randomness: r standard normal draws a step, one a stored column (see `dpcore.solvers.descent.noisy_gd`).
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
         gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
     Not protected: n, p, lam, steps, the budget and the bounds R, L, y_max and radius are public; running time; the
@@ -63,15 +63,12 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     def estimate_error(self, plan: Plan) -> float:
         return math.sqrt(terrain(plan.spec).dimensions) * plan.scale
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         data, asked = records_of(prepared), len(prepared.theta)
         stored = asked if get_loss(plan.spec.loss).linear else data.p
         return _descend([plan], data, stored, rngs, np.ones(1))[0][:, :asked]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         data, linear = records_of(prepared[0]), get_loss(plans[0].spec.loss).linear
         stored = data.active if linear else data.p
         thetas = _descend(plans, data, stored, rngs, np.array([1.0, -1.0]), pictures=True, cancelled=cancelled)
@@ -111,7 +108,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
 
 
 def _descend(
-    plans: Sequence[Plan],
+    plans: Plans,
     data: Data,
     stored: int,
     rngs: Generators,
@@ -128,9 +125,11 @@ def _descend(
         get_loss(spec.loss),
         data,
         [schedule_of(plan) for plan in plans],
-        Streams(rngs, stored, idle),
+        rngs,
         signs,
         radius=spec.radius,
+        stored=stored,
+        idle=idle,
         single=pictures,
         cancelled=cancelled,
         watch=watch,

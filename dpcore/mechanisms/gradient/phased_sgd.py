@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses as dc
-from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ...theory import gradient_descent as theory
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of
 from ..frank_wolfe.step_count import LpConstants, lp_constants_of, terrain
 from ..noise.rounding import ROUNDED_UP
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..worst_pairs import opposite_labels
 
 _PAPER = "Bassily, Guzman and Nandi 2021"
@@ -34,13 +34,12 @@ class Land:
     """Public constants in L2, in which steps and noise are.
 
     L: a bound on the gradient of a record's loss. smoothness: such a gradient moves by at most this times the distance
-    between two models; inf where the loss has a kink. distance: a bound on ||theta||_2 in the set. reach: R in L2.
+    between two models; inf where the loss has a kink. distance: a bound on ||theta||_2 in the set.
     """
 
     L: float
     smoothness: float
     distance: float
-    reach: float
 
 
 @dc.dataclass(frozen=True)
@@ -93,6 +92,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     place = "step"
     quantity = "excess_population_risk"
     set = "box"
+    # A set so small that the slope of the loss is 1 throughout, and that no step leaves.
+    worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4, set="box")
 
     @property
     def q(self) -> float:
@@ -145,15 +146,12 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         """One for each record of a phase."""
         return sum(phase.size for phase in phases_of(plan))
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """A record is read once for all of them."""
-        check_certificate(prepared.distance, plan)
         run = descender_of(plan, records_of(prepared))
         return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent. All plans meet the same noise."""
         data = records_of(prepared[0])
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
@@ -176,9 +174,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         """Of the last phase, which has the least noise."""
         return phases_of(plan)[-1].scale
 
-    def worst_spec(self) -> Spec:
-        """In a set so small that the slope of the loss is 1 throughout, and that no step leaves."""
-        return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4, set=self.set)
+    def seen_resolution(self, plan: Plan) -> float:
+        return self.resolution(plan)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose first record, the only one that pulls, has one label or the other: it moves most iterates.
@@ -209,8 +206,8 @@ def land_of(key: str, spec: Spec) -> Land:
     """The constants of a problem; NotApplicable with the reason where the mechanism has no guarantee."""
     lp, loss = _terrain(key, spec), get_loss(spec.loss)
     reach = spec.domain.implied(2.0, spec.p).R
-    L = terrain(spec, from_zero=True).steepness * reach
-    return Land(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p), reach)
+    L = terrain(spec).steepness * reach
+    return Land(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
 
 
 def _terrain(key: str, spec: Spec) -> LpConstants:
@@ -226,8 +223,7 @@ def jump_of(spec: Spec) -> float:
 
 def eta_of(plan: Plan) -> float:
     """The step that a plan was made with."""
-    step = plan.mechanism.step  # type: ignore[attr-defined]
-    return float(step)
+    return float(cast(PhasedSGD, plan.mechanism).step)
 
 
 def phases_of(plan: Plan) -> list[Phase]:
@@ -246,6 +242,6 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     spec, loss = plan.spec, get_loss(plan.spec.loss)
     width = loss.shape
     if loss.key in _ROUNDED:
-        reach, (smooth, jump) = land_of(plan.mechanism.key, spec).reach, _ROUNDED[loss.key]
+        reach, (smooth, jump) = spec.domain.implied(2.0, spec.p).R, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
     return Descender(loss, width, data, spec.shape, spec.size or 1.0)

@@ -1,11 +1,8 @@
 """Gradient descent on random batches, or on one record at a time, with Gaussian noise in every step."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +19,13 @@ from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
-from ..base import Drawn, Prepared, check_certificate, gradients_apart, knob, records_of
-from ..plan import Plan
+from ..base import Drawn, Prepared, gradients_apart, knob, records_of
+from ..plan import Plan, Plans
 from .base import GradientPerturbation, descent_of, schedule_of, terrain
 from .schedules import RULES, ProblemConstants
 
 # "auto": batches of n / 40 records, but not so few that the choice of records outweighs the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
-_AUDITED_STEPS = 40
 # Above, n^2 steps on single records take minutes.
 _MOST_PEOPLE = 3_000
 
@@ -77,6 +73,9 @@ class NoisySGD(GradientPerturbation):
     key: str = dc.field(default="noisy_sgd", init=False, repr=False)
     label = "gradient perturbation, random batches"
     source = "Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014"
+    # As for full batches, with so many records that a batch is a fifth of them; one column, for speed.
+    worst_spec = dc.replace(GradientPerturbation.worst_spec, n=100, p=1)
+    audit_knob = ("steps", 40)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -164,14 +163,11 @@ class NoisySGD(GradientPerturbation):
         event = plan.ledger[0]
         return BatchCurve(1.0 / z, event.rate, event.times, self.sampling)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         data, stored = records_of(prepared), len(prepared.theta)
         return np.stack([_run(plan, data, rng, stored=stored).average for rng in rngs])
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first.
 
         For pictures: the runs of a repetition, whatever their budget, share records and normals and advance together in
@@ -205,13 +201,6 @@ class NoisySGD(GradientPerturbation):
         """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
         data = records_of(prepared)
         return np.stack([_run(plan, data, rng, stored=data.p, watch=True).seen.ravel() for rng in rngs])
-
-    def audited(self) -> NoisySGD:
-        return dc.replace(self, steps=_AUDITED_STEPS) if self.steps == "auto" else self
-
-    def worst_spec(self) -> Spec:
-        """As for full batches, with so many records that a batch is a fifth of them; one column, for speed."""
-        return dc.replace(super().worst_spec(), n=100, p=1)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the estimates at the start of batches with the record that differs."""

@@ -2,7 +2,6 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,9 +14,9 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob
 from ..noise.generalized_gaussian import LP_LAWS, LpNoise, lp_noise, quoted_noise
-from ..plan import Plan
+from ..plan import Plan, Plans
 
 _SOURCE = "Bassily, Guzman and Nandi 2021, section 3"
 
@@ -62,6 +61,8 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
     family = "output"
     place = "answer"
     usual_loss = "mean"
+    # The fewest columns for which the order is above 2: there the loss comes nearest to what is proved of it.
+    worst_spec = Spec("mean", n=10, p=8, domain=Domain(math.inf))
 
     @property
     def q(self) -> float:
@@ -120,24 +121,17 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         check_records(data, plan.spec)
         return Prepared(np.asarray(data.X.sum(axis=0), float) / data.n, 0.0)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         noise = self._noise(plan.spec)[0].draw(rngs)
         return prepared.theta + plan.scale * noise[:, : len(prepared.theta)]
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """All plans share their directions: the law depends on neither the budget nor the records."""
         centres = np.stack([each.theta for each in prepared])
         half = self._noise(plans[0].spec)[0].draw(rngs)[:, : centres.shape[1]]
         directions = np.stack([half, -half], axis=1).reshape(2 * len(rngs), -1)
         scales = np.array([plan.scale for plan in plans])
         return Drawn(centres, centres[:, None] + scales[:, None, None] * directions)
-
-    def worst_spec(self) -> Spec:
-        """The fewest columns for which the order is above 2: there the loss comes nearest to what is proved of it."""
-        return Spec("mean", n=10, p=8, domain=Domain(self.q))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """All records are 0 but the last, whose entries are all -c or all c: ||x||_q = R, and as long as can be in l_r.

@@ -2,7 +2,7 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import ndtr
@@ -21,8 +21,8 @@ from ...data import check_records
 from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from ...theory import erm
-from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
-from ..plan import Plan
+from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, knob, records_of
+from ..plan import Plan, Plans
 from ..worst_pairs import objective_attack_limit, objective_claim, parts
 from . import calibration as rules
 from . import models
@@ -80,6 +80,7 @@ class GaussianClassifier(Mechanism):
     family = "objective"
     place = "question"
     usual_loss = "multiclass_hinge"
+    worst_spec = Spec("multiclass_hinge", n=10, p=1, lam=1e4, classes=3)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)
@@ -176,9 +177,8 @@ class GaussianClassifier(Mechanism):
         """A draw of the noise at scale 1, [C, q]."""
         return models.direction(self.law, spec, rng)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, [len(rngs), C, p + 1, p + 1], in the coordinates x~."""
-        check_certificate(prepared.distance, plan)
         # The noise, and its trace where there is one.
         scales = plan.scale, *(event.scale for event in plan.ledger[1:])
         noise = np.stack([[scale * self.direction(plan.spec, rng) for scale in scales] for rng in rngs])
@@ -187,9 +187,7 @@ class GaussianClassifier(Mechanism):
         found = self._minimisers(plan, records_of(prepared), noise[:, 0], plan.tol)
         return models.restored(found + noise[:, 1])
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Models in svec form, thetas [K, R, C, q], without the trace of noise and without the common shift."""
         halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
         directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
@@ -217,9 +215,6 @@ class GaussianClassifier(Mechanism):
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Releases as they are published."""
         return self.rounded(plan, self.release_many(plan, prepared, rngs))
-
-    def worst_spec(self) -> Spec:
-        return Spec(self.usual_loss, n=10, p=1, lam=1e4, classes=3)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Records at 0 of class 0 but the last, at distance R, which is of class 1 or 0.

@@ -3,7 +3,6 @@
 import abc
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -21,7 +20,7 @@ from ...data import check_records
 from ...theory import erm
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
-from ..plan import Plan
+from ..plan import Plan, Plans
 from ..regularisation import LARGEST_LOG, auto_size, no_lam
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
 
@@ -164,10 +163,9 @@ class ObjectivePerturbation(Mechanism):
         release[active:] -= b[active:] / lam
         return release
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """As `release` one by one, up to what the solver may leave of the noise: at most 2 plan.tol."""
         data, lam, r = records_of(prepared), float(plan.spec.lam), len(prepared.theta)
-        check_certificate(prepared.distance, plan)
         scales = plan.scale, plan.ledger[1].scale
         noise = np.array([[s * self.law.direction(plan.spec.p, r, rng) for s in scales] for rng in rngs])
         b, trace = noise[:, 0], noise[:, 1]
@@ -175,9 +173,7 @@ class ObjectivePerturbation(Mechanism):
         found = solvers.minimise_many(loss, data, lam, b[:, : data.active], tol=plan.tol, start=start)
         return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + trace
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Without the trace of noise, far smaller than the accuracy of a picture."""
         data, spec = records_of(prepared[0]), plans[0].spec
         halves = [self.law.direction(spec.p, data.active, rng) for rng in rngs]

@@ -17,7 +17,7 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...theory import sampling_and_regret as theory
-from ..base import BAND_MISS, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import BAND_MISS, Prepared, ReadingMechanism, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
 from .weight_range import price
@@ -69,6 +69,7 @@ class FTRL(ReadingMechanism):
     quantity = "regret"
     set = "simplex"
     usual_loss = "linear"
+    worst_spec = Spec("linear", n=10, p=2, domain=Domain(math.inf), set="simplex")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         _check(self.key, spec)
@@ -120,14 +121,10 @@ class FTRL(ReadingMechanism):
         times = plan.ledger[0].times
         return equal_choices_curve(bounded_range_eta(plan.spent, times), times)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The arms of each run, shape [len(rngs), T]; equal to releases one by one."""
-        check_certificate(prepared.distance, plan)
         uniforms = np.array([rng.random(plan.steps) for rng in rngs])
         return play(records_of(prepared), plan.steps * plan.scale, uniforms).arms
-
-    def worst_spec(self) -> Spec:
-        return Spec("linear", n=10, p=2, domain=Domain(math.inf), set="simplex")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """R (1, -1, ..., -1) against its opposite first, then zeros: each later arm has the range eta exactly."""

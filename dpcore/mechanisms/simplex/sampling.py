@@ -21,8 +21,8 @@ from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
 from ...theory import erm
 from ...theory import sampling_and_regret as theory
-from ..base import Drawn, Mechanism, Prepared, check_certificate, knob, whole
-from ..plan import Plan
+from ..base import Drawn, Mechanism, Prepared, knob, whole
+from ..plan import Plan, Plans
 from . import weight_range as br
 
 _OURS = "Jain and Thakurta 2014, Theorems 3 and 4, with explicit constants"
@@ -91,6 +91,8 @@ class SimplexSampling(Mechanism):
     family = "sampling"
     place = "choice"
     set = "simplex"
+    # Linear costs, whose weights move by all of eta; lam is such that some dozens of draws cost (1, 1e-5).
+    worst_spec = Spec("linear", n=10, p=2, lam=5.0, domain=Domain(q=math.inf), set="simplex")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)
@@ -167,8 +169,7 @@ class SimplexSampling(Mechanism):
         theta = radius * np.exp(found.log_weights)
         return PreparedWeights(theta, found.residual, found.log_weights, found.log_idle)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        check_certificate(prepared.distance, plan)
+    def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         weights, asked = tempered(weights_of(prepared), plan), len(prepared.theta)
         # Columns that are asked for and not stored are idle ones.
         added = np.full(asked - len(weights.log_weights), weights.log_idle)
@@ -177,9 +178,7 @@ class SimplexSampling(Mechanism):
         counts = np.array([rng.multinomial(plan.steps, law) for rng in rngs])[:, :asked]
         return counts * ((plan.spec.reach or 1.0) / plan.steps)
 
-    def draws(
-        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
-    ) -> Drawn:
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """As declared, but the two releases of a generator are independent: a draw of columns has no opposite."""
         seeds = np.concatenate([rng.integers(1 << 63, size=2) for rng in rngs])
         centres, thetas = [], []
@@ -190,10 +189,6 @@ class SimplexSampling(Mechanism):
             thetas.append(sampled_models(weights, [plan.steps], streams, plan.spec.reach or 1.0)[:, 0])
             centres.append(weights.theta)
         return Drawn(np.array(centres), np.array(thetas))
-
-    def worst_spec(self) -> Spec:
-        """Linear costs, whose weights move by all of eta; lam is such that some dozens of draws cost (1, 1e-5)."""
-        return Spec("linear", n=10, p=2, lam=5.0, domain=Domain(q=math.inf), set="simplex")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """All records are 0 but the last, R (1, -1, 1, ...) against R (-1, 1, -1, ...); NotApplicable for p = 1.

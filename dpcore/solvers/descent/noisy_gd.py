@@ -5,7 +5,6 @@ L2 ball and xi_t is standard normal. The models of one repetition share their xi
 """
 
 import dataclasses as dc
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -15,11 +14,9 @@ from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
-from ...core.rng import Generators
+from ...core.rng import Generators, in_blocks
 from ..erm.batched_lbfgs import Records
 
-# Steps of one repetition whose noise is drawn at once, and normals at most; both are part of what a seed means.
-_BLOCK_STEPS, _BLOCK_NUMBERS = 32, 1 << 14
 # Predictions [models, n] that fit into a processor's own cache.
 _CACHED_NUMBERS = 1 << 17
 
@@ -50,62 +47,52 @@ class Schedule:
         return moved * np.minimum(1.0, radius / np.maximum(lengths, np.finfo(float).tiny))
 
 
-@dc.dataclass(frozen=True)
-class Streams:
-    """Where the noise comes from: a generator per repetition; idle columns are those that no record fills and that are
-    not stored.
+def noise_of_steps(rngs: Generators, stored: int, idle: int) -> Iterator[tuple[Array, Array, Array]]:
+    """For each step xi [R, stored], and of the noise in idle columns its share along theta [R] and the squared length
+    of the rest [R]."""
 
-    Randomness: from each generator whole blocks of 32 steps, or of fewer where 2^14 normals are: one normal a step and
-    stored column; then, with idle columns, one normal a step, then one chi-square a step. So a shorter descent meets
-    the first steps of the same noise.
-    """
+    def draw(rng: np.random.Generator, steps: int) -> tuple[Array, ...]:
+        return rng.standard_normal((steps, stored)), *idle_noise(rng, steps, idle)
 
-    rngs: Generators
-    stored: int
-    idle: int = 0
-
-    def draw(self, steps: int) -> Iterator[tuple[Array, Array, Array]]:
-        """For each step xi [R, stored], and of the noise in idle columns its share along theta [R] and the squared
-        length of the rest [R]."""
-        block = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // self.stored))
-        for start in range(0, steps, block):
-            drawn = [_block(rng, block, self.stored, self.idle) for rng in self.rngs]
-            xi, along, across = (np.stack(parts, axis=1) for parts in zip(*drawn, strict=True))
-            yield from itertools.islice(zip(xi, along, across, strict=True), steps - start)
+    return in_blocks(rngs, stored, draw)
 
 
-def _block(rng: np.random.Generator, length: int, stored: int, idle: int) -> tuple[Array, Array, Array]:
-    xi = rng.standard_normal((length, stored))
-    if not idle:
-        return xi, np.zeros(length), np.zeros(length)
-    along = rng.standard_normal(length)
-    return xi, along, rng.chisquare(idle - 1, length) if idle > 1 else np.zeros(length)
+def idle_noise(rng: np.random.Generator, steps: int, columns: int) -> tuple[Array, Array]:
+    """Of each step its share along the iterate and the squared length of the rest, both [steps]."""
+    if not columns:
+        return np.zeros(steps), np.zeros(steps)
+    return rng.standard_normal(steps), rng.chisquare(columns - 1, steps) if columns > 1 else np.zeros(steps)
 
 
 def gradient_descent(
     loss: Loss,
     data: Data,
     schedules: Sequence[Schedule],
-    streams: Streams,
+    rngs: Generators,
     signs: Array,
     *,
     radius: float | None,
+    stored: int,
+    idle: int = 0,
     single: bool = False,
     cancelled: Cancelled = lambda: False,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
     """The answers of every schedule k in every repetition and with every sign, shape [K, R * len(signs), stored].
 
-    All models start at 0. signs: what each repetition's noise is multiplied by, one model each: 1; 1 and -1 for pairs;
-    0 for descent without noise. radius: of the ball that is projected on, None for none. single: slopes in single
-    precision where the loss has them, for pictures. cancelled: asked before each step; when it says yes, CancelledError
-    is raised. watch: called in each step with the noisy gradients of the longest schedule, [R * len(signs), stored].
+    All models start at 0. rngs: one for each repetition. signs: what its noise is multiplied by, one model each: 1; 1
+    and -1 for pairs; 0 for descent without noise. radius: of the ball that is projected on, None for none. stored:
+    columns that are followed; idle: others, which no record fills. single: slopes in single precision where the loss
+    has them, for pictures. cancelled: asked before each step; when it says yes, CancelledError is raised. watch: called
+    in each step with the noisy gradients of the longest schedule, [R * len(signs), stored].
+
+    Randomness: from each generator, for blocks of 32 steps or of fewer where 2^14 normals are, one normal a step and
+    stored column; then, with idle columns, one normal a step, then one chi-square a step.
 
     >>> from dpcore.core.losses import get_loss
-    >>> plain = Schedule(np.full(50, 0.2), noise=0.0, lam=0.0, first=50)
-    >>> streams = Streams([np.random.default_rng(0)], stored=1)
-    >>> data = Data([[1.0], [1.0]], [1.0, 0.0])
-    >>> gradient_descent(get_loss("squared"), data, [plain], streams, np.ones(1), radius=10.0).round(6).tolist()
+    >>> loss, plain = get_loss("squared"), Schedule(np.full(50, 0.2), noise=0.0, lam=0.0, first=50)
+    >>> rngs, data = [np.random.default_rng(0)], Data([[1.0], [1.0]], [1.0, 0.0])
+    >>> gradient_descent(loss, data, [plain], rngs, np.ones(1), radius=10.0, stored=1).round(6).tolist()
     [[[0.5]]]
     """
     order = np.argsort([-schedule.steps for schedule in schedules], kind="stable")
@@ -116,11 +103,13 @@ def gradient_descent(
     lam = np.array([schedule.lam for schedule in longest_first])[:, None, None]
     gradients = _gradients(loss, data, single)
 
-    models = len(streams.rngs) * len(signs)
-    thetas = np.zeros((len(schedules), models, streams.stored))
+    models = len(rngs) * len(signs)
+    thetas = np.zeros((len(schedules), models, stored))
     beyond = np.zeros((len(schedules), models))  # squared length of theta in the idle columns
     sums = np.zeros_like(thetas)  # the start is 0 and adds nothing
-    for t, (xi, along, across) in enumerate(streams.draw(int(steps[0]))):
+    noise_of_step = noise_of_steps(rngs, stored, idle)
+    for t in range(int(steps[0])):
+        xi, along, across = next(noise_of_step)
         go_on(cancelled)
         K = int(np.count_nonzero(steps > t))
         eta = np.array([schedule.etas[t] for schedule in longest_first[:K]])[:, None, None]

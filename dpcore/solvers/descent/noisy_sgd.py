@@ -15,6 +15,7 @@ from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
+from .noisy_gd import idle_noise
 
 # Steps of coupled runs that one call takes, and numbers at most, one a coordinate of each record that is visited; both
 # are part of what a seed means.
@@ -144,20 +145,13 @@ def coupled_descents(
     for number, start in enumerate(range(0, steps, call)):
         go_on(cancelled)
         left = min(call, steps - start)
-        along, across = (noise[:left] for noise in _idle_noise(rng, call, idle_columns))
+        along, across = (noise[:left] for noise in idle_noise(rng, call, idle_columns))
         kernels.coupled_descent(
             kernels.SINGLE_DERIVATIVE[loss.key], X, y, h, float(lam), step, decaying, float(rate), sigma,
             float(radius), idle_columns, along, across, key, other_key, np.uint32(number),
             start, first, theta, rest, shrink, idle, sums,
         )  # fmt: skip
     return sums / (steps - first + 1)
-
-
-def _idle_noise(rng: np.random.Generator, steps: int, columns: int) -> tuple[Array, Array]:
-    """Of each step its share along the iterate and the squared length of the rest, both [steps]."""
-    if not columns:
-        return np.zeros(steps), np.zeros(steps)
-    return rng.standard_normal(steps), rng.chisquare(columns - 1, steps) if columns > 1 else np.zeros(steps)
 
 
 def _suits_single(loss: Loss, data: Data, steps: int, step: Array, sigma: Array, radius: float, lam: float) -> bool:

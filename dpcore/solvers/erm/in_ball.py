@@ -11,13 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 from ...core.roots import find_root
 from .nonsmooth import duality_gap, kinks_of, minimise_kinked
-from .objective import Objective, Point
+from .objective import Objective, Point, shortened
 from .smooth import minimise_smooth
 
 _DECADE = 10.0
@@ -37,12 +36,12 @@ def smooth_on_sphere(loss: Loss, data: Data, lam: float, radius: float, tol: flo
         return minimise_smooth(loss, data, total, 0.1 * tol, last.theta if last else None)
 
     def certify(point: Point) -> Point:
-        theta = _scaled_to(radius, point.theta)
+        theta = point.theta * (radius / max(float(np.linalg.norm(point.theta)), 1e-300))
         gradient = problem.gradient(theta)
         t = max(0.0, -float(gradient @ theta) / radius**2)
         return Point(theta, float(np.linalg.norm(gradient + t * theta)), point.steps)
 
-    return _walk(solve, certify, tol, _inside(loss, data, radius), lam, radius)
+    return _walk(loss, data, solve, certify, tol, lam, radius)
 
 
 def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
@@ -57,12 +56,12 @@ def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
         return minimise_smooth(loss, data, nu, 0.1 * tol / radius, last.theta if last else None)
 
     def certify(point: Point) -> Point:
-        theta = _projected(radius, point.theta)
+        theta = shortened(point.theta, radius)
         gradient = problem.gradient(theta)
         gap = float(gradient @ theta + radius * np.linalg.norm(gradient))
         return Point(theta, max(gap, 0.0), point.steps)
 
-    return _walk(solve, certify, tol, _inside(loss, data, radius), tol / radius**2, radius)
+    return _walk(loss, data, solve, certify, tol, tol / radius**2, radius)
 
 
 def kinked_in_ball(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> Point:
@@ -73,22 +72,25 @@ def kinked_in_ball(loss: Loss, data: Data, lam: float, radius: float, tol: float
         return minimise_kinked(loss, data, total, 0.1 * tol, last.alpha if last else None)
 
     def certify(point: Point) -> Point:
-        theta = _projected(radius, point.theta)
+        theta = shortened(point.theta, radius)
         return dc.replace(point, theta=theta, residual=duality_gap(kinks, data, lam, theta, point.alpha, radius))
 
     # Inside the ball nu adds nu ||theta|| (radius - ||theta||) to the gap: below nu = tol / radius^2 there is no need.
-    return _walk(solve, certify, tol, _inside(loss, data, radius), max(lam, tol / radius**2), radius)
+    return _walk(loss, data, solve, certify, tol, max(lam, tol / radius**2), radius)
 
 
 def _walk(
+    loss: Loss,
+    data: Data,
     solve: Callable[[float, Point | None], Point],
     certify: Callable[[Point], Point],
     tol: float,
-    inside: float,
     lowest: float,
     radius: float,
 ) -> Point:
-    """Solve for falling lam + nu, from `inside` at most down to `lowest`, until a point is certified to tol."""
+    """Solve for falling lam + nu, down to `lowest`, until a point is certified to tol."""
+    # The minimiser is well inside there: ||theta|| <= ||grad F(0)|| / (lam + nu).
+    inside = 2.0 * float(np.linalg.norm(Objective(loss, data, 0.0).gradient(np.zeros(data.active)))) / radius
     point: Point | None = None
     certified: list[Point] = []
     steps = 0
@@ -119,16 +121,3 @@ def _walk(
             "which the privacy proof needs; nothing was released"
         )
     return certified[0]
-
-
-def _inside(loss: Loss, data: Data, radius: float) -> float:
-    """A value of lam + nu whose minimiser is well inside: ||theta|| <= ||grad F(0)|| / (lam + nu)."""
-    return 2.0 * float(np.linalg.norm(Objective(loss, data, 0.0).gradient(np.zeros(data.active)))) / radius
-
-
-def _projected(radius: float, theta: Array) -> Array:
-    return theta if np.linalg.norm(theta) <= radius else _scaled_to(radius, theta)
-
-
-def _scaled_to(radius: float, theta: Array) -> Array:
-    return theta * (radius / max(float(np.linalg.norm(theta)), 1e-300))

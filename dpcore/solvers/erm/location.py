@@ -17,7 +17,7 @@ from ...core.arrays import Array
 from ...core.losses import Loss, get_loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
-from .objective import Point, dense
+from .objective import Point, dense, shortened
 
 # Newton models of more columns than this are restricted to a few directions: theta, the gradient and the last moves.
 _MAX_COLUMNS, _MAX_MOVES = 300, 10
@@ -31,7 +31,7 @@ def location_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point
     """A minimiser of F over the ball for a location loss; residual: F(theta) - min F is at most this, and <= tol."""
     # For squared distances F(theta) = ||theta - mean||^2 + the mean of ||x_i - mean||^2, smallest at the point of the
     # ball that is nearest to the mean. The medians begin there.
-    theta = _shortened(np.asarray(data.X.mean(axis=0)).ravel(), radius)
+    theta = shortened(np.asarray(data.X.mean(axis=0)).ravel(), radius)
     point = Point(theta, _certificate(loss, data, theta, radius), 0)
     if loss.key != "mean":
         point = _median(loss, data, radius, tol, point)
@@ -53,7 +53,7 @@ def _median(loss: Loss, data: Data, radius: float, tol: float, best: Point) -> P
         candidates = [theta]
         if not loss.shape:
             nearest = int(loss.predictions(data, theta[None])[0].argmin())
-            candidates.append(_shortened(dense(data.X[[nearest]])[0], radius))
+            candidates.append(shortened(dense(data.X[[nearest]])[0], radius))
         found = [Point(at, _certificate(loss, data, at, radius), step) for at in candidates]
         best = min(best, *found, key=lambda point: point.residual)
         if m > loss.shape and _certificate(smooth, data, theta, radius) <= _SOLVED * m:
@@ -81,7 +81,7 @@ def _step(smooth: Loss, data: Data, theta: Array, radius: float, moves: list[Arr
         if risk(theta + share * move) <= here + _SLOPE * share * slope + _ROUNDING * (here + smooth.shape):
             break
         share /= 2.0
-    return _shortened(theta + share * move, radius)
+    return shortened(theta + share * move, radius)
 
 
 def _hessian(differences: Array, s: Array) -> Array:
@@ -135,10 +135,10 @@ def _certificate(loss: Loss, data: Data, theta: Array, radius: float) -> float:
     differences = theta - dense(data.X[close])
     outward = max(-float(g @ theta), 0.0) / max(float(theta @ theta), 1e-300)
     for aim in (np.zeros_like(theta), -outward * theta):
-        bent, cost = g + _shortened((aim - g) * n, float(np.sum(z == 0.0))) / n, 0.0
+        bent, cost = g + shortened((aim - g) * n, float(np.sum(z == 0.0))) / n, 0.0
         for d, distance in zip(differences, z[close], strict=True):
             unit = d / distance
-            v = _shortened(unit + (aim - bent) * n, 1.0)
+            v = shortened(unit + (aim - bent) * n, 1.0)
             bent, cost = bent + (v - unit) / n, cost + float(distance - v @ d) / n
         gap = min(gap, cost + _gap(bent, theta, radius))
     return gap
@@ -146,9 +146,3 @@ def _certificate(loss: Loss, data: Data, theta: Array, radius: float) -> float:
 
 def _gap(g: Array, theta: Array, radius: float) -> float:
     return max(float(g @ theta + radius * np.linalg.norm(g)), 0.0)
-
-
-def _shortened(v: Array, length: float) -> Array:
-    """v, or the vector of that length in its direction where v is longer."""
-    norm = float(np.linalg.norm(v))
-    return v if norm <= length else v * (length / norm)

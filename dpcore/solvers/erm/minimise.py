@@ -13,7 +13,7 @@ from .batched_lbfgs import Preconditioner, Records, descend, lengths
 from .in_ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
 from .location import location_in_ball
 from .nonsmooth import minimise_kinked, minimise_kinked_near
-from .objective import Minimum, beside_filled, no_room
+from .objective import Minimum, beside_filled
 from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _KINKED_SHARE = 1e-8, 1e-3
@@ -76,9 +76,7 @@ def minimise(
     if linear is not None and (radius is not None or not np.isfinite(loss.curvature_bound)):
         raise ValueError(f"linear must be None with a radius or with {loss.label}, got a vector")
     columns, records = data.filled
-    theta, rounding = (np.zeros(data.active), 0.0) if linear is None else beside_filled(data, lam, linear)
-    if rounding >= tol:
-        raise no_room(rounding, tol)
+    theta, rounding = (np.zeros(data.active), 0.0) if linear is None else beside_filled(data, lam, linear, tol)
     inside = None if start is None else start[columns], None if linear is None else linear[columns]
     found = _minimise_filled(loss, records, lam, tol - rounding, radius, *inside)
     theta[columns] = found.theta
@@ -111,9 +109,7 @@ def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: flo
     is returned. start: [r], for all of them. Raises Unconverged.
     """
     columns, filled = data.filled
-    thetas, rounding = beside_filled(data, lam, linear)
-    if rounding >= tol:
-        raise no_room(rounding, tol)
+    thetas, rounding = beside_filled(data, lam, linear, tol)
     thetas[:, columns] = _minimise_many_filled(loss, filled, lam, linear[:, columns], tol - rounding, start[columns])
     return thetas
 

@@ -239,24 +239,23 @@ def ridge_solution(A: Any, lam: float, b: Array) -> Array:
     return solution + inverse(b - (A @ solution) @ A - lam * solution)
 
 
-def beside_filled(data: Data, lam: float, linear: Array) -> tuple[Array, float]:
+def beside_filled(data: Data, lam: float, linear: Array, tol: float) -> tuple[Array, float]:
     """-linear / lam in the columns without an entry, where it is the minimiser's coordinate, and 0 in the others.
 
     linear: [..., r], as in `Objective`. Also what bounds the length of the rounding errors, for each of the rows: none
-    of them is above 2^-53 of its coordinate, twice that leaves room for the rounding of the bound itself.
+    of them is above 2^-53 of its coordinate, twice that leaves room for the rounding of the bound itself. Raises
+    Unconverged where that is as large as tol, the distance that is asked for.
     """
     columns, _ = data.filled
     theta = linear / -lam
     theta[..., columns] = 0.0
-    return theta, 2.0**-52 * max(math.sqrt(row @ row) for row in np.atleast_2d(theta))
-
-
-def no_room(rounding: float, tol: float) -> Unconverged:
-    """What solvers raise where the rounding of `beside_filled` is as large as the distance that is asked for."""
-    return Unconverged(
-        f"columns without an entry are certified to {rounding:.3g}, the privacy proof needs {tol:.3g}; "
-        "nothing was released"
-    )
+    rounding = 2.0**-52 * max(math.sqrt(row @ row) for row in np.atleast_2d(theta))
+    if rounding >= tol:
+        raise Unconverged(
+            f"columns without an entry are certified to {rounding:.3g}, the privacy proof needs {tol:.3g}; "
+            "nothing was released"
+        )
+    return theta, rounding
 
 
 def scale_rows(rows: Any, weights: Array) -> Any:
@@ -266,3 +265,9 @@ def scale_rows(rows: Any, weights: Array) -> Any:
 
 def dense(matrix: Any) -> Array:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def shortened(v: Array, length: float) -> Array:
+    """v, or the vector of that length in its direction where v is longer."""
+    norm = float(np.linalg.norm(v))
+    return v if norm <= length else v * (length / norm)

@@ -6,7 +6,8 @@ which <grad F(theta_t) + noise, .> is smallest; theta_T is the answer. On the L1
 there is `descend_noisy`, which draws the noise of every column.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,33 +15,11 @@ from scipy.special import ndtri
 
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on
-from ...core.rng import Generators
+from ...core.rng import Generators, in_blocks
 from ...core.sets import ConvexSet
 from .vertices import Choice, Risk, Run
 
 _ASK_EVERY = 32
-# Steps whose noise is drawn at once, and numbers at most; both are part of what a seed means.
-_BLOCK_STEPS, _BLOCK_NUMBERS = 32, 1 << 14
-
-
-class _Blocks:
-    """Noise of the steps t = 0, 1, ... in turn: each generator draws that of a whole block of steps."""
-
-    def __init__(self, rngs: Generators, normals: int, uniforms: int = 0) -> None:
-        self.rngs, self.normals, self.uniforms = rngs, normals, uniforms
-        self.steps = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // normals))
-
-    def at(self, t: int) -> tuple[Array, Array]:
-        """Standard normals [R, normals] and uniforms [R, uniforms] of step t, after those of all steps before."""
-        place = t % self.steps
-        if place == 0:
-            drawn = [
-                (rng.standard_normal((self.steps, self.normals)), rng.random((self.steps, self.uniforms)))
-                for rng in self.rngs
-            ]
-            self.block = np.stack([normals for normals, _ in drawn]), np.stack([uniforms for _, uniforms in drawn])
-        normals, uniforms = self.block
-        return normals[:, place], uniforms[:, place]
 
 
 class GaussianBest(Choice):
@@ -55,14 +34,14 @@ class GaussianBest(Choice):
     its inverse distribution function, and which has it.
     """
 
-    def __init__(self, rngs: Generators, idle: int, *, signed: bool) -> None:
-        self.rngs, self.idle, self.signed = rngs, idle, signed
-        self.blocks: _Blocks | None = None
+    steps: Iterator[tuple[Any, ...]] | None = None
 
-    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
-        if self.blocks is None:
-            self.blocks = _Blocks(self.rngs, scores.shape[1], 2 if self.idle else 0)
-        normals, extra = self.blocks.at(t)
+    def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        r, extras = scores.shape[1], 2 if self.idle else 0
+        self.steps = self.steps or in_blocks(
+            self.rngs, r, lambda rng, steps: (rng.standard_normal((steps, r)), rng.random((steps, extras)))
+        )
+        normals, extra = next(self.steps)
         noisy = noise[:, None] * normals[streams]
         noisy += scores
         columns = (np.abs(noisy) if self.signed else -noisy).argmax(axis=1).astype(np.int64)
@@ -117,12 +96,13 @@ def descend_noisy(
     order = np.argsort([-run.T for run in runs], kind="stable")
     T = np.array([runs[k].T for k in order])
     noise, streams = np.array([runs[k].noise for k in order]), np.array([runs[k].stream for k in order])
-    thetas, blocks = np.tile(start, (len(runs), 1)), _Blocks(rngs, len(start))
+    thetas, p = np.tile(start, (len(runs), 1)), len(start)
+    normals = in_blocks(rngs, p, lambda rng, steps: (rng.standard_normal((steps, p)),))
     for t in range(1, T[0]):
         if t % _ASK_EVERY == 0:
             go_on(cancelled)
         live, mu = int(np.count_nonzero(t < T)), 2.0 / (t + 2.0)
-        noisy = blocks.at(t - 1)[0][streams[:live]]
+        noisy = next(normals)[0][streams[:live]]
         noisy *= noise[:live, None]
         noisy[:, : risk.active] += risk.gradients(np.ascontiguousarray(thetas[:live, : risk.active]))
         if watch is not None:

@@ -203,17 +203,14 @@ class _RecordsState:
     def __init__(self, risk: Records, start: Array, count: int) -> None:
         self.loss, data = risk.loss, risk.data
         single = risk.single and self.loss.key in kernels.SINGLE_DERIVATIVE
-        self.derivative = (kernels.SINGLE_DERIVATIVE if single else kernels.DERIVATIVE)[self.loss.key]
         self.X: Any = data.single if single else data.X
         self.columns = self.X if isinstance(self.X, np.ndarray) else self.X.tocsc()
         self.labels, self.y = data.y.astype(self.X.dtype), data.y
-        self.h = self.X.dtype.type(self.loss.shape)
         self.margins = np.tile((data.X @ start).astype(self.X.dtype), (count, 1))
 
     def gradients(self, live: int) -> Array:
-        slopes = np.empty_like(self.margins[:live])
-        kernels.apply_to_rows(self.derivative, self.margins, np.arange(live), self.labels, self.h, slopes)
-        slopes /= self.h.dtype.type(len(self.y))
+        slopes = self.loss.derivatives(self.margins[:live], self.labels)
+        slopes /= slopes.dtype.type(len(self.y))
         return _products(slopes, self.X)
 
     def move(self, mu: float, columns: NDArray[np.int64], lengths: Array) -> None:

@@ -47,12 +47,11 @@ class Walk:
 @dc.dataclass(frozen=True)
 class Walked:
     """thetas: [R, w], where the runs end. columns, signs: [R, K], the vertices size * sign * e_column; columns from r
-    on are idle ones. used: how many records were read."""
+    on are idle ones."""
 
     thetas: Array
     columns: NDArray[np.int64]
     signs: Array
-    used: int
 
 
 def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
@@ -68,7 +67,7 @@ def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
         choose=lambda node, estimates: vertices.take(estimates, float(scales[node.phase])),
         cancelled=walk.cancelled,
     )
-    return Walked(thetas, vertices.columns, vertices.signs, tree.used)
+    return Walked(thetas, vertices.columns, vertices.signs)
 
 
 def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array) -> Walked:
@@ -91,7 +90,7 @@ def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array
             records = range(records.stop, records.stop + batch)
             estimates = (1.0 - step) * (estimates - gradients(before, records)) + gradients(thetas, records)
         before, thetas = thetas, (1.0 - step) * thetas + step * vertices.take(estimates, float(scale))
-    return Walked(thetas, vertices.columns, vertices.signs, records.stop)
+    return Walked(thetas, vertices.columns, vertices.signs)
 
 
 class _Vertices:
@@ -104,7 +103,7 @@ class _Vertices:
     def take(self, scores: Array, scale: float) -> Array:
         """The next ones, [R, w], for scores [R, r] and noise of this scale."""
         walk = self.walk
-        columns, signs = walk.choice.choose(self.done, scores, np.full(walk.count, scale / walk.size), self.rows)
+        columns, signs = walk.choice.choose(scores, np.full(walk.count, scale / walk.size), self.rows)
         self.columns[:, self.done], self.signs[:, self.done] = columns, signs
         self.done += 1
         points = np.zeros((walk.count, len(walk.start)))
@@ -116,18 +115,19 @@ class _Vertices:
 class Followed(Choice):
     """The vertices of earlier runs again: how likely they are, and what their scores are.
 
-    columns, signs: [R, K]. signed: vertices are e_j and -e_j, else e_j. keep: whether scores are kept.
+    columns, signs: [R, K]. keep: whether scores are kept.
 
     log_likelihood: [R], the sum of ln p(vertex) for draws with probability ~ exp(-<v, scores> / noise). scores: of each
     step, those of all vertices, [R, J], over the noise's scale.
     """
 
     def __init__(self, columns: NDArray[np.int64], signs: Array, idle: int, *, signed: bool, keep: bool) -> None:
-        self.columns, self.signs, self.idle, self.signed, self.keep = columns, signs, idle, signed, keep
+        super().__init__(idle=idle, signed=signed)
+        self.steps, self.keep = zip(columns.T, signs.T, strict=True), keep
         self.log_likelihood, self.scores = np.zeros(len(columns)), list[Array]()
 
-    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
-        columns, signs = self.columns[:, t], self.signs[:, t]
+    def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        columns, signs = next(self.steps)
         logs = -np.pad(scores, ((0, 0), (0, self.idle))) / noise[:, None]
         places = columns
         if self.signed:

@@ -171,17 +171,9 @@ def batch_mean(
     for first in batch[::rows]:
         part = slice(first, min(first + rows, batch.stop))
         X = table[part]
-        slopes = _slopes(loss, X, data.y[part].astype(table.dtype, copy=False), models)
+        z = models @ X.T if isinstance(X, np.ndarray) else np.ascontiguousarray((X @ models.T).T)
+        slopes = loss.derivatives(z, data.y[part].astype(table.dtype, copy=False))
         if others is not None:
             slopes = slopes[:count] - slopes[count:]
         total[:, :stored] += slopes @ X
     return total / len(batch)
-
-
-def _slopes(loss: Loss, X: Any, y: Array, models: Array) -> Array:
-    """dl/dz of each record of X [m, r], dense or CSR, under each model [k, r]; shape [k, m], in the precision of X."""
-    z = models @ X.T if isinstance(X, np.ndarray) else np.ascontiguousarray((X @ models.T).T)
-    derivatives = kernels.DERIVATIVE if z.dtype == np.float64 else kernels.SINGLE_DERIVATIVE
-    out = np.empty_like(z)
-    kernels.apply_to_rows(derivatives[loss.key], z, np.arange(len(z)), y, z.dtype.type(loss.shape), out)
-    return out

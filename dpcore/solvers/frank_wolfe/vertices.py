@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ... import kernels
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on
-from ...core.rng import Generators
+from ...core.rng import Generators, in_blocks
 from .objectives import Quadratic as Quadratic
 from .objectives import Records as Records
 from .objectives import Risk as Risk
@@ -24,7 +24,6 @@ from .objectives import Walkable as Walkable
 from .objectives import risk_of as risk_of
 
 _ASK_EVERY = 32  # steps between two looks at whether somebody cancelled
-_BLOCK_STEPS = 32  # choices whose uniforms are drawn at once; part of what a seed means
 
 
 @dc.dataclass(frozen=True)
@@ -37,23 +36,26 @@ class Run:
 
 
 class Choice(abc.ABC):
-    """How a vertex is chosen, with the randomness of R streams."""
+    """How a vertex is chosen, with the randomness of R streams.
+
+    signed: vertices are +e_j and -e_j, else e_j alone. idle: further columns, whose scores are all 0.
+    """
+
+    def __init__(self, rngs: Generators = (), idle: int = 0, *, signed: bool) -> None:
+        self.rngs, self.idle, self.signed = rngs, idle, signed
 
     @abc.abstractmethod
-    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
-        """Columns and signs, [K] each, of choice t = 0, 1, ... by scores [K, r] with noise of these scales [K].
+    def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        """Columns and signs, [K] each, of the next choice by scores [K, r] with noise of these scales [K].
 
         Only their ratio matters: scores are grad F and scales are those of the runs over the size of the set.
         """
 
 
 class Best(Choice):
-    """The vertex of the smallest score; the first of several. idle: further columns, whose scores are all 0."""
+    """The vertex of the smallest score; the first of several."""
 
-    def __init__(self, idle: int = 0, *, signed: bool) -> None:
-        self.signed, self.idle = signed, idle
-
-    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+    def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
         columns = (np.abs(scores).argmax(axis=1) if self.signed else scores.argmin(axis=1)).astype(np.int64)
         at = np.take_along_axis(scores, columns[:, None], axis=1)[:, 0]
         if self.idle and not self.signed:
@@ -68,14 +70,12 @@ class Exponential(Choice):
     """
 
     def __init__(self, rngs: Generators, idle: int, *, signed: bool) -> None:
-        self.rngs, self.idle, self.signed = rngs, idle, signed
-        self.block = np.empty((len(rngs), 0, 2))
+        super().__init__(rngs, idle, signed=signed)
+        self.uniforms = in_blocks(rngs, 2, lambda rng, steps: (rng.random((steps, 2)),))
 
-    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
-        if t % _BLOCK_STEPS == 0:
-            self.block = np.stack([rng.random((_BLOCK_STEPS, 2)) for rng in self.rngs])
+    def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
         columns, signs = np.empty(len(scores), np.int64), np.empty(len(scores))
-        uniforms = self.block[streams, t % _BLOCK_STEPS]
+        uniforms = next(self.uniforms)[0][streams]
         room = np.empty(scores.shape[1])
         kernels.draw_vertices(scores, 1.0 / noise, self.idle, self.signed, uniforms, room, columns, signs)
         return columns, signs
@@ -88,10 +88,7 @@ class NoisyBest(Choice):
     with idle columns two uniforms more: the smallest noise of all idle vertices, and which of them has it.
     """
 
-    def __init__(self, rngs: Generators, idle: int, *, signed: bool) -> None:
-        self.rngs, self.idle, self.signed = rngs, idle, signed
-
-    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+    def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
         live, r, sides = len(scores), scores.shape[1], 2 if self.signed else 1
         draws = np.stack([rng.laplace(size=sides * r) for rng in self.rngs])
         columns, signs, best = np.empty(live, np.int64), np.empty(live), np.empty(live)
@@ -157,7 +154,7 @@ def descend(
         noise = scales[:live]
         if steepness and norms:
             noise = noise * steepness(norms.at(t, live, size))
-        chosen, sign = choice.choose(t - 1, state.gradients(live), noise, streams[:live])
+        chosen, sign = choice.choose(state.gradients(live), noise, streams[:live])
         columns[t - 1, :live], signs[t - 1, :live] = chosen, sign
         state.move(mu, chosen, size * sign)
         if norms:
@@ -206,4 +203,4 @@ def frank_wolfe_risks(risk: Risk, T: int, *, size: float, signed: bool, start: A
     array([0.25  , 0.0278, 0.4444])
     """
     run = Run(T, noise=0.0)
-    return descend(risk, [run], Best(idle, signed=signed), size=size, start=start, trace=True).risks[0]
+    return descend(risk, [run], Best(idle=idle, signed=signed), size=size, start=start, trace=True).risks[0]

@@ -137,7 +137,7 @@ def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cance
     """
     here = setting.instance(n, p)
     private = _curve([(here, _plan(setting, T, here)) for T in Ts], setting, cancelled)
-    land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
+    land, start = terrain(here.spec), np.zeros(here.stored)
     plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=setting.radius, signed=True, start=start) - here.best
     steps = np.arange(1.0, Ts[-1] + 1.0)
     auto, tuned = (_plan(setting, T, here) for T in ("auto", "bound"))
@@ -168,7 +168,7 @@ def against_n(
     points = [(here, _plan(setting, T, here)) for here in made]
     private = _curve(points, setting, cancelled)
     hardest = _hardest(points, setting, cancelled)
-    lands = [terrain(here.spec, from_zero=True) for here in made]
+    lands = [terrain(here.spec) for here in made]
     packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
     sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
     return AgainstN(
@@ -192,7 +192,7 @@ def free_from(here: Instance, budget: Budget, accounting: str) -> float:
     """
     if budget.pure and accounting != "tight":
         return math.nan
-    land = terrain(here.spec, from_zero=True)
+    land = terrain(here.spec)
     a = FrankWolfePolytope(accounting).selection_rate(here.spec, budget) * here.n
     s = sampling_term(here.spec, land.extent) * math.sqrt(here.n)
     return (theory.tuned_frank_wolfe_bound(land.curvature, a) / s) ** 6
