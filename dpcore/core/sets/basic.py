@@ -6,25 +6,19 @@ import math
 import numpy as np
 
 from ..arrays import Array
-from .base import ConvexSet, Width
+from .base import ConvexSet, NormBall, Width
 from .gaussian_width import FAR, QUADRATURE_ERROR, ROUNDING_ERROR, half_step, integral, largest_chi
-from .norms import largest, length, widening
+from .norms import largest, length
 
 _MOST_CORNERS = 20  # of a box: 2^20 of them
 
 
 @dc.dataclass(frozen=True)
-class Ball(ConvexSet):
+class Ball(NormBall):
     """||theta||_2 <= 1."""
 
     label = "L2 ball"
-
-    @property
-    def q(self) -> float:
-        return 2.0
-
-    def norm(self, order: float, p: int) -> float:
-        return widening(order, 2.0, p)
+    order = 2.0
 
     def extreme(self, v: Array) -> Array:
         scaled = v / largest(v)
@@ -80,13 +74,11 @@ class Simplex(ConvexSet):
 
 
 @dc.dataclass(frozen=True)
-class L1Ball(ConvexSet):
+class L1Ball(NormBall):
     """||theta||_1 <= 1, the convex hull of +e_j and -e_j."""
 
     label = "L1 ball"
-
-    def norm(self, order: float, p: int) -> float:
-        return 1.0
+    order = 1.0
 
     def corners(self, p: int) -> int:
         return 2 * p
@@ -106,17 +98,11 @@ class L1Ball(ConvexSet):
 
 
 @dc.dataclass(frozen=True)
-class Box(ConvexSet):
+class Box(NormBall):
     """||theta||_inf <= 1."""
 
     label = "box"
-
-    @property
-    def q(self) -> float:
-        return 1.0
-
-    def norm(self, order: float, p: int) -> float:
-        return widening(order, math.inf, p)
+    order = math.inf
 
     def corners(self, p: int) -> int | None:
         return 2**p if p <= _MOST_CORNERS else None

@@ -6,16 +6,16 @@ import numpy as np
 
 from ..arrays import Array
 from ..validation import check_real, integer
-from .base import ConvexSet, Width
+from .base import ConvexSet, NormBall, Width
 from .basic import Ball, L1Ball
 from .gaussian_width import drawn, largest_chi
-from .norms import dual_order, largest, length, widening
+from .norms import largest, length, widening
 
 _MOST_STEPS = 200  # of a root search
 
 
 @dc.dataclass(frozen=True)
-class LqBall(ConvexSet):
+class LqBall(NormBall):
     """||theta||_q <= 1.
 
     order: q, from 1.001 to 1000; 1 and inf are `L1Ball` and `Box`.
@@ -28,14 +28,6 @@ class LqBall(ConvexSet):
     def __post_init__(self) -> None:
         order = check_real("order", self.order, "a number from 1.001 to 1000", lambda q: 1.001 <= q <= 1000.0)
         object.__setattr__(self, "order", order)
-
-    @property
-    def q(self) -> float:
-        """The dual order."""
-        return dual_order(self.order)
-
-    def norm(self, order: float, p: int) -> float:
-        return widening(order, self.order, p)
 
     def extreme(self, v: Array) -> Array:
         """-sign(v_j) |v_j|^(q* - 1) / ||v||_q*^(q* - 1) with q* = q / (q - 1): equality in Hoelder's inequality."""
