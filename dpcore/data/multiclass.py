@@ -20,7 +20,7 @@ from ..core.specification import Domain
 from ..core.validation import integer, one_of
 from .bundled import packaged
 from .gaussian_classes import Mixture, crossing_ellipses, draw_within
-from .sources import SOURCES, declared, feature_names
+from .sources import SOURCES, declared, draw_split, feature_names
 from .synthetic import TEST_RECORDS
 
 MAX_RECORDS = 1_000_000
@@ -126,12 +126,8 @@ def _draw(source: str, n: int, d: int, classes: int, seed: int) -> ClassSplit:
 
 
 def _choose(info: ClassSource, n: int, seed: int) -> ClassSplit:
-    rng = np.random.default_rng([seed, *info.key.encode()])
-    X, y = _records(info.key)
-    order = rng.permutation(len(y))
-    train, test = order[: info.size], order[info.size :]
-    chosen = rng.choice(train, n, replace=True) if n > len(train) else train[:n]
-    return _split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), info.names)
+    split = draw_split(*_records(info.key), n, np.random.default_rng([seed, *info.key.encode()]))
+    return _split(split.train, split.test, info.names)
 
 
 def _split(train: Data, test: Data, names: tuple[str, ...], truth: Mixture | None = None) -> ClassSplit:
