@@ -16,18 +16,15 @@ import numpy as np
 from ..core.records import Data
 from ..core.validation import integer, shown
 from .lines import (
+    CsvTable,
     Format,
     class_in,
-    csv_table,
     existing_file,
     has_thousands,
     in_ascii,
     number_in,
     numbered_lines,
-    numbers_of,
     opened,
-    place_of,
-    sniff,
     word_of,
 )
 
@@ -71,15 +68,13 @@ def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence
             f"{path.name} must be at most {_CSV_BYTES // 10**6} MB as a dense table, "
             f"got {path.stat().st_size / 1e6:.0f} MB; {_USE_LIBSVM}"
         )
-    content = path.read_bytes()
-    form = form or sniff(content, path.name)
-    columns, records = csv_table(content, path.name, form)
-    if len(columns) > _CSV_COLUMNS:
+    table = CsvTable(path.read_bytes(), path.name, form)
+    if len(table.columns) > _CSV_COLUMNS:
         raise ValueError(
             f"{path.name} must have at most {_CSV_COLUMNS:,} columns as a dense table, "
-            f"got {len(columns):,}; {_USE_LIBSVM}"
+            f"got {len(table.columns):,}; {_USE_LIBSVM}"
         )
-    at, decimal = place_of(label, columns, path.name, form), form.decimal
+    decimal = table.form.decimal
 
     def refuse(column: str, cell: str, line: int) -> NoReturn:
         found = cell.strip()
@@ -97,9 +92,9 @@ def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence
         number = classes.get(class_in(cell, decimal), math.nan) if classes else number_in(cell, decimal)
         return number if math.isfinite(number) else refuse(label, cell, line)
 
-    X, y = numbers_of(records, columns, at, decimal, label_of, refuse)
+    features, X, y = table.read(label, label_of, refuse)
     _at_least_two(path.name, len(y))
-    return Table(Data(X, y), columns[:at] + columns[at + 1 :], _spelled(names))
+    return Table(Data(X, y), features, _spelled(names))
 
 
 def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] | None = None) -> Table:
