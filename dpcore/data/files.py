@@ -18,6 +18,7 @@ from ..core.validation import integer, shown
 from .lines import (
     CsvTable,
     Format,
+    at_least_two,
     class_in,
     existing_file,
     has_thousands,
@@ -93,7 +94,6 @@ def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence
         return number if math.isfinite(number) else refuse(label, cell, line)
 
     features, X, y = table.read(label, label_of, refuse)
-    _at_least_two(path.name, len(y))
     return Table(Data(X, y), features, _spelled(names))
 
 
@@ -161,7 +161,7 @@ def libsvm_table(name: str, lines: Iterable[tuple[int, str]], p: int | None = No
             indices.extend(row_indices)
             values.extend(row_values)
             starts.append(len(indices))
-    _at_least_two(name, len(labels))
+    at_least_two(name, len(labels))
     if not indices:
         raise ValueError(f"{name} must hold at least one index:value, got labels only")
     columns = np.frombuffer(indices, np.intc) - 1
@@ -193,11 +193,6 @@ def _text_label_advice(found: str) -> str:
     bare = found.strip('"')
     word = f'"{bare}"' if bare.isalnum() and len(bare) <= _LONGEST_WORD else "WORD"
     return f"; np.where(y == {word}, 1, -1) makes a text label a number"
-
-
-def _at_least_two(name: str, records: int) -> None:
-    if records < 2:
-        raise ValueError(f"{name} must hold at least 2 records, got {records}")
 
 
 def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float]]:

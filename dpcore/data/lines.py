@@ -130,7 +130,7 @@ class CsvTable:
         """Names of the features, their numbers [records, columns - 1], and labels [records], from the column `label`.
 
         label_of: makes a label of a cell and its line. gap: is told the column, cell and line of what is no finite
-        number. Raises ValueError where no column is called `label`.
+        number. Raises ValueError where no column is called `label`, and for fewer than two records.
         """
         if label not in self.columns:
             known = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
@@ -149,7 +149,13 @@ class CsvTable:
                     if not math.isfinite(number):
                         gap(column, cell, line)
             numbers.extend(row)
+        at_least_two(self.name, len(labels))
         return features, np.frombuffer(numbers).reshape(len(labels), len(features)), np.frombuffer(labels)
+
+
+def at_least_two(name: str, records: int) -> None:
+    if records < 2:
+        raise ValueError(f"{name} must hold at least 2 records, got {records}")
 
 
 def existing_file(path: Path) -> Path:

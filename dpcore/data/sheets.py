@@ -145,8 +145,6 @@ def _sheet(
     suspects: dict[str, str],
 ) -> RawTable:
     """The table whose row i has the label words[places[i]]."""
-    if len(places) < 2:
-        raise ValueError(f"{name} must hold at least 2 records, got {len(places)}")
     # Where some labels are +, a dash is no gap.
     values = tuple(sorted({word for word in words if not is_missing(word) or (word == "-" and "+" in words)}))
     if len(values) > MAX_LABELS:
