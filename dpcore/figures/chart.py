@@ -105,6 +105,21 @@ class Chart:
             {"type": "scatter", "mode": "markers", "x": x, "y": y, "yaxis": axis, "marker": marker} | more
         )
 
+    def bars(self, x: Any, y: Any, width: Any, marker: Look, name: str, hover: str, **more: Any) -> None:
+        """Add bars; hover: the words of one, as plotly.js fills them in."""
+        bars = {"type": "bar", "x": x, "y": y, "width": width, "marker": marker, "name": name}
+        self.traces.append(bars | {"hovertemplate": f"{hover}<extra></extra>"} | more)
+
+    def histogram(self, edges: Array, heights: Array, marker: Look, name: str, hover: str) -> None:
+        """Add a bar over each bin."""
+        self.bars(0.5 * (edges[1:] + edges[:-1]), heights, edges[1:] - edges[:-1], marker, name, hover)
+
+    def contours(self, x: Any, y: Any, z: Any, lowest: float, highest: float, line: Look) -> None:
+        """Add lines of equal height z, 1 apart."""
+        levels = {"start": lowest, "end": highest, "size": 1.0, "coloring": "none"}
+        ground = {"type": "contour", "x": x, "y": y, "z": z, "contours": levels, "showscale": False}
+        self.traces.append(ground | {"line": line | {"smoothing": 1.0}} | _HIDDEN)
+
     def dot(self, x: Any, y: Any, colour: str, axis: str = "y", **look: Any) -> None:
         """Add what stands where curves meet the cursor."""
         marker = {"color": colour, "size": 11, "line": {"color": self.paper, "width": 2}} | look
