@@ -9,11 +9,9 @@ from typing import Literal, get_args
 
 from ..validation import one_of
 from .base import ConvexSet, NormBall, Width
-from .basic import Ball, Box, L1Ball, Simplex
-from .lq_and_group import GroupL1Ball, LqBall
 from .norms import dual_order, length, widening
-from .polytope import Polytope
 from .regularity import Regularity, kappa_lq, kappa_of_order, quoted_kappa
+from .shapes import Ball, Box, GroupL1Ball, L1Ball, LqBall, Polytope, Simplex
 
 SetName = Literal["ball", "simplex", "l1_ball", "box"]
 SETS = get_args(SetName)
