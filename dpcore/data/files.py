@@ -7,9 +7,9 @@ import dataclasses as dc
 import itertools
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 import numpy as np
 
@@ -118,7 +118,7 @@ def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] |
     text = next((name for name in classes if math.isnan(number_in(name))), None)
     if text is not None:
         raise ValueError(f"names must be numbers where labels are, got {shown(text)}")
-    table = libsvm_table(path.name, numbered_lines(path.name, opened(path)), p)
+    table = libsvm_table(path.name, opened(path), p)
     if not classes:
         return table
     y = np.array([classes.get(word_of(label), math.nan) for label in table.data.y.tolist()])
@@ -145,12 +145,12 @@ def _spelled(names: Sequence[str | float] | None) -> tuple[str, ...]:
     return tuple(str(name).strip() for name in names or ())
 
 
-def libsvm_table(name: str, lines: Iterable[tuple[int, str]], p: int | None = None) -> Table:
-    """The records of numbered lines as `read_libsvm` has them; `name` is what messages call the file."""
+def libsvm_table(name: str, file: BinaryIO, p: int | None = None) -> Table:
+    """The records of an open file as `read_libsvm` has them; `name` is what messages call it."""
     from scipy.sparse import csr_array
 
     labels, indices, values, starts = array("d"), array("i"), array("d"), array("i", [0])
-    for number, line in lines:
+    for number, line in numbered_lines(name, file):
         fields = line.partition("#")[0].split()
         if fields:
             try:

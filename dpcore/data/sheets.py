@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from .files import libsvm_table
-from .lines import GZIP, NO_NAME, CsvTable, Format, class_in, has_thousands, is_missing, numbered_lines, word_of
+from .lines import GZIP, NO_NAME, CsvTable, Format, class_in, has_thousands, is_missing, word_of
 
 MAX_SHEET_BYTES = 10 * 2**20
 MAX_SHEET_LINES = 1_000_000
@@ -112,7 +112,7 @@ def _csv(content: bytes, name: str, label: str, form: Format | None) -> RawTable
 def _libsvm(content: bytes, name: str) -> RawTable:
     if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain text file, got a compressed one")
-    table = libsvm_table(name, numbered_lines(name, io.BytesIO(content)))
+    table = libsvm_table(name, io.BytesIO(content))
     _at_most_columns(name, len(table.columns))
     _at_most_cells(name, table.data.n * len(table.columns))
     labels, places = np.unique(table.data.y, return_inverse=True)
