@@ -78,18 +78,14 @@ class Chart:
             self.end(heights, label, colour, axis)
         if floor > -math.inf:
             heights = np.where(heights >= floor, heights, np.nan)
-        trace = {
-            "type": "scatter",
-            "mode": "lines",
-            "x": np.asarray(x, float),
-            "y": heights,
-            "yaxis": axis,
-            "name": name,
-            "line": {"color": colour, "width": width, "dash": dash},
-            "showlegend": legend and bool(np.isfinite(heights).any()),
-            "hovertemplate": f"{self.over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>",
-        }
-        self.traces.append(trace | more)
+        told: Look = {"hovertemplate": f"{self.over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>"}
+        told |= {"yaxis": axis, "showlegend": legend and bool(np.isfinite(heights).any())}
+        self.line(np.asarray(x, float), heights, colour, name, width, dash, **told | more)
+
+    def line(self, x: Any, y: Any, colour: str, name: str, width: float, dash: str, **more: Any) -> None:
+        """Add a line through points, as they are."""
+        look = {"line": {"color": colour, "width": width, "dash": dash}}
+        self.traces.append({"type": "scatter", "mode": "lines", "x": x, "y": y, "name": name} | look | more)
 
     def level(self, x: Any, y: float, colour: str, name: str, **look: Any) -> None:
         """Add a horizontal line from the first place on the axis to the last."""

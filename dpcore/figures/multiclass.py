@@ -3,7 +3,6 @@ classifier, an exhibit that is never private."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -171,7 +170,7 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
         for lead in leads[:-1]:
             chart.contours(found.axis, found.axis, lead.astype(np.float32), 0.0, 0.0, line)
     for name, ink, dash in (("private release", private, "solid"), ("not private", plain, "dash")):
-        _lines(chart, [None], [None], ink, dash, name)  # in the legend alone
+        chart.line([None], [None], ink, name, 2.0, dash)  # in the legend alone
     chart.marks(
         [None],
         [None],
@@ -194,17 +193,12 @@ def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     return _square(chart, found, 2 + bool(found.true))
 
 
-def _lines(chart: Chart, x: Any, y: Any, ink: str, dash: str, name: str, **more: Any) -> None:
-    look = {"color": ink, "width": 2.0, "dash": dash}
-    chart.traces.append({"type": "scatter", "mode": "lines", "x": x, "y": y, "line": look, "name": name} | more)
-
-
 def _outlines(chart: Chart, outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> None:
     """All ellipses as one trace, with gaps between them."""
     if outlines:
         gap = np.full((1, 2), np.nan)
         points = np.concatenate([part for outline in outlines for part in (outline, gap)])
-        _lines(chart, points[:, 0], points[:, 1], ink, dash, name, hoverinfo="skip")
+        chart.line(points[:, 0], points[:, 1], ink, name, 2.0, dash, hoverinfo="skip")
 
 
 def _plane(found: Picture, theme: Theme, height: int) -> Chart:

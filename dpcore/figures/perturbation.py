@@ -243,8 +243,7 @@ def release_scatter_figure(clouds: ReleaseScatter, *, theme: Theme, height: int)
                 (cloud.path, "one run, step by step", inks[cloud.mechanism], "solid"),
                 (cloud.quiet_path, "the same without noise", chart.colours["reference"], "dot"),
             ):
-                shown = {"type": "scatter", "mode": "lines", "x": path[:, 0], "y": path[:, 1], "name": name}
-                chart.traces.append(shown | {"line": {"color": colour, "width": 1, "dash": dash}, "hoverinfo": "skip"})
+                chart.line(path[:, 0], path[:, 1], colour, name, 1, dash, hoverinfo="skip")
     edge = {"color": chart.paper, "width": 1}
     star = {"symbol": "star", "size": 15, "color": chart.colours["reference"], "line": edge}
     _points(chart, clouds.best[None], "best model", star)
