@@ -33,17 +33,15 @@ _COMPONENTS = 10
 class ClassSource:
     """What is publicly known of a data set with classes.
 
-    key, label: names for code and people. record, records: what one record is ("flower"). things: "of 100 {things} so
-    many are told apart correctly". names: of the classes, () where they are drawn. size: training records that exist,
-    None where any number can be drawn. d: columns, None where they are chosen. features: their names, () where drawn.
-    scaling: how ||x||_2 <= 1 is kept, in one sentence. public: what of the scaling was taken from the records and is
-    declared public, in one sentence; "" where nothing was.
+    key, label: names for code and people. things: "of 100 {things} so many are told apart correctly". names: of the
+    classes, () where they are drawn. size: training records that exist, None where any number can be drawn. d: columns,
+    None where they are chosen. features: their names, () where drawn. scaling: how ||x||_2 <= 1 is kept, in one
+    sentence. public: what of the scaling was taken from the records and is declared public, in one sentence; "" where
+    nothing was.
     """
 
     key: str
     label: str
-    record: str
-    records: str
     things: str
     names: tuple[str, ...]
     size: int | None
