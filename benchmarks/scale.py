@@ -38,7 +38,7 @@ from benchmarks.runner import timed
 from dpcore import Data, solve
 from dpcore.core.blas import one_blas_thread
 from dpcore.core.losses import get_loss
-from dpcore.data.synthetic_sparse import sparse_records
+from dpcore.data.synthetic import sparse_records
 from dpcore.experiments.metrics import accuracy, r_squared
 
 ROWS, COLUMNS, NONZEROS = 100_000, 20_000_000, 100

@@ -10,12 +10,12 @@ way there shows that the code broke, not that a test looks at what it does.
 
 import dataclasses as dc
 import os
-import queue
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -124,21 +124,16 @@ def run_mutants(mutants: Sequence[Mutant]) -> dict[str, str]:
             raise SystemExit(f"without any sabotage pytest ends with status {status}: {failed or 'no test fails'}")
         for checkout in checkouts[1:]:
             shutil.copytree(checkouts[0], checkout)
-        free: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        for checkout in checkouts:
-            free.put(checkout)
+        own = threading.local()  # a checkout for each worker
 
         def judged(mutant: Mutant) -> str:
-            checkout, start = free.get(), time.perf_counter()
-            try:
-                with mutant.applied(checkout):
-                    found = verdict(*run_tests(checkout, [mutant.test], _MOST_EACH, "-x"))
-            finally:
-                free.put(checkout)
+            start = time.perf_counter()
+            with mutant.applied(own.checkout):
+                found = verdict(*run_tests(own.checkout, [mutant.test], _MOST_EACH, "-x"))
             print(f"{found:8}  {time.perf_counter() - start:5.1f} s  {mutant.name}", flush=True)
             return found
 
-        with ThreadPoolExecutor(_WORKERS) as pool:
+        with ThreadPoolExecutor(_WORKERS, initializer=lambda: setattr(own, "checkout", checkouts.pop())) as pool:
             return dict(zip([mutant.name for mutant in mutants], pool.map(judged, mutants), strict=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,18 +57,6 @@ def _finite(array: Array) -> bool:
     return certain or bool(np.isfinite(array).all())
 
 
-def row_blocks(X: csr_array) -> Iterator[csr_array]:
-    """The rows of a CSR table in order, about a million entries at a time and at least one row.
-
-    >>> from scipy.sparse import eye_array
-    >>> [block.shape for block in row_blocks(eye_array(3, format="csr"))]
-    [(3, 3)]
-    """
-    edges = np.searchsorted(X.indptr, np.arange(_BLOCK_ENTRIES, X.nnz, _BLOCK_ENTRIES))
-    edges = np.unique([0, *edges, X.shape[0]])
-    return (X[start:end] for start, end in itertools.pairwise(edges))
-
-
 def column_sums(X: csr_array, of: Callable[[Array], Array]) -> Array:
     """sum_i of(x_ij) over the stored entries of each column, [r].
 
@@ -90,7 +78,9 @@ def sparse_norms(X: csr_array, q: float) -> Array:
     >>> sparse_norms(csr_array([[3.0, -4.0], [0.0, 0.0]]), 2.0).tolist()
     [5.0, 0.0]
     """
-    return np.concatenate([_block_norms(rows, q) for rows in row_blocks(X)])
+    edges = np.searchsorted(X.indptr, np.arange(_BLOCK_ENTRIES, X.nnz, _BLOCK_ENTRIES))
+    edges = np.unique([0, *edges, X.shape[0]])
+    return np.concatenate([_block_norms(X[start:end], q) for start, end in itertools.pairwise(edges)])
 
 
 def _block_norms(X: csr_array, q: float) -> Array:

@@ -7,27 +7,25 @@ import dataclasses as dc
 import itertools
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 import numpy as np
 
 from ..core.records import Data
 from ..core.validation import integer, shown
 from .lines import (
+    CsvTable,
     Format,
+    at_least_two,
     class_in,
-    csv_table,
     existing_file,
     has_thousands,
     in_ascii,
     number_in,
     numbered_lines,
-    numbers_of,
     opened,
-    place_of,
-    sniff,
     word_of,
 )
 
@@ -71,15 +69,13 @@ def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence
             f"{path.name} must be at most {_CSV_BYTES // 10**6} MB as a dense table, "
             f"got {path.stat().st_size / 1e6:.0f} MB; {_USE_LIBSVM}"
         )
-    content = path.read_bytes()
-    form = form or sniff(content, path.name)
-    columns, records = csv_table(content, path.name, form)
-    if len(columns) > _CSV_COLUMNS:
+    table = CsvTable(path.read_bytes(), path.name, form)
+    if len(table.columns) > _CSV_COLUMNS:
         raise ValueError(
             f"{path.name} must have at most {_CSV_COLUMNS:,} columns as a dense table, "
-            f"got {len(columns):,}; {_USE_LIBSVM}"
+            f"got {len(table.columns):,}; {_USE_LIBSVM}"
         )
-    at, decimal = place_of(label, columns, path.name, form), form.decimal
+    decimal = table.form.decimal
 
     def refuse(column: str, cell: str, line: int) -> NoReturn:
         found = cell.strip()
@@ -97,9 +93,8 @@ def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence
         number = classes.get(class_in(cell, decimal), math.nan) if classes else number_in(cell, decimal)
         return number if math.isfinite(number) else refuse(label, cell, line)
 
-    X, y = numbers_of(records, columns, at, decimal, label_of, refuse)
-    _at_least_two(path.name, len(y))
-    return Table(Data(X, y), columns[:at] + columns[at + 1 :], _spelled(names))
+    features, X, y = table.read(label, label_of, refuse)
+    return Table(Data(X, y), features, _spelled(names))
 
 
 def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] | None = None) -> Table:
@@ -123,7 +118,7 @@ def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] |
     text = next((name for name in classes if math.isnan(number_in(name))), None)
     if text is not None:
         raise ValueError(f"names must be numbers where labels are, got {shown(text)}")
-    table = libsvm_table(path.name, numbered_lines(path.name, opened(path)), p)
+    table = libsvm_table(path.name, opened(path), p)
     if not classes:
         return table
     y = np.array([classes.get(word_of(label), math.nan) for label in table.data.y.tolist()])
@@ -150,12 +145,12 @@ def _spelled(names: Sequence[str | float] | None) -> tuple[str, ...]:
     return tuple(str(name).strip() for name in names or ())
 
 
-def libsvm_table(name: str, lines: Iterable[tuple[int, str]], p: int | None = None) -> Table:
-    """The records of numbered lines as `read_libsvm` has them; `name` is what messages call the file."""
+def libsvm_table(name: str, file: BinaryIO, p: int | None = None) -> Table:
+    """The records of an open file as `read_libsvm` has them; `name` is what messages call it."""
     from scipy.sparse import csr_array
 
     labels, indices, values, starts = array("d"), array("i"), array("d"), array("i", [0])
-    for number, line in lines:
+    for number, line in numbered_lines(name, file):
         fields = line.partition("#")[0].split()
         if fields:
             try:
@@ -166,7 +161,7 @@ def libsvm_table(name: str, lines: Iterable[tuple[int, str]], p: int | None = No
             indices.extend(row_indices)
             values.extend(row_values)
             starts.append(len(indices))
-    _at_least_two(name, len(labels))
+    at_least_two(name, len(labels))
     if not indices:
         raise ValueError(f"{name} must hold at least one index:value, got labels only")
     columns = np.frombuffer(indices, np.intc) - 1
@@ -198,11 +193,6 @@ def _text_label_advice(found: str) -> str:
     bare = found.strip('"')
     word = f'"{bare}"' if bare.isalnum() and len(bare) <= _LONGEST_WORD else "WORD"
     return f"; np.where(y == {word}, 1, -1) makes a text label a number"
-
-
-def _at_least_two(name: str, records: int) -> None:
-    if records < 2:
-        raise ValueError(f"{name} must hold at least 2 records, got {records}")
 
 
 def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float]]:

@@ -13,7 +13,7 @@ import math
 import re
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -93,69 +93,69 @@ def sniff(content: bytes, name: str) -> Format:
     return Format(encoding, separator, decimal, not records or _is_header(records, decimal))
 
 
-def csv_table(content: bytes, name: str, form: Format) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
-    """The column names of a CSV file, and its records with the number of the line in which each begins.
+class CsvTable:
+    """A CSV file in memory: how it is written, guessed by `sniff` where nobody says, the names of its columns, and its
+    records, which are read once.
 
     Lines with nothing in them are skipped, and a first line like sep=;. A column without a name is called by its
-    place. Raises ValueError for fewer than two columns or two of one name, and, while records are taken, for one of
+    place. Raises ValueError for fewer than two columns or two of one name, and, while records are read, for one of
     another length than the first.
     """
-    records = _records(content, name, form)
-    first = next(records, None)
-    if first is None:
-        raise ValueError(f"{name} must be a CSV table with a header line and at least 2 records, got an empty file")
-    _, cells = first
-    if len(cells) == 1:
-        raise ValueError(
-            f"{name} must have a label and at least one feature, separated by commas, semicolons, tabs or |, "
-            "got one column"
+
+    def __init__(self, content: bytes, name: str, form: Format | None) -> None:
+        self.name, self.form = name, form or sniff(content, name)
+        self._records = _records(content, name, self.form)
+        first = next(self._records, None)
+        if first is None:
+            raise ValueError(f"{name} must be a CSV table with a header line and at least 2 records, got an empty file")
+        _, cells = first
+        if len(cells) == 1:
+            raise ValueError(
+                f"{name} must have a label and at least one feature, separated by commas, semicolons, tabs or |, "
+                "got one column"
+            )
+        if not self.form.header:
+            self._records = itertools.chain([first], self._records)
+            cells = [f"column {place}" for place in range(1, len(cells) + 1)]
+        self.columns = tuple(
+            cell.strip().replace("\n", " ") or NO_NAME.format(place) for place, cell in enumerate(cells, start=1)
         )
-    if not form.header:
-        return tuple(f"column {place}" for place in range(1, len(cells) + 1)), itertools.chain([first], records)
-    columns = tuple(
-        cell.strip().replace("\n", " ") or NO_NAME.format(place) for place, cell in enumerate(cells, start=1)
-    )
-    if len(set(columns)) < len(columns):
-        twice = next(column for column in columns if columns.count(column) > 1)
-        raise ValueError(f"columns of {name} must have names of their own, got {shown(twice)} twice")
-    return columns, records
+        if len(set(self.columns)) < len(self.columns):
+            twice = next(column for column in self.columns if self.columns.count(column) > 1)
+            raise ValueError(f"columns of {name} must have names of their own, got {shown(twice)} twice")
+
+    def read(
+        self, label: str, label_of: Callable[[str, int], float], gap: Callable[[str, str, int], None]
+    ) -> tuple[tuple[str, ...], Array, Array]:
+        """Names of the features, their numbers [records, columns - 1], and labels [records], from the column `label`.
+
+        label_of: makes a label of a cell and its line. gap: is told the column, cell and line of what is no finite
+        number. Raises ValueError where no column is called `label`, and for fewer than two records.
+        """
+        if label not in self.columns:
+            known = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
+            advice = "; its first line counts as a record: put a line of names above it, or pass form= if it is one"
+            told = f"{shown(label)}{'' if self.form.header else advice}"
+            raise ValueError(f"label must be a column of {self.name} ({known}), got {told}")
+        at = self.columns.index(label)
+        features = self.columns[:at] + self.columns[at + 1 :]
+        numbers, labels = array("d"), array("d")
+        for line, cells in self._records:
+            labels.append(label_of(cells[at], line))
+            cells = cells[:at] + cells[at + 1 :]
+            row = numbers_in(cells, self.form.decimal)
+            if not all(map(math.isfinite, row)):
+                for column, cell, number in zip(features, cells, row, strict=True):
+                    if not math.isfinite(number):
+                        gap(column, cell, line)
+            numbers.extend(row)
+        at_least_two(self.name, len(labels))
+        return features, np.frombuffer(numbers).reshape(len(labels), len(features)), np.frombuffer(labels)
 
 
-def place_of(label: str, columns: Sequence[str], name: str, form: Format) -> int:
-    """Where the label's column stands, else ValueError."""
-    if label not in columns:
-        known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        advice = "; its first line counts as a record: put a line of names above it, or pass form= if it is one"
-        raise ValueError(
-            f"label must be a column of {name} ({known}), got {shown(label)}{'' if form.header else advice}"
-        )
-    return columns.index(label)
-
-
-def numbers_of(
-    records: Iterable[tuple[int, list[str]]],
-    columns: Sequence[str],
-    at: int,
-    decimal: str,
-    label_of: Callable[[str, int], float],
-    gap: Callable[[str, str, int], None],
-) -> tuple[Array, Array]:
-    """Features [records, columns - 1] and labels [records] of a CSV file whose labels stand in column `at`.
-
-    label_of: makes a label of a cell and its line. gap: is told the column, cell and line of what is no finite number.
-    """
-    features = [*columns[:at], *columns[at + 1 :]]
-    numbers, labels = array("d"), array("d")
-    for line, cells in records:
-        labels.append(label_of(cells[at], line))
-        cells = cells[:at] + cells[at + 1 :]
-        row = numbers_in(cells, decimal)
-        if not all(map(math.isfinite, row)):
-            for column, cell, number in zip(features, cells, row, strict=True):
-                if not math.isfinite(number):
-                    gap(column, cell, line)
-        numbers.extend(row)
-    return np.frombuffer(numbers).reshape(len(labels), len(features)), np.frombuffer(labels)
+def at_least_two(name: str, records: int) -> None:
+    if records < 2:
+        raise ValueError(f"{name} must hold at least 2 records, got {records}")
 
 
 def existing_file(path: Path) -> Path:

@@ -20,7 +20,7 @@ from ..core.specification import Domain
 from ..core.validation import integer, one_of
 from .bundled import packaged
 from .gaussian_classes import Mixture, crossing_ellipses, draw_within
-from .sources import SOURCES, declared, feature_names
+from .sources import SOURCES, declared, draw_split, feature_names
 from .synthetic import TEST_RECORDS
 
 MAX_RECORDS = 1_000_000
@@ -33,17 +33,15 @@ _COMPONENTS = 10
 class ClassSource:
     """What is publicly known of a data set with classes.
 
-    key, label: names for code and people. record, records: what one record is ("flower"). things: "of 100 {things} so
-    many are told apart correctly". names: of the classes, () where they are drawn. size: training records that exist,
-    None where any number can be drawn. d: columns, None where they are chosen. features: their names, () where drawn.
-    scaling: how ||x||_2 <= 1 is kept, in one sentence. public: what of the scaling was taken from the records and is
-    declared public, in one sentence; "" where nothing was.
+    key, label: names for code and people. things: "of 100 {things} so many are told apart correctly". names: of the
+    classes, () where they are drawn. size: training records that exist, None where any number can be drawn. d: columns,
+    None where they are chosen. features: their names, () where drawn. scaling: how ||x||_2 <= 1 is kept, in one
+    sentence. public: what of the scaling was taken from the records and is declared public, in one sentence; "" where
+    nothing was.
     """
 
     key: str
     label: str
-    record: str
-    records: str
     things: str
     names: tuple[str, ...]
     size: int | None
@@ -126,12 +124,8 @@ def _draw(source: str, n: int, d: int, classes: int, seed: int) -> ClassSplit:
 
 
 def _choose(info: ClassSource, n: int, seed: int) -> ClassSplit:
-    rng = np.random.default_rng([seed, *info.key.encode()])
-    X, y = _records(info.key)
-    order = rng.permutation(len(y))
-    train, test = order[: info.size], order[info.size :]
-    chosen = rng.choice(train, n, replace=True) if n > len(train) else train[:n]
-    return _split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), info.names)
+    split = draw_split(*_records(info.key), n, np.random.default_rng([seed, *info.key.encode()]))
+    return _split(split.train, split.test, info.names)
 
 
 def _split(train: Data, test: Data, names: tuple[str, ...], truth: Mixture | None = None) -> ClassSplit:

@@ -14,20 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from .files import libsvm_table
-from .lines import (
-    GZIP,
-    NO_NAME,
-    Format,
-    class_in,
-    csv_table,
-    has_thousands,
-    is_missing,
-    numbered_lines,
-    numbers_of,
-    place_of,
-    sniff,
-    word_of,
-)
+from .lines import GZIP, NO_NAME, CsvTable, Format, class_in, has_thousands, is_missing, word_of
 
 MAX_SHEET_BYTES = 10 * 2**20
 MAX_SHEET_LINES = 1_000_000
@@ -72,7 +59,7 @@ def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tupl
     ('age', 'sick')
     """
     _at_most_lines(content, name)
-    columns, _ = csv_table(content, name, form or sniff(content, name))
+    columns = CsvTable(content, name, form).columns
     _at_most_columns(name, len(columns) - 1)
     return columns
 
@@ -100,13 +87,10 @@ def read_sheet(content: bytes, name: str, label: str = "", form: Format | None =
 
 
 def _csv(content: bytes, name: str, label: str, form: Format | None) -> RawTable:
-    form = form or sniff(content, name)
-    columns, records = csv_table(content, name, form)
-    _at_most_columns(name, len(columns) - 1)
-    at = place_of(label, columns, name, form)
-    features = columns[:at] + columns[at + 1 :]
-    unnamed = {NO_NAME.format(place) for place in range(1, len(columns) + 1)}
-    suspects = {column: "has no name" for column in features if column in unnamed}
+    table = CsvTable(content, name, form)
+    _at_most_columns(name, len(table.columns) - 1)
+    unnamed = {NO_NAME.format(place) for place in range(1, len(table.columns) + 1)} - {label}
+    suspects = {column: "has no name" for column in table.columns if column in unnamed}
     spellings: dict[str, int] = {}
 
     def place(cell: str, line: int) -> int:
@@ -118,16 +102,17 @@ def _csv(content: bytes, name: str, label: str, form: Format | None) -> RawTable
         if has_thousands(cell):
             suspects.setdefault(column, "has separators of thousands")
 
-    numbers, places = numbers_of(records, columns, at, form.decimal, place, suspect)
+    features, numbers, places = table.read(label, place, suspect)
     _at_most_cells(name, numbers.size)
-    words = [class_in(spelling, form.decimal) for spelling in spellings]
-    return dc.replace(_sheet(name, features, numbers, places.astype(np.int16), words, suspects), label=label, form=form)
+    words = [class_in(spelling, table.form.decimal) for spelling in spellings]
+    made = _sheet(name, features, numbers, places.astype(np.int16), words, suspects)
+    return dc.replace(made, label=label, form=table.form)
 
 
 def _libsvm(content: bytes, name: str) -> RawTable:
     if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain text file, got a compressed one")
-    table = libsvm_table(name, numbered_lines(name, io.BytesIO(content)))
+    table = libsvm_table(name, io.BytesIO(content))
     _at_most_columns(name, len(table.columns))
     _at_most_cells(name, table.data.n * len(table.columns))
     labels, places = np.unique(table.data.y, return_inverse=True)
@@ -160,8 +145,6 @@ def _sheet(
     suspects: dict[str, str],
 ) -> RawTable:
     """The table whose row i has the label words[places[i]]."""
-    if len(places) < 2:
-        raise ValueError(f"{name} must hold at least 2 records, got {len(places)}")
     # Where some labels are +, a dash is no gap.
     values = tuple(sorted({word for word in words if not is_missing(word) or (word == "-" and "+" in words)}))
     if len(values) > MAX_LABELS:

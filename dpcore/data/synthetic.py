@@ -1,6 +1,7 @@
-"""Synthetic records with ||x||_2 <= 1 by construction: generalised linear models of a known law, and points."""
+"""Synthetic records with ||x||_q <= 1 by construction: linear models of a known law, points, and sparse ones."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,6 +18,10 @@ _REGRESSION_NORM, _REGRESSION_NOISE = 0.8, 0.2  # add up to 1, so that |y| <= 1
 _CENTRE_NORM, _OUTLIER_NORM, _OUTLIER_SHARE, _SPREAD = 0.4, 0.9, 0.2, 0.1
 # Of a linear law with signs for features: weights, largest noise.
 _FEW = {"synthetic_mixture": ((0.4, 0.3, 0.2, 0.1), 0.25), "synthetic_sparse": ((0.25, 0.25, 0.25, 0.25), 0.1)}
+_BLOCK_ROWS, _FLAT, _TELLING = 10_000, 10.0, 200  # of `sparse_records`
+
+# What draws so many records from two streams, and what is known of them: domain, population, truth.
+Recipe = tuple[Callable[[int, np.random.Generator, np.random.Generator], Data], Domain, Population | None, Array | None]
 
 
 def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
@@ -25,29 +30,39 @@ def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     Randomness: the truth first; then streams of their own, so that the first records, their labels and the test set do
     not change when n does.
     """
-    if SOURCES[key].task == "location":
-        return _draw_points(n, p, rng)
-    if key in _FEW:
-        return _draw_few(key, n, p, rng)
-    population = _population(key, p, rng)
-    features, labels, test_features, test_labels = rng.spawn(4)
+    recipe = _points if SOURCES[key].task == "location" else _few if key in _FEW else _model
+    draw, domain, population, truth = recipe(key, p, rng)
+    streams = rng.spawn(4)
+    return Split(draw(n, *streams[:2]), draw(TEST_RECORDS, *streams[2:]), domain, population, truth)
+
+
+def _model(key: str, r: int, rng: np.random.Generator) -> Recipe:
+    """Features on the sphere, or on a reflected ellipsoid, and y by a logistic or a linear model."""
+    truth, spectrum = rng.standard_normal(r), None
+    if key == "synthetic_correlated":
+        # A power law, and a truth that lies along the strong factors, as far as they are strong.
+        spectrum = 1.0 / np.arange(1.0, r + 1.0)
+        truth = reflect(spectrum * truth)
+    noise = _REGRESSION_NOISE if SOURCES[key].task == "regression" else None
+    truth *= (_LOGISTIC_NORM if noise is None else _REGRESSION_NORM) / np.linalg.norm(truth)
 
     def draw(count: int, features: np.random.Generator, labels: np.random.Generator) -> Data:
-        X = features.standard_normal((count, len(population.truth)))
+        X = features.standard_normal((count, r))
         X /= np.linalg.norm(X, axis=1)[:, None]
-        if population.spectrum is not None:
-            X = reflect(X * population.spectrum)
-        return Data(X, _labels(population, X, labels))
+        if spectrum is not None:
+            X = reflect(X * spectrum)
+        scores, uniform = X @ truth, labels.random(count)
+        if noise is None:
+            return Data(X, np.where(uniform < 1 / (1 + np.exp(-scores)), 1.0, -1.0))
+        return Data(X, scores + noise * (2.0 * uniform - 1.0))
 
-    test = draw(TEST_RECORDS, test_features, test_labels)
-    return Split(draw(n, features, labels), test, Domain(), population)
+    return draw, Domain(), Population(truth, spectrum, noise), None
 
 
-def _draw_points(n: int, p: int, rng: np.random.Generator) -> Split:
+def _points(key: str, p: int, rng: np.random.Generator) -> Recipe:
     """Points around a centre, a share of them far outliers on one side, which pull the mean and not the median."""
     direction = rng.standard_normal(p)
     direction /= np.linalg.norm(direction)
-    sides, places, test_sides, test_places = rng.spawn(4)
 
     def draw(count: int, sides: np.random.Generator, places: np.random.Generator) -> Data:
         side, distance = sides.random((count, 2)).T
@@ -56,11 +71,10 @@ def _draw_points(n: int, p: int, rng: np.random.Generator) -> Split:
         along = np.where(side < _OUTLIER_SHARE, -_OUTLIER_NORM, _CENTRE_NORM)
         return Data(along[:, None] * direction + away, np.zeros(count))
 
-    test = draw(TEST_RECORDS, test_sides, test_places)
-    return Split(draw(n, sides, places), test, Domain())
+    return draw, Domain(), None, None
 
 
-def _draw_few(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
+def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
     """Features of -1 and +1, and y = <x, w> + e: w has few weights, on some of the first eight columns.
 
     Features come as random bits in blocks of eight columns, each block from a stream of its own, so that neither the
@@ -72,7 +86,6 @@ def _draw_few(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     truth[places] = np.array(weights[: len(places)]) / sum(weights[: len(places)])
     if SOURCES[key].set == "l1_ball":
         truth[places] *= rng.choice([-1.0, 1.0], len(places))
-    streams = rng.spawn(4)
 
     def draw(count: int, features: np.random.Generator, labels: np.random.Generator) -> Data:
         blocks = [block.integers(0, 256, count, np.uint8) for block in features.spawn(-(-p // 8))]
@@ -80,24 +93,40 @@ def _draw_few(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
         X = 2.0 * bits - 1.0
         return Data(X, X @ truth + noise * labels.uniform(-1.0, 1.0, count))
 
-    test = draw(TEST_RECORDS, *streams[2:])
-    return Split(draw(n, *streams[:2]), test, Domain(q=math.inf, y_max=1.0 + noise), truth=truth)
+    return draw, Domain(q=math.inf, y_max=1.0 + noise), None, truth
 
 
-def _population(key: str, r: int, rng: np.random.Generator) -> Population:
-    truth = rng.standard_normal(r)
-    spectrum = None
-    if key == "synthetic_correlated":
-        # A power law, and a truth that lies along the strong factors, as far as they are strong.
-        spectrum = 1.0 / np.arange(1.0, r + 1.0)
-        truth = reflect(spectrum * truth)
-    regression = SOURCES[key].task == "regression"
-    truth *= (_REGRESSION_NORM if regression else _LOGISTIC_NORM) / np.linalg.norm(truth)
-    return Population(truth, spectrum, _REGRESSION_NOISE if regression else None)
+def sparse_records(rows: int, columns: int, nonzeros: int, *, uniform: bool = False, seed: int = 0) -> Data:
+    """Rows of about `nonzeros` entries in the unit ball; y in [-1, 1], whose sign is the class.
 
+    They have as many columns as words or addresses have, drawn where a real table is too large. Columns are drawn by
+    the law of Zipf and Mandelbrot, 1 / (10 + rank), or all alike where `uniform`, which fills more of them; a column
+    that is drawn twice counts once. Entries lie between half of 1 / sqrt(nonzeros) and that. y follows a model of 200
+    frequent columns and noise. Records are made in blocks of rows.
 
-def _labels(population: Population, X: Array, rng: np.random.Generator) -> Array:
-    scores, uniform = X @ population.truth, rng.random(len(X))
-    if population.noise is not None:
-        return scores + population.noise * (2.0 * uniform - 1.0)
-    return np.where(uniform < 1 / (1 + np.exp(-scores)), 1.0, -1.0)
+    >>> records = sparse_records(100, 1_000, 10)
+    >>> records.X.shape, bool(records.row_norms.max() <= 1.0)
+    ((100, 1000), True)
+    """
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng([seed, rows, columns, nonzeros])
+    telling = np.append(rng.standard_normal(min(_TELLING, columns)), 0.0)
+    pointers, indices, values, scores = np.zeros(rows + 1, np.int64), [], [], np.empty(rows)
+    for start in range(0, rows, _BLOCK_ROWS):
+        shape = min(_BLOCK_ROWS, rows - start), nonzeros
+        drawn = rng.random(shape)
+        drawn = drawn * columns if uniform else _FLAT * ((columns + _FLAT) / _FLAT) ** drawn - _FLAT
+        table = np.sort(np.minimum(drawn.astype(np.int32), columns - 1), axis=1)
+        kept = np.diff(table, axis=1, prepend=-1) > 0
+        entries = rng.uniform(0.5, 1.0, shape) / nonzeros**0.5 * kept
+        block = slice(start, start + shape[0])
+        scores[block] = (entries * telling[np.minimum(table, len(telling) - 1)]).sum(axis=1)
+        pointers[start + 1 : start + 1 + shape[0]] = kept.sum(axis=1)
+        indices.append(table[kept])
+        values.append(entries[kept])
+    X = csr_array(
+        (np.concatenate(values), np.concatenate(indices), pointers.cumsum().astype(np.int32)), shape=(rows, columns)
+    )
+    scores += 0.3 * scores.std() * rng.standard_normal(rows)
+    return Data(X, np.clip(scores / (3.0 * scores.std() + 1e-300), -1.0, 1.0))

@@ -111,7 +111,8 @@ class UploadedRecords:
             outcome="told apart correctly",
             size=training_records(len(self._X)),
             p=p,
-            theta_norm=usual_theta_norm(p) if declared.theta_norm is None else declared.theta_norm,
+            # The rule of the bundled sets: coefficients of norm about 5 on the mapped features, times sqrt(p), rounded.
+            theta_norm=declared.theta_norm or float(round(5.0 * math.sqrt(p))),
             scaling=f"{p - 1:,} columns clipped to the declared bounds, mapped to [-1, 1], and a constant 1, all over "
             f"sqrt({p:,})",
         )
@@ -131,15 +132,6 @@ class UploadedRecords:
 
 
 _HELD: weakref.WeakValueDictionary[str, UploadedRecords] = weakref.WeakValueDictionary()
-
-
-def usual_theta_norm(p: int) -> float:
-    """The rule of the bundled sets: coefficients of norm about 5 on the mapped features, times sqrt(p), rounded.
-
-    >>> usual_theta_norm(31)
-    28.0
-    """
-    return float(round(5.0 * math.sqrt(p)))
 
 
 def is_private(key: object) -> bool:

@@ -78,18 +78,14 @@ class Chart:
             self.end(heights, label, colour, axis)
         if floor > -math.inf:
             heights = np.where(heights >= floor, heights, np.nan)
-        trace = {
-            "type": "scatter",
-            "mode": "lines",
-            "x": np.asarray(x, float),
-            "y": heights,
-            "yaxis": axis,
-            "name": name,
-            "line": {"color": colour, "width": width, "dash": dash},
-            "showlegend": legend and bool(np.isfinite(heights).any()),
-            "hovertemplate": f"{self.over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>",
-        }
-        self.traces.append(trace | more)
+        told: Look = {"hovertemplate": f"{self.over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>"}
+        told |= {"yaxis": axis, "showlegend": legend and bool(np.isfinite(heights).any())}
+        self.line(np.asarray(x, float), heights, colour, name, width, dash, **told | more)
+
+    def line(self, x: Any, y: Any, colour: str, name: str, width: float, dash: str, **more: Any) -> None:
+        """Add a line through points, as they are."""
+        look = {"line": {"color": colour, "width": width, "dash": dash}}
+        self.traces.append({"type": "scatter", "mode": "lines", "x": x, "y": y, "name": name} | look | more)
 
     def level(self, x: Any, y: float, colour: str, name: str, **look: Any) -> None:
         """Add a horizontal line from the first place on the axis to the last."""
@@ -104,6 +100,21 @@ class Chart:
         self.traces.append(
             {"type": "scatter", "mode": "markers", "x": x, "y": y, "yaxis": axis, "marker": marker} | more
         )
+
+    def bars(self, x: Any, y: Any, width: Any, marker: Look, name: str, hover: str, **more: Any) -> None:
+        """Add bars; hover: the words of one, as plotly.js fills them in."""
+        bars = {"type": "bar", "x": x, "y": y, "width": width, "marker": marker, "name": name}
+        self.traces.append(bars | {"hovertemplate": f"{hover}<extra></extra>"} | more)
+
+    def histogram(self, edges: Array, heights: Array, marker: Look, name: str, hover: str) -> None:
+        """Add a bar over each bin."""
+        self.bars(0.5 * (edges[1:] + edges[:-1]), heights, edges[1:] - edges[:-1], marker, name, hover)
+
+    def contours(self, x: Any, y: Any, z: Any, lowest: float, highest: float, line: Look) -> None:
+        """Add lines of equal height z, 1 apart."""
+        levels = {"start": lowest, "end": highest, "size": 1.0, "coloring": "none"}
+        ground = {"type": "contour", "x": x, "y": y, "z": z, "contours": levels, "showscale": False}
+        self.traces.append(ground | {"line": line | {"smoothing": 1.0}} | _HIDDEN)
 
     def dot(self, x: Any, y: Any, colour: str, axis: str = "y", **look: Any) -> None:
         """Add what stands where curves meet the cursor."""

@@ -198,23 +198,21 @@ def lost_on_wall(
     epsilon: float,
     sure: str,
     family: str,
-    theme: Theme = "light",
-    height: int = 460,
-    learnable: float | None = None,
+    learnable: float | None,
 ) -> Figure:
     """Points lost, of 100, against epsilon, with what can be given up and the smallest budget that does.
 
     mean: dots; smooth, low, high: the line and its interval; [K] each. budget: (value, low, high), None where beyond
     the axis. sure: of the interval, in words. learnable: points above the larger class.
     """
-    x, heights = _numbers(epsilons), _numbers(mean)
+    x, heights, lower, upper = (np.array(values, float) for values in (epsilons, mean, low, high))
     value, least, most = budget
     ends = [] if least is None else [least, x[-1] if most is None else most]
     answer = [] if value is None else [value]
-    chart = _wall(theme, height)
+    chart = _wall()
     colour, given_up = chart.colours[family], f"can be given up: {plain_number(at_most)}"
-    chart.band(x, _numbers(low), _numbers(high), colour, sure)
-    chart.curve(x, _numbers(smooth), colour, "points lost, on average", width=4)
+    chart.band(x, lower, upper, colour, sure)
+    chart.curve(x, smooth, colour, "points lost, on average", width=4)
     _dots(chart, x, heights, "as measured", {"color": colour, "size": 7})
     chart.level(x, at_most, chart.colours["reference"], given_up, width=3, dash="dash")
     if learnable is not None:
@@ -222,8 +220,8 @@ def lost_on_wall(
     chart.curve(ends, [at_most] * len(ends), colour, f"smallest budget, {sure}", width=12, opacity=0.5)
     diamond = {"color": chart.paper, "size": 17, "symbol": "diamond", "line": {"color": colour, "width": 3}}
     _dots(chart, answer, [at_most] * len(answer), "smallest budget", diamond)
-    top = 1.1 * max(1.0, 1.5 * at_most, float(np.nanmax(_numbers(high))))
-    bottom = min(0.0, float(np.nanmin(np.append(_numbers(low), heights)))) - 0.02 * top
+    top = 1.1 * max(1.0, 1.5 * at_most, float(np.nanmax(upper)))
+    bottom = min(0.0, float(np.nanmin(np.append(lower, heights)))) - 0.02 * top
     return _on_wall(chart, x, epsilon, "points lost, of 100", chart.axis(range=[bottom, top], nticks=6))
 
 
@@ -237,27 +235,21 @@ def worth_on_wall(
     epsilon: float,
     sure: str,
     family: str,
-    theme: Theme = "light",
-    height: int = 460,
 ) -> Figure:
     """How many people without privacy n people with it are worth, against epsilon, on logarithmic axes.
 
     worth, low, high: [K] as epsilons; None where fewer than can be told. sure: of the interval, in words.
     """
-    x, people = _numbers(epsilons), _numbers(worth)
-    chart = _wall(theme, height)
+    x, people, lower = (np.array(values, float) for values in (epsilons, worth, low))
+    chart = _wall()
     colour = chart.colours[family]
-    chart.band(x, _numbers(low), _numbers(high), colour, sure)
+    chart.band(x, lower, high, colour, sure)
     chart.curve(x, people, colour, "are worth so many without privacy", width=4)
     _dots(chart, x, people, "as measured", {"color": colour, "size": 7}, showlegend=False)
     chart.level(x, n, chart.colours["reference"], f"all {n:,}", width=3, dash="dash")
-    least = float(np.min(positive([people, _numbers(low)]), initial=n / 3))
+    least = float(np.min(positive([people, lower]), initial=n / 3))
     upright = chart.log_axis(math.log10(least) - 0.1, math.log10(n) + 0.12)
     return _on_wall(chart, x, epsilon, "people without privacy", upright)
-
-
-def _numbers(values: Shares) -> Array:
-    return np.array([math.nan if value is None else value for value in values], float)
 
 
 def _dots(chart: Chart, x: Any, y: Any, name: str, look: Look, **more: Any) -> None:
@@ -266,8 +258,8 @@ def _dots(chart: Chart, x: Any, y: Any, name: str, look: Look, **more: Any) -> N
     chart.marks(x, y, look, name=name, cliponaxis=False, **hover | more)
 
 
-def _wall(theme: Theme, height: int) -> Chart:
-    return Chart(theme, height, left=84, right=36, top=44, bottom=78)
+def _wall() -> Chart:
+    return Chart("light", 460, left=84, right=36, top=44, bottom=78)
 
 
 def _on_wall(chart: Chart, x: Array, epsilon: float, title: str, upright: Look) -> Figure:

@@ -115,9 +115,7 @@ def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
         (found.ball, chart.text, ball, 2.0, "solid"),
         (found.level, ink, "its noise: a level of the density", 1.5, "dash"),
     ):
-        shown = {"type": "scatter", "x": points[:, 0], "y": points[:, 1], "name": name, "showlegend": True}
-        look = {"mode": "lines", "line": {"color": colour, "width": width, "dash": dash}, "hoverinfo": "skip"}
-        chart.traces.append(shown | look)
+        chart.line(points[:, 0], points[:, 1], colour, name, width, dash, showlegend=True, hoverinfo="skip")
     cross = {"symbol": "x-thin", "size": 13, "line": {"width": 3, "color": chart.text}}
     for points, name, marker in (
         (found.noisy, "noisy means", _spots(ink, 4.0, 0.45, "circle")),

@@ -3,7 +3,6 @@ classifier, an exhibit that is never private."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -162,10 +161,16 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
         "hoverinfo": "skip",
     }
     chart.traces.append(shade)
-    _borders(chart, found.axis, found.plain, plain, "dash", 1.5)
-    _borders(chart, found.axis, found.private, private, "solid", 2.0)
+    for leads, line in (
+        (found.plain, {"color": plain, "width": 1.5, "dash": "dash"}),
+        (found.private, {"color": private, "width": 2.0, "dash": "solid"}),
+    ):
+        # Around the region of each class but the last; neighbours draw their border twice. In single precision the
+        # browser is sent half as much, and that is far finer than a pixel.
+        for lead in leads[:-1]:
+            chart.contours(found.axis, found.axis, lead.astype(np.float32), 0.0, 0.0, line)
     for name, ink, dash in (("private release", private, "solid"), ("not private", plain, "dash")):
-        _lines(chart, [None], [None], ink, dash, name)  # in the legend alone
+        chart.line([None], [None], ink, name, 2.0, dash)  # in the legend alone
     chart.marks(
         [None],
         [None],
@@ -188,34 +193,12 @@ def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     return _square(chart, found, 2 + bool(found.true))
 
 
-def _borders(chart: Chart, at: Array, leads: Array, ink: str, dash: str, width: float) -> None:
-    """A contour around the region of each class but the last; neighbours draw their border twice."""
-    for lead in leads[:-1]:
-        border = {
-            "type": "contour",
-            "x": at,
-            "y": at,
-            "z": lead.astype(np.float32),  # half of what the browser is sent, and far finer than a pixel
-            "contours": {"start": 0.0, "end": 0.0, "size": 1.0, "coloring": "none"},
-            "line": {"color": ink, "width": width, "dash": dash, "smoothing": 1.0},
-            "showscale": False,
-            "showlegend": False,
-            "hoverinfo": "skip",
-        }
-        chart.traces.append(border)
-
-
-def _lines(chart: Chart, x: Any, y: Any, ink: str, dash: str, name: str, **more: Any) -> None:
-    look = {"color": ink, "width": 2.0, "dash": dash}
-    chart.traces.append({"type": "scatter", "mode": "lines", "x": x, "y": y, "line": look, "name": name} | more)
-
-
 def _outlines(chart: Chart, outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> None:
     """All ellipses as one trace, with gaps between them."""
     if outlines:
         gap = np.full((1, 2), np.nan)
         points = np.concatenate([part for outline in outlines for part in (outline, gap)])
-        _lines(chart, points[:, 0], points[:, 1], ink, dash, name, hoverinfo="skip")
+        chart.line(points[:, 0], points[:, 1], ink, name, 2.0, dash, hoverinfo="skip")
 
 
 def _plane(found: Picture, theme: Theme, height: int) -> Chart:
@@ -244,16 +227,10 @@ def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) 
         ("the same with one record replaced", found.other, "reference", "/"),
     ):
         exponents = np.clip(np.log10(np.maximum(values, 1e-300)), _LEAST + 1e-9, 1.0 - 1e-9)
-        bars = {
-            "type": "bar",
-            "x": 0.5 * (ends[1:] + ends[:-1]),  # Plotly takes half the width to either side before the logarithm
-            "y": np.histogram(exponents, edges)[0],
-            "width": ends[1:] - ends[:-1],
-            "name": name,
-            "marker": pattern(chart.colours[family], 0.55, shape),
-            "hovertemplate": f"{name}: misses by about %{{x:.1e}} in %{{y}} outputs<extra></extra>",
-        }
-        chart.traces.append(bars)
+        look = pattern(chart.colours[family], 0.55, shape)
+        hover = f"{name}: misses by about %{{x:.1e}} in %{{y}} outputs"
+        # Plotly takes half the width to either side before the logarithm.
+        chart.histogram(ends, np.histogram(exponents, edges)[0], look, name, hover)
     ticks = [10.0**k for k in range(-15, 1, 5)]
     words = ["rounding" if k == -15 else f"10<sup>{k}</sup>".replace("-", "−") if k else "1" for k in range(-15, 1, 5)]
     chart.heading("outputs")

@@ -39,7 +39,7 @@ def exhibits_figure(
         (np.ones(len(names)), bounds[0], "99.9%", 0.9),
         (np.maximum(bounds[0], 1.0), bounds[1], "95%", 0.35),
     ):
-        hover = f"at least %{{customdata:.3g}} times what is printed ({share})<extra></extra>"
+        hover = f"at least %{{customdata:.3g}} times what is printed ({share})"
         _add(chart, places, start, end, f"costs at least so much, {share}", hover, opacity, width=0.55, edge=1)
     chart.marks(
         np.array(exact, float),
@@ -75,7 +75,7 @@ def corrections_figure(
     places, lengths = np.arange(len(names))[::-1], np.array(times, float)
     for (kind, words), opacity in zip(legend.items(), np.linspace(0.9, 0.0, len(legend)), strict=True):
         here = np.array([each == kind for each in kinds])
-        hover = f"%{{customdata:,.3g}} times: {words}<extra></extra>"
+        hover = f"%{{customdata:,.3g}} times: {words}"
         start, end = np.ones(here.sum()), lengths[here]
         _add(chart, places[here], start, end, words, hover, float(opacity), width=0.45, edge=1.5)
     ticks = {"tickvals": _TICKS, "ticktext": [f"{tick:,}" for tick in _TICKS]}
@@ -89,19 +89,9 @@ def _add(
 ) -> None:
     """Add bars between two numbers each."""
     ink = chart.colours["frank_wolfe"]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "y": y,
-        "x": np.maximum(end - start, 0.0),
-        "base": start,
-        "width": width,
-        "name": name,
-        "marker": {"color": with_opacity(ink, opacity), "line": {"color": ink, "width": edge}},
-        "customdata": end,
-        "hovertemplate": hover,
-    }
-    chart.traces.append(bars)
+    look = {"color": with_opacity(ink, opacity), "line": {"color": ink, "width": edge}}
+    x = np.maximum(end - start, 0.0)
+    chart.bars(x, y, width, look, name, hover, orientation="h", base=start, customdata=end)
 
 
 def _named(

@@ -224,18 +224,8 @@ def release_scatter_figure(clouds: ReleaseScatter, *, theme: Theme, height: int)
     chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
     rings = _rings(clouds)
     low, high = (min(rings), max(rings)) if rings else (-1.0, 0.0)
-    ground = {
-        "type": "contour",
-        "x": clouds.x,
-        "y": clouds.y,
-        "z": np.log10(np.maximum(clouds.excess, 1e-12)),
-        "contours": {"start": low, "end": high, "size": 1.0, "coloring": "none"},
-        "line": {"color": chart.muted, "width": 1, "smoothing": 1.0},
-        "showscale": False,
-        "showlegend": False,
-        "hoverinfo": "skip",
-    }
-    chart.traces.append(ground)
+    heights = np.log10(np.maximum(clouds.excess, 1e-12))
+    chart.contours(clouds.x, clouds.y, heights, low, high, {"color": chart.muted, "width": 1})
     classes = {cloud.mechanism: mechanism_class(cloud.mechanism) for cloud in clouds.clouds}
     inks = {key: chart.colours[cls.family] for key, cls in classes.items()}
     for cloud in clouds.clouds:
@@ -253,8 +243,7 @@ def release_scatter_figure(clouds: ReleaseScatter, *, theme: Theme, height: int)
                 (cloud.path, "one run, step by step", inks[cloud.mechanism], "solid"),
                 (cloud.quiet_path, "the same without noise", chart.colours["reference"], "dot"),
             ):
-                shown = {"type": "scatter", "mode": "lines", "x": path[:, 0], "y": path[:, 1], "name": name}
-                chart.traces.append(shown | {"line": {"color": colour, "width": 1, "dash": dash}, "hoverinfo": "skip"})
+                chart.line(path[:, 0], path[:, 1], colour, name, 1, dash, hoverinfo="skip")
     edge = {"color": chart.paper, "width": 1}
     star = {"symbol": "star", "size": 15, "color": chart.colours["reference"], "line": edge}
     _points(chart, clouds.best[None], "best model", star)

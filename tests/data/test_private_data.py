@@ -255,6 +255,7 @@ def test_the_scaling_is_the_bundled_sets_own():
     X, y = bundled._records("iris")
     assert np.array_equal(records._X, X) and np.array_equal(records._y, y)
     assert (records.source.size, records.source.p) == (SOURCES["iris"].size, SOURCES["iris"].p)
+    assert records.source.theta_norm == 11.0  # 5 sqrt(5), rounded
     split = data.load(records.key, records.source.size, records.source.p, 0)
     rows = np.concatenate([split.train.X, split.test.X])
     assert np.array_equal(rows[np.lexsort(rows.T)], X[np.lexsort(X.T)]), "every record on one side of the split"

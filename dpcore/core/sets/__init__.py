@@ -8,18 +8,16 @@ import math
 from typing import Literal, get_args
 
 from ..validation import one_of
-from .base import ConvexSet, Width
-from .basic import Ball, Box, L1Ball, Simplex
-from .lq_and_group import GroupL1Ball, LqBall
+from .base import ConvexSet, NormBall, Width
 from .norms import dual_order, length, widening
-from .polytope import Polytope
 from .regularity import Regularity, kappa_lq, kappa_of_order, quoted_kappa
+from .shapes import Ball, Box, GroupL1Ball, L1Ball, LqBall, Polytope, Simplex
 
 SetName = Literal["ball", "simplex", "l1_ball", "box"]
 SETS = get_args(SetName)
 
 _NAMED: dict[SetName, ConvexSet] = {"ball": Ball(), "simplex": Simplex(), "l1_ball": L1Ball(), "box": Box()}
-_BALLS: dict[float, ConvexSet] = {1.0: L1Ball(), 2.0: Ball(), math.inf: Box()}
+_BALLS: dict[float, NormBall] = {1.0: L1Ball(), 2.0: Ball(), math.inf: Box()}
 
 
 def get_set(name: SetName | ConvexSet) -> ConvexSet:
@@ -31,21 +29,10 @@ def get_set(name: SetName | ConvexSet) -> ConvexSet:
     return name if isinstance(name, ConvexSet) else _NAMED[one_of("set", name, SETS)]
 
 
-def norm_ball(p_norm: float) -> ConvexSet:
+def norm_ball(p_norm: float) -> NormBall:
     """||theta||_p_norm <= 1 for p_norm from 1 to inf.
 
     >>> norm_ball(1.0).label, norm_ball(2.0).label, norm_ball(3.0).order
     ('L1 ball', 'L2 ball', 3.0)
     """
     return _BALLS[p_norm] if p_norm in _BALLS else LqBall(p_norm)
-
-
-def order_of_ball(shape: ConvexSet) -> float | None:
-    """p_norm of a set that is ||theta||_p_norm <= 1, None for others.
-
-    >>> order_of_ball(LqBall(1.5)), order_of_ball(Box()), order_of_ball(Simplex())
-    (1.5, inf, None)
-    """
-    if isinstance(shape, LqBall):
-        return shape.order
-    return next((order for order, ball in _BALLS.items() if ball == shape), None)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ..arrays import Array
 from ..validation import integer
+from .norms import dual_order, widening
 
 
 @dc.dataclass(frozen=True)
@@ -72,6 +73,20 @@ class ConvexSet(abc.ABC):
     @abc.abstractmethod
     def _width(self, p: int) -> Width:
         """`width`, computed anew."""
+
+
+class NormBall(ConvexSet):
+    """||theta||_order <= 1, for an order from 1 to inf."""
+
+    order: float
+
+    @property
+    def q(self) -> float:
+        """The dual order."""
+        return dual_order(self.order)
+
+    def norm(self, order: float, p: int) -> float:
+        return widening(order, self.order, p)
 
 
 @functools.lru_cache(maxsize=512)

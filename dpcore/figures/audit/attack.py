@@ -53,10 +53,13 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     most = LONGEST * claim
     inks = [ink_of(row.verdict, theme) for row in rows]
     pale = [with_opacity(ink, 0.45) for ink in inks]
-    chart.traces = [
-        _bars([row.shown for row in rows], pale, "with confidence 95%"),
-        _bars([row.flagged for row in rows], inks, "with confidence 99.9%"),
-    ]
+    places = np.arange(float(len(rows)))
+    for lengths, fills, name in (
+        ([row.shown for row in rows], pale, "with confidence 95%"),
+        ([row.flagged for row in rows], inks, "with confidence 99.9%"),
+    ):
+        look, hover = {"color": fills, "line": {"width": 0}}, f"at least ε = %{{x:.3g}} {name}"
+        chart.bars(np.array(lengths, float), places, 0.62, look, name, hover, orientation="h")
     names = [f"<b>{row.name}</b>" if k == picked else row.name for k, row in enumerate(rows)]
     told = [f"<b>{row.told}</b>" if k == picked else row.told for k, row in enumerate(rows)]
     behind = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "layer": "below", "line": {"width": 0}}
@@ -75,7 +78,7 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
         if row.flagged > most:
             chart.write(f"{plain_number(float(f'{row.shown:.2g}'))} →", most, k, chart.paper, 12, **place)
     cut = chart.notes[1:]
-    upright = chart.axis(tickvals=np.arange(float(len(rows))), range=[len(rows) - 0.5, -0.5], showgrid=False)
+    upright = chart.axis(tickvals=places, range=[len(rows) - 0.5, -0.5], showgrid=False)
     narrow = {
         "height": height + 16 * len(rows),
         "margin": {"l": 162, "r": 14, "t": chart.top, "b": chart.bottom},
@@ -90,19 +93,6 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
         annotations=[*label, *ends, *cut],
         narrow=narrow,
     )
-
-
-def _bars(lengths: Sequence[float], inks: Sequence[str], name: str) -> Look:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": np.array(lengths, float),
-        "y": np.arange(float(len(lengths))),
-        "width": 0.62,
-        "name": name,
-        "marker": {"color": list(inks), "line": {"width": 0}},
-        "hovertemplate": f"at least ε = %{{x:.3g}} {name}<extra></extra>",
-    }
 
 
 def plane_figure(
@@ -211,16 +201,8 @@ def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, heig
         ("runs on the first data set", zeros, "objective", ""),
         ("runs on the second", ones, "output", "/"),
     ):
-        bars = {
-            "type": "bar",
-            "x": 0.5 * (edges[1:] + edges[:-1]),
-            "y": shares,
-            "width": edges[1:] - edges[:-1],
-            "name": name,
-            "marker": pattern(chart.colours[family], 0.5, shape),
-            "hovertemplate": f"{name}: %{{y:.2%}} of its runs near %{{x:.3g}}<extra></extra>",
-        }
-        chart.traces.append(bars)
+        look = pattern(chart.colours[family], 0.5, shape)
+        chart.histogram(edges, shares, look, name, f"{name}: %{{y:.2%}} of its runs near %{{x:.3g}}")
     chart.vertical(0.0)
     chart.heading("share of the runs")
     return chart.below(

@@ -130,16 +130,15 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     drawn = np.append(support.drawn, [group.drawn for group, _ in groups])
     places = np.arange(float(len(names)))
     plural = "draw" if support.plan.steps == 1 else "draws"
-    told: Look = {
-        "customdata": [name.replace("<br>", " ") for name in names],
-        "hovertemplate": "column %{customdata}<br>%{fullData.name}: %{y:.3~f}<extra></extra>",
-    }
+    columns = [name.replace("<br>", " ") for name in names]
+    hover = "column %{customdata}<br>%{fullData.name}: %{y:.3~f}"
     for y, width, name, look in (
         (drawn, 0.44, f"one release, {support.plan.steps:,} {plural}", {"color": chart.colours["sampling"]}),
         (truth, 0.74, "the truth", {"color": "rgba(0,0,0,0)", "line": {"color": chart.muted, "width": 1.5}}),
     ):
-        chart.traces.append({"type": "bar", "x": places, "y": y, "width": width, "name": name, "marker": look} | told)
+        chart.bars(places, y, width, look, name, hover, customdata=columns)
     dash = {"symbol": "line-ew", "size": 18, "line": {"color": chart.colours["reference"], "width": 3}}
+    told: Look = {"customdata": columns, "hovertemplate": f"{hover}<extra></extra>"}
     chart.marks(places, weights, dash, name="θ̂, before the draws", **told)
     top = 1.08 * float(max(truth.max(), weights.max(), drawn.max()))
     chart.heading("share of the weight")

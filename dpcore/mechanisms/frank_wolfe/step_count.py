@@ -8,7 +8,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
-from ...core.sets import Polytope, Simplex, dual_order, order_of_ball
+from ...core.sets import NormBall, Polytope, Simplex
 from ...core.specification import Spec
 from ...theory import frank_wolfe as theory
 from ..base import whole
@@ -90,11 +90,11 @@ def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstant
     Records that are promised in another norm than the dual one are taken for what that implies in the dual one.
     """
     check_problem(key, spec)
-    p_norm = order_of_ball(spec.shape)
+    p_norm = spec.shape.order if isinstance(spec.shape, NormBall) else None
     if p_norm is None or not low <= p_norm <= high:
         name = spec.shape.label if p_norm is None else f"l_p ball with p = {p_norm:g}"
         raise NotApplicable(f"{key} is proved for l_p balls with p from {low:g} to {high:g}, got the {name}")
-    q_star = dual_order(p_norm)
+    q_star = spec.shape.q
     spec = dc.replace(spec, domain=spec.domain.implied(q_star, spec.p))
     land, R = terrain(spec), spec.domain.R
     # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.

@@ -11,7 +11,7 @@ from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 from ...core.rng import Generators
-from ...core.sets import ConvexSet, order_of_ball
+from ...core.sets import ConvexSet, NormBall
 
 
 @dc.dataclass(frozen=True)
@@ -40,13 +40,12 @@ class Descender:
 
     def average(self, phase: Phase, starts: Array) -> Array:
         """The mean of the size + 1 iterates of a phase from each of starts [R, p], points of the set; [R, p]."""
-        order = order_of_ball(self.shape)
-        if order is None or order < 2.0:
+        if not isinstance(self.shape, NormBall) or self.shape.order < 2.0:
             raise ValueError(f"shape must be an l_p ball with p from 2 to inf, got the {self.shape.label}")
         theta, average = starts.copy(), np.empty_like(starts)
         kernels.average_of_phase(
             kernels.DERIVATIVE[self.loss.key], kernels.records_of(self.data.X), self.data.y, self.width,
-            phase.first, phase.size, phase.step, order, self.size, theta, average,
+            phase.first, phase.size, phase.step, self.shape.order, self.size, theta, average,
         )  # fmt: skip
         return average
 

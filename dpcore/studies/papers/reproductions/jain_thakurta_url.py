@@ -8,7 +8,7 @@ import pandas as pd
 
 from ....core.privacy import Budget
 from ....core.records import Data
-from ....data.synthetic_sparse import sparse_records
+from ....data.synthetic import sparse_records
 from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from .accuracies import NONE, Point, means_of, span, split
