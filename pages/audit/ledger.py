@@ -36,7 +36,7 @@ from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import chips, chips_beside
-from pages.ui.sidebar import PEOPLE, delta_text, sidebar
+from pages.ui.sidebar import delta_text, sidebar
 from pages.ui.sources import assumed
 
 SQUARE, ALL = "n²", "all"
@@ -74,9 +74,7 @@ def _show(
     headline: DeltaGenerator, remark: DeltaGenerator, lecture: bool, chosen_steps: int | str, chosen_batch: int | str
 ) -> None:
     controls = sidebar(
-        people=PEOPLE,
         default_people=2_000,
-        columns=None,
         max_columns=SHARED_COLUMNS,
         unused={
             "p": "a ledger counts steps: p does not enter",

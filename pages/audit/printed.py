@@ -19,7 +19,7 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
-from pages.ui.sidebar import PEOPLE, sidebar
+from pages.ui.sidebar import sidebar
 
 HEIGHT = 430
 NAMES = {
@@ -39,7 +39,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 def _show(headline: DeltaGenerator) -> None:
     """The first visitor of a server waits some seconds for the runs."""
     exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
-    seed = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=exhibit).seed
+    seed = sidebar(default_people=2_000, max_columns=8, unused=exhibit).seed
     theme = current_theme()
     with st.spinner("Playing the printed mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]

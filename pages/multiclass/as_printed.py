@@ -17,9 +17,8 @@ from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, live_figure
-from pages.ui.numbers import rounded
+from pages.ui.numbers import power, rounded
 from pages.ui.pickers import chips, switch
-from pages.ui.sidebar import superscript
 from pages.ui.sources import assumed
 
 HEIGHT, SIDE_HEIGHT = 430, 380
@@ -89,7 +88,7 @@ def _readouts(seed: int) -> list[tuple[str, str]]:
     lemma, fails = pathak_raj.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), pathak_raj.lemma_4_fails(1)
     made = [
         (
-            f"< 10{superscript(math.ceil(math.log10(still.moved)))}" if still.moved else "0",
+            f"< {power('10', str(math.ceil(math.log10(still.moved))))}" if still.moved else "0",
             "what noise moves decisions by, if a ridge takes the place of the cone; the matrices' mean moves by "
             f"{rounded(still.mean, 2)} or more",
         ),
