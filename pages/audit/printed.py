@@ -60,20 +60,9 @@ def _show(headline: DeltaGenerator) -> None:
 
 
 def _table(found: list[Finding]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "exhibit": each.key,
-            "source": each.source,
-            "bounded": each.unit,
-            "printed": each.claimed,
-            "exact": each.exact,
-            "at_least_95": each.certified_95,
-            "at_least_999": each.certified_999,
-            "runs": each.runs,
-            "seed": each.seed,
-        }
-        for each in found
-    )
+    names = {"key": "exhibit", "source": "source", "unit": "bounded", "claimed": "printed", "exact": "exact"}
+    names |= {"certified_95": "at_least_95", "certified_999": "at_least_999", "runs": "runs", "seed": "seed"}
+    return pd.DataFrame(found)[list(names)].rename(columns=names)
 
 
 def takeaway(found: Sequence[Finding]) -> str:
