@@ -46,8 +46,7 @@ class StreamingState(Controls):
     @property
     def shared(self) -> dict[str, Any]:
         """Arguments that all computations take."""
-        own = {"lam": self.lam, "repetitions": REPETITIONS, "seed": self.seed, "accounting": self.accounting}
-        return {"epsilon": self.epsilon, "delta": self.delta} | own
+        return self.budget | {"lam": self.lam, "repetitions": REPETITIONS, "accounting": self.accounting}
 
 
 def without_privacy(here: StreamingState) -> float:
