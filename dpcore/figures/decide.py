@@ -3,11 +3,12 @@ charts to show on a wall, with large type, a legend in the place of labels, and 
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..core.arrays import Array
+from ..studies.decide.deployments import Deployment
 from ..studies.decide.threshold_interval import Answer
 from .chart import Chart, thinned
 from .figure import Figure
@@ -20,15 +21,6 @@ _AXIS_TITLE = "privacy budget ε  (smaller = more private)"
 _SIZE, _PHONE = 20, 16  # px of all text on a wall, but of a phone's legend
 _WALL_ROW = 30  # px of a row of the legend
 Shares = Sequence[float | None] | Array
-
-
-class Use(NamedTuple):
-    """A budget in use. name: whose; about: its unit and model in a few words; what: for which release."""
-
-    name: str
-    about: str
-    what: str
-    epsilon: float
 
 
 def budget_figure(
@@ -115,7 +107,7 @@ def worth_figure(
     )
 
 
-def uses_figure(uses: Sequence[Use], *, epsilon: float, theme: Theme) -> Figure:
+def uses_figure(uses: Sequence[Deployment], *, epsilon: float, theme: Theme) -> Figure:
     """Budgets in use elsewhere, the smallest first, each in a row of its own, with the cursor's epsilon across."""
     rows = sorted(uses, key=lambda use: use.epsilon)
     chart = Chart(theme, _ROW * len(rows) + 74, left=300, right=40, top=20)
@@ -138,7 +130,8 @@ def uses_figure(uses: Sequence[Use], *, epsilon: float, theme: Theme) -> Figure:
     low, high = math.log10(min(epsilon, *x)) - 0.15, math.log10(max(epsilon, *x)) + 0.35
     across = chart.log_axis(low, high, title="privacy budget ε of one unit")
     upright = chart.axis(tickvals=y, range=[len(rows) - 0.5, -0.5])
-    names = [f"{use.name}<br><span style='color:{chart.muted};font-size:12px'>{use.about}</span>" for use in rows]
+    small = f"<br><span style='color:{chart.muted};font-size:12px'>"
+    names = [f"{use.who}, {use.date[:4]}{small}per {use.unit}, {use.model}</span>" for use in rows]
     place = {"yref": "y", "yanchor": "bottom", "yshift": 7, "align": "left"}
     inside = [note(name, x=0, y=k, colour=chart.text, size=13, **place) for k, name in enumerate(names)]
     narrow = {

@@ -26,7 +26,7 @@ from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
-from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sidebar import Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 400, 350
 RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
@@ -54,9 +54,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int) -> None:
     own_pair = "an audit picks two data sets of its own"
     controls = sidebar(
-        people=PEOPLE,
         default_people=2_000,
-        columns=None,
         max_columns=8,
         unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "what the mechanism would choose by itself"},
     )

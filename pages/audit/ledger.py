@@ -5,6 +5,7 @@ Every number of its words comes out of a ledger.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -29,12 +30,13 @@ from dpcore.figures.audit.ledger import accounting_name, ledger_figure, noise_fi
 from dpcore.figures.style import FAMILIES
 from pages.ui import url_controls
 from pages.ui.cards import cards
+from pages.ui.code import script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import chips, chips_beside
-from pages.ui.sidebar import PEOPLE, delta_text, sidebar
+from pages.ui.sidebar import delta_text, sidebar
 from pages.ui.sources import assumed
 
 SQUARE, ALL = "n²", "all"
@@ -72,9 +74,7 @@ def _show(
     headline: DeltaGenerator, remark: DeltaGenerator, lecture: bool, chosen_steps: int | str, chosen_batch: int | str
 ) -> None:
     controls = sidebar(
-        people=PEOPLE,
         default_people=2_000,
-        columns=None,
         max_columns=SHARED_COLUMNS,
         unused={
             "p": "a ledger counts steps: p does not enter",
@@ -114,8 +114,8 @@ def _show(
     with st.container(key="halves"):
         left, right = st.columns([1.9, 1], gap="medium")
     with left:
-        figure = ledger_figure(curves, grid, at=steps, label=budget.epsilon, theme=theme, height=HEIGHT)
-        live_figure(figure, key="ledger", alt=plain(sentence), height=HEIGHT)
+        chart = partial(ledger_figure, at=steps, label=budget.epsilon, height=HEIGHT)
+        live_figure(chart(curves, grid, theme=theme), key="ledger", alt=plain(sentence), height=HEIGHT)
         st.caption(caption(run, curves))
     with right:
         st.markdown(f"**{NOISE_QUESTION}**")
@@ -129,7 +129,10 @@ def _show(
     behind(
         lambda: assumptions(run, curves),
         FORMULA,
-        lambda: snippet(run, grid, steps, budget),
+        lambda: script(
+            {"steps": grid, "curves": partial(ledger_of, run, verbatim("steps"))},
+            partial(chart, verbatim("curves"), verbatim("steps")),
+        ),
         lambda: ledger_table(curves, grid, full=run.full),
     )
 
@@ -263,15 +266,3 @@ def assumptions(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     lecture = next(curve for curve in curves if curve.kind == "lecture")
     facts = {"delta": delta_text(run.delta), "rate": rounded(run.rate), "reason": readable(lecture.reason)}
     return assumed(__file__, "ledger_assumptions.md", run=run, not_counted=NOT_COUNTED, **facts)
-
-
-def snippet(run: Run, steps: Sequence[int], at: int, budget: Budget) -> str:
-    """Python that redraws the chart from an empty file."""
-    return f"""from dpcore.accounting.ledger import Run, ledger_of
-from dpcore.figures.audit.ledger import ledger_figure
-
-run = Run(n={run.n}, batch={run.batch}, z={run.z!r}, delta={run.delta!r})
-steps = {tuple(steps)!r}
-curves = ledger_of(run, steps)
-ledger_figure(curves, steps, at={at}, label={budget.epsilon!r}, theme="light", height=500).show()
-"""

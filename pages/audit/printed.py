@@ -19,7 +19,7 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
-from pages.ui.sidebar import PEOPLE, sidebar
+from pages.ui.sidebar import sidebar
 
 HEIGHT = 430
 NAMES = {
@@ -39,7 +39,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 def _show(headline: DeltaGenerator) -> None:
     """The first visitor of a server waits some seconds for the runs."""
     exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
-    seed = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=exhibit).seed
+    seed = sidebar(default_people=2_000, max_columns=8, unused=exhibit).seed
     theme = current_theme()
     with st.spinner("Playing the printed mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]
@@ -60,20 +60,9 @@ def _show(headline: DeltaGenerator) -> None:
 
 
 def _table(found: list[Finding]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "exhibit": each.key,
-            "source": each.source,
-            "bounded": each.unit,
-            "printed": each.claimed,
-            "exact": each.exact,
-            "at_least_95": each.certified_95,
-            "at_least_999": each.certified_999,
-            "runs": each.runs,
-            "seed": each.seed,
-        }
-        for each in found
-    )
+    names = {"key": "exhibit", "source": "source", "unit": "bounded", "claimed": "printed", "exact": "exact"}
+    names |= {"certified_95": "at_least_95", "certified_999": "at_least_999", "runs": "runs", "seed": "seed"}
+    return pd.DataFrame(found)[list(names)].rename(columns=names)
 
 
 def takeaway(found: Sequence[Finding]) -> str:

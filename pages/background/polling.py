@@ -69,10 +69,8 @@ def ask(questions: Mapping[str, Question], patience: float | None = None) -> Ope
     for name, question in questions.items():
         job = held.jobs[name] = kept.get(question) or join(question, me)
         job.watch(me, _DRAWING_SECONDS)
-        if len(held.jobs) == 1:
-            _wait(
-                [job], FIRST_SECONDS if patience is None else patience
-            )  # the others begin when it has something to show
+        if len(held.jobs) == 1:  # the others begin when it has something to show
+            _wait([job], FIRST_SECONDS if patience is None else patience)
     held.seen = {name: job.news for name, job in held.jobs.items()}
     return held
 

@@ -1,13 +1,19 @@
 """What stands behind the page Decide: pictures, assumptions, formula, code and data."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from dpcore import Problem
 from dpcore.core.facts import text_beside
-from dpcore.data import held, is_private
+from dpcore.data import UploadedRecords, held, is_private, read_sheet
 from dpcore.figures.decide import budget_figure, worth_figure
 from dpcore.figures.figure import Figure
+from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 from pages.decide.state import State
+from pages.ui.code import script, verbatim
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed
@@ -19,19 +25,20 @@ def budget_picture(state: State, height: int) -> Figure:
     """The hero: points lost against epsilon, with a cursor, and the answer."""
     assert state.curve is not None
     low, high = state.band
-    return budget_figure(
+    return _budget_chart(state)(
         state.curve.epsilons,
         state.curve.smooth,
         low,
         high,
-        at_most=state.at_most,
         learnable=state.curve.learnable,
         answer=state.found,
-        epsilon=state.epsilon,
-        family=state.family,
         theme=state.theme,
         height=height,
     )
+
+
+def _budget_chart(state: State) -> partial[Figure]:
+    return partial(budget_figure, at_most=state.at_most, epsilon=state.epsilon, family=state.family)
 
 
 def worth_picture(state: State, height: int) -> Figure:
@@ -96,48 +103,27 @@ def table(state: State) -> pd.DataFrame:
 
 def snippet(state: State) -> str:
     """Python that answers the budget question and redraws the chart from an empty file."""
-    imports, records, source = _file(state.setting.source)
-    problem = repr(state.setting.problem).replace(repr(state.setting.source), source)
-    return f"""{imports}from dpcore import Problem
-from dpcore.figures.decide import budget_figure
-from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
-
-{records}problem = {problem}
-curve = lost_curve(Setting(problem, {state.way!r}, splits={state.setting.splits}))
-found = smallest_budget(curve, at_most={state.at_most!r})
-print(found)
-low, high = curve.band()
-figure = budget_figure(
-    curve.epsilons,
-    curve.smooth,
-    low,
-    high,
-    at_most={state.at_most!r},
-    learnable=curve.learnable,
-    answer=found,
-    epsilon={state.epsilon!r},
-    family={state.family!r},
-    theme="light",
-    height=500,
-)
-figure.show()
-"""
+    setting, records, problem = state.setting, {}, vars(state.setting.problem)
+    if is_private(setting.source):
+        records, problem = _read(held(setting.source)), problem | {"source": verbatim("records.key")}
+    made = records | {
+        "problem": partial(Problem, **problem),
+        "setting": partial(Setting, verbatim("problem"), state.way, splits=setting.splits),
+        "curve": partial(lost_curve, verbatim("setting")),
+        "found": partial(smallest_budget, verbatim("curve"), at_most=state.at_most),
+    }
+    lines = map(verbatim, ("curve.epsilons", "curve.smooth", "*curve.band()"))
+    drawn = partial(_budget_chart(state), *lines, learnable=verbatim("curve.learnable"), answer=verbatim("found"))
+    return script(made, partial(drawn, height=500)) + "print(found)\n"
 
 
-def _file(source: str) -> tuple[str, str, str]:
-    """Python for the source of a snippet: imports, lines that read a file of the reader's own, and its name."""
-    if not is_private(source):
-        return "", "", repr(source)
-    own = held(source)
-    written = f", {own.label!r}, {own.form!r}" if own.form else ""
-    imports = f"""from pathlib import Path
-
-from dpcore.data import Declared, {"Format, " if own.form else ""}UploadedRecords, read_sheet
-"""
-    records = f"""name = {own.file!r}  # in the folder where this runs
-content = Path(name).read_bytes()
-sheet = read_sheet(content, name{written})
-declared = {own.declared!r}
-records = UploadedRecords(sheet, declared, name)
-"""
-    return imports, records, "records.key"
+def _read(own: UploadedRecords) -> dict[str, Any]:
+    """What a program has to read for a file of the reader's own, by name."""
+    written = (own.label, own.form) if own.form else ()
+    return {
+        "name": verbatim(f"{own.file!r}  # in the folder where this runs"),
+        "content": verbatim('open(name, "rb").read()'),
+        "sheet": partial(read_sheet, verbatim("content"), verbatim("name"), *written),
+        "declared": own.declared,
+        "records": partial(UploadedRecords, verbatim("sheet"), verbatim("declared"), verbatim("name")),
+    }

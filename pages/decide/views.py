@@ -44,9 +44,8 @@ def people(state: State) -> None:
 
 def elsewhere(state: State) -> None:
     """Budgets in use, for scale."""
-    uses = [words.use(one) for one in DEPLOYMENTS]
-    figure = uses_figure(uses, epsilon=state.epsilon, theme=state.theme)
-    said = words.elsewhere(state.epsilon, [use.epsilon for use in uses])
+    figure = uses_figure(DEPLOYMENTS, epsilon=state.epsilon, theme=state.theme)
+    said = words.elsewhere(state.epsilon, [use.epsilon for use in DEPLOYMENTS])
     st.markdown(said)
     live_figure(figure, key="elsewhere", alt=plain(said), height=figure.layout.height)
     with st.expander("Facts and sources"):

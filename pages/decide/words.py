@@ -9,7 +9,6 @@ import pandas as pd
 
 from dpcore import AttackSuccess
 from dpcore.audit.attack_success import AttackSuccessQuestion
-from dpcore.figures.decide import Use
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.equivalent_sample_size import Error
@@ -214,12 +213,6 @@ def belief(state: State, prior: float) -> str:
     if found.after is not None:
         return found.words
     return f"{found.words} Who may accuse 1 innocent of 100 finds {100 * found.caught:.1f} of 100 who are not."
-
-
-def use(one: Deployment) -> Use:
-    """A deployment as a row of the chart."""
-    year = one.date[:4]
-    return Use(f"{one.who}, {year}", f"per {one.unit}, {one.model}", one.what, one.epsilon)
 
 
 def elsewhere(epsilon: float, used: Sequence[float]) -> str:

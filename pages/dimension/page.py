@@ -1,5 +1,7 @@
 """Dimension: does a million useless features hurt?"""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -14,6 +16,7 @@ from pages.dimension import words
 from pages.dimension.meter import slope_meter, slope_rows
 from pages.server import prefetch
 from pages.ui.cards import cards
+from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure
@@ -96,16 +99,25 @@ with left:
     cards(words.readouts(table, grown, controls.p, source))
 with right:
     st.markdown(f"**{words.CORNER_QUESTION}**")
-    corner = orthant.corner(columns_at(controls), n=controls.n, lam=lam_at(controls), **controls.budget)
+    asked = partial(orthant.corner, columns_at(controls), n=controls.n, lam=lam_at(controls), **controls.budget)
+    corner = asked()
     told = words.corner_takeaway(corner, controls.p)
     corner_figure = orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
     live_figure(corner_figure, key="corner", alt=plain(told), height=CORNER_HEIGHT)
     st.caption(f"{told} {words.CORNER_PROMISE}")
     st.html(slope_meter(slope_rows(table, grown, corner)))
 
-behind(
-    lambda: words.assumptions(table, experiment, source),
-    words.FORMULA,
-    lambda: words.snippet(experiment, noise_in, controls.p, lower, source),
-    lambda: table,
-)
+
+def code() -> str:
+    made = {
+        "experiment": experiment_call(experiment, epsilon=experiment.epsilon, sweep=experiment.sweep),
+        "table": partial(dpcore.run, verbatim("experiment")),
+        "growth": partial(noise_growth.growth_of, verbatim("experiment.cells()")),
+        "corner": asked,
+    }
+    damage = partial(dimension_figure, verbatim("table"), verbatim("growth"), p=controls.p, lower=lower, height=HEIGHT)
+    held = partial(orthant_figure, verbatim("corner"), p=controls.p, height=CORNER_HEIGHT)
+    return script(made, partial(damage, accuracy_title=axis_title(source)), held)
+
+
+behind(lambda: words.assumptions(table, experiment, source), words.FORMULA, code, lambda: table)

@@ -15,11 +15,10 @@ from dpcore.data import Source
 from dpcore.figures.dimension import curve_name
 from dpcore.studies.dimension.noise_growth import NoiseGrowth
 from dpcore.studies.dimension.orthant import OrthantExample
-from pages.ui.code import Code, call, experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import amount, points
 from pages.ui.sidebar import delta_text, lam_text
-from pages.ui.sources import assumed, axis_title, neighbours_line
+from pages.ui.sources import assumed, neighbours_line
 
 PLACES = ("answer", "question", "both")
 PANELS = {"distance": "distance", "damage": "damage and theory"}
@@ -245,27 +244,3 @@ def small_p_line(experiment: Experiment, n: int) -> str:
         "there Gamma noise in the answer, the stronger promise, moves predictions less than Gaussian noise for "
         f"{count} ε of the slider, at δ = {delta_text(experiment.problem.delta)}."
     )
-
-
-def snippet(experiment: Experiment, noise_in: str, p: int, lower: str, source: Source) -> str:
-    """Python that redraws both charts from an empty file."""
-    sweep = Code('dpcore.Axis("p", ps)')
-    corner = {name: getattr(experiment.problem, name) for name in ("n", "delta", "lam", "seed")}
-    return f"""import dpcore
-from dpcore.figures.dimension import dimension_figure, orthant_figure
-from dpcore.studies.dimension import noise_growth, orthant
-
-ps = {experiment.sweep.values!r}
-experiment = {experiment_call(experiment, MECHANISMS[noise_in], epsilon=experiment.epsilon, sweep=sweep)}
-dimension_figure(
-    dpcore.run(experiment),
-    noise_growth.growth_of(experiment.cells()),
-    p={p},
-    lower={lower!r},
-    accuracy_title={axis_title(source)!r},
-    theme="light",
-    height=500,
-).show()
-corner = {call("orthant.corner", Code("ps"), epsilon=experiment.epsilon, **corner)}
-orthant_figure(corner, p={p}, theme="light", height=400).show()
-"""

@@ -1,7 +1,8 @@
 """Geometry: why is L1 so much kinder than L2?"""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -22,6 +23,7 @@ from dpcore.studies.geometry.excess_by_norm import AgainstOrder
 from pages.geometry import words
 from pages.ui import url_controls
 from pages.ui.cards import cards
+from pages.ui.code import redrawn, script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
@@ -70,42 +72,40 @@ row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
 def order_picture(
     here: words.GeometryState, cancelled: Cancelled = never
-) -> tuple[Figure, str, dict[int, AgainstOrder]]:
-    """The chart there, its sentence and its curves for each number of columns, the reader's first."""
-    curves = {}
-    for d in (here.d, *sorted({*OTHERS} - {here.d})):
+) -> tuple[Figure, str, AgainstOrder, Callable[[], str]]:
+    """The chart there, its sentence, its curves for the reader's number of columns, and its code."""
+    columns = (here.d, *sorted({*OTHERS} - {here.d}))
+    asked = [partial(excess_by_norm.against_order, d, here.n, repetitions=REPETITIONS, **here.budget) for d in columns]
+    curves = []
+    for curve in asked:
         go_on(cancelled)
-        curves[d] = excess_by_norm.against_order(d, here.n, repetitions=REPETITIONS, **here.budget)
-    found, *others = curves.values()
-    figure = order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
-    return figure, words.order_takeaway(found, here), curves
-
-
-def call_at(here: words.GeometryState) -> dict[str, Any]:
-    call = here.budget | {"d": here.d, **knobs}
-    return call | words.fewer(here.p_norm, knobs)
+        curves.append(curve())
+    found, *others = curves
+    draw = partial(order_figure, p_norm=here.p_norm, height=HEIGHT)
+    made = {"found": asked[0], "others": asked[1:]}
+    code = partial(script, made, partial(draw, verbatim("found"), verbatim("others")))
+    return draw(found, others, theme=theme), words.order_takeaway(found, here), found, code
 
 
 def people_picture(
     here: words.GeometryState, cancelled: Cancelled = never
-) -> tuple[Figure, str, excess_by_n.ExcessByN]:
-    """The chart there, its sentence and its curve."""
-    learned = excess_by_n.excess_against_n(here.p_norm, cancelled=cancelled, **call_at(here))
-    figure = learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
-    return figure, words.people_takeaway(learned, here), learned
+) -> tuple[Figure, str, excess_by_n.ExcessByN, Callable[[], str]]:
+    """The chart there, its sentence, its curve and its code."""
+    own = knobs | words.fewer(here.p_norm, knobs)
+    asked = partial(excess_by_n.excess_against_n, here.p_norm, d=here.d, **here.budget, **own)
+    learned = asked(cancelled=cancelled)
+    draw = partial(learners_figure, n=min(here.n, int(learned.n[-1])), height=HEIGHT)
+    return draw(learned, theme=theme), words.people_takeaway(learned, here), learned, partial(redrawn, asked, draw)
 
 
 if view == "order":
-    picture, sentence, curves = order_picture(here)
-    found = curves.pop(here.d)
+    picture, sentence, found, code = order_picture(here)
     family, caption = "frank_wolfe", words.order_caption(found)
     readouts, table = words.order_readouts(found, row, here), words.order_table(found)
-    snippet = words.order_snippet(here, list(curves), REPETITIONS)
 else:
-    picture, sentence, learned = people_picture(here)
+    picture, sentence, learned, code = people_picture(here)
     family, caption = mechanism_class(learned.mechanism).family, words.people_caption(learned, here)
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
-    snippet = words.people_snippet(learned, here, call_at(here))
 
 headline.html(emphasised(sentence, FAMILIES[theme][family]))
 with st.container(key="halves"):
@@ -135,4 +135,4 @@ with right:
     captioned_figure(beside, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
 cards(readouts)
 chips(words.CHIPS)
-behind(lambda: words.assumptions(here), words.FORMULA, lambda: snippet, lambda: table)
+behind(lambda: words.assumptions(here), words.FORMULA, code, lambda: table)

@@ -15,7 +15,6 @@ from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise import BallPicture, NoiseLengths
 from dpcore.studies.geometry.table_1 import Row
-from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.pickers import chips_beside
@@ -70,11 +69,6 @@ class GeometryState(Controls):
     @property
     def p_norm(self) -> float:
         return order_of(self.name, self.d)
-
-    @property
-    def order_code(self) -> str:
-        """The norm order in Python."""
-        return 'float("inf")' if self.p_norm == math.inf else repr(self.p_norm)
 
     @property
     def words(self) -> str:
@@ -270,23 +264,3 @@ def people_table(found: ExcessByN) -> pd.DataFrame:
     more: dict[str, Any] = {"q95": found.q95, "without_noise": found.plain, "bound": found.bound, "rate": found.rate}
     more["gradients"] = found.gradients
     return pd.DataFrame(columns | more | {"reason": found.reasons})
-
-
-def order_snippet(here: GeometryState, others: list[int], repetitions: int) -> str:
-    """Python that redraws the chart from an empty file."""
-    return f"""from dpcore.figures.geometry import order_figure
-from dpcore.studies.geometry.excess_by_norm import against_order
-
-shared = dict(n={here.n}, epsilon={here.epsilon!r}, delta={here.delta!r}, seed={here.seed}, repetitions={repetitions})
-found, *others = [against_order(d, **shared) for d in {[here.d, *others]}]
-order_figure(found, others, p_norm={here.order_code}, theme="light", height=430).show()
-"""
-
-
-def people_snippet(found: ExcessByN, here: GeometryState, asked: dict[str, Any]) -> str:
-    return f"""from dpcore.figures.geometry import learners_figure
-from dpcore.studies.geometry.excess_by_n import excess_against_n
-
-found = {call("excess_against_n", Code(here.order_code), **asked)}
-learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
-"""

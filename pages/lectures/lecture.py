@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from dpcore.core.facts import text_beside
-from pages.lectures.steps import Step, Story
+from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui.html import framed
 from pages.ui.live_figure import LARGE

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from urllib.parse import urlencode
 
-from pages.lectures.steps import Story
+from pages.lectures.reader import Story
 from pages.server.headless_client import HeadlessClient
 
 

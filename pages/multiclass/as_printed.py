@@ -1,6 +1,7 @@
 """The exhibit on the page Classes: the published mechanism, which protects nobody. It carries no epsilon label."""
 
 import math
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -12,12 +13,12 @@ from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.multiclass import words
 from pages.ui.cards import cards
+from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, live_figure
-from pages.ui.numbers import rounded
+from pages.ui.numbers import power, rounded
 from pages.ui.pickers import chips, switch
-from pages.ui.sidebar import superscript
 from pages.ui.sources import assumed
 
 HEIGHT, SIDE_HEIGHT = 430, 380
@@ -31,7 +32,8 @@ FORMULA = text_beside(__file__, "as_printed_formula.md")
 
 def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     """All of the page below its pickers."""
-    guessed = pathak_raj_leak.betrayal(seed=seed)
+    asked, draw = partial(pathak_raj_leak.betrayal, seed=seed), partial(membership_leak_figure, height=HEIGHT)
+    guessed = asked()
     sentence = (
         f"**As printed it protects nobody.** Of {guessed.draws:,} draws of its noise {guessed.exist:,} leave an answer "
         "at all; whoever sees one and guesses which of two data sets it was made from is right "
@@ -41,8 +43,7 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        chart = membership_leak_figure(guessed, theme=theme, height=HEIGHT)
-        live_figure(chart, key="betrayal", alt=plain(sentence), height=HEIGHT)
+        live_figure(draw(guessed, theme=theme), key="betrayal", alt=plain(sentence), height=HEIGHT)
         st.caption(
             "Records of one column in two classes, and the same with one of them replaced; noise and λ as printed. "
             "Both classes get the same noise, and it cancels in an equation that the released matrices satisfy for "
@@ -54,7 +55,12 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     cards(_readouts(seed))
     chips(words.CHIPS)
     table = pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other})
-    behind(lambda: assumed(__file__, "as_printed_assumptions.md"), FORMULA, lambda: snippet(seed), lambda: table)
+    behind(
+        lambda: assumed(__file__, "as_printed_assumptions.md"),
+        FORMULA,
+        lambda: redrawn(asked, draw) + 'print(found.right, "of", found.guesses)\n',
+        lambda: table,
+    )
 
 
 def _show_beside(side: str, seed: int, theme: Theme) -> None:
@@ -82,7 +88,7 @@ def _readouts(seed: int) -> list[tuple[str, str]]:
     lemma, fails = pathak_raj.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), pathak_raj.lemma_4_fails(1)
     made = [
         (
-            f"< 10{superscript(math.ceil(math.log10(still.moved)))}" if still.moved else "0",
+            f"< {power('10', str(math.ceil(math.log10(still.moved))))}" if still.moved else "0",
             "what noise moves decisions by, if a ridge takes the place of the cone; the matrices' mean moves by "
             f"{rounded(still.mean, 2)} or more",
         ),
@@ -95,14 +101,3 @@ def _readouts(seed: int) -> list[tuple[str, str]]:
     if fails:
         made.append((f"δ > {fails[0]:.2f}", "where Lemma 4 is false as printed at d = 1"))
     return made
-
-
-def snippet(seed: int) -> str:
-    """Python that redraws the chart from an empty file."""
-    return f"""from dpcore.figures.multiclass import membership_leak_figure
-from dpcore.studies.papers.pathak_raj_leak import betrayal
-
-found = betrayal(seed={seed})
-print(found.right, "of", found.guesses)
-membership_leak_figure(found, theme="light", height=430).show()
-"""

@@ -1,9 +1,12 @@
 """Classes: does the price of privacy add up over classes?"""
 
+from functools import partial
+from typing import Any
+
 import streamlit as st
 
 from dpcore import EPSILON_GRID, NotApplicable
-from dpcore.core.cancel import Cancelled, never
+from dpcore.core.cancel import Cancelled
 from dpcore.data import CLASS_SOURCES
 from dpcore.figures.figure import Figure
 from dpcore.figures.multiclass import (
@@ -20,6 +23,7 @@ from pages.multiclass import as_printed, words
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import cards
+from pages.ui.code import redrawn
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
@@ -71,7 +75,7 @@ def show_repaired() -> None:
     here = here_at(controls)
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
     job = held.jobs.get("accuracy")
-    found = job.snapshot if job else _excess(here)
+    found = job.snapshot if job else _asked(here)()
     colour = MUTED[theme] if found is None else FAMILIES[theme]["objective"]
     sentence = words.waiting(job) if job and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
@@ -80,17 +84,17 @@ def show_repaired() -> None:
         """The chart there, and its sentence."""
         there = here_at(controls)
         if view == "excess":
-            found = _excess(there, cancelled)
+            found = _asked(there)(cancelled=cancelled)
         else:
             found = prefetch.answered(words.question(view, there), cancelled).snapshot
-        return _chart(found, there), plain(words.takeaway(found, there))
+        return _drawn(there)(found, theme=theme), plain(words.takeaway(found, there))
 
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     if found is not None:
         ahead = (picture_at, controls) if job is None or job.complete else None
         with left:
-            picture = _chart(found, here)
+            picture = _drawn(here)(found, theme=theme)
             live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=ahead)
             st.caption(words.caption(found, words.effort(view, here)[1], here))
     with right:
@@ -102,7 +106,7 @@ def show_repaired() -> None:
         behind(
             lambda: words.assumptions(here),
             words.FORMULA,
-            lambda: words.snippet(found, here),
+            lambda: redrawn(_asked(here), _drawn(here)),
             lambda: words.table(found),
         )
     else:
@@ -110,18 +114,20 @@ def show_repaired() -> None:
     keep_alive(held)
 
 
-def _excess(here: words.MulticlassState, cancelled: Cancelled = never) -> curves.Excesses:
+def _asked(here: words.MulticlassState) -> partial[Any]:
+    """What computes the curves over the chosen axis."""
+    if view != "excess":
+        return partial(curves.accuracy_against, **vars(words.question(view, here)))
     repetitions, _ = words.effort(view, here)
-    return curves.excess_against_epsilon(
-        EPSILON_GRID, here.records, delta=here.delta, lam=here.lam, repetitions=repetitions, cancelled=cancelled
-    )
+    asked = partial(curves.excess_against_epsilon, EPSILON_GRID, here.records, repetitions=repetitions)
+    return partial(asked, delta=here.delta, lam=here.lam)
 
 
-def _chart(found: words.Found, here: words.MulticlassState) -> Figure:
-    """The curves over the chosen axis, with the cursor at the reader's state."""
-    if isinstance(found, curves.Excesses):
-        return classes_excess_figure(found, epsilon=here.epsilon, theme=theme, height=HEIGHT)
-    return accuracy_figure(found, cursor=words.places(view, here)[1], theme=theme, height=HEIGHT)
+def _drawn(here: words.MulticlassState) -> partial[Figure]:
+    """What draws them, with the cursor at the reader's state."""
+    if view == "excess":
+        return partial(classes_excess_figure, epsilon=here.epsilon, height=HEIGHT)
+    return partial(accuracy_figure, cursor=words.places(view, here)[1], height=HEIGHT)
 
 
 def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Picture | None:

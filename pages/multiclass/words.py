@@ -15,7 +15,6 @@ from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis,
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job
-from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, points, rounded
 from pages.ui.pickers import chips_beside
@@ -282,28 +281,3 @@ def table(found: Found) -> pd.DataFrame:
         columns |= {f"{learner}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
     more = {"not_private": found.plain, "logistic": found.logistic, "bayes": found.bayes, "chance": found.chance}
     return pd.DataFrame(columns | more)
-
-
-def snippet(found: Found, here: MulticlassState) -> str:
-    """Python that redraws the chart from an empty file."""
-    own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
-    draws = "classes_excess_figure" if isinstance(found, Excesses) else "accuracy_figure"
-    head = f"""from dpcore import EPSILON_GRID
-from dpcore.figures.multiclass import {draws}
-from dpcore.studies.multiclass import curves
-
-records = curves.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
-"""
-    if isinstance(found, Excesses):
-        return f"""{head}found = curves.excess_against_epsilon(
-    EPSILON_GRID, records, delta={here.delta!r}, lam={here.lam!r}, repetitions={found.repetitions}
-)
-classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
-"""
-    values, cursor = places(found.axis, here)
-    along = found.axis, Code("EPSILON_GRID") if found.axis == "epsilon" else values, Code("records")
-    asked = {"epsilon": here.epsilon, "delta": here.delta, "lam": here.lam, "learners": tuple(found.learners)}
-    asked |= {"repetitions": found.repetitions, "datasets": found.datasets}
-    return f"""{head}found = {call("curves.accuracy_against", *along, **asked)}
-accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
-"""

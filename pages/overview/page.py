@@ -1,5 +1,7 @@
 """Start: what does privacy cost, and what does it buy?"""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -14,6 +16,7 @@ from pages.overview import words
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import cards
+from pages.ui.code import experiment_call, redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import ODDS_QUESTION, icon_array
@@ -118,6 +121,9 @@ answer.markdown(words.decision(accuracy, lost, enough, source))
 behind(
     lambda: words.assumptions(table, experiment, source, controls.epsilon),
     words.FORMULA,
-    lambda: words.snippet(experiment, proof, controls.epsilon, source),
+    lambda: redrawn(
+        partial(dpcore.run, experiment_call(experiment)),
+        partial(cost_figure, epsilon=controls.epsilon, accuracy_title=axis_title(source), height=HEIGHT),
+    ),
     lambda: table,
 )

@@ -11,11 +11,10 @@ from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from dpcore.experiments.tuning_gap import regret_at
 from pages.decide.briefing import words as briefings
-from pages.ui.code import Code, experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import delta_text
-from pages.ui.sources import assumed, axis_title, neighbours_line, records_line
+from pages.ui.sources import assumed, neighbours_line, records_line
 
 FORMULA = text_beside(__file__, "formula.md")
 
@@ -176,22 +175,3 @@ def lam_line(experiment: Experiment, epsilon: float) -> str:
     if lost < 0.05:
         return f"{told} At ε = {epsilon:g} no λ of a grid does better."
     return f"{told} At ε = {epsilon:g} the best λ of a grid, which one may not look for, would win {points(lost)}."
-
-
-def snippet(experiment: Experiment, proof: str, epsilon: float, source: Source) -> str:
-    """Python that redraws the chart from an empty file."""
-    mechanisms = f'(dpcore.make_mechanism("output_gaussian", accounting={proof!r}),)'
-    return f"""import dpcore
-from dpcore.figures.overview import cost_figure
-
-experiment = {experiment_call(experiment, Code(mechanisms))}
-table = dpcore.run(experiment)
-figure = cost_figure(
-    table,
-    epsilon={epsilon!r},
-    accuracy_title={axis_title(source)!r},
-    theme="light",
-    height=500,
-)
-figure.show()
-"""

@@ -1,5 +1,7 @@
 """Doors: where should the noise go, into the answer, the question, or every step?"""
 
+from functools import partial
+
 import streamlit as st
 
 import dpcore
@@ -14,6 +16,7 @@ from pages.perturbation.beside import SIDES, first_repetitions, show_beside
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import cards
+from pages.ui.code import verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, framed, plain
 from pages.ui.live_figure import current_theme, live_figure
@@ -60,18 +63,18 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(controls.problem(source.key), mechanisms, repetitions=REPETITIONS)
 
 
+chart = partial(excess_figure, height=HEIGHT, bounds="bounds" in layers, bias="bias" in layers)
+
+
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     """The chart there, and its sentence."""
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)
-    figure = excess_figure(
+    figure = chart(
         found,
         epsilon=controls.epsilon,
         theme=theme,
-        height=HEIGHT,
-        bounds="bounds" in layers,
-        bias="bias" in layers,
-        rates={words.RATE: rate_shape(next(asked.cells()))[1]} if "rates" in layers else {},
+        rates={words.RATE: rate_shape(next(asked.cells()))} if "rates" in layers else {},
         exhibits={words.LEMMA: prefetch.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {},
     )
     return figure, plain(words.takeaway(found[found.x == controls.epsilon], source))
@@ -102,6 +105,6 @@ chips(words.CHIPS)
 behind(
     lambda: words.assumptions(table, experiment, source, MOST_PEOPLE),
     words.FORMULA,
-    lambda: words.snippet(experiment, controls.epsilon, layers),
+    lambda: words.snippet(experiment, layers, partial(chart, verbatim("table"), epsilon=controls.epsilon)),
     lambda: table,
 )

@@ -3,17 +3,20 @@
 import dataclasses as dc
 import math
 from collections.abc import Iterable
+from functools import partial
 
 import pandas as pd
 
-from dpcore import Experiment, make_mechanism
+from dpcore import Experiment, make_mechanism, run
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
+from dpcore.figures.figure import Figure
 from dpcore.figures.style import NOISES, PLACES
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
-from pages.ui.code import experiment_call
+from dpcore.studies.perturbation.published_rates import rate_shape
+from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.pickers import chips_beside
@@ -213,35 +216,10 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
     )
 
 
-def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
-    """Python that redraws the chart from an empty file."""
-    keys = tuple(m.key for m in experiment.mechanisms)  # type: ignore[union-attr]
-    load, shapes, imports = "", "", ""
-    if "lemma" in layers:
-        imports = "import dataclasses\n\n"
-        shapes = f"""
-    exhibits={{
-        {LEMMA!r}: dpcore.run(
-            dataclasses.replace(
-                experiment, mechanisms=(dpcore.make_mechanism("output_gaussian", accounting="lecture"),)
-            )
-        )
-    }},"""
+def snippet(experiment: Experiment, layers: list[str], chart: partial[Figure]) -> str:
+    """Python that redraws the chart from an empty file. chart: without the layers that are computed for it."""
     if "rates" in layers:
-        load = "\nfrom dpcore.studies.perturbation.published_rates import rate_shape"
-        shapes += f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
-    return f"""{imports}import dpcore
-from dpcore.figures.perturbation import excess_figure{load}
-
-experiment = {experiment_call(experiment, keys)}
-table = dpcore.run(experiment)
-figure = excess_figure(
-    table,
-    epsilon={epsilon!r},
-    bounds={"bounds" in layers},
-    bias={"bias" in layers},{shapes}
-    theme="light",
-    height=500,
-)
-figure.show()
-"""
+        chart = partial(chart, rates={RATE: partial(rate_shape, verbatim("next(experiment.cells())"))})
+    if "lemma" in layers:
+        chart = partial(chart, exhibits={LEMMA: partial(run, experiment_call(lemma(experiment)))})
+    return script({"experiment": experiment_call(experiment), "table": partial(run, verbatim("experiment"))}, chart)

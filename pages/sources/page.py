@@ -20,7 +20,7 @@ from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
-from pages.ui.sidebar import PEOPLE, sidebar
+from pages.ui.sidebar import sidebar
 
 HEIGHT = 620
 SEEDED = ("errata", "reproductions")  # views in which chance plays
@@ -224,7 +224,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         )
 settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line has settings of its own")
 share_link.hide_controls([*settled, *([] if view in SEEDED else ["seed"])])  # they keep their values for other pages
-controls = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=settled)
+controls = sidebar(default_people=2_000, max_columns=8, unused=settled)
 st.sidebar.caption("Each line here has settings of its own.")
 {
     "errata": lambda: show_errata(controls.seed),

@@ -1,6 +1,7 @@
 """The tab L1 ball: one private vertex a step, against steps, people and columns."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -24,6 +25,7 @@ from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_words as words
 from pages.ui import url_controls
 from pages.ui.cards import cards
+from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
@@ -60,14 +62,18 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     theme = current_theme()
     here = words.L1State(**vars(controls), **own)
 
-    def drawn(here: words.L1State, cancelled: Cancelled = never) -> tuple[Figure, str, words.Found, Path | None, str]:
-        """The chart there and its sentence; the curves, one run, or why there is none."""
+    def drawn(
+        here: words.L1State, cancelled: Cancelled = never
+    ) -> tuple[Figure, str, words.Found, Path | None, str, Callable[[], str]]:
+        """The chart there and its sentence; the curves, one run, or why there is none, and the chart's code."""
         walked, reason = _walk(here)
         go_on(cancelled)
-        found, picture = _hero(against, here, walked, theme, cancelled)
-        return picture, words.takeaway(found, walked, here, reason), found, walked, reason
+        asked, draw = _hero(against, here, walked)
+        found = asked(cancelled=cancelled)
+        sentence = words.takeaway(found, walked, here, reason)
+        return draw(found, theme=theme), sentence, found, walked, reason, partial(redrawn, asked, draw)
 
-    picture, sentence, found, walked, reason = drawn(here)
+    picture, sentence, found, walked, reason, code = drawn(here)
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
@@ -82,7 +88,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     behind(
         lambda: words.assumptions(here),
         words.FORMULA,
-        lambda: words.snippet(found, here),
+        code,
         lambda: words.table(found),
     )
 
@@ -95,22 +101,18 @@ def _walk(here: words.L1State) -> tuple[Path | None, str]:
         return None, str(error)
 
 
-def _hero(
-    against: str, here: words.L1State, walked: Path | None, theme: Theme, cancelled: Cancelled
-) -> tuple[words.Found, Figure]:
-    """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
-    found: words.Found
+def _hero(against: str, here: words.L1State, walked: Path | None) -> tuple[partial[Any], partial[Figure]]:
+    """What computes the curves over the chosen axis, and what draws them with the cursor at the reader's state."""
+    asked: partial[Any]
     if against == "n":
-        found = curves.against_n(here.setting, p=here.p, T=here.T, cancelled=cancelled)
-        return found, excess_by_n_figure(found, n=here.n, theme=theme, height=HEIGHT)
+        asked = partial(curves.against_n, here.setting, p=here.p, T=here.T)
+        return asked, partial(excess_by_n_figure, n=here.n, height=HEIGHT)
     if against == "p":
-        ps = tuple(sorted({*curves.PS, here.p}))
-        found = curves.against_p(here.setting, n=here.n, T=here.T, ps=ps, cancelled=cancelled)
-        return found, width_figure(found, p=here.p, theme=theme, height=HEIGHT)
+        asked = partial(curves.against_p, here.setting, n=here.n, T=here.T, ps=tuple(sorted({*curves.PS, here.p})))
+        return asked, partial(width_figure, p=here.p, height=HEIGHT)
     T = words.steps_of(walked, here.T)
-    Ts = tuple(sorted({*curves.TS, T}))
-    found = curves.against_T(here.setting, n=here.n, p=here.p, Ts=Ts, cancelled=cancelled)
-    return found, steps_figure(found, T=T, theme=theme, height=HEIGHT)
+    asked = partial(curves.against_T, here.setting, n=here.n, p=here.p, Ts=tuple(sorted({*curves.TS, T})))
+    return asked, partial(steps_figure, T=T, height=HEIGHT)
 
 
 def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: Theme) -> None:

@@ -14,7 +14,6 @@ from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Exce
 from dpcore.studies.sparsity.l1.data import SOURCE, Setting
 from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
 from dpcore.studies.sparsity.simplex.beside_others import BesideSampling
-from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.pickers import chips_beside
@@ -299,25 +298,3 @@ def table(found: Found) -> pd.DataFrame:
     if isinstance(found, AgainstN):
         columns |= {key: getattr(found, key) for key in ("hardest", "packing", "sampling", "nothing")}
     return pd.DataFrame(columns)
-
-
-def snippet(found: Found, here: L1State) -> str:
-    """Python that redraws the chart from an empty file."""
-    own: dict[str, Any]
-    if isinstance(found, AgainstN):
-        function, own = "against_n", {"p": here.p, "T": here.T}
-        draw = f"excess_by_n_figure(found, n={here.n}"
-    elif isinstance(found, AgainstP):
-        function, own = "against_p", {"n": here.n, "T": here.T, "ps": [int(p) for p in found.p]}
-        draw = f"width_figure(found, p={here.p}"
-    else:
-        function, own = "against_T", {"n": here.n, "p": here.p, "Ts": [int(T) for T in found.T]}
-        draw = f"steps_figure(found, T={here.T if isinstance(here.T, int) else found.auto}"
-    return f"""from dpcore.figures.sparsity.l1 import {draw.partition("(")[0]}
-from dpcore.studies.sparsity.l1.curves import {function}
-from dpcore.studies.sparsity.l1.data import Setting
-
-setting = {here.setting!r}
-found = {call(function, Code("setting"), **own)}
-{draw}, theme="light", height=430).show()
-"""

@@ -1,6 +1,7 @@
 """The tab Simplex: m random draws from a mixture, and the valley between too few and too many."""
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,6 +15,7 @@ from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, publ
 from dpcore.studies.sparsity.simplex.single_release import Support, support
 from pages.sparsity import simplex_words as words
 from pages.ui.cards import cards
+from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
@@ -45,24 +47,25 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
 
     def drawn(
         here: Controls, cancelled: Cancelled = never
-    ) -> tuple[Figure, str, excess_by_draws.Valley, int, Support | None]:
-        """The chart there and its sentence; its numbers, where its cursor stands, and one release."""
+    ) -> tuple[Figure, str, excess_by_draws.Valley, Support | None, Callable[[], str]]:
+        """The chart there and its sentence; its numbers, one release, and the chart's code."""
         release, reason = _release(here)
         go_on(cancelled)
         m = words.cursor(release, here.m)
         # A rule for lam has its number once m is known; "auto" gives each m its own.
         lam = float(release.plan.spec.lam) if release and here.lam == "population" else here.lam
-        made = excess_by_draws.valley(
+        asked = partial(
+            excess_by_draws.valley,
             lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
             repetitions=REPETITIONS,
             ms=tuple(sorted({*excess_by_draws.MS, m})),
-            cancelled=cancelled,
             **words.asked(here),
         )
-        figure = draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
-        return figure, words.takeaway(made, release, reason, on), made, m, release
+        draw, made = partial(draws_figure, m=m, on=on, height=HEIGHT), asked(cancelled=cancelled)
+        sentence = words.takeaway(made, release, reason, on)
+        return draw(made, theme=theme), sentence, made, release, partial(redrawn, asked, draw)
 
-    figure, sentence, made, m, release = drawn(controls)
+    figure, sentence, made, release, code = drawn(controls)
     headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
@@ -78,7 +81,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     behind(
         lambda: words.assumptions(made, controls),
         words.FORMULA,
-        lambda: words.snippet(controls, m, on, REPETITIONS),
+        code,
         lambda: words.table(made),
     )
 

@@ -14,7 +14,6 @@ from dpcore.studies.sparsity.simplex.data import SOURCE
 from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
 from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
 from dpcore.studies.sparsity.simplex.single_release import Support
-from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rounded
 from pages.ui.pickers import chips_beside
@@ -207,14 +206,3 @@ def table(made: Valley) -> pd.DataFrame:
         measured = made.training if on == "training" else made.fresh
         columns |= {f"{on}_{name}": getattr(measured, name) for name in ("mean", "se", "q10", "q90", "noiseless")}
     return pd.DataFrame(columns | {"reason": made.reasons}).astype({"m": int})
-
-
-def snippet(here: Controls, m: int, on: On, repetitions: int) -> str:
-    """Python that redraws the chart from an empty file."""
-    told = asked(here, "seed") | {"lam": here.lam, "seed": here.seed, "repetitions": repetitions}
-    return f"""from dpcore.figures.sparsity.simplex import draws_figure
-from dpcore.studies.sparsity.simplex.excess_by_draws import MS, valley
-
-found = {call("valley", **told, ms=Code(f"sorted({{*MS, {m}}})"))}
-draws_figure(found, m={m}, on={on!r}, theme="light", height=430).show()
-"""

@@ -1,6 +1,7 @@
 """The tab Streaming: a private choice in every step, against costs that an adversary picks."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,6 +17,7 @@ from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from pages.sparsity import streaming_words as words
 from pages.ui import url_controls
 from pages.ui.cards import cards
+from pages.ui.code import script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
@@ -49,17 +51,21 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     theme = current_theme()
     here = words.StreamingState(**vars(controls), **own)
 
+    def curves_at(here: words.StreamingState) -> list[partial[regret.RegretCurve]]:
+        return [partial(regret.regret_curve, here.adversary, p, LENGTHS, **here.shared) for p in here.arms]
+
+    def play_at(here: words.StreamingState) -> partial[regret.Play]:
+        return partial(regret.play, here.adversary, here.p, here.steps, **here.shared)
+
     def played(
         here: words.StreamingState, cancelled: Cancelled = never
     ) -> tuple[Figure, str, Sequence[regret.RegretCurve], regret.Play | None, str]:
         """The chart there and its sentence; its curves, what one player did, or the reason why none plays."""
         try:
-            play, reason = regret.play(here.adversary, here.p, here.steps, **here.shared), ""
+            play, reason = play_at(here)(), ""
         except NotApplicable as error:
             play, reason = None, str(error)
-        curves = [
-            regret.regret_curve(here.adversary, p, LENGTHS, cancelled=cancelled, **here.shared) for p in here.arms
-        ]
+        curves = [curve(cancelled=cancelled) for curve in curves_at(here)]
         figure = regret_figure(curves, steps=here.steps, theme=theme, height=HEIGHT)
         return figure, words.takeaway(play, words.without_privacy(here), here, reason), curves, play, reason
 
@@ -82,6 +88,10 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     behind(
         lambda: words.assumptions(here),
         words.FORMULA,
-        lambda: words.snippet(here, LENGTHS),
+        lambda: script(
+            {"curves": curves_at(here), "play": play_at(here)},
+            partial(regret_figure, verbatim("curves"), steps=here.steps, height=HEIGHT),
+            partial(play_figure, verbatim("play"), height=HEIGHT),
+        ),
         lambda: words.table(curves),
     )

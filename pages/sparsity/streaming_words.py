@@ -14,7 +14,6 @@ from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
 from dpcore.theory import sampling_and_regret as theory
-from pages.ui.code import call
 from pages.ui.html import readable
 from pages.ui.numbers import amount, rounded
 from pages.ui.pickers import chips_beside
@@ -47,8 +46,7 @@ class StreamingState(Controls):
     @property
     def shared(self) -> dict[str, Any]:
         """Arguments that all computations take."""
-        own = {"lam": self.lam, "repetitions": REPETITIONS, "seed": self.seed, "accounting": self.accounting}
-        return {"epsilon": self.epsilon, "delta": self.delta} | own
+        return self.budget | {"lam": self.lam, "repetitions": REPETITIONS, "accounting": self.accounting}
 
 
 def without_privacy(here: StreamingState) -> float:
@@ -157,16 +155,3 @@ def table(curves: Sequence[RegretCurve]) -> pd.DataFrame:
         for curve in curves
     ]
     return pd.concat(parts, ignore_index=True).astype({"steps": int})
-
-
-def snippet(here: StreamingState, lengths: Sequence[int]) -> str:
-    """Python that redraws both charts from an empty file."""
-    return f"""from dpcore.figures.sparsity.streaming import play_figure, regret_figure
-from dpcore.studies.sparsity.streaming import regret
-
-shared = {call("dict", **here.shared)}
-curves = [regret.regret_curve({here.adversary!r}, p, {tuple(lengths)!r}, **shared) for p in {here.arms!r}]
-regret_figure(curves, steps={here.steps}, theme="light", height=430).show()
-play = regret.play({here.adversary!r}, {here.p}, {here.steps}, **shared)
-play_figure(play, theme="light", height=430).show()
-"""

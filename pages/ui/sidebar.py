@@ -17,6 +17,7 @@ import streamlit as st
 
 from dpcore import EPSILON_GRID, Problem
 from pages.ui import share_link, url_controls
+from pages.ui.numbers import power
 
 DELTAS = tuple(10.0**-k for k in range(10, 2, -1))
 PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -68,22 +69,13 @@ class Drawn:
     text: str = ""
 
 
-def superscript(power: int) -> str:
-    """An integer as an exponent: 10⁻⁶.
-
-    >>> "10" + superscript(-6)
-    '10⁻⁶'
-    """
-    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
 def delta_text(delta: float) -> str:
     """A power of ten as people write it.
 
     >>> delta_text(1e-6)
     '10⁻⁶'
     """
-    return "10" + superscript(round(math.log10(delta)))
+    return power("10", str(round(math.log10(delta))))
 
 
 def lam_text(lam: float | str) -> str:

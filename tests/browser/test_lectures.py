@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.lectures.steps import Story
+from pages.lectures.reader import Story
 from pages.lectures.stories import STORIES
 
 from ..harness import Server

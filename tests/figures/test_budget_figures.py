@@ -8,8 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.figures.decide import Use, budget_figure, uses_figure, worth_figure
+from dpcore.figures.decide import budget_figure, uses_figure, worth_figure
 from dpcore.figures.style import BACKGROUND
+from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.threshold_interval import Answer
 
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
@@ -17,8 +18,8 @@ EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 LOST = np.array([40.0, 20.0, 4.0, 0.5])
 NOWHERE = Answer(math.inf, math.inf, math.inf, 0.01, 10.0)
 USES = [
-    Use("A statistical office, 2021", "per person, central", "a census", 19.61),
-    Use("A network, 2020", "per query, central", "its statistics", 0.15),
+    Deployment("A statistical office", "a census", "2021-08", 19.61, 0.0, "person", "central", False, "", "", ""),
+    Deployment("A network", "its statistics", "2020", 0.15, 0.0, "query", "central", True, "", "", ""),
 ]
 
 

@@ -29,8 +29,7 @@ from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.simplex import excess_by_draws
 from pages.lectures.__main__ import main
 from pages.lectures.lecture import asked_for, verdict_on, whitelist
-from pages.lectures.reader import shipped
-from pages.lectures.steps import Step, Story
+from pages.lectures.reader import Step, Story, shipped
 from pages.lectures.stories import STORIES
 from pages.ui import share_link
 from tests.harness import ROOT

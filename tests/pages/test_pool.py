@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pages.background.pool import FairPool
+from pages.background.jobs import FairPool
 
 WORKERS, HEAVY = 2, 50
 

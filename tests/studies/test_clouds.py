@@ -92,8 +92,8 @@ def test_a_closed_door_leaves_its_reason_and_the_others_their_cloud():
 def test_a_rate_has_its_published_shape(key):
     epsilons = (0.1, 1.0, 10.0)
     (cell,) = Experiment(Problem(n=200), mechanisms=(key,), sweep=Axis("epsilon", epsilons)).cells()
-    source, values = rate_shape(cell)
-    assert "20" in source and (np.diff(values) < 0).all()
+    values = rate_shape(cell)
+    assert (np.diff(values) < 0).all()
     if key == "output_gaussian":
         expected = [published_output_rate(1.0, 1.0, 200, 30.0, Budget(e, 1e-6)) for e in epsilons]
         assert values == pytest.approx(expected)

@@ -13,26 +13,26 @@ from ...experiments.cell import Cell
 from ...theory import gradient_descent as theory
 
 
-def rate_shape(cell: Cell) -> tuple[str, Array]:
-    """Who published the mechanism's first rate, and its value at each epsilon of a cell, [K].
+def rate_shape(cell: Cell) -> Array:
+    """The mechanism's first published rate at each epsilon of a cell, [K].
 
     A rate bounds the excess population risk up to a constant; only how it changes along the cell means anything.
     Raises NotApplicable where the mechanism does, and ValueError where it has no rate.
 
     >>> from dpcore import Axis, Experiment, Problem
     >>> (cell,) = Experiment(Problem(n=200), sweep=Axis("epsilon", (0.1, 1.0))).cells()
-    >>> source, values = rate_shape(cell)
-    >>> source, round(float(values[0] / values[1]), 2)
-    ('Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)', 9.69)
+    >>> values = rate_shape(cell)
+    >>> round(float(values[0] / values[1]), 2)
+    9.69
     """
     found = []
     for epsilon in cell.epsilons:
         plan = cell.problem.plan(cell.mechanism, epsilon)
-        rates = [bound for bound in cell.mechanism.bounds(plan) if bound.form == "rate"]
+        rates = [bound.value for bound in cell.mechanism.bounds(plan) if bound.form == "rate"]
         if not rates:
             raise ValueError(f"mechanism must have a published rate, got {cell.mechanism.key}")
         found.append(rates[0])
-    return found[0].source, np.array([rate.value for rate in found])
+    return np.array(found)
 
 
 def lecture_bound(cell: Cell) -> Array:
