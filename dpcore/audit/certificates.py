@@ -7,8 +7,6 @@ as by Clopper and Pearson. Thresholds are fixed beforehand, or chosen on the fir
 second.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable
 
@@ -55,7 +53,7 @@ class Scores:
         """How often "score >= 0 means D1" was."""
         return int(np.count_nonzero(self.ones >= 0.0) + np.count_nonzero(self.zeros < 0.0))
 
-    def mirrored(self) -> Scores:
+    def mirrored(self) -> "Scores":
         """The same game with the names of the data sets exchanged."""
         return Scores(-self.ones, -self.zeros)
 

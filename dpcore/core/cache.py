@@ -1,7 +1,5 @@
 """A bounded, thread-safe cache that computes each missing value once, however many sessions ask for it."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import threading
@@ -72,7 +70,7 @@ class SharedCache(Generic[Value]):
             except CancelledError:
                 continue  # somebody who computed this for all of us has given up; that is no reason for us to
 
-    def like(self) -> SharedCache[Value]:
+    def like(self) -> "SharedCache[Value]":
         """An empty one with the same bounds."""
         return SharedCache(self.size, self._weigh)
 

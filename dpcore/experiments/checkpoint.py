@@ -5,8 +5,6 @@ holds the rows of one cell with their number and digest. Whatever kills the run 
 written; what stands below a line that was changed is computed again.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json
@@ -138,7 +136,7 @@ class Journal:
         if delete or not self.known:
             self.path.unlink(missing_ok=True)
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> "Journal":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,8 +5,6 @@ function calls, so a stale noise scale could survive an edit. The folder is ther
 sources.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import hashlib
@@ -88,7 +86,7 @@ class _Locator(UserProvidedCacheLocator):
     """Our folder for every function, whether it can be written to or not; its name says which sources it belongs to."""
 
     @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> _Locator:
+    def from_function(cls, py_func: Any, py_file: str) -> "_Locator":
         return cls(py_func, py_file)
 
     def get_cache_path(self) -> str:

@@ -1,7 +1,5 @@
 """What every mechanism is: calibrate without data, prepare once per data set, release privately."""
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 import inspect
@@ -251,7 +249,7 @@ class Mechanism(abc.ABC):
         """The size of the noise in the numbers of `transcripts`: those of the steps where these have the noise."""
         return plan.scale if self.place == "step" else self.resolution(plan)
 
-    def audited(self) -> Mechanism:
+    def audited(self) -> "Mechanism":
         """This mechanism with its `audit_knob`."""
         name, value = self.audit_knob
         return dc.replace(self, **{name: value}) if self.knobs.get(name) == "auto" else self

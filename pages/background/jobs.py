@@ -4,8 +4,6 @@ The jobs of all sessions take turns in one bounded pool, so that a long one hold
 of those who wait for it leaves or falls silent.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -88,11 +86,11 @@ class Question(Protocol):
         """
 
 
-_KNOWN: OrderedDict[Question, Job] = OrderedDict()
+_KNOWN: "OrderedDict[Question, Job]" = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def join(question: Question, watcher: Hashable) -> Job:
+def join(question: Question, watcher: Hashable) -> "Job":
     """The job that answers a question, watched by `watcher` from now on: a known one, or a new one.
 
     Equal questions have one answer, kept while the process lives; but what is asked of private records is kept by
@@ -123,7 +121,7 @@ def is_private(question: Question) -> bool:
     return question.source is not None and data.is_private(question.source)
 
 
-def _begun(question: Question, watcher: Hashable) -> Job:
+def _begun(question: Question, watcher: Hashable) -> "Job":
     job = Job(question, watcher)
     job.watch(watcher)
     BACKGROUND.submit(watcher, job.advance)

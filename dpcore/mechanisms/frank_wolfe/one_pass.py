@@ -1,7 +1,5 @@
 """One-pass private Frank-Wolfe on a polytope: each record is read once, and what is noisy is which vertex is taken."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math
@@ -137,7 +135,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         spent = budget if law == "gumbel" else _laplace_cost(course, budget.delta)
         return Plan(self, spec, budget, spent, (event,), course.route.choices, law, course.scale, tol=0.0)
 
-    def _course(self, spec: Spec, budget: Budget) -> _Course:
+    def _course(self, spec: Spec, budget: Budget) -> "_Course":
         return _course(self.key, self.variant, self.accounting, self.T, spec, budget)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
@@ -235,7 +233,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         self._walk(plan, prepared, follower, len(walked.columns))
         return follower
 
-    def audited(self) -> PolyhedralFrankWolfe:
+    def audited(self) -> "PolyhedralFrankWolfe":
         """So deep a tree that its composition is seen."""
         return dc.replace(self, T=_AUDITED_T) if self.variant == "tree" else self
 

@@ -8,8 +8,6 @@ it or makes it the next anchor. So nearly all passes over the records read half 
 Source: Nocedal and Wright 2006, Algorithm 7.4; anchors are the iterative refinement of Wilkinson 1963 for gradients.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math
@@ -91,7 +89,7 @@ class _Walk:
     def _renew(self, here: Iterate) -> None:
         self.inverse, self.renewed, self.norm_then = self.way.inverse_at(here), self.steps, here.norm
 
-    def go(self, passes: _Double | _Single, here: Iterate, goal: float, most: float = math.inf) -> Iterate:
+    def go(self, passes: "_Double | _Single", here: Iterate, goal: float, most: float = math.inf) -> Iterate:
         """Steps until ||gradient|| <= goal, or until no more are allowed or of use."""
         norms = [here.norm]
         while goal < here.norm < math.inf and self.steps < min(self.max_steps, most):

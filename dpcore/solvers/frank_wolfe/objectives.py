@@ -4,8 +4,6 @@ A run moves towards one vertex a step, so that predictions, or gradients where t
 of the step before and one column.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -62,7 +60,7 @@ class Quadratic:
     def active(self) -> int:
         return len(self.linear)
 
-    def state(self, count: int, start: Array) -> _QuadraticState:
+    def state(self, count: int, start: Array) -> "_QuadraticState":
         image = start @ self.gram
         return _QuadraticState(self.gram, lambda columns: columns, self.linear, self.constant, start, image, count)
 

@@ -22,8 +22,6 @@ Sources: Sha and Saul 2006, Large margin Gaussian mixture modeling; Pathak and R
 Gaussian classification with differential privacy, whose printed loss and gradient have wrong signs.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math
@@ -238,7 +236,7 @@ class MulticlassObjective:
         traced[-1] = 0.0
         return self.noise + self.tau * svec(np.diag(traced))  # type: ignore[operator]
 
-    def draws(self, rows: Any) -> MulticlassObjective:
+    def draws(self, rows: Any) -> "MulticlassObjective":
         """The same for some of the draws."""
         return dc.replace(self, noise=self.noise[rows])  # type: ignore[index]
 

@@ -4,8 +4,6 @@ All draws take Newton's steps together. Several start at the minimiser without n
 of them. None is trusted: `MulticlassObjective.gaps` decides.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from typing import Any
@@ -215,7 +213,7 @@ class _Iterate:
             ahead = bent + (square / before)[:, None, None] * ahead
         return found
 
-    def step(self, rows: Any, directions: Array) -> tuple[Any, _Iterate]:
+    def step(self, rows: Any, directions: Array) -> "tuple[Any, _Iterate]":
         """Where the Newton steps of these draws end, or the lowest points before it (nearly), and which draws these
         are: those where rounding leaves no descent are not among them."""
         objective, records = self.objective, self.objective.records

@@ -5,8 +5,6 @@ without privacy may take what suits them: the best model in the ball, or the min
 lambda and no noise. Noise of mean zero cannot lower the mean of a convex loss, so n' <= n in that error.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Iterator
 from typing import Literal
@@ -68,7 +66,7 @@ class EquivalentSampleSizeQuestion:
         steps = [round(step * _FEWEST * 10**power) for power in range(len(str(n))) for step in _STEPS]
         return (*(size for size in steps if size < n), n)
 
-    def snapshots(self, cancelled: Cancelled = never) -> Iterator[EquivalentSampleSize]:
+    def snapshots(self, cancelled: Cancelled = never) -> "Iterator[EquivalentSampleSize]":
         """The price by the first splits, from the second on; the last one is that of all."""
         learned: list[tuple[Array, Array]] = []
         for curve in self.setting.snapshots(cancelled):

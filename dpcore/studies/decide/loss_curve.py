@@ -4,8 +4,6 @@ Seeds of data and noise come from the setting's seed and the split's number alon
 all numbers of people see the same splits, and 5 splits are the beginning of 20.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Iterator
 from functools import cached_property
@@ -77,7 +75,7 @@ class Setting:
         problem = dc.replace(self.problem, seed=self.seeds[split])
         return Cell(cast(Mechanism, self.mechanism), self.epsilons, problem, _REPETITIONS, fresh=True)
 
-    def snapshots(self, cancelled: Cancelled = never) -> Iterator[LostCurve]:
+    def snapshots(self, cancelled: Cancelled = never) -> "Iterator[LostCurve]":
         """The curve of the first splits, from the second on; the last one is that of all.
 
         cancelled: asked before each solve; when it says yes, CancelledError is raised. Raises Unconverged where a
@@ -88,7 +86,7 @@ class Setting:
             curve = curve.joined(self._curve(split, cancelled))
             yield curve
 
-    def _curve(self, split: int, cancelled: Cancelled) -> LostCurve:
+    def _curve(self, split: int, cancelled: Cancelled) -> "LostCurve":
         """Of one split."""
         rows = run_cell(self.cell(split), cancelled)
         right = [row for row in rows if row.get("metric") == self.metric]
@@ -128,7 +126,7 @@ class LostCurve:
     def splits(self) -> int:
         return len(self.private)
 
-    def joined(self, more: LostCurve) -> LostCurve:
+    def joined(self, more: "LostCurve") -> "LostCurve":
         """This curve with the splits of another one of the same setting."""
         both: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(more, name)])

@@ -1,7 +1,5 @@
 """How many people make a budget affordable."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Iterator
 
@@ -56,7 +54,7 @@ class SampleSizeQuestion:
         columns = records.get_source(self.setting.source).p or self.setting.problem.p
         return tuple(n for n in PEOPLE if n * columns <= records.MAX_VALUES)
 
-    def snapshots(self, cancelled: Cancelled = never) -> Iterator[LossBySampleSize]:
+    def snapshots(self, cancelled: Cancelled = never) -> "Iterator[LossBySampleSize]":
         """What is lost by the first sizes that are not refused, from the first on; the last one holds the answer."""
         people: list[int] = []
         lost: list[Array] = []

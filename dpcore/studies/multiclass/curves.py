@@ -1,7 +1,5 @@
 """How well private classifiers of many classes do: against epsilon, the number of classes and the number of columns."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -169,7 +167,7 @@ class AccuracyQuestion:
             found.append(self._of_draw(dc.replace(self.records, seed=self.records.seed + k), cancelled))
             yield self._together(found)
 
-    def _of_draw(self, table: Records, cancelled: Cancelled) -> _OfDraw:
+    def _of_draw(self, table: Records, cancelled: Cancelled) -> "_OfDraw":
         each = [_at(table, self.axis, value) for value in self.values]
         budgets = [Budget(v if self.axis == "epsilon" else self.epsilon, self.delta) for v in self.values]
         plain = [_plain(here, cancelled) for here in each]
@@ -182,7 +180,7 @@ class AccuracyQuestion:
         }
         return _OfDraw(np.array(plain), runs, table.split().test.n)
 
-    def _together(self, found: Sequence[_OfDraw]) -> Accuracies:
+    def _together(self, found: "Sequence[_OfDraw]") -> Accuracies:
         right, logistic, bayes, chance = np.mean([draw.plain for draw in found], axis=0).T
         return Accuracies(
             self.axis,

@@ -1,7 +1,5 @@
 """Squared error over the L1 ball as moments: of synthetic records with few features that matter, and of hard ones."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Sequence
@@ -46,7 +44,7 @@ class Setting:
     def budget(self) -> Budget:
         return Budget(self.epsilon, self.delta)
 
-    def instance(self, n: int, p: int) -> Instance:
+    def instance(self, n: int, p: int) -> "Instance":
         return instances((n,), p, stored_columns(n, p), self.radius, self.seed)[0]
 
     def generators(self, key: str) -> list[np.random.Generator]:
@@ -168,7 +166,7 @@ class SpreadRisk:
     def active(self) -> int:
         return self.columns
 
-    def state(self, count: int, start: Array) -> _SpreadState:
+    def state(self, count: int, start: Array) -> "_SpreadState":
         return _SpreadState(self.shares, np.tile(start, (count, 1)))
 
     def values(self, thetas: Array) -> Array:
