@@ -237,14 +237,7 @@ class Chart:
     # Layouts
 
     def figure(
-        self,
-        x: Look,
-        y: Look,
-        y2: Look | None = None,
-        *,
-        narrow: Look | None = None,
-        size: int = 14,
-        **layout: Any,
+        self, x: Look, y: Look, y2: Look | None = None, *, narrow: Look | None = None, size: int = 14, **layout: Any
     ) -> Figure:
         """The chart without a legend.
 
@@ -323,13 +316,7 @@ class Chart:
         return sum(bool(trace.get("showlegend", True)) for trace in self.traces)
 
     def legend(
-        self,
-        height: int,
-        more: int,
-        *,
-        drop: int = _DROP,
-        stacked: bool = False,
-        sides: tuple[int, int] | None = None,
+        self, height: int, more: int, *, drop: int = _DROP, stacked: bool = False, sides: tuple[int, int] | None = None
     ) -> Look:
         """Height, margins and legend of a chart with a legend of `more` px below its axis.
 

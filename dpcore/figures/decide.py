@@ -219,15 +219,7 @@ def lost_on_wall(
 
 
 def worth_on_wall(
-    epsilons: Shares,
-    worth: Shares,
-    low: Shares,
-    high: Shares,
-    *,
-    n: int,
-    epsilon: float,
-    sure: str,
-    family: str,
+    epsilons: Shares, worth: Shares, low: Shares, high: Shares, *, n: int, epsilon: float, sure: str, family: str
 ) -> Figure:
     """How many people without privacy n people with it are worth, against epsilon, on logarithmic axes.
 

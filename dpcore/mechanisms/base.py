@@ -36,11 +36,7 @@ BAND_MISS = 0.1  # bounds on one run are stated for nine runs out of ten
 
 
 def knob(
-    default: Any,
-    *,
-    choices: tuple[Any, ...] | None = None,
-    check: Callable[[str, Any], Any] | None = None,
-    help: str,
+    default: Any, *, choices: tuple[Any, ...] | None = None, check: Callable[[str, Any], Any] | None = None, help: str
 ) -> Any:
     """A tuning parameter of a mechanism: a dataclass field whose metadata a slider or a picker can be built from.
 

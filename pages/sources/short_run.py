@@ -2,10 +2,9 @@
 
 import dataclasses as dc
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
 from typing import ClassVar
 
-from dpcore.core.cancel import Cancelled
+from dpcore.core.cancel import Cancelled, go_on
 from dpcore.studies.papers.reproductions import Outcome, get_reproduction
 
 
@@ -19,10 +18,5 @@ class ShortRun:
 
     def snapshots(self, cancelled: Cancelled) -> Iterator[Outcome]:
         """The outcome; CancelledError where the run says how far it is and `cancelled` says yes."""
-
-        def go_on(progress: str) -> None:
-            if cancelled():
-                raise CancelledError
-
         chosen = get_reproduction(self.name)
-        yield chosen.run(None, runs=chosen.few, seed=self.seed, told=go_on)
+        yield chosen.run(None, runs=chosen.few, seed=self.seed, told=lambda progress: go_on(cancelled))

@@ -40,12 +40,7 @@ def load_library() -> None:
 
 
 def live_figure(
-    figure: Figure,
-    *,
-    key: str,
-    alt: str,
-    height: int,
-    ahead: tuple[prefetch.Draw, Controls] | None = None,
+    figure: Figure, *, key: str, alt: str, height: int, ahead: tuple[prefetch.Draw, Controls] | None = None
 ) -> None:
     """Draw a figure, or update the one drawn before under the same key.
 

@@ -164,14 +164,7 @@ def descend(
 
 
 def _search(
-    records: Records,
-    theta: Array,
-    z: Matrix,
-    lam: float,
-    linear: Array,
-    rows: Rows,
-    gradient: Array,
-    direction: Array,
+    records: Records, theta: Array, z: Matrix, lam: float, linear: Array, rows: Rows, gradient: Array, direction: Array
 ) -> tuple[Array, Array, Array]:
     """Steps along `direction` short enough not to climb: the steps, grad F and the gradient there; z has moved."""
     moved = records.predictions(direction)

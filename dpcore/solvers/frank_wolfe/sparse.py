@@ -86,14 +86,7 @@ class Table:
     """The records as runs of one scale of noise see them: which columns are heavy, and these by rows."""
 
     def __init__(
-        self,
-        loss: Loss,
-        data: Data,
-        noise: float,
-        size: float,
-        *,
-        signed: bool,
-        local: tuple[float, float] | None,
+        self, loss: Loss, data: Data, noise: float, size: float, *, signed: bool, local: tuple[float, float] | None
     ) -> None:
         self.loss, self.data, self.size, self.signed, self.noise = loss, data, size, signed, noise
         self.local = local is not None

@@ -289,12 +289,7 @@ def _at(records: Records, axis: Axis, value: float) -> Records:
 
 @shared(4_096)  # of some hundred numbers each
 def _runs(
-    key: LearnerKey,
-    records: Records,
-    budget: Budget,
-    lam: float | str,
-    size: int,
-    cancelled: Cancelled = never,
+    key: LearnerKey, records: Records, budget: Budget, lam: float | str, size: int, cancelled: Cancelled = never
 ) -> Runs:
     return runs_of(key, records.split(), budget, lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled)
 

@@ -100,13 +100,7 @@ def runs_of(
 
 
 def _ellipsoids(
-    learner: str,
-    split: ClassSplit,
-    budget: Budget,
-    lam: float | str,
-    size: int,
-    seed: int,
-    cancelled: Cancelled,
+    learner: str, split: ClassSplit, budget: Budget, lam: float | str, size: int, seed: int, cancelled: Cancelled
 ) -> Runs:
     mechanism = make_mechanism("gaussian_classifier", **_KNOBS[learner])
     data, R = split.train, split.domain.R
@@ -130,13 +124,7 @@ def _ellipsoids(
 
 
 def _one_against_others(
-    learner: str,
-    split: ClassSplit,
-    budget: Budget,
-    lam: float | str,
-    size: int,
-    seed: int,
-    cancelled: Cancelled,
+    learner: str, split: ClassSplit, budget: Budget, lam: float | str, size: int, seed: int, cancelled: Cancelled
 ) -> Runs:
     answer, R = learner == "split_answer", split.domain.R
     mechanism = make_mechanism("output_gaussian" if answer else "objective_gaussian")

@@ -45,12 +45,7 @@ for _row in facts_beside(__file__, "jain_thakurta_figure_1.csv"):
 
 
 def table_of(
-    data: Data,
-    points: Sequence[Point],
-    runs: int,
-    seed: int,
-    told: Callable[[str], None],
-    protocol: Protocol = LINEAR,
+    data: Data, points: Sequence[Point], runs: int, seed: int, told: Callable[[str], None], protocol: Protocol = LINEAR
 ) -> pd.DataFrame:
     """The rows of all runs, with lam; each run splits the records anew."""
     rows: list[dict[str, Any]] = []
