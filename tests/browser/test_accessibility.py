@@ -234,7 +234,7 @@ LABELLED += ("doors?noise=both", "dimension?below=damage", "sparse?against=peopl
 LABELLED += ("classes?price_against=epsilon", "classes?price_against=excess")
 # Ends of the sliders that stand on one page alone, and of those whose ends differ from page to page.
 ENDS = (
-    "trust?beside_attack=Bet&runs=1,000,000",
+    "trust?beside_attack=Scores&runs=1,000",
     "?at_most=0.5",
     "?at_most=20",
     "sparse?T=2&radius=0.25",
@@ -249,7 +249,7 @@ ENDS = (
     "trust?check=ledger&steps=10000000000&batch=1",
     "trust?check=ledger&steps=1&batch=50,000",
     "trust?check=ledger&steps=500&batch=all",
-    "trust?beside_attack=Scores&runs=1,000",
+    "trust?beside_attack=Bet&runs=1,000,000",
     "trust?beside_attack=Errors&runs=1,000,000",
     "dimension?p=8",
     "geometry?p_norm=∞&p=65,536",
