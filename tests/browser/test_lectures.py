@@ -143,7 +143,7 @@ FITTING = ((1280, 720), (1024, 768))
 STEPS = [(it, k, screen) for it in STORIES.values() for k in range(1, len(it.steps) + 1) for screen in FITTING]
 
 
-@pytest.mark.parametrize("story, number, screen", each(42, STEPS), ids=lambda it: getattr(it, "name", str(it)))
+@pytest.mark.parametrize("story, number, screen", each(63, STEPS), ids=lambda it: getattr(it, "name", str(it)))
 def test_every_step_fits_a_small_projector(
     server: Server, new_page: NewPage, story: Story, number: int, screen: tuple[int, int]
 ):
