@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, BrowserType, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import (
+    BrowserContext,
+    BrowserType,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 from dpcore.figures.style import Theme
 
@@ -35,19 +44,46 @@ def browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> 
     running.close()
 
 
+@pytest.fixture(scope="package")
+def tabs() -> dict[BrowserContext, list[Page]]:
+    """Of each browser the tabs that are free: to open a page in one that has shown another halves its work."""
+    return {}
+
+
 @pytest.fixture
-def new_page(browser: BrowserContext) -> Iterator[NewPage]:
-    """Opens pages; whatever a test has opened is closed after it."""
+def own_tab() -> None:
+    """A test that asks for this has tabs that nobody had before it, and that nobody has after it.
+
+    It leaves what cannot be taken back: an initial script, something between page and server, a touch screen; or it
+    counts its history from the first address on.
+    """
+
+
+@pytest.fixture
+def new_page(
+    request: pytest.FixtureRequest, browser: BrowserContext, tabs: dict[BrowserContext, list[Page]]
+) -> Iterator[NewPage]:
+    """Opens pages; whatever a test has opened is closed after it, or left empty for the next one."""
+    kept, own = tabs.setdefault(browser, []), "own_tab" in request.fixturenames
+    taken: list[Page] = []
 
     def open_page(width: int = 1440, height: int = 900, scheme: Theme = "light") -> Page:
-        opened = browser.new_page()
+        opened = browser.new_page() if own or not kept else kept.pop()
+        taken.append(opened)
         opened.set_viewport_size({"width": width, "height": height})
         opened.emulate_media(color_scheme=scheme)
         return opened
 
     yield open_page
+    for opened in taken:
+        if not own and not opened.is_closed():
+            opened.unroute_all(behavior="ignoreErrors")
+            opened.mouse.move(0, 0)  # or it would point at something of the next page
+            opened.goto("about:blank")
+            kept.append(opened)
     for opened in browser.pages[1:]:  # the first is the browser's own, which ends without any
-        opened.close()
+        if opened not in kept:
+            opened.close()
 
 
 @pytest.fixture
@@ -74,10 +110,17 @@ def page(new_page: NewPage, complaints: list[str]) -> Iterator[Page]:
         if address.scheme not in ("data", "blob") and address.hostname != "localhost":
             complaints.append(f"request to {request.url}")
 
+    def note_error(error: Error) -> None:
+        complaints.append(str(error))
+
     opened = new_page()
     opened.on("console", note_console)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("pageerror", note_error)
     opened.on("request", note_request)
     yield opened
-    opened.close()
+    if not opened.is_closed():
+        opened.goto("about:blank")
+    opened.remove_listener("console", note_console)
+    opened.remove_listener("pageerror", note_error)
+    opened.remove_listener("request", note_request)
     assert not complaints

@@ -145,17 +145,16 @@ def on_every_screen(states: Sequence[object], dark: Sequence[object]) -> Callabl
 
     All states on a large screen that is then made as narrow as a phone, the first of them opened on a phone, all light,
     and some of them in between, dark: each screen has a layout of its own, and colours are the same on each. In every
-    run the first state on a large screen and the last of those in between, the others by night.
+    run the first state on a screen that is made narrower and narrower, and the last of the dark ones if it is another;
+    the others by night.
     """
+    night, again = pytest.mark.nightly, dark[-1] == states[0]
     looks = [
-        pytest.param((LARGE, PHONE), "light", states[:1], id="1440 and 390"),
-        pytest.param((LARGE, PHONE), "light", states[1:], id="1440 and 390, others", marks=pytest.mark.nightly),
-        pytest.param((PHONE,), "light", states[:1], id="390"),
-        pytest.param((BETWEEN,), "dark", dark[-1:], id="1024"),
-        *(
-            pytest.param((BETWEEN,), "dark", (state,), id="1024, others", marks=pytest.mark.nightly)
-            for state in dark[:-1]
-        ),
+        pytest.param((LARGE, BETWEEN, PHONE), "light", states[:1], id="1440, 1024 and 390"),
+        pytest.param((LARGE, PHONE), "light", states[1:], id="1440 and 390, others", marks=night),
+        pytest.param((PHONE,), "light", states[:1], id="390", marks=night),
+        pytest.param((BETWEEN,), "dark", dark[-1:], id="1024", marks=night if again else ()),
+        *(pytest.param((BETWEEN,), "dark", (state,), id="1024, others", marks=night) for state in dark[:-1]),
     ]
     return pytest.mark.parametrize("screens, scheme, states", looks)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -9,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore.figures.style import Theme
+from dpcore.figures.style import BACKGROUND, Theme
 
 from ..harness import Server
 from ..upload_page import declare, hand_over, people
-from .looks import CUT, Chart, NewPage
+from .looks import BETWEEN, CUT, LARGE, PHONE, Chart, NewPage, Screen
 
 pytestmark = pytest.mark.browser
 
@@ -112,23 +113,26 @@ STATES = (
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "scheme", "states"),
+    ("screens", "scheme", "states"),
     [
-        (1440, 900, "light", STATES[:1]),
-        (1024, 768, "dark", STATES[:1]),
-        (390, 844, "light", STATES[:2]),
-        pytest.param(390, 844, "light", STATES[2:], marks=pytest.mark.nightly),
-        pytest.param(1440, 900, "light", STATES[1:], marks=pytest.mark.nightly),
-        pytest.param(1024, 768, "dark", STATES[1:], marks=pytest.mark.nightly),
+        ((LARGE, BETWEEN, PHONE), "light", STATES[:1]),
+        ((PHONE,), "dark", STATES[1:2]),
+        pytest.param((PHONE,), "light", (STATES[0], *STATES[2:]), marks=pytest.mark.nightly),
+        pytest.param((LARGE,), "light", STATES[1:], marks=pytest.mark.nightly),
+        pytest.param((BETWEEN,), "dark", STATES, marks=pytest.mark.nightly),
     ],
+    ids=str,
 )
 def test_nothing_is_cut_or_covered_or_wider_than_the_screen(
-    server: Server, new_page: NewPage, width: int, height: int, scheme: Theme, states: tuple[str, ...]
+    server: Server, new_page: NewPage, screens: tuple[Screen, ...], scheme: Theme, states: tuple[str, ...]
 ):
-    page = new_page(width, height, scheme)
-    for state in states:
-        chart = open_decide(page, server.url, state)
-        complete(page)
+    page = new_page(scheme=scheme)
+    for state, (k, (width, height, _)) in itertools.product(states, enumerate(screens)):
+        page.set_viewport_size({"width": width, "height": height})
+        if k == 0:
+            chart = open_decide(page, server.url, state)
+            complete(page)
+        chart.wait(f"it.layout?.paper_bgcolor === '{BACKGROUND[scheme]}'")
         chart.settled()
         assert chart.broken_labels() == [], state
         for other in page.locator(".live-figure").all():

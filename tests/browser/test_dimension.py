@@ -77,8 +77,11 @@ def test_moving_p_moves_both_cursors_and_keeps_nodes_and_zoom(server: Server, pa
     assert complaints == []
 
 
-def test_the_pickers_change_curves_and_panel_in_place(server: Server, page: Page, complaints: list[str]):
+def test_the_first_screen_answers_and_the_pickers_change_it_in_place(server: Server, page: Page, complaints: list[str]):
     open_dimension(page, server.url)
+    for where in ("text=idle columns Gaussian noise", f"{HERO} .annotation-text:has-text('p = 1,048,576')", CORNER):
+        box = page.locator(where).first.bounding_box()
+        assert box and box["y"] + box["height"] < 900
     plotly(page, HERO, "it.mark = 'same node'")
     page.get_by_role("radio", name="damage and theory").click()
     wait_for(page, HERO, "it._fullData.some(t => t.name === 'Gamma noise: earlier theory, shape only')")
@@ -104,14 +107,6 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
         return Chart(page, "dimension"), Chart(page, "corner")
 
     check_two_charts(new_page, opened, screens, scheme, states)
-
-
-def test_the_first_screen_holds_sentence_and_both_charts(server: Server, new_page: NewPage):
-    page = new_page(1440, 900)
-    open_dimension(page, server.url)
-    for where in ("text=idle columns Gaussian noise", f"{HERO} .annotation-text:has-text('p = 1,048,576')", CORNER):
-        box = page.locator(where).first.bounding_box()
-        assert box and box["y"] + box["height"] < 900
 
 
 @pytest.mark.nightly

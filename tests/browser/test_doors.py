@@ -132,6 +132,7 @@ def test_the_first_screen_answers_the_question(server: Server, new_page: NewPage
         assert box and box["y"] < limit
 
 
+@pytest.mark.nightly  # in every run: the landing page's, and each page's policy, under which all is taken
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
     open_doors(page, server.url, f"{STATE}&behind=Data")
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()

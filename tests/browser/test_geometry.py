@@ -33,12 +33,11 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
 
 
 def test_the_norm_order_moves_the_cursor_in_place(server: Server, page: Page, complaints: list[str]):
-    hero, ball = open_geometry(page, server.url)
+    hero, ball = open_geometry(page, server.url, "?p_norm=1.5")
     for chart in (hero, ball):
         chart.look("it.mark = 'same node'")
     zoomed = hero.zoom()
-    for _ in range(5):
-        page.locator(".st-key-p_norm input[type=range]").press("ArrowRight")
+    page.locator(".st-key-p_norm input[type=range]").press("ArrowRight")
     hero.wait("it.layout.shapes[0].x0 === 0.5")
     expect(page.get_by_text("A round ball shows every bit of it")).to_be_visible()
     assert hero.look("it.mark") == "same node" == ball.look("it.mark") and hero.look(hero.ranges) == zoomed
@@ -57,8 +56,9 @@ FRAMES = """() => {
 
 
 def test_the_first_chart_is_on_the_screen_before_the_second_is_drawn(server: Server, page: Page):
-    open_geometry(page, server.url)
-    page.wait_for_timeout(1_000)
+    charts = open_geometry(page, server.url)
+    for chart in charts:
+        chart.settled()
     page.evaluate(FRAMES)
     for stroke in ("ArrowRight", "ArrowLeft"):
         page.evaluate("frames_drawn.length = 0")

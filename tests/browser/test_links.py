@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 from ..harness import ROOT, Server, serve
 
@@ -24,8 +24,11 @@ def block(page: Page, key: str):
     return page.locator(f".st-key-block_{key}")
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
     link = "/trust?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
+    loaded: list[Response] = []
+    page.on("response", lambda answer: loaded.append(answer) if "plotly" in answer.url else None)
     page.goto(below.url + link)
     expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
     expect(page.locator(".st-key-mechanism")).to_be_visible()
@@ -33,6 +36,13 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     expect(block(page, "runs")).to_be_hidden()
     assert page.get_by_text("This link also said").count() == 0
     visits = page.evaluate("history.length")
+    page.wait_for_function("window.Plotly !== undefined")
+    (library,) = loaded
+    assert "/base/assets/plotly-" in library.url
+    headers = library.headers
+    assert headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert headers["content-encoding"] == "gzip"
+    assert headers["content-type"].startswith("text/javascript")
 
     page.get_by_role("link", name="Start", exact=True).click()
     expect(page.get_by_text("What does privacy cost")).to_be_visible()
@@ -84,6 +94,7 @@ def test_what_a_link_says_in_vain_is_shown_as_text_and_can_be_dismissed(below: S
     expect(note).to_have_count(0)
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_back_leads_to_an_address_that_somebody_typed(below: Server, page: Page):
     """In words that Streamlit does not know, and with a default: each control stands as it did there."""
 

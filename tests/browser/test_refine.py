@@ -139,9 +139,9 @@ def test_the_count_is_visible_then_the_same_chart_is_full_and_the_page_rests(das
     expect_picture(page, "n 60, 20 releases")
     expect(page.get_by_text("full")).to_be_visible()
     assert seen(page) == ["n 60, 10 releases", "n 60, 20 releases"]
-    page.wait_for_timeout(1000)
+    page.wait_for_timeout(500)  # until all is sent that there is to send
     sent = len(messages)
-    page.wait_for_timeout(4000 * POLL_SECONDS)
+    page.wait_for_timeout(3000 * POLL_SECONDS)
     assert len(messages) == sent, "a full picture asks no more"
     assert "Traceback" not in dashboard.server.log.read_text()
 
@@ -156,7 +156,7 @@ def test_moving_on_while_it_refines_ends_with_the_new_picture_and_shows_no_older
     expect_picture(page, "n 90, 10 releases")
     dashboard.gate.touch()
     expect_picture(page, "n 90, 20 releases")
-    page.wait_for_timeout(1500)
+    page.wait_for_timeout(700)  # an older picture would be there by then
     assert seen(page) == ["n 70, 10 releases", "n 80, 10 releases", "n 90, 10 releases", "n 90, 20 releases"]
     assert dashboard.solves() <= 3 + 1 + 1 + 3, "what is given up ends with the solve that it is in"
 
@@ -179,12 +179,13 @@ def test_a_closed_tab_stops_the_work(dashboard: Dashboard, page: Page):
     visitor.goto(f"{dashboard.url}/?n=70")
     expect(visitor.get_by_text("refining …")).to_be_visible(timeout=60_000)
     visitor.close()
-    page.wait_for_timeout(1000 * (PATIENCE_SECONDS + 1))
+    page.wait_for_timeout(1000 * (PATIENCE_SECONDS + 0.7))
     dashboard.gate.touch()
-    page.wait_for_timeout(1000)
+    page.wait_for_timeout(500)  # a solve would begin by then
     assert dashboard.solves() - before == 1, "no solve begins for nobody"
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_a_move_that_meets_the_page_s_own_question_keeps_the_chart(dashboard: Dashboard, page: Page):
     """What a move asks for waits for the page to ask whether the picture is full; both arrive and are answered at once.
 

@@ -102,6 +102,7 @@ def test_the_T_slider_moves_the_cursor_in_place(server: Server, page: Page, comp
     assert "T=128" in page.url and complaints == []
 
 
+@pytest.mark.nightly  # in every run: the landing page's, and each page's policy, under which all is taken
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
     open_sparse(page, server.url, "?tab=Simplex&behind=Data&n=2%2C000&p=64")
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()

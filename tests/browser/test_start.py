@@ -41,8 +41,20 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     assert complaints == []
 
 
-def test_the_landing_address_draws_everything(server: Server, page: Page, complaints: list[str]):
-    open_start(page, server.url)
+def wears(page: Page, chart: Chart, scheme: Theme) -> None:
+    """Chart and page have the background of one theme."""
+    chart.wait(f"it.layout.paper_bgcolor === '{BACKGROUND[scheme]}'")
+    colour = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    red, green, blue = (int(BACKGROUND[scheme][i : i + 2], 16) for i in (1, 3, 5))
+    assert colour == f"rgb({red}, {green}, {blue})"
+
+
+def test_the_landing_address_answers_both_questions_on_the_first_screen(
+    server: Server, page: Page, complaints: list[str]
+):
+    """At 1366 x 768 what is lost, how often an attacker could be right, and all of the chart, without scrolling."""
+    page.set_viewport_size({"width": 1366, "height": 768})
+    chart = open_start(page, server.url)
     expect(page.get_by_role("heading", name="What does privacy cost, and what does it buy?")).to_be_visible()
     expect(page.get_by_text("in its place? An attacker is right")).to_be_visible()
     icons = page.locator("img[alt*='times of 100']")
@@ -51,6 +63,16 @@ def test_the_landing_address_draws_everything(server: Server, page: Page, compla
     label = page.locator(CHART).get_attribute("aria-label") or ""
     assert re.search(r"With 398 patients and ε = 1, \d+\.\d of 100 tumours", label)
     assert page.locator(CHART).get_attribute("role") == "figure"
+    lost, right = page.locator("text=privacy costs").first, page.locator("text=is right at most").first
+    for place in (lost, right, page.locator(CHART), icons):
+        box = place.bounding_box()
+        assert box and box["y"] > 0 and box["y"] + box["height"] < 768
+    (accuracy,) = re.findall(r"(\d+\.\d) of 100", lost.inner_text())
+    private = "it._fullData.find(t => t.name === 'private, on average')"
+    assert float(accuracy) == round(float(str(chart.look(f"{private}.y[[...{private}.x].indexOf(1)]"))), 1)
+    (times,) = re.findall(r"(\d+) times of 100", right.inner_text())
+    assert (icons.get_attribute("alt") or "").startswith(f"At most {times} times of 100 against this noise")
+    wears(page, chart, "light")
     assert complaints == []
 
 
@@ -128,44 +150,45 @@ def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server:
     assert line == pytest.approx(flag, abs=2.0) and line == pytest.approx(chart.look(PLACE.format(said)), abs=1.0)
 
 
-@pytest.mark.parametrize("key", ["n", "delta", "lam", "seed"])
-def test_every_other_control_redraws_the_curve_in_place(server: Server, page: Page, complaints: list[str], key: str):
+def test_every_other_control_redraws_the_curve_in_place(server: Server, page: Page, complaints: list[str]):
     chart = open_start(page, server.url)
     chart.look("it.mark = 'same node'")
     zoomed = chart.zoom()
-    before = mean_curve(chart)
-    chart.look("it.before = it._fullData.find(t => t.name === 'private, on average').y[12]")
     changed = "it._fullData.find(t => t.name === 'private, on average').y[12] !== it.before"
-    if key == "seed":
-        page.get_by_role("button", name="Re-roll").click()
-        chart.wait(changed)
-    else:
-        chart.press(key, "ArrowRight", changed)
-    assert mean_curve(chart) != before
-    assert chart.look("it.mark") == "same node"
-    assert chart.look(chart.ranges) == zoomed
+    for key in ("n", "delta", "lam", "seed"):
+        before = mean_curve(chart)
+        chart.look("it.before = it._fullData.find(t => t.name === 'private, on average').y[12]")
+        if key == "seed":
+            page.get_by_role("button", name="Re-roll").click()
+            chart.wait(changed)
+        else:
+            chart.press(key, "ArrowRight", changed)
+        assert mean_curve(chart) != before, key
+        assert chart.look("it.mark") == "same node", key
+        assert chart.look(chart.ranges) == zoomed, key
     assert complaints == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_chart_wears_the_page_s_theme(server: Server, new_page: NewPage, scheme: Theme):
+# Each end of the grid with each source, on each width; three pairs in every run, the others by night.
+ENDS = (EPSILON_GRID[0], 1.0, EPSILON_GRID[-1])
+SOURCES = ("", "&n=50,000", "&source=synthetic+people")
+PAIRS = [(epsilon, SOURCES[(k + turn) % 3]) for turn in range(3) for k, epsilon in enumerate(ENDS)]
+
+
+@pytest.mark.parametrize(
+    "epsilon, source", [pytest.param(*it, marks=() if k < 3 else pytest.mark.nightly) for k, it in enumerate(PAIRS)]
+)
+def test_no_label_is_cut_or_covered(server: Server, new_page: NewPage, epsilon: float, source: str):
+    scheme: Theme = "dark" if epsilon == 1.0 else "light"
     page = new_page(scheme=scheme)
-    open_start(page, server.url).wait(f"it.layout.paper_bgcolor === '{BACKGROUND[scheme]}'")
-    colour = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    red, green, blue = (int(BACKGROUND[scheme][i : i + 2], 16) for i in (1, 3, 5))
-    assert colour == f"rgb({red}, {green}, {blue})"
-
-
-# Each width, end of the grid and source, in pairs: three states of nine a width.
-@pytest.mark.parametrize("turn, width, height", [(0, 1440, 900), (1, 1024, 768), (2, 390, 844)])
-def test_no_label_is_cut_or_covered(server: Server, new_page: NewPage, turn: int, width: int, height: int):
-    page = new_page(width, height)
-    sources = ("", "&n=50,000", "&source=synthetic+people")
-    for k, epsilon in enumerate((EPSILON_GRID[0], 1.0, EPSILON_GRID[-1])):
-        chart = open_start(page, f"{server.url}/?epsilon={epsilon:g}{sources[(k + turn) % 3]}")
-        expect(page.get_by_test_id("stMain").get_by_text(f"ε = {epsilon:g},").first).to_be_visible()
-        assert chart.broken_labels() == []
-        assert page.evaluate(CUT) == []
+    chart = open_start(page, f"{server.url}/?epsilon={epsilon:g}{source}")
+    expect(page.get_by_test_id("stMain").get_by_text(f"ε = {epsilon:g},").first).to_be_visible()
+    wears(page, chart, scheme)
+    for width, height in ((1440, 900), (1024, 768), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        chart.settled()
+        assert chart.broken_labels() == [], width
+        assert page.evaluate(CUT) == [], width
         scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert scroll <= 0, "the page scrolls sideways"
 
@@ -177,22 +200,6 @@ def test_the_checks_see_an_overlap_and_a_cut(server: Server, page: Page):
     assert any("Best model" in text or "times of 100" in text for text in page.evaluate(CUT))
     chart.look("Plotly.relayout(it, {'annotations[0].x': 0.5, 'annotations[0].y': 0, 'annotations[0].yshift': -22})")
     assert chart.broken_labels() != []
-
-
-def test_the_first_screen_answers_both_questions(server: Server, new_page: NewPage):
-    """At 1366 x 768 what is lost, how often an attacker could be right, and all of the chart, without scrolling."""
-    page = new_page(1366, 768)
-    chart = open_start(page, server.url)
-    icons = page.locator("img[alt*='times of 100']")
-    lost, right = page.locator("text=privacy costs").first, page.locator("text=is right at most").first
-    for place in (lost, right, page.locator(CHART), icons):
-        box = place.bounding_box()
-        assert box and box["y"] > 0 and box["y"] + box["height"] < 768
-    (accuracy,) = re.findall(r"(\d+\.\d) of 100", lost.inner_text())
-    private = "it._fullData.find(t => t.name === 'private, on average')"
-    assert float(accuracy) == round(float(str(chart.look(f"{private}.y[[...{private}.x].indexOf(1)]"))), 1)
-    (times,) = re.findall(r"(\d+) times of 100", right.inner_text())
-    assert (icons.get_attribute("alt") or "").startswith(f"At most {times} times of 100 against this noise")
 
 
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
