@@ -32,7 +32,7 @@ from tests.problems import ADDING, BALL, CLASSES, CLASSIFYING, KINKED, LINEAR, L
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 
 
-@pytest.mark.parametrize("repeats", [3, pytest.param(REPEATS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("repeats", [2, pytest.param(REPEATS, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "key, knobs",
     [("output_gaussian", {"accounting": a}) for a in ("tight", "published", "classical")]
@@ -101,10 +101,13 @@ EXCLUDED |= {
 
 
 @pytest.mark.shows("privacy")
-@pytest.mark.parametrize("repeats", [1, pytest.param(REPEATS, marks=pytest.mark.nightly)])
-def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently(repeats):
-    """1,000 runs and several seeds for each mechanism, loss and accounting; false alarm below 1e-5 over all of them."""
-    audited, excluded = conformance(1_000, repeats)
+@pytest.mark.parametrize("runs, repeats", [(500, 3), pytest.param(1_000, REPEATS, marks=pytest.mark.nightly)])
+def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently(runs, repeats):
+    """Several seeds for each mechanism, loss and accounting; false alarm below 1e-5 over all of them.
+
+    A second seed is played only where the first is refuted.
+    """
+    audited, excluded = conformance(runs, repeats)
     assert set(excluded) == EXCLUDED
     for (key, loss, _), reason in excluded.items():
         if key in POINTS:
@@ -173,7 +176,7 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits
     assert suspicious <= limit and above <= limit
     # The attackers that objective perturbation's curve and zCDP allow are stronger than those met here.
     least = {"objective_gaussian": 0.5, "gaussian_classifier": 0.5, "generalized_gaussian": 0.5}.get(key, 0.7)
-    assert dpcore.run_audit(key, runs=50_000).certified_epsilon_95 > least
+    assert dpcore.run_audit(key, runs=20_000).certified_epsilon_95 > least
 
 
 def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():
