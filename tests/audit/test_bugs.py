@@ -107,7 +107,7 @@ def test_the_quoted_kappa_takes_long_audits():
 
 
 @every_mechanism
-@pytest.mark.parametrize("repeats, runs", [(2, 2_000), pytest.param(REPEATS, table.RUNS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("repeats, runs", [(1, 4_000), pytest.param(REPEATS, table.RUNS, marks=pytest.mark.nightly)])
 def test_no_correct_mechanism_is_flagged(key, repeats, runs):
     assert table.caught(key, None, runs=runs, seeds=repeats) == 0
 

@@ -159,7 +159,7 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
 
 
 @every_mechanism
-@pytest.mark.parametrize("audits", [12, pytest.param(100, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("audits", [8, pytest.param(100, marks=pytest.mark.nightly)])
 def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits):
     """Audits of correct code. At most 5% are suspicious; more than the limit has probability 1e-6 at 5%.
 
@@ -176,7 +176,8 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits
     assert suspicious <= limit and above <= limit
     # The attackers that objective perturbation's curve and zCDP allow are stronger than those met here.
     least = {"objective_gaussian": 0.5, "gaussian_classifier": 0.5, "generalized_gaussian": 0.5}.get(key, 0.7)
-    assert dpcore.run_audit(key, runs=20_000).certified_epsilon_95 > least
+    long = dpcore.run_audit(key, runs=20_000)
+    assert long.certified_epsilon_95 > least and long.verdict != "contradicted"
 
 
 def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():
