@@ -74,8 +74,17 @@ def nothing_cached():
     dpcore.experiments.cell._CELLS.clear()
 
 
-@pytest.mark.parametrize("executor", ["here", "threads:2", "processes:2"])
-@pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize(
+    "executor, output",
+    [
+        ("here", "out.csv"),
+        ("threads:2", "out.parquet"),
+        ("processes:2", "out.csv"),
+        pytest.param("here", "out.parquet", marks=pytest.mark.nightly),
+        pytest.param("threads:2", "out.csv", marks=pytest.mark.nightly),
+        pytest.param("processes:2", "out.parquet", marks=pytest.mark.nightly),
+    ],
+)
 def test_equal_tables_come_from_all_into_both_kinds_of_files(executor, output, tmp_path, capsys, serial):
     call(command(tmp_path, "--executor", executor, output=output))
     read = pd.read_parquet if output.endswith("parquet") else pd.read_csv
