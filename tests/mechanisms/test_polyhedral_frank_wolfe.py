@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -329,7 +330,7 @@ def test_draws_stand_around_a_run_without_noise():
     assert drawn.thetas.shape == (2, 6, 4) and drawn.centres.shape == (2, 4)
     assert np.allclose(drawn.thetas[1], drawn.centres[1], atol=1e-12), "at epsilon = 1e9 no choice is changed"
     assert len(np.unique(drawn.thetas[0].round(12), axis=0)) > 3
-    with pytest.raises(dpcore.mechanisms.base.CancelledError):
+    with pytest.raises(CancelledError):
         mechanism.draws(plans, prepared, rngs_of(2, 3), lambda: True)
 
 
