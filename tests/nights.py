@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -35,7 +35,7 @@ class Pairwise:
                     item.add_marker(pytest.mark.nightly)
 
 
-def cover(rows: Sequence[Mapping[str, int]]) -> set[int]:
+def cover(rows: Sequence[Mapping[str, Hashable]]) -> set[int]:
     """The numbers of a few rows in which every two values meet that meet in any; the first of equally good ones."""
     pairs = [set(itertools.combinations(sorted(row.items()), min(2, len(row)))) for row in rows]
     missing, chosen = set().union(*pairs), set[int]()
