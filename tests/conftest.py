@@ -21,6 +21,7 @@ from dpcore.figures.figure import Figure
 
 from .drawn import checked
 from .harness import REMEDIES, ROOT, Server, find_browser, serve
+from .nights import Pairwise
 
 # As in every program of ours: where each process spreads small products over all cores, all of them wait.
 one_blas_thread()
@@ -30,6 +31,10 @@ settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 
 LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Pairwise())
 
 
 @pytest.hookimpl(trylast=True)  # after -m and -k: a test nobody asked for is not missing

@@ -63,6 +63,7 @@ def test_the_published_noise_wastes_what_the_sheet_says():
     assert 6 < min(ratios["uniform"]) < 6.5 and 12.5 < max(ratios["uniform"]) < 13
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 8.0, 60.0])
 @pytest.mark.parametrize("delta", [1e-10, 1e-3])

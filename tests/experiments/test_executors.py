@@ -64,13 +64,27 @@ def serial() -> pd.DataFrame:
     return dpcore.run(SWEEP)
 
 
+@pytest.fixture(scope="module")
+def long() -> pd.DataFrame:
+    return dpcore.run(LONG)
+
+
 @pytest.fixture(autouse=True)
 def nothing_cached():
     dpcore.experiments.cell._CELLS.clear()
 
 
-@pytest.mark.parametrize("executor", ["here", "threads:2", "processes:2"])
-@pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize(
+    "executor, output",
+    [
+        ("here", "out.csv"),
+        ("threads:2", "out.parquet"),
+        ("processes:2", "out.csv"),
+        pytest.param("here", "out.parquet", marks=pytest.mark.nightly),
+        pytest.param("threads:2", "out.csv", marks=pytest.mark.nightly),
+        pytest.param("processes:2", "out.parquet", marks=pytest.mark.nightly),
+    ],
+)
 def test_equal_tables_come_from_all_into_both_kinds_of_files(executor, output, tmp_path, capsys, serial):
     call(command(tmp_path, "--executor", executor, output=output))
     read = pd.read_parquet if output.endswith("parquet") else pd.read_csv
@@ -123,7 +137,7 @@ def killed_after(
 
 
 @pytest.mark.parametrize("executor", ["here", "processes:2"])
-def test_a_killed_run_goes_on_where_it_was(executor, tmp_path, capsys, monkeypatch):
+def test_a_killed_run_goes_on_where_it_was(executor, tmp_path, capsys, monkeypatch, long):
     kept = killed_after(3, tmp_path, "--executor", executor)
     assert 3 <= len(kept) < 12
     with (tmp_path / "out.csv.unfinished").open("ab") as journal:
@@ -137,7 +151,7 @@ def test_a_killed_run_goes_on_where_it_was(executor, tmp_path, capsys, monkeypat
     assert json.loads(capsys.readouterr().out)["cells_reused"] == len(kept)
     assert sorted(computed) == [4000 + place for place in range(12) if place not in kept]
     table = pd.read_csv(tmp_path / "out.csv")
-    same(table, dpcore.run(LONG))
+    same(table, long)
     for place, rows in kept.items():
         seconds = table.seconds[table.x == 4000 + place]
         assert np.allclose(seconds, [row["seconds"] for row in rows], rtol=1e-12), "the very rows that were kept"
@@ -156,7 +170,7 @@ def test_a_killed_run_leaves_no_worker(tmp_path):
     assert len(gone) >= 2 and not alive
 
 
-def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_path, serial):
+def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_path, serial, long):
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         with executor_of(f"dask:{cluster.scheduler_address}") as workers:
             same(dpcore.run(SWEEP, workers), serial)
@@ -168,7 +182,7 @@ def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_pat
                 if len(came) == 3:
                     os.kill(pids[0], signal.SIGKILL)
 
-            same(dpcore.run(LONG, workers, on_cell=kill_once), dpcore.run(LONG))
+            same(dpcore.run(LONG, workers, on_cell=kill_once), long)
             assert sorted(came) == list(range(12))
             assert [worker.pid for worker in cluster.workers.values()] != pids, "a worker was killed"
         call(command(tmp_path, "--executor", f"dask:{cluster.scheduler_address}"))

@@ -338,7 +338,7 @@ def test_what_cannot_be_read_in_the_cache_is_compiled_and_kept_again(tmp_path):
         again, said = releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path))
         assert len(files) > len(harms) and again == first
         assert said.count("cannot be read") == said.count("\n") == 1, said
-        assert releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path)) == (first, ""), "what was broken has been replaced"
+    assert releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path)) == (first, ""), "what was broken has been replaced"
 
 
 def test_a_read_only_installation_uses_its_warm_cache_and_no_temporary_folder_stays(copy):

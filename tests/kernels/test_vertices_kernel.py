@@ -25,6 +25,7 @@ def shares(scores, sharpness, idle, signed):
     return weights / weights.sum()
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("r", [1, 2, 63, 64, 65, 200])
 @pytest.mark.parametrize("idle", [0, 3])
 @pytest.mark.parametrize("signed", [True, False])

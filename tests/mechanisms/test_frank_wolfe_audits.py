@@ -161,6 +161,7 @@ def exact_deltas(plan, share):
     return [float(np.maximum(a - math.exp(plan.spent.epsilon) * b, 0.0).sum()) for a, b in ((p, q), (q, p))]
 
 
+@pytest.mark.pairwise
 @every_loss
 @pytest.mark.parametrize(
     "budget", [Budget(0.1), Budget(1.0), Budget(4.0), Budget(0.3, 1e-3), Budget(1.0, 1e-2), Budget(3.0, 0.05)], ids=str
@@ -237,6 +238,7 @@ def test_every_choice_of_the_audited_problem_has_log_ratios_of_half_the_range():
 # Audits
 
 
+@pytest.mark.parametrize("repeats", [3, pytest.param(20, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "shape, loss, accounting",
     [(shape, "huber_hinge", "tight") for shape in SETS]
@@ -245,20 +247,28 @@ def test_every_choice_of_the_audited_problem_has_log_ratios_of_half_the_range():
     + [("l1_ball", "huber_hinge", "published_safe"), (TRIANGLE, "logistic", "published_safe")],
     ids=str,
 )
-def test_honest_audits_are_never_contradicted(shape, loss, accounting):
-    """20 seeds of 1,000 runs: a false alarm in at most 2% of choices of the seeds."""
+def test_honest_audits_are_never_contradicted(shape, loss, accounting, repeats):
+    """At most 20 seeds of 1,000 runs: a false alarm in at most 2% of choices of the seeds."""
     plan = plan_for(loss, shape, n=10, p=2, size=0.4, T=6, budget=Budget(1.0, 1e-5), accounting=accounting)
-    assert all(dpcore.run_audit(plan, runs=1_000, seed=seed).verdict != "contradicted" for seed in range(20))
+    assert all(dpcore.run_audit(plan, runs=1_000, seed=seed).verdict != "contradicted" for seed in range(repeats))
 
 
-@pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(3.0)], ids=str)
-def test_halved_noise_is_contradicted(budget):
-    """At every one of five seeds; missed with probability below 1e-6."""
+@pytest.mark.parametrize(
+    "budget, runs, repeats",
+    [
+        (Budget(1.0, 1e-5), 12_000, 1),
+        (Budget(3.0), 3_000, 1),
+        *(pytest.param(budget, 20_000, 5, marks=pytest.mark.nightly) for budget in (Budget(1.0, 1e-5), Budget(3.0))),
+    ],
+    ids=str,
+)
+def test_halved_noise_is_contradicted(budget, runs, repeats):
+    """At every seed; missed with probability below 1e-6."""
     plan = plan_for("huber_hinge", n=10, p=3, size=0.4, T=12, budget=budget)
     if budget.pure:  # choices of +-eta / 2 alone do not reach the sum of their ranges
         plan = dc.replace(plan, scale=0.5 * plan.scale)
     broken = plan.weakened(0.5)
-    assert {dpcore.run_audit(broken, runs=20_000, seed=seed).verdict for seed in range(5)} == {"contradicted"}
+    assert {dpcore.run_audit(broken, runs=runs, seed=seed).verdict for seed in range(repeats)} == {"contradicted"}
 
 
 def test_an_audit_of_the_printed_noise_takes_it_at_what_it_spends():

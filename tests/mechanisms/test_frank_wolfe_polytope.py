@@ -219,6 +219,7 @@ def test_corollary_2_7_does_not_follow_from_theorem_2_5_but_from_the_tuned_steps
     assert max(ours) < 30.0 and ours[2] < 1.3 * ours[1] < 1.3**2 * 1.3 * ours[0]
 
 
+@pytest.mark.pairwise
 @pytest.mark.shows("upper", "frank_wolfe_polytope")
 @pytest.mark.parametrize("accounting", ["tight", "published", "published_safe"])
 @pytest.mark.parametrize("loss", LOSSES)

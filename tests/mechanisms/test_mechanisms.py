@@ -118,6 +118,7 @@ def test_docstrings_say_what_is_promised_and_what_is_not(key):
         assert part in text, f"{key} lacks {part}"
 
 
+@pytest.mark.pairwise
 @every_pair
 @pytest.mark.parametrize("lam", [0.05, "auto"])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 10.0])

@@ -65,6 +65,7 @@ def test_the_pathwise_inequalities_hold_in_every_run_against_every_model(key, lo
                 assert risk(theta) <= most + curved + slack
 
 
+@pytest.mark.pairwise
 @pytest.mark.shows("upper", "objective_gaussian", "objective_gamma")
 @every_key
 @every_loss

@@ -134,6 +134,7 @@ def test_the_published_gaussian_scale_breaks_its_promise(epsilon, delta, factor)
     assert worst_delta(plan, plan.spent.epsilon) <= delta, "what it says it spends, it keeps"
 
 
+@pytest.mark.pairwise
 @every_key
 @every_loss
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
@@ -150,6 +151,7 @@ def test_no_attacker_is_right_more_often_than_the_limit(key, loss, epsilon):
         assert limit - 0.5 < 2.2 * (best - 0.5), "within the factor of the vertices"
 
 
+@pytest.mark.pairwise
 @every_key
 @pytest.mark.parametrize("epsilon", [3e3, 3e4, 1e8, 1e90])
 @pytest.mark.parametrize("lam", ["auto", "population", 0.1, 1e-90])

@@ -24,6 +24,7 @@ every_problem = pytest.mark.parametrize("name", PROBLEMS)
 # The left sides are exact integrals over the noise or hold for every draw; what is sampled says its false alarm rate.
 
 
+@pytest.mark.pairwise
 @every_noise
 @every_loss
 @every_problem
@@ -58,6 +59,7 @@ def upper(plan, quantity: str, holds: str = "expectation") -> float:
     return value
 
 
+@pytest.mark.pairwise
 @pytest.mark.shows("upper", "output_gaussian", "output_gamma")
 @every_noise
 @every_loss

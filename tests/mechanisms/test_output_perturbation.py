@@ -40,6 +40,7 @@ def test_a_loss_on_its_linear_part_attains_the_sensitivity(noise, loss, slack):
     assert moved <= plan.ledger[0].sensitivity
 
 
+@pytest.mark.pairwise
 @pytest.mark.shows("privacy", "output_gaussian", "output_gamma")
 @every_loss
 @pytest.mark.parametrize("lam", [0.01, 0.1, 1.0])

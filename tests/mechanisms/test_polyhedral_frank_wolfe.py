@@ -370,10 +370,10 @@ def test_what_carries_no_guarantee_is_refused_with_the_reason():
 
 AUDITED = [
     (L1Ball(), {"variant": "tree", "T": 3}, 48),
-    (Simplex(), {"variant": "tree", "T": 2}, 28),
+    pytest.param(Simplex(), {"variant": "tree", "T": 2}, 28, marks=pytest.mark.nightly),
     (FAR, {"variant": "tree", "T": 2}, 28),
     (L1Ball(), {"variant": "minibatch", "T": 6}, 24),
-    (CROSS, {"variant": "minibatch", "T": 6}, 24),
+    pytest.param(CROSS, {"variant": "minibatch", "T": 6}, 24, marks=pytest.mark.nightly),
     (L1Ball(), {"variant": "published"}, 12),
 ]
 

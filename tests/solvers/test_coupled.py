@@ -168,7 +168,7 @@ def test_a_seed_gives_the_same_runs_and_another_one_others():
     assert np.array_equal(first, again) and not np.allclose(first, other, rtol=1e-2)
 
 
-@pytest.mark.parametrize("idle", [1, 2, 5])
+@pytest.mark.parametrize("idle", [1, pytest.param(2, marks=pytest.mark.nightly), 5])
 def test_idle_columns_have_the_law_of_columns_of_zeros(idle):
     """Kolmogorov-Smirnov on lengths and on a coordinate of the two samples."""
     run, times = Run(radius=0.5, idle=idle), 3000

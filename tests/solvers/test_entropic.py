@@ -88,6 +88,7 @@ def test_the_minimiser_agrees_with_quadratic_programming(key, radius):
     assert mine <= theirs + 1e-13
 
 
+@pytest.mark.pairwise
 @every_loss
 @pytest.mark.parametrize("shape", [(80, 12), (20, 150), (900, 400)], ids=str)
 @pytest.mark.parametrize("idle", [0, 1000])

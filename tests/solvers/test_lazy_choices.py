@@ -118,6 +118,7 @@ def p_value(counts, chances):
 COUNTS = [120, 40] + [20, 20, 12, 12, 6, 6, 3, 3, 1, 0] * 3
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("key, signed", [("logistic", True), ("logistic", False), ("squared", True), ("huber", False)])
 @pytest.mark.parametrize(
     "sharp, reaches, p",

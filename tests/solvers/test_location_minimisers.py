@@ -42,6 +42,7 @@ def no_better_point_nearby(key: str, X: np.ndarray, found, rng: np.random.Genera
     return min(plain_risk(key, X, t) for t in others) >= found.risk - found.gap - 1e-14 * max(1.0, found.risk)
 
 
+@pytest.mark.pairwise
 @every_location_loss
 @pytest.mark.parametrize("radius", [0.05, 0.5, 3.0, 100.0])
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 101])

@@ -179,6 +179,7 @@ def moved_scores(shape, course, pairs, place, path, spec):
     return np.array(halves)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.label)
 @pytest.mark.parametrize("loss, R", [("huber_hinge", 1.0), ("logistic", 3.0), ("squared", 1.0)])
 @pytest.mark.parametrize("variant", ["tree", "minibatch", "published"])

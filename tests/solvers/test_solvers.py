@@ -60,6 +60,7 @@ def independent_minimum(loss, data, lam, radius):
     return found.x[:p]
 
 
+@pytest.mark.pairwise
 @every_problem
 @every_smooth_loss
 @pytest.mark.parametrize("lam", [1e-8, 1e-3, 0.1, 1e6])
@@ -72,6 +73,7 @@ def test_the_distance_is_the_gradient_norm_at_the_returned_theta(data, loss, lam
         assert np.linalg.norm(gradient) == pytest.approx(lam * found.distance, rel=1e-6, abs=1e-13)
 
 
+@pytest.mark.pairwise
 @every_loss
 @pytest.mark.parametrize("lam", [0.02, 0.5])
 @pytest.mark.parametrize("radius", [None, 0.3, pytest.param(100.0, marks=pytest.mark.nightly)])
@@ -88,6 +90,7 @@ def test_minimise_agrees_with_an_independent_optimiser(loss, lam, radius):
             assert np.linalg.norm(found.theta) == pytest.approx(0.3, rel=1e-9)
 
 
+@pytest.mark.pairwise
 @every_problem
 @every_loss
 @pytest.mark.parametrize("radius", [None, 0.2, 2.0])
@@ -132,6 +135,7 @@ def test_squared_loss_is_solved_at_once():
         assert np.linalg.norm(found.theta - normal) <= 1e-8
 
 
+@pytest.mark.pairwise
 @every_problem
 @every_loss
 @pytest.mark.parametrize("limit", [0, 3])
@@ -284,6 +288,7 @@ def test_a_start_far_off_does_not_cost_the_answer(loss):
         assert np.linalg.norm(cold.theta - warm.theta) <= cold.distance + warm.distance
 
 
+@pytest.mark.pairwise
 @every_problem
 @every_loss
 @pytest.mark.parametrize("radius", [0.3, 3.0, 30.0])

@@ -71,6 +71,7 @@ def touched_share(data, columns):
 # The same run
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("noise", [0.003, 0.05])
 @pytest.mark.parametrize("shape, density", [(WIDE, 0.08), (TALL, 0.2), (TALL, 0.02)])
 @pytest.mark.parametrize("signed", [True, False])

@@ -24,7 +24,7 @@ def printed(source, what):
     return np.array([float(cell) for cell in row[2:]])
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", ["iris", "wine", pytest.param("digits", marks=pytest.mark.nightly)])
 def test_the_table_of_accuracies(source):
     """Computed as printed: two digits, and 0.005 for decisions that rounding turns. Goals less 0.05 are reached."""
     n, goals = SOURCES[source]

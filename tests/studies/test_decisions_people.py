@@ -17,6 +17,7 @@ from dpcore.studies.decide.sample_size import PEOPLE, SampleSizeQuestion
 from dpcore.studies.decide.threshold_interval import falling
 from pages.ui import sidebar
 from tests.decisions import last
+from tests.nights import each
 
 from ..flat_fields import changed
 
@@ -74,19 +75,22 @@ def test_questions_are_equal_wherever_the_sliders_stand():
 
 @pytest.mark.parametrize(
     "setting",
-    [
-        Setting(Problem("breast_cancer", n=300), "objective_gaussian", epsilons=EPSILONS[:-1], splits=10),
-        Setting(Problem("synthetic", n=1_000, lam=1e-4), "output_gaussian", epsilons=EPSILONS, splits=10),
-        Setting(Problem("synthetic", n=300, lam=1e-4), "output_gamma", epsilons=EPSILONS[1:], splits=6),
-        Setting(Problem("synthetic", n=500), "noisy_gd", epsilons=EPSILONS, splits=10),
-        Setting(Problem("synthetic_regression", n=500, loss="huber", lam=1e-3), epsilons=EPSILONS, splits=10),
-        Setting(
-            Problem("synthetic_sparse", n=500, p=16, loss="squared"),
-            "frank_wolfe_polytope",
-            epsilons=EPSILONS,
-            splits=10,
-        ),
-    ],
+    each(
+        2,
+        [
+            Setting(Problem("breast_cancer", n=300), "objective_gaussian", epsilons=EPSILONS[:-1], splits=10),
+            Setting(Problem("synthetic", n=1_000, lam=1e-4), "output_gaussian", epsilons=EPSILONS, splits=10),
+            Setting(Problem("synthetic", n=300, lam=1e-4), "output_gamma", epsilons=EPSILONS[1:], splits=6),
+            Setting(Problem("synthetic", n=500), "noisy_gd", epsilons=EPSILONS, splits=10),
+            Setting(Problem("synthetic_regression", n=500, loss="huber", lam=1e-3), epsilons=EPSILONS, splits=10),
+            Setting(
+                Problem("synthetic_sparse", n=500, p=16, loss="squared"),
+                "frank_wolfe_polytope",
+                epsilons=EPSILONS,
+                splits=10,
+            ),
+        ],
+    ),
     ids=lambda s: f"{s.source}-{s.mechanism.key}",
 )
 def test_the_price_tends_to_n_and_is_never_above(setting):

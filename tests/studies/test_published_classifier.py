@@ -316,7 +316,7 @@ def over_the_cap(r, A, cap, steps=1_000):
     return best
 
 
-@pytest.mark.parametrize("cap", [100.0, 10_000.0])
+@pytest.mark.parametrize("cap", [100.0, pytest.param(10_000.0, marks=pytest.mark.nightly)])
 def test_the_excess_lies_between_its_bounds(cap):
     """Minimisers over capped traces by another method, on records that the bounds have never seen.
 

@@ -38,6 +38,7 @@ def test_randomised_answers_lie_within_a_factor_of_the_bound(epsilon, n):
     assert np.abs(np.diff(positive)).max() <= epsilon, "the mechanism of this test would not be private"
 
 
+@pytest.mark.pairwise
 @pytest.mark.shows(
     "lower", "output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma", "noisy_gd", "noisy_sgd"
 )

@@ -74,6 +74,7 @@ def least_mean_excess(spec: Spec, k: int, epsilon: float, delta: float = 0.0, pa
     return float(found.fun)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("p", [1, 2, 3])
 @pytest.mark.parametrize("shape", [(1.0, 1.0, 1.0), (0.5, 1.0, 2.0), (3.0, 2.0, 1.0)])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.0), (0.1, 0.0), (0.3, 0.02)])
@@ -124,6 +125,7 @@ def test_the_bound_is_its_plain_sum_also_where_delta_counts(p, epsilon, delta):
     assert value(spec, epsilon, delta) == pytest.approx(layered(spec, epsilon, delta), rel=1e-9)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("shape", [(1.0, 1.0, 1.0), (0.5, 2.0, 3.0), (4.0, 1.0, 1.0)])
 @pytest.mark.parametrize("p", [1, 3, 8])
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0])

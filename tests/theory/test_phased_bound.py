@@ -48,6 +48,7 @@ def excess(plan, p_norm: float, *, tables: int = 3) -> tuple[float, float]:
     return float(np.mean(means)), float(np.std(means, ddof=1)) / math.sqrt(tables)
 
 
+@pytest.mark.pairwise
 @pytest.mark.shows("upper", "phased_sgd")
 @every_p
 @pytest.mark.parametrize("d", [10, 100])
