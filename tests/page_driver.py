@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
 import time
 from typing import Any
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from tests.harness import ROOT
+
+# Each AppTest would look through all installed packages for components.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 _MAIN = ROOT / "pages" / "main.py"
 # The script of each page below pages/, by the page's address; the first is the landing page's.
@@ -26,6 +31,11 @@ LIVE = tuple(page for page in SCRIPTS if page != "sources")  # those on which sl
 def open_script(script: str, **state: Any) -> AppTest:
     """A page by itself: its script below pages/, with these controls."""
     return _run(AppTest.from_file(str(ROOT / "pages" / script), default_timeout=60), state)
+
+
+def open_source(source: str) -> AppTest:
+    """A page that is written out."""
+    return AppTest.from_string(source, default_timeout=60).run()
 
 
 def open_app(script: str = "", **state: Any) -> AppTest:

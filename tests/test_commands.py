@@ -132,10 +132,6 @@ def test_the_last_line_says_what_the_exit_status_means(project, capsys, code, sa
     assert says in capsys.readouterr().out.splitlines()[-1]
 
 
-def test_the_slowest_files_stand_at_the_end(tmp_path):
-    assert "s  tests/test_small.py" in run_pytest(tmp_path, "-m", "not browser").stdout.partition("slowest files")[2]
-
-
 def test_without_ensurepip_and_pip_one_sentence_names_the_remedy(project, monkeypatch):
     monkeypatch.setattr(dev, "VENV_PYTHON", str(project[0] / "missing"))
     monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: None)
@@ -199,3 +195,4 @@ def test_browser_tests_nobody_asked_for_are_not_missed(tmp_path):
     result = run_pytest(tmp_path, "-m", "not browser")
     assert result.returncode == 0
     assert "did not run" not in result.stdout
+    assert "s  tests/test_small.py" in result.stdout.partition("slowest files")[2], "which stand at the end"

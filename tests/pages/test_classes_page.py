@@ -106,7 +106,8 @@ def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate
     assert "Means of 12 releases" in captions(finished(page))
 
 
-def test_what_is_no_longer_asked_for_is_given_up(gate):
+def test_what_is_no_longer_asked_for_is_given_up(gate, monkeypatch):
+    monkeypatch.setattr(polling, "FIRST_SECONDS", 0.1)  # no curve comes
     page = open_script(PAGE, seed=23)
     old = page.session_state[HELD].jobs["accuracy"]
     page.session_state["price_against"] = "excess"

@@ -4,6 +4,7 @@ Contrast is WCAG 2's: 4.5:1 for text, 3:1 for large text and for what draws. The
 tests/figures/test_figures.py.
 """
 
+import functools
 import json
 import re
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 import streamlit as st
 
 from dpcore.figures.style import BACKGROUND, FAMILIES, INKS, TEXT, Theme, note
+from dpcore.studies.decide import loss_curve
 from pages.ui.theme import look
 from tests.figures.test_figures import contrast
 from tests.harness import ROOT
@@ -42,10 +44,16 @@ PAGES = {
 }
 
 
-@pytest.fixture(params=["light", "dark"])
-def theme(request, monkeypatch) -> Theme:
-    monkeypatch.setattr(type(st.context), "theme", property(lambda _: SimpleNamespace(type=request.param)))
-    return request.param
+@functools.cache
+def seen(name: str, theme: Theme) -> tuple[dict[str, dict], str]:
+    """The figures of a page by their sentences, and its headline."""
+    script, state = PAGES[name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(st.context), "theme", property(lambda _: SimpleNamespace(type=theme)))
+        patch.setattr(loss_curve, "SPLITS", 2)
+        page = finished(open_script(script, **state))
+    assert not page.exception
+    return {alt: json.loads(chart["figure"]) for alt, chart in charts(page).items()}, headline(page)
 
 
 def over(colour: str, background: str) -> str:
@@ -91,29 +99,24 @@ def ink_of(trace: dict, paper: str) -> list[str]:
     return sorted(both, key=lambda ink: contrast(ink, paper))[-1:]
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_texts_and_curves_of_every_chart_stand_out(name, theme):
-    script, state = PAGES[name]
-    page = finished(open_script(script, **state))
-    assert not page.exception
-    shown = charts(page)
+    shown, large = seen(name, theme)
     assert shown, "a page without a chart"
-    for alt, chart in shown.items():
-        figure = json.loads(chart["figure"])
+    for alt, figure in shown.items():
         assert alt.strip() and pale_texts(figure, theme) == []
         for trace in figure["data"]:
             for ink in ink_of(trace, BACKGROUND[theme]):
                 assert contrast(ink, BACKGROUND[theme]) >= DRAWING, f"{trace['name']}: {ink}"
-    for ink in re.findall(r'<b style="color:(#\w+)"', headline(page)):
+    for ink in re.findall(r'<b style="color:(#\w+)"', large):
         assert contrast(ink, BACKGROUND[theme]) >= DRAWING, "20 px bold is large"
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_two_curves_differ_in_colour_alone(name):
     """Of two curves in one panel that differ in nothing but colour, each has its label beside it."""
-    script, state = PAGES[name]
-    for chart in charts(finished(open_script(script, **state))).values():
-        figure = json.loads(chart["figure"])
+    for figure in seen(name, "light")[0].values():
         beside = [text for text in figure["layout"].get("annotations", []) if text.get("yref", "").startswith("y")]
         labelled = {text["font"]["color"] for text in beside}
         looks: dict[str, tuple[str, str]] = {}

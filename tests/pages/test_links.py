@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
 from dpcore.studies.decide import loss_curve
+from pages.background.polling import POLL_SECONDS
 from pages.decide.words import mechanisms
 from pages.ui import share_link
 from pages.ui.share_link import Control
@@ -80,7 +81,9 @@ def settled(app: AppTest) -> AppTest:
     deadline = time.monotonic() + LASTING
     while under_way(app):
         assert time.monotonic() < deadline
-        time.sleep(0.02)
+        asked = time.monotonic()
+        while under_way(app) and time.monotonic() < asked + POLL_SECONDS:  # a run of the page would only slow it down
+            time.sleep(0.01)
         app.run()
     return app.run()
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.studies.decide import loss_curve
 from tests.page_driver import SCRIPTS, open_app
 
 from .test_foreseen import SMALL, control_of
@@ -39,8 +38,7 @@ def another(app: AppTest, key: str) -> Any:
 
 
 @pytest.mark.parametrize("view", CASES)
-def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, monkeypatch):
-    monkeypatch.setattr(loss_curve, "SPLITS", 2)
+def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, few_runs):
     app = settled(open_app(SCRIPTS[view.split(",")[0]], **VIEWS[view]))
     keys, before = movable(app), figures(app)
     assert {"epsilon", "delta"} <= set(keys) and before
@@ -49,4 +47,3 @@ def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, monkeypatch):
         app.session_state[key] = another(app, key)
         assert figures(settled(app.run())) != before, f"{key} = {app.session_state[key]} changes nothing"
         app.session_state[key] = stands
-        app.run()

@@ -20,6 +20,7 @@ from dpcore.data import uploads as private
 from pages.server import upload_lifetime
 from pages.ui import upload_bounds, upload_form
 from tests.harness import ROOT
+from tests.page_driver import open_source
 from tests.upload_page import MAIN, people
 
 CSV = "people.csv"
@@ -28,12 +29,19 @@ CSV = "people.csv"
 @pytest.fixture(autouse=True)
 def on(monkeypatch):
     gc.collect()  # sessions of tests before
+    gc.freeze()  # nothing of what is left now goes with this test, and `gc.collect` need not look through all modules
     monkeypatch.setenv(upload_lifetime.SETTING, "on")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_stays_frozen():
+    yield
+    gc.unfreeze()
 
 
 def opened(content: bytes | None = None, name: str = CSV) -> AppTest:
     """The page, with a file where there is one."""
-    page = AppTest.from_string(MAIN, default_timeout=60).run()
+    page = open_source(MAIN)
     assert not page.exception
     return page if content is None else chosen(page, content, name)
 

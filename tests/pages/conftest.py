@@ -1,0 +1,15 @@
+"""What tests of several pages share."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcore.studies.decide import loss_curve
+from pages.multiclass import words
+
+
+@pytest.fixture
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the pages Decide and Classes: charts need not be exact where they are only compared with one another."""
+    monkeypatch.setattr(loss_curve, "SPLITS", 2)
+    monkeypatch.setattr(words, "effort", lambda *_: (2, 2))
