@@ -149,7 +149,7 @@ def run_pytest(folder: Path, *options: str, plain: str = "True", **environment: 
     """Run pytest in a small project with our conftest, where no browser can be found."""
     tests = folder / "tests"
     tests.mkdir()
-    for name in ("__init__.py", "conftest.py", "drawn.py", "harness.py"):
+    for name in ("__init__.py", "conftest.py", "drawn.py", "harness.py", "nights.py"):
         shutil.copy(ROOT / "tests" / name, tests)
     shutil.copy(ROOT / "pyproject.toml", folder)
     (tests / "test_small.py").write_text(PLAIN.format(plain) + NEEDY)

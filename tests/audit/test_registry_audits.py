@@ -147,7 +147,7 @@ def test_a_registered_mechanism_without_a_separation_is_noticed(monkeypatch):
     reasons = {reason for (key, loss, _), reason in excluded.items() if key == "output_gaussian" and loss in LINEAR}
     assert reasons == {"output_gaussian has no separation and cannot be audited"}
     monkeypatch.undo()
-    monkeypatch.setattr(gaussian, "log_ratio", base.Mechanism.log_ratio)
+    monkeypatch.setattr(gaussian, "noiseless_steps", base.Mechanism.noiseless_steps)
     with pytest.raises(NotApplicable, match="output_gaussian does not add noise of one size to every step"):
         dpcore.run_audit("output_gaussian", runs=100)
 
