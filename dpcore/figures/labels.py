@@ -6,7 +6,7 @@ from typing import Any
 
 from .style import BACKGROUND, Look, Theme, note, short_number, with_opacity
 
-LABEL_HEIGHT = 16  # px of a line of text behind a curve
+LABEL_HEIGHT = 17  # px of a line of text behind a curve
 
 Ends = list[tuple[str, float, str, str]]
 
