@@ -74,9 +74,15 @@ def settled(page: Page, scheme: Theme) -> None:
     page.wait_for_function(DRAWN, arg=BACKGROUND[scheme], timeout=60_000)
 
 
+# What appears or goes, such as a slider's ends where it had the focus, is there or gone.
+FADED = """Promise.all(document.getAnimations()
+    .filter(it => it.effect.getTiming().iterations !== Infinity).map(it => it.finished.catch(() => 0)))"""
+
+
 def violations(page: Page) -> list[str]:
     """What axe finds on a page that is there, with all that is folded unfolded."""
     page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
+    page.evaluate(FADED)
     page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     found: list[str] = page.evaluate(CHECK)
     return found
