@@ -86,13 +86,12 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
-    larger = metrics.larger_class(split.test)
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
         limit = plan.mechanism.attack_limit(plan)
         for curve in curves:
             about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": split.test.n}
-            about |= {"seconds": seconds, "larger_class": larger if curve.metric == "accuracy" else None}
+            about |= {"seconds": seconds}
             rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, limit, curve, k) | about)
     return sorted(rows, key=lambda row: row["epsilon"])
 
@@ -140,6 +139,7 @@ def _measured(
     mean = [b for b in upper if b.holds == "expectation"]
     bound = min(mean, key=lambda b: b.value, default=None)
     band = min((b.value for b in upper if b.holds == "probability"), default=None)
+    lower = max((b.value for b in bounds if (b.quantity, b.form) == (curve.metric, "lower")), default=None)
     return {
         "metric": curve.metric,
         "repetitions": curve.draws.shape[1],
@@ -149,15 +149,18 @@ def _measured(
         **dict(zip(("q10", "q50", "q90"), map(float, curve.quantiles[:, k]), strict=True)),
         "noiseless": float(curve.noiseless[k]),
         "reference": curve.reference,
+        "nothing_learned": curve.nothing_learned,
         "bound": bound.value if bound else None,
         "bound_form": bound.form if bound else None,
         "bound_source": bound.source if bound else None,
         "one_run_bound": band,
+        "lower_bound": lower,
         "spent_epsilon": plan.spent.epsilon,
         "spent_delta": plan.spent.delta,
         "attack_limit": limit,
         "lam": float(plan.spec.lam),
         "steps": plan.steps,
+        "batch": plan.ledger[0].rate * plan.spec.n,
         "scale": plan.scale,
         "status": "ok",
     }

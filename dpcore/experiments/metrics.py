@@ -9,6 +9,7 @@ import dataclasses as dc
 import functools
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from .. import kernels
@@ -20,6 +21,7 @@ from ..mechanisms.base import Drawn
 from ..solvers import Minimum
 
 _SQUARED = get_loss("squared")
+_LARGEST_SCORE = 40.0  # of a prediction for all records: with one class alone the best one is infinite
 
 
 @dc.dataclass(frozen=True)
@@ -27,8 +29,8 @@ class MetricCurve:
     """One metric along a curve of K points.
 
     mean: [K]. se: [K], its standard error; 0 where the mean is an integral over the noise. draws: [K, repetitions], the
-    metric of each release. noiseless: [K], the metric of the model before noise. reference: the metric of the best
-    model in the ball, one number.
+    metric of each release. noiseless: [K], the metric of the model before noise. reference, nothing_learned: the metric
+    of the best model in the ball, and of one that has learned nothing.
     """
 
     metric: str
@@ -37,6 +39,7 @@ class MetricCurve:
     draws: Array
     noiseless: Array
     reference: float
+    nothing_learned: float
 
     @property
     def exact(self) -> bool:
@@ -55,7 +58,7 @@ def accuracy(theta: Array, data: Data) -> float:
 
 
 def larger_class(data: Data) -> float:
-    """The share of the larger class: the accuracy of whoever always answers with it.
+    """The share of the larger class: the accuracy of always answering with it.
 
     >>> larger_class(Data(np.ones((4, 1)), np.array([1.0, -1.0, -1.0, -1.0])))
     0.75
@@ -72,6 +75,26 @@ def r_squared(theta: Array, data: Data) -> float:
 def risk(loss: Loss, theta: Array, data: Data) -> float:
     """F(theta) = (1/n) sum_i l(z_i; y_i), z_i the prediction or, for location, the distance."""
     return float(loss.value(loss.predictions(data, theta[None])[0], data.y).mean())
+
+
+def constant_risk(loss: Loss, data: Data) -> float:
+    """The smallest average loss of one prediction for all records, and of theta = 0 for location.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> data = Data(np.ones((4, 1)), np.array([1.0, -1.0, -1.0, -1.0]))
+    >>> round(constant_risk(get_loss("logistic"), data), 4), round(constant_risk(get_loss("hinge"), data), 4)
+    (0.5623, 0.5)
+    """
+    if not loss.linear:
+        return risk(loss, np.zeros(data.active), data)
+    labels, counts = np.unique(data.y, return_counts=True)
+    shares = counts / data.n
+
+    def average(prediction: float) -> float:
+        return float(shares @ loss.value(np.full(len(labels), prediction), labels))
+
+    reach = _LARGEST_SCORE if loss.classification else float(np.abs(labels).max())
+    return float(minimize_scalar(average, bounds=(-reach, reach), method="bounded", options={"xatol": 1e-6}).fun)
 
 
 @dc.dataclass(frozen=True)
@@ -113,14 +136,17 @@ def curves_of(
     """
     known = releases.risks if isinstance(releases, Drawn) else None
     excess = [values - reference.risk for values in _losses(loss, train, releases, known)]
-    found = [_curve("excess_empirical_risk", 0.0, *excess)]
+    constant = constant_risk(loss, train)
+    found = [_curve("excess_empirical_risk", 0.0, constant - reference.risk, *excess)]
     if loss.classification:
-        found.insert(0, _curve("accuracy", accuracy(reference.theta, test), *_accuracies(test, releases)))
+        best = accuracy(reference.theta, test)
+        found.insert(0, _curve("accuracy", best, larger_class(test), *_accuracies(test, releases)))
     elif loss.linear:
         shares = [1.0 - errors / test.y.var() for errors in _losses(_SQUARED, test, releases)]
-        found.insert(0, _curve("r_squared", r_squared(reference.theta, test), *shares))
+        found.insert(0, _curve("r_squared", r_squared(reference.theta, test), 0.0, *shares))
     if fresh:
-        found.append(_curve("fresh_risk", risk(loss, reference.theta, test), *_losses(loss, test, releases)))
+        best = risk(loss, reference.theta, test)
+        found.append(_curve("fresh_risk", best, constant_risk(loss, test), *_losses(loss, test, releases)))
     if population is not None:
         found.append(population_curve(loss, population, reference.radius, releases))
     return tuple(found)
@@ -139,24 +165,27 @@ def population_curve(loss: Loss, population: Population, radius: float, releases
         return population.risk(loss, flat).reshape(thetas.shape[:-1]) - best
 
     noiseless = excess(releases.centres)
+    nothing = float(excess(np.zeros((1, releases.centres.shape[-1])))[0])
     if isinstance(releases, Drawn):
-        return _curve("excess_population_risk", 0.0, excess(releases.thetas), noiseless)
+        return _curve("excess_population_risk", 0.0, nothing, excess(releases.thetas), noiseless)
     steps, centres = releases.scales[:, None, None] * releases.directions, releases.centres[:, None]
     draws = excess(centres + steps)
     both = np.stack([draws, excess(centres - steps)], axis=2).reshape(len(draws), -1)
-    return dc.replace(_curve("excess_population_risk", 0.0, both, noiseless), draws=draws)
+    return dc.replace(_curve("excess_population_risk", 0.0, nothing, both, noiseless), draws=draws)
 
 
-def _curve(metric: str, reference: float, draws: Array, noiseless: Array, exact: Array | None = None) -> MetricCurve:
+def _curve(
+    metric: str, reference: float, nothing: float, draws: Array, noiseless: Array, exact: Array | None = None
+) -> MetricCurve:
     """Over exact means, or those of pairs of draws."""
     if exact is not None:
-        return MetricCurve(metric, exact, 0.0 * exact, draws, noiseless, reference)
+        return MetricCurve(metric, exact, 0.0 * exact, draws, noiseless, reference, nothing)
     R = draws.shape[1]
     if R < 4 or R % 2:
         raise ValueError(f"repetitions must be even and at least 4, got {R}")
     pairs = draws.reshape(len(draws), R // 2, 2).mean(axis=2)
     se = pairs.std(axis=1, ddof=1) / np.sqrt(R // 2)
-    return MetricCurve(metric, pairs.mean(axis=1), se, draws, noiseless, reference)
+    return MetricCurve(metric, pairs.mean(axis=1), se, draws, noiseless, reference, nothing)
 
 
 def _losses(loss: Loss, data: Data, releases: Releases, known: Array | None = None) -> tuple[Array, ...]:

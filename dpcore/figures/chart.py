@@ -67,19 +67,22 @@ class Chart:
         dash: str = "solid",
         legend: bool = True,
         floor: float = -math.inf,
+        layer: str = "",
         **more: Any,
     ) -> None:
         """Add a line, drawn where it is at `floor` or above; one without any point has no place in the legend.
 
-        label: behind its end. more: what else plotly.js is told of the trace.
+        label: behind its end. layer: which of `figure.LAYERS` it is, if any. more: what else plotly.js is told of the
+        trace.
         """
         heights = np.asarray(y, float)
         if label:
-            self.end(heights, label, colour, axis)
+            self.end(heights, label, colour, axis, layer)
         if floor > -math.inf:
             heights = np.where(heights >= floor, heights, np.nan)
         told: Look = {"hovertemplate": f"{self.over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>"}
         told |= {"yaxis": axis, "showlegend": legend and bool(np.isfinite(heights).any())}
+        told |= {"meta": layer} if layer else {}
         self.line(np.asarray(x, float), heights, colour, name, width, dash, **told | more)
 
     def line(self, x: Any, y: Any, colour: str, name: str, width: float, dash: str, **more: Any) -> None:
@@ -160,14 +163,24 @@ class Chart:
             hovertemplate=f"{self.over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
         )
 
+    def against(self, x: Any, nothing: float, lower: Any, axis: str = "y") -> None:
+        """Add what no model should exceed, the excess of one that has learned nothing, and what none can go below."""
+        words = "nothing learned"
+        if math.isfinite(nothing) and len(x):
+            self.level(np.asarray(x), nothing, self.muted, words, axis=axis, label=words, dash="dash", layer="nothing")
+        words = "lower bound, hardest data"
+        self.curve(
+            x, lower, self.muted, words, axis=axis, label=words.replace(", ", ",<br>"), dash="dot", layer="lower"
+        )
+
     # Words
 
-    def end(self, y: Any, text: str, colour: str, axis: str = "y") -> None:
+    def end(self, y: Any, text: str, colour: str, axis: str = "y", layer: str = "") -> None:
         """Have a label behind the last value that is drawn."""
         heights = np.asarray(y, float)
         drawn = heights[np.isfinite(heights)]
         if len(drawn):
-            self.ends.append((axis, float(drawn[-1]), text, colour))
+            self.ends.append((axis, float(drawn[-1]), text, colour, layer))
 
     def write(self, text: str, x: float, y: float, colour: str = "", size: int = 13, **place: Any) -> None:
         """Add words, in the colour of text where none is given; their place is in shares of the drawing."""

@@ -52,9 +52,9 @@ def dimension_figure(
     span = [float(table.x.min()), float(table.x.max())] if len(table) else [8.0, 8.0]
 
     right = ok[ok.metric == "accuracy"]
-    best, larger = 100 * right[["reference", "larger_class"]].iloc[0] if len(keys) else (math.nan, math.nan)
-    chart.level(span, best, plain, "without privacy", label="without privacy")
-    chart.level(span, larger, chart.muted, LARGER, label=LARGER, dash="dot")
+    best, larger = 100 * right[["reference", "nothing_learned"]].iloc[0] if len(keys) else (math.nan, math.nan)
+    chart.level(span, best, plain, "without privacy", label="without privacy", layer="plain")
+    chart.level(span, larger, chart.muted, LARGER, label=LARGER, dash="dot", layer="nothing")
     for key in keys:
         rows = right[right.mechanism == key]
         _curve(chart, key, rows.x, 100 * rows["mean"], curve_name(key, both), p, label=_promise(key, both))
@@ -124,7 +124,7 @@ def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: NoiseGrowth, lower: Lo
     shown = np.where(damage > 0, damage, np.nan)
     _curve(chart, key, rows.x, shown, name, p, axis="y2", label=name, legend=False)
     colour, bound = chart.colours[mechanism_class(key).family], f"{name}: bound"
-    chart.curve(growth.p, growth.damage_bound, colour, bound, axis="y2", label=bound, dash="dash")
+    chart.curve(growth.p, growth.damage_bound, colour, bound, axis="y2", label=bound, dash="dash", layer="upper")
     if not both and growth.earlier_source:
         shape, earlier = growth.earlier * (damage[0] / growth.earlier[0]), f"{name}: earlier theory, shape only"
         look: Look = {"label": f"{name}: earlier<br>theory, shape only", "width": 1, "dash": "2px 5px"}

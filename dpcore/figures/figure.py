@@ -11,7 +11,7 @@ import base64
 import copy
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _SHORT_TYPES = {"float64": "f8", "float32": "f4"}  # plotly.js reads these from base64
+# What a measured excess risk is compared with: a trace says by `meta` which of them it is, its label by its name.
+LAYERS = {
+    "upper": "upper bound",
+    "lower": "lower bound",
+    "nothing": "nothing learned",
+    "plain": "non-private",
+}
 
 
 class Figure:
@@ -34,14 +41,14 @@ class Figure:
     """
 
     def __init__(self, data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> None:
-        self._spec = {"data": list(data), "layout": dict(layout)}
+        self._data, self._layout = list(data), dict(layout)
 
     @cached_property
     def plotly(self) -> go.Figure:
         """plotly's own, with each attribute validated."""
         import plotly.graph_objects as go
 
-        return go.Figure(copy.deepcopy(self._spec))  # it writes into what it is given
+        return go.Figure(copy.deepcopy({"data": self._data, "layout": self._layout}))  # it writes into what it is given
 
     @property
     def data(self) -> tuple[Any, ...]:
@@ -53,13 +60,39 @@ class Figure:
         """The layout as plotly's object."""
         return self.plotly.layout
 
+    @property
+    def layers(self) -> list[str]:
+        """Which of `LAYERS` it has, in their order."""
+        found = {trace.get("meta") for trace in self._data}
+        return [layer for layer in LAYERS if layer in found]
+
+    def showing(self, layers: Collection[str]) -> Figure:
+        """The same with no other `LAYERS` than these; traces keep their numbers, labels their places.
+
+        >>> line = {"type": "scatter", "y": [1.0], "meta": "upper"}
+        >>> Figure([line], {"annotations": []}).showing(["nothing"]).data[0].visible
+        False
+        """
+        hidden = LAYERS.keys() - set(layers)
+
+        def kept(notes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+            return [note for note in notes if note.get("name") not in hidden]
+
+        layout = dict(self._layout)
+        narrow = dict(layout.get("meta", {}).get("narrow", {}))
+        for part in (layout, narrow):
+            if "annotations" in part:
+                part["annotations"] = kept(part["annotations"])
+        data = [{**trace, "visible": False} if trace.get("meta") in hidden else trace for trace in self._data]
+        return Figure(data, layout | {"meta": layout.get("meta", {}) | {"narrow": narrow}})
+
     def show(self) -> None:
         """In a notebook, or in a browser's window of its own."""
         self.plotly.show()
 
     def to_dict(self) -> dict[str, Any]:
         """A copy with plain values only, fit for JSON: arrays of real numbers in base64, nan elsewhere as None."""
-        return {part: _plain(value) for part, value in self._spec.items()}
+        return {"data": _plain(self._data), "layout": _plain(self._layout)}
 
     def to_json(self) -> str:
         """For plotly.js.

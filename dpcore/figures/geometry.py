@@ -48,12 +48,13 @@ def order_figure(
         (found.vertices, "a random corner", "frank_wolfe", "diamond"),
     ):
         ink, bound = chart.colours[family], f"{name.rpartition(' ')[2]}: proved bound"
-        _curve(chart, found.p_norm, side.bound, ink, f"{name}: proved bound", label=bound, dash="dash")
+        _curve(chart, found.p_norm, side.bound, ink, f"{name}: proved bound", label=bound, dash="dash", layer="upper")
         bars = {"type": "data", "array": 2.0 * side.se, "thickness": 1.2, "width": 0, "color": ink}
         look = {"mode": "lines+markers", "marker": markers(found.p_norm, p_norm, ink, symbol, 8.0), "error_y": bars}
         label = name.replace(" in the ", "<br>in the ")
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
-    _curve(chart, found.p_norm, found.signal, chart.muted, "nothing learned", label="nothing learned", dash="dot")
+    nothing = "nothing learned"
+    _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dot", layer="nothing")
     return _over_orders(chart, "excess risk on the records, linear losses", powers, p_norm)
 
 
@@ -154,11 +155,11 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
     ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
     shape = through(found.rate, found.private.mean)
     lines = [
-        ("proved bound on the mean", "proved bound", found.n, found.bound, ink, 2.0, "dash"),
-        ("the paper's order, shape only", "paper's order,<br>shape only", found.n, shape, muted, 1.5, "dash"),
-        ("95 of 100 runs stay below", "95 of 100 runs<br>stay below", found.n, found.q95, ink, 1.2, "dot"),
-        ("the same without noise", "without noise", found.n, found.plain, plain, 1.5, "solid"),
-        ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dot"),
+        ("proved bound on the mean", "proved bound", found.n, found.bound, ink, 2.0, "dash", "upper"),
+        ("the paper's order, shape only", "paper's order,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
+        ("95 of 100 runs stay below", "95 of 100 runs<br>stay below", found.n, found.q95, ink, 1.2, "dot", ""),
+        ("the same without noise", "without noise", found.n, found.plain, plain, 1.5, "solid", "plain"),
+        ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dot", "nothing"),
     ]
     return curves_chart(
         chart,

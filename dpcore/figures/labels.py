@@ -8,7 +8,7 @@ from .style import BACKGROUND, Look, Theme, note, short_number, with_opacity
 
 LABEL_HEIGHT = 17  # px of a line of text behind a curve
 
-Ends = list[tuple[str, float, str, str]]
+Ends = list[tuple[str, float, str, str, str]]
 
 
 def end_labels(
@@ -17,7 +17,7 @@ def end_labels(
     """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
     said where a legend takes the place of labels.
 
-    ends: (axis, value, text, colour). axes: of the panels, with their ranges. sizes: their heights in px.
+    ends: (axis, value, text, colour, layer or ""). axes: of the panels, with their ranges. sizes: their heights in px.
     A curve that ends outside its axis has its label at the edge, with an arrow and its last value. So it has beside a
     legend, in one line inside the drawing.
     """
@@ -25,7 +25,7 @@ def end_labels(
     for axis, made in axes.items():
         placed = []
         rows = {"↑": 0, "↓": 0}
-        for on, value, text, colour in ends:
+        for on, value, text, colour, layer in ends:
             if on != axis or math.isnan(value):
                 continue
             low, high = made["range"]
@@ -36,18 +36,23 @@ def end_labels(
                 arrow, last = "↑" if position > high else "↓", short_number(value)
                 position = min(max(position, low), high)
                 words = f"{arrow} {text.replace('<br>', ' ')} ({last})"
-                beyond.append(at_edge(words, axis, position, colour, theme, rows[arrow]))
+                beyond.append(at_edge(words, axis, position, colour, theme, rows[arrow]) | _named(layer))
                 rows[arrow] += 1
                 text = f"{arrow} {text}<br>{last}"
-            placed.append(((position - low) / (high - low) * sizes[axis], position, text, colour))
+            placed.append(((position - low) / (high - low) * sizes[axis], position, text, colour, layer))
         placed.sort()
-        heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, _ in placed]
+        heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, *_ in placed]
         # None reaches further below the axis than one line would.
         centres = [max(p[0], (height - LABEL_HEIGHT) / 2) for p, height in zip(placed, heights, strict=True)]
-        for (pixel, position, text, colour), shown in zip(placed, spread(centres, heights, sizes[axis]), strict=True):
+        places = spread(centres, heights, sizes[axis])
+        for (pixel, position, text, colour, layer), shown in zip(placed, places, strict=True):
             place = {"yref": axis, "align": "left", "yanchor": "middle", "xshift": 6, "yshift": shown - pixel}
-            labels.append(note(text, x=1, y=position, colour=colour, size=13, **place))
+            labels.append(note(text, x=1, y=position, colour=colour, size=13, **place) | _named(layer))
     return labels, beyond
+
+
+def _named(layer: str) -> Look:
+    return {"name": layer} if layer else {}
 
 
 def at_edge(text: str, axis: str, edge: float, colour: str, theme: Theme, row: int = 0) -> Look:

@@ -86,7 +86,7 @@ def curves_chart(
     chart: Chart,
     x: Array,
     curves: Sequence[tuple[str, str, Any, str, str, str]],
-    lines: Sequence[tuple[str, str, Any, Any, str, float, str]],
+    lines: Sequence[tuple[str, str, Any, Any, str, float, str, str]],
     *,
     cursor: float | None,
     title: str,
@@ -98,17 +98,17 @@ def curves_chart(
     depth: float = _DEPTH,
 ) -> Figure:
     """Measured curves (name, label, MetricCurve or Summary, ink, symbol, dash) over lines (name, label, x, y, ink,
-    width, dash), on log axes with labels behind their ends; a line's y may be one number. short: the title on a phone.
-    mark: a place on the axis, and what begins there. must, may: what the vertical axis holds beside the means in any
-    case, and where there is room; depth: see `powers_of`."""
+    width, dash, layer or ""), on log axes with labels behind their ends; a line's y may be one number. short: the title
+    on a phone. mark: a place on the axis, and what begins there. must, may: what the vertical axis holds beside the
+    means in any case, and where there is room; depth: see `powers_of`."""
     measured = [(name, label, getattr(curve, "measured", curve), *look) for name, label, curve, *look in curves]
     powers = powers_of([*(values.mean for _, _, values, *_ in measured), *must], may, depth)
     floor = 10.0 ** powers[0]
     for k, (_, _, values, ink, _, _) in enumerate(measured):
         chart.band(x, values.q10, values.q90, ink, floor=floor, legend=not k)
-    for name, label, places, heights, ink, width, dash in lines:
+    for name, label, places, heights, ink, width, dash, layer in lines:
         draw = chart.curve if np.ndim(heights) else chart.level
-        draw(places, heights, ink, name, label=label, width=width, dash=dash, floor=floor)
+        draw(places, heights, ink, name, label=label, width=width, dash=dash, floor=floor, layer=layer)
     for name, label, values, ink, symbol, dash in measured:
         add_means(chart, x, values, ink, name, label=label, floor=floor, cursor=cursor, symbol=symbol, dash=dash)
     chart.heading(heading)

@@ -49,13 +49,14 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
     for key, measured in found.learners.items():
         named = any(trace["showlegend"] for trace in chart.traces)
         chart.band(found.x, measured.q10, measured.q90, inks[key], legend=not named, opacity=0.15)
-    for name, label, heights, ink, dash in (
-        ("knowing the law", "knows the law", found.bayes, chart.muted, "dash"),
-        ("not private, ellipsoids", "not private", found.plain, chart.colours["reference"], "solid"),
-        ("not private, logistic regression", "", found.logistic, chart.colours["reference"], "dot"),
-        ("the largest class", "the largest class", found.chance, chart.muted, "dot"),
+    for name, label, heights, ink, dash, layer in (
+        ("knowing the law", "knows the law", found.bayes, chart.muted, "dash", "plain"),
+        ("not private, ellipsoids", "not private", found.plain, chart.colours["reference"], "solid", "plain"),
+        ("not private, logistic regression", "", found.logistic, chart.colours["reference"], "dot", "plain"),
+        ("the largest class", "the largest class", found.chance, chart.muted, "dot", "nothing"),
     ):
-        chart.curve(found.x, heights, ink, name, label=label, dash=dash, hovertemplate=_share(letter, name))
+        hover = _share(letter, name)
+        chart.curve(found.x, heights, ink, name, label=label, dash=dash, layer=layer, hovertemplate=hover)
     for key, measured in found.learners.items():
         name, label, _, symbol, dash = LOOKS[key]
         look = {"label": label, "width": 3, "dash": dash, "hovertemplate": _share(letter, name)}
@@ -94,9 +95,9 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     ink, muted = chart.colours[family], chart.muted
     best, regularised = "proved bound, over the best", "proved bound, over the regularised"
     lines = [
-        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash"),
-        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash"),
-        ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot"),
+        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", "upper"),
+        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", "upper"),
+        ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot", "nothing"),
     ]
     curves = [
         ("over the regularised optimum, mean", "over the regularised", found.over, muted, "diamond", "solid"),

@@ -22,7 +22,8 @@ def cost_figure(
     height: int,
     decision: float | None = None,
 ) -> Figure:
-    """Accuracy against epsilon over excess empirical risk against epsilon, with band, larger class, bound and a cursor.
+    """Accuracy against epsilon over excess empirical risk against epsilon, with bands, bounds and a cursor, beside the
+    best model and what learns nothing.
 
     table: of one mechanism swept over epsilon, as `dpcore.run` gives it. accuracy_title: what is counted, in words.
     decision: epsilon to mark as the budget question's answer.
@@ -31,25 +32,26 @@ def cost_figure(
     main, plain = chart.colours[mechanism_class(table.mechanism.iloc[0]).family], chart.colours["reference"]
     ok = table[table.status == "ok"]
     accuracy, excess = ok[ok.metric == "accuracy"], ok[ok.metric == "excess_empirical_risk"]
-    percent, powers = _accuracy_range(accuracy), decades([excess["mean"], excess.bound, excess.noiseless])
+    nothing = _first(excess, "nothing_learned")
+    percent, powers = _accuracy_range(accuracy), decades([excess["mean"], excess.bound, excess.noiseless, [nothing]])
     budgets, floor = table.x.unique(), 10.0 ** powers[0]
     right, average = 100 * accuracy["mean"], "private, on average"
     banded = "<br>(band: 8 of 10 runs)" if ok.repetitions.max() >= LEAST_BANDED else ""
-    best, larger = (100 * _first(accuracy, column) for column in ("reference", "larger_class"))
+    best, larger = (100 * _first(accuracy, column) for column in ("reference", "nothing_learned"))
 
     enough = accuracy[accuracy.repetitions >= LEAST_BANDED]
     chart.band(enough.x, 100 * enough.q10, 100 * enough.q90, main)
     chart.curve(accuracy.x, right, main, average, width=3)
-    chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy")
-    chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot")
+    chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy", layer="plain")
+    chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot", layer="nothing")
     chart.end(right, f"{average}{banded}", main)
     enough = excess[excess.repetitions >= LEAST_BANDED]
     chart.band(enough.x, enough.q10, enough.q90, main, axis="y2", legend=False, floor=floor)
-    chart.end(excess.bound, "upper bound, proved", main, "y2")
     chart.curve(excess.x, excess["mean"], main, average, axis="y2", label=average, width=3, legend=False)
-    chart.curve(excess.x, excess.bound, main, "upper bound, proved", axis="y2", dash="dash")
-    alone = "regularisation alone"
-    chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot")
+    upper, alone = "upper bound", "regularisation alone"
+    chart.curve(excess.x, excess.bound, main, upper, axis="y2", label=upper, dash="dash", layer="upper")
+    chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot", layer="plain")
+    chart.against(excess.x, nothing, excess.lower_bound, "y2")
     chart.zero_or_below(excess.x, excess["mean"], main, average, floor, "y2")
     here, decided = accuracy[accuracy.x == epsilon], accuracy[accuracy.x == decision]
     chart.dot(here.x, 100 * here["mean"], main)

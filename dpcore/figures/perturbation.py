@@ -28,6 +28,7 @@ _UPPER, _BREAK = 0.28, 0.1  # shares of the drawing's height
 _HEADING = "excess risk above the best model's"
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
 _CLEAR = "rgba(0,0,0,0)"
+_ALONE: Look = {"width": 1, "dash": "dot", "layer": "plain"}  # what regularisation or stopping early costs
 
 
 def excess_figure(
@@ -36,20 +37,17 @@ def excess_figure(
     epsilon: float,
     theme: Theme,
     height: int,
-    bounds: bool = True,
-    bias: bool = True,
     rates: Mapping[str, Array] | None = None,
     exhibits: Mapping[str, pd.DataFrame] | None = None,
 ) -> Figure:
     """Mean excess risk of several mechanisms against epsilon, with a cursor.
 
-    table: swept over epsilon, as `dpcore.run` gives it. bounds: draw the proved upper bounds. bias: draw what
-    regularisation alone costs. rates: name -> a value for each epsilon of the table, an order of growth without
-    constants; it is drawn through the first mechanism's curve at the smallest epsilon. exhibits: name -> a table of one
-    mechanism whose promise is another; a curve without markers.
+    table: swept over epsilon, as `dpcore.run` gives it. rates: name -> a value for each epsilon of the table, an order
+    of growth without constants; it is drawn through the first mechanism's curve at the smallest epsilon. exhibits:
+    name -> a table of one mechanism whose promise is another; a curve without markers.
     """
     chart = Chart(theme, height)
-    curves = _Curves(chart, table, epsilon, bounds=bounds, bias=bias)
+    curves = _Curves(chart, table, epsilon, bounds=True)
     for name, values in (rates or {}).items():
         curves.rate(name, values)
     for name, exhibit in (exhibits or {}).items():
@@ -64,18 +62,18 @@ def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, heigh
     table: swept over lam, as `dpcore.run` gives it. lam: where the cursor stands, None for nowhere.
     """
     chart = Chart(theme, height, "λ", left=54, right=26)
-    return chart.below(*_Curves(chart, table, lam, bounds=False, bias=True).axes("regularisation λ"))
+    return chart.below(*_Curves(chart, table, lam, bounds=False).axes("regularisation λ"))
 
 
 class _Curves:
     """Mean excess risk of several mechanisms over a logarithmic axis."""
 
-    def __init__(self, chart: Chart, table: pd.DataFrame, cursor: float | None, *, bounds: bool, bias: bool) -> None:
+    def __init__(self, chart: Chart, table: pd.DataFrame, cursor: float | None, *, bounds: bool) -> None:
         self.chart = chart
         self.places = np.unique(table.x.to_numpy(float))
         excess = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
         self.shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
-        columns = ("mean", *(["bound"] if bounds else []), *(["noiseless"] if bias else []))
+        columns = ("mean", "noiseless", *(["bound", "nothing_learned"] if bounds else []))
         self.powers = decades([excess[column] for column in columns], _DEPTH)
         floor = 10.0 ** self.powers[0]
         classes = {key: mechanism_class(key) for key in self.shown}
@@ -95,14 +93,18 @@ class _Curves:
             chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
             if bounds:
                 words = f"{name}: bound" if several else f"{cls.place}: proved bound"
-                self._curve(rows, "bound", colour, words, dash="dash")
-            if bias and (descends or not common):
+                self._curve(rows, "bound", colour, words, dash="dash", layer="upper")
+            if descends or not common:
                 cost = "stopping early" if descends else "regularisation"
                 words = f"{name}: {cost}" if several else f"{cls.place}: {cost}"
-                self._curve(rows, "noiseless", colour, words, width=1, dash="dot", label="" if several else words)
-        if bias and common and len(regularised):
+                label = "" if several else words
+                self._curve(rows, "noiseless", colour, words, label=label, **_ALONE)
+        if common and len(regularised):
             rows = regularised.drop_duplicates("x").sort_values("x")
-            self._curve(rows, "noiseless", chart.colours["reference"], "regularisation alone", width=1, dash="dot")
+            self._curve(rows, "noiseless", chart.colours["reference"], "regularisation alone", **_ALONE)
+        if bounds and len(excess):
+            rows = excess.groupby("x")[["lower_bound"]].max().reset_index()
+            chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound)
         for key, rows in self.shown.items():
             here, family = rows[rows.x == cursor], classes[key].family
             chart.dot(here.x, here["mean"], chart.colours[family], symbol=SYMBOLS[family], size=13)

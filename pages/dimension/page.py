@@ -20,7 +20,7 @@ from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure
-from pages.ui.pickers import chips, switch
+from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import DIMENSIONS, PEOPLE, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -57,6 +57,8 @@ lower: Lower = "damage" if below == "damage" else "distance"
 
 with st.container(key="wide_halves"):
     left, right = st.columns([2.2, 1], gap="medium")
+with left:
+    chart, layers = st.container(), pick_layers()
 theme = current_theme()
 colour = FAMILIES[theme]["objective" if noise_in == "question" else "output"]
 
@@ -87,14 +89,15 @@ def drawn(
     table, grown = prefetch.whole(swept, cancelled), noise_growth.growth_of(swept.cells())
     title = axis_title(source)
     figure = dimension_figure(table, grown, p=controls.p, lower=lower, accuracy_title=title, theme=theme, height=HEIGHT)
-    return figure, words.takeaway(table, grown, controls.p, source), table, grown
+    return figure.showing(layers), words.takeaway(table, grown, controls.p, source), table, grown
 
 
 experiment = experiment_at(controls)
 figure, sentence, table, grown = drawn(controls)
 headline.html(emphasised(sentence, colour))
-with left:
+with chart:
     live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
+with left:
     st.caption(words.caption(experiment, grown, controls.lam))
     cards(words.readouts(table, grown, controls.p, source))
 with right:

@@ -43,13 +43,18 @@ def one_lam(n: int, epsilon: float, delta: float, lam: float | str) -> float:
     return float(dpcore.make_mechanism("output_gaussian").calibrate(spec, dpcore.Budget(epsilon, delta)).spec.lam)
 
 
+def _larger_class(table: pd.DataFrame) -> float:
+    """Its share: the accuracy of always answering with it."""
+    return float(table[table.metric == "accuracy"].nothing_learned.max())
+
+
 def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source) -> str:
     """What happens at the cursor's p, in one or two sentences."""
     now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
     if not now:
         return " ".join(_refusals(table, now))
     gaussian, gamma = ([key for key in now if key.endswith(noise)] for noise in ("_gaussian", "_gamma"))
-    useful, larger = int(table.x.min()), float(table.larger_class.max())
+    useful, larger = int(table.x.min()), _larger_class(table)
     if p == useful:
         cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
         end = ": here the stronger promise is even the cheaper one." if gaussian and cheaper else "."
@@ -139,7 +144,7 @@ def readouts(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
         (
             " · ".join(f"{100 * value:.1f}" for value in now.values()),
             f"of 100 {source.outcome} at p = {p:,} ({100 * best:.1f} without privacy, "
-            f"{100 * float(table.larger_class.max()):.1f} by always answering with the larger class): {names}",
+            f"{100 * _larger_class(table):.1f} by always answering with the larger class): {names}",
         ),
         (
             " · ".join(amount(_at(grown[key], p)) for key in now),

@@ -27,7 +27,7 @@ from pages.ui.code import redrawn, script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
-from pages.ui.pickers import chips, switch
+from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
@@ -64,7 +64,10 @@ controls = sidebar(
     unused={"lam": "the ball takes the place of λ", "m": "no samples are drawn here"},
 )
 theme = current_theme()
-
+with st.container(key="halves"):
+    left, right = st.columns([1.5, 1], gap="medium")
+with left:
+    chart, layers = st.container(), pick_layers()
 
 here = words.GeometryState(**vars(controls), name=name)
 row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
@@ -84,7 +87,7 @@ def order_picture(
     draw = partial(order_figure, p_norm=here.p_norm, height=HEIGHT)
     made = {"found": asked[0], "others": asked[1:]}
     code = partial(script, made, partial(draw, verbatim("found"), verbatim("others")))
-    return draw(found, others, theme=theme), words.order_takeaway(found, here), found, code
+    return draw(found, others, theme=theme).showing(layers), words.order_takeaway(found, here), found, code
 
 
 def people_picture(
@@ -95,24 +98,30 @@ def people_picture(
     asked = partial(excess_by_n.excess_against_n, here.p_norm, d=here.d, **here.budget, **own)
     learned = asked(cancelled=cancelled)
     draw = partial(learners_figure, n=min(here.n, int(learned.n[-1])), height=HEIGHT)
-    return draw(learned, theme=theme), words.people_takeaway(learned, here), learned, partial(redrawn, asked, draw)
+    return (
+        draw(learned, theme=theme).showing(layers),
+        words.people_takeaway(learned, here),
+        learned,
+        partial(redrawn, asked, draw),
+    )
 
 
 if view == "order":
     picture, sentence, found, code = order_picture(here)
-    family, caption = "frank_wolfe", words.order_caption(found)
+    family, caption, judged = "frank_wolfe", words.order_caption(found), words.order_verdict(found, here)
     readouts, table = words.order_readouts(found, row, here), words.order_table(found)
 else:
     picture, sentence, learned, code = people_picture(here)
-    family, caption = mechanism_class(learned.mechanism).family, words.people_caption(learned, here)
+    family = mechanism_class(learned.mechanism).family
+    caption, judged = words.people_caption(learned, here), words.people_verdict(learned, here)
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
 
 headline.html(emphasised(sentence, FAMILIES[theme][family]))
-with st.container(key="halves"):
-    left, right = st.columns([1.5, 1], gap="medium")
-with left:
+with chart:
     ahead = order_picture if view == "order" else people_picture, here
     live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=ahead)
+with left:
+    st.markdown(judged)
     st.caption(caption)
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)

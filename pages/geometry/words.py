@@ -20,6 +20,7 @@ from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
+from pages.ui.verdict import NO_LOWER, verdict
 
 VIEWS = {"order": "norm order", "n": "people"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
@@ -132,6 +133,15 @@ def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[t
     ]
 
 
+def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
+    """What the upper bounds say along the norm orders."""
+    curves = [
+        ("exponential mechanism", found.vertices.mean, found.vertices.bound),
+        ("generalised Gaussian", found.gaussian.mean, found.gaussian.bound),
+    ]
+    return f"{verdict(found.p_norm, curves, found.signal, here.p_norm, 'p', text=order_text)} {NO_LOWER}"
+
+
 def order_caption(found: AgainstOrder) -> str:
     return (
         f"Means of {found.repetitions} draws of records and noise, bars: two standard errors. {found.n0} of "
@@ -158,6 +168,11 @@ def people_takeaway(found: ExcessByN, here: GeometryState) -> str:
     if measured is not None and bound is not None:
         return f"{said} It falls like **{rate(measured)}**, its proved bound like {rate(bound)}."
     return f"{said} It follows no one power of n here." if measured is None else said
+
+
+def people_verdict(found: ExcessByN, here: GeometryState) -> str:
+    """What the upper bound says along n."""
+    return f"{verdict(found.n, [('', found.private.mean, found.bound)], found.nothing, here.n, 'n')} {NO_LOWER}"
 
 
 def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tuple[str, str]]:

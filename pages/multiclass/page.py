@@ -27,7 +27,7 @@ from pages.ui.code import redrawn
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
-from pages.ui.pickers import chips, switch
+from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 430
@@ -72,6 +72,10 @@ def show_repaired() -> None:
         records = curves.Records(source, controls.n, controls.seed, **own)
         return words.MulticlassState(records, info, controls.epsilon, controls.delta, controls.lam)
 
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        chart, layers = st.container(), pick_layers()
     here = here_at(controls)
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
     job = held.jobs.get("accuracy")
@@ -87,15 +91,15 @@ def show_repaired() -> None:
             found = _asked(there)(cancelled=cancelled)
         else:
             found = prefetch.answered(words.question(view, there), cancelled).snapshot
-        return _drawn(there)(found, theme=theme), plain(words.takeaway(found, there))
+        return _drawn(there)(found, theme=theme).showing(layers), plain(words.takeaway(found, there))
 
-    with st.container(key="halves"):
-        left, right = st.columns([1.5, 1], gap="medium")
     if found is not None:
         ahead = (picture_at, controls) if job is None or job.complete else None
-        with left:
-            picture = _drawn(here)(found, theme=theme)
+        with chart:
+            picture = _drawn(here)(found, theme=theme).showing(layers)
             live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=ahead)
+        with left:
+            st.markdown(words.verdict_of(found, here))
             st.caption(words.caption(found, words.effort(view, here)[1], here))
     with right:
         side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)

@@ -20,6 +20,7 @@ from pages.ui.numbers import nearest, points, rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text, lam_text
 from pages.ui.sources import assumed
+from pages.ui.verdict import NO_LOWER, verdict
 
 Found = Accuracies | Excesses
 
@@ -206,14 +207,22 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
     return made
 
 
+def verdict_of(found: Found, here: MulticlassState) -> str:
+    """What the upper bound says; "" for accuracies, of which nothing is proved."""
+    if not isinstance(found, Excesses):
+        return ""
+    curve = "", found.excess.mean, found.bound
+    return f"{verdict(found.epsilon, [curve], found.nothing, here.epsilon, 'ε')} {NO_LOWER}"
+
+
 def caption(found: Found, total: int, here: MulticlassState) -> str:
     """total: the draws of the records that there will be."""
     label = here.info.label
     said = f"{label[0].upper()}{label[1:]}, n = {here.records.n:,}, λ {lam_text(here.lam)}."
     if isinstance(found, Excesses):
         return (
-            f"{said} Means of {found.repetitions} releases{', band: 8 of 10' * (found.repetitions >= LEAST_BANDED)}. "
-            "The best model is sought in a ball; its "
+            f"{said} Means of {found.repetitions} releases"
+            f"{', band: 8 of 10' * (found.repetitions >= LEAST_BANDED)}. The best model is sought in a ball; its "
             f"loss is {rounded(found.least)}, certified. Below 0: on the lower edge. The regularised optimum moves "
             "with λ, and λ with ε."
         )

@@ -21,7 +21,7 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import ODDS_QUESTION, icon_array
 from pages.ui.live_figure import current_theme, live_figure
-from pages.ui.pickers import chips, pick_source, switch
+from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -85,7 +85,7 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
         theme=theme,
         height=HEIGHT,
         decision=decision_of(found)[2],
-    )
+    ).showing(layers)
     return figure, plain(sentence_of(found, controls))
 
 
@@ -97,8 +97,12 @@ colour = FAMILIES[theme]["output"]
 
 # The chart first: the browser draws it while the attack is played.
 with chart:
-    figure, alt = picture_at(controls)
-    live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=(picture_at, controls))
+    drawn = st.container()
+    layers = pick_layers()
+    with drawn:
+        figure, alt = picture_at(controls)
+        live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=(picture_at, controls))
+    st.markdown(words.verdict_of(table, controls.epsilon))
     st.caption(words.caption(experiment))
 sentences = [sentence_of(table, controls)]
 here = accuracy[accuracy.x == controls.epsilon]

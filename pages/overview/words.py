@@ -15,6 +15,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, neighbours_line, records_line
+from pages.ui.verdict import verdict
 
 FORMULA = text_beside(__file__, "formula.md")
 
@@ -39,7 +40,7 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
 
 
 def _learned(row: pd.Series, source: Source) -> briefings.Document:
-    found = briefings.learned(row["mean"], row.reference, row.larger_class)
+    found = briefings.learned(row["mean"], row.reference, row.nothing_learned)
     return found | {"source": {"drawn": source.drawn(row.n)}}
 
 
@@ -66,6 +67,14 @@ def caption(experiment: Experiment) -> str:
     if isinstance(experiment.problem.lam, str):
         said += " λ is set without a look at the records; *Assumptions* says what the best λ would win."
     return said
+
+
+def verdict_of(table: pd.DataFrame, epsilon: float) -> str:
+    """What the upper bound says; table: swept over epsilon."""
+    rows = table[table.metric == "excess_empirical_risk"]
+    if rows.empty:
+        return ""
+    return verdict(rows.x, [("", rows["mean"], rows.bound)], rows.nothing_learned.iloc[0], epsilon, "ε")
 
 
 def refusal(row: pd.Series, source: Source) -> str:
@@ -148,7 +157,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
         neighbours=neighbours_line(source),
         tested=row.test_records,
         of=source.records,
-        larger=100 * table.larger_class.max(),
+        larger=100 * table[table.metric == "accuracy"].nothing_learned.max(),
         theta_norm=experiment.problem.theta_norm,
         gap=max(row.reference_gap, 1e-15),
         repetitions=experiment.repetitions,

@@ -14,13 +14,12 @@ from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.beside import SIDES, first_repetitions, show_beside
 from pages.server import prefetch
-from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.code import verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, framed, plain
 from pages.ui.live_figure import current_theme, live_figure
-from pages.ui.pickers import chips, pick_source, switch
+from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
 HEIGHT = 390
@@ -28,7 +27,6 @@ HEIGHT = 390
 FIRST_PEOPLE, MOST_PEOPLE = 1_000, 10_000
 MAX_COLUMNS = 32
 REPETITIONS = 50
-LAYERS = {"bounds": "proved bounds", "bias": "without noise", "rates": "earlier rates", "lemma": "n-fold noise"}
 
 st.title("Where should the noise go: the answer, the question, or every step?", anchor=False)
 headline = st.container()
@@ -46,10 +44,8 @@ with st.container(key="halves"):
     left, right = st.columns([1.55, 1], gap="medium")
 with left, st.container(horizontal=True, vertical_alignment="center", key="above"):
     badge = st.empty()
-    shown = ["bounds", "bias"]
-    layers = url_controls.pills(
-        "layers", "Also show", list(LAYERS), shown, LAYERS.__getitem__, label_visibility="collapsed", wrap=True
-    )
+with left:
+    drawn, layers = st.container(), pick_layers(rates="earlier rates", lemma="n-fold noise")
 place = st.container()
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)
@@ -63,7 +59,7 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(controls.problem(source.key), mechanisms, repetitions=REPETITIONS)
 
 
-chart = partial(excess_figure, height=HEIGHT, bounds="bounds" in layers, bias="bias" in layers)
+chart = partial(excess_figure, height=HEIGHT)
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
@@ -76,7 +72,7 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
         theme=theme,
         rates={words.RATE: rate_shape(next(asked.cells()))} if "rates" in layers else {},
         exhibits={words.LEMMA: prefetch.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {},
-    )
+    ).showing(layers)
     return figure, plain(words.takeaway(found[found.x == controls.epsilon], source))
 
 
@@ -90,8 +86,10 @@ headline.html(emphasised(sentence, FAMILIES[theme][words.winner(here)]))
 with left:
     same, promise = words.promise(here)
     badge.html(framed(promise, strong=not same), width="content")
-    figure, alt = picture_at(controls)
-    live_figure(figure, key="doors", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls))
+    with drawn:
+        figure, alt = picture_at(controls)
+        live_figure(figure, key="doors", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls))
+    st.markdown(words.verdict_of(table, controls.epsilon))
     small = [words.caption(experiment, table, controls.epsilon)]
     if "lemma" in layers:
         exhibit = dpcore.run(words.lemma(experiment))

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from dpcore import Experiment, make_mechanism, run
@@ -22,6 +23,7 @@ from pages.ui.numbers import rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, neighbours_line, records_line
+from pages.ui.verdict import verdict
 
 RATE = "published rate,<br>shape only"
 LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
@@ -179,6 +181,20 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     several = len(noises_of(table.mechanism)) > 1
     banded = not several and table.repetitions.max() >= LEAST_BANDED
     return f"{said}. Bands: 8 of 10 releases." if banded else f"{said}."
+
+
+def verdict_of(table: pd.DataFrame, epsilon: float) -> str:
+    """What the upper bounds say; table: of several doors, swept over epsilon."""
+    rows = table[table.metric == "excess_empirical_risk"]
+    if rows.empty:
+        return ""
+    several = len(noises_of(rows.mechanism)) > 1
+    curves, x = [], np.unique(rows.x.to_numpy(float))
+    for key, mine in rows.groupby("mechanism", sort=False):
+        cls, found = mechanism_class(str(key)), mine.set_index("x").reindex(x)
+        name = f"{cls.place}, {NOISES[cls.noise]}" if several else cls.place
+        curves.append((name, found["mean"], found.bound))
+    return verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
 
 
 def _errors(rows: pd.DataFrame) -> str:

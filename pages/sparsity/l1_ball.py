@@ -29,7 +29,7 @@ from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
-from pages.ui.pickers import chips, switch
+from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
@@ -60,6 +60,10 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
     )
     theme = current_theme()
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        chart, layers = st.container(), pick_layers()
     here = words.L1State(**vars(controls), **own)
 
     def drawn(
@@ -71,14 +75,14 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         asked, draw = _hero(against, here, walked)
         found = asked(cancelled=cancelled)
         sentence = words.takeaway(found, walked, here, reason)
-        return draw(found, theme=theme), sentence, found, walked, reason, partial(redrawn, asked, draw)
+        return draw(found, theme=theme).showing(layers), sentence, found, walked, reason, partial(redrawn, asked, draw)
 
     picture, sentence, found, walked, reason, code = drawn(here)
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
-    with st.container(key="halves"):
-        left, right = st.columns([1.5, 1], gap="medium")
-    with left:
+    with chart:
         live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=(drawn, here))
+    with left:
+        st.markdown(words.verdict_of(found, walked, here))
         st.caption(words.caption(found, here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)

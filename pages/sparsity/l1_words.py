@@ -19,6 +19,7 @@ from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
+from pages.ui.verdict import NO_LOWER, verdict
 
 AXES = {"T": "steps", "n": "people", "p": "columns"}
 ACCOUNTINGS = {"tight": "tight", "published": "printed", "published_safe": "4 × printed"}
@@ -79,6 +80,16 @@ def takeaway(found: Found, walked: Path | None, here: L1State, reason: str) -> s
     if isinstance(found, AgainstN):
         return _by_people(found, here)
     return _by_columns(found, here) if isinstance(found, AgainstP) else _by_steps(found, walked, here)
+
+
+def verdict_of(found: Found, walked: Path | None, here: L1State) -> str:
+    """What the upper bound says along the axis."""
+    letter, at = ("n", here.n) if isinstance(found, AgainstN) else ("p", here.p)
+    if isinstance(found, AgainstT):
+        letter, at = "T", steps_of(walked, here.T)
+    curve = "", found.private.measured.mean, found.private.bound
+    said = verdict(getattr(found, letter), [curve], found.nothing, at, letter)
+    return said if isinstance(found, AgainstN) else f"{said} {NO_LOWER}"
 
 
 def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:

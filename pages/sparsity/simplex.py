@@ -19,7 +19,7 @@ from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
-from pages.ui.pickers import chips, switch
+from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
@@ -44,6 +44,10 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
         unused={},
     )
     theme = current_theme()
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        chart, layers = st.container(), pick_layers()
 
     def drawn(
         here: Controls, cancelled: Cancelled = never
@@ -63,14 +67,14 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
         )
         draw, made = partial(draws_figure, m=m, on=on, height=HEIGHT), asked(cancelled=cancelled)
         sentence = words.takeaway(made, release, reason, on)
-        return draw(made, theme=theme), sentence, made, release, partial(redrawn, asked, draw)
+        return draw(made, theme=theme).showing(layers), sentence, made, release, partial(redrawn, asked, draw)
 
     figure, sentence, made, release, code = drawn(controls)
     headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
-    with st.container(key="halves"):
-        left, right = st.columns([1.5, 1], gap="medium")
-    with left:
+    with chart:
         live_figure(figure, key="draws", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
+    with left:
+        st.markdown(words.verdict_of(made, on, words.cursor(release, controls.m)))
         st.caption(words.caption(made, on))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside", wrap=True)

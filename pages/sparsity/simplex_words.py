@@ -19,6 +19,7 @@ from pages.ui.numbers import nearest, people, rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
+from pages.ui.verdict import NO_LOWER, verdict
 
 LOSS = "huber"
 ON = {"training": "the same people", "fresh": "fresh people"}
@@ -118,6 +119,12 @@ def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str]]:
             )
         )
     return cards
+
+
+def verdict_of(made: Valley, on: On, m: int) -> str:
+    """What the upper bound says along m."""
+    curve = "", made.measured(on).mean, made.bound(on)
+    return f"{verdict(made.m, [curve], made.nothing(on), m, 'm')} {NO_LOWER}"
 
 
 def caption(made: Valley, on: On) -> str:

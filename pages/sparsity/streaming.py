@@ -21,7 +21,7 @@ from pages.ui.code import script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
-from pages.ui.pickers import chips, switch
+from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, sidebar
 
 HEIGHT = 430
@@ -49,6 +49,10 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
         rules=("auto",),  # the other one is for fresh records, which a stream has not
     )
     theme = current_theme()
+    with st.container(key="halves"):
+        left, right = st.columns([1.6, 1], gap="medium")
+    with left:
+        chart, layers = st.container(), pick_layers()
     here = words.StreamingState(**vars(controls), **own)
 
     def curves_at(here: words.StreamingState) -> list[partial[regret.RegretCurve]]:
@@ -66,15 +70,14 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
         except NotApplicable as error:
             play, reason = None, str(error)
         curves = [curve(cancelled=cancelled) for curve in curves_at(here)]
-        figure = regret_figure(curves, steps=here.steps, theme=theme, height=HEIGHT)
+        figure = regret_figure(curves, steps=here.steps, theme=theme, height=HEIGHT).showing(layers)
         return figure, words.takeaway(play, words.without_privacy(here), here, reason), curves, play, reason
 
     figure, sentence, curves, play, reason = played(here)
     headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
-    with st.container(key="halves"):
-        left, right = st.columns([1.6, 1], gap="medium")
-    with left:
+    with chart:
         live_figure(figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=(played, here))
+    with left:
         st.caption(words.caption(curves, here))
     with right:
         if play:

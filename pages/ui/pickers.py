@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore import data
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
+from dpcore.figures.figure import LAYERS
 from pages.ui import url_controls
 from pages.ui.share_link import UPLOAD
 from pages.ui.sidebar import release
@@ -62,6 +63,14 @@ def switch(
     names = options if isinstance(options, Mapping) else dict(zip(options, options, strict=True))
     return url_controls.segments(
         key, label, list(names), default, names.__getitem__, label_visibility="collapsed", wrap=wrap
+    )
+
+
+def pick_layers(**more: str) -> list[str]:
+    """What the reader wants to see beside the measured curves: `LAYERS` of a figure, or of `more`, which are off."""
+    names = LAYERS | more
+    return url_controls.pills(
+        "layers", "Compare with", list(names), list(LAYERS), names.__getitem__, label_visibility="collapsed", wrap=True
     )
 
 

@@ -22,10 +22,10 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figur
     colour, plain = chart.colours["frank_wolfe"], chart.colours["reference"]
     steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
     lines = [
-        ("proved bound", "proved bound", found.T, found.private.bound, colour, 2.0, "dash"),
-        ("bound without privacy", "its bound", steps, found.plain_bound[1:], plain, 1.0, "dash"),
-        ("without privacy", "without privacy", steps, found.plain[1:], plain, 1.5, "solid"),
-        ("θ = 0, nothing learned", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dot"),
+        ("proved bound", "proved bound", found.T, found.private.bound, colour, 2.0, "dash", "upper"),
+        ("bound without privacy", "its bound", steps, found.plain_bound[1:], plain, 1.0, "dash", "plain"),
+        ("without privacy", "without privacy", steps, found.plain[1:], plain, 1.5, "solid", "plain"),
+        ("θ = 0, nothing learned", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dot", "nothing"),
     ]
     return curves_chart(
         chart,
@@ -47,11 +47,12 @@ def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) ->
     shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)
     fresh, least = "what fresh records add, at most", "no private model has less, hardest data"
     lines = [
-        ("proved bound", "proved bound", found.n, found.private.bound, colour, 2.0, "dash"),
-        ("hard records, mean", "hard records", found.n, found.hardest, colour, 1.5, "solid"),
-        ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash"),
-        (fresh, "fresh records add,<br>at most", found.n, found.sampling, muted, 1.5, "longdash"),
-        (least, "none has less,<br>hardest data", found.n, found.packing, colour, 1.5, "dot"),
+        ("proved bound", "proved bound", found.n, found.private.bound, colour, 2.0, "dash", "upper"),
+        ("hard records, mean", "hard records", found.n, found.hardest, colour, 1.5, "solid", ""),
+        ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
+        (fresh, "fresh records add,<br>at most", found.n, found.sampling, muted, 1.5, "longdash", ""),
+        ("θ = 0, nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dot", "nothing"),
+        (least, "none has less,<br>hardest data", found.n, found.packing, colour, 1.5, "dot", "lower"),
     ]
     return curves_chart(
         chart,
@@ -72,8 +73,8 @@ def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figur
     chart = Chart(theme, height, "p")
     colour = chart.colours["frank_wolfe"]
     lines = [
-        ("proved bound, vertices", "bound, vertices", found.p, found.private.bound, colour, 2.0, "dash"),
-        ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, chart.muted, 1.5, "dot"),
+        ("proved bound, vertices", "bound, vertices", found.p, found.private.bound, colour, 2.0, "dash", "upper"),
+        ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, chart.muted, 1.5, "dot", "nothing"),
     ]
     curves = [
         ("noise in the whole gradient", "whole gradient", found.whole, colour, f"{_SYMBOL}-open", "dashdot"),
@@ -93,7 +94,7 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure
     for family, (measured, power, words, symbol, name) in shown.items():
         ink = chart.colours[family]
         shape = through(found.n**power, measured.mean)
-        lines.append((words, words.replace(", ", ",<br>"), found.n, shape, ink, 1.5, "dash"))
+        lines.append((words, words.replace(", ", ",<br>"), found.n, shape, ink, 1.5, "dash", ""))
         curves.append((name, name, measured, ink, symbol, "solid"))
     return curves_chart(chart, found.n, curves, lines, cursor=None, title="people n", may=[], heading=_TRAINING)
 

@@ -31,15 +31,20 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     if on == "fresh":
         terms.append(("stability term", valley.stability, "longdash"))
     tops = np.array([values.max() for _, values, _ in terms])  # each term is seen somewhere
-    powers = powers_of([measured.mean, tops], [bound, measured.q90])
+    nothing = valley.nothing(on)
+    powers = powers_of([measured.mean, tops], [bound, measured.q90, np.array([nothing])])
     floor = 10.0 ** powers[0]
     chart.band(valley.m, measured.q10, measured.q90, colour, floor=floor)
-    for name, values, ink, width, dash in (
-        *((name, values, colour, 1.5, dash) for name, values, dash in terms),
-        ("proved bound", bound, colour, 2.0, "dash"),
-        ("θ̂, before the draws", measured.noiseless, chart.colours["reference"], 1.5, "solid"),
+    plain = chart.colours["reference"]
+    for name, values, ink, width, dash, layer in (
+        *((name, values, colour, 1.5, dash, "") for name, values, dash in terms),
+        ("proved bound", bound, colour, 2.0, "dash", "upper"),
+        ("θ̂, before the draws", measured.noiseless, plain, 1.5, "solid", "plain"),
     ):
-        chart.curve(valley.m, values, ink, name, label=name, width=width, dash=dash, floor=floor)
+        chart.curve(valley.m, values, ink, name, label=name, width=width, dash=dash, floor=floor, layer=layer)
+    if math.isfinite(nothing):
+        look: Look = {"label": "nothing learned", "dash": "dash", "layer": "nothing"}
+        chart.level(valley.m, nothing, chart.muted, "uniform mixture, nothing learned", **look)
     name = "measured mean"
     add_means(chart, valley.m, measured, colour, name, label=name, floor=floor, cursor=m, symbol=_SYMBOL)
 

@@ -39,7 +39,8 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
         sizes = np.where(curve.steps == steps, 12.0, 7.0)
         marker = {"symbol": symbol, "size": sizes, "color": colour, "opacity": 1}
         chart.marked(curve.steps, expected, colour, name, marker, label=name, width=3)
-        chart.curve(curve.steps, curve.bound, colour, f"{name}: bound", label=f"{name}: bound", dash="dash")
+        bound = f"{name}: bound"
+        chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper")
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
         shown.append(values)

@@ -1,11 +1,13 @@
 """Gradient perturbation, whatever the batches: descend, with noise in every step."""
 
 import abc
+import copy
 import dataclasses as dc
 import math
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Descent, NotApplicable
 from ...core.specification import Spec
@@ -14,13 +16,15 @@ from ...solvers.descent.noisy_gd import Schedule
 from ...theory import erm
 from ...theory import gradient_descent as theory
 from ...theory.lower_bounds import hardest_data
-from ..base import ReadingMechanism, knob, whole
+from ..base import Prepared, ReadingMechanism, knob, whole
 from ..plan import Plan
 from ..regularisation import auto_size, comparator_norm
 from ..worst_pairs import check_ball
 from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, ProblemConstants
 
 _MOST_STEPS = 10**8
+# Of the noise, for a run that is shown without any: it draws the same batches as the run with noise.
+_SILENT = 1e-12
 
 
 @dc.dataclass(frozen=True)
@@ -88,6 +92,18 @@ class GradientPerturbation(ReadingMechanism):
             *hardest_data(loss, spec, plan.spent),
             Bound("excess_empirical_risk", "rate", rate, "expectation", printed, ball),
         )
+
+    def paths(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> tuple[Array, Array]:
+        """All iterates from the start on, [T + 1, p]: of the run that `release` makes of rng, and of the same steps on
+        the same batches without noise."""
+        schedule, made = schedule_of(plan), []
+        for each in (plan, dc.replace(plan, scale=_SILENT * plan.scale)):
+            (gradients,) = self.transcripts(each, prepared, [copy.deepcopy(rng)])
+            path = [np.zeros((1, plan.spec.p))]
+            for t, gradient in enumerate(gradients.reshape(plan.steps, 1, -1)):
+                path.append(schedule.after(t, path[-1], gradient, plan.spec.radius))
+            made.append(np.concatenate(path))
+        return made[0], made[1]
 
     def resolution(self, plan: Plan) -> float:
         """Of the noise that the last step adds to a model."""

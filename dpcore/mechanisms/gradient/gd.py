@@ -81,19 +81,6 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
         _descend([plan], records_of(prepared), plan.spec.p, rngs, np.ones(1), watch=seen.append)
         return np.concatenate(seen, axis=1)
 
-    def paths(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> tuple[Array, Array]:
-        """All iterates from the start on, [T + 1, p]: of the run that `release` makes of rng, and without noise."""
-        schedule, made = schedule_of(plan), []
-        for quiet in (False, True):
-            sign = np.zeros(1) if quiet else np.ones(1)
-            seen: list[Array] = []
-            _descend([plan], records_of(prepared), plan.spec.p, [rng], sign, watch=seen.append)
-            path = [np.zeros((1, plan.spec.p))]
-            for t, gradient in enumerate(seen):
-                path.append(schedule.after(t, path[-1], gradient, plan.spec.radius))
-            made.append(np.concatenate(path))
-        return made[0], made[1]
-
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the gradients at the start."""
         return gradients_apart(plan, zero, one, np.zeros((1, plan.spec.p)))

@@ -175,7 +175,7 @@ def _row(cell: Cell, seeds: range, cancelled: Cancelled) -> Row:
         spent_delta=plan.spent.delta,
         score=float(np.mean([row["mean"] for row in found])),
         without=float(np.mean([row["reference"] for row in found])),
-        floor=float(np.mean([row["larger_class"] or 0.0 for row in found])),
+        floor=float(np.mean([row["nothing_learned"] for row in found])),
         lost=float(lost.mean()),
         lost_se=float(lost.std(ddof=1) / math.sqrt(len(lost))),
         losses=tuple(map(float, lost)),

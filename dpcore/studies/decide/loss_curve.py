@@ -96,7 +96,7 @@ class Setting:
             epsilons=np.array([row["epsilon"] for row in right]),
             private=np.array([[row["mean"] for row in right]]),
             reference=np.array([right[0]["reference"] if right else np.nan]),
-            floor=np.array([(right[0]["larger_class"] or 0.0) if right else np.nan]),
+            floor=np.array([right[0]["nothing_learned"] if right else np.nan]),
             loss=np.array([[row["mean"] for row in fresh]]),
             lam=np.array([row["lam"] for row in right]),
             refused={row["epsilon"]: row["reason"] for row in rows if row["status"] != "ok"},

@@ -11,8 +11,7 @@ from ...core.privacy import NotApplicable
 from ...core.records import Data
 from ...core.rng import generator
 from ...mechanisms import Mechanism
-from ...mechanisms.gradient.base import schedule_of
-from ...mechanisms.gradient.gd import NoisyGD
+from ...mechanisms.gradient.base import GradientPerturbation, schedule_of
 from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
 
@@ -94,7 +93,7 @@ def _release(mechanism: Mechanism, problem: Problem, epsilon: float, train: Data
     prepared = mechanism.prepare(plan, train)
     rngs = [generator(problem.seed, mechanism.key, r) for r in range(_RELEASES)]
     thetas = mechanism.release_many(plan, prepared, rngs)
-    if not isinstance(mechanism, NoisyGD):
+    if not isinstance(mechanism, GradientPerturbation):
         return MechanismReleases(mechanism.key, thetas, prepared.theta, plan)
     path, quiet = mechanism.paths(plan, prepared, generator(problem.seed, mechanism.key, 0))
     made = MechanismReleases(mechanism.key, thetas, quiet[schedule_of(plan).first :].mean(axis=0), plan)
