@@ -164,14 +164,14 @@ class Chart:
         )
 
     def against(self, x: Any, nothing: float, lower: Any, axis: str = "y") -> None:
-        """Add what no model should exceed, the excess of one that has learned nothing, and what none can go below."""
-        words = "nothing learned"
-        if math.isfinite(nothing) and len(x):
-            self.level(np.asarray(x), nothing, self.muted, words, axis=axis, label=words, dash="dash", layer="nothing")
-        words = "lower bound, hardest data"
-        self.curve(
-            x, lower, self.muted, words, axis=axis, label=words.replace(", ", ",<br>"), dash="dot", layer="lower"
-        )
+        """Add the excess of a model that has learned nothing, and below which none can stay on the hardest data."""
+        x, least = np.asarray(x, float), np.asarray(lower, float)
+        words, known = "lower bound, hardest data", np.isfinite(least)
+        look: Look = {"label": words.replace(", ", ",<br>"), "dash": "dot", "layer": "lower"}
+        self.curve(x[known], least[known], self.muted, words, axis=axis, **look)
+        if math.isfinite(nothing):
+            words = "nothing learned"
+            self.level(x, nothing, self.muted, words, axis=axis, label=words, dash="dash", layer="nothing")
 
     # Words
 

@@ -139,7 +139,15 @@ def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
         ("exponential mechanism", found.vertices.mean, found.vertices.bound),
         ("generalised Gaussian", found.gaussian.mean, found.gaussian.bound),
     ]
-    return f"{verdict(found.p_norm, curves, found.signal, here.p_norm, 'p', text=order_text)} {NO_LOWER}"
+    told = verdict(
+        1.0 - 1.0 / found.p_norm,  # where an infinite order has a place, too
+        curves,
+        found.signal,
+        1.0 - 1.0 / here.p_norm,
+        "p",
+        text=lambda place: order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf),
+    )
+    return f"{told} {NO_LOWER}"
 
 
 def order_caption(found: AgainstOrder) -> str:

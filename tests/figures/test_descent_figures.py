@@ -120,7 +120,7 @@ def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
     )
     wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
     exhibit = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms=(wasteful,), repetitions=4))
-    look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT, "bounds": False}
+    look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT}
     figure = excess_figure(table, **look, exhibits={"n-fold": exhibit})
     curve = named(figure, "n-fold")
     rows = exhibit[exhibit.metric == "excess_empirical_risk"]

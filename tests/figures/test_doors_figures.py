@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -87,9 +88,20 @@ def test_regularisation_is_one_level_for_one_lam_and_a_curve_a_door_for_a_rule()
     assert names == ["answer: regularisation", "question: regularisation"]
 
 
-def test_layers_can_be_left_out():
-    plain = draw(table_of(), bounds=False, bias=False)
-    assert not [t for t in plain.data if "bound" in (t.name or "") or "regularisation" in (t.name or "")]
+def test_layers_can_be_hidden_and_leave_all_else_where_it_is():
+    whole = draw(table_of())
+    assert whole.layers == ["upper", "lower", "nothing", "plain"]
+    some = whole.showing(["nothing"])
+    assert len(some.data) == len(whole.data) and some.layout.yaxis == whole.layout.yaxis
+    hidden = {trace.meta for trace in some.data if trace.visible is False}
+    assert hidden == {"upper", "lower", "plain"}
+    assert all((trace.visible is False) == (trace.meta in hidden) for trace in some.data)
+    for notes, before in (
+        (some.to_dict()["layout"]["annotations"], whole.to_dict()["layout"]["annotations"]),
+        (some.layout.meta["narrow"]["annotations"], whole.layout.meta["narrow"]["annotations"]),
+    ):
+        assert [n["text"] for n in notes] == [n["text"] for n in before if n.get("name") not in hidden]
+    assert "nothing learned" in [a.text for a in some.layout.annotations]
 
 
 def test_a_closed_door_is_shaded_up_to_half_way_and_has_no_curve_there():
@@ -144,8 +156,10 @@ def test_labels_behind_curves_keep_apart(changes):
     size = HEIGHT - figure.layout.margin.t - figure.layout.margin.b
     labels = [a for a in figure.layout.annotations if a.yref == "y"]
     assert len(labels) >= 5
-    ends = {t.name: math.log10(t.y[-1]) for t in figure.data if t.name and len(t.y)}
-    assert all(a.y == pytest.approx(ends[a.text]) for a in labels), "each at the end of its own curve"
+    ends = {t.name: max(math.log10(t.y[-1]), low) for t in figure.data if t.name and len(t.y)}
+    name = re.compile("(↓ )?(.*?)(<br>[^<]*⁻[^<]*)?").fullmatch
+    texts = {trace.replace(", ", ",<br>") if "hardest" in trace else trace: end for trace, end in ends.items()}
+    assert all(a.y == pytest.approx(texts[name(a.text)[2]]) for a in labels), "each at the end of its own curve"
     boxes = sorted(((a.y - low) / (high - low) * size + a.yshift, 16 * (1 + a.text.count("<br>"))) for a in labels)
     for (one, tall), (other, taller) in itertools.pairwise(boxes):
         assert other - one >= (tall + taller) / 2 - 1e-6

@@ -112,13 +112,16 @@ def test_curves_are_the_table():
     table, figure = draw()
     excess = table[table.metric == "excess_empirical_risk"]
     traces = {(t.name, t.yaxis): t for t in figure.data}
-    assert np.array_equal(traces["upper bound, proved", "y2"].y, excess.bound)
+    assert np.array_equal(traces["upper bound", "y2"].y, excess.bound)
     assert np.array_equal(traces["private, on average", "y2"].y, excess["mean"])
     accuracy = table[table.metric == "accuracy"]
     assert np.array_equal(traces["private, on average", "y"].y, 100 * accuracy["mean"])
     assert set(traces["without privacy", "y"].y) == {100 * accuracy.reference.iloc[0]}
-    assert set(traces["always the larger class", "y"].y) == {100 * accuracy.larger_class.iloc[0]}
-    assert traces["upper bound, proved", "y2"].line.dash == "dash"
+    assert set(traces["always the larger class", "y"].y) == {100 * accuracy.nothing_learned.iloc[0]}
+    assert set(traces["nothing learned", "y2"].y) == {excess.nothing_learned.iloc[0]}
+    known = excess[excess.lower_bound.notna()]
+    assert np.array_equal(traces["lower bound, hardest data", "y2"].y, known.lower_bound) and len(known)
+    assert traces["upper bound", "y2"].line.dash == "dash"
 
 
 @pytest.mark.parametrize("repetitions, banded", [(9, False), (10, True)])
@@ -176,8 +179,8 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
 
 
 def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
-    ends = [("y", 3000.0, "above", "#000000"), ("y", 3e-7, "below", "#000000"), ("y", 1.0, "inside", "#000000")]
-    ends.append(("y", math.nan, "nowhere", "#000000"))
+    values = {"above": 3000.0, "below": 3e-7, "inside": 1.0, "nowhere": math.nan}
+    ends = [("y", value, name, "#000000", "") for name, value in values.items()]
     labels, beyond = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
     assert {(label["text"], label["y"]) for label in labels} == {
         ("↑ above<br>3k", 1.0),
@@ -191,7 +194,7 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
 
 
 def test_curves_beyond_the_same_edge_have_a_row_each_beside_a_legend():
-    ends = [("y", 3000.0, "one", "#000000"), ("y", 4000.0, "two", "#000000")]
+    ends = [("y", 3000.0, "one", "#000000", ""), ("y", 4000.0, "two", "#000000", "")]
     _, (one, two) = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
     assert one["y"] == two["y"] and one["yshift"] - two["yshift"] == LABEL_HEIGHT
 

@@ -24,7 +24,7 @@ from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, ProblemConstants
 
 _MOST_STEPS = 10**8
 # Of the noise, for a run that is shown without any: it draws the same batches as the run with noise.
-_SILENT = 1e-12
+_SILENT = 1e-15
 
 
 @dc.dataclass(frozen=True)
