@@ -8,14 +8,15 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
+from ..mechanisms.base import Family
 from ..studies.geometry.excess_by_n import ExcessByN
 from ..studies.geometry.excess_by_norm import AgainstOrder, order_text
 from ..studies.geometry.hardest_data import Tracing
-from ..studies.geometry.noise import BallPicture, NoiseLengths
+from ..studies.geometry.noise import BallPicture, NoiseLengths, PrivateMean
 from ..studies.geometry.table_1 import Row
 from .chart import Chart
 from .figure import Figure
-from .log_chart import curves_chart, markers, powers_of, through
+from .log_chart import curves_chart, markers, powers_of, through, titled
 from .style import SYMBOLS, Look, Theme, plain_number, with_opacity
 
 # Norm orders whose tick labels have room; the places are 1/q* = 1 - 1/p.
@@ -83,6 +84,26 @@ def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: 
     ):
         _curve(chart, found.p_norm, values, chart.colours[family], name.replace("<br>", " "), label=name, width=3)
     return _over_orders(chart, "mean length of the noise", powers_of([found.gaussian, found.generalized], []), p_norm)
+
+
+def private_mean_figure(found: PrivateMean, *, d: int, theme: Theme, height: int) -> Figure:
+    """The error of a private mean against the number of columns, beside its bound and an answer without records."""
+    chart = Chart(theme, height, "d")
+    chart.curve(found.d, found.bound, chart.colours["sampling"], "upper bound", label="upper bound", dash="dash")
+    laws: tuple[tuple[str, Array, Family], ...] = (
+        ("generalised Gaussian", found.generalized, "sampling"),
+        ("scaled Gaussian", found.gaussian, "gradient"),
+    )
+    for name, values, family in laws:
+        ink = chart.colours[family]
+        marker = markers(found.d, d, ink, SYMBOLS[family])
+        chart.marked(found.d, values, ink, name, marker, label=name.replace(" ", "<br>"), width=3)
+    chart.level(found.d, 1.0, chart.muted, "nothing learned", label="nothing learned", dash="dash")
+    chart.heading("error of the mean, in the dual norm")
+    chart.cursor(d, f"d = {d:,}")
+    powers = powers_of([found.generalized, found.gaussian], [found.bound, np.ones(1)])
+    axes = [titled(made, "columns d") for made in chart.cursor_axes(found.d, d, (320, 280))]
+    return chart.beside(axes, chart.log_axis(*powers))
 
 
 def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from dpcore.core.cancel import Cancelled, go_on, never
+from dpcore.core.sets import dual_order
 from dpcore.figures.figure import Figure
 from dpcore.figures.geometry import (
     ball_figure,
@@ -14,6 +15,7 @@ from dpcore.figures.geometry import (
     lengths_figure,
     members_figure,
     order_figure,
+    private_mean_figure,
     rates_figure,
 )
 from dpcore.figures.style import FAMILIES
@@ -38,6 +40,7 @@ REPETITIONS = 10
 TRACED_COLUMNS = 1_000
 # Norm orders at even distances of 1 - 1/p, and the corner just right of 1.
 RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
+MEAN_COLUMNS = (2, 8, 32, 128, 512, 2_048, 8_192, 32_768)
 NOISES = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 
 st.title("Why is L1 so much kinder than L2?", anchor=False)
@@ -132,6 +135,11 @@ with right:
         rows = [table_1.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
         beside = rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.rates_caption(row, here)
+    elif side == "Private mean":
+        columns = tuple(sorted({*MEAN_COLUMNS, here.d}))
+        released = noise.private_mean(max(dual_order(here.p_norm), 2.0), columns, n=here.n, **here.budget)
+        beside = private_mean_figure(released, d=here.d, theme=theme, height=SIDE_HEIGHT)
+        said = words.mean_caption(released, here)
     elif side == "Noise":
         lengths = noise.noise_lengths(NOISES, d=here.d, **here.budget)
         beside = lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)

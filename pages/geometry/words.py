@@ -13,7 +13,7 @@ from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry.excess_by_n import PEOPLE, ExcessByN, learner_key
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
-from dpcore.studies.geometry.noise import BallPicture, NoiseLengths
+from dpcore.studies.geometry.noise import BallPicture, NoiseLengths, PrivateMean
 from dpcore.studies.geometry.table_1 import Row
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded
@@ -26,7 +26,7 @@ VIEWS = {"order": "norm order", "n": "people"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
 SCALES = {"displacement": "as far as it moved", "fixed": "worst case"}
 VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as published"}
-SIDES = ("Ball", "Rates", "Noise", "Tracing")
+SIDES = ("Ball", "Rates", "Private mean", "Noise", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
 CHIPS = chips_beside(__file__, "chips.json")
@@ -247,6 +247,18 @@ def rates_caption(row: Row, here: GeometryState) -> str:
     return (
         f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.leads]}. Orders of growth without "
         f"constants, {row.source}; lower bound: {readable(row.least_formula)}."
+    )
+
+
+def mean_caption(found: PrivateMean, here: GeometryState) -> str:
+    """The generalised Gaussian mechanism by itself, at the reader's d."""
+    k = nearest(found.d, here.d)
+    return (
+        f"The generalised Gaussian mechanism by itself: the mean of n = {found.n:,} records, each of norm at most 1 in "
+        f"l_q, q = {order_text(found.q_star)}. At d = {found.d[k]:,.0f} its error is {rounded(found.generalized[k])} "
+        f"on average (proved: at most {rounded(found.bound[k])}), with Gaussian noise scaled to the norm "
+        f"{rounded(found.gaussian[k])}; an answer that uses no record errs by 1 at most. Density ~ exp(−‖z‖ᵣ²/2), "
+        f"r = {rounded(found.order[k])}."
     )
 
 

@@ -27,13 +27,14 @@ from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter, clouds
 from pages.background.tables import refined
 from pages.perturbation import words
+from pages.perturbation.batches import show_batches
 from pages.perturbation.zero import show_door_zero
 from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Cloud", "Path", "λ valley", "Bounds", "Work", "Door zero")
+SIDES = ("Cloud", "Path", "Noisy SGD", "λ valley", "Bounds", "Work", "Door zero")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
@@ -58,6 +59,8 @@ def show_beside(
         _show_cloud(experiment.mechanisms, False, controls, theme, height)  # type: ignore[arg-type]
     elif side == "Path":
         _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, controls, theme, height)
+    elif side == "Noisy SGD":
+        show_batches(experiment, controls, theme, height)
     elif side == "λ valley":
         _show_valley(experiment, controls, here, theme, height)
     elif side == "Bounds":

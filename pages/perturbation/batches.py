@@ -1,0 +1,93 @@
+"""Noisy SGD beside the chart: what the size of its random batches and the number of its steps do; and one path."""
+
+import dataclasses as dc
+
+import pandas as pd
+import streamlit as st
+
+import dpcore
+from dpcore import Experiment
+from dpcore.figures.noisy_sgd import noisy_sgd_figure
+from dpcore.figures.perturbation import release_scatter_figure
+from dpcore.figures.style import Theme
+from dpcore.mechanisms import Mechanism
+from dpcore.studies.perturbation.release_scatter import clouds
+from pages.background.tables import refined
+from pages.ui import url_controls
+from pages.ui.html import readable
+from pages.ui.live_figure import captioned_figure
+from pages.ui.numbers import rounded
+from pages.ui.pickers import switch
+from pages.ui.sidebar import Controls
+
+ALONG = {"batch": "batch size", "steps": "steps", "path": "path"}
+BATCHES: tuple[int | str, ...] = ("auto", 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+STEPS: tuple[int | str, ...] = ("auto", 25, 50, 100, 200, 400, 800)
+REPETITIONS, FIRST_REPETITIONS = 20, 4
+
+
+def show_batches(experiment: Experiment, controls: Controls, theme: Theme, height: int) -> None:
+    """experiment: of the main chart."""
+    along = switch("Noisy SGD against", ALONG, "batch", key="sgd_along")
+    with st.container(horizontal=True):
+        with url_controls.block("batch", width=170):
+            batch = url_controls.slider("batch", "b batch size", BATCHES, "auto")
+        with url_controls.block("sgd_steps", width=170):
+            steps = url_controls.slider("sgd_steps", "T steps", STEPS, "auto")
+    batch = batch if isinstance(batch, str) else min(batch, controls.n)
+    chosen = dpcore.make_mechanism("noisy_sgd", batch=batch, steps=steps)
+    if along == "path":
+        made = clouds((chosen,), controls.problem("synthetic", p=2), controls.epsilon, walks=True)
+        (cloud,) = made.clouds
+        said = f"Nothing is released: {readable(cloud.reason)}."
+        if cloud.plan:
+            said = (
+                f"Two features, {controls.n:,} synthetic people: {cloud.plan.steps} noisy steps from 0, each on "
+                f"{_records(cloud.plan.ledger[0].rate * controls.n)} drawn at random. Dotted: the same batches without "
+                f"noise. Triangles: {len(cloud.thetas)} releases, each the average of late iterates."
+            )
+        captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
+        return
+    lam = experiment.problem.lam
+    problem = dc.replace(experiment.problem, lam="auto" if isinstance(lam, str) else lam)
+    mechanisms = (*_swept(along, batch, steps, controls.n), dpcore.make_mechanism("noisy_gd"))
+    swept = Experiment(problem, mechanisms, sweep=dpcore.Axis("epsilon", (controls.epsilon,)), repetitions=REPETITIONS)
+    table, progress = refined(swept, first=FIRST_REPETITIONS, key="batches")
+    plan = problem.plan(chosen, controls.epsilon)
+    cursor = plan.ledger[0].rate * problem.n if along == "batch" else float(plan.steps)
+    figure = noisy_sgd_figure(
+        table, along="batch" if along == "batch" else "steps", cursor=cursor, theme=theme, height=height
+    )
+    said = caption(table, along, cursor)
+    captioned_figure(figure, said, key="batches", height=height, progress=progress)
+
+
+def _swept(along: str, batch: int | str, steps: int | str, n: int) -> list[Mechanism]:
+    """Noisy SGD with each value of one knob, the chosen one among them."""
+    if along == "steps":
+        return [dpcore.make_mechanism("noisy_sgd", batch=batch, steps=T) for T in STEPS]
+    sizes = dict.fromkeys(b if isinstance(b, str) else min(b, n) for b in BATCHES)
+    return [dpcore.make_mechanism("noisy_sgd", batch=b, steps=steps) for b in sizes]
+
+
+def _records(batch: float) -> str:
+    return f"{rounded(batch)} records"
+
+
+def caption(table: pd.DataFrame, along: str, cursor: float) -> str:
+    """What the cursor's batches leave and cost, beside all records in every step."""
+    rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+    own, full = rows[rows.mechanism == "noisy_sgd"], rows[rows.mechanism == "noisy_gd"]
+    if own.empty:
+        return f"Nothing is released: {readable(table.reason.iloc[0])}."
+    here = own.loc[(own[along] - cursor).abs().idxmin()]
+    said = (
+        f"{here.steps:,} steps on {_records(here.batch)} each leave {rounded(here['mean'])} of excess risk and compute "
+        f"{here.steps * here.batch:,.0f} gradients of single records"
+    )
+    for _, row in full.iterrows():
+        said += f"; noisy GD leaves {rounded(row['mean'])} with {row.steps * row.n:,}"
+    return (
+        f"{said}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement. Each record joins "
+        "a batch by its own coin, which makes the same noise worth more privacy; the coins must stay secret."
+    )
