@@ -118,6 +118,21 @@ def show_traces(key: str) -> None:
     behind_nothing()
 
 
+def show_algorithms() -> None:
+    """Every algorithm of the documents, with the view that shows it."""
+    rows = []
+    for entry in words.ALGORITHMS:
+        key, name, source = entry["mechanism"], entry["algorithm"], entry["source"]
+        links = link("its view", entry["address"])
+        if key:
+            cls = mechanism_class(key)
+            name, source, links = cls.label, cls.source, f"{links}<br>{link('attack it', words.attack_of(key))}"
+        rows.append([text(f"{name[0].upper()}{name[1:]}"), text(readable(source)), links])
+    headline.html(emphasised(f"**{len(rows)}** algorithms, each with the view that shows it.", ink))
+    st.html(table("Algorithms", ["algorithm", "source", "see it"], rows))
+    behind_nothing()
+
+
 def show_reproduction(name: str, seed: int) -> None:
     """One figure with few repetitions, computed now, and the command of each with all of them."""
     chosen = get_reproduction(name)
@@ -229,6 +244,7 @@ st.sidebar.caption("Each line here has settings of its own.")
 {
     "errata": lambda: show_errata(controls.seed),
     "traces": lambda: show_traces(mechanism),
+    "algorithms": show_algorithms,
     "reproductions": lambda: show_reproduction(reproduced, controls.seed),
     "glossary": show_glossary,
     "limits": show_limits,

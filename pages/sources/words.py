@@ -15,14 +15,17 @@ SHARP_EDGES = Path(__file__).resolve().parents[2] / "docs" / "sharp_edges.md"
 VIEWS = {
     "errata": "printed and right",
     "traces": "where curves come from",
+    "algorithms": "algorithms",
     "reproductions": "figures done again",
     "glossary": "words",
     "limits": "limits",
 }
 FORMS = {"privacy": "promise", "upper": "upper bound", "lower": "lower bound", "rate": "published shape"}
 UNITS = {"delta": "failure chance", "epsilon": "privacy budget"}
-# Where a mechanism's curves are; those that are missing are on the page Trust alone.
-SHOWN = {row["mechanism"]: row["address"] for row in facts_beside(__file__, "shown.csv")}
+# Every algorithm and the view that shows it: a mechanism by its key, anything else by its name and source.
+ALGORITHMS = facts_beside(__file__, "algorithms.csv")
+# Where a mechanism's curves are.
+SHOWN = {row["mechanism"]: row["address"] for row in ALGORITHMS if row["mechanism"]}
 FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
 VERDICTS = text_beside(__file__, "verdicts.md")

@@ -22,13 +22,13 @@ from tests.page_driver import SCRIPTS, charts, open_script, said, texts
 from tests.pages.test_links import follow, remarks, settled
 
 SCRIPT = "sources/page.py"
-ADDRESSES = sorted({*words.SHOWN.values(), *(each.page for each in errata.ERRATA.values())})
+ADDRESSES = sorted({*(row["address"] for row in words.ALGORITHMS), *(each.page for each in errata.ERRATA.values())})
 
 # Seconds each; the others are opened in every run.
 SLOW = (
     *("geometry?view=people", "geometry?view=people&p_norm=1.5", "geometry?view=people&p_norm=4"),
     *("trust?check=as+printed", "geometry?view=people&variant=as+published", "classes", "sparse"),
-    *("sparse?tab=Streaming", "sparse?tab=Simplex", "doors"),
+    *("sparse?tab=Streaming", "sparse?tab=Simplex", "doors", "sparse?against=columns"),
 )
 
 
@@ -162,6 +162,15 @@ def test_the_attack_that_a_row_links_to_is_on_its_mechanism(key, monkeypatch):
     monkeypatch.setattr("pages.audit.attack._show", lambda headline, mechanism, *rest: attacked.append(mechanism))
     page = follow("trust", words.attack_of(key).partition("?")[2])
     assert not page.exception and not remarks(page) and set(attacked) == {key}
+
+
+def test_every_mechanism_has_a_view_that_the_list_of_algorithms_leads_to():
+    assert set(words.SHOWN) == set(list_mechanisms())
+    page = open_script(SCRIPT, about="algorithms")
+    assert not page.exception
+    for row in words.ALGORITHMS:
+        name = mechanism_class(row["mechanism"]).label if row["mechanism"] else row["algorithm"]
+        assert name.lower() in cells(page).lower() and link("its view", row["address"]) in texts(page)
 
 
 def test_addresses_are_written_for_a_page_below_the_root():

@@ -15,6 +15,8 @@ from ...core.arrays import Array
 from ...core.privacy import Budget, NoiseLaw
 from ...core.rng import generator
 from ...core.sets import dual_order, kappa_lq, length, norm_ball
+from ...core.specification import Domain, Spec
+from ...mechanisms.mean.generalized_gaussian import GeneralizedGaussian
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
 PEOPLE = 40
@@ -133,13 +135,12 @@ def private_mean(
     >>> bool((found.generalized < found.bound).all()), found.order.round(1).tolist()
     (True, [4.2, 9.9])
     """
-    budget, sensitivity = Budget(epsilon, delta), 2.0 / n
 
     def error(law: NoiseLaw, d: int) -> tuple[float, float]:
-        noise = lp_noise(law, q_star, d)
-        scale = noise.multiplier(budget) * noise.widening * sensitivity
-        drawn = noise.draw([generator(seed, f"private mean, {law}", k) for k in range(draws)])
-        return scale * float(length(drawn, q_star).mean()), scale * math.sqrt(d)
+        spec = Spec("mean", n, d, domain=Domain(q_star))
+        plan = GeneralizedGaussian(noise=law).calibrate(spec, Budget(epsilon, delta))
+        drawn = lp_noise(law, q_star, d).draw([generator(seed, f"private mean, {law}", k) for k in range(draws)])
+        return plan.scale * float(length(drawn, q_star).mean()), plan.scale * math.sqrt(d)
 
     generalized = np.array([error("generalized_gaussian", d) for d in columns])
     gaussian = np.array([error("gaussian", d)[0] for d in columns])
