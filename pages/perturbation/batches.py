@@ -30,8 +30,8 @@ def show_batches(experiment: Experiment, controls: Controls, theme: Theme, heigh
     """experiment: of the main chart."""
     along = switch("Noisy SGD against", ALONG, "batch", key="sgd_along")
     with st.container(horizontal=True):
-        with url_controls.block("batch", width=170):
-            batch = url_controls.slider("batch", "b batch size", BATCHES, "auto")
+        with url_controls.block("sgd_batch", width=170):
+            batch = url_controls.slider("sgd_batch", "b batch size", BATCHES, "auto")
         with url_controls.block("sgd_steps", width=170):
             steps = url_controls.slider("sgd_steps", "T steps", STEPS, "auto")
     batch = batch if isinstance(batch, str) else min(batch, controls.n)

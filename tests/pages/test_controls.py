@@ -8,6 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from dpcore.figures.figure import LAYERS
 from pages.ui import sidebar
 from pages.ui.sidebar import Drawn, nearest, wanted
 from tests.harness import ROOT
@@ -214,7 +215,7 @@ def test_reset_all_stands_on_every_page_and_sets_all_to_what_a_fresh_session_sho
 
 
 def test_reset_all_sets_the_controls_of_the_page_itself_too():
-    app = open_app("perturbation/page.py", n=300, noise="gamma", side="Path", layers=["bias"], records="breast_cancer")
+    app = open_app("perturbation/page.py", n=300, noise="gamma", side="Path", layers=["plain"], records="breast_cancer")
     assert app.session_state["n"] == 300
     next(button for button in app.sidebar.button if button.label == "Reset all").click().run()
     found = {key: app.session_state[key] for key in ("n", "noise", "side", "layers", "records")}
@@ -222,7 +223,7 @@ def test_reset_all_sets_the_controls_of_the_page_itself_too():
         "n": 1_000,
         "noise": "gaussian",
         "side": "Cloud",
-        "layers": ["bounds", "bias"],
+        "layers": list(LAYERS),
         "records": "synthetic",
     }
 

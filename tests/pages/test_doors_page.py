@@ -297,7 +297,7 @@ def test_another_data_set_starts_with_its_own_people():
     assert page.session_state["n"] == 1000, "what can be drawn at once, not all 5,000"
 
 
-@pytest.mark.parametrize("layers", [["bias"], ["bounds", "rates"], ["lemma"]])
+@pytest.mark.parametrize("layers", [["plain"], ["upper", "rates"], ["lemma"]])
 def test_the_code_redraws_the_chart(monkeypatch, layers):
     page = open_page(behind="Code", noise="both", epsilon=0.1, layers=layers, lam=0.01)
     drawn = []
@@ -312,8 +312,6 @@ def test_the_code_redraws_the_chart(monkeypatch, layers):
         epsilon=0.1,
         theme="light",
         height=500,
-        bounds="bounds" in layers,
-        bias="bias" in layers,
         rates={words.RATE: np.array(published)} if "rates" in layers else {},
         exhibits={words.LEMMA: dpcore.run(words.lemma(experiment))} if "lemma" in layers else {},
     )

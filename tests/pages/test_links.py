@@ -217,7 +217,7 @@ FULL = "defaults=m:auto~side:Cloud&n=500"
         (f"{FULL}&v={__version__}", ""),
         (f"{FULL}&lecture=doors&step=2", ""),
         ("hide=delta,lam", ""),
-        ("delta=1e-5&n=2000&records=breast_cancer&layers=bias&lam=population", ""),  # values instead of labels
+        ("delta=1e-5&n=2000&records=breast_cancer&layers=plain&lam=population", ""),  # values instead of labels
         ("colour=red", "colour = red (no such control here)"),
         ("n=17", "n = 17 (not on the scale: 1,000 is shown)"),
         ("seed=-1", "seed = -1 (not on the scale: 7 is shown)"),
@@ -265,8 +265,8 @@ def test_nonsense_of_every_kind_crashes_nothing(page):
     [
         (
             "doors",
-            "delta=1e-5&n=2000&records=breast_cancer&layers=bias&lam=population&seed=08",
-            {"delta": "10⁻⁵", "n": "2,000", "lam": "theory", "seed": "8", "layers": "without noise"},
+            "delta=1e-5&n=2000&records=breast_cancer&layers=plain&lam=population&seed=08",
+            {"delta": "10⁻⁵", "n": "2,000", "lam": "theory", "seed": "8", "layers": "non-private"},
         ),
         ("decide", "way=objective_gaussian&give_up=5.0", {"way": mechanisms()["objective_gaussian"], "give_up": "5"}),
         ("doors", "defaults=side:Path~m:20&n=300", {"side": "Path", "m": "20"}),  # as another version had them
@@ -289,14 +289,14 @@ def hidden(app: AppTest) -> set[str]:
 
 
 def test_hidden_controls_keep_their_values_and_stay_hidden_on_every_page():
-    app = follow("doors", "hide=delta,layers,radius&delta=10⁻⁵&n=300&layers=bounds")
-    assert hidden(app) == {"delta", "layers"} and values(app)["delta"] == 1e-5 and values(app)["layers"] == ["bounds"]
+    app = follow("doors", "hide=delta,layers,radius&delta=10⁻⁵&n=300&layers=upper")
+    assert hidden(app) == {"delta", "layers"} and values(app)["delta"] == 1e-5 and values(app)["layers"] == ["upper"]
     app.select_slider(key="epsilon").set_value(2.0).run()
     assert hidden(app) == {"delta", "layers"}
     app.switch_page(SCRIPTS["sparse"]).run()
-    assert hidden(app) == {"delta", "radius"} and app.query_params["hide"] == "delta,layers,radius"
+    assert hidden(app) == {"delta", "layers", "radius"} and app.query_params["hide"] == "delta,layers,radius"
     app.session_state["behind"] = "Link"
-    assert "hide=radius,delta" in offered(app.run())
+    assert "hide=radius,delta,layers" in offered(app.run())
 
 
 def test_a_note_is_gone_with_its_page():

@@ -120,10 +120,10 @@ def test_what_is_hardly_better_than_the_larger_class_says_so():
     """Almost two thirds of the tumours are benign: an accuracy of 60 of 100 is worth nothing, though a coin has 50."""
     page = open_page(epsilon=0.1)
     row = table_of().query("metric == 'accuracy' and x == 0.1").iloc[0]
-    assert row["mean"] < row.larger_class < row.reference and row.larger_class > 0.6
-    larger = f"no better than always answering with the larger class ({100 * row.larger_class:.1f})"
+    assert row["mean"] < row.nothing_learned < row.reference and row.nothing_learned > 0.6
+    larger = f"no better than always answering with the larger class ({100 * row.nothing_learned:.1f})"
     assert larger in re.sub(r"<[^>]+>", "", headline(page))
-    there = 100 * (row.reference - row.larger_class)
+    there = 100 * (row.reference - row.nothing_learned)
     assert f"; all of the {there:.1f} points there are to learn above the larger class" in texts(page)
     assert "coin: 50" not in texts(page)
 
@@ -203,7 +203,7 @@ def test_words_for_costs():
     assert words.readouts(row, source)[0] == (
         "1.0 point",
         "lost: 0.0 to noise, 1.0 to regularisation; "
-        f"{1 / (0.79 - row.larger_class):.0f}% of the {100 * (0.79 - row.larger_class):.1f} points there are to learn "
+        f"{1 / (0.79 - row.nothing_learned):.0f}% of the {100 * (0.79 - row.nothing_learned):.1f} points there are to learn "
         "above the larger class",
     )
 
