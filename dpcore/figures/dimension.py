@@ -19,7 +19,7 @@ from .style import LARGER, NOISES, SYMBOLS, Look, Theme
 
 Lower = Literal["distance", "damage"]
 
-_PROMISES = {"gaussian": "promise (ε, δ)", "gamma": "promise pure ε"}
+_PROMISES = {"gaussian": "guarantee (ε, δ)", "gamma": "guarantee pure ε"}
 _LOWER_TITLES = {
     "distance": "distance from the model without privacy",
     "damage": "damage by noise, in average loss",
@@ -81,10 +81,10 @@ def orthant_figure(corner: OrthantExample, *, p: int, theme: Theme, height: int)
     """The one prediction that matters against p: free, and with the model held in the positive orthant."""
     chart = Chart(theme, height, "p", left=44, right=46, top=26, bottom=32)
     shown: tuple[tuple[Array, Family, str, bool, str], ...] = (
-        (corner.projected, "output", "answer, cut at 0", True, "solid"),
-        (corner.free_answer, "output", "answer, free", False, "dot"),
-        (corner.constrained, "objective", "question, held ≥ 0", True, "solid"),
-        (corner.free_question, "objective", "question, free", False, "dash"),
+        (corner.projected, "output", "output, cut at 0", True, "solid"),
+        (corner.free_answer, "output", "output, free", False, "dot"),
+        (corner.constrained, "objective", "objective, held ≥ 0", True, "solid"),
+        (corner.free_question, "objective", "objective, free", False, "dash"),
     )
     for values, family, name, marked, dash in shown:
         if np.isfinite(values).any():
@@ -99,10 +99,10 @@ def orthant_figure(corner: OrthantExample, *, p: int, theme: Theme, height: int)
 
 
 def curve_name(mechanism: str, both: bool) -> str:
-    """What a curve is called; both: the chart shows noise in the answer and noise in the question.
+    """The name of a curve; both: the chart shows output and objective perturbation.
 
     >>> curve_name("output_gamma", False), curve_name("objective_gaussian", True)
-    ('Gamma noise', 'question, Gaussian')
+    ('Gamma noise', 'objective, Gaussian')
     """
     cls = mechanism_class(mechanism)
     noise = NOISES[cls.noise]

@@ -1,5 +1,5 @@
-"""Doors for the noise: excess risk over the budget and over lam, the step's door from inside, releases of two
-parameters, and what is published without noise."""
+"""Output, objective and gradient perturbation: excess risk over the budget and over lam, bounds of gradient
+perturbation, releases of two parameters, and releases without noise."""
 
 import math
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import LEGEND_ROW, Chart
 from .figure import Figure
 from .log_chart import decades
-from .style import NOISES, PLACES, SYMBOLS, Look, Theme, marker_of, plain_number
+from .style import NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, marker_of, plain_number
 
-_DEPTH = 8.0  # powers of ten: a door that has just opened is far worse than one that is wide open
+_DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
 _DASHES = {"gaussian": "solid", "gamma": "dashdot"}
 RULE_NAMES = {"smooth": "smooth", "averaging": "average", "last_iterate": "last iterate"}
 _SYMBOLS = {"smooth": "triangle-up", "averaging": "triangle-right", "last_iterate": "triangle-down"}
@@ -84,7 +84,7 @@ class _Curves:
         for key, rows in self.shown.items():
             cls = classes[key]
             colour, descends = chart.colours[cls.family], cls.family == "gradient"
-            name = f"{cls.place}, {NOISES[cls.noise]}" if several else f"noise in {PLACES[cls.place]}"
+            name = f"{cls.place}, {NOISES[cls.noise]}" if several else PERTURBATIONS[cls.place]
             if not several:
                 enough = rows[rows.repetitions >= LEAST_BANDED]
                 chart.band(enough.x, enough.q10, enough.q90, colour, floor=floor, legend=False)
@@ -92,7 +92,7 @@ class _Curves:
             self._curve(rows, "mean", colour, name, width=3, dash=_DASHES[cls.noise], **look)
             chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
             if bounds:
-                words = f"{name}: bound" if several else f"{cls.place}: proved bound"
+                words = f"{name}: bound" if several else f"{cls.place}: upper bound"
                 self._curve(rows, "bound", colour, words, dash="dash", layer="upper")
             if descends or not common:
                 cost = "stopping early" if descends else "regularisation"
@@ -118,7 +118,7 @@ class _Curves:
                 chart.shade(*interval, colour, 0.12)
                 # Along the left edge of the interval, from the bottom, where no curve is.
                 upright: Look = {"xref": "x", "textangle": -90, "yanchor": "bottom", "xshift": 4}
-                chart.write(f"the {place} is refused", math.log10(interval[0]), 0.02, colour, **upright)
+                chart.write(f"no {PERTURBATIONS[place]}", math.log10(interval[0]), 0.02, colour, **upright)
 
     def _curve(self, rows: pd.DataFrame, column: str, colour: str, words: str, **look: Any) -> None:
         self.chart.curve(rows.x, rows[column], colour, words, **{"label": words} | look)

@@ -30,12 +30,12 @@ BACKGROUND, TEXT, MUTED, GRID = (
 )
 # Of a family's colour where small text in it would stay below 4.5:1: the same hue, darker or lighter.
 INKS = {"#CB7513": "#AA6210", "#6599B3": "#497B94", "#1464C1": "#2781E9"}
-# Where a mechanism puts its noise, with an article.
-PLACES: dict[Place, str] = {
-    "answer": "the answer",
-    "question": "the question",
-    "step": "every step",
-    "choice": "every choice",
+# Where a mechanism puts its noise, by the field's names.
+PERTURBATIONS: dict[Place, str] = {
+    "output": "output perturbation",
+    "objective": "objective perturbation",
+    "gradient": "gradient perturbation",
+    "selection": "private selection",
 }
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LARGER = "always the larger class"

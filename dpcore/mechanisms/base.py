@@ -30,7 +30,7 @@ from .plan import Plan, Plans
 from .worst_pairs import opposite_labels
 
 Family = Literal["output", "objective", "gradient", "frank_wolfe", "sampling", "variance_reduced"]
-Place = Literal["answer", "question", "step", "choice"]
+Place = Literal["output", "objective", "gradient", "selection"]
 
 BAND_MISS = 0.1  # bounds on one run are stated for nine runs out of ten
 
@@ -243,7 +243,7 @@ class Mechanism(abc.ABC):
 
     def seen_resolution(self, plan: Plan) -> float:
         """The size of the noise in the numbers of `transcripts`: those of the steps where these have the noise."""
-        return plan.scale if self.place == "step" else self.resolution(plan)
+        return plan.scale if self.place == "gradient" else self.resolution(plan)
 
     def audited(self) -> "Mechanism":
         """This mechanism with its `audit_knob`."""

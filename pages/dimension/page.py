@@ -41,8 +41,8 @@ st.html(
 st.title("Does a million useless features hurt?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    st.markdown("Noise in the", width="content")
-    noise_in = switch("Where the noise goes", words.PLACES, "answer", key="noise_in")
+    st.markdown("Perturbation:", width="content")
+    noise_in = switch("Where the noise goes", words.PLACES, "output", key="noise_in")
     below = switch("Lower panel", words.PANELS, "distance", key="below")
     chips(words.CHIPS, width="content")
 controls = sidebar(
@@ -50,7 +50,7 @@ controls = sidebar(
     default_people=1_000,
     max_columns=LARGEST,
     default_columns=LARGEST,
-    unused={"m": "neither door draws samples"},
+    unused={"m": "no samples are drawn here"},
 )
 
 lower: Lower = "damage" if below == "damage" else "distance"
@@ -60,7 +60,7 @@ with st.container(key="wide_halves"):
 with left:
     chart, layers = st.container(), pick_layers()
 theme = current_theme()
-colour = FAMILIES[theme]["objective" if noise_in == "question" else "output"]
+colour = FAMILIES[theme]["objective" if noise_in == "objective" else "output"]
 
 
 def columns_at(controls: Controls) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The words of the dimension page. Every number comes out of the table, the plans and the corner."""
+"""The words of the page Dimension. Every number comes out of the table, the plans and the orthant."""
 
 import dataclasses as dc
 import math
@@ -20,18 +20,17 @@ from pages.ui.numbers import amount, points
 from pages.ui.sidebar import delta_text, lam_text
 from pages.ui.sources import assumed, neighbours_line
 
-PLACES = ("answer", "question", "both")
+PLACES = {"output": "output", "objective": "objective", "both": "both"}
 PANELS = {"distance": "distance", "damage": "damage and theory"}
 MECHANISMS = {
-    "answer": ("output_gaussian", "output_gamma"),
-    "question": ("objective_gaussian", "objective_gamma"),
+    "output": ("output_gaussian", "output_gamma"),
+    "objective": ("objective_gaussian", "objective_gamma"),
     "both": ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma"),
 }
 CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     *((f"p = {p:,}", {"p": p}) for p in (8, 1_024, 1_048_576)),
     ("ε = 0.1", {"epsilon": 0.1}),
 )
-_PLACE = {"output": "answer", "objective": "question"}
 FORMULA = text_beside(__file__, "formula.md")
 # Accuracies closer than this, in points, are called equal.
 _SAME = 0.05
@@ -57,7 +56,7 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
     useful, larger = int(table.x.min()), _larger_class(table)
     if p == useful:
         cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
-        end = ": here the stronger promise is even the cheaper one." if gaussian and cheaper else "."
+        end = ": here the stronger guarantee is even the cheaper one." if gaussian and cheaper else "."
         parts = [
             f"{_list(now, keys)} with {noise} noise"
             for keys, noise in ((gaussian, "Gaussian"), (gamma, "Gamma"))
@@ -70,13 +69,13 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
         return " ".join([open_, *_refusals(table, now)])
     said = []
     if gaussian:
-        places = " and in the ".join(_PLACE[key.split("_")[0]] for key in gaussian)
+        places = " and ".join(key.split("_")[0] for key in gaussian)
         up_to = "" if all(grown[key].exact for key in gaussian) else "up to "
         far = [_at(grown[key], p) for key in gaussian]
         lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
         said.append(
-            f"With {p - useful:,} idle columns Gaussian noise in the {places} throws the model {up_to}"
-            f"**{' and '.join(map(amount, far))}** away ({' and '.join(map(amount, lengths))} times its own length), "
+            f"With {p - useful:,} idle columns, Gaussian {places} perturbation moves the model by {up_to}"
+            f"**{' and '.join(map(amount, far))}** ({' and '.join(map(amount, lengths))} times its own length), "
             f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of 100 {source.things} are "
             f"{source.outcome}, {_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
         )
@@ -93,8 +92,8 @@ def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
     """One sentence for each place where nothing is released, with the first reason."""
     places: dict[str, str] = {}
     for _, row in table[~table.mechanism.isin(list(now))].iterrows():
-        places.setdefault(_PLACE[row.mechanism.split("_")[0]], readable(row.reason.replace(row.mechanism, "it")))
-    return [f"**No release** with noise in the {place}: {reason}." for place, reason in places.items()]
+        places.setdefault(row.mechanism.split("_")[0], readable(row.reason.replace(row.mechanism, "it")))
+    return [f"**No release** by {place} perturbation: {reason}." for place, reason in places.items()]
 
 
 def _near(values: Mapping[str, float], keys: list[str], larger: float) -> bool:
@@ -155,10 +154,10 @@ def readouts(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
 
 def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: float | str) -> str:
     """What the curves share, whether they make the same promise, and where the two noises break even."""
-    rule = f" ({lam_text(asked)}, as Gaussian noise in the answer takes it)" if isinstance(asked, str) else ""
+    rule = f" ({lam_text(asked)}, as Gaussian output perturbation takes it)" if isinstance(asked, str) else ""
     said = [
-        f"**Same promise? No.** Gamma noise promises ε = {experiment.epsilon:g}; Gaussian noise "
-        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}), which may fail with that small chance.",
+        f"**Same guarantee? No.** Gamma noise guarantees ε = {experiment.epsilon:g}; Gaussian noise guarantees "
+        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}), which may fail with that small probability.",
         f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises.",
     ]
     even = break_even(grown)
@@ -181,8 +180,8 @@ def break_even(grown: Mapping[str, NoiseGrowth]) -> float | None:
 
 CORNER_QUESTION = "Held in a corner, √p comes back"
 CORNER_PROMISE = (
-    "Cutting a released answer at 0 is post-processing: its promise stays. A question asked over the corner has no "
-    "promise here, it would need a proof of its own: mathematics only."
+    "Cutting a released model at 0 is post-processing, so its guarantee stays. For objective perturbation over the "
+    "orthant no guarantee is proved here; it is shown for illustration only."
 )
 
 
@@ -195,7 +194,7 @@ def corner_takeaway(corner: OrthantExample, p: int) -> str:
         f"{amount(times)} times as far."
     )
     if corner.reason:
-        return f"{said} Noise in the question is refused at this λ and ε."
+        return f"{said} Objective perturbation is refused at this λ and ε."
     return said
 
 
@@ -228,13 +227,13 @@ def own_lam_line(experiment: Experiment) -> str:
     run = dpcore.run(alone)
     row = run[run.metric == "accuracy"].iloc[0]
     return (
-        f"With a λ of its own at p = {p:,}, {row.lam:.3g}, Gamma noise in the answer would leave "
+        f"With a λ of its own at p = {p:,}, {row.lam:.3g}, Gamma output perturbation would leave "
         f"{100 * row['mean']:.1f} of 100."
     )
 
 
 def small_p_line(experiment: Experiment, n: int) -> str:
-    """For how many ε of the slider Gamma noise in the answer is the smaller one at the smallest p."""
+    """For how many ε of the slider Gamma output perturbation has the smaller noise at the smallest p."""
     p = int(experiment.sweep.values[0])
 
     def size(key: str, epsilon: float) -> float:
@@ -246,6 +245,6 @@ def small_p_line(experiment: Experiment, n: int) -> str:
     smaller = [size("output_gamma", epsilon) < size("output_gaussian", epsilon) for epsilon in dpcore.EPSILON_GRID]
     count = "every" if all(smaller) else f"{sum(smaller)} of {len(smaller)}"
     return (
-        "there Gamma noise in the answer, the stronger promise, moves predictions less than Gaussian noise for "
+        "there Gamma output perturbation, the stronger guarantee, moves predictions less than Gaussian noise for "
         f"{count} ε of the slider, at δ = {delta_text(experiment.problem.delta)}."
     )

@@ -1,4 +1,4 @@
-"""What stands beside the chart of the doors: one of several closer looks, and what is said below it.
+"""One of several closer looks beside the chart of the perturbations, and what is said below it.
 
 Every number comes out of what is drawn.
 """
@@ -34,7 +34,7 @@ from pages.ui.live_figure import captioned_figure
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Cloud", "Path", "Noisy SGD", "λ valley", "Bounds", "Work", "Door zero")
+SIDES = ("Releases", "Path", "Noisy SGD", "λ", "Bounds", "Work", "No noise")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
@@ -55,13 +55,13 @@ def show_beside(
     side: str, experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int
 ) -> None:
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
-    if side == "Cloud":
+    if side == "Releases":
         _show_cloud(experiment.mechanisms, False, controls, theme, height)  # type: ignore[arg-type]
     elif side == "Path":
         _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, controls, theme, height)
     elif side == "Noisy SGD":
         show_batches(experiment, controls, theme, height)
-    elif side == "λ valley":
+    elif side == "λ":
         _show_valley(experiment, controls, here, theme, height)
     elif side == "Bounds":
         _show_bounds(experiment, controls, theme, height)
@@ -106,7 +106,7 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, heigh
 
 
 def _name(mechanism: str, several: bool) -> str:
-    """Where the noise is; several: of more than one law."""
+    """The perturbation; several: of more than one law."""
     cls = mechanism_class(mechanism)
     return f"{cls.place}, {NOISES[cls.noise]}" if several else cls.place
 
@@ -118,7 +118,7 @@ def cloud_caption(made: ReleaseScatter, n: int) -> str:
     for cloud in made.clouds:
         name = _name(cloud.mechanism, several)
         if cloud.plan is None:
-            parts.append(f"{name}: closed")
+            parts.append(f"{name}: refused")
             continue
         away = float(np.sqrt(((cloud.thetas - cloud.theta_hat) ** 2).sum(axis=1).mean()))
         parts.append(f"{name}: {rounded(away, 2)}")
@@ -126,8 +126,8 @@ def cloud_caption(made: ReleaseScatter, n: int) -> str:
         outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
     releases = max(len(cloud.thetas) for cloud in made.clouds)
     said = (
-        f"A problem with two features and {n:,} synthetic people, same promise and choice of λ: {releases} releases "
-        f"each over rings of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
+        f"A problem with two features and {n:,} synthetic people, same guarantee and choice of λ: {releases} releases "
+        f"each over contours of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
     )
     return f"{said} {outside} lie outside." if outside else said
 
@@ -136,7 +136,7 @@ def path_caption(made: ReleaseScatter, n: int) -> str:
     """How one descent went, and how far its noise led it away."""
     (cloud,) = made.clouds
     if cloud.plan is None or cloud.path is None or cloud.quiet_path is None:
-        return f"The step's door is closed: {readable(cloud.reason)}."
+        return f"Gradient perturbation gives no guarantee here: {readable(cloud.reason)}."
     astray = float(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]))
     end = float(np.linalg.norm(cloud.path[-1] - cloud.thetas[0]))
     return (
@@ -182,7 +182,7 @@ def work_caption(made: DescentCost, source: Source) -> str:
 
 
 def lam_at(table: pd.DataFrame) -> float | None:
-    """The λ of all open doors, where they agree within a few percent; a rule may choose differently for each.
+    """The one λ of all perturbations that apply, where they agree within a few percent: a rule may choose several.
 
     table: the rows at the cursor.
     """
@@ -191,13 +191,13 @@ def lam_at(table: pd.DataFrame) -> float | None:
 
 
 def _lams(table: pd.DataFrame) -> pd.Series:
-    """Of all doors that regularise: where a rule chooses, descent does not."""
+    """Of all perturbations that regularise: where a rule chooses, descent does not."""
     lams = table.lam.dropna().astype(float)
     return lams[lams > 0.0]
 
 
 def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
-    """Where the valley's floor is at each door, and where the doors stand now.
+    """Where each perturbation's best λ is, and where λ stands now.
 
     valley: swept over λ. here: the rows at the cursor of the main chart.
     """
@@ -209,7 +209,7 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
         parts.append(f"{_name(str(key), several)}: {rounded(best['mean'])} at λ = {best.x:g}")
     said = (
         f"Small λ: noise. Large λ: regularisation. In between, lowest on this grid, {'; '.join(parts)}. "
-        "To look for that floor on the records would cost privacy too."
+        "Searching for the best λ on the records would cost privacy too."
     )
     lams = _lams(here)
     if lam_at(here) is None and len(lams):

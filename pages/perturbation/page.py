@@ -1,4 +1,4 @@
-"""Doors: where should the noise go, into the answer, the question, or every step?"""
+"""Perturbation: where should the noise go, into the output, the objective, or every gradient?"""
 
 from functools import partial
 
@@ -23,12 +23,13 @@ from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
 HEIGHT = 390
-# Every draw through the question or by steps passes all records many times: few people to begin with, never too many.
+# Every draw by objective or gradient perturbation passes all records many times: few people to begin with, never too
+# many.
 FIRST_PEOPLE, MOST_PEOPLE = 1_000, 10_000
 MAX_COLUMNS = 32
 REPETITIONS = 50
 
-st.title("Where should the noise go: the answer, the question, or every step?", anchor=False)
+st.title("Where should the noise go: the output, the objective, or every gradient?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("synthetic", "records", FIRST_PEOPLE)
@@ -38,7 +39,7 @@ controls = sidebar(
     default_people=people,
     columns=source.p,
     max_columns=MAX_COLUMNS,
-    unused={"m": "no door draws samples"},
+    unused={"m": "no samples are drawn here"},
 )
 with st.container(key="halves"):
     left, right = st.columns([1.55, 1], gap="medium")

@@ -1,4 +1,4 @@
-"""The words of the doors page. Every number comes out of a table."""
+"""The words of the page Perturbation. Every number comes out of a table."""
 
 import dataclasses as dc
 import math
@@ -13,7 +13,7 @@ from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.figures.figure import Figure
-from dpcore.figures.style import NOISES, PLACES
+from dpcore.figures.style import NOISES, PERTURBATIONS
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
 from dpcore.studies.perturbation.published_rates import rate_shape
@@ -26,7 +26,7 @@ from pages.ui.sources import assumed, neighbours_line, records_line
 from pages.ui.verdict import verdict
 
 RATE = "published rate,<br>shape only"
-LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
+LEMMA = "output: n times the noise<br>(lecture's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
 CHIPS = chips_beside(__file__, "chips.json")
 
@@ -34,15 +34,15 @@ FORMULA = text_beside(__file__, "formula.md")
 
 
 def lemma(experiment: Experiment) -> Experiment:
-    """The answer's door with the noise that the lecture's Lemma 1 asks for."""
+    """Output perturbation with the noise that the lecture's Lemma 1 asks for."""
     wasteful = make_mechanism("output_gaussian", accounting="lecture")
     return dc.replace(experiment, mechanisms=(wasteful,))
 
 
 def takeaway(table: pd.DataFrame, source: Source) -> str:
-    """Who wins and by how much, or which door is closed and why.
+    """Which perturbation wins and by how much, or which is refused and why.
 
-    table: the rows at the cursor, of several doors with the same one or two laws of noise.
+    table: the rows at the cursor, of several perturbations with the same one or two laws of noise.
     """
     noises = noises_of(table.mechanism)
     first = table.iloc[0]
@@ -74,28 +74,26 @@ def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
 
 
 def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
-    """One law of noise at every open door: the smallest excess risk, unless it is too close to call."""
+    """The perturbations with one law of noise: the smallest excess risk, unless it is too close to call."""
     found = [_excess(table, key) for key in table.mechanism.unique() if mechanism_class(key).noise == noise]
     rows = sorted((row for row in found if row is not None), key=lambda row: float(row["mean"]))
     if len(rows) < 2:
         return None
-    kind = f"{NOISES[noise]} noise" if named else "noise"
+    kind = f"with {NOISES[noise]} noise " if named else ""
     best, second = rows[:2]
-    places = [PLACES[mechanism_class(row.mechanism).place] for row in rows]
+    names = [PERTURBATIONS[mechanism_class(row.mechanism).place] for row in rows]
     values = [rounded(row["mean"]) for row in rows]
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
         said = (
-            f"{kind} in **{places[0]}** and in {places[1]} leave excess risks too close to call: {values[0]} and "
+            f"{kind}**{names[0]}** and {names[1]} leave excess risks too close to call: {values[0]} and "
             f"{values[1]}, ± {rounded(error / 2.0, 1)} from {max(best.repetitions, second.repetitions)} draws"
         )
-        return said + "".join(
-            f"; in {place} it is {value}" for place, value in zip(places[2:], values[2:], strict=True)
-        )
-    shares = [f"{less(best['mean'], row['mean'])} than in {place}" for row, place in zip(rows, places, strict=True)]
-    first = f"**{less(best['mean'], second['mean'])}** excess risk than in {places[1]}"
+        return said + "".join(f"; {name} leaves {value}" for name, value in zip(names[2:], values[2:], strict=True))
+    shares = [f"{less(best['mean'], row['mean'])} than {name}" for row, name in zip(rows, names, strict=True)]
+    first = f"**{less(best['mean'], second['mean'])}** excess risk than {names[1]}"
     return (
-        f"{kind} in **{places[0]}** leaves {' and '.join([first, *shares[2:]])}: {values[0]} against "
+        f"{kind}**{names[0]}** leaves {' and '.join([first, *shares[2:]])}: {values[0]} against "
         f"{' and '.join(values[1:])}"
     )
 
@@ -114,24 +112,25 @@ def less(small: float, large: float) -> str:
 
 
 def _closed(row: pd.Series, table: pd.DataFrame) -> str:
-    """Why a door is closed at the cursor, and what the other one costs."""
+    """Why a perturbation is refused at the cursor, and what output perturbation costs."""
     mechanism, several = mechanism_class(row.mechanism), len(noises_of(table.mechanism)) > 1
     noise = mechanism.noise
-    said = f"The {mechanism.place}'s door is **closed**{f' to {NOISES[noise]} noise' if several else ''}: "
+    name = PERTURBATIONS[mechanism.place]
+    said = f"{name.capitalize()}{f' with {NOISES[noise]} noise' if several else ''} gives **no guarantee** here: "
     said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}."
     twin = _excess(table, f"output_{noise}")
-    return said if twin is None else f"{said} Through the answer, excess risk is **{rounded(twin['mean'])}**."
+    return said if twin is None else f"{said} Output perturbation leaves **{rounded(twin['mean'])}**."
 
 
 def promise(table: pd.DataFrame) -> tuple[bool, str]:
-    """Whether all curves keep the same promise at the cursor, and which ones they keep.
+    """Whether all curves have the same guarantee at the cursor, and which ones they have.
 
     table: the rows at the cursor.
     """
     open_doors = table[table.status == "ok"].drop_duplicates("mechanism")
     texts = {row.mechanism: _budget(row) for _, row in open_doors.iterrows()}
     if len(set(texts.values())) <= 1:
-        return True, f"Same promise: {next(iter(texts.values()), 'none')}"
+        return True, f"Same guarantee: {next(iter(texts.values()), 'none')}"
     by_noise: dict[str, set[str]] = {}
     for key, text in texts.items():
         by_noise.setdefault(NOISES[mechanism_class(key).noise], set()).add(text)
@@ -139,7 +138,7 @@ def promise(table: pd.DataFrame) -> tuple[bool, str]:
         parts = [f"{noise} {found.pop()}" for noise, found in by_noise.items()]
     else:
         parts = [f"{mechanism_class(key).place} {text}" for key, text in texts.items()]
-    return False, f"Not the same promise: {', '.join(parts)}"
+    return False, f"Not the same guarantee: {', '.join(parts)}"
 
 
 def _budget(row: pd.Series) -> str:
@@ -153,7 +152,7 @@ def _budget(row: pd.Series) -> str:
 
 
 def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
-    """(value, label) pairs: how often the models of each door are right, and the best model.
+    """(value, label) pairs: how often the models of each perturbation are right, and the best model.
 
     table: the rows at the cursor; the first law of noise counts.
     """
@@ -162,8 +161,8 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
     cards = []
     for key in table.mechanism.unique():
         if (mechanism := mechanism_class(key)).noise == noise:
-            value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "closed"
-            cards.append((value, f"{source.outcome}, {NOISES[noise]} noise in {PLACES[mechanism.place]}"))
+            value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "refused"
+            cards.append((value, f"{source.outcome}, {NOISES[noise]} {PERTURBATIONS[mechanism.place]}"))
     best = f"{100 * accuracy.reference.iloc[0]:.1f} of 100" if len(accuracy) else "—"
     return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
 
@@ -175,16 +174,16 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     said = f"Excess over the smallest training loss with ‖θ‖ ≤ {B:g}, on average over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
-        said += f": exact for the answer, else from {draws}"
+        said += f": exact for output perturbation, else from {draws}"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
-        said += ". Noise in every step has no pure form here: its noise is Gaussian"
+        said += ". Gradient perturbation has no pure form here: its noise is Gaussian"
     several = len(noises_of(table.mechanism)) > 1
     banded = not several and table.repetitions.max() >= LEAST_BANDED
     return f"{said}. Bands: 8 of 10 releases." if banded else f"{said}."
 
 
 def verdict_of(table: pd.DataFrame, epsilon: float) -> str:
-    """What the upper bounds say; table: of several doors, swept over epsilon."""
+    """What the upper bounds say; table: of several perturbations, swept over epsilon."""
     rows = table[table.metric == "excess_empirical_risk"]
     if rows.empty:
         return ""
@@ -205,21 +204,21 @@ def lemma_caption(table: pd.DataFrame) -> str:
     """What n times the noise costs and what it really promises; table: its rows at the cursor."""
     row = table[table.metric == "excess_empirical_risk"].iloc[0]
     return (
-        f"Lemma 1 of the lecture bounds by 2n/λ what moves by 2L/λ at most: its noise is {row.n:,} times larger, "
-        f"leaves {rounded(row['mean'])} and really promises ε = {rounded(row.spent_epsilon, 2)}."
+        f"Lemma 1 of the lecture states a sensitivity of 2n/λ; the correct bound is 2L/λ. Its noise is {row.n:,} times "
+        f"larger, leaves {rounded(row['mean'])} and guarantees ε = {rounded(row.spent_epsilon, 2)}."
     )
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
-    """What must be true for the curves, the bounds and the promises."""
+    """What must be true for the curves, the bounds and the guarantees."""
     ok = table[table.status == "ok"]
     lam_line = {
-        "auto": "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the "
-        "question's may be larger, because the curvature of the loss resists it. Noise in every step needs no λ, and "
-        f"auto gives it none; its steps go on until their noise has {AUTO_CLASSES:g} times that size. No record is "
-        "seen.",
-        "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
-    }.get(str(experiment.problem.lam), "**λ** is the same at all doors.")
+        "auto": "**λ = auto** gives the noise in a prediction one size for each perturbation, whatever ε and n are; "
+        "that of objective perturbation may be larger, because the curvature of the loss resists it. Gradient "
+        f"perturbation needs no λ, and auto gives it none; its steps go on until their noise has {AUTO_CLASSES:g} "
+        "times that size. λ is chosen without looking at the data.",
+        "population": "**λ = theory** minimises each proved bound for fresh records, without looking at the data.",
+    }.get(str(experiment.problem.lam), "**λ** is the same for all perturbations.")
     return assumed(
         __file__,
         "assumptions.md",

@@ -1,4 +1,4 @@
-"""The panel of door zero: three answers without noise, each of which prints somebody's record."""
+"""Releases without noise: three answers, each of which prints somebody's record."""
 
 import numpy as np
 import streamlit as st
@@ -19,7 +19,7 @@ from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 
 HEIGHT = 300
-ZERO = "**Door zero:** no noise at all. Three answers that print somebody's record."
+ZERO = "**Releases without noise:** three exact answers that print somebody's record."
 LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve"}
 
 

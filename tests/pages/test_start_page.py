@@ -203,8 +203,8 @@ def test_words_for_costs():
     assert words.readouts(row, source)[0] == (
         "1.0 point",
         "lost: 0.0 to noise, 1.0 to regularisation; "
-        f"{1 / (0.79 - row.nothing_learned):.0f}% of the {100 * (0.79 - row.nothing_learned):.1f} points there are to learn "
-        "above the larger class",
+        f"{1 / (0.79 - row.nothing_learned):.0f}% of the {100 * (0.79 - row.nothing_learned):.1f} points there are to "
+        "learn above the larger class",
     )
 
 

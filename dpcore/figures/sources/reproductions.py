@@ -21,7 +21,7 @@ from ..figure import Figure
 from ..geometry import order_figure
 from ..log_chart import curves_chart
 from ..multiclass import accuracy_figure
-from ..style import LARGER, NOISES, PLACES, SYMBOLS, Look, Theme, note
+from ..style import LARGER, NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, note
 
 _PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begins
 _DASHES = ("solid", "dash", "dot", "dashdot")
@@ -188,7 +188,7 @@ def _named(key: str) -> str:
     if key == "none":
         return "without privacy"
     cls = mechanism_class(key)
-    return "sampling of columns" if cls.family == "sampling" else f"{NOISES[cls.noise]} noise in {PLACES[cls.place]}"
+    return "sampling of columns" if cls.family == "sampling" else f"{PERTURBATIONS[cls.place]}, {NOISES[cls.noise]}"
 
 
 def _dots(chart: Chart, marks: Sequence[tuple[float, float]], name: str, symbol: str, colour: str) -> None:

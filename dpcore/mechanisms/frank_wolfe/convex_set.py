@@ -62,7 +62,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     label = "Frank-Wolfe with noisy gradients"
     source = _SOURCE
     family = "frank_wolfe"
-    place = "step"
+    place = "gradient"
     set = "l1_ball"
     usual_loss = "squared"
     # A set so small that the slope of the loss is 1 throughout.

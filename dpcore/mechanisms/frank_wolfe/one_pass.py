@@ -111,7 +111,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     label = "one-pass Frank-Wolfe on a polytope"
     source = f"{_SOURCE}, Algorithm 2"
     family = "frank_wolfe"
-    place = "choice"
+    place = "selection"
     quantity = "excess_population_risk"
     set = "l1_ball"
     # So small a set that Huberised hinge loss keeps its steepest slope: a record of a root always moves s_0.

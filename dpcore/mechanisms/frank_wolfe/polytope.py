@@ -89,7 +89,7 @@ class FrankWolfePolytope(ReadingMechanism):
     label = "Frank-Wolfe on a polytope"
     source = f"{_SOURCE}, Algorithm 2"
     family = "frank_wolfe"
-    place = "choice"
+    place = "selection"
     set = "l1_ball"
     usual_loss = "squared"
     # So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2.

@@ -89,7 +89,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     label = "Frank-Wolfe on gradient trees"
     source = _SOURCE
     family = "variance_reduced"
-    place = "step"
+    place = "gradient"
     quantity = "excess_population_risk"
     set = LqBall(1.5)
     # A ball so small that the slope of the loss is 1 throughout.

@@ -49,7 +49,7 @@ class GradientPerturbation(ReadingMechanism):
     )
 
     family = "gradient"
-    place = "step"
+    place = "gradient"
     # A ball so small that the slope of the loss is 1 throughout.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4)
 

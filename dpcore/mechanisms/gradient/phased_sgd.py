@@ -89,7 +89,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     label = "phased stochastic gradient descent"
     source = _SOURCE
     family = "gradient"
-    place = "step"
+    place = "gradient"
     quantity = "excess_population_risk"
     set = "box"
     # A set so small that the slope of the loss is 1 throughout, and that no step leaves.

@@ -59,7 +59,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
     label = "mean with generalised Gaussian noise"
     source = _SOURCE
     family = "output"
-    place = "answer"
+    place = "output"
     usual_loss = "mean"
     # The fewest columns for which the order is above 2: there the loss comes nearest to what is proved of it.
     worst_spec = Spec("mean", n=10, p=8, domain=Domain(math.inf))

@@ -78,7 +78,7 @@ class GaussianClassifier(Mechanism):
     label = "large-margin Gaussian classifier"
     source = "Pathak and Raj 2010, repaired"
     family = "objective"
-    place = "question"
+    place = "objective"
     usual_loss = "multiclass_hinge"
     worst_spec = Spec("multiclass_hinge", n=10, p=1, lam=1e4, classes=3)
 

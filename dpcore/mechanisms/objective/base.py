@@ -56,7 +56,7 @@ class ObjectivePerturbation(Mechanism):
     )
 
     family = "objective"
-    place = "question"
+    place = "objective"
 
     @abc.abstractmethod
     def tight_scale(self, spec: Spec, budget: Budget, charge: float) -> float:

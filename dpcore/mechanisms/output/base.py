@@ -32,7 +32,7 @@ class OutputPerturbation(AdditiveMechanism):
     """
 
     family = "output"
-    place = "answer"
+    place = "output"
 
     @abc.abstractmethod
     def multiplier(self, budget: Budget) -> float:

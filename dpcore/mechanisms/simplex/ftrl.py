@@ -65,7 +65,7 @@ class FTRL(ReadingMechanism):
     label = "follow the regularised leader"
     source = _SOURCE
     family = "sampling"
-    place = "choice"
+    place = "selection"
     quantity = "regret"
     set = "simplex"
     usual_loss = "linear"

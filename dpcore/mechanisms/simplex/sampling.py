@@ -89,7 +89,7 @@ class SimplexSampling(Mechanism):
     label = "sampling from the simplex"
     source = "Jain and Thakurta 2014, Theorems 3 and 4"
     family = "sampling"
-    place = "choice"
+    place = "selection"
     set = "simplex"
     # Linear costs, whose weights move by all of eta; lam is such that some dozens of draws cost (1, 1e-5).
     worst_spec = Spec("linear", n=10, p=2, lam=5.0, domain=Domain(q=math.inf), set="simplex")
