@@ -20,7 +20,7 @@ from .log_chart import curves_chart, markers, powers_of, through, titled
 from .style import SYMBOLS, Look, Theme, plain_number, with_opacity
 
 # Norm orders whose tick labels have room; the places are 1/q* = 1 - 1/p.
-_TICKS = {1.0: "1<br>Lasso", 1.25: "1.25", 1.5: "1.5", 2.0: "2<br>Euclid", 4.0: "4", math.inf: "∞<br>box"}
+_TICKS = {1.0: "1<br>L1 ball", 1.25: "1.25", 1.5: "1.5", 2.0: "2<br>L2 ball", 4.0: "4", math.inf: "∞<br>box"}
 
 
 def place(p_norm: float) -> float:
@@ -35,7 +35,7 @@ def place(p_norm: float) -> float:
 def order_figure(
     found: AgainstOrder, others: Sequence[AgainstOrder], *, p_norm: float, theme: Theme, height: int
 ) -> Figure:
-    """Excess of linear losses against the norm order: a noisy corner, a noisy gradient, and nothing learned.
+    """Excess of linear losses against the norm order: exponential mechanism, noisy gradient, and nothing learned.
 
     others: the same at other d, the smallest first, of which what the bounds choose is drawn thin.
     """
@@ -45,8 +45,8 @@ def order_figure(
         name = f"best by its bound, d = {other.d:,}"
         _curve(chart, other.p_norm, other.mean, chart.muted, name, label=f"d = {other.d:,}", width=1.2)
     for side, name, family, symbol in (
-        (found.gaussian, "noise in the gradient", "gradient", "triangle-up"),
-        (found.vertices, "a random corner", "frank_wolfe", "diamond"),
+        (found.gaussian, "Gaussian noise in the gradient", "gradient", "triangle-up"),
+        (found.vertices, "exponential mechanism over vertices", "frank_wolfe", "diamond"),
     ):
         ink, bound = chart.colours[family], f"{name.rpartition(' ')[2]}: proved bound"
         _curve(chart, found.p_norm, side.bound, ink, f"{name}: proved bound", label=bound, dash="dash", layer="upper")

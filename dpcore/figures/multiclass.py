@@ -1,4 +1,4 @@
-"""Many classes: accuracy and excess risk of private ellipsoids, what one release decides and draws, and the published
+"""Many classes: accuracy and excess risk of the Gaussian classifier, one release of it, and the published
 classifier, an exhibit that is never private."""
 
 import math
@@ -19,13 +19,19 @@ from .style import Look, Theme, pattern, plain_number, with_opacity
 
 # name, label behind the curve, family, symbol, dash
 LOOKS: dict[LearnerKey, tuple[str, str, str, str, str]] = {
-    "ellipsoids": ("ellipsoids, all classes at once", "ellipsoids", "objective", "square", "solid"),
-    "pure": ("ellipsoids, δ = 0", "ellipsoids, δ = 0", "objective", "square-open", "dashdot"),
-    "answer": ("ellipsoids, noise in the answer", "ellipsoids,<br>noise in the answer", "output", "circle", "solid"),
-    "split": ("one against the others", "one against<br>the others", "objective", "x", "dash"),
+    "ellipsoids": ("large-margin Gaussian classifier", "Gaussian<br>classifier", "objective", "square", "solid"),
+    "pure": ("Gaussian classifier, δ = 0", "Gaussian<br>classifier, δ = 0", "objective", "square-open", "dashdot"),
+    "answer": (
+        "Gaussian classifier, output perturbation",
+        "the same, output<br>perturbation",
+        "output",
+        "circle",
+        "solid",
+    ),
+    "split": ("one-vs-rest", "one-vs-rest", "objective", "x", "dash"),
     "split_answer": (
-        "one against the others, noise in the answers",
-        "the same,<br>noise in answers",
+        "one-vs-rest, output perturbation",
+        "one-vs-rest,<br>output perturbation",
         "output",
         "x",
         "dash",
@@ -51,8 +57,8 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         chart.band(found.x, measured.q10, measured.q90, inks[key], legend=not named, opacity=0.15)
     for name, label, heights, ink, dash, layer in (
         ("knowing the law", "knows the law", found.bayes, chart.muted, "dash", "plain"),
-        ("not private, ellipsoids", "not private", found.plain, chart.colours["reference"], "solid", "plain"),
-        ("not private, logistic regression", "", found.logistic, chart.colours["reference"], "dot", "plain"),
+        ("non-private Gaussian classifier", "non-private", found.plain, chart.colours["reference"], "solid", "plain"),
+        ("non-private logistic regression", "", found.logistic, chart.colours["reference"], "dot", "plain"),
         ("the largest class", "the largest class", found.chance, chart.muted, "dot", "nothing"),
     ):
         hover = _share(letter, name)

@@ -157,7 +157,7 @@ def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: flo
     rule = f" ({lam_text(asked)}, as Gaussian output perturbation takes it)" if isinstance(asked, str) else ""
     said = [
         f"**Same guarantee? No.** Gamma noise guarantees ε = {experiment.epsilon:g}; Gaussian noise guarantees "
-        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}), which may fail with that small probability.",
+        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}), failing with that probability.",
         f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises.",
     ]
     even = break_even(grown)

@@ -30,7 +30,7 @@ SIDES = ("Ball", "Rates", "Private mean", "Noise", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
 CHIPS = chips_beside(__file__, "chips.json")
-NAMES = {1.0: "Lasso", 2.0: "Euclid", math.inf: "box"}
+NAMES = {1.0: "L1 ball", 2.0: "L2 ball", math.inf: "box"}
 
 FORMULA = text_beside(__file__, "formula.md")
 
@@ -75,7 +75,7 @@ class GeometryState(Controls):
     def words(self) -> str:
         """
         >>> GeometryState(1.0, 1e-6, 100, 8, "auto", "auto", seed=0, name="2").words
-        'p = 2 (Euclid)'
+        'p = 2 (L2 ball)'
         """
         text = f"p = {order_text(self.p_norm)}"
         return f"{text} ({NAMES[self.p_norm]})" if self.p_norm in NAMES else text
@@ -91,25 +91,23 @@ def _learned(found: AgainstOrder, k: int) -> bool:
 
 
 def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
-    """What the chart says: corners against a round ball, and the cursor's place between them."""
+    """What the chart says: vertices against a round ball, and the cursor's place between them."""
     first, euclid, k = 0, _at(found, 2.0), _at(found, here.p_norm)
     ratio = found.mean[euclid] / found.mean[first]
-    why = "a round ball feels noise in every column"
+    why = "the L1 ball has only 2d vertices to choose from; the L2 ball feels noise in every column"
     if found.chosen[euclid] == "vertices":
-        why = "and the best model of a round ball is near none of them"
+        why = "the L1 ball has only 2d vertices to choose from; the best model of the L2 ball is near none of them"
     apart = found.mean[euclid] - found.mean[first] > 2.0 * math.hypot(found.se[euclid], found.se[first])
     corner, ball = rounded(found.mean[first]), rounded(found.mean[euclid])
-    said = (
-        f"With {found.d:,} columns a private answer loses **{corner}** on the Lasso's ball and **{ball}** on Euclid's"
-    )
+    said = f"With {found.d:,} columns a private answer loses **{corner}** on the L1 ball and **{ball}** on the L2 ball"
     if not _learned(found, first):
         said += (
             f": **nothing is learned**, which loses {rounded(found.signal[first])} and {rounded(found.signal[euclid])}"
         )
     elif not _learned(found, euclid):
-        said += f", where learning nothing loses {rounded(found.signal[euclid])}: of 2d corners one is drawn, {why}"
+        said += f", where learning nothing loses {rounded(found.signal[euclid])}: {why}"
     elif apart:
-        said += f", **{rounded(ratio, 2)} times** as much: of 2d corners one is drawn, {why}"
+        said += f", **{rounded(ratio, 2)} times** as much: {why}"
     said += "."
     if k not in (first, euclid):
         share = found.mean[k] / found.signal[k]
@@ -120,7 +118,7 @@ def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
 def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[tuple[str, str]]:
     """(value, label) pairs below the chart."""
     k = _at(found, here.p_norm)
-    chosen = "a random corner" if found.chosen[k] == "vertices" else "noise in the gradient"
+    chosen = "exponential mechanism" if found.chosen[k] == "vertices" else "Gaussian noise"
     other = found.gaussian if found.chosen[k] == "vertices" else found.vertices
     return [
         (chosen, f"smaller proved bound at {here.words}; the choice looks at no record"),
@@ -154,8 +152,8 @@ def order_caption(found: AgainstOrder) -> str:
     return (
         f"Means of {found.repetitions} draws of records and noise, bars: two standard errors. {found.n0} of "
         f"{found.n:,} records are fingerprints, the hardest data known, the others zero; the same columns for every p, "
-        "scaled to norm 1 in the dual norm. Thin: the same at other d. **Not the same promise**: the corner keeps "
-        f"({found.epsilon:g}, 0), noise in the gradient ({found.epsilon:g}, {delta_text(found.delta)})."
+        "scaled to norm 1 in the dual norm. Thin: the same at other d. **Not the same guarantee**: the exponential "
+        f"mechanism has ({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
     )
 
 

@@ -110,7 +110,7 @@ def _at(found: Found, here: MulticlassState) -> int:
 
 
 def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
-    """Points of accuracy below the ellipsoids without privacy."""
+    """Percentage points of accuracy below the non-private Gaussian classifier."""
     return 100.0 * float(found.plain[k] - found.learners[key].mean[k])
 
 
@@ -121,7 +121,7 @@ def _learned(found: Accuracies, key: LearnerKey, k: int) -> bool:
 
 
 def _less(found: Accuracies, k: int) -> bool:
-    """Whether ellipsoids lose less than one class against the others, by more than the error."""
+    """Whether the Gaussian classifier loses less than one-vs-rest, by more than the error."""
     whole, split = found.learners["ellipsoids"], found.learners["split"]
     return bool(whole.mean[k] - split.mean[k] > 2.0 * math.hypot(whole.se[k], split.se[k]))
 
@@ -146,12 +146,12 @@ def takeaway(found: Found, here: MulticlassState) -> str:
         right = {key: rounded(100.0 * found.learners[key].mean[k], 2) for key in ("ellipsoids", "split")}
         return (
             f"With {here.classes} classes and {here.d} columns **nothing is learned** at ε = {here.epsilon:g}: "
-            f"ellipsoids are right in {right['ellipsoids']}% of cases, one class against the others in "
+            f"the Gaussian classifier is right in {right['ellipsoids']}% of cases, one-vs-rest in "
             f"{right['split']}%, and the most frequent class alone in {rounded(100.0 * found.chance[k], 2)}%."
         )
     said = (
-        f"privacy takes **{points(whole)}** of accuracy from ellipsoids that are learned at once, and {points(split)} "
-        "from one class against the others"
+        f"privacy takes **{points(whole)}** of accuracy from the Gaussian classifier, which learns all classes at "
+        f"once, and {points(split)} from one-vs-rest"
     )
     if found.axis == "d":
         return f"With {here.d} columns and {here.classes} classes {said}; noise has {here.directions:,} directions."
@@ -232,14 +232,14 @@ def caption(found: Found, total: int, here: MulticlassState) -> str:
     band = ", band: 8 of 10" if releases >= LEAST_BANDED else ""
     said += (
         f" Means of {made} releases{so_far}{band}; {found.test_records:,} test records. "
-        "“Not private”: ellipsoids with hardly a ridge; the dotted line beside it: logistic regression. "
+        "“Non-private”: the Gaussian classifier with hardly a ridge; the dotted line beside it: logistic regression. "
     )
     if "pure" in found.learners:
-        said += f"**Not the same promise**: δ = 0 beside δ = {delta_text(here.delta)}."
+        said += f"**Not the same guarantee**: δ = 0 beside δ = {delta_text(here.delta)}."
     else:
         said += f"Each curve spends ε = {here.epsilon:g}, δ = {delta_text(here.delta)} in all."
     if isinstance(here.lam, float):
-        said += " λ is that of the ellipsoids; one against the others keeps its own rule."
+        said += " λ is that of the Gaussian classifier; one-vs-rest keeps its own rule."
     if here.info.public:
         said += f" {here.info.public}"
     refused = sorted({reason for reasons in found.reasons.values() for reason in reasons if reason})

@@ -162,7 +162,7 @@ def columns_caption(price: ExcessByColumns, here: Controls) -> str:
     said = []
     for name, curve, reasons in (
         ("draws", price.sampling, price.sampling_reasons),
-        ("noise in the question", price.objective, price.objective_reasons),
+        ("objective perturbation", price.objective, price.objective_reasons),
     ):
         seen = np.flatnonzero(np.isfinite(curve.mean) & (curve.mean > 0))
         if reasons[last] or not len(seen):
@@ -177,7 +177,7 @@ def columns_caption(price: ExcessByColumns, here: Controls) -> str:
     )
     return (
         f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {here.p:,}: {left}. The "
-        "same records and F*; entries up to 1 make records √p long, which noise in the question has to cover. "
+        "same records and F*; entries up to 1 make records √p long, which objective perturbation has to cover. "
         f"Projecting its model onto the simplex costs no privacy. Means of {price.repetitions} releases."
     )
 

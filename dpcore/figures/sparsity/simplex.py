@@ -74,7 +74,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
 
 
 def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int) -> Figure:
-    """Mean excess risk against the number of columns: draws from a mixture beside noise in the question.
+    """Mean excess risk against the number of columns: draws from a mixture beside objective perturbation.
 
     ln p and sqrt(p) are shapes, drawn through the first measured point of either. A mean at or below 0 is a triangle on
     the lower edge.
@@ -94,10 +94,10 @@ def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int)
         chart.curve(price.p, values, ink, name, label=name, dash="dash")
     nothing: Look = {"label": "nothing learned", "dash": "dot"}
     chart.curve(price.p, price.nothing, chart.muted, "θ = 0, nothing learned", **nothing)
-    question = "question, on the simplex"
+    projected = "objective, on the simplex"
     for name, label, curve, ink, symbol, dash in (
-        (question, question.replace(", ", ",<br>"), price.projected, objective, "square-open", "dashdot"),
-        ("noise in the question", "question", price.objective, objective, "square", "solid"),
+        (projected, projected.replace(", ", ",<br>"), price.projected, objective, "square-open", "dashdot"),
+        ("objective perturbation", "objective", price.objective, objective, "square", "solid"),
         ("draws from the mixture", "draws", price.sampling, sampling, _SYMBOL, "solid"),
     ):
         look = {"label": label, "floor": floor, "cursor": p, "symbol": symbol, "dash": dash}

@@ -65,7 +65,7 @@ def _best(table: pd.DataFrame) -> Claim:
         tied += len(best)
         told.append(f"{epsilon:.3g}: {', '.join(best)}")
     words = (
-        f"noise in the question is among the best (two standard errors) at {among} of {len(epsilons)} epsilon. "
+        f"objective perturbation is among the best (two standard errors) at {among} of {len(epsilons)} epsilon. "
         f"Best: {'; '.join(told)}"
     )
     verdict, places = verdict_of(2 * among > len(epsilons)), len(epsilons)

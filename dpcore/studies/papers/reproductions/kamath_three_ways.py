@@ -30,10 +30,10 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SOURCES = (("synthetic", 2_000, 10), ("breast_cancer", None, None))
 _DELTA = 1e-6
 OUTPUT, OBJECTIVE, GRADIENT, LECTURE = (
-    "noise in the answer",
-    "noise in the question",
-    "noise in every step",
-    "noise in the answer, as Lemma 1 asks",
+    "output perturbation",
+    "objective perturbation",
+    "gradient perturbation",
+    "output perturbation, as Lemma 1 asks",
 )
 _KEYS = {
     OUTPUT: "output_gaussian",
@@ -51,7 +51,7 @@ class ThreeWays:
 
     ways: name -> measured. spent: epsilon that the lecture's noise really spends, factor: how many times the noise of
     the exact sensitivity it is, both [K]. nothing: excess of theta = 0. printed: the lecture's bound on gradient
-    perturbation, nan where its accounting does not apply. looked, looked_se: noise in the question with the lam of the
+    perturbation, nan where its accounting does not apply. looked, looked_se: objective perturbation with the lam of the
     least mean among many. It was chosen by looking at the records: it is no private result.
     """
 
@@ -138,7 +138,7 @@ def _winners(found: Sequence[ThreeWays]) -> Claim:
         ahead += int((gradient.mean - ways.looked > error).sum())
         behind += int((ways.looked - gradient.mean > error).sum())
     words = (
-        f"noise in the question is ahead of noise in the answer at {beaten} of {places} points and of all three at "
+        f"objective perturbation is ahead of output perturbation at {beaten} of {places} points and of all three at "
         f"{wins}. Best: {'; '.join(told)}"
     )
     facts = {"lams": len(_LAMS), "ahead": ahead, "places": places, "behind": behind}
@@ -210,5 +210,5 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
 PROTOCOL = f"""Logistic loss, (epsilon, delta = {_DELTA:g}) for replacing one record, epsilon from {EPSILONS[0]:g} to
 {EPSILONS[-1]:g}; drawn records (n = 2,000, d = 10) and the bundled breast cancer records. The lecture has no
 experiment: records, grid and {RUNS} runs are chosen here. All have Gaussian noise and each its own default for lam or
-steps, which sees no record; steps use all records, where the lecture's use one. Beside them noise in the answer as
+steps, which sees no record; steps use all records, where the lecture's use one. Beside them output perturbation as
 Lemma 1 asks, n times too large. "Best" is the least mean excess, by more than two standard errors."""
