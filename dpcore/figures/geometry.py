@@ -48,11 +48,11 @@ def order_figure(
         (found.gaussian, "Gaussian noise in the gradient", "gradient", "triangle-up"),
         (found.vertices, "exponential mechanism over vertices", "frank_wolfe", "diamond"),
     ):
-        ink, bound = chart.colours[family], f"{name.rpartition(' ')[2]}: proved bound"
-        _curve(chart, found.p_norm, side.bound, ink, f"{name}: proved bound", label=bound, dash="dash", layer="upper")
+        ink, bound = chart.colours[family], f"{name.rpartition(' ')[2]}: upper bound"
+        _curve(chart, found.p_norm, side.bound, ink, f"{name}: upper bound", label=bound, dash="dash", layer="upper")
         bars = {"type": "data", "array": 2.0 * side.se, "thickness": 1.2, "width": 0, "color": ink}
         look = {"mode": "lines+markers", "marker": markers(found.p_norm, p_norm, ink, symbol, 8.0), "error_y": bars}
-        label = name.replace(" in the ", "<br>in the ")
+        label = name.replace(" in the ", "<br>in the ").replace("mechanism ", "mechanism<br>")
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
     nothing = "nothing learned"
     _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dot", layer="nothing")
@@ -176,7 +176,7 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
     ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
     shape = through(found.rate, found.private.mean)
     lines = [
-        ("proved bound on the mean", "proved bound", found.n, found.bound, ink, 2.0, "dash", "upper"),
+        ("upper bound on the mean", "upper bound", found.n, found.bound, ink, 2.0, "dash", "upper"),
         ("the paper's order, shape only", "paper's order,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
         ("95 of 100 runs stay below", "95 of 100 runs<br>stay below", found.n, found.q95, ink, 1.2, "dot", ""),
         ("the same without noise", "without noise", found.n, found.plain, plain, 1.5, "solid", "plain"),

@@ -99,7 +99,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     _, _, family, symbol, dash = LOOKS["ellipsoids"]
     chart = Chart(theme, height)
     ink, muted = chart.colours[family], chart.muted
-    best, regularised = "proved bound, over the best", "proved bound, over the regularised"
+    best, regularised = "upper bound, over the best", "upper bound, over the regularised"
     lines = [
         (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", "upper"),
         (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", "upper"),

@@ -135,7 +135,7 @@ def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
     """What the upper bounds say along the norm orders."""
     curves = [
         ("exponential mechanism", found.vertices.mean, found.vertices.bound),
-        ("generalised Gaussian", found.gaussian.mean, found.gaussian.bound),
+        ("Gaussian noise", found.gaussian.mean, found.gaussian.bound),
     ]
     told = verdict(
         1.0 - 1.0 / found.p_norm,  # where an infinite order has a place, too

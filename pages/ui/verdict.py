@@ -28,38 +28,35 @@ def verdict(
 
     >>> x, mean, bound = [0.1, 1.0, 10.0], [0.3, 0.1, 0.01], [3.0, 0.2, 0.02]
     >>> verdict(x, [("", mean, bound)], 0.25, 10.0, "ε")
-    'The upper bound is informative (below learning nothing) from ε = 1; here it is 2 times the measurement.'
+    'Upper bound (informative where below “nothing learned”): from ε = 1 on, here 2 times the measurement.'
     """
-    x = np.asarray(x, float)
+    x, level = np.asarray(x, float), np.asarray(nothing, float)
     parts = []
     for title, means, bounds in curves:
         mean, bound = np.asarray(means, float), np.asarray(bounds, float)
         if not np.isfinite(bound).any():
             continue
-        said = _where(x, bound < np.broadcast_to(np.asarray(nothing, float), x.shape), name, text)
-        k = nearest(x, at)
+        k, said = nearest(x, at), f"{title} {_where(x, bound < level, name, text)}".lstrip()
         if np.isfinite(bound[k]) and mean[k] > 0.0:
-            said += f"; here it is {rounded(bound[k] / mean[k], 2)} times the measurement"
-        parts.append(f"{title}: {said}" if title else said)
+            said += f", here {rounded(bound[k] / mean[k], 2)} times the measurement"
+        parts.append(said)
     if not parts:
         return ""
-    if len(parts) == 1 and not curves[0][0]:
-        return f"The upper bound is {parts[0]}."
-    return f"Upper bounds, {'. '.join(parts)}."
+    kind = "Upper bounds" if len(parts) > 1 else "Upper bound"
+    return f"{kind} (informative where below “nothing learned”): {'; '.join(parts)}."
 
 
 def _where(x: np.ndarray, below: np.ndarray, name: str, text: Callable[[float], str]) -> str:
     """On which part of the axis a bound is below the excess of learning nothing."""
-    says = "informative (below learning nothing)"
     if not below.any():
-        return f"nowhere {says} on this axis"
+        return "nowhere on this axis"
     first, last = np.flatnonzero(below)[[0, -1]]
     if not below[first : last + 1].all():
-        return f"{says} at {below.sum()} of {len(x)} points"
+        return f"at {below.sum()} of {len(x)} points"
     if first == 0 and last == len(x) - 1:
-        return f"{says} all along"
+        return "all along this axis"
     if last == len(x) - 1:
-        return f"{says} from {name} = {text(x[first])}"
+        return f"from {name} = {text(x[first])} on"
     if first == 0:
-        return f"{says} up to {name} = {text(x[last])}"
-    return f"{says} from {name} = {text(x[first])} to {text(x[last])}"
+        return f"up to {name} = {text(x[last])}"
+    return f"from {name} = {text(x[first])} to {text(x[last])}"
