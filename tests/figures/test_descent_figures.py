@@ -1,5 +1,6 @@
-"""The step's door from inside: figures of its bounds, its path and its work, and the lecture's bound."""
+"""Gradient perturbation from inside: figures of its bounds, its path and its work, and the lecture's bound."""
 
+import dataclasses as dc
 import math
 
 import numpy as np
@@ -9,6 +10,8 @@ import dpcore
 from dpcore import Axis, Experiment, NotApplicable, Problem, data
 from dpcore.accounting import lecture
 from dpcore.core.losses import get_loss
+from dpcore.core.rng import generator
+from dpcore.figures.noisy_sgd import noisy_sgd_figure
 from dpcore.figures.perturbation import (
     RULE_NAMES,
     bounds_figure,
@@ -17,6 +20,7 @@ from dpcore.figures.perturbation import (
     release_scatter_figure,
 )
 from dpcore.figures.style import FAMILIES
+from dpcore.mechanisms.gradient.base import schedule_of
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import clouds
@@ -128,3 +132,31 @@ def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
     assert figure.layout.yaxis.range[1] >= math.log10(rows["mean"].max())
     step = named(figure, "noise in every step")
     assert step.line.color == FAMILIES["light"]["gradient"] and step.marker.symbol == "triangle-up"
+
+
+@pytest.mark.parametrize("knobs", [{"batch": 30.0}, {"batches": "single", "steps": 200}])
+def test_a_path_of_noisy_sgd_ends_in_its_release_and_without_noise_has_the_same_batches(knobs):
+    mechanism, problem = dpcore.make_mechanism("noisy_sgd", **knobs), Problem("synthetic", n=300, p=2)
+    plan, train = problem.plan(mechanism, 1.0), problem.load().train
+    prepared, first = mechanism.prepare(plan, train), schedule_of(plan).first
+    path, quiet = mechanism.paths(plan, prepared, generator(0, "path", 0))
+    (released,) = mechanism.release_many(plan, prepared, [generator(0, "path", 0)])
+    assert path[first:].mean(axis=0) == pytest.approx(released)
+    little, _ = mechanism.paths(dc.replace(plan, scale=1e-7 * plan.scale), prepared, generator(0, "path", 0))
+    assert np.abs(little - quiet).max() < 1e-4 * np.abs(path - quiet).max(), "other batches would lead elsewhere"
+
+
+@pytest.mark.parametrize(("along", "cursor"), [("batch", 50.0), ("steps", 100.0)])
+def test_noisy_sgd_is_drawn_along_its_knob_beside_its_bound_and_all_records(along, cursor):
+    steps = [{"steps": T} for T in (50, 100)] if along == "steps" else [{"batch": b, "steps": 50} for b in (20, 50)]
+    swept = [dpcore.make_mechanism("noisy_sgd", **knobs) for knobs in steps]
+    mechanisms, sweep = (*swept, dpcore.make_mechanism("noisy_gd")), dpcore.Axis("epsilon", (1.0,))
+    table = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms, sweep=sweep, repetitions=4))
+    figure = noisy_sgd_figure(table, along=along, cursor=cursor, theme="light", height=HEIGHT)
+    rows = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "noisy_sgd")]
+    mean, bound = named(figure, "noisy SGD, mean"), named(figure, "upper bound")
+    assert list(mean.x) == list(bound.x) == list(rows[along]) and cursor in mean.x
+    assert np.array_equal(mean.y, rows["mean"]) and np.array_equal(bound.y, rows.bound)
+    (full,) = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "noisy_gd")]["mean"]
+    assert set(named(figure, "noisy GD, all records").y) == {full}
+    assert figure.layers == ["upper", "nothing", "plain"]

@@ -18,7 +18,7 @@ from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import clouds
 from dpcore.theory.erm import published_output_rate
-from pages.perturbation import beside, words, zero
+from pages.perturbation import batches, beside, words, zero
 from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
 from pages.ui import sidebar
 from pages.ui.cards import readout
@@ -318,3 +318,24 @@ def test_the_code_redraws_the_chart(monkeypatch, layers):
     assert [t.name for t in drawn[0].data] == [t.name for t in expected.data]
     for one, other in zip(drawn[0].data, expected.data, strict=True):
         assert np.asarray(one.y, float) == pytest.approx(np.asarray(other.y, float))
+
+
+@pytest.mark.parametrize("along", ["batch", "steps", "path"])
+def test_noisy_sgd_has_a_view_with_its_batch_its_steps_and_a_path(along, monkeypatch):
+    monkeypatch.setattr(batches, "REPETITIONS", 4)
+    page = open_page(side="Noisy SGD", sgd_along=along, sgd_batch=20, sgd_steps=50, n=200)
+    assert not page.exception
+    said = next(text for text in captions(page).split("\n") if "50" in text and "20 records" in text)
+    if along != "path":
+        table = dpcore.run(
+            dpcore.Experiment(
+                dpcore.Problem("synthetic", n=200, p=8, seed=7),
+                (dpcore.make_mechanism("noisy_sgd", batch=20, steps=50), dpcore.make_mechanism("noisy_gd")),
+                sweep=dpcore.Axis("epsilon", (1.0,)),
+                repetitions=4,
+            )
+        )
+        excess = table[table.metric == "excess_empirical_risk"]
+        own, full = excess["mean"]
+        assert rounded(own) in said and rounded(full) in said and "1,000 gradients" in said
+        assert f"{rounded(excess.bound.iloc[0] / own, 2)} times" in said

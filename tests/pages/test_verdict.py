@@ -28,7 +28,7 @@ def test_it_says_where_the_bound_is_below_learning_nothing(bound, nothing, says)
 def test_it_says_how_far_the_bound_is_above_the_measurement_at_the_nearest_place():
     said = verdict(X, [("", [0.5, 0.1, 0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
     assert said.endswith("here 5 times the measurement.")
-    assert "here" not in verdict(X, [("", [0.5, 0.1, -0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
+    assert ", here" not in verdict(X, [("", [0.5, 0.1, -0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
 
 
 def test_several_bounds_are_told_one_by_one_and_missing_ones_not_at_all():
