@@ -9,6 +9,7 @@ from dpcore.figures.style import Theme
 
 from ..harness import Server
 from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
+from .screens import check_in_the_dark, check_open_charts
 
 pytestmark = pytest.mark.browser
 
@@ -33,21 +34,24 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     assert complaints == []
 
 
-def test_the_number_of_classes_moves_the_cursor_in_place_and_the_exhibit_is_one_click_away(
-    server: Server, page: Page, complaints: list[str]
-):
-    hero, beside = open_classes(page, server.url)
-    for chart in (hero, beside):
+def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
+    """One opening: screens, a move, and the exhibit, one click away, in the dark."""
+    hero, beside = charts = open_classes(page, server.url)
+    check_open_charts(page, charts)
+    for chart in charts:
         chart.look("it.mark = 'same node'")
     zoomed = hero.zoom()
-    page.locator(".st-key-C input[type=range]").press("ArrowRight")
-    hero.wait("it.layout.shapes[0].x0 === 6")
-    expect(page.get_by_text("With 6 classes privacy takes")).to_be_visible()
+    hero.press("C", "ArrowRight", "it.layout.shapes[0].x0 === 6")
+    expect(page.locator(".takeaway").first).to_contain_text("With 6 classes")
     assert hero.look("it.mark") == "same node" == beside.look("it.mark") and hero.look(hero.ranges) == zoomed
     assert "C=6" in page.url
+
+    page.emulate_media(color_scheme="dark")
     page.get_by_text("as printed", exact=True).first.click()
-    Chart(page, "betrayal").shown()
-    expect(page.get_by_text("As printed it protects nobody.")).to_be_visible()
+    exhibit = Chart(page, "betrayal"), Chart(page, "beside_printed_chart")
+    for chart in exhibit:
+        chart.shown()
+    check_in_the_dark(page, exhibit)
     assert complaints == []
 
 
@@ -62,6 +66,7 @@ STATES = (
 )
 
 
+@pytest.mark.nightly
 @on_every_screen(STATES, (STATES[5],))
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
