@@ -1,4 +1,4 @@
-"""The page Classes as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The page Classes as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,6 @@ def open_classes(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     for chart in charts:
         chart.shown()
     return charts
-
-
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_classes(page, fresh_server.url, "?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500")
-    expect(page.get_by_role("heading", name="Does the price add up over classes?")).to_be_visible()
-    expect(page.get_by_text("With 3 columns and 4 classes privacy takes")).to_be_visible()
-    expect(page.get_by_text("Only differences between the matrices decide")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
 
 
 def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):

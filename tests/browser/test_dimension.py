@@ -1,4 +1,4 @@
-"""The dimension page as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The dimension page as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,6 @@ def open_dimension(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]
     for chart in charts:
         chart.shown()
     return charts
-
-
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_dimension(page, fresh_server.url, "?p=1%2C024&noise_in=question&epsilon=3")
-    expect(page.get_by_role("heading", name="Does a million useless features hurt?")).to_be_visible()
-    expect(page.get_by_text("With 1,016 idle columns Gaussian noise in the question")).to_be_visible()
-    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert page.get_by_role("dialog").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
 
 
 @pytest.mark.nightly

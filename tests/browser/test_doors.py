@@ -1,4 +1,4 @@
-"""The doors page as a visitor meets it: deep link on a fresh server, three widths, slider moves, no complaint."""
+"""The doors page as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -23,19 +23,6 @@ def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> 
     chart = Chart(page, key)
     chart.shown()
     return chart
-
-
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_doors(page, fresh_server.url, f"{STATE}&epsilon=0.1&lam=0.05&noise=Gamma&side=λ+valley")
-    expect(page.get_by_text("At ε = 0.1 with 300 people")).to_be_visible()
-    expect(page.get_by_text("Same promise: ε = 0.1")).to_be_visible()
-    Chart(page, "valley").shown()
-    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert page.get_by_role("dialog").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
 
 
 @pytest.mark.nightly  # in every run: tests/browser/test_links.py, with other pages

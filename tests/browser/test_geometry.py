@@ -1,4 +1,4 @@
-"""The page Geometry as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The page Geometry as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,6 @@ def open_geometry(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     for chart in charts:
         chart.shown()
     return charts
-
-
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_geometry(page, fresh_server.url, "?view=people&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates")
-    expect(page.get_by_role("heading", name="Why is L1 so much kinder than L2?")).to_be_visible()
-    expect(page.get_by_text("At p = 2 (Euclid) and n = 10,000 one pass")).to_be_visible()
-    expect(page.get_by_text("Orders of growth without constants")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
 
 
 # The number of the frame in which a chart was drawn, for each of them.

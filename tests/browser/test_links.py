@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,6 +13,7 @@ from pages.decide.words import mechanisms
 from pages.lectures.stories import STORIES
 
 from ..harness import ROOT, Server, serve
+from .looks import Chart
 
 pytestmark = pytest.mark.browser
 
@@ -125,3 +127,47 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
     assert note.count() == 0, "it has been told"
     said = parse_qs(urlsplit(page.url).query)
     assert (said["n"], said["way"]) == (["500"], [every_step]), "a reload finds the same"
+
+
+# Of each page: what it draws on a link, and words of it that say so.
+FIRST = (
+    ("doors?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ+valley", ("doors", "valley"), r"ε = 0\.1 .*300 people"),
+    (
+        "trust?check=add+it+up&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
+        ("ledger", "noise"),
+        r"ε = 3 .*1,000 steps.* 100 of 2,000",
+    ),
+    (
+        "sparse?tab=Simplex&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns",
+        ("draws", "beside_chart"),
+        r"20 random draws .*64 numbers",
+    ),
+    (
+        "geometry?view=people&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates",
+        ("geometry", "beside_geometry_chart"),
+        r"p = 2 .*n = 10,000",
+    ),
+    (
+        "classes?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500",
+        ("classes", "beside_classes_chart"),
+        r"3 columns .*4 classes",
+    ),
+    ("dimension?p=1%2C024&noise_in=question&epsilon=3", ("dimension", "corner"), r"1,016 .*Gaussian"),
+)
+
+
+@pytest.mark.nightly  # in every run: the first test of this file, and of test_controls.py
+@pytest.mark.parametrize("address, charts, said", FIRST, ids=lambda it: it.partition("?")[0] if "?" in it else "")
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(
+    fresh_server: Server, page: Page, complaints: list[str], address: str, charts: tuple[str, ...], said: str
+):
+    page.goto(f"{fresh_server.url}/{address}")
+    for key in charts:
+        Chart(page, key).shown()
+    title = next(story.title for story in STORIES.values() if story.name == address.partition("?")[0])
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(page.locator(".takeaway").first).to_contain_text(re.compile(said))
+    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
+    assert page.locator("[data-testid=stException], [role=dialog]").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []

@@ -1,4 +1,4 @@
-"""The page Sparse as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The page Sparse as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,6 @@ def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     for chart in charts:
         chart.shown()
     return charts
-
-
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_sparse(page, fresh_server.url, "?tab=Simplex&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns")
-    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
-    expect(page.get_by_text("20 random draws instead of 64 numbers tell")).to_be_visible()
-    expect(page.get_by_text("From p = 8 to 65,536")).to_be_visible()
-    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
 
 
 def test_controls_change_the_charts_in_place_in_every_tab(server: Server, page: Page, complaints: list[str]):

@@ -1,4 +1,4 @@
-"""The trust page as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The trust page as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -34,18 +34,6 @@ def open_ledger(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     ledger.shown()
     noise.shown()
     return ledger, noise
-
-
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_ledger(page, fresh_server.url, "noise_of=proved&steps=1%2C000&batch=100&epsilon=3")
-    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
-    expect(page.get_by_text("ε = 3 over 1,000 steps, each on 100 of 2,000 records")).to_be_visible()
-    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert page.get_by_role("dialog").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
 
 
 @pytest.mark.nightly
