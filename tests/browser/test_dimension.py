@@ -23,16 +23,6 @@ def open_dimension(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]
     return charts
 
 
-@pytest.mark.nightly
-def test_the_navigation_leads_here_and_back(server: Server, page: Page, complaints: list[str]):
-    page.goto(server.url)
-    page.get_by_role("link", name="Dimension").click()
-    expect(page.get_by_role("heading", name="Does a million useless features hurt?")).to_be_visible(timeout=60_000)
-    page.get_by_role("link", name="Start").click()
-    expect(page.get_by_role("heading", name="What does privacy cost, and what does it buy?")).to_be_visible()
-    assert complaints == []
-
-
 def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
     """One opening: the first screen and others, moves, both pickers."""
     hero, corner = charts = open_dimension(page, server.url)

@@ -25,18 +25,6 @@ def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> 
     return chart
 
 
-@pytest.mark.nightly  # in every run: tests/browser/test_links.py, with other pages
-def test_the_navigation_leads_here_and_back(server: Server, page: Page, complaints: list[str]):
-    page.goto(server.url)
-    Chart(page, "cost").shown()
-    page.get_by_role("link", name="Doors").click()
-    Chart(page, "doors").shown()
-    Chart(page, "cloud").shown()
-    page.get_by_role("link", name="Start").click()
-    Chart(page, "cost").shown()
-    assert complaints == []
-
-
 def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
     """One opening: the first screen and others, moves, and more curves with another picture beside them in the dark."""
     page.set_viewport_size({"width": 1366, "height": 768})

@@ -80,7 +80,7 @@ def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page)
     expect(code).to_contain_text(f"{below.url}/dimension?")
     page.locator("[data-test-script-state=notRunning]").wait_for()  # the end of a run closes an open list
     page.wait_for_timeout(500)
-    pick = page.get_by_label("Controls that whoever opens it does not see")
+    pick = page.locator(".st-key-hide_in_link input")
     pick.click()
     pick.press_sequentially("failure", delay=20)
     expect(page.get_by_role("option")).to_have_count(1)
@@ -170,4 +170,16 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
     expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
     assert page.locator("[data-testid=stException], [role=dialog]").count() == 0
     assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []
+
+
+@pytest.mark.nightly  # in every run: between some of them, in the tests above
+def test_the_navigation_leads_to_every_page_and_back(server: Server, page: Page, complaints: list[str]):
+    page.goto(f"{server.url}/?epsilon=0.5")
+    for name, story in [*STORIES.items(), ("Start", STORIES["Start"])]:
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(story.title)
+        expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)
+        expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
+        page.wait_for_load_state("networkidle")  # Streamlit looks for a report's file, which goes with the page
     assert complaints == []

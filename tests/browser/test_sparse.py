@@ -13,8 +13,6 @@ from .screens import check_in_the_dark, check_open_charts
 
 pytestmark = pytest.mark.browser
 
-QUESTION = "What if the model is sparse or a mixture?"
-
 
 def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     """Both charts of the tab that the query names, the L1 ball without a name."""

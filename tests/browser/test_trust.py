@@ -17,8 +17,6 @@ from .screens import check_open_charts
 
 pytestmark = pytest.mark.browser
 
-QUESTION = "Can I believe the number on the label?"
-
 
 def open_attack(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     page.goto(f"{url}/trust{query}")
@@ -34,23 +32,6 @@ def open_ledger(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     ledger.shown()
     noise.shown()
     return ledger, noise
-
-
-@pytest.mark.nightly
-def test_the_navigation_leads_here_and_the_shared_controls_come_along(
-    server: Server, page: Page, complaints: list[str]
-):
-    page.goto(f"{server.url}/?epsilon=0.5")
-    expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)
-    page.get_by_role("link", name="Trust").click()
-    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible(timeout=60_000)
-    expect(page.get_by_text("a factor 2 is missing” leaks at least")).to_be_visible(timeout=60_000)
-    page.wait_for_load_state("networkidle")  # Streamlit looks for the report's file, which goes with the view
-    page.get_by_role("radio", name="add it up").click()
-    expect(page.get_by_text("With the lecture's noise for ε = 0.5")).to_be_visible()
-    page.get_by_role("link", name="Start").click()
-    expect(page.get_by_role("heading", name="What does privacy cost, and what does it buy?")).to_be_visible()
-    assert complaints == []
 
 
 def test_controls_change_the_ledger_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
