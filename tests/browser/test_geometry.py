@@ -45,6 +45,7 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     expect(page.locator(".takeaway").first).not_to_contain_text("p = 1.5")
     assert hero.look("it.mark") == "same node" == ball.look("it.mark") and hero.look(hero.ranges) == zoomed
     assert "p_norm=2" in page.url
+    ball.settled()
     for stroke in ("ArrowRight", "ArrowLeft"):
         page.evaluate("frames_drawn.length = 0")
         page.locator(".st-key-epsilon input[type=range]").press(stroke)

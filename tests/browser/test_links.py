@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from pages.decide.words import mechanisms
 from pages.lectures.stories import STORIES
 
 from ..harness import ROOT, Server, serve
@@ -103,30 +102,28 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
     What it says in vain is shown as text, once, and can be dismissed.
     """
 
-    def stands(epsilon: str, n: str, way: str) -> None:
+    def stands(epsilon: str, n: str, noise: str) -> None:
         expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text(epsilon)
         expect(block(page, "n").locator("[data-testid=stSliderThumbValue]")).to_have_text(n)
-        expect(page.locator(".st-key-way input")).to_have_value(way)
+        expect(page.locator(".st-key-noise [aria-checked=true]")).to_have_text(noise)
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
-    every_step, answer = (mechanisms()[key] for key in ("noisy_gd", "output_gaussian"))
     vain = "colour=<img src=x onerror=alert(1)>&delta=17&seed=1e999"
-    page.goto(f"{server.url}/decide?epsilon=1&n=5e2&way=noisy_gd&v=0.1.0&{vain}")
+    page.goto(f"{server.url}/doors?epsilon=1&n=3e2&noise=gamma&v=0.1.0&{vain}")
     note = page.locator(IN_VAIN)
     for said in ("colour = <img src=x onerror=alert(1)> (no", "delta = 17 (not", "seed = 1e999 (not"):
         expect(note).to_contain_text(said)
-    stands("1", "500", every_step)
+    stands("1", "300", "Gamma")
     note.get_by_role("button").click()
     expect(note).to_have_count(0)
-    page.locator(".st-key-way input").click()
-    page.get_by_role("option", name=answer).click()
+    page.locator(".st-key-noise").get_by_role("radio", name="both").click()
     block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
-    stands("1.5", "500", answer)
+    stands("1.5", "300", "both")
     page.evaluate("history.go(2 - history.length)")  # the page's first address, after the empty page
-    stands("1", "500", every_step)
+    stands("1", "300", "Gamma")
     assert note.count() == 0, "it has been told"
-    said = parse_qs(urlsplit(page.url).query)
-    assert (said["n"], said["way"]) == (["500"], [every_step]), "a reload finds the same"
+    query = parse_qs(urlsplit(page.url).query)
+    assert (query["n"], query["noise"]) == (["300"], ["Gamma"]), "a reload finds the same"
 
 
 # Of each page: what it draws on a link, and words of it that say so.
