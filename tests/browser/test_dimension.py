@@ -52,7 +52,7 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
 STATES = ("", "?p=8&noise_in=both", "?p=1%2C024&noise_in=question&below=damage+and+theory&epsilon=0.01")
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly  # in every run: first state in the test of the controls
 @on_every_screen(STATES, STATES[:1])
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,

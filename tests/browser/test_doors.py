@@ -93,7 +93,7 @@ STATES = (
 )
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly  # in every run: first state, and one in the dark, in the test of the controls
 # As on a phone, the halves stand below one another in between.
 @on_every_screen(STATES, STATES[1:3])
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(

@@ -76,7 +76,7 @@ STATES = (
 )
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly  # in every run: first state, and one in the dark, in the test of the controls
 @on_every_screen(STATES, (STATES[0], STATES[4]))
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,

@@ -110,7 +110,7 @@ def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, pa
 ATTACKS = ("", "?beside_attack=Bet&version=the+honest+code", "?beside_attack=Scores&epsilon=0.01")
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly  # in every run: first state in the test of the controls
 @on_every_screen(ATTACKS, ATTACKS[:1])
 def test_no_label_of_the_attack_is_cut_or_covered(
     server: Server,
@@ -133,7 +133,7 @@ STATES = (
 )
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly  # in every run: first state in the test of the controls
 @on_every_screen(STATES, STATES[:1])
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
