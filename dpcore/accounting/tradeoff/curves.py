@@ -210,10 +210,11 @@ def lowest_profile(grid: Array, known: Array) -> tuple[Array, Array]:
 def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
     """The corners of the largest convex function below points in order of x."""
     kept: list[int] = []
-    for i in range(len(x)):
-        while len(kept) > 1 and (y[kept[-1]] - y[kept[-2]]) * (x[i] - x[kept[-1]]) >= (y[i] - y[kept[-1]]) * (
-            x[kept[-1]] - x[kept[-2]]
-        ):
+    across, up = x.tolist(), y.tolist()  # plain numbers, which a loop reads several times as fast
+    for i in range(len(across)):
+        while len(kept) > 1 and (up[kept[-1]] - up[kept[-2]]) * (across[i] - across[kept[-1]]) >= (
+            up[i] - up[kept[-1]]
+        ) * (across[kept[-1]] - across[kept[-2]]):
             kept.pop()
         kept.append(i)
     return x[kept], y[kept]
