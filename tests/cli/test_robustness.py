@@ -93,6 +93,7 @@ def test_a_run_onto_a_full_disk_names_its_file_and_goes_on_from_what_it_kept(
 def test_numbers_that_were_given_up_are_those_of_an_undisturbed_process_when_asked_for_again(folder, whole):
     """At each moment at which a run asks whether it is still wanted."""
     experiment = dpcore.Experiment.from_json((folder / "e.json").read_text(encoding="utf-8"))
+    dpcore.experiments.cell._CELLS.clear()
     for answers in range(1, 1000):
         asked = iter([False] * answers)
         given_up = dpcore.run(experiment, cancelled=lambda asked=asked: next(asked, True))

@@ -8,6 +8,7 @@ change places, so that a claim says as much of an event's complement. Families t
 
 import abc
 import dataclasses as dc
+import functools
 import math
 from typing import Self
 
@@ -193,8 +194,14 @@ class BoundedCurve(TradeoffCurve):
         """At each epsilon >= 0."""
 
     def delta(self, epsilon: Array) -> Array:
-        chords = lowest_profile(self.grid, self.bound(self.grid))
+        chords = _chords_of(self)
         return np.clip(np.minimum(self.bound(epsilon), np.interp(np.exp(epsilon), *chords)), 0.0, 1.0)
+
+
+@functools.lru_cache(maxsize=64)
+def _chords_of(curve: BoundedCurve) -> tuple[Array, Array]:
+    """Kept, because whoever looks for an epsilon asks one curve many times."""
+    return lowest_profile(curve.grid, curve.bound(curve.grid))
 
 
 def lowest_profile(grid: Array, known: Array) -> tuple[Array, Array]:
