@@ -172,7 +172,7 @@ def test_an_audit_repeats_by_seed_in_any_batch_and_differs_between_seeds(key, mo
 def test_the_report_says_what_was_tested_and_no_more():
     report = dpcore.run_audit("output_gaussian", runs=2_000)
     assert report.sentence.startswith("No contradiction found; certified lower bound epsilon = ")
-    assert report.sentence.endswith("claimed 1. A pass is never evidence of privacy.")
+    assert "claimed 1" in report.sentence and "never evidence" in report.sentence
     assert report.claim == "(epsilon = 1, delta = 1e-05)-private by 0.268051-GDP"
     assert [c.name for c in report.certificates] == ["sensitivity", "attacker", "curve", "point"]
     assert report.certificates[2].limit == gaussian_mu(Budget(1.0, 1e-5))
@@ -181,7 +181,7 @@ def test_the_report_says_what_was_tested_and_no_more():
     assert [c.name for c in gamma.certificates] == ["sensitivity", "attacker", "pure", "point"]
     assert [c.limit for c in gamma.certificates[2:]] == [1.0, 1.0]
     half = dpcore.run_audit(plan_for("output_gaussian", "logistic"), runs=2_000)
-    assert "The pair reaches only 50% of the sensitivity, so that a pass says less." in half.sentence
+    assert "50%" in half.sentence and "%" not in report.sentence.replace("(95%)", "")
     broken = dpcore.run_audit("output_gamma", runs=20_000, bug="halved_noise")
     assert broken.sentence.startswith(
         "With confidence 99.9% (over our runs) this implementation is not what it claims, "
@@ -194,8 +194,8 @@ def test_the_verdict_is_suspicious_between_the_two_confidences():
     report = dpcore.run_audit("output_gaussian", runs=100)
     between = Certificate("curve", "1-GDP", 1.2, 0.9, 1.0, 3.0, 2.5)
     report = dc.replace(report, certificates=(between,))
-    assert report.verdict == "suspicious" and "refuted by curve with confidence 95% but not 99.9%" in report.sentence
-    assert report.sentence.endswith("A pass is never evidence of privacy.")
+    assert report.verdict == "suspicious" and all(word in report.sentence for word in ("curve", "95%", "99.9%"))
+    assert "never evidence" in report.sentence
     assert (report.certified_epsilon_95, report.certified_epsilon_999) == (3.0, 2.5)
     for certificate, verdict in (
         (dc.replace(between, shown=1.0), "no contradiction found"),

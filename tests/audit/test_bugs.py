@@ -116,7 +116,7 @@ def test_every_bug_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, bug):
     Whoever looks at a game several times finds what any of the looks finds; what is unseen is played on by night.
     """
     if key not in POSSIBLE.get(bug, KEYS):
-        with pytest.raises(NotApplicable, match=f"{bug} (needs|is a mistake of|takes)|does not add noise of one size"):
+        with pytest.raises(NotApplicable, match=f"^({bug}|{key}) "):
             worst_plan(key, bug)
             dpcore.run_audit(key, bug=bug)
         return
@@ -245,9 +245,9 @@ def test_bugs_of_noise_are_what_their_sentences_say():
     lengths = np.linalg.norm(draws(gamma, "wrong_gamma_shape"), axis=1) / gamma.scale
     assert stats.kstest(lengths, "expon").pvalue > 1e-6
     assert stats.kstest(lengths, stats.gamma(4).cdf).pvalue < 1e-6
-    with pytest.raises(NotApplicable, match="from a scale below 1, got"):
+    with pytest.raises(NotApplicable, match=r"variance_as_deviation .*\b1\b"):
         spoiled("variance_as_deviation", plan_for("output_gaussian", lam=0.1))
-    with pytest.raises(NotApplicable, match="p >= 2, got gamma and p = 1"):
+    with pytest.raises(NotApplicable, match=r"p >= 2.* p = 1"):
         spoiled("wrong_gamma_shape", plan_for("output_gamma", p=1))
 
 
@@ -260,9 +260,9 @@ def test_without_clipping_one_record_is_too_long_and_nothing_else_changes(key):
         longer = np.flatnonzero(np.any(before.X != after.X, axis=1))
         assert len(longer) == 1 and np.array_equal(after.X[longer], 3.0 * before.X[longer])
         assert np.array_equal(before.y, after.y)
-        with pytest.raises(ValueError, match="in every row, got 1 of"):
+        with pytest.raises(ValueError, match=r"\b1 of \d+"):
             Data(after.X, after.y).check_rows(plan.spec.domain)
-        with pytest.raises(ValueError, match="in every row, got 1 of"):
+        with pytest.raises(ValueError, match=r"\b1 of \d+"):
             plan.mechanism.prepare(plan, Data(after.X, after.y))
     reach = plan.mechanism.separation(plan, *target.sides) / plan.ledger[0].sensitivity
     # Features of the classifier are a record and a 1: (9 + 1) / 2 in place of 1.
@@ -272,7 +272,7 @@ def test_without_clipping_one_record_is_too_long_and_nothing_else_changes(key):
 def test_clipping_that_does_not_matter_is_no_mistake():
     """A distance pulls with the same force from however far."""
     plan = plan_for("noisy_gd", "geometric_median", steps=3)
-    with pytest.raises(NotApplicable, match="pull harder the longer they are, got"):
+    with pytest.raises(NotApplicable, match=r"^clipping_off "):
         spoiled("clipping_off", plan)
 
 
@@ -330,7 +330,7 @@ def test_unrounded_releases_are_on_no_grid():
     target, rngs = spoiled("unrounded", plan), [[np.random.default_rng(1)] * 50 for _ in range(2)]
     raw, rounded = target.release(target.sides[0], rngs[0]), honest_target(plan, plan).release(target.sides[0], rngs[1])
     assert not np.any(raw == rounded) and np.array_equal(on_grid(raw, plan.scale), rounded)
-    with pytest.raises(NotApplicable, match="needs one column, where scores saturate, got p = 3"):
+    with pytest.raises(NotApplicable, match=r"unrounded .*p = 3"):
         spoiled("unrounded", worst_plan("output_gamma"))
 
 

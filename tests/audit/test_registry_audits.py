@@ -145,10 +145,11 @@ def test_a_registered_mechanism_without_a_separation_is_noticed(monkeypatch):
     audited, excluded = conformance(100, 1, whole=True)
     assert {key for key, *_ in audited} == {"output_gamma"}
     reasons = {reason for (key, loss, _), reason in excluded.items() if key == "output_gaussian" and loss in LINEAR}
-    assert reasons == {"output_gaussian has no separation and cannot be audited"}
+    (reason,) = reasons
+    assert "output_gaussian" in reason and "separation" in reason
     monkeypatch.undo()
     monkeypatch.setattr(gaussian, "noiseless_steps", base.Mechanism.noiseless_steps)
-    with pytest.raises(NotApplicable, match="output_gaussian does not add noise of one size to every step"):
+    with pytest.raises(NotApplicable, match=r"output_gaussian .*step"):
         dpcore.run_audit("output_gaussian", runs=100)
 
 

@@ -355,16 +355,16 @@ def test_idle_columns_change_neither_records_nor_population():
 def test_classification_losses_are_refused_for_numbers(key):
     law = data.load("synthetic_regression", 2, 3, 0).population
     for ask in (lambda: law.risk(get_loss(key), np.zeros((1, 3))), lambda: law.minimum(get_loss(key), 1.0)):
-        with pytest.raises(ValueError, match=f"loss must be one for numbers where labels are no classes, got '{key}'"):
+        with pytest.raises(ValueError, match=f"^loss must .*, got '{key}'"):
             ask()
 
 
 def test_bad_questions_end_in_one_sentence():
     law = data.load("synthetic", 2, 3, 0).population
     for thetas in (np.zeros(3), np.zeros((2, 4))):
-        with pytest.raises(ValueError, match=r"thetas must have shape \(k, 3\), got"):
+        with pytest.raises(ValueError, match=r"^thetas must .*\(k, 3\), got"):
             law.risk(get_loss("hinge"), thetas)
-    with pytest.raises(ValueError, match=r"truth must have norm at most 6 for logistic labels, got 6.1"):
+    with pytest.raises(ValueError, match=r"^truth must .*\b6\b.*, got 6\.1"):
         Population(np.array([6.1, 0.0]))
     with pytest.raises(ValueError, match="radius must be a finite number > 0, got 0"):
         law.minimum(get_loss("hinge"), 0.0)

@@ -186,7 +186,9 @@ def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_pat
     "name", ["", "moon", "threads", "threads:", "threads:0", "threads:-1", "threads:1.5", "processes:9999", "dask:"]
 )
 def test_bad_executors_are_refused_by_name(name):
-    refused = pytest.raises(ValueError, match=r"^executor must be here, threads:N, processes:N or dask:ADDRESS with 1")
+    refused = pytest.raises(
+        ValueError, match=f"^executor must be {re.escape(executors.KINDS)}.* got {re.escape(repr(name))}"
+    )
     with refused, executor_of(name):
         pass
 
@@ -224,7 +226,7 @@ def test_a_cell_that_its_executor_gives_up_is_no_row(monkeypatch):
             future.set_running_or_notify_cancel()
             return future
 
-    with pytest.raises(RuntimeError, match="gave up a cell that nobody had cancelled"):
+    with pytest.raises(RuntimeError, match="cancelled"):
         dpcore.run(SWEEP, Forgetful())  # type: ignore[arg-type]
 
 
@@ -240,18 +242,18 @@ def test_a_journal_is_only_for_its_own_run(tmp_path, monkeypatch):
     place.write_bytes(text)
     (row,) = Journal(place, SWEEP, resume=True).known[0]
     assert (row["mean"], row["exact"], row["n"]) == (0.1, True, 3) and np.isnan(row["se"])
-    with pytest.raises(ValueError, match="go on with it by --resume, or delete it"):
+    with pytest.raises(ValueError, match=r"unfinished .*--resume"):
         Journal(place, SWEEP)
-    with pytest.raises(ValueError, match="must belong to this experiment, got the cells of another one"):
+    with pytest.raises(ValueError, match=r"unfinished must .*this experiment"):
         Journal(place, changed(SWEEP, seed=1), resume=True)
     for other in (b"a,b\n1,2\n", b"precious", b"[]\n", b'{"kind": "x"}\n', b"\xff\n", 100_000 * b"[" + b"\n"):
         place.write_bytes(other)
-        with pytest.raises(ValueError, match="must be what an unfinished run left"):
+        with pytest.raises(ValueError, match=f"{place.name} must .*unfinished run"):
             Journal(place, SWEEP, resume=True)
         assert place.read_bytes() == other
     monkeypatch.setattr(checkpoint, "_sources", lambda: "others")
     place.write_bytes(text)
-    with pytest.raises(ValueError, match="must be of the code that goes on with it, got cells of other sources"):
+    with pytest.raises(ValueError, match=r"unfinished must .*other sources"):
         Journal(place, SWEEP, resume=True)
     monkeypatch.undo()
     place.write_bytes(text[:30])  # killed before the first line was whole
@@ -296,7 +298,7 @@ def test_a_damaged_journal_is_told_and_mended(tmp_path, capsys, serial):
     call([*arguments, "--resume"])
     out, err = capsys.readouterr()
     assert json.loads(out)["cells_reused"] == 3
-    assert err.strip() == "out.csv.unfinished is damaged from line 5 on; what stood there is computed again."
+    assert "out.csv.unfinished" in err and "line 5" in err
     same(pd.read_csv(tmp_path / "out.csv"), serial)
 
 
@@ -304,13 +306,13 @@ def test_two_runs_do_not_write_to_one_journal_and_a_pipe_is_none(tmp_path):
     place = tmp_path / "t.unfinished"
     with Journal(place, SWEEP) as journal:
         journal.keep(0, [{"mean": 0.5}])
-        with pytest.raises(ValueError, match="must be written by one run at a time"):
+        with pytest.raises(ValueError, match=r"unfinished must .*one run at a time"):
             Journal(place, SWEEP, resume=True)
     assert sorted(Journal(place, SWEEP, resume=True).known) == [0]
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for resume in (False, True):
-        with pytest.raises(ValueError, match="pipe must be a file or not there yet"):
+        with pytest.raises(ValueError, match=r"^pipe must "):
             Journal(pipe, SWEEP, resume=resume)
 
 
@@ -338,7 +340,8 @@ def test_stopping_by_hand_says_what_is_kept(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit) as stopped:
         call(command(tmp_path))
     assert stopped.value.code == 130
-    assert capsys.readouterr().err.strip() == "Stopped; 2 cells are kept, --resume goes on from there."
+    said = capsys.readouterr().err
+    assert "2 cells" in said and "--resume" in said
     monkeypatch.setattr(dpcore.experiments.cell, "_compute", compute)
     call(command(tmp_path, "--resume"))
     assert json.loads(capsys.readouterr().out)["cells_reused"] == 2

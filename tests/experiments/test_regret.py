@@ -73,14 +73,14 @@ def test_the_table_has_a_row_per_case_and_epsilon(monkeypatch):
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="seeds must be an integer >= 2, got 1"):
         regret_table(("iris",), seeds=1)
-    with pytest.raises(ValueError, match="source must be one of"):
+    with pytest.raises(ValueError, match=r"source must .*moon"):
         regret_table(("moon",))
-    with pytest.raises(ValueError, match=r"mechanism must be one of output_gaussian, .*, got 'oracle'"):
+    with pytest.raises(ValueError, match=r"mechanism must .*output_gaussian, .*, got 'oracle'"):
         regret_table(("iris",), mechanisms=("oracle",))
 
 
 def test_an_unknown_rule_is_refused_and_a_source_named_twice_counts_once(monkeypatch):
-    with pytest.raises(ValueError, match="rule must be one of auto, published, population, got 'best'"):
+    with pytest.raises(ValueError, match=r"rule must .*auto, published, population, got 'best'"):
         regret_table(("iris",), rule="best")
     monkeypatch.setattr("dpcore.experiments.tuning_gap.LAMS", (1e-2,))
     table = regret_table(("diabetes", "diabetes"), seeds=2, mechanisms=BY_LAM)

@@ -193,19 +193,19 @@ def test_limits_do_not_hang_on_rounding_where_values_repeat():
 
 
 def test_settings_are_checked_as_experiments_are():
-    with pytest.raises(ValueError, match="source must be one of"):
+    with pytest.raises(ValueError, match=r"source must .*nobody"):
         Setting(Problem("nobody"))
     with pytest.raises(ValueError, match="splits must be an integer >= 2"):
         Setting(Problem(), splits=1)
-    with pytest.raises(ValueError, match="splits must be at most"):
+    with pytest.raises(ValueError, match=r"splits must .*at most"):
         Setting(Problem(), splits=10**6)
-    with pytest.raises(ValueError, match="loss must be one of a prediction"):
+    with pytest.raises(ValueError, match=r"loss must .*prediction"):
         Setting(Problem("synthetic_location", loss="mean"))
     with pytest.raises(ValueError, match="classification loss"):
         Setting(Problem(loss="squared"))
     with pytest.raises(ValueError, match="at_most must be a number of points > 0"):
         smallest_budget(made_up(np.ones((3, 19))), 0.0)
-    with pytest.raises(ValueError, match="splits must be at least 2"):
+    with pytest.raises(ValueError, match=r"splits must .*2"):
         smallest_budget(made_up(np.ones((1, 19))), 1.0)
     named = Setting(Problem(), make_mechanism("output_gaussian"))
     assert named == Setting(Problem()) and hash(named) == hash(Setting(Problem())) and changed(named, seed=1) != named

@@ -176,7 +176,7 @@ def test_a_certified_gap_is_a_bound_on_what_is_left():
 
 
 def test_other_than_two_classes_are_refused():
-    with pytest.raises(ValueError, match="records must have 2 classes, got 3"):
+    with pytest.raises(ValueError, match=r"records must .*2 classes, got 3"):
         pathak_raj_leak.minimise_printed(records(), np.eye(3)[None], np.random.default_rng(0))
 
 
