@@ -186,7 +186,7 @@ def test_a_required_browser_that_is_missing_is_a_failure(tmp_path):
     assert "1 browser tests did not run" in result.stdout
 
 
-@spread
+@pytest.mark.parametrize("options", [(), pytest.param(dev.SPREAD, marks=pytest.mark.nightly)])
 def test_another_failure_outranks_the_missing_browser(tmp_path, options):
     assert run_pytest(tmp_path, *options, plain="False").returncode == 1
 

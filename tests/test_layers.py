@@ -1,5 +1,6 @@
 """Imports point down from room to room, and `import dpcore` stays light."""
 
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,13 @@ def test_imports_keep_the_contracts(monkeypatch, capsys):
     """Those of pyproject.toml."""
     monkeypatch.chdir(ROOT)
     assert lint_imports(no_cache=True, no_logo=True) == 0, capsys.readouterr().out
+
+
+def test_no_test_imports_from_the_benchmarks():
+    """Which measure, and may change without a red test."""
+    imports = re.compile(r"^\s*(from|import) benchmarks\b", re.MULTILINE)
+    tests = (ROOT / "tests").rglob("*.py")
+    assert [file.name for file in tests if imports.search(file.read_text(encoding="utf-8"))] == []
 
 
 def test_import_loads_neither_streamlit_nor_plotly_nor_kernels():

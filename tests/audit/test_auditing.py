@@ -43,7 +43,7 @@ def test_the_worst_pair_is_one_replaced_record_and_moves_the_model_as_far_as_is_
         assert data.n == 10 and data.p == p
     differs = np.any(zero.X != one.X, axis=1) | (zero.y != one.y)
     assert differs.sum() == 1
-    report = dpcore.run_audit(plan, runs=100)
+    attained = Audit(plan).attained
     # Hinges and Huber loss stay on a linear part; logistic loss has slope 1/2; squared loss is nearly at its steepest,
     # except at the start of a descent, from where it grows up to the end of the ball.
     n_lam = 10 * lam
@@ -51,7 +51,7 @@ def test_the_worst_pair_is_one_replaced_record_and_moves_the_model_as_far_as_is_
     if key.startswith("noisy"):
         squared = y_max / (y_max + spec.theta_norm * R)
     expected = {"logistic": 0.5, "squared": squared}.get(loss, 1.0)
-    assert report.attained == pytest.approx(expected, rel=3e-3) and report.attained <= 1.0
+    assert attained == pytest.approx(expected, rel=3e-3) and attained <= 1.0
 
 
 def test_scores_are_differences_of_log_densities():
@@ -111,8 +111,8 @@ def test_portions_of_releases_of_many_steps_are_the_same_runs(key):
     plan = dpcore.calibrate(key, n=5_000, p=8, epsilon=2.0, delta=1e-6)
     assert plan.steps > 50
     whole, parts = (Audit(plan, seed=4) for _ in range(2))
-    whole.play(40)
-    for runs in (1, 12, 27):
+    whole.play(12)
+    for runs in (1, 4, 7):
         parts.play(runs)
     for one, other in zip(vars(whole.scores).values(), vars(parts.scores).values(), strict=True):
         assert np.allclose(one, other, rtol=0.0, atol=1e-9)
@@ -140,8 +140,13 @@ def test_mechanisms_do_not_share_their_coins():
 @every_mechanism
 def test_the_runs_that_choose_a_threshold_are_not_those_that_certify(key, monkeypatch):
     halves = []
-    real = certificates.point
-    monkeypatch.setattr(certificates, "point", lambda a, b, *claim: halves.extend([a, b]) or real(a, b, *claim))
+
+    def certify(*given):
+        halves[:] = given[:2]
+        return Certificate("any", "any", 0.0, 0.0, 1.0)
+
+    for name in ("attacker", "pure", "curve", "point"):
+        monkeypatch.setattr(certificates, name, certify)
     dpcore.run_audit(key, runs=1_001)
     first, second = (np.concatenate([half.zeros, half.ones]) for half in halves)
     assert (len(first), len(second)) == (500, 501)
@@ -151,16 +156,14 @@ def test_the_runs_that_choose_a_threshold_are_not_those_that_certify(key, monkey
 
 @every_mechanism
 def test_an_audit_repeats_by_seed_in_any_batch_and_differs_between_seeds(key, monkeypatch):
-    report = dpcore.run_audit(key, runs=1_001, seed=3)
-    first, again, other = (Audit(key, seed=seed) for seed in (3, 3, 4))
-    for audit in (first, again, other):
-        audit.play(1_001)
-    assert np.array_equal(first.scores.ones, again.scores.ones) and first.scores.right == again.scores.right
+    first, batched, other = (Audit(key, seed=seed) for seed in (3, 3, 4))
+    for audit in (first, other):
+        audit.play(401)
     assert not np.array_equal(first.scores.ones, other.scores.ones)
-    monkeypatch.setattr(game, "_BATCH_NUMBERS", 100 * report.plan.steps)
-    batched = dpcore.run_audit(key, runs=1_001, seed=3)
-    for c, b in zip(report.certificates, batched.certificates, strict=True):
-        assert dc.astuple(c) == dc.astuple(b)
+    monkeypatch.setattr(game, "_BATCH_NUMBERS", 100 * first.plan.steps)
+    batched.play(401)
+    assert np.array_equal(first.scores.ones, batched.scores.ones)
+    assert np.array_equal(first.scores.zeros, batched.scores.zeros)
 
 
 # Reports, arguments, the command line
@@ -169,7 +172,7 @@ def test_an_audit_repeats_by_seed_in_any_batch_and_differs_between_seeds(key, mo
 def test_the_report_says_what_was_tested_and_no_more():
     report = dpcore.run_audit("output_gaussian", runs=2_000)
     assert report.sentence.startswith("No contradiction found; certified lower bound epsilon = ")
-    assert report.sentence.endswith("claimed 1. A pass is never evidence of privacy.")
+    assert "claimed 1" in report.sentence and "never evidence" in report.sentence
     assert report.claim == "(epsilon = 1, delta = 1e-05)-private by 0.268051-GDP"
     assert [c.name for c in report.certificates] == ["sensitivity", "attacker", "curve", "point"]
     assert report.certificates[2].limit == gaussian_mu(Budget(1.0, 1e-5))
@@ -178,7 +181,7 @@ def test_the_report_says_what_was_tested_and_no_more():
     assert [c.name for c in gamma.certificates] == ["sensitivity", "attacker", "pure", "point"]
     assert [c.limit for c in gamma.certificates[2:]] == [1.0, 1.0]
     half = dpcore.run_audit(plan_for("output_gaussian", "logistic"), runs=2_000)
-    assert "The pair reaches only 50% of the sensitivity, so that a pass says less." in half.sentence
+    assert "50%" in half.sentence and "%" not in report.sentence.replace("(95%)", "")
     broken = dpcore.run_audit("output_gamma", runs=20_000, bug="halved_noise")
     assert broken.sentence.startswith(
         "With confidence 99.9% (over our runs) this implementation is not what it claims, "
@@ -191,8 +194,8 @@ def test_the_verdict_is_suspicious_between_the_two_confidences():
     report = dpcore.run_audit("output_gaussian", runs=100)
     between = Certificate("curve", "1-GDP", 1.2, 0.9, 1.0, 3.0, 2.5)
     report = dc.replace(report, certificates=(between,))
-    assert report.verdict == "suspicious" and "refuted by curve with confidence 95% but not 99.9%" in report.sentence
-    assert report.sentence.endswith("A pass is never evidence of privacy.")
+    assert report.verdict == "suspicious" and all(word in report.sentence for word in ("curve", "95%", "99.9%"))
+    assert "never evidence" in report.sentence
     assert (report.certified_epsilon_95, report.certified_epsilon_999) == (3.0, 2.5)
     for certificate, verdict in (
         (dc.replace(between, shown=1.0), "no contradiction found"),

@@ -7,18 +7,20 @@ over the choice of seeds; the seeds are fixed. docs/formulas.md, "What an audit 
 from __future__ import annotations
 
 import dataclasses as dc
+import itertools
 import math
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import dpcore
-from benchmarks import audits as table
-from dpcore import Budget, Data, NotApplicable, Plan, Spec
+from dpcore import Audit, Budget, Data, NotApplicable, Plan, Spec
 from dpcore.audit.bugs import BUGS, get_bug
-from dpcore.audit.game import Audit, claimed_plan, worst_plan
+from dpcore.audit.game import claimed_plan, worst_plan
 from dpcore.audit.target import Target, honest_target
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms import mechanism_class
@@ -49,6 +51,30 @@ UNSEEN = {(key, "fixed_seed") for key in DRAWING}
 UNSEEN |= {(key, "noise_at_80_percent") for key in ("gaussian_classifier", "generalized_gaussian")}
 # zCDP again: the attacker is right more often than it allows by so little that 150,000 runs find it, most times.
 UNSEEN |= {("generalized_gaussian", "quoted_kappa")}
+RUNS = 20_000
+# The columns of the document's table, in which a missing factor 2 is half the noise.
+FAULTS = [bug for bug in BUGS if bug != "missing_factor_2"]
+# Releases that cost so little that a fifth of the noise is looked for in every run.
+QUICK = ("output_gaussian", "output_gamma", "frank_wolfe_general", "tree_frank_wolfe")
+
+
+def cells_of_the_document() -> dict[tuple[str, str | None], str]:
+    """By mechanism and fault, None where there is none."""
+    section = (ROOT / "docs" / "formulas.md").read_text().split("## What an audit sees", 1)[1].split("\n## ", 1)[0]
+    head, _, *rows = [line for line in section.splitlines() if line.startswith("|")]
+    cells = {}
+    names = [None, *FAULTS]
+    assert head == "| mechanism | none | " + " | ".join(BUGS[key].label for key in FAULTS) + " |"
+    for row in rows:
+        key, *found = (part.strip() for part in row.strip("|").split("|"))
+        assert len(found) == len(names)
+        cells |= {(key, name): text for name, text in zip(names, found, strict=True)}
+    return cells
+
+
+CELLS = cells_of_the_document()
+# Where 20,000 runs see a fault now and then or never, how many nearly always do.
+MORE = {cell: int(text.split(" at ")[1].replace(",", "")) for cell, text in CELLS.items() if " at " in text}
 
 
 def spoiled(name: str, plan: Plan) -> Target:
@@ -58,62 +84,86 @@ def spoiled(name: str, plan: Plan) -> Target:
 # What is caught
 
 
-def seen_in_one_game(key: str, bug: str, most: int) -> bool:
+def caught(key: str, bug: str | None, *, runs: int = RUNS, seeds: int = REPEATS) -> int:
+    """How many of the audits with seeds 0, 1, ... are "contradicted"."""
+    plan = worst_plan(key, bug)
+    audits = (dpcore.run_audit(plan, runs=runs, seed=seed, bug=bug) for seed in range(seeds))
+    return sum(audit.verdict == "contradicted" for audit in audits)
+
+
+def seen_in_one_game(key: str, bug: str, most: int, looks: tuple[int, ...] = ()) -> bool:
     """Whether a game of so many runs is refuted at its end or at a look before."""
     game = Audit(worst_plan(key, bug), bug=bug)
-    for runs in sorted({min(most, runs) for runs in (500, 2_000, 5_000, 10_000, 20_000, most)}):
+    for runs in (*(look for look in looks if look < most), most):
         game.play(runs - game.runs)
         if game.report().verdict == "contradicted":
             return True
     return False
 
 
-@every_mechanism
-@pytest.mark.parametrize("bug", BUGS)
+def cases() -> Iterator[Any]:
+    """Every mistake in every mechanism, by night where another case or a few runs of `QUICK` ones say the same."""
+    for bug, key in itertools.product(BUGS, KEYS):
+        slow = bug == "noise_at_80_percent" and key not in QUICK
+        twice = bug == "missing_factor_2" and key != "output_gaussian"
+        yield pytest.param(key, bug, marks=pytest.mark.nightly if slow or twice else ())
+
+
+@pytest.mark.parametrize("key, bug", list(cases()))
 def test_every_bug_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, bug):
     """By one game of at most as many runs as the table says; what takes more than 50,000 is left to the nightly test.
 
     Whoever looks at a game several times finds what any of the looks finds; what is unseen is played on by night.
     """
     if key not in POSSIBLE.get(bug, KEYS):
-        with pytest.raises(NotApplicable, match=f"{bug} (needs|is a mistake of|takes)|does not add noise of one size"):
+        with pytest.raises(NotApplicable, match=f"^({bug}|{key}) "):
             worst_plan(key, bug)
             dpcore.run_audit(key, bug=bug)
         return
-    runs = table.MORE.get((key, bug), table.RUNS)
-    if runs > 50_000:
-        assert table.caught(key, bug, runs=1_000, seeds=1) == 0, "fewer runs would do"
-        return
-    unseen = (key, bug) in UNSEEN
-    assert seen_in_one_game(key, bug, 5_000 if unseen else runs) is not unseen
+    runs = MORE.get((key, bug), RUNS)
+    if (key, bug) in UNSEEN:
+        assert not seen_in_one_game(key, bug, 5_000)
+    elif runs > 50_000:
+        assert caught(key, bug, runs=1_000, seeds=1) == 0, "fewer runs would do"
+    else:
+        assert seen_in_one_game(key, bug, runs, looks=(500, 2_000, 5_000, 10_000, 20_000))
+
+
+@every_mechanism
+def test_a_missing_factor_2_is_half_the_noise(key):
+    games = [Audit(key, bug=bug) for bug in ("missing_factor_2", "halved_noise")]
+    for game in games:
+        game.play(100)
+    assert np.array_equal(games[0].scores.ones, games[1].scores.ones)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("key, bug", table.MORE)
+@pytest.mark.parametrize("key, bug", MORE)
 def test_with_more_runs_faults_are_caught_by_nearly_every_seed(key, bug):
-    assert table.caught(key, bug, runs=table.MORE[key, bug]) >= REPEATS - 2
+    assert caught(key, bug, runs=MORE[key, bug]) >= REPEATS - 2
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("key, bug", sorted(UNSEEN))
 def test_what_is_unseen_stays_so_in_as_many_runs_as_show_the_others(key, bug):
-    assert not seen_in_one_game(key, bug, table.RUNS)
+    assert not seen_in_one_game(key, bug, RUNS)
 
 
 @pytest.mark.nightly
 def test_the_quoted_kappa_takes_long_audits():
     """5 of 6 seeds found it where this was written."""
-    assert table.caught("generalized_gaussian", "quoted_kappa", runs=150_000, seeds=6) >= 4
+    assert caught("generalized_gaussian", "quoted_kappa", runs=150_000, seeds=6) >= 4
 
 
+@pytest.mark.nightly
 @every_mechanism
-@pytest.mark.parametrize("repeats, runs", [(1, 4_000), pytest.param(REPEATS, table.RUNS, marks=pytest.mark.nightly)])
-def test_no_correct_mechanism_is_flagged(key, repeats, runs):
-    assert table.caught(key, None, runs=runs, seeds=repeats) == 0
+def test_no_correct_mechanism_is_flagged(key):
+    """By day test_certified_epsilon_is_close_to_the_claim_and_correct_code_is_not_contradicted says so."""
+    assert caught(key, None) == 0
 
 
 @pytest.mark.parametrize("bug", ["noise_reused", "quoted_kappa", "published_objective_noise", "unrounded"])
-@pytest.mark.parametrize("repeats", [2, pytest.param(REPEATS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("repeats", [1, pytest.param(REPEATS, marks=pytest.mark.nightly)])
 def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_bug(bug, repeats, monkeypatch):
     """The twin of what is caught: the same records and the same question to the code as it should be."""
     for key in POSSIBLE[bug]:
@@ -149,15 +199,12 @@ def test_how_much_the_printed_gaussian_noise_really_costs():
 # The table
 
 
-def test_the_table_of_the_document_is_what_its_command_prints():
-    """Its rows, its columns and where it has dashes."""
-    cells = cells_of_the_document()
-    assert {key for key, _ in cells} == set(KEYS)
-    for (key, name), text in cells.items():
+def test_the_table_of_the_document_has_all_rows_and_dashes_where_a_mistake_cannot_be_made():
+    assert {key for key, _ in CELLS} == set(KEYS)
+    for (key, name), text in CELLS.items():
         assert (text == "-") is (name is not None and key not in POSSIBLE.get(name, KEYS)), (key, name)
         if text != "-":
             assert re.fullmatch(r"\d+(; \d+ at [\d,]+)?", text), text
-            assert (";" in text) is ((key, name) in table.MORE)
         if name is None or (key, name) in UNSEEN:
             assert text == "0" or (name == "quoted_kappa" and text == "1")
 
@@ -167,30 +214,15 @@ def test_the_table_of_the_document_is_what_its_command_prints():
     "key, faults",
     [
         ("output_gaussian", (None, "clipping_off", "noise_at_80_percent")),
-        *(pytest.param(key, (None, *table.FAULTS), marks=pytest.mark.nightly) for key in KEYS),
+        *(pytest.param(key, (None, *FAULTS), marks=pytest.mark.nightly) for key in KEYS),
     ],
     ids=str,
 )
 def test_cells_of_the_table_are_what_audits_find(key, faults):
-    cells = cells_of_the_document()
     for name in faults:
-        if cells[key, name] != "-":
-            found, said = table.caught(key, name), int(cells[key, name].split(";")[0])
+        if CELLS[key, name] != "-":
+            found, said = caught(key, name), int(CELLS[key, name].split(";")[0])
             assert abs(found - said) <= 1, f"{name}: {found}, not {said}, and rounding may move one audit"
-
-
-def cells_of_the_document() -> dict[tuple[str, str | None], str]:
-    """By mechanism and fault, None where there is none."""
-    section = (ROOT / "docs" / "formulas.md").read_text().split("## What an audit sees", 1)[1].split("\n## ", 1)[0]
-    head, _, *rows = [line for line in section.splitlines() if line.startswith("|")]
-    cells = {}
-    names = [None, *table.FAULTS]
-    assert head == "| mechanism | none | " + " | ".join(BUGS[key].label for key in table.FAULTS) + " |"
-    for row in rows:
-        key, *found = (part.strip() for part in row.strip("|").split("|"))
-        assert len(found) == len(names)
-        cells |= {(key, name): text for name, text in zip(names, found, strict=True)}
-    return cells
 
 
 # What each mistake is
@@ -213,9 +245,9 @@ def test_bugs_of_noise_are_what_their_sentences_say():
     lengths = np.linalg.norm(draws(gamma, "wrong_gamma_shape"), axis=1) / gamma.scale
     assert stats.kstest(lengths, "expon").pvalue > 1e-6
     assert stats.kstest(lengths, stats.gamma(4).cdf).pvalue < 1e-6
-    with pytest.raises(NotApplicable, match="from a scale below 1, got"):
+    with pytest.raises(NotApplicable, match=r"variance_as_deviation .*\b1\b"):
         spoiled("variance_as_deviation", plan_for("output_gaussian", lam=0.1))
-    with pytest.raises(NotApplicable, match="p >= 2, got gamma and p = 1"):
+    with pytest.raises(NotApplicable, match=r"p >= 2.* p = 1"):
         spoiled("wrong_gamma_shape", plan_for("output_gamma", p=1))
 
 
@@ -228,9 +260,9 @@ def test_without_clipping_one_record_is_too_long_and_nothing_else_changes(key):
         longer = np.flatnonzero(np.any(before.X != after.X, axis=1))
         assert len(longer) == 1 and np.array_equal(after.X[longer], 3.0 * before.X[longer])
         assert np.array_equal(before.y, after.y)
-        with pytest.raises(ValueError, match="in every row, got 1 of"):
+        with pytest.raises(ValueError, match=r"\b1 of \d+"):
             Data(after.X, after.y).check_rows(plan.spec.domain)
-        with pytest.raises(ValueError, match="in every row, got 1 of"):
+        with pytest.raises(ValueError, match=r"\b1 of \d+"):
             plan.mechanism.prepare(plan, Data(after.X, after.y))
     reach = plan.mechanism.separation(plan, *target.sides) / plan.ledger[0].sensitivity
     # Features of the classifier are a record and a 1: (9 + 1) / 2 in place of 1.
@@ -240,7 +272,7 @@ def test_without_clipping_one_record_is_too_long_and_nothing_else_changes(key):
 def test_clipping_that_does_not_matter_is_no_mistake():
     """A distance pulls with the same force from however far."""
     plan = plan_for("noisy_gd", "geometric_median", steps=3)
-    with pytest.raises(NotApplicable, match="pull harder the longer they are, got"):
+    with pytest.raises(NotApplicable, match=r"^clipping_off "):
         spoiled("clipping_off", plan)
 
 
@@ -298,7 +330,7 @@ def test_unrounded_releases_are_on_no_grid():
     target, rngs = spoiled("unrounded", plan), [[np.random.default_rng(1)] * 50 for _ in range(2)]
     raw, rounded = target.release(target.sides[0], rngs[0]), honest_target(plan, plan).release(target.sides[0], rngs[1])
     assert not np.any(raw == rounded) and np.array_equal(on_grid(raw, plan.scale), rounded)
-    with pytest.raises(NotApplicable, match="needs one column, where scores saturate, got p = 3"):
+    with pytest.raises(NotApplicable, match=r"unrounded .*p = 3"):
         spoiled("unrounded", worst_plan("output_gamma"))
 
 

@@ -11,12 +11,11 @@ from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.worst_pairs import minimiser_pair, opposite_labels
 from tests.audits import KEYS, KNOBS, plan_for
 
-STATES = 60
+STATES = 2 * len(KEYS)
 
 
-def random_plan(rng: np.random.Generator) -> dpcore.Plan:
-    """Any registered mechanism at any budget, on a problem of its kind; NotApplicable where there is no guarantee."""
-    key = str(rng.choice(KEYS))
+def random_plan(key: str, rng: np.random.Generator) -> dpcore.Plan:
+    """At any budget, on a problem of the mechanism's kind; NotApplicable where there is no guarantee."""
     mechanism = make_mechanism(key, **KNOBS.get((key, "tight"), {})).audited()
     spec = mechanism.worst_spec
     budget = Budget(float(10 ** rng.uniform(-1.5, 1.0)), float(10 ** rng.uniform(-8.0, -2.0)))
@@ -28,20 +27,19 @@ def random_plan(rng: np.random.Generator) -> dpcore.Plan:
 
 
 def test_certified_attack_limit_and_cap_are_in_order_in_random_states():
-    """A certified share is above the truth in at most 0.1% of states: more than 2 of 60 has probability 4e-5."""
+    """A certified share is above the truth in at most 0.1% of states: more than 2 of 30 has probability 4e-6."""
     rng = np.random.default_rng(10)
-    seen, above, halved = set(), 0, 0
+    seen, above, halved = list[str](), 0, 0
     while len(seen) < STATES:
         try:
-            plan = random_plan(rng)
+            plan = random_plan(KEYS[len(seen) % len(KEYS)], rng)
         except NotApplicable:
             continue
         odds = attack_success(plan, runs=2_000, seed=len(seen))
         assert odds.certified >= 0.5 and odds.limit <= odds.cap <= 1.0
         above += odds.certified > odds.limit
         halved += attack_success(plan.weakened(0.25), runs=2_000, seed=len(seen)).certified > odds.limit
-        seen.add(plan)
-    assert {plan.mechanism.key for plan in seen} == set(KEYS)
+        seen.append(plan.mechanism.key)
     assert above <= 2
     assert halved >= STATES // 3, "code with a quarter of the noise is above its limit in many states"
 

@@ -34,7 +34,7 @@ from tests.problems import ADDING, BALL, CLASSES, CLASSIFYING, KINKED, LINEAR, L
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 
 
-@pytest.mark.parametrize("repeats", [2, pytest.param(REPEATS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("runs, repeats", [(10_000, 1), pytest.param(20_000, REPEATS, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "key, knobs",
     [("output_gaussian", {"accounting": a}) for a in ("tight", "published", "classical")]
@@ -43,11 +43,11 @@ every_mechanism = pytest.mark.parametrize("key", KEYS)
     + [("output_gamma", {"p": 1}), ("output_gamma", {"p": 5}), ("output_gamma", {"p": 5, "accounting": "published"})],
     ids=str,
 )
-def test_correct_mechanisms_are_never_contradicted_and_halved_noise_always_is(key, knobs, repeats):
-    """Several seeds each. Halved noise escapes an audit with probability below 1e-6 at these settings."""
+def test_correct_mechanisms_are_never_contradicted_and_halved_noise_always_is(key, knobs, runs, repeats):
+    """Several seeds each by night. Halved noise escapes an audit with probability below 1e-6 at these settings."""
     plan = plan_for(key, **knobs)
-    assert "contradicted" not in verdicts(plan, repeats=repeats)
-    assert verdicts(plan.weakened(0.5), repeats=repeats) == ["contradicted"] * repeats
+    assert "contradicted" not in verdicts(plan, runs=runs, repeats=repeats)
+    assert verdicts(plan.weakened(0.5), runs=runs, repeats=repeats) == ["contradicted"] * repeats
 
 
 def refuted(plan: Plan, runs: int, seed: int, whole: bool) -> bool:
@@ -145,16 +145,23 @@ def test_a_registered_mechanism_without_a_separation_is_noticed(monkeypatch):
     audited, excluded = conformance(100, 1, whole=True)
     assert {key for key, *_ in audited} == {"output_gamma"}
     reasons = {reason for (key, loss, _), reason in excluded.items() if key == "output_gaussian" and loss in LINEAR}
-    assert reasons == {"output_gaussian has no separation and cannot be audited"}
+    (reason,) = reasons
+    assert "output_gaussian" in reason and "separation" in reason
     monkeypatch.undo()
     monkeypatch.setattr(gaussian, "noiseless_steps", base.Mechanism.noiseless_steps)
-    with pytest.raises(NotApplicable, match="output_gaussian does not add noise of one size to every step"):
+    with pytest.raises(NotApplicable, match=r"output_gaussian .*step"):
         dpcore.run_audit("output_gaussian", runs=100)
 
 
-def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
-    """A fault in calibration shows in the scale and in the ledger alike."""
-    for key in KEYS:
+@pytest.mark.parametrize(
+    "keys, runs", [(KEYS, 10_000), (ADDING[:2], 20_000), pytest.param(KEYS, 20_000, marks=pytest.mark.nightly)], ids=str
+)
+def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise(keys, runs):
+    """A fault in calibration shows in the scale and in the ledger alike.
+
+    The attacker finds it in 10,000 runs, and every certificate that looks at scores in 20,000.
+    """
+    for key in keys:
         mechanism = dpcore.make_mechanism(key).audited()
         if key in DRAWING:  # few draws at a moderate temperature
             plan = mechanism.calibrate(mechanism.worst_spec, Budget(0.9, 1e-5))
@@ -162,22 +169,24 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
             plan = plan_for(key, **KNOBS.get((key, "tight"), {}))
         event, *others = plan.ledger
         broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2), *others))
-        found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken).certificates}
-        assert found.pop("sensitivity") is False and found.pop("point") is key.endswith("gamma")
-        if key == "generalized_gaussian":
-            found.pop("curve")  # zCDP is known of its noise, and no law: half of it is at the edge of what is seen
-        assert found and all(found.values())
+        found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken, runs=runs).certificates}
+        assert found.pop("sensitivity") is False and found["attacker"]
+        if runs == 20_000:
+            assert found.pop("point") is key.endswith("gamma")
+            if key == "generalized_gaussian":
+                found.pop("curve")  # zCDP is known of its noise, and no law: half of it is at the edge of what is seen
+            assert all(found.values())
         understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999), *others))
-        refuted = [c.name for c in dpcore.run_audit(understated, runs=1_000).certificates if c.flagged > c.limit]
+        refuted = [c.name for c in dpcore.run_audit(understated, runs=100).certificates if c.flagged > c.limit]
         assert refuted == ["sensitivity"]
 
 
-@every_mechanism
 @pytest.mark.parametrize(
-    "audits, runs, least", [(8, 20_000, 0.6), pytest.param(100, 50_000, 0.7, marks=pytest.mark.nightly)]
+    "key, audits",
+    [("output_gaussian", 60), *(pytest.param(key, 100, marks=pytest.mark.nightly) for key in KEYS)],
 )
-def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits, runs, least):
-    """Audits of correct code. At most 5% are suspicious; more than the limit has probability 1e-6 at 5%.
+def test_audits_of_correct_code_are_rarely_suspicious_and_rarely_certify_more_than_the_claim(key, audits):
+    """At most 5% are suspicious; more than the limit has probability 1e-6 at 5%.
 
     No more audits are made where the rest of them could not exceed the limit.
     """
@@ -190,10 +199,15 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits
         if max(suspicious, above) + audits - 1 - seed <= limit:
             break
     assert suspicious <= limit and above <= limit
+
+
+@every_mechanism
+@pytest.mark.parametrize("runs, least", [(10_000, 0.5), pytest.param(50_000, 0.7, marks=pytest.mark.nightly)])
+def test_certified_epsilon_is_close_to_the_claim_and_correct_code_is_not_contradicted(key, runs, least):
     # The attackers that objective perturbation's curve and zCDP allow are stronger than those met here.
-    least = {"objective_gaussian": 0.5, "gaussian_classifier": 0.5, "generalized_gaussian": 0.5}.get(key, least)
-    long = dpcore.run_audit(key, runs=runs)
-    assert long.certified_epsilon_95 > least and long.verdict != "contradicted"
+    loose = key in ("objective_gaussian", "gaussian_classifier", "generalized_gaussian")
+    report = dpcore.run_audit(key, runs=runs)
+    assert report.certified_epsilon_95 > least - 0.2 * loose and report.verdict != "contradicted"
 
 
 def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():

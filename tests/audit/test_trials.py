@@ -53,9 +53,10 @@ def test_trials_are_the_audits_whatever_the_chunks(key, chunk, monkeypatch):
         assert now.logs[0] == pytest.approx(-math.log(2 * shown)), "one error for all tests"
 
 
-def test_a_missing_factor_2_jumps_over_the_claim_and_the_honest_code_does_not():
-    """Seeds 0 to 4, 20,000 runs: a false "contradicted" of the honest code in at most 1% of them together."""
-    for seed in range(5):
+@pytest.mark.parametrize("seeds", [1, pytest.param(5, marks=pytest.mark.nightly)])
+def test_a_missing_factor_2_jumps_over_the_claim_and_the_honest_code_does_not(seeds):
+    """20,000 runs: a false "contradicted" of the honest code in at most 1% of five seeds together."""
+    for seed in range(seeds):
         held = played(asked("output_gaussian", 20_000, seed))[-1]
         assert set(held.standings) == set(held.versions)
         broken, honest = held.standings["missing_factor_2"], held.standings[None]

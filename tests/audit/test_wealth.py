@@ -78,7 +78,7 @@ def test_no_pair_of_laws_that_a_curve_allows_wins_on_average(curve, epsilon):
         return True
 
     scores, beaten = np.array([-2.0, 0.0, 2.0]) * epsilon, 0
-    for _ in range(60):
+    for _ in range(30):
         middle = rng.uniform(0.0, 0.8)
         zeros = np.array([(1 - middle) / 2, middle, (1 - middle) / 2])
         away = np.array([-1.0, 0.0, 1.0]) + rng.uniform(-0.2, 0.2) * np.array([1.0, -2.0, 1.0])
@@ -94,7 +94,7 @@ def test_no_pair_of_laws_that_a_curve_allows_wins_on_average(curve, epsilon):
         far = min(10.0 * low, 0.999 * (1 - middle) / 2 / np.abs(away).max())
         law = [dict(zip(scores, each, strict=True)) for each in (zeros - far * away, zeros + far * away)]
         beaten += mean_after_one_pair(curve, epsilon, *law) > 1.0
-    assert beaten > 30
+    assert beaten > 15
 
 
 # The game

@@ -1,4 +1,4 @@
-"""The page Classes as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The page Classes as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dpcore.figures.style import Theme
 
 from ..harness import Server
 from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
+from .screens import check_in_the_dark, check_open_charts
 
 pytestmark = pytest.mark.browser
 
@@ -22,32 +23,24 @@ def open_classes(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     return charts
 
 
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_classes(page, fresh_server.url, "?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500")
-    expect(page.get_by_role("heading", name="Does the price add up over classes?")).to_be_visible()
-    expect(page.get_by_text("With 3 columns and 4 classes privacy takes")).to_be_visible()
-    expect(page.get_by_text("Only differences between the matrices decide")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
-
-
-def test_the_number_of_classes_moves_the_cursor_in_place_and_the_exhibit_is_one_click_away(
-    server: Server, page: Page, complaints: list[str]
-):
-    hero, beside = open_classes(page, server.url)
-    for chart in (hero, beside):
+def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
+    """One opening: screens, a move, and the exhibit, one click away, in the dark."""
+    hero, beside = charts = open_classes(page, server.url)
+    check_open_charts(page, charts)
+    for chart in charts:
         chart.look("it.mark = 'same node'")
     zoomed = hero.zoom()
-    page.locator(".st-key-C input[type=range]").press("ArrowRight")
-    hero.wait("it.layout.shapes[0].x0 === 6")
-    expect(page.get_by_text("With 6 classes privacy takes")).to_be_visible()
+    hero.press("C", "ArrowRight", "it.layout.shapes[0].x0 === 6")
+    expect(page.locator(".takeaway").first).to_contain_text("With 6 classes")
     assert hero.look("it.mark") == "same node" == beside.look("it.mark") and hero.look(hero.ranges) == zoomed
     assert "C=6" in page.url
+
+    page.emulate_media(color_scheme="dark")
     page.get_by_text("as printed", exact=True).first.click()
-    Chart(page, "betrayal").shown()
-    expect(page.get_by_text("As printed it protects nobody.")).to_be_visible()
+    exhibit = Chart(page, "betrayal"), Chart(page, "beside_printed_chart")
+    for chart in exhibit:
+        chart.shown()
+    check_in_the_dark(page, exhibit)
     assert complaints == []
 
 
@@ -62,6 +55,7 @@ STATES = (
 )
 
 
+@pytest.mark.nightly  # in every run: first state, and one in the dark, in the test of the controls
 @on_every_screen(STATES, (STATES[5],))
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
@@ -72,6 +73,11 @@ def test_every_control_goes_along_and_the_address_of_each_page_says_so(dashboard
     go(page, "Doors")
     expect_state(page, f"doors: {state}", f"/doors{query}")
 
+    # As where a page is turned before its controls are on the screen: the next move mends the address.
+    page.evaluate("history.replaceState({}, '', '/doors')")
+    press(page, "p", "ArrowRight")
+    expect_state(page, f"doors: {state}".replace("p 16", "p 32"), f"/doors{query}".replace("p=16", "p=32"))
+
 
 def test_one_step_back_is_the_page_before_in_the_state_it_was_left(dashboard: Server, page: Page):
     page.goto(dashboard.url)
@@ -94,29 +100,29 @@ def test_one_step_back_is_the_page_before_in_the_state_it_was_left(dashboard: Se
 
 
 def test_what_the_next_page_lacks_is_replaced_in_sight_and_comes_back(dashboard: Server, page: Page):
-    page.goto(f"{dashboard.url}/?n=5,000")
-    state = "epsilon 1, delta 1e-06, n 5000, p 8, lam auto, m auto, seed 7."
-    expect_state(page, f"start: {state}", "/?n=5,000")
+    """A number that is not on its scale, and a control of the first page alone."""
+    page.goto(f"{dashboard.url}/?n=5,000&records=patients")
+    there = page.get_by_text("n 5000, p 31,")
+    expect(there).to_be_visible()
     go(page, "Doors")
     # 2,000 is this page's default, so its address says nothing.
-    expect_state(page, f"doors: {state}".replace("5000", "2000"), "/doors")
-    note = page.get_by_text("5,000 is not on this page's scale; 2,000 is the nearest.")
+    expect_state(page, "doors: epsilon 1, delta 1e-06, n 2000, p 8, lam auto, m auto, seed 7.", "/doors")
+    note = page.get_by_text(re.compile(r"5,000 .*2,000 "))
     expect(note).to_be_visible()
     go(page, "Start")
-    expect_state(page, f"start: {state}", "/?n=5,000")
+    expect(there).to_be_visible()
     expect(note).to_have_count(0)
+    page.wait_for_url("**n=5%2C000*")
 
 
-def test_a_page_s_own_control_leaves_the_address_with_its_page(dashboard: Server, page: Page):
-    page.goto(f"{dashboard.url}/?records=patients&epsilon=0.1")
-    expect(page.get_by_text("p 31,")).to_be_visible()
-    go(page, "Doors")
-    expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 8, lam", "/doors?epsilon=0.1")
-
-
-def test_no_frame_shows_two_pages_at_once(dashboard: Server, page: Page):
+def test_turning_the_page_shows_one_page_a_frame_and_makes_no_control_anew(dashboard: Server, page: Page):
+    """A control that is made anew may send its old value again, over a newer one; the pages' captions differ."""
+    keys = ["epsilon", "delta", "n", "p", "lam", "m", "seed"]
+    controls = f"{keys}.map(key => document.querySelector(`.st-key-${{key}} input`))"
     page.goto(dashboard.url)
     expect(page.get_by_text("start: epsilon")).to_be_visible()
+    expect(page.locator(".st-key-seed input")).to_be_visible()
+    page.evaluate(f"window.controls = {controls}")
     page.evaluate(
         """() => {
             window.mixed = 0;
@@ -128,51 +134,31 @@ def test_no_frame_shows_two_pages_at_once(dashboard: Server, page: Page):
             look();
         }"""
     )
-    go(page, "Doors")
-    expect(page.get_by_text("doors: epsilon")).to_be_visible()
-    page.wait_for_timeout(500)
-    assert page.evaluate("window.mixed") == 0
-
-
-def test_turning_the_page_makes_no_control_anew(dashboard: Server, page: Page):
-    """One that is made anew may send its old value again, over a newer one; the pages' captions differ."""
-    keys = ["epsilon", "delta", "n", "p", "lam", "m", "seed"]
-    controls = f"{keys}.map(key => document.querySelector(`.st-key-${{key}} input`))"
-    page.goto(dashboard.url)
-    expect(page.locator(".st-key-seed input")).to_be_visible()
-    page.evaluate(f"window.controls = {controls}")
     for title in ("Doors", "Start"):
         go(page, title)
         expect(page.get_by_text(f"{title.lower()}: epsilon")).to_be_visible()
+        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
         same = page.evaluate(f"{controls}.map((it, i) => it !== null && it === window.controls[i])")
         assert same == [True] * len(keys)
+        assert page.evaluate("window.mixed") == 0
 
 
-def test_an_address_that_lost_its_parameters_is_mended_by_the_next_move(dashboard: Server, page: Page):
-    """Deterministic twin of a page turned before its controls are on the screen."""
-    page.goto(f"{dashboard.url}/doors?epsilon=0.1&seed=9")
-    expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 8, lam", "/doors?epsilon=0.1&seed=9")
-    page.evaluate("history.replaceState({}, '', '/doors')")
-    press(page, "p", "ArrowRight")
-    expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 16, lam", "/doors?epsilon=0.1&seed=9&p=16")
-
-
-def test_n_set_by_hand_comes_back_from_the_audit_page_until_all_is_reset(server: Server, page: Page):
+def test_n_set_by_hand_comes_back_from_a_page_whose_default_it_is_until_all_is_reset(dashboard: Server, page: Page):
     thumb, told = page.locator(".st-key-n [data-testid=stSliderThumbValue]"), page.locator(".st-key-reset_all")
-    page.goto(server.url)
+    page.goto(dashboard.url)
     expect(thumb).to_have_text("398")
-    for n in ("500", "700", "1,000", "2,000"):
+    for n in ("500", "2,000"):
         press(page, "n", "ArrowRight")
         expect(thumb).to_have_text(n)
     page.wait_for_url("**n=2%2C000*")
-    go(page, "Trust")  # whose default it is
-    expect(page.get_by_text("an audit picks two data sets of its own").first).to_be_visible()
+    go(page, "Doors")
+    expect(page.get_by_text("doors: epsilon")).to_be_visible()
     expect(thumb).to_have_text("2,000")
     go(page, "Start")
-    expect(told).to_contain_text("Set by you: n = 2,000.")
+    expect(told).to_contain_text("n = 2,000")
     expect(thumb).to_have_text("2,000")
     page.wait_for_url("**n=2%2C000*")
-    page.get_by_role("button", name="Reset all").click()
+    told.get_by_role("button").click()
     expect(thumb).to_have_text("398")
-    expect(told).not_to_contain_text("Set by you")
+    expect(told).not_to_contain_text("n = 2,000")
     page.wait_for_url(lambda url: "n=" not in url)

@@ -1,4 +1,4 @@
-"""The doors page as a visitor meets it: deep link on a fresh server, three widths, slider moves, no complaint."""
+"""The doors page as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dpcore.figures.style import Theme
 
 from ..harness import Server
 from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
+from .screens import check_in_the_dark, check_open_charts
 
 pytestmark = pytest.mark.browser
 
@@ -24,40 +25,33 @@ def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> 
     return chart
 
 
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_doors(page, fresh_server.url, f"{STATE}&epsilon=0.1&lam=0.05&noise=Gamma&side=λ+valley")
-    expect(page.get_by_text("At ε = 0.1 with 300 people")).to_be_visible()
-    expect(page.get_by_text("Same promise: ε = 0.1")).to_be_visible()
-    Chart(page, "valley").shown()
-    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert page.get_by_role("dialog").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
-
-
-def test_the_navigation_leads_here_and_back(server: Server, page: Page, complaints: list[str]):
-    page.goto(server.url)
-    Chart(page, "cost").shown()
-    page.get_by_role("link", name="Doors").click()
-    Chart(page, "doors").shown()
-    Chart(page, "cloud").shown()
-    page.get_by_role("link", name="Start").click()
-    Chart(page, "cost").shown()
-    assert complaints == []
-
-
-def test_moving_epsilon_moves_the_cursor_and_keeps_node_and_zoom(server: Server, page: Page, complaints: list[str]):
+def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
+    """One opening: the first screen and others, moves, and more curves with another picture beside them in the dark."""
+    page.set_viewport_size({"width": 1366, "height": 768})
     chart = open_doors(page, server.url)
+    cloud = Chart(page, "cloud")
+    cloud.shown()
+    flag = f"{chart.where} .annotation-text:has-text('ε = 1')"
+    for where, limit in ((".takeaway", 220), (f"{cloud.where} .main-svg", 400), (flag, 768)):
+        box = page.locator(where).first.bounding_box()
+        assert box and box["y"] < limit
+    check_open_charts(page, (chart, cloud))
     chart.look("it.mark = 'same node'")
     zoomed = chart.zoom()
     for epsilon in (1.5, 2.0):
         chart.press("epsilon", "ArrowRight", f"it.layout.shapes.some(shape => shape.x0 === {epsilon})")
-        expect(page.get_by_text(f"At ε = {epsilon:g} with")).to_be_visible()
-    assert chart.look("it.mark") == "same node"
+        expect(page.locator(".takeaway").first).to_contain_text(f"ε = {epsilon:g} ")
     assert chart.look(chart.ranges) == zoomed
     assert "epsilon=2" in page.url, "the address carries the state"
+
+    page.emulate_media(color_scheme="dark")
+    page.locator(".st-key-noise").get_by_role("radio", name="both").click()
+    page.wait_for_url("**noise=both*")
+    page.get_by_role("radio", name="λ valley").click()
+    valley = Chart(page, "valley")
+    valley.shown()
+    check_in_the_dark(page, (chart, valley))
+    assert chart.look("it.mark") == "same node"
     assert complaints == []
 
 
@@ -99,6 +93,7 @@ STATES = (
 )
 
 
+@pytest.mark.nightly  # in every run: first state, and one in the dark, in the test of the controls
 # As on a phone, the halves stand below one another in between.
 @on_every_screen(STATES, STATES[1:3])
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
@@ -116,20 +111,6 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
         return hero, beside
 
     check_two_charts(new_page, opened, screens, scheme, states)
-
-
-def test_the_first_screen_answers_the_question(server: Server, new_page: NewPage):
-    """At 1366 x 768 the sentence, both charts and the cursor are there without scrolling."""
-    page = new_page(1366, 768)
-    open_doors(page, server.url, "")
-    Chart(page, "cloud").shown()
-    for where, limit in (
-        ("text=excess risk than", 220),
-        (".st-key-cloud .main-svg", 400),
-        (".st-key-doors .annotation-text:has-text('ε = 1')", 768),
-    ):
-        box = page.locator(where).first.bounding_box()
-        assert box and box["y"] < limit
 
 
 @pytest.mark.nightly  # in every run: the landing page's, and each page's policy, under which all is taken

@@ -1,4 +1,4 @@
-"""The page Geometry as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The page Geometry as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dpcore.figures.style import Theme
 
 from ..harness import Server
 from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
+from .screens import check_in_the_dark, check_open_charts
 
 pytestmark = pytest.mark.browser
 
@@ -19,29 +20,6 @@ def open_geometry(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     for chart in charts:
         chart.shown()
     return charts
-
-
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_geometry(page, fresh_server.url, "?view=people&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates")
-    expect(page.get_by_role("heading", name="Why is L1 so much kinder than L2?")).to_be_visible()
-    expect(page.get_by_text("At p = 2 (Euclid) and n = 10,000 one pass")).to_be_visible()
-    expect(page.get_by_text("Orders of growth without constants")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
-
-
-def test_the_norm_order_moves_the_cursor_in_place(server: Server, page: Page, complaints: list[str]):
-    hero, ball = open_geometry(page, server.url, "?p_norm=1.5")
-    for chart in (hero, ball):
-        chart.look("it.mark = 'same node'")
-    zoomed = hero.zoom()
-    page.locator(".st-key-p_norm input[type=range]").press("ArrowRight")
-    hero.wait("it.layout.shapes[0].x0 === 0.5")
-    expect(page.get_by_text("A round ball shows every bit of it")).to_be_visible()
-    assert hero.look("it.mark") == "same node" == ball.look("it.mark") and hero.look(hero.ranges) == zoomed
-    assert "p_norm=2" in page.url and complaints == []
 
 
 # The number of the frame in which a chart was drawn, for each of them.
@@ -55,17 +33,33 @@ FRAMES = """() => {
 }"""
 
 
-def test_the_first_chart_is_on_the_screen_before_the_second_is_drawn(server: Server, page: Page):
-    charts = open_geometry(page, server.url)
+def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
+    """One opening: screens, moves, the order in which charts are drawn, and another view in the dark."""
+    hero, ball = charts = open_geometry(page, server.url, "?p_norm=1.5")
+    check_open_charts(page, charts)
     for chart in charts:
-        chart.settled()
+        chart.look("it.mark = 'same node'")
+    zoomed = hero.zoom()
     page.evaluate(FRAMES)
+    hero.press("p_norm", "ArrowRight", "it.layout.shapes[0].x0 === 0.5")
+    expect(page.locator(".takeaway").first).not_to_contain_text("p = 1.5")
+    assert hero.look("it.mark") == "same node" == ball.look("it.mark") and hero.look(hero.ranges) == zoomed
+    assert "p_norm=2" in page.url
+    ball.settled()
     for stroke in ("ArrowRight", "ArrowLeft"):
         page.evaluate("frames_drawn.length = 0")
         page.locator(".st-key-epsilon input[type=range]").press(stroke)
         page.wait_for_function("frames_drawn.length === 2")
         first, second = page.evaluate("frames_drawn")
-        assert second > first, stroke
+        assert second > first, "the first chart is on the screen before the second is drawn"
+
+    page.emulate_media(color_scheme="dark")
+    page.get_by_role("radio", name="people").click()
+    page.wait_for_url("**view=people*")
+    page.get_by_role("radio", name="Tracing").click()
+    page.wait_for_url("**beside_geometry=Tracing*")
+    check_in_the_dark(page, charts)
+    assert complaints == []
 
 
 STATES = (
@@ -77,6 +71,7 @@ STATES = (
 )
 
 
+@pytest.mark.nightly  # in every run: first state, and one in the dark, in the test of the controls
 @on_every_screen(STATES, (STATES[0], STATES[3]))
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,

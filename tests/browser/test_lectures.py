@@ -66,104 +66,67 @@ def arrived(page: Page, story: Story, number: int) -> None:
     expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
 
 
-EACH_RUN = ("Start",)
+def read_from_the_last_row(page: Page, story: Story, number: int) -> None:
+    """A step that has arrived shows what it is to show, in large text, and nothing else."""
+    page.wait_for_function(f"({SEEN})().below <= 0")  # what the step before left is going
+    step, seen = story.steps[number - 1], page.evaluate(SEEN)
+    assert seen["small"] == [] and seen["thin"] == 0 and seen["frame"] == 0, (number, seen)
+    assert seen["controls"] == len(step.kept) <= 3, number
+    assert seen["charts"] == (step.shows not in ("", "odds")), number
+    assert all(title == pytest.approx(24, abs=0.1) for title in seen["titles"]), number
+    assert seen["sideways"] <= 0, (number, seen)
+    assert page.evaluate(CUT) == [], number
+    if seen["charts"]:
+        assert page.locator(f".st-key-{step.shows} .live-figure").evaluate(OVERLAPS) == [], number
+    expect(page).to_have_url(re.compile(rf"\bstep={number}\b"))
 
 
-@pytest.mark.parametrize(
-    "story",
-    [it if name in EACH_RUN else pytest.param(it, marks=pytest.mark.nightly) for name, it in STORIES.items()],
-    ids=lambda story: story.name,
-)
+@pytest.mark.parametrize("name", each(len(STORIES), STORIES))
 def test_every_step_is_reached_by_keyboard_and_can_be_read_from_the_last_row(
-    server: Server, page: Page, complaints: list[str], story: Story
+    server: Server, page: Page, complaints: list[str], name: str
 ):
+    story = STORIES[name]
     page.set_viewport_size({"width": 1366, "height": 768})
     begin(page, server.url, story)
     for number in range(1, len(story.steps) + 1):
         if number > 1:
             page.keyboard.press("PageDown")
             arrived(page, story, number)
-        page.wait_for_function(f"({SEEN})().below <= 0")  # what the step before left is going
-        step, seen = story.steps[number - 1], page.evaluate(SEEN)
-        assert seen["small"] == [] and seen["thin"] == 0 and seen["frame"] == 0, (number, seen)
-        assert seen["controls"] == len(step.kept) <= 3, number
-        assert seen["charts"] == (step.shows not in ("", "odds")), number
-        assert all(title == pytest.approx(24, abs=0.1) for title in seen["titles"]), number
-        assert seen["sideways"] <= 0, (number, seen)
-        assert page.evaluate(CUT) == [], number
-        if seen["charts"]:
-            assert page.locator(f".st-key-{step.shows} .live-figure").evaluate(OVERLAPS) == [], number
-        expect(page).to_have_url(re.compile(rf"\bstep={number}\b"))
+        read_from_the_last_row(page, story, number)
+        if name == "Start" and number == 1:
+            predict(page, story)
+        if name == "Start" and number == 2:
+            expect(page.get_by_text(f"“{first_answer(story)}”")).to_be_visible()  # what the room said
+            drag(page)
+            move_and_go_on(page, story)
     page.keyboard.press("PageDown")  # there is no step after the last
     page.keyboard.press("PageUp")
     arrived(page, story, len(story.steps) - 1)
+    page.get_by_role("button", name="Leave").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(story.title)
+    expect(page).not_to_have_url(re.compile("lecture"))
+    page.wait_for_function("() => [...document.querySelectorAll('.live-figure')].every(it => !it.style.transform)")
+    page.get_by_role("button", name="Teach this page").click()
+    arrived(page, story, 1)
     assert page.locator("[data-testid=stException]").count() == 0
     assert complaints == []
 
 
-def test_a_room_predicts_by_keyboard_moves_a_slider_and_leaves(server: Server, page: Page, complaints: list[str]):
-    story = STORIES["Start"]
-    begin(page, server.url, story)
-    option = page.get_by_role("button", name="nothing one would see")
-    option.focus()
+def first_answer(story: Story) -> str:
+    question = story.steps[0].question
+    assert question
+    return question.options[0]
+
+
+def predict(page: Page, story: Story) -> None:
+    """The room's answer to the first step's question, by keyboard."""
+    page.get_by_role("button", name=first_answer(story)).focus()
     page.keyboard.press("Enter")
     expect(page.locator(".st-key-option_0 button[kind=primary]")).to_be_visible()
-    page.keyboard.press("PageDown")
-    arrived(page, story, 2)
-    expect(page.get_by_text("You said “nothing one would see”.")).to_be_visible()
-    slider = page.locator(".st-key-epsilon input[type=range]")
-    slider.press("ArrowRight")  # the slider's, not the lecture's
-    lost, answer = page.locator(".takeaway").all()
-    expect(answer).to_be_hidden()  # the step after this one tells it
-    expect(lost).not_to_contain_text("ε = 1,")
-    slider.press("PageDown")  # the lecture's, not the slider's
-    arrived(page, story, 3)
-    page.keyboard.press("PageUp")
-    arrived(page, story, 2)
-    expect(lost).to_contain_text("ε = 1,")
-    page.get_by_role("button", name="Leave").click()
-    expect(page.get_by_role("heading", name="What does privacy cost")).to_be_visible()
-    expect(page).not_to_have_url(re.compile("lecture"))
-    Chart(page, "cost").wait("it.style.transform === ''")
-    page.get_by_role("button", name="Teach this page").click()
-    arrived(page, story, 1)
-    assert complaints == []
 
 
-def test_a_step_is_a_link_that_beats_other_words_in_the_address(server: Server, page: Page):
-    story = STORIES["Doors"]
-    page.goto(f"{server.url}/doors?lecture=doors&step=6&epsilon=5&lam=0.5&noise=both")
-    arrived(page, story, 6)
-    expect(page.locator(".takeaway")).to_contain_text("At ε = 0.1 with 1,000 people")
-    assert "noise=both" not in page.url
-
-
-# A screen's pixels are larger on the wall where it has fewer: text may shrink with it, from 18 px at 1366 x 768.
-FITTING = ((1280, 720), (1024, 768))
-STEPS = [(it, k, screen) for it in STORIES.values() for k in range(1, len(it.steps) + 1) for screen in FITTING]
-
-
-@pytest.mark.parametrize("story, number, screen", each(63, STEPS), ids=lambda it: getattr(it, "name", str(it)))
-def test_every_step_fits_a_small_projector(
-    server: Server, new_page: NewPage, story: Story, number: int, screen: tuple[int, int]
-):
-    page = new_page(*screen)
-    begin(page, server.url, story, number)
-    page.wait_for_function(f"({SEEN})().below <= 0")
-    seen, least = page.evaluate(SEEN), 17.9 * min(screen[0] / 1366, screen[1] / 768)
-    assert seen["sideways"] <= 0 and page.evaluate(CUT) == []
-    assert [text for text in seen["small"] if float(text.rpartition(" ")[2]) < least] == []
-    for chart in page.locator(".live-figure").all():
-        assert chart.evaluate(OVERLAPS) == []
-    bar = page.locator(".st-key-lecture_bar").bounding_box()
-    beside = page.locator(".stSidebar").locator(".stSlider:visible, .st-key-lecture:visible")
-    edges = beside.evaluate_all("all => all.map(it => it.getBoundingClientRect().bottom)")
-    assert bar and all(edge <= bar["y"] for edge in edges), "under the bar"
-
-
-def test_while_a_slider_is_dragged_the_headline_is_pale_until_it_is_true(server: Server, page: Page):
-    story = STORIES["Start"]
-    begin(page, server.url, story, 2)
+def drag(page: Page) -> None:
+    """While a slider is dragged the headline is pale, until it is true."""
     headline, thumb = page.locator(".takeaway").first, page.locator(".st-key-epsilon input[type=range]").locator("..")
     box = thumb.bounding_box()
     assert box
@@ -181,28 +144,68 @@ def test_while_a_slider_is_dragged_the_headline_is_pale_until_it_is_true(server:
     expect(headline).to_have_css("opacity", "1")
 
 
-def test_what_a_button_of_the_bar_says_does_not_stay_over_the_next_step(server: Server, page: Page):
-    story = STORIES["Start"]
-    begin(page, server.url, story, 3)
-    page.locator(".st-key-back button").hover()
-    page.locator(".st-key-back button").click()
+def move_and_go_on(page: Page, story: Story) -> None:
+    """Of a slider's keys the arrows are its own, the others the lecture's; a step back is as it was at first."""
+    slider = page.locator(".st-key-epsilon input[type=range]")
+    before = str(slider.get_attribute("aria-valuetext"))
+    slider.press("ArrowRight")
+    lost, *answers = page.locator(".takeaway").all()
+    assert answers
+    for answer in answers:
+        expect(answer).to_be_hidden()  # the step after this one tells it
+    expect(lost).not_to_contain_text(f"ε = {before},")
+    slider.press("PageDown")
+    arrived(page, story, 3)
+    bar = page.locator(".st-key-lecture_bar")
+    assert bar.locator("[data-testid^=stTooltip]").count() == 0, "it would stay over the next step"
+    assert "PageUp" in (bar.locator(".lecture-step").get_attribute("title") or "")
+    bar.locator(".st-key-back button").click()
     arrived(page, story, 2)
-    page.wait_for_timeout(600)  # a tooltip that stays is there by then
-    assert page.locator("[role=tooltip], [data-testid=stTooltipContent]").count() == 0
-    assert "PageUp" in (page.locator(".lecture-step").get_attribute("title") or "")
+    expect(lost).to_contain_text("ε = 1,")
 
 
-OTHER = [(name, size) for name in ("Doors", "Dimension") for size in ((390, 844), (1024, 768), (1440, 900))]
+# A screen's pixels are larger on the wall where it has fewer: text may shrink with it, from 18 px at 1366 x 768.
+SCREENS = ((1280, 720), (1024, 768), (1440, 900), (390, 844))
+STEPS = [(it, k, screen) for it in STORIES.values() for k in range(1, len(it.steps) + 1) for screen in SCREENS[:2]]
+STEPS += [(STORIES[name], 6, screen) for name in ("Doors", "Dimension") for screen in SCREENS[2:]]
 
 
-@pytest.mark.parametrize("name, size", each(2, OTHER))
-def test_words_and_picture_fit_other_screens(server: Server, new_page: NewPage, name: str, size: tuple[int, int]):
-    page, (width, height) = new_page(*size, scheme="dark"), size
-    begin(page, server.url, STORIES[name], 6)
-    words, seen = page.locator(".lecture-words").bounding_box(), page.evaluate(SEEN)
-    assert words and words["width"] > min(200, 0.15 * width) and words["y"] < height
+def fits(page: Page, width: int, height: int) -> None:
+    """Words and picture of a step that has arrived on a small projector, a notebook or a phone."""
+    if 768 <= width < 1366:
+        page.wait_for_function(f"({SEEN})().below <= 0")
+        bar = page.locator(".st-key-lecture_bar").bounding_box()
+        beside = page.locator(".stSidebar").locator(".stSlider:visible, .st-key-lecture:visible")
+        edges = beside.evaluate_all("all => all.map(it => it.getBoundingClientRect().bottom)")
+        assert bar and all(edge <= bar["y"] for edge in edges), "under the bar"
+        assert page.evaluate(CUT) == []
+    seen, least = page.evaluate(SEEN), 17.9 * min(1.0, width / 1366, height / 768)
     assert seen["sideways"] <= 0, seen
-    least = 17.9 * min(1.0, width / 1366, height / 768)
-    assert width < 768 or all(float(text.rpartition(" ")[2]) >= least for text in seen["small"]), seen
-    if seen["charts"]:
-        assert page.locator(".st-key-doors .live-figure").evaluate(OVERLAPS) == []
+    assert width < 768 or [text for text in seen["small"] if float(text.rpartition(" ")[2]) < least] == []
+    words = page.locator(".lecture-words").bounding_box()
+    assert words and words["width"] > min(200, 0.15 * width) and words["y"] < height
+    for chart in page.locator(".live-figure").all():
+        assert chart.evaluate(OVERLAPS) == []
+
+
+# In every run, on a projector, a question that has the screen to itself; below a picture, on another and on a phone.
+@pytest.mark.parametrize("story, number, screen", each(len(STEPS), STEPS), ids=lambda it: getattr(it, "name", str(it)))
+def test_every_step_fits_other_screens(
+    server: Server, new_page: NewPage, story: Story, number: int, screen: tuple[int, int]
+):
+    page = new_page(*screen, scheme="dark")
+    begin(page, server.url, story, number)
+    fits(page, *screen)
+
+
+def test_a_step_is_a_link_that_beats_other_words_in_the_address_and_fits_a_phone(server: Server, new_page: NewPage):
+    story, page = STORIES["Doors"], new_page(*SCREENS[1], scheme="dark")
+    page.goto(f"{server.url}/doors?lecture=doors&step=6&epsilon=5&lam=0.5&noise=both")
+    arrived(page, story, 6)
+    expect(page.locator(".takeaway")).to_contain_text(re.compile(r"ε = 0\.1 .*1,000 people"))
+    assert "noise=both" not in page.url
+    fits(page, *SCREENS[1])
+    width, height = SCREENS[-1]
+    page.set_viewport_size({"width": width, "height": height})
+    arrived(page, story, 6)
+    fits(page, width, height)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, Response, expect
 
+from pages.lectures.stories import STORIES
+
 from ..harness import ROOT, Server, serve
+from .looks import Chart
 
 pytestmark = pytest.mark.browser
 
@@ -18,6 +22,9 @@ def below() -> Iterator[Server]:
     """The dashboard below a base path; the first test meets it fresh."""
     with serve(ROOT / "app.py", base="/base") as running:
         yield running
+
+
+IN_VAIN = ".st-key-ignored"  # where it stands what a link says in vain
 
 
 def block(page: Page, key: str):
@@ -34,7 +41,9 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     expect(page.locator(".st-key-mechanism")).to_be_visible()
     expect(block(page, "delta")).to_be_hidden()
     expect(block(page, "runs")).to_be_hidden()
-    assert page.get_by_text("This link also said").count() == 0
+    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
+    assert page.locator(f"{IN_VAIN}, [data-testid=stException], [role=dialog]").count() == 0
+    assert "Traceback" not in below.log.read_text()
     page.wait_for_function("window.Plotly !== undefined")
     (library,) = loaded
     assert "/base/assets/plotly-" in library.url
@@ -47,7 +56,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     visits = page.evaluate("history.length")
     page.get_by_role("link", name="Start", exact=True).click()
-    expect(page.get_by_text("What does privacy cost")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Start"].title)
     expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
     expect(block(page, "delta")).to_be_hidden()
     block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
@@ -64,13 +73,13 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
 def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page):
     page.goto(f"{below.url}/?proof=textbook")
     page.get_by_role("link", name="Dimension", exact=True).click()
-    expect(page.get_by_text("million useless features")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Dimension"].title)
     page.get_by_text("Link", exact=True).click()
     code = page.locator("[data-testid=stCode] code")
     expect(code).to_contain_text(f"{below.url}/dimension?")
     page.locator("[data-test-script-state=notRunning]").wait_for()  # the end of a run closes an open list
     page.wait_for_timeout(500)
-    pick = page.get_by_label("Controls that whoever opens it does not see")
+    pick = page.locator(".st-key-hide_in_link input")
     pick.click()
     pick.press_sequentially("failure", delay=20)
     expect(page.get_by_role("option")).to_have_count(1)
@@ -80,42 +89,94 @@ def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page)
     assert link.startswith(f"{below.url}/dimension?") and "epsilon:1.0" in link
 
     page.goto(link)
-    expect(page.get_by_text("million useless features")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Dimension"].title)
     expect(block(page, "lam")).to_be_visible()
     expect(block(page, "delta")).to_be_hidden()
-    assert page.get_by_text("This link also said").count() == 0
-
-
-def test_what_a_link_says_in_vain_is_shown_as_text_and_can_be_dismissed(below: Server, page: Page):
-    page.goto(f"{below.url}/?colour=<img src=x onerror=alert(1)>&n=17&seed=1e999&proof=")
-    note = page.get_by_text("This link also said")
-    expect(note).to_contain_text("colour = <img src=x onerror=alert(1)> (no such control here)")
-    expect(note).to_contain_text("n = 17 (not on the scale")
-    expect(note).to_contain_text("seed = 1e999 (not on the scale: 7 is shown)")
-    page.get_by_role("button", name="Dismiss").click()
-    expect(note).to_have_count(0)
+    assert page.locator(IN_VAIN).count() == 0
 
 
 @pytest.mark.usefixtures("own_tab")
-def test_back_leads_to_an_address_that_somebody_typed(below: Server, page: Page):
-    """In words that Streamlit does not know, and with a default: each control stands as it did there."""
+def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page):
+    """In words that Streamlit does not know, and with a default: each control stands as it did there.
 
-    def stands(epsilon: str, n: str, way: str) -> None:
+    What it says in vain is shown as text, once, and can be dismissed.
+    """
+
+    def stands(epsilon: str, n: str, noise: str) -> None:
         expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text(epsilon)
         expect(block(page, "n").locator("[data-testid=stSliderThumbValue]")).to_have_text(n)
-        expect(page.locator(".st-key-way input")).to_have_value(way)
+        expect(page.locator(".st-key-noise [aria-checked=true]")).to_have_text(noise)
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
-    page.goto(f"{below.url}/decide?epsilon=1&n=5e2&way=noisy_gd&seed=1e999&v=0.1.0")
-    expect(page.get_by_text("This link also said")).to_contain_text("seed = 1e999")
-    stands("1", "500", "blur every step")
-    page.get_by_role("button", name="Dismiss").click()
-    page.locator(".st-key-way input").click()
-    page.get_by_role("option", name="blur the answer (Gaussian noise)").click()
+    vain = "colour=<img src=x onerror=alert(1)>&delta=17&seed=1e999"
+    page.goto(f"{server.url}/doors?epsilon=1&n=3e2&noise=gamma&v=0.1.0&{vain}")
+    note = page.locator(IN_VAIN)
+    for said in ("colour = <img src=x onerror=alert(1)> (no", "delta = 17 (not", "seed = 1e999 (not"):
+        expect(note).to_contain_text(said)
+    stands("1", "300", "Gamma")
+    note.get_by_role("button").click()
+    expect(note).to_have_count(0)
+    page.locator(".st-key-noise").get_by_role("radio", name="both").click()
     block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
-    stands("1.5", "500", "blur the answer (Gaussian noise)")
+    stands("1.5", "300", "both")
     page.evaluate("history.go(2 - history.length)")  # the page's first address, after the empty page
-    stands("1", "500", "blur every step")
-    assert page.get_by_text("This link also said").count() == 0, "it has been told"
-    said = parse_qs(urlsplit(page.url).query)
-    assert (said["n"], said["way"]) == (["500"], ["blur every step"]), "a reload finds the same"
+    stands("1", "300", "Gamma")
+    assert note.count() == 0, "it has been told"
+    query = parse_qs(urlsplit(page.url).query)
+    assert (query["n"], query["noise"]) == (["300"], ["Gamma"]), "a reload finds the same"
+
+
+# Of each page: what it draws on a link, and words of it that say so.
+FIRST = (
+    ("doors?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ+valley", ("doors", "valley"), r"ε = 0\.1 .*300 people"),
+    (
+        "trust?check=add+it+up&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
+        ("ledger", "noise"),
+        r"ε = 3 .*1,000 steps.* 100 of 2,000",
+    ),
+    (
+        "sparse?tab=Simplex&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns",
+        ("draws", "beside_chart"),
+        r"20 random draws .*64 numbers",
+    ),
+    (
+        "geometry?view=people&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates",
+        ("geometry", "beside_geometry_chart"),
+        r"p = 2 .*n = 10,000",
+    ),
+    (
+        "classes?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500",
+        ("classes", "beside_classes_chart"),
+        r"3 columns .*4 classes",
+    ),
+    ("dimension?p=1%2C024&noise_in=question&epsilon=3", ("dimension", "corner"), r"1,016 .*Gaussian"),
+)
+
+
+@pytest.mark.nightly  # in every run: the first test of this file, and of test_controls.py
+@pytest.mark.parametrize("address, charts, said", FIRST, ids=lambda it: it.partition("?")[0] if "?" in it else "")
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(
+    fresh_server: Server, page: Page, complaints: list[str], address: str, charts: tuple[str, ...], said: str
+):
+    page.goto(f"{fresh_server.url}/{address}")
+    for key in charts:
+        Chart(page, key).shown()
+    title = next(story.title for story in STORIES.values() if story.name == address.partition("?")[0])
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(page.locator(".takeaway").first).to_contain_text(re.compile(said))
+    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
+    assert page.locator("[data-testid=stException], [role=dialog]").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []
+
+
+@pytest.mark.nightly  # in every run: between some of them, in the tests above
+def test_the_navigation_leads_to_every_page_and_back(server: Server, page: Page, complaints: list[str]):
+    page.goto(f"{server.url}/?epsilon=0.5")
+    for name, story in [*STORIES.items(), ("Start", STORIES["Start"])]:
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(story.title)
+        expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)
+        expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
+        page.wait_for_load_state("networkidle")  # Streamlit looks for a report's file, which goes with the page
+    assert complaints == []

@@ -1,4 +1,4 @@
-"""The page Sparse as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The page Sparse as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dpcore.figures.style import Theme
 
 from ..harness import Server
 from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
+from .screens import check_in_the_dark, check_open_charts
 
 pytestmark = pytest.mark.browser
-
-QUESTION = "What if the model is sparse or a mixture?"
 
 
 def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
@@ -26,33 +25,40 @@ def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     return charts
 
 
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_sparse(page, fresh_server.url, "?tab=Simplex&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns")
-    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
-    expect(page.get_by_text("20 random draws instead of 64 numbers tell")).to_be_visible()
-    expect(page.get_by_text("From p = 8 to 65,536")).to_be_visible()
-    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
+def test_controls_change_the_charts_in_place_in_every_tab(server: Server, page: Page, complaints: list[str]):
+    """One opening: the first screen and others, moves, and another tab in the dark."""
+    lasso, _ = charts = open_sparse(page, server.url, "?n=2%2C000&p=64&T=96&m=20")
+    for where in (".takeaway", f"{lasso.where} .annotation-text:has-text('T = ')"):
+        box = page.locator(where).first.bounding_box()
+        assert box and box["y"] + box["height"] < 900
+    check_open_charts(page, charts)
+    lasso.look("it.mark = 'same node'")
+    zoomed = lasso.zoom()
+    lasso.press("T", "ArrowRight", "it.layout.shapes.some(shape => shape.x0 === 128)")
+    expect(page.locator(".takeaway").first).to_contain_text("128")
+    assert lasso.look("it.mark") == "same node" and lasso.look(lasso.ranges) == zoomed
+    assert "T=128" in page.url
 
-
-def test_the_m_slider_moves_the_cursor_in_place_and_the_tabs_change(server: Server, page: Page, complaints: list[str]):
-    draws, _ = open_sparse(page, server.url, "?tab=Simplex&n=2%2C000&p=64&m=20")
+    page.emulate_media(color_scheme="dark")
+    page.locator(".st-key-tab").get_by_role("radio", name="Simplex").click()
+    draws, beside = Chart(page, "draws"), Chart(page, "beside_chart")
+    for chart in (draws, beside):
+        chart.shown()
+    check_in_the_dark(page, (draws, beside))
     draws.look("it.mark = 'same node'")
     zoomed = draws.zoom()
     draws.press("m", "ArrowRight", "it.layout.shapes.some(shape => shape.x0 === 50)")
-    expect(page.get_by_text("50 random draws instead of 64 numbers tell")).to_be_visible()
+    expect(page.locator(".takeaway").first).to_contain_text("50 random draws")
     assert draws.look("it.mark") == "same node" and draws.look(draws.ranges) == zoomed
     assert "m=50" in page.url
+
     page.get_by_role("radio", name="Streaming").click()
     regret = Chart(page, "regret")
     regret.shown()
     assert "tab=Streaming" in page.url
     regret.look("it.mark = 'same node'")
     regret.press("steps_of_stream", "ArrowLeft", "it.layout.shapes[0].x0 === 1000")
-    expect(page.get_by_text("1,000 choices among 64 arms")).to_be_visible()
+    expect(page.locator(".takeaway").first).to_contain_text("1,000 choices")
     assert regret.look("it.mark") == "same node"
     assert complaints == []
 
@@ -70,6 +76,7 @@ STATES = (
 )
 
 
+@pytest.mark.nightly  # in every run: first state, and one in the dark, in the test of the controls
 @on_every_screen(STATES, (STATES[0], STATES[4]))
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
@@ -82,24 +89,6 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
         return open_sparse(page, server.url, state)
 
     check_two_charts(new_page, opened, screens, scheme, states)
-
-
-def test_the_first_screen_holds_sentence_and_chart(server: Server, new_page: NewPage):
-    page = new_page(1440, 900)
-    lasso, _ = open_sparse(page, server.url)
-    for where in ("text=of excess risk", f"{lasso.where} .annotation-text:has-text('T = ')"):
-        box = page.locator(where).first.bounding_box()
-        assert box and box["y"] + box["height"] < 900
-
-
-def test_the_T_slider_moves_the_cursor_in_place(server: Server, page: Page, complaints: list[str]):
-    lasso, _ = open_sparse(page, server.url, "?n=2%2C000&p=64&T=96")
-    lasso.look("it.mark = 'same node'")
-    zoomed = lasso.zoom()
-    lasso.press("T", "ArrowRight", "it.layout.shapes.some(shape => shape.x0 === 128)")
-    expect(page.get_by_text("128 steps at ε = 1 leave")).to_be_visible()
-    assert lasso.look("it.mark") == "same node" and lasso.look(lasso.ranges) == zoomed
-    assert "T=128" in page.url and complaints == []
 
 
 @pytest.mark.nightly  # in every run: the landing page's, and each page's policy, under which all is taken

@@ -1,20 +1,21 @@
-"""The trust page as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+"""The trust page as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from dpcore.audit.bugs import BUGS
 from dpcore.figures.style import Theme
 
 from ..harness import Server
 from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
+from .screens import check_open_charts
 
 pytestmark = pytest.mark.browser
-
-QUESTION = "Can I believe the number on the label?"
 
 
 def open_attack(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
@@ -33,69 +34,54 @@ def open_ledger(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     return ledger, noise
 
 
-@pytest.mark.nightly
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_ledger(page, fresh_server.url, "noise_of=proved&steps=1%2C000&batch=100&epsilon=3")
-    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
-    expect(page.get_by_text("ε = 3 over 1,000 steps, each on 100 of 2,000 records")).to_be_visible()
-    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert page.get_by_role("dialog").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
-
-
-@pytest.mark.nightly
-def test_the_navigation_leads_here_and_the_shared_controls_come_along(
-    server: Server, page: Page, complaints: list[str]
-):
-    page.goto(f"{server.url}/?epsilon=0.5")
-    expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)
-    page.get_by_role("link", name="Trust").click()
-    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible(timeout=60_000)
-    expect(page.get_by_text("a factor 2 is missing” leaks at least")).to_be_visible(timeout=60_000)
-    page.wait_for_load_state("networkidle")  # Streamlit looks for the report's file, which goes with the view
-    page.get_by_role("radio", name="add it up").click()
-    expect(page.get_by_text("With the lecture's noise for ε = 0.5")).to_be_visible()
-    page.get_by_role("link", name="Start").click()
-    expect(page.get_by_role("heading", name="What does privacy cost, and what does it buy?")).to_be_visible()
-    assert complaints == []
-
-
-def test_moving_the_sliders_changes_the_charts_in_place(server: Server, page: Page, complaints: list[str]):
-    ledger, noise = open_ledger(page, server.url, "steps=10%2C000")
-    # The first screen holds sentence and both charts.
-    for where in ("text=With the lecture's noise", f"{ledger.where} .annotation-text:has-text('T = ')", noise.where):
+def test_controls_change_the_ledger_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
+    ledger, noise = charts = open_ledger(page, server.url, "steps=10%2C000")
+    for where in (".takeaway", f"{ledger.where} .annotation-text:has-text('T = ')", noise.where):
         box = page.locator(where).first.bounding_box()
         assert box and box["y"] + box["height"] < 900
-    for chart in (ledger, noise):
+    check_open_charts(page, charts)
+    for chart in charts:
         chart.look("it.mark = 'same node'")
     zoomed = ledger.zoom()
+    said = page.locator(".takeaway").first
     ledger.press("steps", "ArrowRight", "it.layout.shapes[0].x0 === 20000")
-    expect(page.get_by_text("20,000 steps, each on one of 2,000 records")).to_be_visible()
+    expect(said).to_contain_text(re.compile(r"20,000 steps.* one of 2,000"))
     assert ledger.look(ledger.ranges) == zoomed, "published noise does not change with the steps"
     ledger.press("batch", "ArrowRight", "it._fullData.some(t => t.name === 'basic')")
-    expect(page.get_by_text("20,000 steps, each on 2 of 2,000 records")).to_be_visible()
+    expect(said).to_contain_text(re.compile(r"20,000 steps.* 2 of 2,000"))
     noise.press("epsilon", "ArrowRight", "it.layout.shapes[0].x0 === 1.5")
     page.get_by_role("radio", name="proved").click()
-    expect(page.get_by_text("keeps ε = 1.5 over 20,000 steps")).to_be_visible()
-    for chart in (ledger, noise):
+    expect(said).to_contain_text(re.compile(r"ε = 1\.5 .*20,000 steps"))
+    for chart in charts:
         assert chart.look("it.mark") == "same node"
     assert "batch=2" in page.url and "noise_of=proved" in page.url, "the address carries the state"
     assert complaints == []
 
 
-def test_the_attack_follows_the_controls_in_place(server: Server, page: Page, complaints: list[str]):
-    ruler, beside = open_attack(page, server.url, "?version=half+the+noise&mechanism=output+perturbation%2C+Gamma")
-    expect(page.get_by_text("Contradicted with confidence 99.9%: “half the noise” leaks")).to_be_visible()
-    for chart in (ruler, beside):
+def test_controls_change_the_attack_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
+    """One opening: the first screen and others, the report, moves."""
+    page.set_viewport_size({"width": 1366, "height": 768})
+    ruler, beside = charts = open_attack(page, server.url, "?seed=3")
+    said = page.locator(".takeaway").first
+    expect(said).to_contain_text(f"“{BUGS['missing_factor_2'].label}” leaks")
+    for where in (".takeaway", ruler.where, beside.where):
+        box = page.locator(where).first.bounding_box()
+        assert box and box["y"] + box["height"] < 768
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download the report").click()
+    facts = json.loads(waiting.value.path().read_text())
+    assert waiting.value.suggested_filename == "audit_output_gaussian_missing_factor_2.json"
+    assert (facts["verdict"], facts["seed"], facts["runs"]) == ("contradicted", 3, 20_000)
+
+    check_open_charts(page, charts)
+    for chart in charts:
         chart.look("it.mark = 'same node'")
     ruler.press("epsilon", "ArrowRight", "it.layout.shapes[1].x0 === 1.5")
     page.get_by_role("radio", name="Bet").click()
     beside.wait("it.data.some(t => t.name === 'bet on this code')")
-    page.get_by_role("button", name="one seed for all").click()
-    expect(page.get_by_text("“one seed for all” leaks at least")).to_be_visible()
-    for chart in (ruler, beside):
+    page.get_by_role("button", name=BUGS["fixed_seed"].label).click()
+    expect(said).to_contain_text(f"“{BUGS['fixed_seed'].label}” leaks")
+    for chart in charts:
         assert chart.look("it.mark") == "same node"
     assert "version=one+seed+for+all" in page.url and "beside_attack=Bet" in page.url
     assert complaints == []
@@ -103,19 +89,20 @@ def test_the_attack_follows_the_controls_in_place(server: Server, page: Page, co
 
 def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, page: Page, complaints: list[str]):
     """The picked version alone takes seconds here."""
-    query = "?mechanism=gradient+perturbation%2C+full+batch&version=the+honest+code&runs=200%2C000&beside_attack=Bet"
-    ruler, beside = open_attack(page, server.url, query)
-    expect(page.get_by_text("of 200,000 runs played")).to_be_visible()
-    expect(page.get_by_role("button", name="Download the report")).to_be_disabled()
-    for chart in (ruler, beside):
+    query = "?mechanism=gradient+perturbation%2C+full+batch&version=the+honest+code&runs=100%2C000&beside_attack=Bet"
+    charts = _, beside = open_attack(page, server.url, query)
+    expect(page.get_by_text("of 100,000 runs")).to_be_visible()
+    report = page.get_by_role("button", name="Download the report")
+    expect(report).to_be_disabled()
+    for chart in charts:
         chart.look("it.mark = 'same node'")
     last = "Math.max(...it._fullData[1].x)"
     first = beside.look(last)
     beside.wait(f"{last} > 2 * {first}")
-    expect(page.get_by_text("No contradiction found in 200,000 runs of the honest code")).to_be_visible(timeout=60_000)
+    expect(report).to_be_enabled(timeout=60_000)
+    expect(page.locator(".takeaway").first).to_contain_text("100,000 runs")
     assert page.get_by_text("waits").count() > 0, "the other versions are still to come"
-    expect(page.get_by_role("button", name="Download the report")).to_be_enabled()
-    for chart in (ruler, beside):
+    for chart in charts:
         assert chart.look("it.mark") == "same node"
     assert complaints == []
 
@@ -123,6 +110,7 @@ def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, pa
 ATTACKS = ("", "?beside_attack=Bet&version=the+honest+code", "?beside_attack=Scores&epsilon=0.01")
 
 
+@pytest.mark.nightly  # in every run: first state in the test of the controls
 @on_every_screen(ATTACKS, ATTACKS[:1])
 def test_no_label_of_the_attack_is_cut_or_covered(
     server: Server,
@@ -137,19 +125,6 @@ def test_no_label_of_the_attack_is_cut_or_covered(
     check_two_charts(new_page, opened, screens, scheme, states)
 
 
-def test_the_first_screen_holds_sentence_ruler_and_errors_and_the_report_is_taken(server: Server, page: Page):
-    page.set_viewport_size({"width": 1366, "height": 768})
-    ruler, beside = open_attack(page, server.url, "?seed=3")
-    for where in ("text=Contradicted with confidence 99.9%", ruler.where, beside.where):
-        box = page.locator(where).first.bounding_box()
-        assert box and box["y"] + box["height"] < 768
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download the report").click()
-    facts = json.loads(waiting.value.path().read_text())
-    assert waiting.value.suggested_filename == "audit_output_gaussian_missing_factor_2.json"
-    assert (facts["verdict"], facts["seed"], facts["runs"]) == ("contradicted", 3, 20_000)
-
-
 STATES = (
     "",
     "noise_of=proved&batch=all&steps=500",
@@ -158,6 +133,7 @@ STATES = (
 )
 
 
+@pytest.mark.nightly  # in every run: first state in the test of the controls
 @on_every_screen(STATES, STATES[:1])
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,

@@ -204,9 +204,9 @@ def test_scale_refuses_values_outside_their_declared_range():
     low, high = np.array([0.0, -1.0]), np.array([2.0, 1.0])
     assert data.scale(np.array([[2.0, -1.0]]), low, high).tolist() == [[1.0, -1.0]]
     for bad in (2.5, -0.1, np.nan):
-        with pytest.raises(ValueError, match="values must lie in their declared ranges, got"):
+        with pytest.raises(ValueError, match=r"values must .*declared ranges, got"):
             data.scale(np.array([[bad, 0.0]]), low, high)
-    with pytest.raises(ValueError, match="low must be below high in every column"):
+    with pytest.raises(ValueError, match=r"low must .*below high"):
         data.scale(np.ones((1, 2)), low, low)
 
 
@@ -237,13 +237,13 @@ def test_clipping_leaves_the_caller_s_records_alone():
 def test_records_that_break_the_calibration_are_refused():
     good = Data(np.eye(3) * 0.5, np.array([1.0, -1.0, 1.0]))
     data.check_records(good, Spec("logistic", 3, 3))
-    with pytest.raises(ValueError, match=r"X must have shape \(4, 3\) as calibrated, got \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"X must .*\(4, 3\).*, got \(3, 3\)"):
         data.check_records(good, Spec("logistic", 4, 3))
     with pytest.raises(ValueError, match="1 of 3 rows beyond it"):
         data.check_records(Data(np.diag([0.5, 0.5, 1.5]), good.y), Spec("logistic", 3, 3))
     with pytest.raises(ValueError, match=r"got 0; labels 0 and 1 become -1 and \+1 by 2 \* y - 1$"):
         data.check_records(Data(good.X, np.array([0.0, 1.0, 1.0])), Spec("hinge", 3, 3))
-    with pytest.raises(ValueError, match=r"y must be -1 or \+1 for hinge loss, got 0.5$"):
+    with pytest.raises(ValueError, match=r"y must .*hinge loss, got 0.5$"):
         data.check_records(Data(good.X, np.array([0.5, 1.0, 1.0])), Spec("hinge", 3, 3))
     data.check_records(Data(good.X, np.array([0.5, 0.0, 1.0])), Spec("squared", 3, 3))
 
@@ -256,7 +256,7 @@ def test_records_that_teach_nothing_are_named(form):
     vary, flat = [[0, 1], [0, 2], [0, 1]], [[0, 1], [0, 1], [0, 1]]
     data.check_learnable(table(vary, [1, -1, 1]), classification=True)
     data.check_learnable(table(vary, [1, 1, 1]), classification=False)
-    with pytest.raises(ValueError, match="y must hold two classes, got 1 in every row"):
+    with pytest.raises(ValueError, match=r"y must .*two classes, got 1"):
         data.check_learnable(table(vary, [1, 1, 1]), classification=True)
-    with pytest.raises(ValueError, match="X must have a column that varies, got 2 constant columns"):
+    with pytest.raises(ValueError, match=r"X must .*varies, got 2"):
         data.check_learnable(table(flat, [1, -1, 1]), classification=True)

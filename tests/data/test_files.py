@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, random_array
 
 from dpcore import Data, Spec, data
 from dpcore.data import Format
+from tests.nights import each
 
 # CSV
 
@@ -80,9 +81,9 @@ def test_a_bad_csv_file_ends_in_one_sentence(tmp_path, content, message):
 
 @pytest.mark.parametrize("read", [lambda path: data.read_csv(path, "y"), data.read_libsvm])
 def test_what_is_no_file_ends_in_one_sentence(tmp_path, read):
-    with pytest.raises(ValueError, match=r"^path must be a file, got .*, which is a folder$"):
+    with pytest.raises(ValueError, match=r"^path must .*file, got .*folder$"):
         read(tmp_path)
-    with pytest.raises(ValueError, match=r"^path must be a file, got .*nowhere.txt \(No such file or directory\)$"):
+    with pytest.raises(ValueError, match=r"^path must .*file, got .*nowhere.txt"):
         read(tmp_path / "nowhere.txt")
 
 
@@ -90,14 +91,12 @@ def test_a_table_too_large_to_be_dense_is_refused_before_it_is_loaded(tmp_path):
     """The files continue with bytes that any reader would stumble over."""
     long = written(tmp_path, "a,sick\n1,1\n", "long.csv")
     os.truncate(long, 100_000_001)
-    with pytest.raises(ValueError, match=r"long.csv must be at most 100 MB as a dense table, got 100 MB; .*LIBSVM"):
+    with pytest.raises(ValueError, match=r"long.csv must .*100 MB.*LIBSVM"):
         data.read_csv(long, "sick")
     wide = written(tmp_path, ",".join(map(str, range(10_001))) + "\n\0\0", "wide.csv")
-    with pytest.raises(
-        ValueError, match=r"wide.csv must have at most 10,000 columns as a dense table, got 10,001; .*LIBSVM"
-    ):
+    with pytest.raises(ValueError, match=r"wide.csv must .*10,000 columns.*, got 10,001; .*LIBSVM"):
         data.read_csv(wide, "0")
-    with pytest.raises(ValueError, match=r"a.csv.gz must be a plain CSV file, got a compressed one"):
+    with pytest.raises(ValueError, match=r"a.csv.gz must .*CSV.*compressed"):
         data.read_csv(written(tmp_path, gzip.compress(b"a,sick\n"), "a.csv.gz"), "sick")
 
 
@@ -218,7 +217,7 @@ def test_an_open_quote_in_a_file_of_numbers(tmp_path):
         data.read_csv(written(tmp_path, 'a,sick\n"1,1\n2",-1\n3,-1\n4,1\n'), "sick")
 
 
-@pytest.mark.parametrize("separator", [",", ";"])
+@pytest.mark.parametrize("separator", each(2, [",", ";"]))
 def test_no_two_quotes_make_records_disappear(separator):
     """Wherever they are put into a file: it is refused, or every record is there."""
     rows = [f"{'yes' if i % 2 else 'no'},{20 + i},{'ok' if i % 3 else 'NA'},{i}.5" for i in range(4)]
@@ -327,7 +326,7 @@ def test_a_libsvm_file_gives_back_every_record(tmp_path_factory, records):
     lines = [f"{label} " + " ".join(f"{i}:{v!r}" for i, v in sorted(row.items())) + " # 9:9" for label, row in records]
     path = written(tmp_path_factory.mktemp("libsvm"), "\n\n".join(["# a comment", *lines]), "people.txt")
     if not any(row for _, row in records):
-        with pytest.raises(ValueError, match="must hold at least one index:value"):
+        with pytest.raises(ValueError, match=r"people.txt must .*index:value"):
             data.read_libsvm(path)
         return
     read = data.read_libsvm(path, p=50).data
@@ -343,7 +342,7 @@ BAD_LIBSVM = [
     ("", "people.txt must hold at least 2 records, got 0"),
     ("# nothing\n", "people.txt must hold at least 2 records, got 0"),
     ("1 1:1\n", "people.txt must hold at least 2 records, got 1"),
-    ("1\n-1\n", "people.txt must hold at least one index:value, got labels only"),
+    ("1\n-1\n", "people.txt must .*index:value, got labels only"),
     ("1 1:1\n\nyes 1:1\n", r"line 3 of people.txt must begin with a number as its label, got 'yes'; np.where\(y == .*"),
     ("1 1:1\n1 qid:2 1:1\n", "line 2 of people.txt must hold no query ids, got 'qid:2'"),
     ("1 1:1\n1 2\n", "line 2 of people.txt must hold index:value pairs of numbers, got '2'"),
@@ -371,20 +370,18 @@ def test_a_bad_libsvm_file_ends_in_one_sentence(tmp_path, content, message):
 def test_indices_and_columns_must_agree(tmp_path):
     path = written(tmp_path, "1 1:1\n1 9:1\n", "people.txt")
     assert data.read_libsvm(path, p=9).data.p == 9
-    with pytest.raises(ValueError, match=r"line 2 of people.txt must have indices up to 8, got 9"):
+    with pytest.raises(ValueError, match=r"line 2 of people.txt must .*8, got 9"):
         data.read_libsvm(path, p=8)
     with pytest.raises(ValueError, match="p must be an integer >= 1, got 0"):
         data.read_libsvm(path, p=0)
-    with pytest.raises(ValueError, match="p must be at most 1,048,576, got 1,048,577"):
+    with pytest.raises(ValueError, match=r"p must .*1,048,576, got 1,048,577"):
         data.read_libsvm(path, p=1_048_577)
 
 
 def test_a_broken_archive_ends_in_one_sentence(tmp_path):
     whole = gzip.compress(b"1 1:1\n-1 1:2\n" * 1_000)
     for content in (b"1 1:1\n-1 1:2\n", whole[:-20], whole[:15] + b"\xff" * 20 + whole[35:]):
-        with pytest.raises(
-            ValueError, match=r"people.txt.gz must be a whole gzip file, got one that cannot be unpacked"
-        ):
+        with pytest.raises(ValueError, match=r"people.txt.gz must .*whole gzip"):
             data.read_libsvm(written(tmp_path, content, "people.txt.gz"))
 
 
@@ -392,11 +389,11 @@ def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_fills_the_memo
     for line in (b"\0" * 2**20, b"1 1:1\n" * 2**17):
         path = tmp_path / "people.txt.gz"
         with gzip.open(path, "wb", compresslevel=1) as file:
-            for _ in range(400_000_000 // len(line)):
+            for _ in range(300_000_000 // len(line)):
                 file.write(line)
         tracemalloc.start()
         try:
-            with pytest.raises(ValueError, match=r"^people.txt.gz must unpack to at most 100 MB, got more; unpack it"):
+            with pytest.raises(ValueError, match=r"^people.txt.gz must .*100 MB"):
                 data.read_libsvm(path)
             assert tracemalloc.get_traced_memory()[1] < 250e6
         finally:
@@ -437,7 +434,7 @@ def test_suffixes_in_capitals_mean_the_same(tmp_path):
         table = data.read_libsvm(written(tmp_path, gzip.compress(text), name))
         assert table.data.X.toarray().tolist() == [[1.0, 0.0], [0.0, 0.5]]
     assert data.read_csv(written(tmp_path, "a,y\n1,1\n2,-1\n", "X.CSV"), "y").columns == ("a",)
-    with pytest.raises(ValueError, match=r"^X.CSV.GZ must be a plain CSV file, got a compressed one$"):
+    with pytest.raises(ValueError, match=r"^X.CSV.GZ must .*CSV.*compressed"):
         data.read_csv(written(tmp_path, gzip.compress(b"a,y\n1,1\n2,-1\n"), "X.CSV.GZ"), "y")
 
 

@@ -98,8 +98,15 @@ def adaptive(loss: str, along: float, across: float, strength: float, r: int) ->
     return sum(integrate.quad(inner, *p, epsabs=1e-10, epsrel=1e-10)[0] for p in pieces)
 
 
-@pytest.mark.parametrize("loss", LINEAR)
-@pytest.mark.parametrize("r", each(2, [1, 2, 3, 8]))
+# By day nested integrals, which take long with kinks, are those of two losses.
+@pytest.mark.parametrize(
+    "loss, r",
+    [
+        pytest.param(loss, r, marks=pytest.mark.nightly if r == 8 or (r == 3 and loss not in LINEAR[::3]) else ())
+        for loss in LINEAR
+        for r in (1, 2, 3, 8)
+    ],
+)
 def test_risk_with_logistic_labels_agrees_with_adaptive_quadrature(loss, r):
     truth = direction(r, 6.0, seed=1)
     thetas = np.stack([direction(r, norm, seed) for seed, norm in ((2, 0.4), (3, 9.0))])
@@ -203,8 +210,8 @@ def searched(law: Population, loss: str, radius: float) -> float:
     return min(result.fun for result in map(run, starts) if result.x @ result.x <= radius**2 * (1 + 1e-9))
 
 
-@pytest.mark.parametrize("radius", each(2, [0.5, 3.0, 30.0]))
-@pytest.mark.parametrize("loss", LINEAR)
+# By day in one ball each, but for squared loss, whose minimum has a formula.
+@pytest.mark.parametrize("loss, radius", each(4, itertools.product(LINEAR, [0.5, 3.0, 30.0])))
 def test_minimum_agrees_with_a_general_solver(loss, radius):
     laws = [
         Population(direction(4, 6.0, 1)),
@@ -348,16 +355,16 @@ def test_idle_columns_change_neither_records_nor_population():
 def test_classification_losses_are_refused_for_numbers(key):
     law = data.load("synthetic_regression", 2, 3, 0).population
     for ask in (lambda: law.risk(get_loss(key), np.zeros((1, 3))), lambda: law.minimum(get_loss(key), 1.0)):
-        with pytest.raises(ValueError, match=f"loss must be one for numbers where labels are no classes, got '{key}'"):
+        with pytest.raises(ValueError, match=f"^loss must .*, got '{key}'"):
             ask()
 
 
 def test_bad_questions_end_in_one_sentence():
     law = data.load("synthetic", 2, 3, 0).population
     for thetas in (np.zeros(3), np.zeros((2, 4))):
-        with pytest.raises(ValueError, match=r"thetas must have shape \(k, 3\), got"):
+        with pytest.raises(ValueError, match=r"^thetas must .*\(k, 3\), got"):
             law.risk(get_loss("hinge"), thetas)
-    with pytest.raises(ValueError, match=r"truth must have norm at most 6 for logistic labels, got 6.1"):
+    with pytest.raises(ValueError, match=r"^truth must .*\b6\b.*, got 6\.1"):
         Population(np.array([6.1, 0.0]))
     with pytest.raises(ValueError, match="radius must be a finite number > 0, got 0"):
         law.minimum(get_loss("hinge"), 0.0)

@@ -33,8 +33,7 @@ def test_more_steps_of_the_trees_cost_what_is_said():
 
 def test_the_default_audit_of_generalised_gaussian_noise_certifies_about_half():
     assert "the default audit certifies about half of epsilon = 1" in TEXT
-    found = [dpcore.run_audit("generalized_gaussian", seed=seed).certified_epsilon_95 for seed in range(2)]
-    assert 0.35 < sum(found) / 2 < 0.65
+    assert 0.35 < dpcore.run_audit("generalized_gaussian").certified_epsilon_95 < 0.65
 
 
 def test_sizes_are_those_of_the_code():

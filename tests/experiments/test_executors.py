@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
@@ -38,8 +37,9 @@ SWEEP = dpcore.Experiment(
     sweep=Axis("n", tuple(range(100, 112))),
     repetitions=3,
 )
-# Its cells take long enough to be killed among them.
-LONG = replace(SWEEP, mechanisms=("noisy_gd",), sweep=Axis("n", tuple(range(4000, 4012))), repetitions=80)
+ONE = replace(SWEEP, mechanisms=("output_gaussian",))
+# Its cells take long enough to lose a worker among them.
+LONG = replace(SWEEP, mechanisms=("noisy_gd",), sweep=Axis("n", tuple(range(4000, 4012))), repetitions=20)
 VARYING = ["seconds"]
 
 
@@ -64,11 +64,6 @@ def serial() -> pd.DataFrame:
     return dpcore.run(SWEEP)
 
 
-@pytest.fixture(scope="module")
-def long() -> pd.DataFrame:
-    return dpcore.run(LONG)
-
-
 @pytest.fixture(autouse=True)
 def nothing_cached():
     dpcore.experiments.cell._CELLS.clear()
@@ -79,7 +74,8 @@ def nothing_cached():
     [
         ("here", "out.csv"),
         ("threads:2", "out.parquet"),
-        ("processes:2", "out.csv"),
+        # By day a killed run takes up what two processes have computed.
+        pytest.param("processes:2", "out.csv", marks=pytest.mark.nightly),
         pytest.param("here", "out.parquet", marks=pytest.mark.nightly),
         pytest.param("threads:2", "out.csv", marks=pytest.mark.nightly),
         pytest.param("processes:2", "out.parquet", marks=pytest.mark.nightly),
@@ -112,65 +108,62 @@ def test_rows_of_an_executor_come_as_they_are_done_and_stand_in_their_order(monk
 
     monkeypatch.setattr(dpcore.experiments.cell, "_compute", slow)
     with executor_of("threads:2") as threads:
-        table = dpcore.run(replace(SWEEP, mechanisms=("output_gaussian",)), threads, on_row=on_row)
+        table = dpcore.run(ONE, threads, on_row=on_row)
     assert set(came[-2:]) == {100} and sorted(came) == list(table.x) and list(table.x.unique()) == list(range(100, 112))
 
 
-def killed_after(
-    cells: int, folder: Path, *more: str, kill: Callable[[int], None] = lambda pid: os.killpg(pid, signal.SIGKILL)
-) -> dict[int, list[dict]]:
-    """Kill a run once so many cells stand in its journal; what stands there."""
-    journal = folder / "out.csv.unfinished"
-    arguments = command(folder, *more, experiment=LONG)
-    process = subprocess.Popen([sys.executable, "-m", "dpcore", *arguments], cwd=ROOT, start_new_session=True)
-    try:
-        deadline = time.monotonic() + 120
-        while not journal.exists() or journal.read_bytes().count(b"\n") < 1 + cells:
-            assert process.poll() is None and time.monotonic() < deadline, "it was to be killed before its end"
-            time.sleep(0.005)
-    finally:
-        kill(process.pid)
-        process.wait()
-    assert not (folder / "out.csv").exists()
-    lines = journal.read_bytes().splitlines(keepends=True)[1:]
-    return {line["cell"]: line["rows"] for line in (json.loads(line) for line in lines if line.endswith(b"\n"))}
+KILLED = """
+import os, signal, sys, psutil
+from dpcore import __main__
+from dpcore.experiments.checkpoint import Journal
+
+def keep(self, *cell, once=Journal.keep, kept=[]):
+    once(self, *cell)
+    kept.append(cell)
+    if len(kept) == int(sys.argv[1]):
+        workers = [worker.pid for worker in psutil.Process().children(recursive=True)]
+        print(*workers, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Journal.keep = keep
+__main__.main(sys.argv[2:])
+"""
 
 
-@pytest.mark.parametrize("executor", ["here", "processes:2"])
-def test_a_killed_run_goes_on_where_it_was(executor, tmp_path, capsys, monkeypatch, long):
-    kept = killed_after(3, tmp_path, "--executor", executor)
-    assert 3 <= len(kept) < 12
+def killed_after(cells: int, folder: Path, executor: str) -> tuple[dict[int, list[dict]], list[int]]:
+    """Kill a run once it has kept so many cells: what stands in its journal, and the processes that it had begun."""
+    arguments = command(folder, "--executor", executor, experiment=ONE)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(cells), *arguments], cwd=ROOT, stdout=subprocess.PIPE)
+    assert done.returncode == -signal.SIGKILL and not (folder / "out.csv").exists()
+    lines = (folder / "out.csv.unfinished").read_bytes().splitlines()[1:]
+    return {line["cell"]: line["rows"] for line in map(json.loads, lines)}, [int(pid) for pid in done.stdout.split()]
+
+
+@pytest.mark.parametrize("executor", ["processes:2", pytest.param("here", marks=pytest.mark.nightly)])
+def test_a_killed_run_leaves_no_worker_and_goes_on_where_it_was(executor, tmp_path, capsys, monkeypatch):
+    kept, pids = killed_after(3, tmp_path, executor)
+    assert len(kept) == 3 and (len(pids) >= 2 or executor == "here")
+    assert not psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=30)[1]
     with (tmp_path / "out.csv.unfinished").open("ab") as journal:
-        journal.write(b'{"cell": 11, "rows": [{"mea')  # the kill came while a line was being written
+        journal.write(b'{"cell": 11, "rows": [{"mea')  # as if the kill had come while a line was being written
     computed = []
     compute = dpcore.experiments.cell._compute
     monkeypatch.setattr(
         dpcore.experiments.cell, "_compute", lambda cell, *more: computed.append(cell.problem.n) or compute(cell, *more)
     )
-    call(command(tmp_path, "--resume", experiment=LONG))
-    assert json.loads(capsys.readouterr().out)["cells_reused"] == len(kept)
-    assert sorted(computed) == [4000 + place for place in range(12) if place not in kept]
+    call(command(tmp_path, "--resume", experiment=ONE))
+    assert json.loads(capsys.readouterr().out)["cells_reused"] == 3
+    assert sorted(computed) == [100 + place for place in range(12) if place not in kept]
     table = pd.read_csv(tmp_path / "out.csv")
-    same(table, long)
+    monkeypatch.undo()
+    same(table, dpcore.run(ONE))
     for place, rows in kept.items():
-        seconds = table.seconds[table.x == 4000 + place]
+        seconds = table.seconds[table.x == 100 + place]
         assert np.allclose(seconds, [row["seconds"] for row in rows], rtol=1e-12), "the very rows that were kept"
     assert sorted(it.name for it in tmp_path.iterdir()) == ["e.json", "out.csv"]
 
 
-def test_a_killed_run_leaves_no_worker(tmp_path):
-    left: list[psutil.Process] = []
-
-    def kill_it_alone(pid: int) -> None:
-        left.extend(psutil.Process(pid).children(recursive=True))
-        os.kill(pid, signal.SIGKILL)
-
-    killed_after(1, tmp_path, "--executor", "processes:2", kill=kill_it_alone)
-    gone, alive = psutil.wait_procs(left, timeout=30)
-    assert len(gone) >= 2 and not alive
-
-
-def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_path, serial, long):
+def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_path, serial):
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         with executor_of(f"dask:{cluster.scheduler_address}") as workers:
             same(dpcore.run(SWEEP, workers), serial)
@@ -182,9 +175,9 @@ def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_pat
                 if len(came) == 3:
                     os.kill(pids[0], signal.SIGKILL)
 
-            same(dpcore.run(LONG, workers, on_cell=kill_once), long)
+            same(dpcore.run(LONG, workers, on_cell=kill_once), dpcore.run(LONG))
             assert sorted(came) == list(range(12))
-            assert [worker.pid for worker in cluster.workers.values()] != pids, "a worker was killed"
+            assert not psutil.pid_exists(pids[0]), "a worker was killed"
         call(command(tmp_path, "--executor", f"dask:{cluster.scheduler_address}"))
         same(pd.read_csv(tmp_path / "out.csv"), serial)
 
@@ -193,7 +186,9 @@ def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_pat
     "name", ["", "moon", "threads", "threads:", "threads:0", "threads:-1", "threads:1.5", "processes:9999", "dask:"]
 )
 def test_bad_executors_are_refused_by_name(name):
-    refused = pytest.raises(ValueError, match=r"^executor must be here, threads:N, processes:N or dask:ADDRESS with 1")
+    refused = pytest.raises(
+        ValueError, match=f"^executor must be {re.escape(executors.KINDS)}.* got {re.escape(repr(name))}"
+    )
     with refused, executor_of(name):
         pass
 
@@ -204,8 +199,9 @@ def refused(message: str, address: str) -> None:
 
 
 def test_a_cluster_that_cannot_compute_is_told(monkeypatch):
-    monkeypatch.setattr(executors, "_PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(executors, "_PATIENCE_SECONDS", 0.05)
     refused("executor must name a Dask scheduler that answers, got 'tcp://127.0.0.1:1'", "tcp://127.0.0.1:1")
+    monkeypatch.setattr(executors, "_PATIENCE_SECONDS", 0.5)
     with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster:
         refused("which has none", cluster.scheduler_address)
     with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
@@ -230,7 +226,7 @@ def test_a_cell_that_its_executor_gives_up_is_no_row(monkeypatch):
             future.set_running_or_notify_cancel()
             return future
 
-    with pytest.raises(RuntimeError, match="gave up a cell that nobody had cancelled"):
+    with pytest.raises(RuntimeError, match="cancelled"):
         dpcore.run(SWEEP, Forgetful())  # type: ignore[arg-type]
 
 
@@ -246,18 +242,18 @@ def test_a_journal_is_only_for_its_own_run(tmp_path, monkeypatch):
     place.write_bytes(text)
     (row,) = Journal(place, SWEEP, resume=True).known[0]
     assert (row["mean"], row["exact"], row["n"]) == (0.1, True, 3) and np.isnan(row["se"])
-    with pytest.raises(ValueError, match="go on with it by --resume, or delete it"):
+    with pytest.raises(ValueError, match=r"unfinished .*--resume"):
         Journal(place, SWEEP)
-    with pytest.raises(ValueError, match="must belong to this experiment, got the cells of another one"):
+    with pytest.raises(ValueError, match=r"unfinished must .*this experiment"):
         Journal(place, changed(SWEEP, seed=1), resume=True)
     for other in (b"a,b\n1,2\n", b"precious", b"[]\n", b'{"kind": "x"}\n', b"\xff\n", 100_000 * b"[" + b"\n"):
         place.write_bytes(other)
-        with pytest.raises(ValueError, match="must be what an unfinished run left"):
+        with pytest.raises(ValueError, match=f"{place.name} must .*unfinished run"):
             Journal(place, SWEEP, resume=True)
         assert place.read_bytes() == other
     monkeypatch.setattr(checkpoint, "_sources", lambda: "others")
     place.write_bytes(text)
-    with pytest.raises(ValueError, match="must be of the code that goes on with it, got cells of other sources"):
+    with pytest.raises(ValueError, match=r"unfinished must .*other sources"):
         Journal(place, SWEEP, resume=True)
     monkeypatch.undo()
     place.write_bytes(text[:30])  # killed before the first line was whole
@@ -302,7 +298,7 @@ def test_a_damaged_journal_is_told_and_mended(tmp_path, capsys, serial):
     call([*arguments, "--resume"])
     out, err = capsys.readouterr()
     assert json.loads(out)["cells_reused"] == 3
-    assert err.strip() == "out.csv.unfinished is damaged from line 5 on; what stood there is computed again."
+    assert "out.csv.unfinished" in err and "line 5" in err
     same(pd.read_csv(tmp_path / "out.csv"), serial)
 
 
@@ -310,13 +306,13 @@ def test_two_runs_do_not_write_to_one_journal_and_a_pipe_is_none(tmp_path):
     place = tmp_path / "t.unfinished"
     with Journal(place, SWEEP) as journal:
         journal.keep(0, [{"mean": 0.5}])
-        with pytest.raises(ValueError, match="must be written by one run at a time"):
+        with pytest.raises(ValueError, match=r"unfinished must .*one run at a time"):
             Journal(place, SWEEP, resume=True)
     assert sorted(Journal(place, SWEEP, resume=True).known) == [0]
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for resume in (False, True):
-        with pytest.raises(ValueError, match="pipe must be a file or not there yet"):
+        with pytest.raises(ValueError, match=r"^pipe must "):
             Journal(pipe, SWEEP, resume=resume)
 
 
@@ -344,7 +340,8 @@ def test_stopping_by_hand_says_what_is_kept(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit) as stopped:
         call(command(tmp_path))
     assert stopped.value.code == 130
-    assert capsys.readouterr().err.strip() == "Stopped; 2 cells are kept, --resume goes on from there."
+    said = capsys.readouterr().err
+    assert "2 cells" in said and "--resume" in said
     monkeypatch.setattr(dpcore.experiments.cell, "_compute", compute)
     call(command(tmp_path, "--resume"))
     assert json.loads(capsys.readouterr().out)["cells_reused"] == 2

@@ -161,7 +161,7 @@ def test_serial_threads_and_spawned_processes_agree_for_every_mechanism():
     serial, noise = dpcore.run(experiment), all_noise(seed=7)
     assert list(serial.mechanism.unique()) == list(keys) and (serial.status == "ok").all()
     assert len({direction.tobytes() for direction in noise}) == 5 * len(ADDING)
-    spawned = ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+    spawned = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     for make in (lambda: ThreadPoolExecutor(2), lambda: spawned):
         cells._CELLS.clear()
         with make() as executor:
@@ -171,7 +171,8 @@ def test_serial_threads_and_spawned_processes_agree_for_every_mechanism():
         pd.testing.assert_frame_equal(serial.drop(columns=VARYING), other.drop(columns=VARYING), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", get_all_start_methods())
+# Spawned ones are those of the test above.
+@pytest.mark.parametrize("method", [method for method in get_all_start_methods() if method != "spawn"])
 def test_serial_and_processes_agree_after_the_parent_has_computed(method):
     """A forked child inherits locks and pools without their threads; a cell must not wait for any."""
     serial = dpcore.run(SMALL)
@@ -482,36 +483,36 @@ def test_bad_fields_are_refused_by_name(arguments, message):
 
 
 def test_bad_axes_and_bad_json_are_refused():
-    with pytest.raises(ValueError, match="axis must be one of epsilon, delta, n, p, lam, got 'seed'"):
+    with pytest.raises(ValueError, match=r"^axis must .*epsilon, delta, n, p, lam, got 'seed'"):
         Axis("seed", (1,))
-    with pytest.raises(ValueError, match="axis values must be increasing"):
+    with pytest.raises(ValueError, match=r"^axis values must .*increasing"):
         Axis("epsilon", (1.0, 0.5))
-    with pytest.raises(ValueError, match="axis values must not be empty"):
+    with pytest.raises(ValueError, match=r"^axis values must .*empty"):
         Axis("epsilon", ())
-    with pytest.raises(ValueError, match="axis values must be a list of numbers, got 3"):
+    with pytest.raises(ValueError, match=r"^axis values must .*list.*, got 3"):
         Axis("epsilon", 3)
-    with pytest.raises(ValueError, match="axis values must be finite numbers, got 'a'"):
+    with pytest.raises(ValueError, match=r"^axis values must .*finite.*, got 'a'"):
         Axis("epsilon", (1, "a"))
-    with pytest.raises(ValueError, match="axis values must be finite numbers, got True"):
+    with pytest.raises(ValueError, match=r"^axis values must .*finite.*, got True"):
         Axis("epsilon", (True, 2))
-    with pytest.raises(ValueError, match=r"axis values must be whole numbers, got 100\.5"):
+    with pytest.raises(ValueError, match=r"^axis values must .*whole.*, got 100\.5"):
         Axis("n", (100.5, 200))
     assert Axis("n", (100.0, 200)).values == (100, 200)
-    with pytest.raises(ValueError, match="has no field 'epsilom'"):
+    with pytest.raises(ValueError, match="'epsilom'"):
         Experiment.from_json(json.dumps({"epsilom": 1}))
-    with pytest.raises(ValueError, match="a problem has no field 'm'; it has source, n, p, delta"):
+    with pytest.raises(ValueError, match=r"problem .*'m'.*source, n, p, delta"):
         Experiment.from_json(json.dumps({"problem": {"m": 1}}))
-    with pytest.raises(ValueError, match="problem must be an object with the fields of a problem, got 3"):
+    with pytest.raises(ValueError, match=r"^problem must .*, got 3"):
         Experiment.from_json(json.dumps({"problem": 3}))
-    with pytest.raises(ValueError, match="problem must be a Problem, got 'synthetic'"):
+    with pytest.raises(ValueError, match=r"^problem must .*Problem, got 'synthetic'"):
         Experiment("synthetic")
-    with pytest.raises(ValueError, match="must be a JSON object, got text"):
+    with pytest.raises(ValueError, match="JSON object, got text"):
         Experiment.from_json("{")
-    with pytest.raises(ValueError, match="must be a JSON object, got text"):
+    with pytest.raises(ValueError, match="JSON object, got text"):
         Experiment.from_json("[" * 100_000)
-    with pytest.raises(ValueError, match="must be a JSON object, got list"):
+    with pytest.raises(ValueError, match="JSON object, got list"):
         Experiment.from_json("[]")
-    with pytest.raises(ValueError, match="p must be at least 31 for source 'breast_cancer', got 8"):
+    with pytest.raises(ValueError, match=r"^p must .*31.*'breast_cancer', got 8"):
         dpcore.run(Experiment(Problem(p=8)))
 
 
@@ -594,9 +595,9 @@ def test_a_negative_zero_is_zero_in_the_digest_too():
 
 def test_an_array_without_axes_is_no_list():
     for values in (np.array(1.0), None):
-        with pytest.raises(ValueError, match=r"^axis values must be a list of numbers, got (array\(1\.\)|None)$"):
+        with pytest.raises(ValueError, match=r"^axis values must .*list.*, got (array\(1\.\)|None)$"):
             Axis("epsilon", values)
-        with pytest.raises(ValueError, match=r"^mechanisms must be a list of keys or mechanisms, got (array|None)"):
+        with pytest.raises(ValueError, match=r"^mechanisms must .*list.*, got (array|None)"):
             Experiment(mechanisms=values)
     assert Axis("epsilon", np.array([0.5, 1.0])).values == (0.5, 1.0)
     assert Axis("epsilon", (x for x in (0.5, 1.0))).values == (0.5, 1.0)
@@ -604,14 +605,12 @@ def test_an_array_without_axes_is_no_list():
 
 def test_json_is_text_with_numbers_that_can_be_read():
     for odd in (None, 3, {}, b"{}"):
-        with pytest.raises(ValueError, match=r"^an experiment must be the text of a JSON object, got "):
+        with pytest.raises(ValueError, match=r"^an experiment must .*text.*JSON"):
             Experiment.from_json(odd)
     for text in ('{"problem": {"n": %s}}', '{"sweep": {"name": "n", "values": [%s]}}', "[%s]"):
-        with pytest.raises(
-            ValueError, match=r"^an experiment must have numbers of at most 4300 digits, got a longer one$"
-        ):
+        with pytest.raises(ValueError, match=r"^an experiment must .*4300 digits"):
             Experiment.from_json(text % ("9" * 5000))
-    with pytest.raises(ValueError, match=r"n must be at most 10.15, got an integer of 4000 digits"):
+    with pytest.raises(ValueError, match=r"^n must .*10.15, got .*4000 digits"):
         Experiment.from_json('{"problem": {"n": %s}}' % ("9" * 4000))
 
 
@@ -619,12 +618,10 @@ def test_what_memory_does_not_hold_is_refused():
     """Constructed only: nothing is computed."""
     facts = {"source": "synthetic", "lam": 0.1}
     assert experiment_of(**facts, n=2_000, repetitions=100_000).problem.n == 2_000
-    with pytest.raises(
-        ValueError, match=r"^repetitions times n must be at most 200,000,000 to fit .* 100,000 times 2,001$"
-    ):
+    with pytest.raises(ValueError, match=r"^repetitions times n must .*200,000,000 .* 100,000 times 2,001$"):
         experiment_of(**facts, n=2_001, repetitions=100_000)
     sweep = Axis("n", (100, 2_000_001))
-    with pytest.raises(ValueError, match=r"^repetitions times n must be at most 200,000,000 .* 100 times 2,000,001$"):
+    with pytest.raises(ValueError, match=r"^repetitions times n must .*200,000,000 .* 100 times 2,000,001$"):
         experiment_of(**facts, sweep=sweep, repetitions=100)
     assert experiment_of(**facts, sweep=sweep, n=10**9, repetitions=99).sweep == sweep, "n is replaced by the sweep"
 

@@ -50,7 +50,7 @@ def test_no_release_is_no_regret():
 def test_the_table_has_a_row_per_case_and_epsilon(monkeypatch):
     monkeypatch.setattr("dpcore.experiments.tuning_gap.LAMS", (1e-3, 1e-1))
     steps = []
-    table = regret_table(("iris", "diabetes"), seeds=3, mechanisms=BY_LAM, on_step=lambda: steps.append(1))
+    table = regret_table(("iris", "diabetes"), seeds=2, mechanisms=BY_LAM, on_step=lambda: steps.append(1))
     known = cases(("iris", "diabetes"), BY_LAM)
     assert len(steps) == len(known) == 2 * (3 + 3) + 2 * (2 + 1) and len(table) == len(known) * len(EPSILONS)
     assert set(table[table.source == "diabetes"].loss) == {"squared", "huber", "absolute"}
@@ -62,25 +62,25 @@ def test_the_table_has_a_row_per_case_and_epsilon(monkeypatch):
         facts = dict(mechanisms=("output_gamma",), lam=lam, sweep=sweep, repetitions=2, seed=seed)
         return dpcore.run(experiment_of(source="iris", **facts)).iloc[0]["mean"]
 
-    ours, grid = (np.array([[quality(lam, s) for s in range(3)] for lam in lams]) for lams in (("auto",), (1e-3, 1e-1)))
+    ours, grid = (np.array([[quality(lam, s) for s in range(2)] for lam in lams]) for lams in (("auto",), (1e-3, 1e-1)))
     best = grid[grid.mean(axis=1).argmax()]
     lost = 100 * (best - ours[0])
     assert row.regret == pytest.approx(lost.mean(), abs=1e-3)
-    assert row.se == pytest.approx(lost.std(ddof=1) / np.sqrt(3), abs=1e-3)
+    assert row.se == pytest.approx(lost.std(ddof=1) / np.sqrt(2), abs=1e-3)
     assert row.quality == pytest.approx(100 * ours.mean(), abs=1e-3)
 
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="seeds must be an integer >= 2, got 1"):
         regret_table(("iris",), seeds=1)
-    with pytest.raises(ValueError, match="source must be one of"):
+    with pytest.raises(ValueError, match=r"source must .*moon"):
         regret_table(("moon",))
-    with pytest.raises(ValueError, match=r"mechanism must be one of output_gaussian, .*, got 'oracle'"):
+    with pytest.raises(ValueError, match=r"mechanism must .*output_gaussian, .*, got 'oracle'"):
         regret_table(("iris",), mechanisms=("oracle",))
 
 
 def test_an_unknown_rule_is_refused_and_a_source_named_twice_counts_once(monkeypatch):
-    with pytest.raises(ValueError, match="rule must be one of auto, published, population, got 'best'"):
+    with pytest.raises(ValueError, match=r"rule must .*auto, published, population, got 'best'"):
         regret_table(("iris",), rule="best")
     monkeypatch.setattr("dpcore.experiments.tuning_gap.LAMS", (1e-2,))
     table = regret_table(("diabetes", "diabetes"), seeds=2, mechanisms=BY_LAM)

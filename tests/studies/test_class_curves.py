@@ -237,9 +237,9 @@ def test_what_is_refused_is_a_reason_and_nan():
     assert along("pure", split, [pure], repetitions=2).reasons == ("",)
     found = along("ellipsoids", split, [free], lam=1e-4, repetitions=2)
     assert re.search("needs lam > .* for epsilon = 1 and n = 60, got 0.0001", found.reasons[0])
-    with pytest.raises(ValueError, match="learner must be one of ellipsoids, pure, answer, split, split_answer, got"):
+    with pytest.raises(ValueError, match=r"learner must .*ellipsoids, pure, answer, split, split_answer, got"):
         along("one", split, [free])
-    with pytest.raises(ValueError, match="repetitions must be even, got 3"):
+    with pytest.raises(ValueError, match=r"repetitions must .*even, got 3"):
         along("split", split, [free], repetitions=3)
 
 
@@ -376,13 +376,13 @@ def test_what_an_axis_refuses():
         with pytest.raises(ValueError, match=message):
             accuracy_against(axis, (3, 4), Records("iris", 105, 0), **shared)
     drawn = Records(DRAWN, 100, 0)
-    with pytest.raises(ValueError, match=r"classes must be an integer, got 2\.5"):
+    with pytest.raises(ValueError, match=r"classes must .*integer, got 2\.5"):
         accuracy_against("classes", (2.5,), drawn, **shared)
     with pytest.raises(ValueError, match="datasets must be an integer >= 1, got 0"):
         accuracy_against("classes", (2,), drawn, datasets=0, **shared)
-    with pytest.raises(ValueError, match="axis must be one of epsilon, classes, d, got 'n'"):
+    with pytest.raises(ValueError, match=r"axis must .*epsilon, classes, d, got 'n'"):
         accuracy_against("n", (2,), drawn, **shared)
-    with pytest.raises(ValueError, match="source must be one of"):
+    with pytest.raises(ValueError, match="source must "):
         accuracy_against("epsilon", (2.0,), Records("nothing", 100, 0), **shared)
     none = accuracy_against("epsilon", (1.0,), drawn, epsilon=1.0, delta=0.0, learners=("ellipsoids", "pure"))
     assert none.reasons == {"ellipsoids": ("Gaussian noise needs delta > 0, got delta = 0",), "pure": ("",)}

@@ -37,35 +37,20 @@ CURVES = (
     ("iris", "objective_gaussian", 105),
     ("iris", "objective_gamma", 70),
 )
-QUICK, COARSE = (0, 4, 12, 14, 15), (0.1, 0.5, 2.0, 10.0)
-
-
-def coverage(curves, splits: int, epsilons: tuple[float, ...]) -> tuple[float, float]:
-    """Of three intervals for each 20 of the splits of each curve, and of their halves."""
-    whole: list[bool] = []
-    half: list[bool] = []
-    for source, mechanism, n in curves:
-        curve = lost_curve(Setting(Problem(source, n=n, seed=5), mechanism, splits=splits, epsilons=epsilons))
-        for at_most in thirds(curve.lost):
-            whole += covered(curve.epsilons, curve.lost, at_most)
-            half += covered(curve.epsilons, curve.lost, at_most, share=0.5)
-    return float(np.mean(whole)), float(np.mean(half))
-
-
-def test_intervals_cover_what_many_other_splits_say():
-    """15 questions, 6 intervals each, measured 98% and 66%: of 90 with 95%, below 88% in 0.4% of cases."""
-    whole, half = coverage([CURVES[k] for k in QUICK], 120, COARSE)
-    assert whole >= 0.88
-    assert half < 0.85, "an interval of half the length must not pass"
 
 
 @pytest.mark.nightly
 def test_intervals_cover_on_51_questions():
-    """11 intervals each; the figures in docs/formulas.md."""
-    whole, half = coverage(CURVES, 220, EPSILON_GRID)
-    print(f"{whole:.1%} of the intervals, {half:.1%} of their halves")
-    assert whole >= 0.92
-    assert half < 0.80
+    """11 intervals each, and their halves; the figures in docs/formulas.md. By day curves are made up."""
+    whole, half = list[bool](), list[bool]()
+    for source, mechanism, n in CURVES:
+        curve = lost_curve(Setting(Problem(source, n=n, seed=5), mechanism, splits=220))
+        for at_most in thirds(curve.lost):
+            whole += covered(curve.epsilons, curve.lost, at_most)
+            half += covered(curve.epsilons, curve.lost, at_most, share=0.5)
+    print(f"{np.mean(whole):.1%} of the intervals, {np.mean(half):.1%} of their halves")
+    assert np.mean(whole) >= 0.92
+    assert np.mean(half) < 0.80
 
 
 def test_intervals_cover_on_50_made_up_curves():
@@ -208,19 +193,19 @@ def test_limits_do_not_hang_on_rounding_where_values_repeat():
 
 
 def test_settings_are_checked_as_experiments_are():
-    with pytest.raises(ValueError, match="source must be one of"):
+    with pytest.raises(ValueError, match=r"source must .*nobody"):
         Setting(Problem("nobody"))
     with pytest.raises(ValueError, match="splits must be an integer >= 2"):
         Setting(Problem(), splits=1)
-    with pytest.raises(ValueError, match="splits must be at most"):
+    with pytest.raises(ValueError, match=r"splits must .*at most"):
         Setting(Problem(), splits=10**6)
-    with pytest.raises(ValueError, match="loss must be one of a prediction"):
+    with pytest.raises(ValueError, match=r"loss must .*prediction"):
         Setting(Problem("synthetic_location", loss="mean"))
     with pytest.raises(ValueError, match="classification loss"):
         Setting(Problem(loss="squared"))
     with pytest.raises(ValueError, match="at_most must be a number of points > 0"):
         smallest_budget(made_up(np.ones((3, 19))), 0.0)
-    with pytest.raises(ValueError, match="splits must be at least 2"):
+    with pytest.raises(ValueError, match=r"splits must .*2"):
         smallest_budget(made_up(np.ones((1, 19))), 1.0)
     named = Setting(Problem(), make_mechanism("output_gaussian"))
     assert named == Setting(Problem()) and hash(named) == hash(Setting(Problem())) and changed(named, seed=1) != named

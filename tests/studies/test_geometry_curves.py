@@ -51,9 +51,9 @@ def test_where_nothing_is_released_the_curve_says_why():
     found = excess_by_n.excess_against_n(
         1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, ns=(2, 400), repetitions=2, datasets=2
     )
-    assert "needs at least 3 records" in found.reasons[0] and np.isnan(found.private.mean[0]) and found.reasons[1] == ""
+    assert "3 records" in found.reasons[0] and np.isnan(found.private.mean[0]) and found.reasons[1] == ""
     assert np.isfinite(found.private.mean[1])
-    with pytest.raises(ValueError, match="repetitions must be even, got 3"):
+    with pytest.raises(ValueError, match=r"repetitions must .*even, got 3"):
         excess_by_n.excess_against_n(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=3)
 
 

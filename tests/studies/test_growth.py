@@ -104,7 +104,7 @@ def test_a_mechanism_that_does_not_apply_has_no_numbers():
 
 
 def test_cells_with_a_curve_over_epsilon_are_refused():
-    with pytest.raises(ValueError, match="cells must have one epsilon each, got 2"):
+    with pytest.raises(ValueError, match=r"cells must .*epsilon.*, got 2"):
         noise_growth.growth_of(dpcore.Experiment(sweep=dpcore.Axis("epsilon", (0.5, 1.0))).cells())
 
 

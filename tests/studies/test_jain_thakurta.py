@@ -209,7 +209,7 @@ def test_scalings_keep_their_promise_for_any_record(stand_in):
     rows, clipped = rna.by_middle(stand_in)
     assert rows.p == rna.FEATURES + 1 and 0 < clipped < 0.2 * stand_in.raw.size
     assert rna.by_range(stand_in).row_norms.max() <= 1.0
-    with pytest.raises(ValueError, match="must lie in their declared ranges"):
+    with pytest.raises(ValueError, match=r"must .*declared ranges"):
         rna.by_range(wild)
 
 

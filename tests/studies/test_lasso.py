@@ -149,7 +149,7 @@ def test_hard_records_are_as_many_as_asked_for():
         assert all(1 <= spread.agreeing < n and spread.copies >= 1 for spread in made)
         assert len({spread.copies for spread in made}) == len(made)
     assert problem.spreads(16, 16, most=6) == []
-    with pytest.raises(ValueError, match="columns must be a power of 2, got 12"):
+    with pytest.raises(ValueError, match=r"columns must .*2, got 12"):
         problem.spreads(100, 12, most=6)
 
 

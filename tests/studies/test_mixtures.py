@@ -396,7 +396,7 @@ def test_arguments_out_of_range_are_refused_in_one_sentence(change, words):
 
 @pytest.mark.parametrize("repetitions", [2, 5])
 def test_pairs_of_noise_need_an_even_number_of_repetitions(repetitions):
-    with pytest.raises(ValueError, match="repetitions must be even and at least 4"):
+    with pytest.raises(ValueError, match=r"repetitions must .*4"):
         excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=repetitions)
 
 

@@ -70,5 +70,5 @@ def test_a_pure_release_after_several_is_pure():
 def test_words_are_rounded_to_the_safe_side_and_priors_checked():
     belief = belief_of(Budget(1.0), PureCurve(1.0), 1 / 1000)
     assert belief.words.startswith("Who suspected you with a chance of 1 in 1,000 may suspect you with 3 in 1,000")
-    with pytest.raises(ValueError, match=r"prior must be in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match=r"prior must .*\(0, 1\), got 1"):
         belief_of(Budget(1.0), PureCurve(1.0), 1.0)

@@ -14,6 +14,7 @@ from dpcore.core.rng import generator
 from dpcore.solvers.multiclass.objective import MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
+from dpcore.studies.papers.exhibits import pure_bounds
 from tests.ellipsoids import over_the_cone, plain_psi, records
 
 
@@ -175,7 +176,7 @@ def test_a_certified_gap_is_a_bound_on_what_is_left():
 
 
 def test_other_than_two_classes_are_refused():
-    with pytest.raises(ValueError, match="records must have 2 classes, got 3"):
+    with pytest.raises(ValueError, match=r"records must .*2 classes, got 3"):
         pathak_raj_leak.minimise_printed(records(), np.eye(3)[None], np.random.default_rng(0))
 
 
@@ -222,17 +223,21 @@ def test_what_is_not_certified_is_not_guessed(monkeypatch):
 
 
 def test_the_repaired_twin_has_no_such_equation():
-    """Noise of its own for each class and a ridge, on the same records and the same cone."""
+    """Noise of its own for each class and a ridge, on the same records and the same cone.
+
+    The exhibit's bound flags it with probability at most 0.001, and would flag guesses that are all right.
+    """
     pair = pathak_raj_leak.neighbours()
-    noise = 0.5 * pathak_raj.published_noise(1, 1.0, 800, np.random.default_rng(7)).reshape(400, 2, 2, 2)
+    noise = 0.5 * pathak_raj.published_noise(1, 1.0, 500, np.random.default_rng(7)).reshape(250, 2, 2, 2)
     guessed = right = 0
-    for mine, theirs in (pair, pair[::-1]):
-        weights = over_the_cone(MulticlassObjective(mine, mu=0.5, tau=0.5, noise=svec(noise)))
+    for mine, theirs, drawn in ((*pair, noise[:125]), (*pair[::-1], noise[125:])):
+        weights = over_the_cone(MulticlassObjective(mine, mu=0.5, tau=0.5, noise=svec(drawn)))
         own, other = pathak_raj_leak.residuals(mine, weights), pathak_raj_leak.residuals(theirs, weights)
         told = ~np.isnan(own)
         guessed, right = guessed + told.sum(), right + (own < other)[told].sum()
         assert np.quantile(own[told], 0.05) > 0.01 and np.median(own[told]) > 0.5
-    assert guessed > 300 and 0.3 < right / guessed < 0.7
+    assert guessed > 150 and 0.3 < right / guessed < 0.7
+    assert pure_bounds(right, guessed)[0] < 1.0 < pure_bounds(guessed, guessed)[1]
 
 
 def test_a_ridge_alone_leaves_decisions_without_noise():
@@ -300,7 +305,7 @@ def capped(W, cap):
     return (vectors * np.maximum(values - high[:, None], 0.0)[:, None]) @ vectors.swapaxes(1, 2)
 
 
-def over_the_cap(r, A, cap, steps=1_000):
+def over_the_cap(r, A, cap, steps=400):
     """A model of low L + <A, sum Phi_c>, the best point of accelerated projected gradients."""
     v = np.linalg.eigh(A)[1][:, 0]
     best = here = ahead = np.tile(cap * np.outer(v, v), (3, 1, 1))
@@ -323,8 +328,8 @@ def test_the_excess_lies_between_its_bounds(cap):
     The bounds hold for every model that is no worse than all Phi_c = cap v v', which the best point found is.
     """
     r = records(n=40)
-    found = pathak_raj.theorem_2_violations([cap], draws=4, seed=11)
-    noise = pathak_raj.published_noise(2, 1.0, 4, generator(11, "as_printed", 0))
+    found = pathak_raj.theorem_2_violations([cap], draws=2, seed=11)
+    noise = pathak_raj.published_noise(2, 1.0, 2, generator(11, "as_printed", 0))
     traced = np.diag([1.0, 1.0, 0.0])
     zero = np.zeros((3, 3, 3))
     assert printed_value(r, traced, zero) == pytest.approx(80.0)

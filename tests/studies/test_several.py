@@ -231,7 +231,7 @@ def test_where_nothing_is_proved():
     beyond = sev.several(plan, 1000, 100)
     assert beyond.epsilon == math.inf and beyond.cap == beyond.limit == 1.0
     assert sev.label_alone(plan.spent, 1000, 100) is None
-    with pytest.raises(NotApplicable, match="ftrl keeps no 10 releases"):
+    with pytest.raises(NotApplicable, match=r"ftrl .*10 releases"):
         stream = plan_of("ftrl")
         sev.budget_each(stream.mechanism, stream.spec, Budget(1.0, 1e-6), 10, 1)
     with pytest.raises(NotApplicable, match="needs delta > 0 here"):

@@ -127,11 +127,11 @@ def test_wrong_arguments_are_refused_in_a_sentence():
         for made in (lambda **k: regret_curve("random", 4, [10], **k), lambda **k: play("random", 4, 10, **k)):
             with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
                 made(**(BUDGET | wrong))
-    with pytest.raises(ValueError, match="adversary must be one of"):
+    with pytest.raises(ValueError, match="adversary must "):
         regret_curve("nature", 4, [10], **BUDGET)
     with pytest.raises(ValueError, match="steps must be"):
         regret_curve("random", 4, [1], **BUDGET)
     with pytest.raises(ValueError, match="p must be"):
         regret_curve("random", 0, [10], **BUDGET)
-    with pytest.raises(ValueError, match=r"steps \* p must be at most"):
+    with pytest.raises(ValueError, match=r"steps \* p must "):
         regret_curve("random", 10**7, [10], **BUDGET)

@@ -102,13 +102,13 @@ def test_the_mechanism_itself_exceeds_equation_12(p, T):
 
 
 def test_wrong_arguments_are_refused_in_a_sentence():
-    with pytest.raises(ValueError, match="adversary must be one of random, drifting"):
+    with pytest.raises(ValueError, match=r"adversary must .*random, drifting"):
         stream("nature", steps=2, p=2)
-    with pytest.raises(ValueError, match=r"steps \* p must be at most 50,000,000 in a stream, got 50,000,001"):
+    with pytest.raises(ValueError, match=r"steps \* p must .*50,000,000.*, got 50,000,001"):
         stream("random", steps=50_000_001, p=1)
     for wrong in ({"steps": 0}, {"p": 0}, {"seed": -1}, {"lam": 0.0}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             stream("random", **({"steps": 5, "p": 2} | wrong))
-    with pytest.raises(ValueError, match="steps must be at most"):
+    with pytest.raises(ValueError, match="steps must "):
         counterexample_regret(10**8, 2, 1.0)
     assert counterexample_regret(100, 1, 1.0) == 0.0

@@ -8,6 +8,7 @@ change places, so that a claim says as much of an event's complement. Families t
 
 import abc
 import dataclasses as dc
+import functools
 import math
 from typing import Self
 
@@ -193,8 +194,14 @@ class BoundedCurve(TradeoffCurve):
         """At each epsilon >= 0."""
 
     def delta(self, epsilon: Array) -> Array:
-        chords = lowest_profile(self.grid, self.bound(self.grid))
+        chords = _chords_of(self)
         return np.clip(np.minimum(self.bound(epsilon), np.interp(np.exp(epsilon), *chords)), 0.0, 1.0)
+
+
+@functools.lru_cache(maxsize=64)
+def _chords_of(curve: BoundedCurve) -> tuple[Array, Array]:
+    """Kept, because whoever looks for an epsilon asks one curve many times."""
+    return lowest_profile(curve.grid, curve.bound(curve.grid))
 
 
 def lowest_profile(grid: Array, known: Array) -> tuple[Array, Array]:
@@ -210,10 +217,11 @@ def lowest_profile(grid: Array, known: Array) -> tuple[Array, Array]:
 def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
     """The corners of the largest convex function below points in order of x."""
     kept: list[int] = []
-    for i in range(len(x)):
-        while len(kept) > 1 and (y[kept[-1]] - y[kept[-2]]) * (x[i] - x[kept[-1]]) >= (y[i] - y[kept[-1]]) * (
-            x[kept[-1]] - x[kept[-2]]
-        ):
+    across, up = x.tolist(), y.tolist()  # plain numbers, which a loop reads several times as fast
+    for i in range(len(across)):
+        while len(kept) > 1 and (up[kept[-1]] - up[kept[-2]]) * (across[i] - across[kept[-1]]) >= (
+            up[i] - up[kept[-1]]
+        ) * (across[kept[-1]] - across[kept[-2]]):
             kept.pop()
         kept.append(i)
     return x[kept], y[kept]

@@ -73,7 +73,7 @@ class CompareQuestion:
     splits: >= 2, seeds from the problem's on. repetitions: as in `Experiment`. Raises ValueError for sources whose
     outcomes are not predicted.
 
-    >>> rows = next(CompareQuestion(Problem("synthetic", n=300, p=4), splits=2, repetitions=4).snapshots())
+    >>> rows = next(CompareQuestion(Problem("synthetic", n=100, p=4), splits=2, repetitions=4).snapshots())
     >>> rows[0].promise
     'approximate'
     """
@@ -113,7 +113,7 @@ def ranked(rows: Sequence[Row]) -> pd.DataFrame:
     best: True for the mechanism that loses least, and for all that lose more by less than two standard errors of the
     difference on the same splits.
 
-    >>> *_, rows = CompareQuestion(Problem("synthetic", n=300, p=4), splits=2, repetitions=4).snapshots()
+    >>> *_, rows = CompareQuestion(Problem("synthetic", n=100, p=4), splits=2, repetitions=4).snapshots()
     >>> table = ranked(rows)
     >>> len(table), sorted(table.status.unique())
     (15, ['not applicable', 'ok'])
