@@ -1,6 +1,7 @@
 """Steps on random batches against the densities themselves, exact compositions, the formula sheet and dp-accounting."""
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 from dpcore import Budget, NotApplicable
 from dpcore.accounting import gaussian, subsampled_rdp, zcdp
 from dpcore.accounting.subsampled_rdp import SAMPLINGS, renyi, subsampled_epsilon, subsampled_multiplier
+from tests.nights import each
 
 ORDERS = np.array([1.01, 1.5, 2.0, 5.0, 20.0, 100.0])
 
@@ -94,8 +96,7 @@ def test_the_poisson_pair_dominates_at_every_hockey_stick():
 THREE_POINTS = [(g, a, b) for g in (-1.0, 0.0, 0.5, 1.0) for a in (-1.0, 0.0, 1.0) for b in (-1.0, 0.3, 1.0) if a != b]
 
 
-@pytest.mark.parametrize("z", [0.5, 2.0, 20.0])
-@pytest.mark.parametrize("rate", [1e-4, 0.01, 0.3])
+@pytest.mark.parametrize("rate, z", each(2, itertools.product([1e-4, 0.01, 0.3], [0.5, 2.0, 20.0])))
 def test_uniform_steps_cover_every_three_points(z, rate):
     """The other records' part, the record's and its replacement's; the worst is to take one part away.
 

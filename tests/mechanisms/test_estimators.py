@@ -1,6 +1,7 @@
 """The estimators: what they release, what they count, and how they live with scikit-learn."""
 
 import copy
+import itertools
 import pickle
 import re
 import subprocess
@@ -36,6 +37,7 @@ from dpcore import (
 )
 from dpcore.mechanisms import estimators
 from tests.harness import ROOT
+from tests.nights import each
 from tests.problems import LEARNING, PROBLEMS, UNREGULARISED
 
 DATA = PROBLEMS["full rank"]
@@ -54,8 +56,9 @@ def regressor(**changes) -> PrivateRegressor:
     return PrivateRegressor(**(facts | changes))
 
 
-@pytest.mark.parametrize("key", LEARNING)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, np.ndarray.tolist])
+@pytest.mark.parametrize(
+    "key, form", each(2, itertools.product(LEARNING, (np.asarray, sparse.csr_matrix, np.ndarray.tolist)))
+)
 def test_a_fit_is_one_release_of_solve(key, form):
     output = key.startswith("output")
     tied = dict(radius=3.0, accounting="published") if output else {}
@@ -448,20 +451,24 @@ def test_the_docstrings_say_what_is_promised_and_what_is_not():
 
 def test_fits_at_once_on_one_object_wait_for_one_another(monkeypatch):
     """Four threads ask for a fit each; every release takes so long that all of them come while the first is made."""
-    released = []
+    released, start = [], threading.Barrier(4)
     release_once = estimators.release_once
 
     def slow(*arguments, **options):
         released.append(1)
-        time.sleep(0.2)
+        time.sleep(0.03)
         return release_once(*arguments, **options)
+
+    def fit_together(model, refit):
+        start.wait()
+        return model.fit(DATA.X, WORDS, refit=refit)
 
     monkeypatch.setattr(estimators, "release_once", slow)
     copies = (classifier(), clone(classifier()), copy.deepcopy(classifier()), pickle.loads(pickle.dumps(classifier())))
     for model, refit in (*((model, False) for model in copies), (classifier(), True)):
         released.clear()
         with ThreadPoolExecutor(4) as threads:
-            fits = [threads.submit(model.fit, DATA.X, WORDS, refit=refit) for _ in range(4)]
+            fits = [threads.submit(fit_together, model, refit) for _ in range(4)]
         errors = [fit.exception() for fit in fits if fit.exception()]
         assert len(released) == (4 if refit else 1) and model.spent_.epsilon == len(released)
         assert [type(error) for error in errors] == [BudgetExceeded] * (4 - len(released))

@@ -339,10 +339,10 @@ def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape):
     """False "contradicted" in at most one audit of a thousand; seeds are fixed."""
     radius = 0.4 / shape.norm(1, 3)
     plan = plan_for(shape, "huber_hinge", n=10, p=3, radius=radius, T=4)
-    honest = dpcore.run_audit(plan, runs=20_000)
+    honest = dpcore.run_audit(plan, runs=6_000)
     assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
     assert honest.certified_epsilon_95 > 0.6
-    assert dpcore.run_audit(plan, runs=8_000, bug="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=6_000, bug="halved_noise").verdict == "contradicted"
 
 
 def test_the_published_scale_keeps_the_little_that_it_claims():

@@ -381,14 +381,14 @@ def test_bounds_say_what_they_are():
 
 
 @pytest.mark.parametrize("budget", each(2, [Budget(1.0), Budget(1.0, 1e-5), Budget(4.0, 1e-5)]), ids=str)
-@pytest.mark.parametrize("repeats", [2, pytest.param(10, marks=pytest.mark.nightly)])
-def test_correct_code_passes_every_audit_and_halved_noise_none(budget, repeats):
+@pytest.mark.parametrize("repeats, runs", [(1, 6_000), pytest.param(10, 20_000, marks=pytest.mark.nightly)])
+def test_correct_code_passes_every_audit_and_halved_noise_none(budget, repeats, runs):
     """At most 10 seeds each; a correct mechanism is contradicted in at most one audit of a thousand."""
     plan = FTRL().calibrate(FTRL().worst_spec, budget)
     for seed in range(repeats):
-        report = dpcore.run_audit(plan, seed=seed)
+        report = dpcore.run_audit(plan, runs=runs, seed=seed)
         assert report.verdict != "contradicted" and report.attained == pytest.approx(1.0)
-        assert dpcore.run_audit(plan.weakened(0.5), seed=seed).verdict == "contradicted"
+        assert dpcore.run_audit(plan.weakened(0.5), runs=runs, seed=seed).verdict == "contradicted"
 
 
 def test_the_log_ratio_is_that_of_all_arms():

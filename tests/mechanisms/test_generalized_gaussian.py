@@ -17,6 +17,7 @@ from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.noise.generalized_gaussian import lp_noise
 from dpcore.mechanisms.noise.rounding import grid_of
 from tests.cli.test_cli import call
+from tests.nights import each
 
 KEY, BUDGET = "generalized_gaussian", Budget(1.0, 1e-5)
 LAWS = pytest.mark.parametrize("law", ["generalized_gaussian", "gaussian"])
@@ -166,8 +167,21 @@ def test_attack_limits_are_those_of_the_laws():
     assert zcdp_attack_limit(0.5e-6) - 0.5 < 1.3 * (gaussian_attack_limit(1e-3) - 0.5)
 
 
-@pytest.mark.parametrize("knobs", [{"noise": "gaussian"}, {"accounting": "published"}, {}], ids=str)
-@pytest.mark.parametrize("q, p", [(3.0, 5), (math.inf, 30)])
+@pytest.mark.parametrize(
+    "q, p, knobs",
+    each(
+        2,
+        [
+            (3.0, 5, {"noise": "gaussian"}),
+            (3.0, 5, {"accounting": "published"}),
+            (math.inf, 30, {"accounting": "published"}),
+            (math.inf, 30, {"noise": "gaussian"}),
+            (math.inf, 30, {}),
+            (3.0, 5, {}),
+        ],
+    ),
+    ids=str,
+)
 def test_audits_pass_and_halved_noise_is_caught(knobs, q, p):
     """A correct mechanism is contradicted with probability 0.1%.
 

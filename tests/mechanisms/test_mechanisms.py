@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import inspect
+import itertools
 import pickle
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.core.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.base import GradientPerturbation
+from tests.nights import each
 from tests.problems import (
     ADDING,
     BALL,
@@ -171,10 +173,9 @@ def test_noise_falls_with_every_resource(key):
     assert scale(R=3.0) >= scale() * 3 * (1 - 1e-6)
 
 
-@every_mechanism
-@pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
-def test_releases_repeat_by_seed_and_many_agrees_with_one(key, data):
-    mechanism, data = dpcore.make_mechanism(key), own_records(key, data)
+@pytest.mark.parametrize("key, name", each(2, itertools.product(KEYS, PROBLEMS)))
+def test_releases_repeat_by_seed_and_many_agrees_with_one(key, name):
+    mechanism, data = dpcore.make_mechanism(key), own_records(key, PROBLEMS[name])
     try:
         plan = mechanism.calibrate(spec_for(key, data), BUDGET)
     except NotApplicable as error:

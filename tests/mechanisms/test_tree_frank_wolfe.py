@@ -176,14 +176,14 @@ def test_releases_repeat_by_seed_and_the_transcript_leads_to_them(law, scales):
 )
 @pytest.mark.parametrize("scales", ["displacement", "fixed"])
 def test_every_node_gets_fresh_noise_of_its_own_size(law, p_norm, scales):
-    """2,000 runs of two phases in 12 columns: lengths by Kolmogorov-Smirnov, and the correlation of successive nodes,
+    """800 runs of two phases in 12 columns: lengths by Kolmogorov-Smirnov, and the correlation of successive nodes,
     false alarm 1e-6 each. Nine tenths of the noise are found."""
     data = dense_records(60, 12, p_norm, 3)
     plan = plan_for(p_norm, n=60, d=12, T=2, noise=law, scales=scales)
     runs = runs_of(plan)
 
     def levels(made):
-        rows = plan.mechanism.transcripts(made, plan.mechanism.prepare(plan, data), rngs_of(6, 2_000))
+        rows = plan.mechanism.transcripts(made, plan.mechanism.prepare(plan, data), rngs_of(6, 800))
         noise, parts = [], iter(np.split(rows, 6, axis=1))
 
         def replay(node, mean, away):
@@ -196,7 +196,7 @@ def test_every_node_gets_fresh_noise_of_its_own_size(law, p_norm, scales):
             noise.append((seen - mean) / (M * runs.law.widening * sensitivity))
             return seen
 
-        runs.walk(data, 2_000, replay)
+        runs.walk(data, 800, replay)
         found = np.array(noise)
         squares = length(found, runs.law.order)[..., 0] ** 2
         lagged = (found[1:] * found[:-1]).sum() / math.sqrt((found[1:] ** 2 * found[:-1] ** 2).sum())
@@ -313,6 +313,7 @@ def test_the_bound_is_the_formula_with_the_best_number_of_phases():
         assert found.kappa <= q - 1 + 1e-12
 
 
+@pytest.mark.pairwise
 @pytest.mark.shows("upper", "tree_frank_wolfe")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("scales", ["displacement", "fixed"])
@@ -411,10 +412,10 @@ def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape, knobs):
     mechanism = TreeFrankWolfe(T=2, **knobs)
     spec = dc.replace(mechanism.worst_spec, set=shape, domain=Domain(shape.q if shape != Ball() else 2.0))
     plan = mechanism.calibrate(spec, Budget(1.0, 1e-5))
-    honest = dpcore.run_audit(plan, runs=10_000)
+    honest = dpcore.run_audit(plan, runs=6_000)
     assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
     assert honest.certified_epsilon_95 > 0.1  # zCDP leaves the attacker more room than Gaussian noise does
-    assert dpcore.run_audit(plan, runs=10_000, bug="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=6_000, bug="halved_noise").verdict == "contradicted"
 
 
 def test_solve_releases_a_model_of_the_ball():
