@@ -337,20 +337,6 @@ def test_odd_arguments_of_any_size_are_one_line(change, sentence):
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize(
-    "key, knob, sentence",
-    [
-        ("noisy_gd", "steps", "steps must be an integer >= 1, got array("),
-        ("phased_sgd", "step", "step must be a finite number > 0, got array("),
-        ("simplex_sampling", "m", "m must be an integer >= 1, got array("),
-    ],
-)
-def test_arrays_are_no_knobs(key, knob, sentence):
-    with pytest.raises(ValueError) as caught:
-        dpcore.make_mechanism(key, **{knob: np.array([1, 2])})
-    assert str(caught.value).startswith(sentence) and "\n" not in str(caught.value)
-
-
 def test_files_that_are_pipes_or_written_oddly_in_both_faces(capsys, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     end = os.open(tmp_path / "pipe.csv", os.O_RDWR)  # whoever opens the pipe finds something to read

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec
+from dpcore import Budget, Data, Domain, Plan, Spec
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
@@ -287,43 +287,5 @@ def test_a_regulariser_adds_its_curvature_its_gradient_and_its_bias():
     assert upper(plan) == pytest.approx(over_J + 0.25 * 16.0)
 
 
-# Refusals
-
-
-@pytest.mark.parametrize(
-    "knobs, sentence",
-    [
-        ({"steps": 0}, "steps must be an integer >= 1, got 0"),
-        ({"steps": -3}, "steps must be an integer >= 1, got -3"),
-        ({"steps": 1.5}, "steps must be an integer >= 1, got 1.5"),
-        ({"steps": "many"}, "steps must be an integer >= 1, got 'many'"),
-        ({"steps": True}, "steps must be an integer >= 1, got True"),
-        ({"steps": float("nan")}, "steps must be an integer >= 1, got nan"),
-        ({"steps": 10**9}, "steps must be at most 100,000,000, got 1,000,000,000"),
-        ({"step": 0.0}, "step must be a finite number > 0, got 0"),
-        ({"step": -1.0}, "step must be a finite number > 0, got -1"),
-        ({"step": float("inf")}, "step must be a finite number > 0, got inf"),
-        ({"step": "fast"}, "step must be a finite number > 0, got 'fast'"),
-        ({"step": None}, "step must be a finite number > 0, got None"),
-        ({"rule": "quick"}, "rule must be one of auto, smooth, averaging, last_iterate, got 'quick'"),
-        ({"accounting": "published"}, "accounting must be one of tight, got 'published'"),
-    ],
-    ids=str,
-)
-def test_bad_knobs_are_refused_in_a_sentence(knobs, sentence):
-    with pytest.raises(ValueError) as error:
-        NoisyGD(**knobs)
-    assert str(error.value).startswith(sentence)
-
-
-def test_what_is_not_proved_is_not_planned():
-    for key in ("hinge", "geometric_median"):
-        with pytest.raises(NotApplicable, match="rule 'smooth' needs a loss without kinks"):
-            at(Spec(key, 100, 3, 0.0), rule="smooth")
-    with pytest.raises(NotApplicable, match="noisy_gd has no rule 'population' for lam"):
-        at(Spec("logistic", 100, 3, "population"))
-    with pytest.raises(NotApplicable, match="got q = inf"):
-        at(Spec("logistic", 100, 3, 0.0, Domain(q=math.inf)))
-    with pytest.raises(NotApplicable, match="Gaussian noise needs delta > 0"):
-        NoisyGD().calibrate(SPEC, Budget(1.0))
+def test_no_rule_for_lam_asks_for_any():
     assert at(Spec("logistic", 100, 3, "auto")).spec.lam == at(Spec("logistic", 100, 3, "published")).spec.lam == 0.0

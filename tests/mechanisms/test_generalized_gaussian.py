@@ -1,6 +1,5 @@
 """The mean with noise that fits a norm: its plan, release, bounds and audit, and the exhibit with the quoted kappa."""
 
-import dataclasses as dc
 import math
 
 import numpy as np
@@ -214,43 +213,7 @@ def test_the_quoted_kappa_is_right_for_small_q_and_is_released_there():
     assert release.spent == BUDGET
 
 
-# What is refused, and how the norm is said
-
-
-@pytest.mark.parametrize(
-    "change, knobs, message",
-    [
-        (
-            {"loss": "logistic"},
-            {},
-            "releases the mean, whose minimiser one record moves by 2 R / n in any norm, got logi",
-        ),
-        ({"loss": "geometric_median"}, {}, "releases the mean, .*, got geometric median"),
-        ({"domain": Domain(1.5)}, {}, r"needs \|\|x\|\|_q <= R with q from 2 to inf, got q = 1\.5"),
-        ({"radius": 2.0}, {}, r"works on R\^p, got radius 2"),
-        ({"set": "box"}, {}, r"works on R\^p, got set 'box'"),
-        ({"lam": 0.1}, {}, r"has no regulariser: lam must be 0, got 0\.1"),
-        ({"lam": "population"}, {}, "has no regulariser: lam must be 0, got 'population'"),
-        (
-            {},
-            {"noise": "gaussian", "accounting": "published"},
-            "has a quoted kappa for .* and p >= 2, got Gaussian noise",
-        ),
-        ({"p": 1}, {"accounting": "published"}, "has a quoted kappa for .* and p >= 2, got p = 1"),
-    ],
-    ids=str,
-)
-def test_what_has_no_guarantee_is_refused_with_the_reason(change, knobs, message):
-    spec = dc.replace(Spec("mean", 10, 3, domain=Domain(math.inf)), **change)
-    with pytest.raises(NotApplicable, match=f"^{KEY} {message}"):
-        make_mechanism(KEY, **knobs).calibrate(spec, BUDGET)
-
-
-def test_wrong_knobs_are_refused():
-    with pytest.raises(ValueError, match="noise must be one of generalized_gaussian, gaussian, got 'gamma'"):
-        make_mechanism(KEY, noise="gamma")
-    with pytest.raises(NotApplicable, match="delta > 0"):
-        plan_of(budget=Budget(1.0))
+# How the norm is said
 
 
 def test_the_norm_of_the_promise_is_an_argument():

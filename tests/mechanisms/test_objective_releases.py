@@ -125,12 +125,6 @@ def test_refusals_name_the_smallest_lam_and_it_is_the_smallest(key):
         plan_of(key, "logistic", 1.0, lam=0.00147820, n=100)
 
 
-@every_key
-def test_a_radius_is_refused(key):
-    with pytest.raises(NotApplicable, match=r"over all of R\^p, got radius = 2"):
-        dpcore.calibrate(key, n=100, p=2, epsilon=1.0, delta=1e-5, lam=0.1, radius=2.0)
-
-
 def test_the_published_gamma_form_keeps_its_own_condition():
     with pytest.raises(NotApplicable, match=r"as published needs lam >= 0\.25, got 0\.2"):
         plan_of("objective_gamma", "logistic", 1.0, lam=0.2, accounting="published")

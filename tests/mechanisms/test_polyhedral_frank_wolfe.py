@@ -13,7 +13,7 @@ import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting import zcdp
 from dpcore.core.losses import get_loss
-from dpcore.core.sets import Ball, L1Ball, LqBall, Polytope, Simplex
+from dpcore.core.sets import L1Ball, Polytope, Simplex
 from dpcore.mechanisms.frank_wolfe import one_pass_sensitivity as rules
 from dpcore.mechanisms.frank_wolfe.one_pass import PolyhedralFrankWolfe
 from dpcore.solvers.frank_wolfe.one_pass import Followed, Walk, recursive_walk, tree_walk
@@ -334,38 +334,7 @@ def test_draws_stand_around_a_run_without_noise():
         mechanism.draws(plans, prepared, rngs_of(2, 3), lambda: True)
 
 
-# Refusals and audits
-
-
-def test_what_carries_no_guarantee_is_refused_with_the_reason():
-    for shape, words in ((Ball(), "L2 ball"), (LqBall(1.5), "Lq ball")):
-        with pytest.raises(
-            NotApplicable, match=f"needs the L1 ball, the simplex or a list of vertices, got the {words}"
-        ):
-            plan_for(shape)
-    with pytest.raises(NotApplicable, match="needs delta > 0, got delta = 0"):
-        plan_for(budget=Budget(1.0))
-    with pytest.raises(NotApplicable, match="needs a loss without kinks"):
-        plan_for(loss="hinge")
-    with pytest.raises(NotApplicable, match="needs a set of more than one point, got the simplex with p = 1"):
-        plan_for(Simplex(), p=1)
-    with pytest.raises(NotApplicable, match="with published accounting needs the published variant, got 'tree'"):
-        plan_for(accounting="published")
-    with pytest.raises(NotApplicable, match="needs a record for every leaf of its trees, got n = 20 and T = 4"):
-        plan_for(n=20, T=4)
-    with pytest.raises(NotApplicable, match="needs T <= n / 2 minibatches, got n = 20 and T = 11"):
-        plan_for(n=20, T=11, variant="minibatch")
-    with pytest.raises(NotApplicable, match=r"as published needs n > e ln J = 14\.4, got 10"):
-        plan_for(n=10, p=100, variant="published")
-    with pytest.raises(ValueError, match="vertices of set must have length p = 4, got 3"):
-        plan_for(FAR, p=4)
-    for T in (0, 2.5, True, "best", 15):
-        with pytest.raises(ValueError, match="T must be"):
-            PolyhedralFrankWolfe(variant="tree", T=T)
-    with pytest.raises(ValueError, match="T must be 'auto' for variant 'published', got 4"):
-        PolyhedralFrankWolfe(variant="published", T=4)
-    with pytest.raises(ValueError, match="variant must be one of minibatch, tree, published, got 'best'"):
-        PolyhedralFrankWolfe(variant="best")
+# Audits
 
 
 AUDITED = [

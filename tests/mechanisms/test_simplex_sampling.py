@@ -256,38 +256,6 @@ def test_the_rules_for_lam_minimise_their_bounds(key, rule, quantity, budget):
 # Refusals
 
 
-@pytest.mark.parametrize(
-    "facts, message",
-    [
-        ({"set": "ball"}, "simplex_sampling draws columns and works on the simplex, got set 'ball'"),
-        ({"domain": Domain()}, r"simplex_sampling is proved for \|\|x\|\|_inf <= R, got q = 2"),
-        ({"loss": "mean"}, "simplex_sampling needs a loss of a linear prediction, got mean"),
-        ({"loss": "hinge"}, "needs a loss with a bounded second derivative, got hinge loss"),
-        ({"lam": 0.0}, "simplex_sampling needs lam > 0, got lam = 0"),
-        ({"lam": "published", "p": 1}, "no rule 'published' for lam with one column"),
-        ({"lam": "population", "p": 1}, "no rule 'population' for lam with one column"),
-    ],
-)
-def test_what_has_no_guarantee_is_refused_with_the_reason(facts, message):
-    with pytest.raises(NotApplicable, match=message):
-        SimplexSampling().calibrate(dc.replace(spec_for(), **facts), BUDGET)
-
-
-@pytest.mark.parametrize(
-    "m, message",
-    [
-        (0, "m must be an integer >= 1, got 0"),
-        (2.5, "m must be an integer >= 1, got 2.5"),
-        (True, "m must be an integer >= 1, got True"),
-        ("all", "m must be an integer >= 1, got 'all'"),
-        (10**12 + 1, r"m must be at most 1,000,000,000,000, got 1,000,000,000,001"),
-    ],
-)
-def test_a_number_of_draws_must_be_one(m, message):
-    with pytest.raises(ValueError, match=message):
-        SimplexSampling(m=m)
-
-
 @every_loss
 @pytest.mark.parametrize("budget", [Budget(0.1, 1e-5), Budget(0.5), Budget(1e-3, 1e-9)], ids=str)
 def test_a_refusal_names_the_smallest_epsilon_lam_and_n_that_allow_one_draw(key, budget):

@@ -375,31 +375,11 @@ def test_the_published_rate_is_a_shape():
     assert rate.value == pytest.approx(expected, rel=1e-12) and rate.holds == "probability"
 
 
-# Refusals and audits
+# Sets and audits
 
 
-def test_what_carries_no_guarantee_is_refused_with_the_reason():
-    with pytest.raises(NotApplicable, match="delta > 0, got delta = 0"):
-        plan_for(budget=Budget(1.0))
-    with pytest.raises(NotApplicable, match="delta > 0"):
-        plan_for(budget=Budget(1.0), noise="generalized_gaussian", accounting="published")
-    for shape in (norm_ball(3.0), norm_ball(1.0), norm_ball(math.inf)):
-        with pytest.raises(NotApplicable, match=r"proved for l_p balls with p from 1\.001 to 2, got the l_p ball"):
-            TreeFrankWolfe().calibrate(Spec("logistic", 100, 3, set=shape), BUDGET)
-    with pytest.raises(NotApplicable, match="needs a loss without kinks"):
-        plan_for(loss="hinge")
-    with pytest.raises(NotApplicable, match="needs at least 3 records, which one phase reads, got n = 2"):
-        plan_for(n=2)
-    with pytest.raises(NotApplicable, match="needs at least 48 records for T = 3 phases, got n = 47"):
-        plan_for(n=47, T=3)
+def test_a_phase_reads_three_records_and_each_further_one_four_times_as_many():
     assert plan_for(n=48, T=3).steps == 14 and plan_for(n=3).steps == 2
-    for T in (0, 15, 2.5, True, "best"):
-        with pytest.raises(ValueError, match="T must be"):
-            TreeFrankWolfe(T=T)
-    with pytest.raises(ValueError, match="noise must be one of gaussian, generalized_gaussian, got 'laplace'"):
-        TreeFrankWolfe(noise="laplace")
-    with pytest.raises(ValueError, match="scales must be one of displacement, fixed, got 'none'"):
-        TreeFrankWolfe(scales="none")
 
 
 @pytest.mark.parametrize(
