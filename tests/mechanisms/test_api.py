@@ -238,9 +238,7 @@ def test_an_unconverged_solver_releases_nothing(monkeypatch):
 def test_a_refusal_says_by_how_much_rows_are_too_long_and_what_to_do(excess, told):
     """Rounding to single precision, and rows that were never scaled."""
     rows = 2.0 * np.eye(3) * np.array([0.5, 1.0 + excess / 2, 1.0 + excess])
-    with pytest.raises(
-        ValueError, match=rf"got 2 of 3 rows beyond it, the longest by {told} R; .*clip=True, or --clip"
-    ):
+    with pytest.raises(ValueError, match=rf"2 of 3 rows .* {told} R; .*clip=True.*--clip"):
         Data(rows, np.ones(3)).check_rows(Domain(R=2.0))
 
 
@@ -265,9 +263,9 @@ def test_a_delta_of_one_over_n_or_more_warns_at_the_line_that_asked(times, warne
 def test_domains_are_checked_in_their_norm():
     data = Data(np.array([[0.9, 0.9], [0.1, 0.0]]), [1, -1])
     data.check_domain(Domain(q=np.inf, R=1.0))
-    with pytest.raises(ValueError, match="got 1 of 2 rows beyond it"):
+    with pytest.raises(ValueError, match="1 of 2 rows"):
         data.check_domain(Domain(q=2.0, R=1.0))
-    with pytest.raises(ValueError, match=r"q must be a number from 1 to inf, got 0\.5"):
+    with pytest.raises(ValueError, match=r"q must be .* from 1 to inf, got 0\.5"):
         Domain(q=0.5)
 
 
@@ -313,20 +311,20 @@ def test_arrays_that_fit_are_not_copied():
 def test_records_must_be_those_that_were_calibrated_for():
     from dpcore.data import check_records
 
-    with pytest.raises(ValueError, match=r"X must have shape \(100, 6\) as calibrated, got \(120, 6\)"):
+    with pytest.raises(ValueError, match=r"X must have shape \(100, 6\) .*, got \(120, 6\)"):
         check_records(DATA, Spec("logistic", 100, 6))
 
 
 def test_every_public_name_resolves():
     assert all(getattr(dpcore, name) is not None for name in dpcore.__all__)
     assert set(dpcore.__all__) <= set(dir(dpcore))
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="'nothing'"):
         dpcore.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize("clip", ["no", "", 0, None, float("nan"), np.array([True, False])])
 def test_clip_is_said_with_a_bool(clip):
-    with pytest.raises(ValueError, match=r"^clip must be True or False, got .*$"):
+    with pytest.raises(ValueError, match=r"^clip must be .*True.*, got .*$"):
         dpcore.solve("output_gaussian", 5 * DATA.X, DATA.y, **GOOD, clip=clip)
 
 
@@ -336,8 +334,6 @@ def test_a_plan_without_the_noise_of_its_ledger_is_not_released(key):
     data = Data(DATA.X, own_labels(key, DATA.y))
     assert api.release_once(plan.weakened(1.0), data).spent == plan.spent
     for factor in (0.5, 0.999, 2.0):
-        with pytest.raises(
-            ValueError, match=r"^plan must have the noise of its ledger, scale .*, got scale "
-        ) as caught:
+        with pytest.raises(ValueError, match=r"^plan must have .* scale .*, got scale ") as caught:
             api.release_once(plan.weakened(factor), data)
-        assert "carries no promise and is for audits and tests" in str(caught.value)
+        assert "audits and tests" in str(caught.value)

@@ -203,7 +203,7 @@ def test_files_that_are_none_in_both_faces(capsys, tmp_path):
         assert_refused(call(capsys, *solve_words(tmp_path / name)), sentence)
     torn = tmp_path / "torn.svm.gz"
     torn.write_bytes(gzip.compress(b"1 1:0.5\n" * 9999)[:-9])
-    with pytest.raises(ValueError, match=r"torn.svm.gz must be a whole gzip file"):
+    with pytest.raises(ValueError, match=r"torn.svm.gz must be .* gzip"):
         read_libsvm(torn)
     assert_refused(call(capsys, *solve_words(torn, label=None)), "torn.svm.gz must be a whole gzip file")
 

@@ -66,7 +66,7 @@ def test_the_printed_scale_costs_what_the_formula_sheet_says(epsilon, spent):
     assert plan.scale == pytest.approx(4.0 * math.sqrt(8.0 * T * math.log(1e6)) / (10_000 * epsilon), rel=1e-12)
     assert spent * math.sqrt((T - 1) / T) * 0.995 <= plan.spent.epsilon <= spent * 1.005
     assert not plan.spent <= plan.requested and plan.noise == "laplace"
-    with pytest.raises(NotApplicable, match="an exhibit for audits and docs"):
+    with pytest.raises(NotApplicable, match="exhibit"):
         api.release_once(plan, records("squared", 10_000, 200, seed=0))
 
 
@@ -167,7 +167,7 @@ def test_the_published_number_of_steps():
     for n, epsilon in ((10_000, 1.0), (3_000, 0.1), (100_000, 1.0)):
         T = (8.0 * n * epsilon / 4.0) ** (2.0 / 3.0)
         assert plan_for(n=n, budget=Budget(epsilon, 1e-8), T="published").steps + 1 == round(T)
-    with pytest.raises(NotApplicable, match=r"takes T from 2 to 10,000, and Theorem 2\.5 asks for 1 here"):
+    with pytest.raises(NotApplicable, match=r"T from 2 to 10,000.* Theorem 2\.5 .* 1 "):
         plan_for(n=20, budget=Budget(0.01, 1e-8), T="published")
 
 

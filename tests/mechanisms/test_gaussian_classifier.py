@@ -83,7 +83,7 @@ def test_a_minimiser_that_is_perturbed_has_any_number_of_classes():
 @every_noise
 @pytest.mark.parametrize("classes, epsilon", [(2, 1.0), (3, 0.1), (5, 4.0)])
 def test_a_refusal_names_the_smallest_lam_and_it_is_the_smallest(noise, classes, epsilon):
-    with pytest.raises(NotApplicable, match="the curvature of one record alone spends the budget") as caught:
+    with pytest.raises(NotApplicable, match=r"needs lam > .* curvature of one record") as caught:
         plan_of(n=100, classes=classes, epsilon=epsilon, noise=noise, lam=1e-6)
     least = float(re.search(r"needs lam > (\S+) for epsilon = ", str(caught.value)).group(1))
     assert charge_of(100, least, classes) == pytest.approx(0.99 * epsilon, rel=1e-5)
@@ -96,7 +96,7 @@ def test_a_refusal_names_the_smallest_lam_and_it_is_the_smallest(noise, classes,
 @pytest.mark.parametrize("labels", [(0.0, 1.0, 3.0), (0.0, 1.0, -1.0), (0.0, 0.5, 1.0)])
 def test_labels_out_of_range_are_refused(labels):
     plan = plan_of(n=3, lam=5.0)
-    with pytest.raises(ValueError, match="y must be whole numbers from 0 to 2, got "):
+    with pytest.raises(ValueError, match=r"y must be .* from 0 to 2, got "):
         api.release_once(plan, Data([[0.0], [0.5], [1.0]], labels))
 
 
@@ -249,7 +249,7 @@ def test_sparse_records_clipping_and_seeds(perturbed):
     assert not dpcore.solve(KEY, data.X, data.y, **facts).seeded and dense.seeded
     longer = data.X.copy()
     longer[0] *= 3.0 / np.linalg.norm(longer[0])
-    with pytest.raises(ValueError, match="1 of 30 rows beyond it"):
+    with pytest.raises(ValueError, match="1 of 30 rows"):
         dpcore.solve(KEY, longer, data.y, seed=1, **facts)
     clipped = dpcore.solve(KEY, longer, data.y, seed=1, clip=True, **facts)
     longer[0] /= 3.0

@@ -202,7 +202,7 @@ def test_the_quoted_kappa_spends_more_than_was_asked_for_and_is_not_released():
     # As quoted: sigma = sqrt(kappa) s M.
     M = lp_noise(KEY, math.inf, 100).multiplier(BUDGET)
     assert plan.scale == pytest.approx(math.sqrt(quoted) * 2.0 / 200 * M, rel=1e-12)
-    with pytest.raises(NotApplicable, match="an exhibit for audits and docs; nothing is released"):
+    with pytest.raises(NotApplicable, match=r"exhibit.*nothing is released"):
         dpcore.solve(KEY, np.zeros((50, 100)), epsilon=1.0, delta=1e-5, accounting="published")
 
 
@@ -226,8 +226,6 @@ def test_the_norm_of_the_promise_is_an_argument():
     assert dpcore.calibrate("frank_wolfe_general", **facts, q=2).spec.domain.q == 2.0
     with pytest.raises(NotApplicable, match=r"output_gaussian is proved for \|\|x\|\|_2 <= R, got q = 3"):
         dpcore.calibrate("output_gaussian", **facts, q=3)
-    with pytest.raises(ValueError, match=r"q must be a number from 1 to inf, got 0\.5"):
-        dpcore.calibrate(KEY, **facts, q=0.5)
     X = np.full((10, 4), 0.6)
     assert dpcore.solve(KEY, X, epsilon=1.0, delta=1e-5).plan.spec.domain.q == math.inf
     with pytest.raises(ValueError, match=r"\|\|x\|\|_4 <= R = 0\.7 in every row"):

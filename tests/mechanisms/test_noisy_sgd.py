@@ -287,7 +287,7 @@ def test_scores_are_log_ratios_of_mixtures(knobs):
 def test_only_pairs_whose_other_records_have_no_gradient_are_audited():
     plan = plan_for(steps=2)
     prepared = plan.mechanism.prepare(plan, DATA)
-    with pytest.raises(NotApplicable, match="one record that has a gradient"):
+    with pytest.raises(NotApplicable, match=r"one record .* gradient"):
         plan.mechanism.log_ratio(plan, prepared, prepared, np.zeros((1, 10)))
 
 

@@ -132,7 +132,7 @@ def test_a_closed_form_that_is_rounded_too_coarsely_is_refused():
         lambda: minimise(get_loss("logistic"), data, 0.01, tol=1e-5, linear=b),
         lambda: minimise_many(get_loss("logistic"), data, 0.01, b[None], tol=1e-5, start=np.zeros(P)),
     ):
-        with pytest.raises(Unconverged, match="columns without an entry are certified to"):
+        with pytest.raises(Unconverged, match="columns without an entry"):
             refused()
 
 

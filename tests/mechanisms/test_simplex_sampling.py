@@ -260,7 +260,7 @@ def test_the_rules_for_lam_minimise_their_bounds(key, rule, quantity, budget):
 @pytest.mark.parametrize("budget", [Budget(0.1, 1e-5), Budget(0.5), Budget(1e-3, 1e-9)], ids=str)
 def test_a_refusal_names_the_smallest_epsilon_lam_and_n_that_allow_one_draw(key, budget):
     facts = {"n": 100, "p": 20, "lam": 1e-3}
-    with pytest.raises(NotApplicable, match="cannot draw one column") as caught:
+    with pytest.raises(NotApplicable, match="one column") as caught:
         plan_for(key, budget=budget, **facts)
     words = re.search(r"epsilon >= (\S+), lam >= (\S+) or n >= (\d+), other things equal", str(caught.value))
     epsilon, lam, n = float(words[1]), float(words[2]), int(words[3])
@@ -273,7 +273,7 @@ def test_a_refusal_names_the_smallest_epsilon_lam_and_n_that_allow_one_draw(key,
         (budget, {**facts, "lam": lam * (1 - 1.1e-3)}),
         (budget, {**facts, "n": n - 1}),
     ):
-        with pytest.raises(NotApplicable, match="cannot draw one column"):
+        with pytest.raises(NotApplicable, match="one column"):
             plan_for(key, budget=less, **changed)
 
 
@@ -288,7 +288,7 @@ def test_a_refusal_of_the_published_draws_names_the_epsilon_that_allows_one(budg
 
 
 def test_a_rule_that_finds_no_lam_says_so():
-    with pytest.raises(ValueError, match="lam must be a number where the rule 'auto' gives none"):
+    with pytest.raises(ValueError, match=r"lam must be .* rule 'auto'"):
         plan_for(budget=Budget(1e-13), n=10)
 
 
@@ -400,7 +400,7 @@ def test_the_worst_pair_attains_the_sensitivity(p):
     laws = [stats.multinomial(plan.steps, np.exp(side.log_weights)) for side in (zero, one)]
     expected = laws[1].logpmf(counts) - laws[0].logpmf(counts)
     assert plan.mechanism.log_ratio(plan, zero, one, outputs) == pytest.approx(expected, abs=1e-9)
-    with pytest.raises(NotApplicable, match="one model for one column and cannot be audited"):
+    with pytest.raises(NotApplicable, match=r"one column .* audited"):
         plan.mechanism.worst_pair(dc.replace(plan, spec=dc.replace(plan.spec, p=1)))
 
 

@@ -134,7 +134,7 @@ def test_too_few_steps_return_nothing(monkeypatch):
     assert minimise_ellipsoids(objective).steps[0] > 8
     for few in (1, 5, 8):
         monkeypatch.setattr(solver, "_MAX_STEPS", few)
-        with pytest.raises(Unconverged, match=f"in {few} steps, .* nothing was returned"):
+        with pytest.raises(Unconverged, match=f"in {few} steps.* nothing .* returned"):
             minimise_ellipsoids(objective, tol=1e-9)
     monkeypatch.setattr(solver, "_MAX_STEPS", 120)
     with pytest.raises(Unconverged):

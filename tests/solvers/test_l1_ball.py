@@ -133,5 +133,5 @@ def test_the_solver_of_the_simplex_agrees(loss):
 def test_what_cannot_be_certified_is_not_returned():
     """Well inside the ball the gap is at least a share of the gradient, and rounding leaves some of that."""
     data = records(60, 8)
-    with pytest.raises(Unconverged, match=r"the risk over the L1 ball could be certified to .* only, not to 1e-40"):
+    with pytest.raises(Unconverged, match=r"risk over the L1 ball .* certified .*1e-40"):
         minimise_on_l1_ball(fw.risk_of(get_loss("squared"), data), 10.0, tol=1e-40)
