@@ -45,6 +45,14 @@ def browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="package")
+def strict_browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """One that keeps to the pages' policy."""
+    profile = tmp_path_factory.mktemp("strict")
+    with chromium.launch_persistent_context(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
 def tabs() -> dict[BrowserContext, list[Page]]:
     """Of each browser the tabs that are free: to open a page in one that has shown another halves its work."""
     return {}

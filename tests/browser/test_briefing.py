@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, BrowserType, Page
+from playwright.sync_api import BrowserContext, Page
 
 from pages.decide.briefing.content import Briefing
 from pages.decide.briefing.page import html_page
 
 from ..briefings import evil, example, fullest
-from ..harness import FLAGS, find_browser
 from .looks import OVERLAPS, NewPage
 
 pytestmark = pytest.mark.browser
@@ -24,10 +22,9 @@ AT = "document.activeElement.id"
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: BrowserType) -> Iterator[BrowserContext]:
+def browser(strict_browser: BrowserContext) -> BrowserContext:
     """One that keeps to the briefing's policy, unlike that of the other tests."""
-    with chromium.launch_persistent_context("", executable_path=find_browser(), args=list(FLAGS)) as running:
-        yield running
+    return strict_browser
 
 
 def open_file(page: Page, folder: Path, briefing: Briefing) -> list[str]:
