@@ -19,7 +19,7 @@ from playwright.sync_api import (
 
 from dpcore.figures.style import Theme
 
-from ..harness import FLAGS, find_browser
+from ..harness import FLAGS, find_browser, free_port
 from .looks import NewPage
 
 expect.set_options(timeout=20_000)  # a busy machine is no defect
@@ -50,6 +50,12 @@ def strict_browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFacto
     profile = tmp_path_factory.mktemp("strict")
     with chromium.launch_persistent_context(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
         yield running
+
+
+@pytest.fixture(scope="package")
+def port() -> int:
+    """Where one small dashboard after another is served: the browser has compiled what it loads from this address."""
+    return free_port()
 
 
 @pytest.fixture(scope="package")

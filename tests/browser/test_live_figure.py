@@ -74,8 +74,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def dashboard(folder: Path) -> Iterator[Server]:
-    with serve(folder / "app.py") as running:
+def dashboard(folder: Path, port: int) -> Iterator[Server]:
+    with serve(folder / "app.py", port=port) as running:
         yield running
 
 

@@ -32,8 +32,8 @@ NOTE_DRAWN = """
 
 
 @pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serve(write_app(tmp_path_factory.mktemp("uploads"))) as running:
+def dashboard(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Server]:
+    with serve(write_app(tmp_path_factory.mktemp("uploads")), port=port) as running:
         yield running
 
 
