@@ -7,12 +7,16 @@ import html
 import json
 import re
 import time
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
+import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from dpcore.studies.decide import loss_curve
 from tests.harness import ROOT
 
 # Each AppTest would look through all installed packages for components.
@@ -78,6 +82,17 @@ def finished(page: AppTest, *names: str) -> AppTest:
     page.run()
     assert not page.exception
     return page
+
+
+def shown(script: str, theme: str = "light", **state: Any) -> AppTest:
+    """A page by itself with these controls, complete: opened once for all tests of a process, which only read it."""
+    return _opened_once(script, theme, loss_curve.SPLITS, tuple(sorted(state.items())))
+
+
+@functools.cache
+def _opened_once(script: str, theme: str, _splits: int, state: tuple[tuple[str, Any], ...]) -> AppTest:
+    with mock.patch.object(type(st.context), "theme", SimpleNamespace(type=theme)):
+        return finished(open_script(script, **dict(state)))
 
 
 def texts(page: AppTest) -> str:

@@ -20,7 +20,7 @@ GRID = (200, 500, 2000, 5000)
 @pytest.fixture
 def app(tmp_path: Path) -> AppTest:
     """The two pages, opened at start."""
-    opened = AppTest.from_file(str(write_pages(tmp_path).with_name("main.py"))).run()
+    opened = AppTest.from_file(str(write_pages(tmp_path, slow=0.0).with_name("main.py"))).run()
     assert not opened.exception
     return opened
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -24,7 +25,7 @@ from pages.decide import words
 from pages.ui import upload_form
 from pages.ui.pickers import OWN_FILE
 from tests.decisions import last
-from tests.page_driver import captions, charts, finished, open_app, open_script, said, texts
+from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, texts
 from tests.upload_page import people
 
 PAGE = "decide/page.py"
@@ -38,8 +39,8 @@ def few_splits(monkeypatch):
 
 
 def opened(**state: Any) -> AppTest:
-    """The page in a state, once all its questions are answered."""
-    return finished(open_script(PAGE, **(SMALL | state)))
+    """The page in a state, once all its questions are answered; not to be moved."""
+    return shown(PAGE, **(SMALL | state))
 
 
 def readouts(page: AppTest) -> list[str]:
@@ -83,10 +84,15 @@ def test_a_what_if_is_named_and_has_no_price_in_people():
     assert "no price in people" in readouts(page)[2]
 
 
+@functools.cache
+def declared(oldest: float, content: bytes) -> UploadedRecords:
+    said_of_it = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
+    return UploadedRecords(read_sheet(content, "people.csv", "sick"), said_of_it, "people.csv")
+
+
 def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = people(400)) -> UploadedRecords:
     """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
-    declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
-    records = UploadedRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
+    records = declared(oldest, content)
     monkeypatch.setattr(upload_form, "upload_source", lambda: records.source)
     return records
 

@@ -18,7 +18,7 @@ from pages.ui import sidebar
 from pages.ui.html import emphasised, plain
 from tests.harness import ROOT
 from tests.nights import each
-from tests.page_driver import headline, open_script, texts
+from tests.page_driver import headline, open_script, shown, texts
 
 from ..flat_fields import experiment_of
 
@@ -27,7 +27,7 @@ PS = (8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 2**20)
 
 
 def open_page(**state) -> AppTest:
-    return open_script("dimension/page.py", **state)
+    return shown("dimension/page.py", **state)
 
 
 def experiment_at(noise_in="answer", ps=PS, **changes) -> dpcore.Experiment:
@@ -116,7 +116,7 @@ def test_unused_controls_are_disabled_and_p_reaches_a_million():
 
 
 def test_chips_set_the_controls():
-    page = open_page()
+    page = open_script("dimension/page.py")
     next(b for b in page.button if b.label == "p = 8").click().run()
     assert page.session_state["p"] == 8 and "no idle one" in headline(page)
     next(b for b in page.button if b.label == "p = 1,024").click().run()

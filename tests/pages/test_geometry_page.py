@@ -14,13 +14,13 @@ from pages.geometry import words
 from pages.ui import sidebar
 from pages.ui.numbers import people, rate, rounded
 from tests.nights import each
-from tests.page_driver import captions, charts, open_script, said, texts
+from tests.page_driver import captions, charts, said, shown, texts
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "seed": 7}
 
 
 def open_page(**state) -> AppTest:
-    return open_script("geometry/page.py", **state)
+    return shown("geometry/page.py", **state)
 
 
 def test_the_default_state_shows_the_cliff_without_a_click():

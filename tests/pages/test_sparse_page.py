@@ -19,14 +19,14 @@ from pages.sparsity import streaming as tab
 from pages.ui import sidebar
 from pages.ui.numbers import amount, people, rounded
 from tests.nights import each
-from tests.page_driver import captions, charts, open_app, open_script, said, texts
+from tests.page_driver import captions, charts, open_app, said, shown, texts
 
 DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
 LIVE = simplex.REPETITIONS
 
 
 def open_page(**state) -> AppTest:
-    return open_script("sparsity/page.py", **({"tab": "simplex"} | state))
+    return shown("sparsity/page.py", **({"tab": "simplex"} | state))
 
 
 def valley(**changed) -> excess_by_draws.Valley:

@@ -18,13 +18,13 @@ from pages.ui import sidebar
 from pages.ui.html import emphasised
 from pages.ui.numbers import rounded
 from tests.harness import ROOT
-from tests.page_driver import headline, open_script, said, texts
+from tests.page_driver import headline, open_script, said, shown, texts
 
 MAIN, GREEN = ROOT / "pages" / "main.py", "#1A7060"
 
 
 def open_page(**state) -> AppTest:
-    return open_script("audit/page.py", check="ledger", **state)
+    return shown("audit/page.py", check="ledger", **state)
 
 
 def spent(z, rate, times, delta=1e-6):
@@ -135,7 +135,7 @@ def test_unused_controls_are_disabled_with_their_reasons():
 
 
 def test_chips_set_the_controls():
-    page = open_page()
+    page = open_script("audit/page.py", check="ledger")
     next(b for b in page.button if b.label == "full batches").click().run()
     assert page.session_state["batch"] == words.ALL and "each on all 2,000 records" in said(page)
     next(b for b in page.button if b.label == "ε too large for the lecture").click().run()
