@@ -85,14 +85,17 @@ def settled(app: AppTest) -> AppTest:
         while under_way(app) and time.monotonic() < asked + POLL_SECONDS:  # a run of the page would only slow it down
             time.sleep(0.01)
         app.run()
-    return app.run()
+    return app.run() if held_in_the_background(app) else app
+
+
+def held_in_the_background(app: AppTest) -> list[Any]:
+    return [held for key, held in app.session_state.to_dict().items() if key.endswith("in the background")]
 
 
 def under_way(app: AppTest) -> bool:
     """Whether something is still computed in the background."""
     assert not app.exception, app.exception
-    state = app.session_state.to_dict()
-    return not all(held.finished for key, held in state.items() if key.endswith("in the background"))
+    return not all(held.finished for held in held_in_the_background(app))
 
 
 def follow(page: str, query: str) -> AppTest:
