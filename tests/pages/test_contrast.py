@@ -12,6 +12,7 @@ import pytest
 
 from dpcore.figures.style import BACKGROUND, FAMILIES, INKS, TEXT, Theme, note
 from dpcore.studies.decide import loss_curve
+from pages.audit import printed
 from pages.ui.theme import look
 from tests.figures.test_figures import contrast
 from tests.harness import ROOT
@@ -30,7 +31,7 @@ PAGES = {
     "geometry, people": ("geometry/page.py", {"view": "n"}),
     "classes": ("multiclass/page.py", {}),
     "classes, as printed": ("multiclass/page.py", {"classifier": "printed"}),
-    "attack": ("audit/page.py", {}),
+    "attack": ("audit/page.py", {"runs": 2_000}),
     "ledger": ("audit/page.py", {"check": "ledger"}),
     "printed": ("audit/page.py", {"check": "printed"}),
     "decide": ("decide/page.py", {"n": 500}),
@@ -48,6 +49,7 @@ def seen(name: str, theme: Theme) -> tuple[dict[str, dict], str]:
     script, state = PAGES[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_curve, "SPLITS", 2)
+        patch.setattr(printed, "run_exhibit", functools.partial(printed.run_exhibit, runs=1_000))
         page = shown(script, theme, **state)
     return {alt: json.loads(chart["figure"]) for alt, chart in charts(page).items()}, headline(page)
 
