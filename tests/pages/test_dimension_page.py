@@ -16,7 +16,6 @@ from pages.dimension import words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import sidebar
 from pages.ui.html import emphasised, plain
-from tests.harness import ROOT
 from tests.nights import each
 from tests.page_driver import headline, open_script, shown, texts
 
@@ -61,12 +60,6 @@ def test_the_default_state_teaches_without_a_click():
     assert "no promise here" in texts(page) and "post-processing" in texts(page) and "Same promise? No." in texts(page)
     for row in slope_rows(table, grown, corner):
         assert row.name in texts(page)
-
-
-def test_the_page_is_reached_by_the_navigation():
-    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60).run()
-    page.switch_page("dimension/page.py").run()
-    assert not page.exception and page.title[0].value == "Does a million useless features hurt?"
 
 
 def test_one_model_flies_away_and_its_predictions_stay_the_other_is_destroyed():

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -99,9 +100,9 @@ def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so
 
 def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
     page = open_page(view="n", p_norm="2", p=8_192)
-    assert "8,192 is not on this page's scale; 64 is the nearest." in captions(page)
-    assert "not on this page's scale" not in captions(open_page(view="n", p_norm="2", p=32))
-    assert "not on this page's scale" not in captions(open_page(view="order", p_norm="2", p=8_192))
+    assert re.search("8,192 .*scale.* 64", captions(page))
+    assert "page's scale" not in captions(open_page(view="n", p_norm="2", p=32))
+    assert "page's scale" not in captions(open_page(view="order", p_norm="2", p=8_192))
 
 
 @pytest.mark.parametrize(

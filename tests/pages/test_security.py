@@ -25,7 +25,6 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.server import upload_lifetime
 from pages.server.assets import PLOTLY_JS_URL
 from pages.server.connections import Damper
 from pages.server.host_guard import HEADERS, METRICS
@@ -235,18 +234,19 @@ def test_whom_a_proxy_announces_is_refused_before_the_body_is_read(server, name)
     asyncio.run(talk())
 
 
-def test_where_uploads_are_off_nothing_is_taken(monkeypatch):
-    monkeypatch.setenv(upload_lifetime.SETTING, "off")
-    with serve(ROOT / "app.py") as server:
+def test_where_uploads_are_off_nothing_is_taken(in_haste):
+    async def talk() -> list[int]:
+        async with a_session(in_haste) as session:
+            reader, writer = await begun(in_haste, place(session), 9 * 2**20, **tokens_of(in_haste))
+            early = await status_of(reader)
+            writer.close()
+            return [early, await put(in_haste, session, 1000, **tokens_of(in_haste))]
 
-        async def talk() -> list[int]:
-            async with a_session(server) as session:
-                reader, writer = await begun(server, place(session), 9 * 2**20, **tokens_of(server))
-                early = await status_of(reader)
-                writer.close()
-                return [early, await put(server, session, 1000, **tokens_of(server))]
-
+    ask(in_haste, "/uploads/off")
+    try:
         assert asyncio.run(talk()) == [403, 403]
+    finally:
+        ask(in_haste, "/uploads/on")
 
 
 def altered_app(folder: Path, before: str, routes: str = "assets.routes()") -> Path:
@@ -260,8 +260,8 @@ def altered_app(folder: Path, before: str, routes: str = "assets.routes()") -> P
     return folder / "app.py"
 
 
-# As the server is, but it looks after closed pages all the time, and tells how many bytes each session holds and which
-# uploads are on their way.
+# As the server is, but it looks after closed pages all the time, tells how many bytes each session holds and which
+# uploads are on their way, and takes uploads or none as it is told.
 IN_HASTE = f"""
 import os
 os.environ[{METRICS!r}] = "on"
@@ -274,6 +274,9 @@ upload_lifetime.LEFT_SECONDS, upload_lifetime.CHECK_SECONDS = 0.4, 0.1
 def held(request):
     files = runtime.get_instance().uploaded_file_mgr.file_storage
     return JSONResponse({{s: {{f: len(r.data) for f, r in of.items()}} for s, of in files.items()}})
+def uploads(request):
+    os.environ[upload_lifetime.SETTING] = request.path_params["taken"]
+    return JSONResponse({{}})
 def arriving(request):
     return JSONResponse({{session: id(until) for session, until in upload_lifetime._ARRIVING.items()}})
 """
@@ -282,7 +285,9 @@ def arriving(request):
 @pytest.fixture(scope="module")
 def in_haste(tmp_path_factory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("haste")
-    routes = '[*assets.routes(), Route("/held", held), Route("/arriving", arriving)]'
+    routes = (
+        '[*assets.routes(), Route("/held", held), Route("/arriving", arriving), Route("/uploads/{taken}", uploads)]'
+    )
     with serve(altered_app(folder, IN_HASTE, routes)) as running:
         yield running
 

@@ -19,7 +19,7 @@ from pages.sparsity import streaming as tab
 from pages.ui import sidebar
 from pages.ui.numbers import amount, people, rounded
 from tests.nights import each
-from tests.page_driver import captions, charts, open_app, said, shown, texts
+from tests.page_driver import captions, charts, said, shown, texts
 
 DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
 LIVE = simplex.REPETITIONS
@@ -207,11 +207,6 @@ def test_random_streams_show_no_error(case):
 
 
 # Both
-
-
-def test_the_page_is_reached_by_the_navigation():
-    page = open_app("sparsity/page.py")
-    assert not page.exception and page.title[0].value == "What if the model is sparse or a mixture?"
 
 
 @pytest.mark.parametrize("state", [{}, {"lam": 0.05, "m": 20, "on": "fresh"}, {"tab": "streaming"}])

@@ -61,12 +61,6 @@ def test_the_published_noise_wastes_what_the_issue_names():
             assert 6 <= uniform <= 13.05 and 8.6 < poisson <= 13.05 and uniform < poisson
 
 
-def test_the_page_is_reached_by_the_navigation():
-    page = AppTest.from_file(str(MAIN), default_timeout=60).run()
-    page.switch_page("audit/page.py").run()
-    assert not page.exception and page.title[0].value == "Can I believe the number on the label?"
-
-
 @pytest.mark.parametrize("case", range(12))
 def test_random_states_show_no_error_and_true_numbers(case):
     rng = random.Random(case)
