@@ -114,5 +114,10 @@ def charts(page: AppTest) -> dict[str, dict[str, Any]]:
     return {chart["alt"]: chart for chart in found}
 
 
+def tells(text: str, *parts: str) -> bool:
+    """Whether a text says these numbers and names, in this order, whatever its other words are."""
+    return re.search(".*".join(map(re.escape, parts)), text, re.DOTALL) is not None
+
+
 def captions(page: AppTest) -> str:
     return "\n".join(caption.value for caption in page.caption)

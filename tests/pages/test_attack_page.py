@@ -26,7 +26,7 @@ from pages.ui import sidebar
 from pages.ui.numbers import rounded
 from tests.chunks import fixed
 from tests.nights import each
-from tests.page_driver import charts, headline, open_script, said, shown, texts
+from tests.page_driver import charts, headline, open_script, said, shown, tells, texts
 
 CLAIM = Budget(1.0, 1e-6)
 PAGE = "audit/page.py"
@@ -102,7 +102,7 @@ def test_the_default_state_teaches_without_a_click():
 def test_a_pass_is_never_called_a_proof():
     page = open_page(version=words.HONEST)
     assert said(page).startswith("No contradiction found in 20,000 runs of the honest code: at least ε = ")
-    assert "That is no proof: another attack may see more." in said(page)
+    assert "no proof" in said(page)
     assert not re.search(r"\bis private\b|\bproves\b|\bsafe\b|\bsecure\b", said(page) + texts(page).lower())
 
 
@@ -116,9 +116,8 @@ def test_fewer_runs_leave_a_small_fault_unseen_and_more_see_it():
 
 def test_a_mistake_that_cannot_be_made_says_why_and_shows_the_honest_code():
     page = open_page(version="wrong_gamma_shape", behind="Assumptions")
-    assert "This mistake cannot be made here (wrong gamma shape needs gamma noise" in said(page)
-    assert "No contradiction found in 20,000 runs of the honest code" in said(page)
-    assert "wrong Gamma shape: wrong gamma shape needs gamma noise" in texts(page)
+    assert tells(said(page), "cannot be made here (wrong gamma shape", "20,000 runs of the honest code")
+    assert "wrong Gamma shape: wrong gamma shape needs" in texts(page)
 
 
 def test_a_mechanism_without_an_audit_says_why(monkeypatch):
@@ -141,9 +140,7 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
     monkeypatch.setattr(all_versions, "ChunkSizer", fixed(500))
     page = open_script(PAGE, seed=11, version=words.HONEST)
     try:
-        assert said(page) == (
-            "No contradiction found so far in the honest code, which proves nothing: 500 of 20,000 runs played."
-        )
+        assert tells(said(page), "No contradiction", "so far", "honest code", "proves nothing", " 500 of 20,000 runs")
         assert np.isnan(numbers(figure(page, "certified")["data"][0]["x"])).all()
         assert "500 of 20,000 are in" in texts(page) and "ε ≥" not in texts(page)
         (button,) = page.get("download_button")
@@ -165,7 +162,7 @@ def test_an_error_is_said(monkeypatch):
 
     monkeypatch.setattr(Audit, "play", fail)
     page = settle(open_script(PAGE, seed=12))
-    assert "An error, noted in the server's log, keeps the other runs away." in texts(page)
+    assert "An error" in texts(page)
     job = job_of(page)
     page.run()
     assert job_of(page) is job, "it is not tried again and again"

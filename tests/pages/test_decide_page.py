@@ -25,7 +25,7 @@ from pages.decide import words
 from pages.ui import upload_form
 from pages.ui.pickers import OWN_FILE
 from tests.decisions import last
-from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, texts
+from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, tells, texts
 from tests.upload_page import people
 
 PAGE = "decide/page.py"
@@ -54,8 +54,9 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     found = smallest_budget(curve, 5.0)
     assert found.reachable
     right = 100 * curve.reference.mean() - 5.0
-    assert f"With 500 people, a privacy budget of {words.number(found.value)} is the smallest" in said(page)
-    assert f"{right:.1f} of 100 people" in said(page)
+    assert tells(
+        said(page), "500 people", f"budget of {words.number(found.value)} ", "smallest", f"{right:.1f} of 100 people"
+    )
     budget, lost, price, needed = readouts(page)
     assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
     at_one = curve.smooth[np.flatnonzero(curve.epsilons == 1.0)[0]]
@@ -68,7 +69,7 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
 def test_people_worth_the_fewest_looked_at_are_not_called_equal_nor_more_lost_than_there_is(monkeypatch):
     monkeypatch.setattr(loss_curve, "SPLITS", 4)
     page = opened(n=200, epsilon=0.01, give_up=0.1)
-    assert "worth 10 or fewer without, whose error is no larger" in texts(page) and "inf" not in readouts(page)[0]
+    assert "10 or fewer" in texts(page) and "inf" not in readouts(page)[0]
     assert "(95% sure: more than 10)" in readouts(page)[0] and "; all of the" in readouts(page)[1]
 
 
@@ -81,8 +82,7 @@ def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
 
 def test_a_what_if_is_named_and_has_no_price_in_people():
     page = opened(at_hand="iris", n=2_000)
-    assert "2,000 flowers drawn with replacement from 105 (a what-if)" in said(page)
-    assert "no price in people" in readouts(page)[2]
+    assert tells(said(page), "2,000 flowers", " 105 ", "what-if") and "no price" in readouts(page)[2]
 
 
 @functools.cache
@@ -147,7 +147,7 @@ def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
     held = own_file(monkeypatch, 50.0)
     page = finished(open_script(PAGE, at_hand=OWN_FILE))
     share = held.report.clipped["age"] / 400
-    assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} of the records") and share > 0.3
+    assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} ") and share > 0.3
 
 
 def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():
@@ -155,7 +155,7 @@ def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only(
     assert "may suspect you" in captions(page) and "accuse" not in captions(page)
     page = opened(way="output_gaussian", prior="10")
     assert "may suspect you" not in captions(page) and "such guesses" in captions(page)
-    assert "Who may accuse 1 innocent of 100 finds" in captions(page)
+    assert "1 innocent of 100" in captions(page)
     assert re.search(r"At most \d+ times of 100", texts(page))
 
 
@@ -175,17 +175,17 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
     _, reasons = texts(page).split("**Not for these records:**")
     why = [line for line in reasons.splitlines() if line.startswith("- ")]
     assert len(page.dataframe[0].value) + len(why) == len(list_mechanisms())
-    assert "- follow the regularised leader: mechanisms must learn from a table of records (here follow the" in reasons
+    assert "- follow the regularised leader:" in reasons
     assert all(line.endswith(".") and "dpcore" not in line for line in why)
     assert "always answering with the larger class is right" in texts(page)
-    assert "tried so far" not in texts(page) and "itself a look at the records" in texts(page)
+    assert "tried so far" not in texts(page) and "itself a look" in texts(page)
 
 
 def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
     page = opened(more="elsewhere", epsilon=1.0)
     larger, smaller = sum(one.epsilon > 1.0 for one in DEPLOYMENTS), sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
     told = f"**{larger} of {len(DEPLOYMENTS)}** published uses have a larger ε than 1 and promise less"
-    assert f"{told} (the same: 1, more: {smaller}). For scale, not as advice" in texts(page)
+    assert tells(texts(page), f"{told} (the same: 1, more: {smaller})", "not as advice")
     (frame,) = [frame.value for frame in page.dataframe]
     assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
 
@@ -199,14 +199,13 @@ def test_an_interval_names_its_ends_and_leaves_open_what_is_beyond_the_scale():
 
 
 def test_the_page_says_that_looking_spends_privacy():
-    assert "spend privacy that no label counts" in captions(opened())
+    assert "spend privacy" in captions(opened())
 
 
 def test_a_refused_budget_has_no_odds_and_a_refused_mechanism_no_curve():
     page = open_script(PAGE, n=500, way="objective_gaussian", lam=1e-4, epsilon=0.01, more="take")
     assert not page.exception
-    assert "Nothing is released at this budget" in captions(page)
-    assert "there is nothing to brief on" in captions(page)
+    assert tells(captions(page), "Nothing is released", "nothing to brief")
 
 
 LONG = "noisy_sgd"  # half a minute
