@@ -151,10 +151,12 @@ def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch
 
     def slow(*arguments, **more):
         gate.release(1)
-        jobs._KNOWN[asked].wait(2)  # the reader's patience is longer
+        jobs._KNOWN[asked].wait(30)
         return draw(*arguments, **more)
 
     gate.release(1)
+    monkeypatch.setattr(jobs, "PATIENCE_SECONDS", 60.0)  # on a busy machine, too
+    monkeypatch.setattr(polling, "FIRST_SECONDS", 60.0)
     monkeypatch.setattr(decision_regions, "picture", slow)
     assert "Means of 12 releases" in captions(open_script(PAGE, seed=26))
 
