@@ -7,12 +7,16 @@ import html
 import json
 import re
 import time
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
+import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from dpcore.studies.decide import loss_curve
 from tests.harness import ROOT
 
 # Each AppTest would look through all installed packages for components.
@@ -80,6 +84,17 @@ def finished(page: AppTest, *names: str) -> AppTest:
     return page
 
 
+def shown(script: str, theme: str = "light", **state: Any) -> AppTest:
+    """A page by itself with these controls, complete: opened once for all tests of a process, which only read it."""
+    return _opened_once(script, theme, loss_curve.SPLITS, tuple(sorted(state.items())))
+
+
+@functools.cache
+def _opened_once(script: str, theme: str, _splits: int, state: tuple[tuple[str, Any], ...]) -> AppTest:
+    with mock.patch.object(type(st.context), "theme", SimpleNamespace(type=theme)):
+        return finished(open_script(script, **dict(state)))
+
+
 def texts(page: AppTest) -> str:
     return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.caption, *page.get("html")])
 
@@ -97,6 +112,11 @@ def charts(page: AppTest) -> dict[str, dict[str, Any]]:
     """The live figures by their sentence for screen readers."""
     found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
     return {chart["alt"]: chart for chart in found}
+
+
+def tells(text: str, *parts: str) -> bool:
+    """Whether a text says these numbers and names, in this order, whatever its other words are."""
+    return re.search(".*".join(map(re.escape, parts)), text, re.DOTALL) is not None
 
 
 def captions(page: AppTest) -> str:

@@ -34,7 +34,6 @@ c = sidebar(
 )
 {SAY}
 """
-# Slow to end, as pages are that compute.
 DOORS = f"""
 import time
 import streamlit as st
@@ -42,13 +41,17 @@ from pages.ui.sidebar import sidebar
 TITLE = "doors"
 c = sidebar(people=(200, 500, 2000), default_people=2000, columns=None, max_columns=2**20, unused={{}})
 {SAY}
-time.sleep(0.2)
+time.sleep({{SECONDS}})
 """
 
 
-def write_pages(folder: Path) -> Path:
-    """Write the dashboard, with the real settings, into a folder; returns its app.py."""
-    for name, text in (("app", APP), ("main", MAIN), ("start", START), ("doors", DOORS)):
+def write_pages(folder: Path, slow: float = 0.2) -> Path:
+    """Write the dashboard, with the real settings, into a folder; returns its app.py.
+
+    slow: seconds until the page Doors ends, as pages are slow that compute.
+    """
+    doors = DOORS.replace("{SECONDS}", str(slow))
+    for name, text in (("app", APP), ("main", MAIN), ("start", START), ("doors", doors)):
         (folder / f"{name}.py").write_text(text)
     shutil.copytree(ROOT / ".streamlit", folder / ".streamlit")
     return folder / "app.py"

@@ -150,11 +150,3 @@ def test_deltas_below_the_normal_numbers_are_refused():
 
 def test_where_delta_covers_the_noise_epsilon_is_next_to_nothing():
     assert gaussian.gaussian_epsilon(0.1, 0.5) == 1e-9
-
-
-@pytest.mark.parametrize("function", [gaussian.gaussian_mu, gaussian.published_multiplier])
-def test_pure_budgets_are_refused(function):
-    with pytest.raises(NotApplicable, match="delta > 0, got delta = 0"):
-        function(Budget(1.0))
-    with pytest.raises(NotApplicable, match="delta > 0"):
-        gaussian.gaussian_epsilon(1.0, 0.0)

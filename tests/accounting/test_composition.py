@@ -21,8 +21,8 @@ rhos = st.floats(-8.0, 3.0).map(lambda power: 10.0**power)
 
 
 def by_grid(rho, delta):
-    """The conversion as it is printed, minimised over two million orders; +inf where it is not positive."""
-    a = 1.0 + np.geomspace(1e-4, 1e8, 2_000_000)
+    """The conversion as it is printed, minimised over half a million orders; +inf where it is not positive."""
+    a = 1.0 + np.geomspace(1e-4, 1e8, 500_000)
     return np.min(a * rho + (math.log(1 / delta) + (a - 1) * np.log1p(-1 / a) - np.log(a)) / (a - 1))
 
 
@@ -202,40 +202,3 @@ def test_the_lectures_lemma_covers_the_exact_price_below_one(rate):
     with pytest.raises(NotApplicable, match="Lemma 3 needs epsilon < 1, got epsilon = 1"):
         lecture.lecture_subsampled_epsilon(1.0, rate)
     assert math.log1p(1e-4 * math.expm1(1.3)) > 2e-4 * 1.3
-
-
-# What is refused
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: zcdp.zcdp_epsilon(0.1, 0.0),
-        lambda: zcdp.zcdp_rho(Budget(1.0)),
-        lambda: zcdp.zcdp_rho_by_hand(Budget(1.0)),
-        lambda: lecture.lecture_multiplier(100, Budget(1.0)),
-    ],
-)
-def test_what_needs_delta_says_so(call):
-    with pytest.raises(NotApplicable, match="delta > 0, got delta = 0"):
-        call()
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: zcdp.zcdp_epsilon(0.0, 1e-6), "rho must be a finite number > 0, got 0.0"),
-        (lambda: zcdp.zcdp_epsilon(1.0, 1.0), r"delta must be in \[0, 1\), got 1.0"),
-        (lambda: zcdp.bounded_range_rho(-1.0), "eta must be a finite number > 0, got -1.0"),
-        (lambda: zcdp.bounded_range_rho(1.0, 0), "times must be an integer >= 1, got 0"),
-        (lambda: zcdp.bounded_range_eta(Budget(1.0), 2.5), "times must be an integer >= 1, got 2.5"),
-        (lambda: composition.advanced_epsilon(math.nan, 1, 0.1), "epsilon must be a finite number > 0, got nan"),
-        (lambda: composition.advanced_epsilon(0.1, 10, 0.0), r"slack must be in \(0, 1\), got 0.0"),
-        (lambda: composition.advanced_epsilon(701.0, 10, 0.1), "epsilon must be at most 700, got 701.0"),
-        (lambda: lecture.lecture_multiplier(1, Budget(1.0, 0.1)), "n must be an integer >= 2, got 1"),
-        (lambda: lecture.lecture_subsampled_epsilon(0.5, 1.5), r"rate must be in \(0, 1\], got 1.5"),
-    ],
-)
-def test_refusals_name_the_argument_the_rule_and_the_value(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

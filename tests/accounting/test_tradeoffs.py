@@ -185,7 +185,8 @@ def test_a_polytope_s_claim_covers_every_place_of_a_record(knobs):
 @pytest.mark.parametrize("key", [*CHOOSING, "ftrl", "noisy_sgd", "generalized_gaussian"])
 def test_honest_audits_pass_and_halved_noise_does_not(key):
     """False alarm of the honest one: 0.1% for each key (fixed seed)."""
-    assert dpcore.run_audit(key, runs=3_000, seed=1).verdict != "contradicted"
+    if key != "noisy_sgd":  # the honest one is played in test_noisy_sgd
+        assert dpcore.run_audit(key, runs=3_000, seed=1).verdict != "contradicted"
     report = dpcore.run_audit(key, runs=12_000, bug="halved_noise")
     found = {c.name: c.flagged > c.limit for c in report.certificates}
     # The zCDP of generalised Gaussian noise is known; a law of its own would say more.

@@ -19,7 +19,7 @@ from playwright.sync_api import (
 
 from dpcore.figures.style import Theme
 
-from ..harness import FLAGS, find_browser
+from ..harness import FLAGS, find_browser, free_port
 from .looks import NewPage
 
 expect.set_options(timeout=20_000)  # a busy machine is no defect
@@ -42,6 +42,20 @@ def browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> 
     )
     yield running
     running.close()
+
+
+@pytest.fixture(scope="package")
+def strict_browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """One that keeps to the pages' policy."""
+    profile = tmp_path_factory.mktemp("strict")
+    with chromium.launch_persistent_context(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def port() -> int:
+    """Where one small dashboard after another is served: the browser has compiled what it loads from this address."""
+    return free_port()
 
 
 @pytest.fixture(scope="package")

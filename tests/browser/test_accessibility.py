@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 
 import pytest
@@ -53,6 +53,7 @@ VIEWS = (
 Screen = tuple[int, int, Theme]
 SCREENS: tuple[Screen, ...] = ((1366, 768, "light"), (1366, 768, "dark"), (390, 844, "dark"))
 
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 # In words: what is wrong, where, and on what colours.
 CHECK = """async () => {
     const { violations } = await axe.run({ resultTypes: ["violations"] });
@@ -83,7 +84,7 @@ def violations(page: Page) -> list[str]:
     """What axe finds on a page that is there, with all that is folded unfolded."""
     page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
     page.evaluate(FADED)
-    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    page.evaluate(AXE)
     found: list[str] = page.evaluate(CHECK)
     return found
 
@@ -132,11 +133,20 @@ def test_names_are_read_aloud_without_markup_and_symbols_are_bold(server: Server
     assert unread(page, address) == []
 
 
-def test_the_check_sees_what_is_wrong_and_no_page_is_forgotten(server: Server, page: Page):
+def test_the_checks_see_what_is_wrong_and_no_page_is_forgotten(server: Server, page: Page):
     page.goto(server.url)
     settled(page, "light")
     links = page.locator("header a[href]").evaluate_all("all => all.map(it => new URL(it.href).pathname.slice(1))")
     assert sorted(links) == sorted(PAGES)
+    chart = page.locator(".live-figure")
+    lower = chart.evaluate("""it => [...new Set(it.data
+        .filter(t => t.yaxis === 'y2' && t.name && t.mode?.startsWith('lines') && !t.fill).map(t => t.name))]""")
+    chart.evaluate("it => Plotly.relayout(it, { annotations: it.layout.annotations.filter(a => a.yref !== 'y2') })")
+    assert len(lower) == 3 and set(chart.evaluate(UNNAMED, INKS)) == {f"no label: {name}" for name in lower}
+    assert chart.evaluate(UNTOLD, INKS) == []
+    chart.evaluate("it => Plotly.relayout(it, { 'yaxis2.range': [-9, -8] })")
+    assert any(name in told for told in chart.evaluate(UNTOLD, INKS) for name in lower)
+
     page.set_viewport_size({"width": 1024, "height": 768})
     nav = page.get_by_test_id("stTopNav")
     page.wait_for_function("it => it.clientWidth < 724", arg=nav.element_handle())
@@ -146,7 +156,7 @@ def test_the_check_sees_what_is_wrong_and_no_page_is_forgotten(server: Server, p
         document.querySelector(".live-figure").setAttribute("role", "img");
         document.querySelector(".modebar-btn").removeAttribute("aria-label");
     }""")
-    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    page.evaluate(AXE)
     found = {line.split(":")[0] for line in page.evaluate(CHECK)}
     assert {"color-contrast", "nested-interactive", "button-name"} <= found
 
@@ -222,15 +232,27 @@ LOOKS_FOCUSED = """async () => {
 }"""
 
 
-def test_a_slider_moves_by_arrows_and_the_chart_follows(server: Server, page: Page):
+def test_a_slider_moves_by_arrows_and_chart_and_numbers_follow(server: Server, page: Page):
     page.goto(server.url)
     settled(page, "light")
-    page.get_by_role("link", name="Skip to main content").focus()
+    page.get_by_role("link", name="Skip").focus()
     page.keyboard.press("Tab")
     assert "budget" in (stop(page).get_attribute("aria-label") or "")
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_text("and ε = 1.5,")).to_be_visible()
-    expect(page.locator(".live-figure")).to_have_attribute("aria-label", page.get_by_text("and ε = 1.5,").inner_text())
+    headline = page.get_by_text("ε = 1.5,")
+    expect(headline).to_be_visible()
+    expect(page.locator(".live-figure")).to_have_attribute("aria-label", headline.inner_text())
+
+    page.locator("summary", has_text="Numbers of this chart").press("Enter")
+    row = page.locator("tr", has_text="private, on average").filter(has=page.locator("td:text-is('1')")).first
+    value = float(row.locator("td").nth(1).inner_text())
+    curve = "(t => t.y[[...t.x].indexOf(1)])(it._fullData.find(t => t.name === 'private, on average'))"
+    assert value == pytest.approx(page.evaluate(f"(it => {curve})(document.querySelector('.live-figure'))"), rel=1e-3)
+    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("tumours told apart")
+    pane = page.locator(".live-figure-numbers [role=region]")
+    assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
+    pane.press("End")
+    page.wait_for_function("document.querySelector('.live-figure-numbers [role=region]').scrollTop > 0")
 
 
 # Ends and middles of the sliders, each with all views that have charts of their own.
@@ -275,42 +297,30 @@ ENDS = (
 )
 
 
-def check_labels(page: Page, url: str) -> None:
-    page.goto(url)
+def wrong_labels(page: Page, wait: Callable[[str, object], object]) -> list[str]:
+    """Labels that cover one another or are cut or missing, in each chart that is there once it stands still."""
+    found: list[str] = []
+    for chart in page.locator(".live-figure:visible").all():
+        name = chart.evaluate("it => it.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0]")
+        wait(SETTLED, f".{name} .live-figure")
+        broken = chart.evaluate(OVERLAPS) + chart.evaluate(UNNAMED, INKS) + chart.evaluate(UNTOLD, INKS)
+        found += [f"{name}: {it}" for it in broken]
+    return found
+
+
+@pytest.mark.nightly  # in every run on each page: test_policy.py
+@pytest.mark.parametrize(
+    "address", (*ENDS, *(f"{it}{'&' if '?' in it else '?'}{place}" for place in PLACES for it in LABELLED))
+)
+def test_each_curve_has_its_label_and_none_covers_another(server: Server, new_page: NewPage, address: str):
+    page = new_page()
+    page.goto(f"{server.url}/{address}")
     settled(page, "light")
     expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
     for width, height, _ in (LARGE, BETWEEN, PHONE):
         page.set_viewport_size({"width": width, "height": height})
-        for chart in page.locator(".live-figure:visible").all():
-            name = chart.evaluate("it => it.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0]")
-            page.wait_for_function(SETTLED, arg=f".{name} .live-figure", polling=100)
-            broken = chart.evaluate(OVERLAPS) + chart.evaluate(UNNAMED, INKS) + chart.evaluate(UNTOLD, INKS)
-            assert broken == [], (name, width)
-
-
-@pytest.mark.parametrize("address, place", each(129, [(it, place) for place in PLACES for it in LABELLED]))
-def test_each_curve_has_its_label_and_none_covers_another(server: Server, new_page: NewPage, address: str, place: str):
-    check_labels(new_page(), f"{server.url}/{address}{'&' if '?' in address else '?'}{place}")
-
-
-@pytest.mark.parametrize("address", each(8, ENDS))
-def test_so_it_is_at_the_ends_of_each_page_s_own_sliders(server: Server, new_page: NewPage, address: str):
-    page = new_page()
-    check_labels(page, f"{server.url}/{address}")
-    assert page.locator(".st-key-ignored").all_inner_texts() == []
-
-
-def test_a_curve_that_loses_its_label_is_found(server: Server, page: Page):
-    page.goto(server.url)
-    settled(page, "light")
-    chart = page.locator(".live-figure")
-    chart.evaluate("it => Plotly.relayout(it, { annotations: it.layout.annotations.filter(a => a.yref !== 'y2') })")
-    missing = set(chart.evaluate(UNNAMED, INKS))
-    lower = ("private, on average", "upper bound, proved", "regularisation alone")
-    assert missing == {f"no label: {name}" for name in lower}
-    assert chart.evaluate(UNTOLD, INKS) == []
-    chart.evaluate("it => Plotly.relayout(it, { 'yaxis2.range': [-9, -8] })")
-    assert set(chart.evaluate(UNTOLD, INKS)) >= {"leaves its axis: upper bound, proved"}
+        assert wrong_labels(page, lambda it, arg: page.wait_for_function(it, arg=arg, polling=100)) == [], width
+    assert address not in ENDS or page.locator(".st-key-ignored").all_inner_texts() == []
 
 
 class Finger:
@@ -366,18 +376,3 @@ def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
     finger.swipe(thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2, -80, 0)
     expect(slider.locator("input")).not_to_have_attribute("aria-valuetext", value)
     expect(page).to_have_url(re.compile("epsilon=0"))
-
-
-def test_the_numbers_below_a_chart_are_those_of_its_curves(server: Server, page: Page):
-    page.goto(server.url)
-    settled(page, "light")
-    page.locator("summary", has_text="Numbers of this chart").press("Enter")
-    row = page.locator("tr", has_text="private, on average").filter(has=page.locator("td:text-is('1')")).first
-    value = float(row.locator("td").nth(1).inner_text())
-    curve = "(t => t.y[[...t.x].indexOf(1)])(it._fullData.find(t => t.name === 'private, on average'))"
-    assert value == pytest.approx(page.evaluate(f"(it => {curve})(document.querySelector('.live-figure'))"), rel=1e-3)
-    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("tumours told apart")
-    pane = page.locator(".live-figure-numbers [role=region]")
-    assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
-    pane.press("End")
-    page.wait_for_function("document.querySelector('.live-figure-numbers [role=region]').scrollTop > 0")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, BrowserType, Page
+from playwright.sync_api import BrowserContext, Page
 
 from pages.decide.briefing.content import Briefing
 from pages.decide.briefing.page import html_page
 
 from ..briefings import evil, example, fullest
-from ..harness import FLAGS, find_browser
 from .looks import OVERLAPS, NewPage
 
 pytestmark = pytest.mark.browser
@@ -24,10 +22,9 @@ AT = "document.activeElement.id"
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: BrowserType) -> Iterator[BrowserContext]:
+def browser(strict_browser: BrowserContext) -> BrowserContext:
     """One that keeps to the briefing's policy, unlike that of the other tests."""
-    with chromium.launch_persistent_context("", executable_path=find_browser(), args=list(FLAGS)) as running:
-        yield running
+    return strict_browser
 
 
 def open_file(page: Page, folder: Path, briefing: Briefing) -> list[str]:
@@ -45,7 +42,7 @@ def open_file(page: Page, folder: Path, briefing: Briefing) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("make", [example, evil, fullest])
+@pytest.mark.parametrize("make", [pytest.param(example, marks=pytest.mark.nightly), evil, fullest])
 def test_it_needs_no_network_and_prints_five_whole_pages(new_page: NewPage, tmp_path: Path, make):
     page = new_page(1366, 768)
     wrong = open_file(page, tmp_path, make())
@@ -67,7 +64,7 @@ def test_it_needs_no_network_and_prints_five_whole_pages(new_page: NewPage, tmp_
     assert wrong == []
 
 
-def test_slides_turn_by_keyboard_and_charts_answer(new_page: NewPage, tmp_path: Path):
+def test_slides_turn_by_keyboard_charts_answer_and_a_page_that_asks_is_seen(new_page: NewPage, tmp_path: Path):
     page = new_page(1366, 768)
     wrong = open_file(page, tmp_path, example())
     seen = []
@@ -89,12 +86,7 @@ def test_slides_turn_by_keyboard_and_charts_answer(new_page: NewPage, tmp_path: 
     )
     assert min(sizes) >= 20
     assert wrong == []
-
-
-def test_a_page_that_asks_is_seen(new_page: NewPage, tmp_path: Path):
-    """The power twin: with an address in the page, its policy forbids the request and says so."""
-    page = new_page(1366, 768)
-    wrong = open_file(page, tmp_path, example())
-    page.evaluate("void fetch('https://example.org/').catch(() => 0)")
-    page.wait_for_timeout(300)
-    assert any("Content Security Policy" in text for text in wrong)
+    # The power twin: of an address in the page the policy forbids the request and says so.
+    with page.expect_console_message(lambda message: "Content Security Policy" in message.text):
+        page.evaluate("void fetch('https://example.org/').catch(() => 0)")
+    assert wrong

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from ..harness import ROOT, serve
+from ..harness import Server
 from ..pages.test_deployment import CONF, needs_nginx, proxy
 from .looks import Chart
 
@@ -15,15 +15,12 @@ pytestmark = [pytest.mark.browser, needs_nginx]
 LIMIT = "price_of_privacy_connections 500;"
 
 
-def test_a_page_needs_seven_of_a_sender_s_connections_at_most(page: Page, tmp_path: Path):
+def test_a_page_needs_seven_of_a_sender_s_connections_at_most(server: Server, page: Page, tmp_path: Path):
     """Six for files, as browsers have them, and its websocket."""
     assert LIMIT in CONF
     statuses: list[int] = []
     page.on("response", lambda answer: statuses.append(answer.status))
-    with (
-        serve(ROOT / "app.py", "--server.address", "127.0.0.1") as server,
-        proxy([server], tmp_path, CONF.replace(LIMIT, LIMIT.replace("500", "7"))) as url,
-    ):
+    with proxy([server], tmp_path, CONF.replace(LIMIT, LIMIT.replace("500", "7"))) as url:
         page.goto(f"{url}/doors")
         Chart(page, "doors").shown()
         page.goto("about:blank")

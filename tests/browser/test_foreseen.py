@@ -33,7 +33,7 @@ def open_with_pictures_ahead(page: Page, url: str) -> None:
 @pytest.mark.usefixtures("own_tab")
 def test_the_next_step_has_its_picture_before_the_server_answers(page: Page, server: Server) -> None:
     line = Line(page)
-    open_with_pictures_ahead(page, server.url)
+    open_with_pictures_ahead(page, f"{server.url}?delta=1e-10")
     said = page.get_by_role("figure").first.get_attribute("aria-label")
     page.evaluate(SEEN)
     line.hold()
@@ -46,11 +46,7 @@ def test_the_next_step_has_its_picture_before_the_server_answers(page: Page, ser
     slider.press("Home")
     page.wait_for_function(f"{CURSOR} === 'ε = 0.01'")
 
-
-@pytest.mark.usefixtures("own_tab")
-def test_after_a_move_of_another_slider_its_next_step_is_drawn_ahead(page: Page, server: Server) -> None:
-    line = Line(page)
-    open_with_pictures_ahead(page, f"{server.url}?delta=1e-10")
+    # After a move of another slider its next step is drawn ahead.
     known = f"[...{CHART}.remembered.values()].map(it => it.state.delta)"
     slider = page.locator(".st-key-delta input[type=range]")
     slider.press("ArrowRight")

@@ -55,10 +55,26 @@ def zoom(page: Page, panel: Locator) -> None:
     page.mouse.up()
 
 
+# Of each chart: the sliders that say something else than what the server says they said when it was drawn.
+MISUNDERSTOOD = """() => [...document.querySelectorAll('.live-figure')].flatMap(it =>
+    Object.entries(it.wanted.state).map(([key, said]) => {
+        const slider = document.querySelector(`.st-key-${CSS.escape(key)} input[type=range]`);
+        return [key, said, slider?.getAttribute('aria-valuetext') ?? said];
+    })).filter(([key, said, seen]) => said !== seen)"""
+STATES = "() => [...document.querySelectorAll('.live-figure')].map(it => Object.keys(it.wanted.state))"
+
+
+def check_meaning(page: Page) -> None:
+    """Charts and sliders mean the same, else a picture that was here before would never come back at once."""
+    assert all({"epsilon", "n", "theme", "scale"} <= set(keys) for keys in page.evaluate(STATES))
+    assert page.evaluate(MISUNDERSTOOD) == []
+
+
 @pytest.mark.parametrize("path", often(LIVE))
-def test_moves_keep_the_zoom_of_every_chart(server: Server, page: Page, path: str):
+def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, page: Page, path: str):
     page.set_viewport_size({"width": 1440, "height": 1400})
     open_page(page, server.url, path)
+    check_meaning(page)
     before = page.evaluate(RANGES)
     for panel in page.locator(".live-figure .nsewdrag").all():
         zoom(page, panel)
@@ -75,21 +91,11 @@ def test_moves_keep_the_zoom_of_every_chart(server: Server, page: Page, path: st
         assert page.evaluate(RANGES) == zoomed
 
 
-# Of each chart: the sliders that say something else than what the server says they said when it was drawn.
-MISUNDERSTOOD = """() => [...document.querySelectorAll('.live-figure')].flatMap(it =>
-    Object.entries(it.wanted.state).map(([key, said]) => {
-        const slider = document.querySelector(`.st-key-${CSS.escape(key)} input[type=range]`);
-        return [key, said, slider?.getAttribute('aria-valuetext') ?? said];
-    })).filter(([key, said, seen]) => said !== seen)"""
-STATES = "() => [...document.querySelectorAll('.live-figure')].map(it => Object.keys(it.wanted.state))"
-
-
-@pytest.mark.parametrize("path", often((*LIVE, "doors?side=λ+valley", "sparse?tab=Simplex", "geometry?view=people")))
-def test_charts_and_sliders_mean_the_same(server: Server, page: Page, path: str):
-    """Else a picture that was here before would never come back at once."""
+@pytest.mark.nightly
+@pytest.mark.parametrize("path", ("doors?side=λ+valley", "sparse?tab=Simplex", "geometry?view=people"))
+def test_charts_and_sliders_of_other_views_mean_the_same(server: Server, page: Page, path: str):
     open_page(page, server.url, path)
-    assert all({"epsilon", "n", "theme", "scale"} <= set(keys) for keys in page.evaluate(STATES))
-    assert page.evaluate(MISUNDERSTOOD) == []
+    check_meaning(page)
 
 
 # Of the first chart whose cursor is epsilon's: the flag's words, where the line and the flag stand from the left end of

@@ -96,12 +96,12 @@ class Dashboard:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+def served(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Dashboard]:
     folder = tmp_path_factory.mktemp("dashboard")
     (folder / "app.py").write_text(APP)
     (folder / "main.py").write_text(MAIN)
     shutil.copytree(ROOT / ".streamlit", folder / ".streamlit")
-    with serve(folder / "app.py") as running:
+    with serve(folder / "app.py", port=port) as running:
         yield Dashboard(running, folder / "gate")
 
 

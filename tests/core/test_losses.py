@@ -20,7 +20,7 @@ def squared_spec(lam, *, n=2, R=1.0, y_max=1.0, radius=None) -> Spec:
 
 
 def test_an_unknown_loss_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"loss must be one of logistic, huber_hinge, .*, mean, got 'zero_one'"):
+    with pytest.raises(ValueError, match=r"loss must be .*logistic, huber_hinge, .*, mean, got 'zero_one'"):
         get_loss("zero_one")
 
 

@@ -61,7 +61,7 @@ def test_values_without_a_logarithm_and_few_points_are_silent():
 
 
 def test_wrong_arguments_are_one_sentence():
-    with pytest.raises(ValueError, match=r"y must be a list as long as x, got shapes \(2,\) and \(3,\)"):
+    with pytest.raises(ValueError, match=r"y must be .* x, got shapes \(2,\) and \(3,\)"):
         power_law([1, 2, 3], [1, 2])
     with pytest.raises(ValueError, match="x must be finite and > 0, got 0"):
         power_law([0, 1, 2, 3], [1, 1, 1, 1])

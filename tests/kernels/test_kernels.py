@@ -298,7 +298,18 @@ assert len(tables) == 7 and all(set(table._loaded) == set(table) for table in ta
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-# Releases, which need compiled sums and C functions that these call; the second one random draws, too.
+# Values and slopes of losses: a compiled loop and C functions that it calls, each with a file of its own in the cache.
+SUMS = """
+import json
+import numpy as np
+from dpcore import kernels
+found, tables = np.empty((8, 3)), (kernels.VALUE, kernels.DERIVATIVE)
+for k, row in enumerate(found):
+    loss = ("hinge", "huber", "squared", "absolute")[k // 2]
+    kernels.apply(tables[k % 2][loss], np.array([-1.0, 0.3, 2.0]), np.ones(3), 0.5, row)
+print(json.dumps(found.tolist()))
+"""
+# Releases, the second of which draws random numbers in compiled code.
 RELEASES = """
 import json, sys
 import numpy as np
@@ -306,24 +317,23 @@ import dpcore
 rng = np.random.default_rng(0)
 X = rng.uniform(-0.5, 0.5, (60, 3))
 y = np.where(X[:, 0] > 0, 1.0, -1.0)
-made = [dpcore.solve(key, X, y, epsilon=1.0, delta=1e-3, R=1.0, seed=1) for key in sys.argv[1:]]
+keys = "output_gaussian", "noisy_sgd", "frank_wolfe_polytope", "objective_gamma"
+made = [dpcore.solve(key, X, y, epsilon=1.0, delta=1e-3, R=1.0, seed=1) for key in keys]
 print(json.dumps([release.theta.tolist() for release in made]))
 """
 
 
-def releases(
-    project: Path, before: tuple[str, ...] = (), keys: tuple[str, ...] = ("output_gaussian",), **environment: str
-) -> tuple[list[list[float]], str]:
-    """The releases of a process of its own and what it said to stderr."""
-    command = [*before, sys.executable, "-c", RELEASES, *keys]
+def printed(project: Path, code: str, before: tuple[str, ...] = (), **environment: str) -> tuple[object, str]:
+    """What a process of its own computes and what it says to stderr."""
     base = {"PATH": "/usr/bin:/bin", "HOME": str(project / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [*before, sys.executable, "-c", code]
     out = subprocess.run(command, cwd=project, env=base | environment, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr
     return json.loads(out.stdout), out.stderr
 
 
 def test_what_cannot_be_read_in_the_cache_is_compiled_and_kept_again(tmp_path):
-    first, _ = releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path))
+    first, _ = printed(ROOT, SUMS, NUMBA_CACHE_DIR=str(tmp_path))
     harms = [
         (lambda whole: b""),
         (lambda whole: whole[: len(whole) // 2]),
@@ -331,14 +341,15 @@ def test_what_cannot_be_read_in_the_cache_is_compiled_and_kept_again(tmp_path):
         # One bit in the middle of machine code: pickle would not notice.
         (lambda whole: whole[: (at := len(whole) // 2)] + bytes([whole[at] ^ 1]) + whole[at + 1 :]),
     ]
-    for ending in ("*.nbc", "*.nbi"):
-        files = sorted(tmp_path.rglob(ending))
+    # Of each other function its code, of the rest its index.
+    for files in (sorted(tmp_path.rglob("*.nbc"))[::2], sorted(tmp_path.rglob("*.nbi"))[1::2]):
+        assert len(files) >= len(harms)
         for file, harm in zip(files, itertools.cycle(harms), strict=False):
             file.write_bytes(harm(file.read_bytes()))
-        again, said = releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path))
-        assert len(files) > len(harms) and again == first
-        assert said.count("cannot be read") == said.count("\n") == 1, said
-    assert releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path)) == (first, ""), "what was broken has been replaced"
+    again, said = printed(ROOT, SUMS, NUMBA_CACHE_DIR=str(tmp_path))
+    assert again == first
+    assert said.count("cannot be read") == said.count("\n") == 1, said
+    assert printed(ROOT, SUMS, NUMBA_CACHE_DIR=str(tmp_path)) == (first, ""), "what was broken has been replaced"
 
 
 def test_a_read_only_installation_uses_its_warm_cache_and_no_temporary_folder_stays(copy):
@@ -347,25 +358,25 @@ def test_a_read_only_installation_uses_its_warm_cache_and_no_temporary_folder_st
     for name in ("home", "tmp"):
         (copy / name).mkdir()
     places = {"TMPDIR": str(copy / "tmp"), "XDG_CACHE_HOME": str(copy / "home")}
-    first, _ = releases(copy, **places)
+    first, _ = printed(copy, SUMS, **places)
     kept = [copy / "dpcore" / "kernels" / "__pycache__", copy / "home"]
     folders = [f for top in kept for f in (top, *top.rglob("*")) if f.is_dir()]
     for folder in folders:
         folder.chmod(0o555)
     try:
         files = sorted(copy.rglob("*"))
-        assert releases(copy, alone, **places) == (first, "") and sorted(copy.rglob("*")) == files
+        assert printed(copy, SUMS, alone, **places) == (first, "") and sorted(copy.rglob("*")) == files
         shutil.rmtree(kept[0])
         kept[0].write_text("not a folder")
         files = sorted(copy.rglob("*"))
-        assert releases(copy, alone, **places)[0] == first and sorted(copy.rglob("*")) == files
+        assert printed(copy, SUMS, alone, **places)[0] == first and sorted(copy.rglob("*")) == files
     finally:
         for folder in folders:
             if folder.exists():
                 folder.chmod(0o755)
 
 
-def test_everything_runs_as_plain_python_where_numba_is_told_to_compile_nothing():
-    keys = ("output_gaussian", "noisy_sgd", "frank_wolfe_polytope", "objective_gamma")
-    plain, said = releases(ROOT, keys=keys, NUMBA_DISABLE_JIT="1")
-    assert not said and all(map(np.allclose, plain, releases(ROOT, keys=keys)[0]))
+def test_everything_runs_as_plain_python_where_numba_is_told_to_compile_nothing(capsys):
+    plain, said = printed(ROOT, RELEASES, NUMBA_DISABLE_JIT="1")
+    exec(RELEASES, {})
+    assert not said and all(map(np.allclose, plain, json.loads(capsys.readouterr().out)))

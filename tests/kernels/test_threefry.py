@@ -65,7 +65,7 @@ def test_normals_are_the_twins():
 
 
 def test_moments_tails_and_shape_are_those_of_the_normal_law():
-    """Power: numbers 1% too large, or with a kurtosis of 3.03, are not let through."""
+    """Power: numbers 1% too large, or with a kurtosis of 3.07, are not let through."""
 
     def alarms(x: np.ndarray) -> list[str]:
         n, limit = x.size, stats.norm.isf(FALSE_ALARM / 16)
@@ -84,18 +84,18 @@ def test_moments_tails_and_shape_are_those_of_the_normal_law():
             found.append("shape")
         return found
 
-    x = normals(1 << 22).astype(float)
+    x = normals(1 << 20).astype(float)
     assert not alarms(x)
     assert np.abs(x).max() < 6.67
     assert {"variance", "kurtosis"} <= set(alarms(1.01 * x))
-    heavier = np.random.default_rng(0).standard_t(204, x.size) * math.sqrt(202 / 204)
+    heavier = np.random.default_rng(0).standard_t(84, x.size) * math.sqrt(82 / 84)
     assert "kurtosis" in alarms(heavier)
 
 
 @pytest.mark.parametrize("what", ["neighbours", "pairs", "blocks", "keys", "squares of pairs", "squares of keys"])
 def test_numbers_that_stand_near_each_other_are_uncorrelated(what):
-    """Of 2^21 pairs each; power: a hundredth part in common shows."""
-    count = 1 << 21
+    """Of 2^19 pairs each; power: a fiftieth part in common shows."""
+    count = 1 << 19
     half = normals(2 * count).astype(float).reshape(2, -1)
     near = (WORD(KEY[0] ^ WORD(1)), KEY[1])
     x, y = {
@@ -108,4 +108,4 @@ def test_numbers_that_stand_near_each_other_are_uncorrelated(what):
     }[what]
     limit = stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(x.size)
     assert abs(np.corrcoef(x, y)[0, 1]) < limit
-    assert abs(np.corrcoef(x, y + 0.01 * x)[0, 1]) > limit
+    assert abs(np.corrcoef(x, y + 0.02 * x)[0, 1]) > limit

@@ -99,6 +99,8 @@ def newton(key, X, y, lam, tilt):
 
     u = np.full((B, p), -math.log(p))
     for _ in range(40):
+        if np.abs(residual(u)).max() < 1e-10:
+            break
         w = np.exp(u)
         H = np.einsum("bni,bn,bnj->bij", X, of("curvature", u), X) / n
         # The Newton step of u + g(exp u) / lam = nu, sum w s = 0.
@@ -143,12 +145,12 @@ def moved(key, pair, lam):
 
 @pytest.mark.parametrize("key", LOSSES)
 def test_no_neighbours_that_a_search_finds_move_the_weights_beyond_the_range(key):
-    """1,500 random pairs, then 300 that hill-climb; no chance of a false alarm, as the range is a theorem."""
+    """600 random pairs, then 300 that hill-climb; no chance of a false alarm, as the range is a theorem."""
     rng, largest, farthest = np.random.default_rng(LOSSES.index(key)), 0.0, 0.0
     for n, lam in [(2, 0.25), (2, 8.0), (6, 0.3), (6, 2.0), (20, 0.15), (20, 20.0)]:
         found = weight_range(spec_for(key, n))
         eta, slope = found.eta(lam), found.slope
-        pair = neighbours(key, 250, n, 3, rng)
+        pair = neighbours(key, 100, n, 3, rng)
         for _ in range(4):
             ratios, distance = moved(key, pair, lam)
             spans = np.ptp(ratios, axis=1)
@@ -259,6 +261,6 @@ def test_the_smallest_lam_and_n_are_the_smallest(key, budget):
 
 def test_where_no_lam_and_no_n_will_do_they_say_so():
     spec = spec_for("linear", 10, lam=1e-9)
-    with pytest.raises(NotApplicable, match="no lam between 1e-100 and 1e100 makes one draw's range 1e-14"):
+    with pytest.raises(NotApplicable, match=r"lam between 1e-100 and 1e100 .* 1e-14"):
         lam_of_eta(weight_range(spec), largest_eta(Budget(1e-8), 10**6))
     assert smallest_n(spec, Budget(1e-6)) is None

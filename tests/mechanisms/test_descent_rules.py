@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec
+from dpcore import Budget, Data, Domain, Plan, Spec
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
@@ -21,6 +21,7 @@ from tests.problems import BALL, PROBLEMS, for_loss, random_records
 
 SMOOTH = [key for key in BALL if math.isfinite(get_loss(key).curvature_bound)]
 BUDGETS = tuple(Budget(epsilon, 1e-5) for epsilon in (0.1, 1.0, 10.0))
+ENDS = BUDGETS[::2]
 # Settings by hand under which noise, and not the distance from the start, is what costs.
 LONG = {"rule": "auto", "steps": 300, "step": 0.09}
 SETTINGS = [{"rule": rule} for rule in RULES] + [LONG, {"rule": "averaging", "steps": 3, "step": 0.1}]
@@ -32,7 +33,7 @@ HARD = {
     "opposed": Data(np.repeat([[1.0, 0.0]], 60, axis=0), np.tile([1.0, -1.0], 30)),
     "sparse": Data(csr_array(random_records(60, 8, seed=8).X), random_records(60, 8, seed=8).y, p=40),
 }
-QUICK = {name: HARD[name] for name in ("full rank", "opposed", "sparse")}
+QUICK = ("full rank", "opposed", "sparse")
 # (lam, radius, theta_norm): the last lets the model leave the ball of its comparator.
 SHAPES = [(0.0, 2.0, 10.0), (0.05, None, 1.0), (0.0, None, 0.3)]
 
@@ -48,9 +49,9 @@ def measured(every_shape: bool) -> dict[tuple[str, ...], tuple[Plan, float, floa
     """Mean excess over the best model of the comparator's ball, and its standard error, over 10 pairs of releases."""
     found = {}
     for i, key in enumerate(BALL):
-        for j, (name, records) in enumerate(HARD.items() if every_shape else QUICK.items()):
-            data = for_loss(key, records)
-            for shape in SHAPES if every_shape else [SHAPES[(i + j) % 3]]:
+        for name in HARD if every_shape else [QUICK[i % 3]]:
+            data = for_loss(key, HARD[name])
+            for shape in SHAPES if every_shape else [SHAPES[i // 3 % 3]]:
                 lam, radius, B = shape
                 spec = Spec(key, data.n, data.p, lam, Domain(), radius, B)
                 best = minimise_in_ball(get_loss(key), data, min(B, radius or math.inf)).risk
@@ -58,7 +59,7 @@ def measured(every_shape: bool) -> dict[tuple[str, ...], tuple[Plan, float, floa
                     if knobs["rule"] == "smooth" and key not in SMOOTH:
                         continue
                     mechanism = NoisyGD(**knobs)
-                    plans = [mechanism.calibrate(spec, budget) for budget in BUDGETS]
+                    plans = [mechanism.calibrate(spec, budget) for budget in (BUDGETS if every_shape else ENDS)]
                     rngs = [np.random.default_rng([5, r]) for r in range(10)]
                     drawn = mechanism.draws(plans, mechanism.prepare_many(plans, data, never), rngs, never)
                     for plan, thetas in zip(plans, drawn.thetas, strict=True):
@@ -79,11 +80,13 @@ def exceeded(bound: Callable[[Plan], float | None], every_shape: bool = False) -
 
 @pytest.mark.shows("upper", "noisy_gd")
 def test_no_mean_excess_is_above_its_upper_bound(monkeypatch):
-    """Each loss, rule and budget on three data sets, in a shape of the problem. A mean over 10 pairs lies 5 standard
-    errors above its expectation in less than 0.05% of cases (Student's t); a bound that is met with equality would be
-    needed, and most are far above. A twentieth of the bound, or one that forgets the noise, fails."""
+    """Each loss, rule and end of the budgets, on a data set and in a shape of the problem that take turns.
+
+    A mean over 10 pairs lies 5 standard errors above its expectation in less than 0.05% of cases (Student's t); a bound
+    that is met with equality would be needed, and most are far above. A twentieth of the bound, or one that forgets the
+    noise, fails."""
     cases = measured(every_shape=False)
-    assert len(cases) == len(QUICK) * len(BUDGETS) * (6 * len(SMOOTH) + 5 * (len(BALL) - len(SMOOTH)))
+    assert len(cases) == len(ENDS) * (6 * len(SMOOTH) + 5 * (len(BALL) - len(SMOOTH)))
     assert all(upper(plan) is not None for plan, *_ in cases.values())
     assert exceeded(upper) == []
     assert exceeded(lambda plan: upper(plan) / 20)
@@ -285,43 +288,5 @@ def test_a_regulariser_adds_its_curvature_its_gradient_and_its_bias():
     assert upper(plan) == pytest.approx(over_J + 0.25 * 16.0)
 
 
-# Refusals
-
-
-@pytest.mark.parametrize(
-    "knobs, sentence",
-    [
-        ({"steps": 0}, "steps must be an integer >= 1, got 0"),
-        ({"steps": -3}, "steps must be an integer >= 1, got -3"),
-        ({"steps": 1.5}, "steps must be an integer >= 1, got 1.5"),
-        ({"steps": "many"}, "steps must be an integer >= 1, got 'many'"),
-        ({"steps": True}, "steps must be an integer >= 1, got True"),
-        ({"steps": float("nan")}, "steps must be an integer >= 1, got nan"),
-        ({"steps": 10**9}, "steps must be at most 100,000,000, got 1,000,000,000"),
-        ({"step": 0.0}, "step must be a finite number > 0, got 0"),
-        ({"step": -1.0}, "step must be a finite number > 0, got -1"),
-        ({"step": float("inf")}, "step must be a finite number > 0, got inf"),
-        ({"step": "fast"}, "step must be a finite number > 0, got 'fast'"),
-        ({"step": None}, "step must be a finite number > 0, got None"),
-        ({"rule": "quick"}, "rule must be one of auto, smooth, averaging, last_iterate, got 'quick'"),
-        ({"accounting": "published"}, "accounting must be one of tight, got 'published'"),
-    ],
-    ids=str,
-)
-def test_bad_knobs_are_refused_in_a_sentence(knobs, sentence):
-    with pytest.raises(ValueError) as error:
-        NoisyGD(**knobs)
-    assert str(error.value).startswith(sentence)
-
-
-def test_what_is_not_proved_is_not_planned():
-    for key in ("hinge", "geometric_median"):
-        with pytest.raises(NotApplicable, match="rule 'smooth' needs a loss without kinks"):
-            at(Spec(key, 100, 3, 0.0), rule="smooth")
-    with pytest.raises(NotApplicable, match="noisy_gd has no rule 'population' for lam"):
-        at(Spec("logistic", 100, 3, "population"))
-    with pytest.raises(NotApplicable, match="got q = inf"):
-        at(Spec("logistic", 100, 3, 0.0, Domain(q=math.inf)))
-    with pytest.raises(NotApplicable, match="Gaussian noise needs delta > 0"):
-        NoisyGD().calibrate(SPEC, Budget(1.0))
+def test_no_rule_for_lam_asks_for_any():
     assert at(Spec("logistic", 100, 3, "auto")).spec.lam == at(Spec("logistic", 100, 3, "published")).spec.lam == 0.0

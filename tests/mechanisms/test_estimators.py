@@ -1,6 +1,7 @@
 """The estimators: what they release, what they count, and how they live with scikit-learn."""
 
 import copy
+import itertools
 import pickle
 import re
 import subprocess
@@ -36,6 +37,7 @@ from dpcore import (
 )
 from dpcore.mechanisms import estimators
 from tests.harness import ROOT
+from tests.nights import each
 from tests.problems import LEARNING, PROBLEMS, UNREGULARISED
 
 DATA = PROBLEMS["full rank"]
@@ -54,8 +56,9 @@ def regressor(**changes) -> PrivateRegressor:
     return PrivateRegressor(**(facts | changes))
 
 
-@pytest.mark.parametrize("key", LEARNING)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, np.ndarray.tolist])
+@pytest.mark.parametrize(
+    "key, form", each(2, itertools.product(LEARNING, (np.asarray, sparse.csr_matrix, np.ndarray.tolist)))
+)
 def test_a_fit_is_one_release_of_solve(key, form):
     output = key.startswith("output")
     tied = dict(radius=3.0, accounting="published") if output else {}
@@ -134,7 +137,7 @@ def test_columns_have_names_and_an_order():
     assert np.array_equal(model.coef_, classifier(**RICH, random_state=0).fit(DATA.X, WORDS).coef_)
     turned = frame[list("fbcdea")]
     for ask in (model.predict, model.decision_function, lambda X: model.score(X, WORDS)):
-        with pytest.raises(ValueError, match="in the same order as they were in fit"):
+        with pytest.raises(ValueError, match="same order"):
             ask(turned)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="rows beyond it"):
@@ -244,9 +247,7 @@ def test_bad_arguments_are_refused_at_fit_in_one_sentence(changes, message):
 def test_a_regressor_refuses_what_is_beyond_its_domain_and_classification_losses():
     with pytest.raises(ValueError, match=r"y must lie in \[-0.4, 0.4\], got 0.9"):
         regressor().fit(DATA.X, np.full(DATA.n, 0.9))
-    with pytest.raises(
-        ValueError, match="loss must be one of squared, huber, absolute for PrivateRegressor, got 'hinge'"
-    ):
+    with pytest.raises(ValueError, match=r"loss must be .*squared, huber, absolute.* PrivateRegressor, got 'hinge'"):
         regressor(loss="hinge").fit(DATA.X, TARGET)
 
 
@@ -257,15 +258,15 @@ def test_wrong_shapes_at_predict_are_refused():
         (DATA.X[0], "Expected 2D array, got 1D array"),
         (np.zeros((2, 6, 1)), "Found array with dim 3"),
         (DATA.X * np.nan, "Input X contains NaN"),
-        (np.ma.masked_array(DATA.X, DATA.X > 0.3), "X must have a value in every place, got a masked array"),
+        (np.ma.masked_array(DATA.X, DATA.X > 0.3), "X must .*, got a masked array"),
     ):
         with pytest.raises(ValueError, match=told):
             model.predict(X)
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[2, 120\]"):
         model.score(DATA.X, WORDS[:2])
-    with pytest.raises(ValueError, match="y must be one of the declared classes 'sick' and 'well', got 'ill'"):
+    with pytest.raises(ValueError, match=r"y must be .*'sick' and 'well', got 'ill'"):
         model.score(DATA.X, ["ill"] * DATA.n)
-    with pytest.raises(ValueError, match="y must have a value in every place, got a masked array"):
+    with pytest.raises(ValueError, match=r"y must .*, got a masked array"):
         model.score(DATA.X, np.ma.masked_array(WORDS, WORDS == "sick"))
 
 
@@ -275,7 +276,7 @@ def test_parameters_are_what_was_given():
     assert params["lam"] == "population" and params["classes"] == ("well", "sick") and "loss" in params
     assert PrivateClassifier(**params).get_params() == params == model.get_params(deep=False)
     assert model.set_params(lam=0.3, epsilon=2.0) is model and (model.lam, model.epsilon) == (0.3, 2.0)
-    with pytest.raises(ValueError, match="Invalid parameter 'C' for estimator PrivateClassifier"):
+    with pytest.raises(ValueError, match="parameter 'C'"):
         model.set_params(C=1.0, lam=9.0)
     assert model.lam == 0.3
     assert "PrivateClassifier(epsilon=2.0" in repr(model)
@@ -401,18 +402,18 @@ def test_rows_that_rounding_made_too_long_are_clipped_where_that_is_asked_for():
     kept = pickle.loads(pickle.dumps(model))
     assert np.array_equal(kept.coef_, model.coef_) and not hasattr(kept, "clipped_"), "a pickle may be given away"
     for name in ("clip", "fit_intercept"):
-        with pytest.raises(ValueError, match=f"{name} must be True or False, got 'yes'"):
+        with pytest.raises(ValueError, match=f"{name} must be .*True.*, got 'yes'"):
             classifier(**{name: "yes"}).fit(DATA.X, WORDS)
 
 
 def test_weights_are_refused_where_noise_does_not_cover_them_and_counted_in_scores():
     weights = np.random.default_rng(0).uniform(0.0, 1.0, DATA.n)
     for model, y in ((classifier(**RICH, random_state=0), WORDS), (regressor(**RICH, random_state=0), TARGET)):
-        with pytest.raises(ValueError, match=r"^sample_weight must be left out, got weights: the noise covers records"):
+        with pytest.raises(ValueError, match=r"^sample_weight must be .*, got weights"):
             model.fit(DATA.X, y, sample_weight=weights)
         assert not hasattr(model, "spent_") and not has_fit_parameter(model, "sample_weight")
         model.fit(DATA.X, y, sample_weight=None)
-        with pytest.raises(TypeError, match="got an unexpected keyword argument 'weights'"):
+        with pytest.raises(TypeError, match="'weights'"):
             model.fit(DATA.X, y, refit=True, weights=weights)
         measure = accuracy_score if y is WORDS else r2_score
         expected = measure(y, model.predict(DATA.X), sample_weight=weights)
@@ -448,20 +449,24 @@ def test_the_docstrings_say_what_is_promised_and_what_is_not():
 
 def test_fits_at_once_on_one_object_wait_for_one_another(monkeypatch):
     """Four threads ask for a fit each; every release takes so long that all of them come while the first is made."""
-    released = []
+    released, start = [], threading.Barrier(4)
     release_once = estimators.release_once
 
     def slow(*arguments, **options):
         released.append(1)
-        time.sleep(0.2)
+        time.sleep(0.03)
         return release_once(*arguments, **options)
+
+    def fit_together(model, refit):
+        start.wait()
+        return model.fit(DATA.X, WORDS, refit=refit)
 
     monkeypatch.setattr(estimators, "release_once", slow)
     copies = (classifier(), clone(classifier()), copy.deepcopy(classifier()), pickle.loads(pickle.dumps(classifier())))
     for model, refit in (*((model, False) for model in copies), (classifier(), True)):
         released.clear()
         with ThreadPoolExecutor(4) as threads:
-            fits = [threads.submit(model.fit, DATA.X, WORDS, refit=refit) for _ in range(4)]
+            fits = [threads.submit(fit_together, model, refit) for _ in range(4)]
         errors = [fit.exception() for fit in fits if fit.exception()]
         assert len(released) == (4 if refit else 1) and model.spent_.epsilon == len(released)
         assert [type(error) for error in errors] == [BudgetExceeded] * (4 - len(released))
@@ -510,14 +515,14 @@ def test_an_interrupted_fit_never_shows_a_model_that_is_not_paid(name, fits_befo
 @pytest.mark.parametrize("make, y", [(classifier, WORDS), (regressor, TARGET)])
 def test_what_is_not_fitted_says_so(make, y):
     for ask in (lambda: make().predict(DATA.X), lambda: make().score(DATA.X, y)):
-        with pytest.raises(NotFittedError, match=f"^This {type(make()).__name__} instance is not fitted yet"):
+        with pytest.raises(NotFittedError, match=f"{type(make()).__name__} .* not fitted"):
             ask()
 
 
 @pytest.mark.parametrize("refit", ["no", "", 0, 1, None, float("nan"), np.array([True, False])])
 def test_refit_is_said_with_a_bool(refit):
     model = classifier().fit(DATA.X, WORDS)
-    with pytest.raises(ValueError, match=r"^refit must be True or False, got .*$"):
+    with pytest.raises(ValueError, match=r"^refit must be .*True.*, got .*$"):
         model.fit(DATA.X, WORDS, refit=refit)
     assert model.spent_ == Budget(1.0, 1e-5)
 
@@ -526,7 +531,7 @@ def test_refit_is_said_with_a_bool(refit):
     "classes", [np.array(1.0), (None, 1), ([1, 2], [3]), ({}, {1: 2}), ([1], [2]), {"well", "sick"}, np.eye(2), 3, ()]
 )
 def test_odd_classes_are_one_sentence(classes):
-    with pytest.raises(ValueError, match=r"^classes must be two different labels of one kind, got ") as caught:
+    with pytest.raises(ValueError, match=r"^classes must be two .*, got ") as caught:
         classifier(classes=classes).fit(DATA.X, WORDS)
     assert "\n" not in str(caught.value)
     labels = np.array(["well", "sick"], dtype=object)

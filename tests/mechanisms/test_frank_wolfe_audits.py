@@ -107,8 +107,8 @@ def test_idle_columns_win_as_often_as_zeros_with_a_laplace_draw_each(signed):
 @every_set
 @pytest.mark.parametrize("loss, idle", [("squared", 0), ("logistic", 0), ("huber_hinge", 1)])
 def test_transcripts_follow_the_law_that_is_enumerated(shape, loss, idle):
-    """Chi-square on 20,000 runs over all transcripts of two choices; false alarm 1e-6."""
-    plan, runs = plan_for(loss, shape, budget=Budget(20.0, 1e-3)), 20_000
+    """Chi-square on 10,000 runs over all transcripts of two choices; false alarm 1e-6."""
+    plan, runs = plan_for(loss, shape, budget=Budget(20.0, 1e-3)), 10_000
     data = records(loss, 30, 2 - idle, seed=1, idle=idle)
     prepared = plan.mechanism.prepare(plan, data)
     seen = plan.mechanism.transcripts(plan, prepared, [np.random.default_rng(7)] * runs)
@@ -238,7 +238,7 @@ def test_every_choice_of_the_audited_problem_has_log_ratios_of_half_the_range():
 # Audits
 
 
-@pytest.mark.parametrize("repeats", [3, pytest.param(20, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("repeats", [1, pytest.param(20, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "shape, loss, accounting",
     [(shape, "huber_hinge", "tight") for shape in SETS]
@@ -256,7 +256,7 @@ def test_honest_audits_are_never_contradicted(shape, loss, accounting, repeats):
 @pytest.mark.parametrize(
     "budget, runs, repeats",
     [
-        (Budget(1.0, 1e-5), 12_000, 1),
+        (Budget(1.0, 1e-5), 6_000, 1),
         (Budget(3.0), 3_000, 1),
         *(pytest.param(budget, 20_000, 5, marks=pytest.mark.nightly) for budget in (Budget(1.0, 1e-5), Budget(3.0))),
     ],
@@ -278,5 +278,5 @@ def test_an_audit_of_the_printed_noise_takes_it_at_what_it_spends():
     limits = {c.name: c.limit for c in report.certificates}
     assert report.claimed_epsilon == plan.spent.epsilon == limits["point"]
     assert limits["attacker"] == pytest.approx(attack_cap(plan.spent))
-    with pytest.raises(NotApplicable, match="no log-likelihood ratio for laplace noise"):
+    with pytest.raises(NotApplicable, match="laplace noise"):
         plan.mechanism.log_ratio(plan, None, None, np.ones((1, 1)))

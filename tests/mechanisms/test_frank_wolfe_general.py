@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import ndtr
 
 import dpcore
-from dpcore import Budget, Data, Domain, NotApplicable, Spec
+from dpcore import Budget, Data, Domain, Spec
 from dpcore.accounting.gaussian import gaussian_epsilon, gaussian_mu, hockey_stick
 from dpcore.core.losses import get_loss
 from dpcore.core.sets import Ball, Box, GroupL1Ball, L1Ball, LqBall, Polytope, Simplex
@@ -297,29 +297,7 @@ def test_draws_and_their_centres_ask_whether_somebody_cancelled(shape):
     assert one_descent > 0 and asked.count(2) == 2 * one_descent
 
 
-# Refusals and audits
-
-
-def test_what_carries_no_guarantee_is_refused_with_the_reason():
-    with pytest.raises(NotApplicable, match="Gaussian noise needs delta > 0, got delta = 0"):
-        plan_for(budget=Budget(1.0))
-    with pytest.raises(NotApplicable, match="needs a loss without kinks"):
-        plan_for(loss="hinge")
-    with pytest.raises(NotApplicable, match="needs a loss of a linear prediction"):
-        plan_for(loss="mean")
-    with pytest.raises(NotApplicable, match="needs a bounded set, got the L2 ball without a radius"):
-        FrankWolfeGeneral().calibrate(Spec("squared", 50, 4), BUDGET)
-    with pytest.raises(NotApplicable, match=r"lam must be 0, got 0\.1"):
-        FrankWolfeGeneral().calibrate(Spec("squared", 50, 4, 0.1, set=Box()), BUDGET)
-    with pytest.raises(NotApplicable, match=r"Theorem 2\.6 asks for"):
-        plan_for(n=2, T="published")
-    with pytest.raises(ValueError, match="vertices of set must have length p = 4, got 3"):
-        plan_for(CORNERS)
-    for T in (1, 0, 2.5, True, "best", 10_001):
-        with pytest.raises(ValueError, match="T must be"):
-            FrankWolfeGeneral(T=T)
-    with pytest.raises(ValueError, match="accounting must be one of tight, published, got 'loose'"):
-        FrankWolfeGeneral(accounting="loose")
+# Sets and audits
 
 
 def test_a_polytope_is_taken_by_its_vertices():
@@ -339,10 +317,10 @@ def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape):
     """False "contradicted" in at most one audit of a thousand; seeds are fixed."""
     radius = 0.4 / shape.norm(1, 3)
     plan = plan_for(shape, "huber_hinge", n=10, p=3, radius=radius, T=4)
-    honest = dpcore.run_audit(plan, runs=20_000)
+    honest = dpcore.run_audit(plan, runs=6_000)
     assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
     assert honest.certified_epsilon_95 > 0.6
-    assert dpcore.run_audit(plan, runs=8_000, bug="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=6_000, bug="halved_noise").verdict == "contradicted"
 
 
 def test_the_published_scale_keeps_the_little_that_it_claims():

@@ -39,12 +39,12 @@ def test_a_record_moves_the_gradient_by_sqrt2_c_and_no_more(classes, sheet):
     """sheet: where ||x~||^2 is 2 at most, not 1, and the sum counts, not the mean."""
     rng, most = np.random.default_rng(classes), math.sqrt(2.0) * classes
     assert 2.0 * rules.gradient_change(facts(classes)) * 2.0 == pytest.approx(sheet, rel=2e-4)
-    Phi, X = unit_models(classes, 3, 3000, rng), rng.standard_normal((2, 3000, 2))
+    Phi, X = unit_models(classes, 3, 1000, rng), rng.standard_normal((2, 1000, 2))
     X /= np.maximum(1.0, np.linalg.norm(X, axis=2))[..., None]
     X[1, ::3] = X[0, ::3]
-    labels = rng.integers(0, classes, (2, 3000))
+    labels = rng.integers(0, classes, (2, 1000))
     moved, longest = [], 0.0
-    for k in range(3000):
+    for k in range(1000):
         pulls = [plain_gradients(Rows(X[s, [k]], labels[s, [k]]), Phi[[k]], 0.0) for s in (0, 1)]
         assert np.abs(pulls[0].sum(1)).max() <= 1e-12, "the gradients add up to 0 over the classes"
         moved.append(np.linalg.norm(pulls[1] - pulls[0]))
@@ -124,11 +124,11 @@ def test_vertices_cover_those_of_every_pair_of_records(classes):
 def test_the_vertices_cover_every_strategy_by_simulation(classes):
     """The record that sees b and chooses its slopes, and so does its replacement: vertices and points inside.
 
-    60,000 draws of b in the classes times the plane of X and X'. Every bound is met with room to spare, so chance
+    15,000 draws of b in the classes times the plane of X and X'. Every bound is met with room to spare, so chance
     plays no part; one common vertex alone, which the sum counts too, would not do.
     """
     rng = np.random.default_rng(classes)
-    b = rng.standard_normal((60_000, classes, 2))
+    b = rng.standard_normal((15_000, classes, 2))
     b -= b.mean(1, keepdims=True)
     g, h = strategies(classes, 0), strategies(classes, 1)
     g, h = (np.vstack([side, 0.5 * side, rng.dirichlet(np.ones(len(side)), 4) @ side]) for side in (g, h))
@@ -215,7 +215,7 @@ def test_volumes_are_those_of_differences_of_gradients(classes, p):
 @pytest.mark.parametrize("cone", [False, True], ids=["symmetric", "cone"])
 @pytest.mark.parametrize("classes, mu", [(2, 0.5), (2, 2.0), (3, 5.0), (3, 20.0)])
 def test_the_map_between_noises_keeps_volumes_up_to_the_charge(classes, mu, cone):
-    """T(b) = b + grad l_z - grad l_z' at the minimiser for b: 60 b, the determinant by central differences.
+    """T(b) = b + grad l_z - grad l_z' at the minimiser for b: 30 b, the determinant by central differences.
 
     Half of the b are random; half lead, where there is no cone, to models at which z bends as much as it can and z'
     not at all. There the charge is attained. The minimiser on the other records for T(b) is the same.
@@ -243,9 +243,9 @@ def test_the_map_between_noises_keeps_volumes_up_to_the_charge(classes, mu, cone
         Phi = minimisers(noise, z)
         return noise + plain_gradients(z, Phi, 0.0) - plain_gradients(other, Phi, 0.0), Phi
 
-    b = np.einsum("ka,acij->kcij", 2.0 * mu**0.5 * rng.standard_normal((30, len(basis))), basis)
+    b = np.einsum("ka,acij->kcij", 2.0 * mu**0.5 * rng.standard_normal((15, len(basis))), basis)
     X = features(x)[0]
-    far = 10.0 * np.einsum("ka,acij->kcij", rng.standard_normal((30, len(basis))), basis)
+    far = 10.0 * np.einsum("ka,acij->kcij", rng.standard_normal((15, len(basis))), basis)
     far -= np.einsum("kcij,ij->kc", far, X)[..., None, None] * X
     far[:, 0] -= X
     far -= far.mean(1, keepdims=True)

@@ -171,12 +171,12 @@ def test_classes_and_domain_must_be_declared():
 
 def test_wrong_shapes_at_predict_are_refused():
     for ask in ("predict", "decision_function"):
-        with pytest.raises(NotFittedError, match=r"^This PrivateGaussianClassifier instance is not fitted yet"):
+        with pytest.raises(NotFittedError, match=r"PrivateGaussianClassifier .* not fitted"):
             getattr(classifier(), ask)(DATA.X)
     model = classifier().fit(DATA.X, WORDS)
-    with pytest.raises(ValueError, match="X has 2 features, but PrivateGaussianClassifier is expecting 3 features"):
+    with pytest.raises(ValueError, match=r"2 features.* PrivateGaussianClassifier .* 3 features"):
         model.predict(DATA.X[:, :2])
-    with pytest.raises(ValueError, match=r"y must be one of the declared classes .*, got 'plum'"):
+    with pytest.raises(ValueError, match=r"y must be .*, got 'plum'"):
         model.score(DATA.X, ["plum"] * 60)
 
 

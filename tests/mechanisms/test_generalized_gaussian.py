@@ -1,6 +1,5 @@
 """The mean with noise that fits a norm: its plan, release, bounds and audit, and the exhibit with the quoted kappa."""
 
-import dataclasses as dc
 import math
 
 import numpy as np
@@ -17,6 +16,7 @@ from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.noise.generalized_gaussian import lp_noise
 from dpcore.mechanisms.noise.rounding import grid_of
 from tests.cli.test_cli import call
+from tests.nights import each
 
 KEY, BUDGET = "generalized_gaussian", Budget(1.0, 1e-5)
 LAWS = pytest.mark.parametrize("law", ["generalized_gaussian", "gaussian"])
@@ -166,8 +166,21 @@ def test_attack_limits_are_those_of_the_laws():
     assert zcdp_attack_limit(0.5e-6) - 0.5 < 1.3 * (gaussian_attack_limit(1e-3) - 0.5)
 
 
-@pytest.mark.parametrize("knobs", [{"noise": "gaussian"}, {"accounting": "published"}, {}], ids=str)
-@pytest.mark.parametrize("q, p", [(3.0, 5), (math.inf, 30)])
+@pytest.mark.parametrize(
+    "q, p, knobs",
+    each(
+        2,
+        [
+            (3.0, 5, {"noise": "gaussian"}),
+            (3.0, 5, {"accounting": "published"}),
+            (math.inf, 30, {"accounting": "published"}),
+            (math.inf, 30, {"noise": "gaussian"}),
+            (math.inf, 30, {}),
+            (3.0, 5, {}),
+        ],
+    ),
+    ids=str,
+)
 def test_audits_pass_and_halved_noise_is_caught(knobs, q, p):
     """A correct mechanism is contradicted with probability 0.1%.
 
@@ -189,7 +202,7 @@ def test_the_quoted_kappa_spends_more_than_was_asked_for_and_is_not_released():
     # As quoted: sigma = sqrt(kappa) s M.
     M = lp_noise(KEY, math.inf, 100).multiplier(BUDGET)
     assert plan.scale == pytest.approx(math.sqrt(quoted) * 2.0 / 200 * M, rel=1e-12)
-    with pytest.raises(NotApplicable, match="an exhibit for audits and docs; nothing is released"):
+    with pytest.raises(NotApplicable, match=r"exhibit.*nothing is released"):
         dpcore.solve(KEY, np.zeros((50, 100)), epsilon=1.0, delta=1e-5, accounting="published")
 
 
@@ -200,43 +213,7 @@ def test_the_quoted_kappa_is_right_for_small_q_and_is_released_there():
     assert release.spent == BUDGET
 
 
-# What is refused, and how the norm is said
-
-
-@pytest.mark.parametrize(
-    "change, knobs, message",
-    [
-        (
-            {"loss": "logistic"},
-            {},
-            "releases the mean, whose minimiser one record moves by 2 R / n in any norm, got logi",
-        ),
-        ({"loss": "geometric_median"}, {}, "releases the mean, .*, got geometric median"),
-        ({"domain": Domain(1.5)}, {}, r"needs \|\|x\|\|_q <= R with q from 2 to inf, got q = 1\.5"),
-        ({"radius": 2.0}, {}, r"works on R\^p, got radius 2"),
-        ({"set": "box"}, {}, r"works on R\^p, got set 'box'"),
-        ({"lam": 0.1}, {}, r"has no regulariser: lam must be 0, got 0\.1"),
-        ({"lam": "population"}, {}, "has no regulariser: lam must be 0, got 'population'"),
-        (
-            {},
-            {"noise": "gaussian", "accounting": "published"},
-            "has a quoted kappa for .* and p >= 2, got Gaussian noise",
-        ),
-        ({"p": 1}, {"accounting": "published"}, "has a quoted kappa for .* and p >= 2, got p = 1"),
-    ],
-    ids=str,
-)
-def test_what_has_no_guarantee_is_refused_with_the_reason(change, knobs, message):
-    spec = dc.replace(Spec("mean", 10, 3, domain=Domain(math.inf)), **change)
-    with pytest.raises(NotApplicable, match=f"^{KEY} {message}"):
-        make_mechanism(KEY, **knobs).calibrate(spec, BUDGET)
-
-
-def test_wrong_knobs_are_refused():
-    with pytest.raises(ValueError, match="noise must be one of generalized_gaussian, gaussian, got 'gamma'"):
-        make_mechanism(KEY, noise="gamma")
-    with pytest.raises(NotApplicable, match="delta > 0"):
-        plan_of(budget=Budget(1.0))
+# How the norm is said
 
 
 def test_the_norm_of_the_promise_is_an_argument():
@@ -249,8 +226,6 @@ def test_the_norm_of_the_promise_is_an_argument():
     assert dpcore.calibrate("frank_wolfe_general", **facts, q=2).spec.domain.q == 2.0
     with pytest.raises(NotApplicable, match=r"output_gaussian is proved for \|\|x\|\|_2 <= R, got q = 3"):
         dpcore.calibrate("output_gaussian", **facts, q=3)
-    with pytest.raises(ValueError, match=r"q must be a number from 1 to inf, got 0\.5"):
-        dpcore.calibrate(KEY, **facts, q=0.5)
     X = np.full((10, 4), 0.6)
     assert dpcore.solve(KEY, X, epsilon=1.0, delta=1e-5).plan.spec.domain.q == math.inf
     with pytest.raises(ValueError, match=r"\|\|x\|\|_4 <= R = 0\.7 in every row"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from dpcore import Budget, NotApplicable
+from dpcore import Budget
 from dpcore.accounting.gaussian import hockey_stick
 from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.sets import kappa_lq, kappa_of_order, length, quoted_kappa, widening
@@ -17,7 +17,7 @@ from dpcore.mechanisms.noise.generalized_gaussian import (
     shift_shares,
 )
 
-DRAWS = 40_000
+DRAWS = 15_000
 # Distributions are tested at this rate of false alarms.
 ALARM = 1e-6
 
@@ -79,8 +79,8 @@ def test_squares_of_norms_are_smooth_and_not_smoother(order):
         return squares[:, 0], length(y, order)[:, 0] ** 2, size[:, 0] ** 2
 
     for d in (2, 5, 30):
-        x = rng.standard_normal((20_000, d))
-        y = rng.standard_normal((20_000, d)) * 10.0 ** rng.uniform(-3, 2, (20_000, 1))
+        x = rng.standard_normal((5_000, d))
+        y = rng.standard_normal((5_000, d)) * 10.0 ** rng.uniform(-3, 2, (5_000, 1))
         rise, square, size = gap(x, y)
         assert np.all(rise <= (order - 1.0) * square + 1e-12 * (size + square))
     rise, square, _ = gap(np.ones((1, 2)), np.array([[1e-4, -1e-4]]))
@@ -99,20 +99,6 @@ def test_the_norm_that_stands_in_is_equivalent_with_both_constants_attained(q_st
         assert (length(extreme, found.order)[0] / length(extreme, q_star)[0]) ** 2 == pytest.approx(value, rel=1e-12)
 
 
-def test_arguments_without_a_kappa_are_refused():
-    for law_name in ("gaussian", "generalized_gaussian"):
-        with pytest.raises(ValueError, match=r"q_star must be a number from 2 to inf, got 1\.5"):
-            lp_noise(law_name, 1.5, 4)
-    with pytest.raises(ValueError, match="law must be one of generalized_gaussian, gaussian, got 'gamma'"):
-        lp_noise("gamma", 3.0, 4)
-    with pytest.raises(ValueError, match=r"order must be a number from 2 to q_star = 3, got 4\.0"):
-        kappa_of_order(4.0, 3.0, 10)
-    with pytest.raises(ValueError, match="d must be an integer >= 2, got 1"):
-        quoted_kappa(math.inf, 1)
-    with pytest.raises(NotApplicable, match="delta > 0"):
-        lp_noise("generalized_gaussian", 3.0, 4).multiplier(Budget(1.0))
-
-
 # The law
 
 
@@ -128,11 +114,11 @@ def shares(z: np.ndarray, order: float) -> np.ndarray:
 
 
 def test_directions_follow_the_cone_measure_and_neither_surface_nor_normalised_gaussian():
-    """Kolmogorov-Smirnov at r = 8 in the plane; the wrong directions are rejected with p-values below 1e-15."""
-    order, draws, rng = 8.0, 100_000, np.random.default_rng(3)
+    """Kolmogorov-Smirnov at r = 8 in the plane; the wrong directions are rejected with p-values below 1e-10."""
+    order, draws, rng = 8.0, 40_000, np.random.default_rng(3)
     assert stats.kstest(shares(sample(order, 2, draws), order), "uniform").pvalue > ALARM
     assert stats.kstest(shares(sample(order, 7)[:, 2:4], order), "uniform").pvalue > ALARM
-    assert stats.kstest(shares(rng.standard_normal((draws, 2)), order), "uniform").pvalue < 1e-15
+    assert stats.kstest(shares(rng.standard_normal((draws, 2)), order), "uniform").pvalue < 1e-10
     angles = np.linspace(0.0, math.pi / 2, 200_001)
     arc = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     arc /= length(arc, order)
@@ -140,7 +126,7 @@ def test_directions_follow_the_cone_measure_and_neither_surface_nor_normalised_g
     # Four such arcs are the surface, which is not d Vol(ball) as in the density's constant.
     assert 4 * travelled[-1] == pytest.approx(7.478, abs=1e-3)
     at = np.interp(rng.random(draws) * travelled[-1], travelled, angles)
-    assert stats.kstest(shares(np.stack([np.cos(at), np.sin(at)], axis=1), order), "uniform").pvalue < 1e-15
+    assert stats.kstest(shares(np.stack([np.cos(at), np.sin(at)], axis=1), order), "uniform").pvalue < 1e-10
 
 
 @pytest.mark.parametrize("order, d", [(3.0, 2), (4.0, 3), (8.0, 2), (13.8, 5), (6.0, 20)])
@@ -165,7 +151,7 @@ def test_a_coordinate_follows_its_marginal(order):
     density = integrate.simpson(np.exp(-0.5 * squares), x=a, axis=1) / constant
     cdf = integrate.cumulative_trapezoid(density, a, initial=0.0)
     assert cdf[-1] == pytest.approx(1.0, abs=1e-4)
-    z = sample(order, 2)[:, 0]
+    z = sample(order, 2, 40_000)[:, 0]
     assert stats.kstest(z, lambda x: np.interp(x, a, cdf / cdf[-1])).pvalue > ALARM
     assert stats.kstest(z, "norm").pvalue < ALARM
 
@@ -175,7 +161,7 @@ def test_order_2_is_gaussian_noise(q_star, d):
     noise = lp_noise("generalized_gaussian", q_star, d)
     gaussian = lp_noise("gaussian", q_star, d)
     assert noise.order == 2.0 and noise.widening == gaussian.widening
-    z = noise.draw([np.random.default_rng(d)] * 40_000)
+    z = noise.draw([np.random.default_rng(d)] * DRAWS)
     for j in range(d):
         assert stats.kstest(z[:, j], "norm").pvalue > ALARM / d
     assert stats.kstest((z**2).sum(axis=1), stats.chi2(d).cdf).pvalue > ALARM
@@ -184,8 +170,8 @@ def test_order_2_is_gaussian_noise(q_star, d):
 
 @pytest.mark.parametrize("order, d", [(2.0, 3), (3.0, 1), (3.0, 10), (6.0, 100), (11.8, 1000)])
 def test_moments(order, d):
-    """Means of 4,000 to 40,000 draws within five standard errors: false alarm 1e-6 each."""
-    z = sample(order, d, 4_000 if d >= 100 else 40_000)
+    """Means of 1,500 or 15,000 draws within five standard errors: false alarm 1e-6 each."""
+    z = sample(order, d, 1_500 if d >= 100 else DRAWS)
     for found, expected in (
         ((z**2).sum(axis=1), law(order, d).mean_square),
         (length(z, order)[:, 0] ** 2, d),
@@ -308,7 +294,7 @@ def test_the_delta_of_a_shift_is_that_of_the_curve_for_gaussian_noise(d):
     assert abs(found - hockey_stick(0.3, mu)) < 5.0 * error < 0.1
 
 
-@pytest.mark.parametrize("d, draws, measured", [(100, 30_000, 1.25e-2), (1000, 8_000, 2.23e-2)])
+@pytest.mark.parametrize("d, draws, measured", [(100, 30_000, 1.25e-2), (1000, 3_000, 2.23e-2)])
 def test_the_quoted_kappa_breaks_its_promise_and_the_exact_one_keeps_it(d, draws, measured):
     """Deltas within five standard errors of long runs; by four the quoted one is above what was promised."""
     asked = Budget(1.0, 1e-2)

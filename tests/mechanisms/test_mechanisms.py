@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import inspect
+import itertools
 import pickle
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.core.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.base import GradientPerturbation
+from tests.nights import each
 from tests.problems import (
     ADDING,
     BALL,
@@ -96,11 +98,11 @@ def needs_delta(key: str) -> bool:
 def test_the_registry_is_what_it_says():
     assert len(KEYS) == len(set(KEYS)) > 0
     assert all(mechanism_class(key)().key == key for key in KEYS)
-    with pytest.raises(ValueError, match="mechanism must be one of output_gaussian"):
+    with pytest.raises(ValueError, match=r"mechanism must be .*output_gaussian.* got 'oracle'"):
         dpcore.make_mechanism("oracle")
-    with pytest.raises(ValueError, match="no knob 'steps'; it has accounting"):
+    with pytest.raises(ValueError, match=r"knob 'steps'.* accounting"):
         dpcore.make_mechanism("output_gaussian", steps=3)
-    with pytest.raises(ValueError, match="accounting must be one of tight, published, classical, lecture, got 'loose'"):
+    with pytest.raises(ValueError, match=r"accounting must be .*tight, published, classical, lecture, got 'loose'"):
         dpcore.make_mechanism("output_gaussian", accounting="loose")
 
 
@@ -129,7 +131,7 @@ def test_plans_are_frozen_facts(key, loss, lam, epsilon):
         plan = mechanism.calibrate(spec, requested)
     except NotApplicable as error:
         if key == "simplex_sampling":
-            assert lam == 0.05 and epsilon <= 1.0 and "cannot draw one column" in str(error)
+            assert lam == 0.05 and epsilon <= 1.0 and "one column" in str(error)
         else:
             assert key in CHARGED and (epsilon, lam) == (0.01, 0.05) and "needs lam > " in str(error)
         return
@@ -171,10 +173,9 @@ def test_noise_falls_with_every_resource(key):
     assert scale(R=3.0) >= scale() * 3 * (1 - 1e-6)
 
 
-@every_mechanism
-@pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
-def test_releases_repeat_by_seed_and_many_agrees_with_one(key, data):
-    mechanism, data = dpcore.make_mechanism(key), own_records(key, data)
+@pytest.mark.parametrize("key, name", each(2, itertools.product(KEYS, PROBLEMS)))
+def test_releases_repeat_by_seed_and_many_agrees_with_one(key, name):
+    mechanism, data = dpcore.make_mechanism(key), own_records(key, PROBLEMS[name])
     try:
         plan = mechanism.calibrate(spec_for(key, data), BUDGET)
     except NotApplicable as error:
@@ -247,11 +248,11 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
             if key == "noisy_sgd":
                 assert epsilon < 1e-9 and "subsampled accounting" in str(error)
             elif key == "simplex_sampling":
-                assert "no lam between 1e-100 and 1e100" in str(error) or "cannot draw one column" in str(error)
+                assert "between 1e-100 and 1e100" in str(error) or "one column" in str(error)
             elif key in ONE_PASS:
                 assert "records, " in str(error) and "needs at least" in str(error)
             elif key == "ftrl":
-                assert "no useful promise where an arm's log-ratios range over 2e" in str(error)
+                assert "no useful promise" in str(error)
             else:
                 assert key in CHARGED and epsilon * lam < 1.0 < R and "needs lam > " in str(error)
         else:
@@ -270,7 +271,7 @@ def test_a_promise_that_does_not_exist_is_refused(key):
         other, norm = (1.5, "q") if key in POINTS else (np.inf, "2") if euclidean else (2.0, "inf")
         with pytest.raises(NotApplicable, match=rf"\|\|x\|\|_{norm} <= R"):
             mechanism.calibrate(dc.replace(spec, domain=Domain(other)), BUDGET)
-    with pytest.raises(NotApplicable, match=r"got set|got the L2 ball without a radius"):
+    with pytest.raises(NotApplicable, match=r"got set|without a radius"):
         elsewhere = "simplex" if key in ADDING + POINTS + CLASSIFYING else "ball"
         mechanism.calibrate(dc.replace(spec, set=elsewhere), BUDGET)
 
@@ -322,7 +323,7 @@ def test_rows_and_labels_just_beyond_the_promise_are_refused(key):
     X, y = np.array([[1.0 + 1e-6, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([0.5, -0.2, 0.1])
     loss = mechanism.usual_loss if key in ("ftrl", *POINTS, *CLASSIFYING) else "huber"
     plan = mechanism.calibrate(own_spec(key, loss, 3, 2, 20.0), BUDGET)
-    with pytest.raises(ValueError, match="1 of 3 rows beyond it"):
+    with pytest.raises(ValueError, match="1 of 3 rows"):
         mechanism.prepare(plan, Data(X, y))
     rule = "be whole numbers from 0 to 1, got " if key in CLASSIFYING else r"lie in \[-1, 1\], got 1"
     for label in (-100.0, -1.0 - 1e-9, 1.0 + 1e-9):

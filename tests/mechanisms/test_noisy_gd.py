@@ -1,6 +1,7 @@
 """Noisy gradient descent: its scale, what one record can do to a gradient, its limits, and audits of every step."""
 
 import dataclasses as dc
+import itertools
 import math
 import pickle
 
@@ -17,6 +18,7 @@ from dpcore.experiments.metrics import risk
 from dpcore.mechanisms.gradient.base import descent_of
 from dpcore.mechanisms.gradient.gd import NoisyGD, schedule_of
 from dpcore.solvers import minimise_in_ball
+from tests.nights import each
 from tests.problems import BALL, LOCATION, PROBLEMS, for_loss
 from tests.solvers.test_descent import plain_gradient
 
@@ -70,7 +72,7 @@ def test_the_scale_is_2_G_sqrt_T_over_n_mu(key, rule, steps):
     slope = {"squared": 2 * (2.0 * 1.5 + 0.7), "mean": 2 * 2.0}.get(key, 1.0)
     G = slope * (2.0 if key not in LOCATION else 1.0)
     if rule == "smooth" and key not in SMOOTH:
-        with pytest.raises(NotApplicable, match="needs a loss without kinks"):
+        with pytest.raises(NotApplicable, match="without kinks"):
             plan_for(key, rule=rule, steps=steps)
         return
     plan = plan_for(key, rule=rule, steps=steps)
@@ -245,12 +247,13 @@ def test_releases_of_points_know_the_columns_that_no_record_fills(key):
 # Limits
 
 
-@every_loss
-@pytest.mark.parametrize("rule", ["auto", "averaging"])
+@pytest.mark.parametrize(
+    "rule, key", [*itertools.product(["auto"], BALL), *each(3, itertools.product(["averaging"], BALL))]
+)
 def test_without_noise_the_minimiser_over_the_ball_comes_back(key, rule):
     data = for_loss(key, PROBLEMS["full rank"])
     radius = 0.2 if key in LOCATION else 0.8
-    steps = 4_000
+    steps = 2_000 if rule == "auto" else 4_000
     plan = plan_for(
         key, n=data.n, p=data.p, domain=Domain(), radius=radius, rule=rule, steps=steps, budget=Budget(1e14, 1e-5)
     )
@@ -280,12 +283,12 @@ def test_without_noise_the_regularised_minimiser_comes_back(key):
 @pytest.mark.parametrize(
     "knobs", [{}, {"rule": "last_iterate"}, {"rule": "smooth", "steps": 4}, {"rule": "averaging", "step": 3.0}], ids=str
 )
-@pytest.mark.parametrize("repeats, runs", [(4, 8_000), pytest.param(20, 20_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("repeats, runs", [(1, 5_000), pytest.param(20, 20_000, marks=pytest.mark.nightly)])
 def test_correct_code_is_not_contradicted_and_broken_code_is(knobs, repeats, runs):
     """At most 20 seeds: a false alarm in at most 2% of choices of them. Faults are missed with probability < 1e-6."""
     mechanism = NoisyGD(**knobs)
     plan = mechanism.calibrate(mechanism.worst_spec, BUDGET)
-    reports = [dpcore.run_audit(plan, runs=2_000, seed=seed) for seed in range(repeats)]
+    reports = [dpcore.run_audit(plan, runs=5_000, seed=seed) for seed in range(repeats)]
     assert "contradicted" not in [report.verdict for report in reports]
     assert all(report.attained == pytest.approx(1.0) for report in reports)
     for bug in ("halved_noise", "lam_of_the_sum"):
@@ -299,9 +302,8 @@ def test_noise_that_pays_for_one_step_and_is_used_for_all_is_contradicted(steps)
     one = NoisyGD(steps=1).calibrate(mechanism.worst_spec, BUDGET)
     wrong = dc.replace(plan, scale=one.scale, ledger=(dc.replace(plan.ledger[0], scale=one.scale),))
     assert wrong.scale == pytest.approx(plan.weakened(steps**-0.5).scale)
-    for seed in range(2):
-        assert dpcore.run_audit(wrong, runs=5_000, seed=seed).verdict == "contradicted"
-        assert dpcore.run_audit(one, runs=5_000, seed=seed).verdict == "no contradiction found"
+    assert dpcore.run_audit(wrong, runs=3_000).verdict == "contradicted"
+    assert dpcore.run_audit(one, runs=3_000).verdict == "no contradiction found"
 
 
 @pytest.mark.parametrize("key", ["hinge", "geometric_median", "mean", "squared"])
@@ -311,7 +313,7 @@ def test_audits_of_other_losses_pass_and_see_missing_noise(key):
     report = dpcore.run_audit(plan, runs=2_000)
     reached = {"squared": 1 / 1.4}.get(key, 1.0)
     assert report.verdict == "no contradiction found" and report.attained == pytest.approx(reached, rel=1e-6)
-    assert dpcore.run_audit(plan.weakened(0.4), runs=10_000).verdict == "contradicted"
+    assert dpcore.run_audit(plan.weakened(0.4), runs=3_000).verdict == "contradicted"
 
 
 # Many columns, and plans as values

@@ -21,6 +21,7 @@ from dpcore.core.losses import get_loss
 from dpcore.mechanisms.objective import base
 from dpcore.mechanisms.objective.base import volume_charge
 from dpcore.studies.decide.repeated_releases import several
+from tests.nights import each
 
 KEYS = ("objective_gamma", "objective_gaussian")
 SMOOTH = ("logistic", "huber_hinge", "huber")
@@ -55,12 +56,13 @@ def interval_masses(plan: Plan, zero: Data, one: Data) -> tuple[np.ndarray, np.n
     """The exact minimiser's probabilities of small intervals, on both data sets; edges lie on every kink."""
     loss, lam = get_loss(plan.spec.loss), float(plan.spec.lam)
     law = stats.laplace(scale=plan.scale) if plan.noise == "gamma" else stats.norm(scale=plan.scale)
-    far = (40.0 * plan.scale + 1.0) / lam
+    far, count = (40.0, 8_001) if plan.noise == "gamma" else (12.0, 2_401)
+    far = (far * plan.scale + 1.0) / lam
     at = [
         (y + h) / x for data in (zero, one) for x, y in zip(data.X[:, 0], data.y, strict=True) if x for h in (-0.5, 0.5)
     ]
     near = [kink + side * 1e-7 for kink in at for side in (-1.0, 0.0, 1.0)]
-    edges = np.unique(np.concatenate([np.linspace(-far, far, 8_001), near]))
+    edges = np.unique(np.concatenate([np.linspace(-far, far, count), near]))
 
     def masses(data: Data) -> np.ndarray:
         z = np.outer(edges, data.X[:, 0])
@@ -295,7 +297,7 @@ def test_the_gaussian_bound_holds_at_every_angle_between_two_records(loss, degre
     zero, one = (plan.mechanism.prepare(plan, Data(np.array([[0.0, 0.0], row]), [1.0, 1.0])) for row in rows)
     lam = float(plan.spec.lam)
     far = (9.0 * plan.scale + 0.5) / lam
-    side = np.linspace(-far, far, 701)
+    side = np.linspace(-far, far, 351)
     thetas = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1).reshape(-1, 2)
     area = (side[1] - side[0]) ** 2
 
@@ -304,7 +306,7 @@ def test_the_gaussian_bound_holds_at_every_angle_between_two_records(loss, degre
         return np.exp(volumes - 0.5 * (gradients**2).sum(axis=1) / plan.scale**2) / (2.0 * math.pi * plan.scale**2)
 
     p, q = density(zero), density(one)
-    assert p.sum() * area == pytest.approx(1.0, abs=3e-3) and q.sum() * area == pytest.approx(1.0, abs=3e-3)
+    assert p.sum() * area == pytest.approx(1.0, abs=5e-3) and q.sum() * area == pytest.approx(1.0, abs=5e-3)
     realised = max(float(np.maximum(a - math.exp(epsilon) * b, 0.0).sum() * area) for a, b in ((p, q), (q, p)))
     assert realised <= 0.01 * DELTA, "the bound holds and is loose"
     ratio = plan.mechanism.log_ratio(plan, zero, one, thetas)
@@ -357,10 +359,10 @@ def test_the_bound_is_the_sum_over_the_vertices():
 def test_the_bound_covers_every_parallelogram():
     """max over v of 2 <b, v> + ||v||^2, by brute force over both slopes and the angle: delta never exceeds the bound.
 
-    400,000 draws; the estimate is far below the bound in every case, so chance plays no part.
+    100,000 draws; the estimate is far below the bound in every case, so chance plays no part.
     """
     rng = np.random.default_rng(1)
-    b = rng.standard_normal((400_000, 2))
+    b = rng.standard_normal((100_000, 2))
     slopes = {True: (-1.0, 0.0), False: (-1.0, 1.0)}
     for one_sided, e, mu, angle in itertools.product((True, False), (0.1, 1.0), (0.3, 1.0), (0.0, 1.0, 2.0, math.pi)):
         x, other = np.array([1.0, 0.0]), np.array([math.cos(angle), math.sin(angle)])
@@ -377,8 +379,10 @@ def test_the_bound_covers_every_parallelogram():
         assert bound <= 8.0 * realised + 1e-4 or angle != math.pi, "opposite records come close to it"
 
 
-@pytest.mark.parametrize("lam", [1.0, 1e-3, 1e-40])
-@pytest.mark.parametrize("epsilon, delta", [(0.1, 1e-5), (1.0, 1e-5), (1.0, 1e-2)])
+@pytest.mark.parametrize(
+    "lam, epsilon, delta",
+    each(2, [(lam, *asked) for lam in (1.0, 1e-3, 1e-40) for asked in ((0.1, 1e-5), (1.0, 1e-5), (1.0, 1e-2))]),
+)
 def test_the_curve_that_an_audit_claims_for_a_published_plan_is_that_of_its_noise(lam, epsilon, delta):
     """A smaller mu would contradict code that keeps `spent`; with hardly any lam the charge is nearly all of it."""
     plan = plan_of("objective_gaussian", "logistic", epsilon, lam=lam, n=100, delta=delta, accounting="published")

@@ -112,7 +112,7 @@ def test_a_solver_that_misses_the_tolerance_releases_nothing(key, monkeypatch):
 def test_a_plan_that_spends_more_than_was_asked_for_is_an_exhibit(key):
     plan = plan_of(key, "huber", 1.0, lam=2.0, accounting="published")
     assert not plan.spent <= plan.requested
-    with pytest.raises(NotApplicable, match="an exhibit for audits and docs; nothing is released"):
+    with pytest.raises(NotApplicable, match=r"exhibit.*nothing is released"):
         api.release_once(plan, Data([[0.0], [1.0]], [0.0, 0.5]))
 
 
@@ -123,12 +123,6 @@ def test_refusals_name_the_smallest_lam_and_it_is_the_smallest(key):
     assert plan_of(key, "logistic", 1.0, lam=0.00147822, n=100).scale > 0.0
     with pytest.raises(NotApplicable, match="needs lam"):
         plan_of(key, "logistic", 1.0, lam=0.00147820, n=100)
-
-
-@every_key
-def test_a_radius_is_refused(key):
-    with pytest.raises(NotApplicable, match=r"over all of R\^p, got radius = 2"):
-        dpcore.calibrate(key, n=100, p=2, epsilon=1.0, delta=1e-5, lam=0.1, radius=2.0)
 
 
 def test_the_published_gamma_form_keeps_its_own_condition():
@@ -179,7 +173,7 @@ def test_population_lam_minimises_the_lipschitz_form(key, epsilon):
     "lam, facts", [("auto", {"R": 1e100}), ("population", {"R": 1e100}), ("auto", {"R": 1e49, "epsilon": 1e-80})]
 )
 def test_a_rule_that_leaves_the_range_of_lam_says_so(key, lam, facts):
-    with pytest.raises(ValueError, match=rf"lam must be a number where the rule '{lam}' gives none between 1e-100"):
+    with pytest.raises(ValueError, match=rf"lam must be .*'{lam}' .* 1e-100"):
         dpcore.calibrate(key, **({"n": 100, "p": 2, "epsilon": 1.0, "delta": 1e-5, "lam": lam} | facts))
 
 

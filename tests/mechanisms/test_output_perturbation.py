@@ -159,15 +159,15 @@ def test_the_classical_form_is_refused_from_epsilon_1():
 def test_gamma_noise_has_the_planned_law(accounting, factor, p):
     """||b|| / scale ~ Gamma(p) and a uniform direction; Kolmogorov-Smirnov, false alarm 1e-6 each.
 
-    The twins: 95% of the noise, and a norm with one degree too many.
+    The twins: 90% of the noise, and a norm with one degree too many.
     """
     plan = dpcore.calibrate("output_gamma", n=100, p=p, epsilon=0.7, lam=0.1, accounting=accounting)
     assert plan.scale == pytest.approx(factor * plan.ledger[0].sensitivity / 0.7, rel=1e-12)
     rng = np.random.default_rng(5)
-    noise = plan.scale * np.stack([plan.mechanism.law.direction(p, p, rng) for _ in range(40_000 if p < 400 else 4000)])
+    noise = plan.scale * np.stack([plan.mechanism.law.direction(p, p, rng) for _ in range(12_000 if p < 400 else 2000)])
     norms = np.linalg.norm(noise, axis=1)
     assert stats.kstest(norms, "gamma", args=(p, 0, plan.scale)).pvalue > FALSE_ALARM
-    assert stats.kstest(0.95 * norms, "gamma", args=(p, 0, plan.scale)).pvalue < FALSE_ALARM
+    assert stats.kstest(0.9 * norms, "gamma", args=(p, 0, plan.scale)).pvalue < FALSE_ALARM
     if p <= 8:
         assert stats.kstest(norms, "gamma", args=(p + 1, 0, plan.scale)).pvalue < FALSE_ALARM
     if p > 2:
@@ -241,16 +241,16 @@ def test_the_gamma_attacker_meets_the_densities_half_way(p, epsilon):
 @every_noise
 @pytest.mark.parametrize("p", [1, 2, 8, 50, 400])
 def test_the_reach_of_the_noise(noise, p):
-    """E |b_1| and E b_1^2 against closed forms and 40,000 draws (z-test, false alarm 1e-6)."""
+    """E |b_1| and E b_1^2 against closed forms and 10,000 draws (z-test, false alarm 1e-6)."""
     mechanism = dpcore.make_mechanism(noise)
     mean, square = mechanism.law.reach(p)
     nodes, weights = mechanism.law.spread(p)
     assert mean == pytest.approx(math.sqrt(2 / math.pi) * (weights @ nodes), rel=1e-9)
     assert square == pytest.approx(weights @ nodes**2, rel=1e-12)
     rng = np.random.default_rng(7)
-    first = np.array([mechanism.law.direction(p, 1, rng)[0] for _ in range(40_000)])
+    first = np.array([mechanism.law.direction(p, 1, rng)[0] for _ in range(10_000)])
     for sample, expected in ((np.abs(first), mean), (first**2, square)):
-        assert abs(sample.mean() - expected) < 6 * sample.std() / 200
+        assert abs(sample.mean() - expected) < 6 * sample.std() / 100
     if noise == "output_gamma":
         assert {1: 1.0, 8: 2.328, 50: 5.670, 400: 15.97}.get(p, mean) == pytest.approx(mean, rel=3e-4)
 

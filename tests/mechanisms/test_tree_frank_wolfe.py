@@ -176,14 +176,14 @@ def test_releases_repeat_by_seed_and_the_transcript_leads_to_them(law, scales):
 )
 @pytest.mark.parametrize("scales", ["displacement", "fixed"])
 def test_every_node_gets_fresh_noise_of_its_own_size(law, p_norm, scales):
-    """2,000 runs of two phases in 12 columns: lengths by Kolmogorov-Smirnov, and the correlation of successive nodes,
+    """800 runs of two phases in 12 columns: lengths by Kolmogorov-Smirnov, and the correlation of successive nodes,
     false alarm 1e-6 each. Nine tenths of the noise are found."""
     data = dense_records(60, 12, p_norm, 3)
     plan = plan_for(p_norm, n=60, d=12, T=2, noise=law, scales=scales)
     runs = runs_of(plan)
 
     def levels(made):
-        rows = plan.mechanism.transcripts(made, plan.mechanism.prepare(plan, data), rngs_of(6, 2_000))
+        rows = plan.mechanism.transcripts(made, plan.mechanism.prepare(plan, data), rngs_of(6, 800))
         noise, parts = [], iter(np.split(rows, 6, axis=1))
 
         def replay(node, mean, away):
@@ -196,7 +196,7 @@ def test_every_node_gets_fresh_noise_of_its_own_size(law, p_norm, scales):
             noise.append((seen - mean) / (M * runs.law.widening * sensitivity))
             return seen
 
-        runs.walk(data, 2_000, replay)
+        runs.walk(data, 800, replay)
         found = np.array(noise)
         squares = length(found, runs.law.order)[..., 0] ** 2
         lagged = (found[1:] * found[:-1]).sum() / math.sqrt((found[1:] ** 2 * found[:-1] ** 2).sum())
@@ -313,6 +313,7 @@ def test_the_bound_is_the_formula_with_the_best_number_of_phases():
         assert found.kappa <= q - 1 + 1e-12
 
 
+@pytest.mark.pairwise
 @pytest.mark.shows("upper", "tree_frank_wolfe")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("scales", ["displacement", "fixed"])
@@ -374,31 +375,11 @@ def test_the_published_rate_is_a_shape():
     assert rate.value == pytest.approx(expected, rel=1e-12) and rate.holds == "probability"
 
 
-# Refusals and audits
+# Sets and audits
 
 
-def test_what_carries_no_guarantee_is_refused_with_the_reason():
-    with pytest.raises(NotApplicable, match="delta > 0, got delta = 0"):
-        plan_for(budget=Budget(1.0))
-    with pytest.raises(NotApplicable, match="delta > 0"):
-        plan_for(budget=Budget(1.0), noise="generalized_gaussian", accounting="published")
-    for shape in (norm_ball(3.0), norm_ball(1.0), norm_ball(math.inf)):
-        with pytest.raises(NotApplicable, match=r"proved for l_p balls with p from 1\.001 to 2, got the l_p ball"):
-            TreeFrankWolfe().calibrate(Spec("logistic", 100, 3, set=shape), BUDGET)
-    with pytest.raises(NotApplicable, match="needs a loss without kinks"):
-        plan_for(loss="hinge")
-    with pytest.raises(NotApplicable, match="needs at least 3 records, which one phase reads, got n = 2"):
-        plan_for(n=2)
-    with pytest.raises(NotApplicable, match="needs at least 48 records for T = 3 phases, got n = 47"):
-        plan_for(n=47, T=3)
+def test_a_phase_reads_three_records_and_each_further_one_four_times_as_many():
     assert plan_for(n=48, T=3).steps == 14 and plan_for(n=3).steps == 2
-    for T in (0, 15, 2.5, True, "best"):
-        with pytest.raises(ValueError, match="T must be"):
-            TreeFrankWolfe(T=T)
-    with pytest.raises(ValueError, match="noise must be one of gaussian, generalized_gaussian, got 'laplace'"):
-        TreeFrankWolfe(noise="laplace")
-    with pytest.raises(ValueError, match="scales must be one of displacement, fixed, got 'none'"):
-        TreeFrankWolfe(scales="none")
 
 
 @pytest.mark.parametrize(
@@ -411,10 +392,10 @@ def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape, knobs):
     mechanism = TreeFrankWolfe(T=2, **knobs)
     spec = dc.replace(mechanism.worst_spec, set=shape, domain=Domain(shape.q if shape != Ball() else 2.0))
     plan = mechanism.calibrate(spec, Budget(1.0, 1e-5))
-    honest = dpcore.run_audit(plan, runs=10_000)
+    honest = dpcore.run_audit(plan, runs=6_000)
     assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
     assert honest.certified_epsilon_95 > 0.1  # zCDP leaves the attacker more room than Gaussian noise does
-    assert dpcore.run_audit(plan, runs=10_000, bug="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=6_000, bug="halved_noise").verdict == "contradicted"
 
 
 def test_solve_releases_a_model_of_the_ball():

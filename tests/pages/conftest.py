@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from dpcore.studies.decide import loss_curve
+from pages.audit import printed
 from pages.multiclass import words
 
 
 @pytest.fixture
 def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the pages Decide and Classes: charts need not be exact where they are only compared with one another."""
+    """Of Decide, Classes and Trust: charts need not be exact where they are only compared with one another."""
     monkeypatch.setattr(loss_curve, "SPLITS", 2)
     monkeypatch.setattr(words, "effort", lambda *_: (2, 2))
+    monkeypatch.setattr(printed, "run_exhibit", functools.partial(printed.run_exhibit, runs=1_000))

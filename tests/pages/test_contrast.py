@@ -7,17 +7,16 @@ tests/figures/test_figures.py.
 import functools
 import json
 import re
-from types import SimpleNamespace
 
 import pytest
-import streamlit as st
 
 from dpcore.figures.style import BACKGROUND, FAMILIES, INKS, TEXT, Theme, note
 from dpcore.studies.decide import loss_curve
+from pages.audit import printed
 from pages.ui.theme import look
 from tests.figures.test_figures import contrast
 from tests.harness import ROOT
-from tests.page_driver import charts, finished, headline, open_script
+from tests.page_driver import charts, headline, shown
 
 WORDS, DRAWING = 4.5, 3.0
 PAGES = {
@@ -32,7 +31,7 @@ PAGES = {
     "geometry, people": ("geometry/page.py", {"view": "n"}),
     "classes": ("multiclass/page.py", {}),
     "classes, as printed": ("multiclass/page.py", {"classifier": "printed"}),
-    "attack": ("audit/page.py", {}),
+    "attack": ("audit/page.py", {"runs": 2_000}),
     "ledger": ("audit/page.py", {"check": "ledger"}),
     "printed": ("audit/page.py", {"check": "printed"}),
     "decide": ("decide/page.py", {"n": 500}),
@@ -49,10 +48,9 @@ def seen(name: str, theme: Theme) -> tuple[dict[str, dict], str]:
     """The figures of a page by their sentences, and its headline."""
     script, state = PAGES[name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(st.context), "theme", property(lambda _: SimpleNamespace(type=theme)))
         patch.setattr(loss_curve, "SPLITS", 2)
-        page = finished(open_script(script, **state))
-    assert not page.exception
+        patch.setattr(printed, "run_exhibit", functools.partial(printed.run_exhibit, runs=1_000))
+        page = shown(script, theme, **state)
     return {alt: json.loads(chart["figure"]) for alt, chart in charts(page).items()}, headline(page)
 
 
@@ -102,9 +100,9 @@ def ink_of(trace: dict, paper: str) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_texts_and_curves_of_every_chart_stand_out(name, theme):
-    shown, large = seen(name, theme)
-    assert shown, "a page without a chart"
-    for alt, figure in shown.items():
+    figures, large = seen(name, theme)
+    assert figures, "a page without a chart"
+    for alt, figure in figures.items():
         assert alt.strip() and pale_texts(figure, theme) == []
         for trace in figure["data"]:
             for ink in ink_of(trace, BACKGROUND[theme]):

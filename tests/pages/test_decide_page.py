@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -24,12 +25,12 @@ from pages.decide import words
 from pages.ui import upload_form
 from pages.ui.pickers import OWN_FILE
 from tests.decisions import last
-from tests.page_driver import captions, charts, finished, open_app, open_script, said, texts
+from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, tells, texts
 from tests.upload_page import people
 
 PAGE = "decide/page.py"
 SMALL: dict[str, Any] = {"n": 500}
-FEW = 4  # splits, where their number is not what a test is about
+FEW = 2  # splits, where their number is not what a test is about
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +39,8 @@ def few_splits(monkeypatch):
 
 
 def opened(**state: Any) -> AppTest:
-    """The page in a state, once all its questions are answered."""
-    return finished(open_script(PAGE, **(SMALL | state)))
+    """The page in a state, once all its questions are answered; not to be moved."""
+    return shown(PAGE, **(SMALL | state))
 
 
 def readouts(page: AppTest) -> list[str]:
@@ -53,8 +54,9 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     found = smallest_budget(curve, 5.0)
     assert found.reachable
     right = 100 * curve.reference.mean() - 5.0
-    assert f"With 500 people, a privacy budget of {words.number(found.value)} is the smallest" in said(page)
-    assert f"{right:.1f} of 100 people" in said(page)
+    assert tells(
+        said(page), "500 people", f"budget of {words.number(found.value)} ", "smallest", f"{right:.1f} of 100 people"
+    )
     budget, lost, price, needed = readouts(page)
     assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
     at_one = curve.smooth[np.flatnonzero(curve.epsilons == 1.0)[0]]
@@ -64,9 +66,10 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     assert "people make ε = 1 cost 5.0 points or less" in needed
 
 
-def test_people_worth_the_fewest_looked_at_are_not_called_equal_nor_more_lost_than_there_is():
+def test_people_worth_the_fewest_looked_at_are_not_called_equal_nor_more_lost_than_there_is(monkeypatch):
+    monkeypatch.setattr(loss_curve, "SPLITS", 4)
     page = opened(n=200, epsilon=0.01, give_up=0.1)
-    assert "worth 10 or fewer without, whose error is no larger" in texts(page) and "inf" not in readouts(page)[0]
+    assert "10 or fewer" in texts(page) and "inf" not in readouts(page)[0]
     assert "(95% sure: more than 10)" in readouts(page)[0] and "; all of the" in readouts(page)[1]
 
 
@@ -79,14 +82,18 @@ def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
 
 def test_a_what_if_is_named_and_has_no_price_in_people():
     page = opened(at_hand="iris", n=2_000)
-    assert "2,000 flowers drawn with replacement from 105 (a what-if)" in said(page)
-    assert "no price in people" in readouts(page)[2]
+    assert tells(said(page), "2,000 flowers", " 105 ", "what-if") and "no price" in readouts(page)[2]
+
+
+@functools.cache
+def declared(oldest: float, content: bytes) -> UploadedRecords:
+    said_of_it = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
+    return UploadedRecords(read_sheet(content, "people.csv", "sick"), said_of_it, "people.csv")
 
 
 def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = people(400)) -> UploadedRecords:
     """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
-    declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
-    records = UploadedRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
+    records = declared(oldest, content)
     monkeypatch.setattr(upload_form, "upload_source", lambda: records.source)
     return records
 
@@ -94,15 +101,15 @@ def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = pe
 @pytest.mark.parametrize("before", [{}, {"n": 1_000}, {"at_hand": "breast_cancer", "n": 398}])
 def test_n_is_that_of_a_file_whatever_it_was_before_and_more_is_called_a_what_if(monkeypatch, before):
     held = own_file(monkeypatch, 100.0)
-    page = open_script(PAGE, **before)
+    page = open_script(PAGE, give_up=5.0, **before)
     page.selectbox(key="at_hand").select(OWN_FILE).run()
     n = page.select_slider(key="n")
     assert n.value == 280 and max(int(option.replace(",", "")) for option in n.options) == 100_000
-    assert "With 280 records, a privacy budget" in said(finished(page))
+    assert "280 records" in said(finished(page)) and "what-if" not in said(page)
     n.set_value(1_000).run()
-    assert "With 1,000 records drawn with replacement from 280 (a what-if)" in said(finished(page))
+    assert re.search(r"1,000 records .* 280 .*what-if", said(finished(page)))
     page.select_slider(key="n").set_value(200).run()
-    assert "with 200 of 280 records" in said(finished(page)) and "clip" not in said(page)
+    assert "200 of 280 records" in said(finished(page)) and "clip" not in said(page)
     assert held.source.size == 280
 
 
@@ -140,7 +147,7 @@ def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
     held = own_file(monkeypatch, 50.0)
     page = finished(open_script(PAGE, at_hand=OWN_FILE))
     share = held.report.clipped["age"] / 400
-    assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} of the records") and share > 0.3
+    assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} ") and share > 0.3
 
 
 def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():
@@ -148,7 +155,7 @@ def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only(
     assert "may suspect you" in captions(page) and "accuse" not in captions(page)
     page = opened(way="output_gaussian", prior="10")
     assert "may suspect you" not in captions(page) and "such guesses" in captions(page)
-    assert "Who may accuse 1 innocent of 100 finds" in captions(page)
+    assert "1 innocent of 100" in captions(page)
     assert re.search(r"At most \d+ times of 100", texts(page))
 
 
@@ -168,17 +175,17 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
     _, reasons = texts(page).split("**Not for these records:**")
     why = [line for line in reasons.splitlines() if line.startswith("- ")]
     assert len(page.dataframe[0].value) + len(why) == len(list_mechanisms())
-    assert "- follow the regularised leader: mechanisms must learn from a table of records (here follow the" in reasons
+    assert "- follow the regularised leader:" in reasons
     assert all(line.endswith(".") and "dpcore" not in line for line in why)
     assert "always answering with the larger class is right" in texts(page)
-    assert "tried so far" not in texts(page) and "itself a look at the records" in texts(page)
+    assert "tried so far" not in texts(page) and "itself a look" in texts(page)
 
 
 def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
     page = opened(more="elsewhere", epsilon=1.0)
     larger, smaller = sum(one.epsilon > 1.0 for one in DEPLOYMENTS), sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
     told = f"**{larger} of {len(DEPLOYMENTS)}** published uses have a larger ε than 1 and promise less"
-    assert f"{told} (the same: 1, more: {smaller}). For scale, not as advice" in texts(page)
+    assert tells(texts(page), f"{told} (the same: 1, more: {smaller})", "not as advice")
     (frame,) = [frame.value for frame in page.dataframe]
     assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
 
@@ -192,14 +199,13 @@ def test_an_interval_names_its_ends_and_leaves_open_what_is_beyond_the_scale():
 
 
 def test_the_page_says_that_looking_spends_privacy():
-    assert "spend privacy that no label counts" in captions(opened())
+    assert "spend privacy" in captions(opened())
 
 
 def test_a_refused_budget_has_no_odds_and_a_refused_mechanism_no_curve():
     page = open_script(PAGE, n=500, way="objective_gaussian", lam=1e-4, epsilon=0.01, more="take")
     assert not page.exception
-    assert "Nothing is released at this budget" in captions(page)
-    assert "there is nothing to brief on" in captions(page)
+    assert tells(captions(page), "Nothing is released", "nothing to brief")
 
 
 LONG = "noisy_sgd"  # half a minute

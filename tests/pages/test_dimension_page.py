@@ -16,9 +16,8 @@ from pages.dimension import words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import sidebar
 from pages.ui.html import emphasised, plain
-from tests.harness import ROOT
 from tests.nights import each
-from tests.page_driver import headline, open_script, texts
+from tests.page_driver import headline, open_script, shown, texts
 
 from ..flat_fields import experiment_of
 
@@ -27,7 +26,7 @@ PS = (8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 2**20)
 
 
 def open_page(**state) -> AppTest:
-    return open_script("dimension/page.py", **state)
+    return shown("dimension/page.py", **state)
 
 
 def experiment_at(noise_in="answer", ps=PS, **changes) -> dpcore.Experiment:
@@ -61,12 +60,6 @@ def test_the_default_state_teaches_without_a_click():
     assert "no promise here" in texts(page) and "post-processing" in texts(page) and "Same promise? No." in texts(page)
     for row in slope_rows(table, grown, corner):
         assert row.name in texts(page)
-
-
-def test_the_page_is_reached_by_the_navigation():
-    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60).run()
-    page.switch_page("dimension/page.py").run()
-    assert not page.exception and page.title[0].value == "Does a million useless features hurt?"
 
 
 def test_one_model_flies_away_and_its_predictions_stay_the_other_is_destroyed():
@@ -116,7 +109,7 @@ def test_unused_controls_are_disabled_and_p_reaches_a_million():
 
 
 def test_chips_set_the_controls():
-    page = open_page()
+    page = open_script("dimension/page.py")
     next(b for b in page.button if b.label == "p = 8").click().run()
     assert page.session_state["p"] == 8 and "no idle one" in headline(page)
     next(b for b in page.button if b.label == "p = 1,024").click().run()

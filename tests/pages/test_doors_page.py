@@ -18,6 +18,7 @@ from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import clouds
 from dpcore.theory.erm import published_output_rate
+from pages.background import tables
 from pages.perturbation import batches, beside, words, zero
 from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
 from pages.ui import sidebar
@@ -274,8 +275,14 @@ def test_door_zero_prints_the_records_it_names(seed):
     assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in zero.vector_words(vector)
 
 
-def test_a_heavy_state_begins_with_few_draws_and_says_so():
-    said = captions(open_page(n=10_000, noise="both", seed=91))
+def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
+    asked = {
+        people: experiment_of(mechanisms=mechanisms_of("both"), n=people, repetitions=50) for people in (300, 10_000)
+    }
+    assert [beside.first_repetitions(experiment) for experiment in asked.values()] == [50, 10]
+    monkeypatch.setattr(beside, "QUICK", 4_000)  # that smaller states are heavy
+    monkeypatch.setattr(tables, "AT_ONCE_SECONDS", 0.0)
+    said = captions(open_page(n=500, noise="both", seed=91))
     assert "else from 10 draws" in said and "10 of 50 releases, refining" in said
     light = captions(open_page(n=300, noise="both", seed=91))
     assert "else from 50 draws" in light and "refining" not in light

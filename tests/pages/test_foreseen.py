@@ -21,10 +21,9 @@ from dpcore.studies.decide import loss_curve
 from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
 from pages.background import jobs
 from pages.server import prefetch
-from pages.ui import share_link
 from pages.ui.share_link import Control
 from pages.ui.sidebar import DELTAS, Controls, delta_text
-from tests.page_driver import SCRIPTS, open_app
+from tests.page_driver import open_app
 from tests.pages.test_links import settled
 from tests.upload_page import people
 
@@ -203,71 +202,10 @@ def test_an_answer_in_the_background_is_waited_for_and_left():
     assert found.datasets == question.datasets, "the whole answer"
 
 
-SMALL = {
-    "start": {},
-    "doors": {"n": 300},
-    "dimension": {"n": 300, "p": 512},
-    "dimension, question": {"n": 300, "p": 512, "noise_in": "question"},
-    "sparse": {"n": 300, "p": 512},
-    "sparse, n": {"n": 300, "p": 512, "against": "n"},
-    "sparse, simplex": {"n": 300, "p": 512, "tab": "simplex"},
-    "sparse, streaming": {"tab": "streaming", "steps_of_stream": 200},
-    "geometry": {"p": 512},
-    "geometry, n": {"p": 64, "view": "n"},
-    "classes": {"n": 300, "C": 2},
-    "classes, epsilon": {"n": 300, "C": 2, "price_against": "epsilon"},
-    "classes, excess": {"n": 300, "C": 2, "price_against": "excess"},
-    "trust": {"runs": 2_000},
-    "decide": {"n": 300},
-}
-
-
 def heroes(app) -> dict[str, dict[str, object]]:
     """What the page shows, by the sentence and the place of epsilon's slider."""
     sent = [json.loads(element.proto.json) for element in app.get("bidi_component") if element.proto.json]
     return {picture["alt"]: picture for picture in sent if "figure" in picture}
-
-
-# Slider -> where it stands, where the reader moves it, and the places beside that; and the views that have it.
-MOVES = {
-    "epsilon": ((0.7, 1.0, [1.5, 0.7]), list(SMALL)),
-    "delta": ((1e-5, 1e-6, [1e-7, 1e-5]), list(SMALL)),
-    "n": ((300, 200, [300]), ["start", "doors", "dimension", "sparse", "sparse, simplex", "classes", "decide"]),
-    "p": ((256, 512, [1024, 256]), ["dimension", "sparse", "sparse, n", "sparse, simplex", "geometry"]),
-    "lam": ((0.01, 0.02, [0.05, 0.01]), ["start", "doors", "dimension", "sparse, streaming", "classes", "decide"]),
-    "m": ((10, 20, [50, 10]), ["sparse, simplex"]),
-}
-
-
-# The page is taken to the first of the places beside in every run, by night to all.
-@pytest.mark.parametrize("visited", [1, pytest.param(2, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("view", SMALL)
-def test_what_is_drawn_ahead_is_what_the_page_draws_there(view, visited, few_runs, monkeypatch):
-    monkeypatch.setattr(prefetch, "_SECONDS", 0.0)
-    app = settled(open_app(SCRIPTS[view.split(",")[0]], **{"epsilon": 1.0, **SMALL[view]}))
-    for slider, ((stands, moved, beside), views) in MOVES.items():
-        if view not in views:
-            continue
-        before = app.session_state[slider]
-        app.session_state[slider] = stands
-        settled(app.run())  # now no other slider has moved
-        app.session_state[slider] = moved
-        settled(app.run())
-        (offer,) = app.session_state[prefetch.OFFERS].values()
-        found = everything(offer)
-        text = control_of(app, slider).text
-        assert [picture["state"][slider] for picture in found] == list(map(text, beside))
-        for picture, value in list(zip(found, beside, strict=True))[:visited]:
-            app.session_state[slider] = value
-            there = heroes(settled(app.run()))[picture["alt"]]
-            assert {key: there[key] for key in picture} == picture
-        assert offer.given_up, "the reader has moved on"
-        app.session_state[slider] = before
-
-
-def control_of(app, key: str) -> Control:
-    control, _ = app.session_state[share_link._DRAWN][key]
-    return control
 
 
 def test_another_view_begins_with_the_pictures_beside_its_epsilon():

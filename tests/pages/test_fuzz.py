@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import numpy as np
+import pytest
 
 from dpcore import data
 from dpcore.data.uploads import Declared, UploadedRecords
@@ -21,7 +22,8 @@ from pages.ui import share_link
 from pages.ui.share_link import Control
 from tests.page_driver import SCRIPTS, open_app
 
-CASES = 10_000
+# A fifth of the cases in every run, all by night.
+CASES = (2_000, pytest.param(10_000, marks=pytest.mark.nightly))
 CSV = b'age,dose,sick\n50,0.5,yes\n"60",1.5,no\n41,-2,"yes, twice"\n,1e3,no\n' + b"33,0.25,yes\n44,0.75,no\n" * 5
 LIBSVM = b"+1 1:0.5 3:2 # note\n-1 2:-1e-3\n+1 1:1\n-1 4:7\n" * 3
 PIECES = (
@@ -125,9 +127,10 @@ def look_at(sheet: data.RawTable) -> None:
     assert not np.isinf(sheet.numbers).any() and np.all((sheet.labels >= -1) & (sheet.labels < len(sheet.values)))
 
 
-def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence():
+@pytest.mark.parametrize("cases", CASES)
+def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence(cases: int):
     read = refused = held = 0
-    for case in range(CASES):
+    for case in range(cases):
         draw = random.Random(f"sheet {case}")
         if draw.random() < 0.6:
             content = spoilt(CSV, draw)
@@ -154,13 +157,14 @@ def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence():
             for column in sheet.numbers.T
         ]
         assert sum(records.report.clipped.values()) <= sum(int(each.sum()) for each in beyond)
-    assert min(read, refused, held) > CASES // 10, (read, refused, held)
+    assert min(read, refused, held) > cases // 10, (read, refused, held)
 
 
-def test_a_spoilt_file_is_read_or_refused_in_one_sentence(tmp_path: Path):
+@pytest.mark.parametrize("cases", CASES)
+def test_a_spoilt_file_is_read_or_refused_in_one_sentence(cases: int, tmp_path: Path):
     """The command line's readers, on a fifth of the cases."""
     read = refused = 0
-    for case in range(CASES // 5):
+    for case in range(cases // 5):
         draw = random.Random(f"file {case}")
         path = tmp_path / draw.choice(("people.csv", "people.txt"))
         if path.suffix == ".csv":
@@ -177,7 +181,7 @@ def test_a_spoilt_file_is_read_or_refused_in_one_sentence(tmp_path: Path):
             X = table.data.X
             assert np.isfinite(X if isinstance(X, np.ndarray) else X.data).all() and np.isfinite(table.data.y).all()
             assert X.shape[0] == len(table.data.y) >= 2
-    assert min(read, refused) > CASES // 100, (read, refused)
+    assert min(read, refused) > cases // 100, (read, refused)
 
 
 @functools.cache
@@ -194,10 +198,11 @@ def is_legal(control: Control, value: Any) -> bool:
     return value in control.options or (value is None and control.default is None)
 
 
-def test_an_address_says_a_legal_value_or_none():
+@pytest.mark.parametrize("cases", CASES)
+def test_an_address_says_a_legal_value_or_none(cases: int):
     known, legal, refused = controls(), 0, 0
     names = (*known, "defaults", "v", "hide", "lecture", "step", *VALUES[:20])
-    for case in range(CASES):
+    for case in range(cases):
         draw = random.Random(f"address {case}")
         parts = []
         for _ in range(draw.randint(1, 8)):
@@ -223,4 +228,4 @@ def test_an_address_says_a_legal_value_or_none():
             else:
                 legal += 1
                 assert is_legal(known[key], value), (key, texts, value)
-    assert min(legal, refused) > CASES // 20, (legal, refused)
+    assert min(legal, refused) > cases // 20, (legal, refused)

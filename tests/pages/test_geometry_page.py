@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -14,13 +15,13 @@ from pages.geometry import words
 from pages.ui import sidebar
 from pages.ui.numbers import people, rate, rounded
 from tests.nights import each
-from tests.page_driver import captions, charts, open_script, said, texts
+from tests.page_driver import captions, charts, said, shown, tells, texts
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "seed": 7}
 
 
 def open_page(**state) -> AppTest:
-    return open_script("geometry/page.py", **state)
+    return shown("geometry/page.py", **state)
 
 
 def test_the_default_state_shows_the_cliff_without_a_click():
@@ -30,15 +31,16 @@ def test_the_default_state_shows_the_cliff_without_a_click():
     euclid = found.p_norm.tolist().index(2.0)
     ratio = found.mean[euclid] / found.mean[0]
     assert ratio > 5.0 and found.mean[1] > 3.0 * found.mean[0], "just right of 1 it is steep"
-    assert f"With 1,024 columns a private answer loses {rounded(found.mean[0])} on the Lasso's ball" in said(page)
-    assert f"{rounded(found.mean[euclid])} on Euclid's, {rounded(ratio, 2)} times as much" in said(page)
+    assert tells(
+        said(page), "1,024 columns", f" {rounded(found.mean[0])} ", "Lasso", f" {rounded(found.mean[euclid])} "
+    )
+    assert tells(said(page), f" {rounded(found.mean[euclid])} ", "Euclid", f" {rounded(ratio, 2)} times")
     assert "a random corner" in texts(page)
-    assert f"the other one leaves {rounded(found.gaussian.mean[0])}" in texts(page)
-    assert f"nothing learned {rounded(found.signal[0])}" in texts(page)
+    assert tells(texts(page), f" {rounded(found.gaussian.mean[0])}", f"nothing learned {rounded(found.signal[0])}")
     row = table_1.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
     assert f"n = {people(row.free)}" in texts(page)
-    assert f"{found.n0} of 2,000 records are fingerprints" in captions(page)
-    assert "**Not the same promise**: the corner keeps (1, 0), noise in the gradient (1, 10⁻⁶)" in captions(page)
+    assert f"{found.n0} of 2,000 records" in captions(page)
+    assert tells(captions(page), "**Not the same promise**", "(1, 0)", "(1, 10⁻⁶)")
     assert len(charts(page)) == 2
 
 
@@ -60,7 +62,7 @@ def test_against_people_one_pass_beside_its_bound(name):
     found = excess_by_n.excess_against_n(here.p_norm, d=16, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
     assert f"At {here.words} and n = 10,000 one pass" in said(page)
-    assert f"leaves {rounded(found.private.mean[k])} of excess risk on fresh ones" in said(page)
+    assert f"leaves {rounded(found.private.mean[k])} of excess risk" in said(page)
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
     measured, _, work = found.exponents
@@ -99,9 +101,9 @@ def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so
 
 def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
     page = open_page(view="n", p_norm="2", p=8_192)
-    assert "8,192 is not on this page's scale; 64 is the nearest." in captions(page)
-    assert "not on this page's scale" not in captions(open_page(view="n", p_norm="2", p=32))
-    assert "not on this page's scale" not in captions(open_page(view="order", p_norm="2", p=8_192))
+    assert re.search("8,192 .*scale.* 64", captions(page))
+    assert "page's scale" not in captions(open_page(view="n", p_norm="2", p=32))
+    assert "page's scale" not in captions(open_page(view="order", p_norm="2", p=8_192))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
-from dpcore.studies.decide import loss_curve
 from pages.background.polling import POLL_SECONDS
 from pages.decide.words import mechanisms
 from pages.ui import share_link
@@ -85,14 +84,17 @@ def settled(app: AppTest) -> AppTest:
         while under_way(app) and time.monotonic() < asked + POLL_SECONDS:  # a run of the page would only slow it down
             time.sleep(0.01)
         app.run()
-    return app.run()
+    return app.run() if held_in_the_background(app) else app
+
+
+def held_in_the_background(app: AppTest) -> list[Any]:
+    return [held for key, held in app.session_state.to_dict().items() if key.endswith("in the background")]
 
 
 def under_way(app: AppTest) -> bool:
     """Whether something is still computed in the background."""
     assert not app.exception, app.exception
-    state = app.session_state.to_dict()
-    return not all(held.finished for key, held in state.items() if key.endswith("in the background"))
+    return not all(held.finished for held in held_in_the_background(app))
 
 
 def follow(page: str, query: str) -> AppTest:
@@ -136,7 +138,7 @@ def moved(control: Control, value: Any, share: float, draw: random.Random) -> An
 def walk(page: str, states: int, share: float, visit: Callable[[AppTest], None]) -> None:
     """Take one session through random states; the controls that a state brings are moved in the next."""
     draw = random.Random(page)
-    app = open_app(SCRIPTS[page], n=300, behind="Link")
+    app = open_app(SCRIPTS[page], n=300, runs=AT_MOST["runs"], behind="Link")
     for _ in range(states):
         for key, (control, value) in drawn(app).items():
             app.session_state[key] = moved(control, value, share, draw)
@@ -170,8 +172,7 @@ PARTS = [
 
 
 @pytest.mark.parametrize(("page", "part"), PARTS)
-def test_every_link_leads_to_identical_charts(page, part, monkeypatch):
-    monkeypatch.setattr(loss_curve, "SPLITS", 2)  # of the page Decide: its charts need not be exact, but the same
+def test_every_link_leads_to_identical_charts(page, part, few_runs):
     controls: dict[str, Control] = {}
     seen = []
 
@@ -272,8 +273,7 @@ def test_nonsense_of_every_kind_crashes_nothing(page):
         ("doors", "defaults=side:Path~m:20&n=300", {"side": "Path", "m": "20"}),  # as another version had them
     ],
 )
-def test_a_link_written_by_hand_says_after_one_run_what_a_reload_understands(page, query, taken, monkeypatch):
-    monkeypatch.setattr(loss_curve, "SPLITS", 2)
+def test_a_link_written_by_hand_says_after_one_run_what_a_reload_understands(page, query, taken, few_runs):
     app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=LASTING)
     app.query_params.update(parse_qs(query))
     turn_to(app, SCRIPTS[page]).run()

@@ -34,9 +34,10 @@ def begun_before(kind: type[FairPool], newcomers: int) -> list[int]:
     for _ in range(WORKERS):  # all threads are taken before the others come
         assert running.acquire(timeout=60)
     futures += [pool.submit(k, lambda k=k: work(k)) for k in range(newcomers)]
-    for _ in futures:  # one after the other, so that the order is that of the choices
+    for _ in futures[WORKERS:]:  # one after the other, so that the order is that of the choices
         gate.release()
-        running.acquire(timeout=0.2)
+        assert running.acquire(timeout=60)
+    gate.release(WORKERS)
     for future in futures:
         future.result(60)
     assert sorted(map(str, order)) == sorted(["greedy"] * HEAVY + [str(k) for k in range(newcomers)])

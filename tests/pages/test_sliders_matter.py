@@ -1,4 +1,4 @@
-"""Whatever can be moved in the sidebar moves the page's pictures: no page takes a control and ignores it."""
+"""Whatever can be moved in the sidebar moves the page's pictures, and those drawn ahead are the ones the page draws."""
 
 from __future__ import annotations
 
@@ -7,12 +7,33 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.server import prefetch
+from pages.ui import share_link
+from pages.ui.share_link import Control
 from tests.page_driver import SCRIPTS, open_app
 
-from .test_foreseen import SMALL, control_of
+from .test_foreseen import everything, heroes
 from .test_links import pictures, settled
 
-VIEWS: dict[str, Any] = SMALL | {"trust, ledger": {"check": "ledger", "steps": 1_000, "batch": 10}}
+# What each view opens with: few people and columns; numbers where a rule would choose, so that they have neighbours.
+VIEWS: dict[str, dict[str, Any]] = {
+    "start": {"lam": 0.02},
+    "doors": {"n": 300, "lam": 0.02},
+    "dimension": {"n": 300, "p": 512, "lam": 0.02},
+    "dimension, question": {"n": 300, "p": 512, "noise_in": "question"},
+    "sparse": {"n": 300, "p": 512},
+    "sparse, n": {"n": 300, "p": 512, "against": "n"},
+    "sparse, simplex": {"n": 300, "p": 512, "tab": "simplex", "m": 20},
+    "sparse, streaming": {"lam": 0.02, "tab": "streaming", "steps_of_stream": 200},
+    "geometry": {"p": 512},
+    "geometry, n": {"p": 64, "view": "n"},
+    "classes": {"n": 300, "C": 2, "lam": 0.02},
+    "classes, epsilon": {"n": 300, "C": 2, "price_against": "epsilon"},
+    "classes, excess": {"n": 300, "C": 2, "price_against": "excess"},
+    "trust": {"runs": 2_000},
+    "decide": {"n": 300, "lam": 0.02},
+    "trust, ledger": {"check": "ledger", "steps": 1_000, "batch": 10},
+}
 # Several releases of each of several learners: too long for every run.
 CASES = [pytest.param(view, marks=pytest.mark.nightly) if view == "classes, epsilon" else view for view in VIEWS]
 KEYS = ("epsilon", "delta", "n", "p", "lam", "m", "seed")
@@ -28,6 +49,11 @@ def figures(app: AppTest) -> list[Any]:
     return [picture["figure"] for picture in pictures(app) if "figure" in picture]
 
 
+def control_of(app: AppTest, key: str) -> Control:
+    control, _ = app.session_state[share_link._DRAWN][key]
+    return control
+
+
 def another(app: AppTest, key: str) -> Any:
     """A value beside the one that stands, a number where there is one."""
     options, value = list(control_of(app, key).options), app.session_state[key]
@@ -38,12 +64,22 @@ def another(app: AppTest, key: str) -> Any:
 
 
 @pytest.mark.parametrize("view", CASES)
-def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, few_runs):
+def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, few_runs, monkeypatch):
+    """From its new place a slider has the picture at the old one ahead: the same as the page drew there."""
     app = settled(open_app(SCRIPTS[view.split(",")[0]], **VIEWS[view]))
-    keys, before = movable(app), figures(app)
+    keys, before, drawn = movable(app), figures(app), heroes(app)
     assert {"epsilon", "delta"} <= set(keys) and before
+    texts, beside = app.session_state.to_dict().get(prefetch._MOVED, ({},))[0], prefetch.beside
+    monkeypatch.setattr(prefetch, "beside", lambda *at: [place for place in beside(*at) if place.state == texts])
     for key in keys:
-        stands = app.session_state[key]
-        app.session_state[key] = another(app, key)
-        assert figures(settled(app.run())) != before, f"{key} = {app.session_state[key]} changes nothing"
+        stands, moved = app.session_state[key], another(app, key)
+        app.session_state[key] = moved
+        assert figures(settled(app.run())) != before, f"{key} = {moved} changes nothing"
+        if texts and key != "seed":  # which is no slider; and one view draws nothing ahead
+            options = control_of(app, key).options
+            assert app.session_state[prefetch._MOVED][1:] == (key, options.index(moved) > options.index(stands))
+            (offer,) = app.session_state[prefetch.OFFERS].values()
+            (ahead,) = everything(offer)
+            assert ahead == {part: drawn[ahead["alt"]][part] for part in ahead}, key
+            app.session_state[prefetch._MOVED] = texts, key, True  # as if it had moved back
         app.session_state[key] = stands

@@ -7,10 +7,10 @@ import math
 import random
 import shutil
 import statistics
+from pathlib import Path
 
 import pytest
 
-from benchmarks.classroom import resident_mb
 from pages.server.headless_client import HeadlessClient
 
 from ..harness import ROOT, Server, serve
@@ -42,6 +42,12 @@ def cheap(key: str, option: str) -> bool:
     """Whether a slider's option asks for no more than what a class of small problems does."""
     number = option.replace(",", "")
     return not number.isdecimal() or int(number) <= AT_MOST.get(key, math.inf)
+
+
+def resident_mb(process: int) -> float:
+    """Of a process, as Linux has it."""
+    line = next(line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
 
 
 async def wander(server: Server, reruns: int, rng: random.Random) -> list[float]:

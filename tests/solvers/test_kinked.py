@@ -70,7 +70,7 @@ def test_absolute_minimisers_of_tiny_problems_are_exact():
 
 
 def test_a_loss_without_two_lines_has_no_kinks():
-    with pytest.raises(ValueError, match="loss must be one of two lines, got squared loss"):
+    with pytest.raises(ValueError, match=r"loss must be .* two lines, got squared"):
         nonsmooth.kinks_of(get_loss("squared"), SMALL.y)
 
 
@@ -156,5 +156,5 @@ def test_where_coordinate_ascent_stops_short_the_multipliers_go_on(monkeypatch):
     assert other.steps > 1 and other.distance <= 1e-3
     assert np.linalg.norm(fine.theta - other.theta) <= fine.distance + other.distance
     monkeypatch.setattr(nonsmooth, "_MAX_ROUNDS", 0)
-    with pytest.raises(Unconverged, match=r"duality gap of .* in 1 steps, .* nothing was released"):
+    with pytest.raises(Unconverged, match=r"gap of .* in 1 steps"):
         minimise(HINGE, data, lam, tol=1e-3)

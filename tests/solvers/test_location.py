@@ -149,7 +149,7 @@ def test_the_constants_of_a_point():
     assert SMOOTH.at_zero(spec) == pytest.approx(math.hypot(1.5, 0.1) - 0.1) and MEAN.at_zero(spec) == 2.25
     assert MEAN.lipschitz(Spec("mean", 10, 3, 0.1, Domain(R=1.5))) == 6.0, "the minimiser is among the records"
     for key in ("mean", "squared"):
-        with pytest.raises(ValueError, match=r"radius must be a number before gradients of .* have a bound, got None"):
+        with pytest.raises(ValueError, match=r"radius must be a number .*, got None"):
             get_loss(key).largest_gradient(Spec(key, 10, 3, 0.1))
     # The curvature is attained where a point lies on the model.
     near = points([[1e-6, 0.0], [1e-6, 0.0]])
@@ -228,9 +228,9 @@ def test_points_are_released_without_labels():
 
 def test_regret_has_no_points_to_count_where_nothing_is_predicted():
     assert cases(["synthetic_location"]) == [] and len(cases(["synthetic_location", "iris"])) == len(cases(["iris"]))
-    with pytest.raises(ValueError, match="sources must name one whose records are predicted, got synthetic_location"):
+    with pytest.raises(ValueError, match=r"sources must .* predicted, got synthetic_location"):
         regret_table(["synthetic_location"], seeds=2)
-    with pytest.raises(ValueError, match="source must be one whose records are predicted, got 'synthetic_location'"):
+    with pytest.raises(ValueError, match=r"source must .* predicted, got 'synthetic_location'"):
         regret_at(Experiment(Problem("synthetic_location", loss="mean")), 1.0)
 
 
@@ -264,7 +264,7 @@ def test_labels_are_not_needed_and_not_looked_at(key):
         data.check_records(Data(X, [0.0, 3.0, 0.0]), spec)
     with pytest.raises(NotApplicable, match="linear prediction"):
         dpcore.solve("output_gaussian", X, epsilon=1.0, delta=1e-6, lam=1.0, loss=key)
-    with pytest.raises(ValueError, match="y must be given for output_gaussian, got None"):
+    with pytest.raises(ValueError, match=r"y must be given .*, got None"):
         dpcore.solve("output_gaussian", X, epsilon=1.0, delta=1e-6, lam=1.0, loss="huber")
     for bad in (3.0, [1.0, 2.0], "many"):
         with pytest.raises(ValueError, match=r"X must"):

@@ -219,5 +219,5 @@ def test_a_step_minimises_its_model_over_the_ball(seed):
 
 def test_what_cannot_be_certified_is_not_returned(monkeypatch):
     monkeypatch.setattr(location, "_MAX_STEPS", 2)
-    with pytest.raises(Unconverged, match="no point of the ball of radius 1 could be certified to 1e-09"):
+    with pytest.raises(Unconverged, match=r"radius 1 .* certified to 1e-09"):
         minimise_in_ball(MEDIAN, cloud(10, 2), 1.0)

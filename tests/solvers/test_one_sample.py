@@ -75,9 +75,9 @@ def test_records_are_read_in_order_and_once(batches, n, variant):
 
 def test_a_walk_past_the_last_record_is_refused():
     walk = walk_on(signs_table(40, 3, 0), Best(signed=True))
-    with pytest.raises(ValueError, match="records must be at least 48, got 40"):
+    with pytest.raises(ValueError, match=r"records must be .* 48, got 40"):
         tree_walk(walk, Tree(range(1, 4), 32), np.zeros(3))
-    with pytest.raises(ValueError, match="records must be at least 44, got 40"):
+    with pytest.raises(ValueError, match=r"records must be .* 44, got 40"):
         recursive_walk(walk, 20, 12, 0.1, np.zeros(5))
 
 

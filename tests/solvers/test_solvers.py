@@ -20,7 +20,6 @@ every_problem = pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
 every_loss = pytest.mark.parametrize("loss", [get_loss(key) for key in LINEAR], ids=LINEAR)
 SMOOTH = [get_loss(key) for key in LINEAR if key not in KINKED]
 every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH, ids=[loss.key for loss in SMOOTH])
-HINGE = get_loss("hinge")
 
 
 def independent_minimum(loss, data, lam, radius):
@@ -354,26 +353,8 @@ def test_the_reference_risk_of_a_repeated_record_is_its_entropy():
 
 @every_loss
 def test_a_tolerance_out_of_reach_is_refused(loss):
-    with pytest.raises(Unconverged, match=r"the privacy proof needs .*; nothing was released") as caught:
+    with pytest.raises(Unconverged, match=r"proof needs .* nothing was released") as caught:
         minimise(loss, SMALL, 0.1, tol=1e-30)
     assert "\n" not in str(caught.value)
     with pytest.raises(Unconverged, match="nothing was released"):
         minimise(loss, SMALL, 0.01, tol=1e-30, radius=0.1)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"lam": 0.0}, "lam must be a finite number > 0, got 0.0"),
-        ({"tol": -1.0}, "tol must be a finite number > 0, got -1.0"),
-        ({"radius": 0.0}, "radius must be a finite number > 0, got 0.0"),
-        ({"start": np.zeros(3)}, r"start must be a finite vector of 4 entries, got shape \(3,\)"),
-        ({"start": np.full(4, np.nan)}, "start must be a finite vector of 4 entries"),
-    ],
-)
-def test_bad_arguments_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        minimise(HINGE, SMALL, **({"lam": 1.0, "tol": 1e-3} | change))
-    if "radius" in change or "tol" in change:
-        with pytest.raises(ValueError, match=message):
-            minimise_in_ball(HINGE, SMALL, **({"radius": 1.0} | change))

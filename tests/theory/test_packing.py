@@ -214,7 +214,7 @@ def test_it_says_what_it_assumes_and_stays_silent_elsewhere():
     spec = problem(1_000, 64)
     (bound,) = packing(spec, Budget(0.1, 1e-6))
     assert (bound.quantity, bound.form, bound.holds) == ("excess_empirical_risk", "lower", "expectation")
-    assert bound.source == "packing" and bound.assumes.startswith("hardest data: the worst of 128 data sets")
+    assert bound.source == "packing" and "hardest data" in bound.assumes and "128" in bound.assumes
     budget = Budget(0.1)
     assert packing(dc.replace(spec, loss="huber"), budget) == ()
     assert packing(dc.replace(spec, set="simplex"), budget) == packing(dc.replace(spec, set="ball"), budget) == ()
