@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 # Few records: these tests look at the page, and every draw through the question is a minimisation.
 STATE = "n=300"
-SIDES = {"cloud": "side=Cloud", "valley": "side=λ+valley", "proved": "side=Bounds", "work": "side=Work"}
+SIDES = {"cloud": "side=Releases", "valley": "side=λ", "proved": "side=Bounds", "work": "side=Work"}
 
 
 def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> Chart:
@@ -47,7 +47,7 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     page.emulate_media(color_scheme="dark")
     page.locator(".st-key-noise").get_by_role("radio", name="both").click()
     page.wait_for_url("**noise=both*")
-    page.get_by_role("radio", name="λ valley").click()
+    page.get_by_role("radio", name="λ", exact=True).click()
     valley = Chart(page, "valley")
     valley.shown()
     check_in_the_dark(page, (chart, valley))
@@ -61,7 +61,7 @@ def test_every_other_control_redraws_the_curves_in_place(server: Server, page: P
     chart.look("it.mark = 'same node'")
     chart.zoom()
     zoomed = chart.look("it._fullLayout.xaxis.range")
-    of = "it._fullData.find(t => t.name === 'noise in the answer').y[12]"
+    of = "it._fullData.find(t => t.name === 'output perturbation').y[12]"
     for key in ("n", "lam"):
         chart.look(f"it.before = {of}")
         chart.press(key, "ArrowRight", f"{of} !== it.before")
@@ -72,7 +72,7 @@ def test_every_other_control_redraws_the_curves_in_place(server: Server, page: P
 
 @pytest.mark.nightly  # tests/browser/test_refine.py has the same of a page of its own
 def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: list[str]):
-    chart = open_doors(page, server.url, "n=10,000&noise=both&seed=92&side=Door+zero")
+    chart = open_doors(page, server.url, "n=10,000&noise=both&seed=92&side=No+noise")
     expect(page.get_by_text("10 of 50 releases, refining")).to_be_visible()
     chart.look("it.mark = 'same node'")
     expect(page.get_by_text("else from 50 draws")).to_be_visible(timeout=180_000)  # 5 s, or 80 beside other work
@@ -83,7 +83,7 @@ def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: 
 
 STATES = (
     ("", "cloud"),
-    ("noise=both&layers=proved+bounds&layers=without+noise&layers=earlier+rates&layers=n-fold+noise", "valley"),
+    ("noise=both&layers=upper+bound&layers=non-private&layers=earlier+rates&layers=n-fold+noise", "valley"),
     ("lam=0.0001&epsilon=0.01", "valley"),
     ("noise=both&lam=0.05&epsilon=10", "cloud"),
     ("epsilon=0.01&leak=a+classifier", "zero_vector"),
@@ -105,7 +105,7 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
 ):
     def opened(page: Page, state: tuple[str, str]) -> tuple[Chart, Chart]:
         more, side = state
-        hero = open_doors(page, server.url, f"{more}&{STATE}&{SIDES.get(side, 'side=Door+zero')}")
+        hero = open_doors(page, server.url, f"{more}&{STATE}&{SIDES.get(side, 'side=No+noise')}")
         beside = Chart(page, side)
         beside.shown()
         return hero, beside

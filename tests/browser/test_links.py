@@ -128,7 +128,7 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
 
 # Of each page: what it draws on a link, and words of it that say so.
 FIRST = (
-    ("doors?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ+valley", ("doors", "valley"), r"ε = 0\.1 .*300 people"),
+    ("doors?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ", ("doors", "valley"), r"ε = 0\.1 .*300 people"),
     (
         "trust?check=add+it+up&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
         ("ledger", "noise"),

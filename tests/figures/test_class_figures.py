@@ -25,11 +25,11 @@ THEMES = ["light", "dark"]
 DRAWN = "gaussian_classes"
 HEIGHT = 430
 LOOKS = {
-    "ellipsoids": ("ellipsoids, all classes at once", "objective", "square", "solid"),
-    "pure": ("ellipsoids, δ = 0", "objective", "square-open", "dashdot"),
-    "answer": ("ellipsoids, noise in the answer", "output", "circle", "solid"),
-    "split": ("one against the others", "objective", "x", "dash"),
-    "split_answer": ("one against the others, noise in the answers", "output", "x", "dash"),
+    "ellipsoids": ("large-margin Gaussian classifier", "objective", "square", "solid"),
+    "pure": ("Gaussian classifier, δ = 0", "objective", "square-open", "dashdot"),
+    "answer": ("Gaussian classifier, output perturbation", "output", "circle", "solid"),
+    "split": ("one-vs-rest", "objective", "x", "dash"),
+    "split_answer": ("one-vs-rest, output perturbation", "output", "x", "dash"),
 }
 VALUES = {"epsilon": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0), "classes": (2, 3, 5, 10), "d": (2, 4, 8, 16)}
 CURSORS = {"epsilon": 1.0, "classes": 5.0, "d": 8.0}
@@ -124,8 +124,8 @@ def test_accuracy_along_an_axis(along, axis, theme):
         fits(figure, np.concatenate([measured.mean, measured.q10, measured.q90]))
     for name, values, ink, dash in (
         ("knowing the law", found.bayes, MUTED[theme], "dash"),
-        ("not private, ellipsoids", found.plain, FAMILIES[theme]["reference"], "solid"),
-        ("not private, logistic regression", found.logistic, FAMILIES[theme]["reference"], "dot"),
+        ("non-private Gaussian classifier", found.plain, FAMILIES[theme]["reference"], "solid"),
+        ("non-private logistic regression", found.logistic, FAMILIES[theme]["reference"], "dot"),
         ("the largest class", found.chance, MUTED[theme], "dot"),
     ):
         trace = named(figure, name)
@@ -156,7 +156,7 @@ def test_a_phone_gets_a_legend_and_its_own_title(along, axis):
     assert [note["text"] for note in narrow["annotations"]] == ["accuracy on test records", FLAGS[axis]]
     title = {"epsilon": "budget ε", "classes": "classes C", "d": "columns d"}[axis]
     assert narrow["xaxis"]["title"]["text"] == title and len(figure.layout.xaxis.title.text) >= len(title)
-    labels = {"ellipsoids", "one against<br>the others", "not private", "knows the law", "the largest class"}
+    labels = {"Gaussian<br>classifier", "one-vs-rest", "non-private", "knows the law", "the largest class"}
     assert labels <= set(words(figure)) and not figure.layout.showlegend
 
 
@@ -191,15 +191,15 @@ def test_fewer_than_ten_releases_are_no_band():
 def test_what_has_no_guarantee_leaves_no_trace_of_itself():
     found = accuracies("epsilon", learners=("ellipsoids", "pure"), delta=0.0)
     figure = accuracy_figure(found, cursor=1.0, theme="light", height=HEIGHT)
-    assert not named(figure, "ellipsoids, all classes at once").showlegend
-    assert "ellipsoids" not in words(figure) and "ellipsoids, δ = 0" in words(figure)
+    assert not named(figure, "large-margin Gaussian classifier").showlegend
+    assert "Gaussian<br>classifier" not in words(figure) and "Gaussian<br>classifier, δ = 0" in words(figure)
     assert [len(trace.x) for trace in figure.data if trace.line.width == 0] == [0, 0, 6, 6]
     assert [trace.name for trace in figure.data if trace.showlegend].count("8 of 10 runs") == 1
     nobody = accuracies("epsilon", learners=("ellipsoids", "split"), delta=0.0, source="iris")
     figure = accuracy_figure(nobody, cursor=1.0, theme="light", height=HEIGHT)
     assert {trace.name for trace in figure.data if trace.showlegend} == {
-        "not private, ellipsoids",
-        "not private, logistic regression",
+        "non-private Gaussian classifier",
+        "non-private logistic regression",
         "the largest class",
     }
     assert "knows the law" not in words(figure)
@@ -213,8 +213,8 @@ def test_excess_and_its_bounds(excess, theme):
     figure = classes_excess_figure(excess, epsilon=1.0, theme=theme, height=HEIGHT)
     private, floor = FAMILIES[theme]["objective"], 10.0 ** figure.layout.yaxis.range[0]
     for name, values, ink, dash in (
-        ("proved bound, over the best", excess.bound, private, "dash"),
-        ("proved bound, over the regularised", excess.over_bound, MUTED[theme], "dash"),
+        ("upper bound, over the best", excess.bound, private, "dash"),
+        ("upper bound, over the regularised", excess.over_bound, MUTED[theme], "dash"),
         ("Φ = 0, nothing learned", np.full(2, excess.nothing), MUTED[theme], "dot"),
     ):
         trace = named(figure, name)

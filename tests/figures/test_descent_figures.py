@@ -130,7 +130,7 @@ def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
     rows = exhibit[exhibit.metric == "excess_empirical_risk"]
     assert np.array_equal(curve.y, rows["mean"]) and curve.line.color == FAMILIES["light"]["output"]
     assert figure.layout.yaxis.range[1] >= math.log10(rows["mean"].max())
-    step = named(figure, "noise in every step")
+    step = named(figure, "gradient perturbation")
     assert step.line.color == FAMILIES["light"]["gradient"] and step.marker.symbol == "triangle-up"
 
 

@@ -80,7 +80,7 @@ def test_damage_that_is_none_is_a_gap_on_the_logarithmic_axis():
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_family_is_colour_and_noise_is_line_and_marker(theme):
     _, _, figure = draw(BOTH, theme=theme)
-    for family, place, symbol in (("output", "answer", "circle"), ("objective", "question", "square")):
+    for family, place, symbol in (("output", "output", "circle"), ("objective", "objective", "square")):
         colour = FAMILIES[theme][family]
         gaussian, gamma = trace(figure, f"{place}, Gaussian"), trace(figure, f"{place}, Gamma")
         assert gaussian.line.color == gamma.line.color == gamma.marker.line.color == colour
@@ -94,7 +94,7 @@ def test_family_is_colour_and_noise_is_line_and_marker(theme):
 def test_labels_say_which_promise_each_noise_makes():
     _, _, figure = draw()
     texts = [a.text for a in figure.layout.annotations]
-    assert "Gaussian noise,<br>promise (ε, δ)" in texts and "Gamma noise,<br>promise pure ε" in texts
+    assert "Gaussian noise,<br>guarantee (ε, δ)" in texts and "Gamma noise,<br>guarantee pure ε" in texts
 
 
 @pytest.mark.parametrize("mechanisms", [ANSWER, BOTH])
@@ -175,14 +175,14 @@ def test_the_corner_s_curves_are_the_corner():
     corner, figure = draw_corner()
     drawn = {t.name: t for t in figure.data}
     for name, values in (
-        ("answer, cut at 0", corner.projected),
-        ("answer, free", corner.free_answer),
-        ("question, held ≥ 0", corner.constrained),
-        ("question, free", corner.free_question),
+        ("output, cut at 0", corner.projected),
+        ("output, free", corner.free_answer),
+        ("objective, held ≥ 0", corner.constrained),
+        ("objective, free", corner.free_question),
     ):
         assert np.array_equal(drawn[name].y, values)
-    assert drawn["answer, cut at 0"].line.color == FAMILIES["light"]["output"]
-    assert drawn["question, held ≥ 0"].line.color == FAMILIES["light"]["objective"]
+    assert drawn["output, cut at 0"].line.color == FAMILIES["light"]["output"]
+    assert drawn["objective, held ≥ 0"].line.color == FAMILIES["light"]["objective"]
     low, high = figure.layout.yaxis.range
     for t in figure.data:
         assert (np.log10(t.y) > low).all() and (np.log10(t.y) < high).all()
@@ -197,4 +197,4 @@ def test_no_epsilon_is_written_on_the_corner():
 
 def test_a_refused_question_leaves_the_corner_s_answer():
     _, figure = draw_corner(lam=1e-4, epsilon=0.1)
-    assert [t.name for t in figure.data] == ["answer, cut at 0", "answer, free"]
+    assert [t.name for t in figure.data] == ["output, cut at 0", "output, free"]

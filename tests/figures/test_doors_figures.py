@@ -46,10 +46,10 @@ def excess_of(table, key):
 def test_curves_are_the_table():
     table = table_of()
     figure = draw(table)
-    for key, door in (("output_gaussian", "answer"), ("objective_gaussian", "question")):
-        rows, mean = excess_of(table, key), named(figure, f"noise in the {door}")
+    for key, door in (("output_gaussian", "output"), ("objective_gaussian", "objective")):
+        rows, mean = excess_of(table, key), named(figure, f"{door} perturbation")
         assert np.array_equal(mean.x, rows.x) and np.array_equal(mean.y, rows["mean"])
-        assert np.array_equal(named(figure, f"{door}: proved bound").y, rows.bound)
+        assert np.array_equal(named(figure, f"{door}: upper bound").y, rows.bound)
         bands = [t for t in figure.data if t.line.width == 0 and np.array_equal(t.x, rows.x)]
         assert any(np.array_equal(t.y, rows.q90) for t in bands) and any(np.array_equal(t.y, rows.q10) for t in bands)
     assert np.array_equal(named(figure, "regularisation alone").y, excess_of(table, "output_gaussian").noiseless)
@@ -59,7 +59,7 @@ def test_look_says_family_noise_and_kind():
     """Colour and symbol are the family, line and filling the noise, dashes the kind of curve."""
     figure = draw(table_of(KEYS))
     for key, name in zip(
-        KEYS, ("answer, Gaussian", "question, Gaussian", "answer, Gamma", "question, Gamma"), strict=True
+        KEYS, ("output, Gaussian", "objective, Gaussian", "output, Gamma", "objective, Gamma"), strict=True
     ):
         trace, colour = named(figure, name), FAMILIES["light"][mechanism_class(key).family]
         assert trace.line.color == trace.marker.line.color == colour
@@ -85,7 +85,7 @@ def test_regularisation_is_one_level_for_one_lam_and_a_curve_a_door_for_a_rule()
     by_hand, by_rule = draw(table_of(lam=0.05)), draw(table_of(lam="auto"))
     assert [t.name for t in by_hand.data if "regularisation" in (t.name or "")] == ["regularisation alone"]
     names = [t.name for t in by_rule.data if "regularisation" in (t.name or "")]
-    assert names == ["answer: regularisation", "question: regularisation"]
+    assert names == ["output: regularisation", "objective: regularisation"]
 
 
 def test_layers_can_be_hidden_and_leave_all_else_where_it_is():
@@ -111,8 +111,8 @@ def test_a_closed_door_is_shaded_up_to_half_way_and_has_no_curve_there():
     assert list(refused) == [0.01, 0.1, 0.5]
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert shade.x0 == 0.01 and shade.x1 == pytest.approx(math.sqrt(0.5 * 1.0))
-    assert min(named(figure, "noise in the question").x) == 1.0
-    assert "the question is refused" in [a.text for a in figure.layout.annotations]
+    assert min(named(figure, "objective perturbation").x) == 1.0
+    assert "no objective perturbation" in [a.text for a in figure.layout.annotations]
     assert not [s for s in draw(table_of(lam=0.5, n=3000)).layout.shapes if s.type == "rect"], "no shade without need"
 
 
@@ -177,9 +177,9 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     lams = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
     table = table_of(sweep=Axis("lam", lams), epsilon=0.5)
     figure = valley_figure(table, lam=0.0123456, theme="light", height=HEIGHT)
-    for key, door in (("output_gaussian", "answer"), ("objective_gaussian", "question")):
+    for key, door in (("output_gaussian", "output"), ("objective_gaussian", "objective")):
         rows = excess_of(table, key)
-        assert np.array_equal(named(figure, f"noise in the {door}").y, rows["mean"])
+        assert np.array_equal(named(figure, f"{door} perturbation").y, rows["mean"])
     assert named(figure, "regularisation alone").hovertemplate.startswith("λ = ")
     assert "λ = 0.012" in [a.text for a in figure.layout.annotations]
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
@@ -197,7 +197,7 @@ def made():
 
 def test_the_cloud_draws_releases_centres_and_the_best_model(made):
     figure = release_scatter_figure(made, theme="dark", height=HEIGHT)
-    for cloud, name in zip(made.clouds, ("answer, Gaussian", "question, Gaussian"), strict=True):
+    for cloud, name in zip(made.clouds, ("output, Gaussian", "objective, Gaussian"), strict=True):
         dots = named(figure, name)
         assert np.array_equal(np.column_stack([dots.x, dots.y]), cloud.thetas)
     crosses = [t for t in figure.data if (t.name or "").endswith(", without noise")]

@@ -46,20 +46,20 @@ def test_against_the_norm_order(orders, theme):
     figure = order_figure(found, [other], p_norm=2.0, theme=theme, height=430)
     x = [place(p) for p in found.p_norm]
     for side, name, family in (
-        (found.vertices, "a random corner", "frank_wolfe"),
-        (found.gaussian, "noise in the gradient", "gradient"),
+        (found.vertices, "exponential mechanism over vertices", "frank_wolfe"),
+        (found.gaussian, "Gaussian noise in the gradient", "gradient"),
     ):
         trace = named(figure, f"{name}, mean")
         assert np.array_equal(trace.y, side.mean) and trace.x.tolist() == x
         assert trace.line.color == FAMILIES[theme][family] and np.array_equal(trace.error_y.array, 2.0 * side.se)
         assert list(trace.marker.size) == [13.0 if p == 2.0 else 8.0 for p in found.p_norm]
-        bound = named(figure, f"{name}: proved bound")
+        bound = named(figure, f"{name}: upper bound")
         seen = np.isfinite(bound.y)
         assert bound.line.dash == "dash" and np.array_equal(np.asarray(bound.y)[seen], side.bound[seen])
     assert np.array_equal(named(figure, "best by its bound, d = 100").y, other.mean)
     assert np.array_equal(named(figure, "nothing learned").y, found.signal)
-    assert figure.layout.shapes[0].x0 == 0.5 and "Euclid" in words(figure) and "d = 100" in words(figure)
-    assert {"gradient: proved bound", "corner: proved bound"} <= {
+    assert figure.layout.shapes[0].x0 == 0.5 and "L2 ball" in words(figure) and "d = 100" in words(figure)
+    assert {"gradient: upper bound", "vertices: upper bound"} <= {
         w.strip("↑ ").partition("<br>")[0] for w in words(figure)
     }
     assert figure.layout.paper_bgcolor == BACKGROUND[theme]
@@ -130,7 +130,7 @@ def test_against_people(p_norm, family):
     for name, values in (("the same without noise", found.plain), ("95 of 100 runs stay below", found.q95)):
         floor = 10.0 ** figure.layout.yaxis.range[0]
         assert np.array_equal(named(figure, name).y, np.where(values >= floor, values, np.nan), equal_nan=True)
-    assert np.array_equal(named(figure, "proved bound on the mean").y, found.bound)
+    assert np.array_equal(named(figure, "upper bound on the mean").y, found.bound)
     order = named(figure, "the paper's order, shape only").y
     assert order == pytest.approx(found.rate * found.private.mean[0] / found.rate[0], rel=1e-12)
     assert named(figure, "nothing learned").y.tolist() == [found.nothing] * 2

@@ -61,7 +61,7 @@ def test_against_steps(steps, theme):
     figure = steps_figure(steps, T=20, theme=theme, height=430)
     colour, plain = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
     measured(named(figure, "private, mean"), steps.private, colour, 20, steps.T)
-    bound = named(figure, "proved bound")
+    bound = named(figure, "upper bound")
     assert np.array_equal(np.asarray(bound.y), steps.private.bound) and bound.line.dash == "dash"
     inside(named(figure, "without privacy"), steps.plain[1:], figure)
     inside(named(figure, "bound without privacy"), steps.plain_bound[1:], figure)
@@ -69,7 +69,7 @@ def test_against_steps(steps, theme):
     assert set(named(figure, "θ = 0, nothing learned").y) == {steps.nothing}
     upper, lower = figure.data[:2]
     assert np.array_equal(np.asarray(upper.y), steps.private.measured.q90) and lower.name == "8 of 10 runs"
-    for text in ("private", "proved bound", "without privacy", "nothing learned", "T = 20"):
+    for text in ("private", "upper bound", "without privacy", "nothing learned", "T = 20"):
         assert sum(text in said for said in words(figure)) == 1
     (cursor,) = figure.layout.shapes
     assert cursor.x0 == cursor.x1 == 20 and cursor.line.color == MUTED[theme]

@@ -57,7 +57,7 @@ def test_curves_are_the_numbers_of_the_valley(free, on, theme):
     inside(named(figure, "sampling term"), free.sampling, figure)
     inside(named(figure, "entropy term"), free.bias, figure)
     inside(named(figure, "θ̂, before the draws"), measured.noiseless, figure)
-    bound = named(figure, "proved bound")
+    bound = named(figure, "upper bound")
     assert (np.asarray(bound.y) == free.bound(on)).all()
     assert (bound.line.dash, bound.line.color) == ("dash", colour)
     dashes = {named(figure, f"{term} term").line.dash for term in ("sampling", "entropy")}
@@ -67,7 +67,7 @@ def test_curves_are_the_numbers_of_the_valley(free, on, theme):
     else:
         assert not [trace for trace in figure.data if trace.name == "stability term"]
     assert (np.asarray(named(figure, "λ").y) == free.lam).all()
-    for text in ("measured mean", "proved bound", "entropy term", "m = 20", "λ that m draws ask for"):
+    for text in ("measured mean", "upper bound", "entropy term", "m = 20", "λ that m draws ask for"):
         assert text in words(figure)
     assert ("excess risk on the training records" in words(figure)) == (on == "training")
 
@@ -143,7 +143,7 @@ def test_a_mean_at_or_below_zero_is_a_triangle_on_the_edge(free, price):
     assert not named(draws_figure(free, m=1, on="fresh", theme="light", height=520), mark.name).showlegend
     better = dc.replace(price, objective=dc.replace(price.objective, mean=-np.abs(price.objective.mean)))
     figure = columns_figure(better, p=8, theme="light", height=420)
-    assert list(named(figure, "noise in the question: 0 or below").x) == [8, 32, 128]
+    assert list(named(figure, "objective perturbation: 0 or below").x) == [8, 32, 128]
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -174,8 +174,8 @@ def test_the_price_has_two_families_and_two_shapes(price, theme):
     figure = columns_figure(price, p=32, theme=theme, height=420)
     for name, measured, family in (
         ("draws from the mixture", price.sampling, "sampling"),
-        ("noise in the question", price.objective, "objective"),
-        ("question, on the simplex", price.projected, "objective"),
+        ("objective perturbation", price.objective, "objective"),
+        ("objective, on the simplex", price.projected, "objective"),
     ):
         curve = named(figure, name)
         assert (np.asarray(curve.y) == measured.mean).all()
@@ -200,8 +200,8 @@ def test_a_price_without_objective_perturbation_shows_the_draws():
     figure = columns_figure(price, p=8, theme="light", height=420)
     shown = {trace.name for trace in figure.data if trace.showlegend}
     assert "draws from the mixture" in shown and "ln p, shape only" in shown
-    assert not any("question" in name or "√p" in name for name in shown)
-    assert not any("question" in text or "√p" in text for text in words(figure))
+    assert not any("objective" in name or "√p" in name for name in shown)
+    assert not any("objective" in text or "√p" in text for text in words(figure))
 
 
 def test_phones_get_a_legend_instead_of_labels(free, price):

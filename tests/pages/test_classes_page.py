@@ -182,7 +182,7 @@ def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do(few_r
     right, alone = (100 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
     assert right > 65.0 > 50.0 > alone
     assert tells(said(page), f"of 100 digits {rounded(right, 2)} ", f" {rounded(alone, 2)} ", "10 classes")
-    assert tells(captions(page), "**Not the same promise**", "δ = 0 ", "δ = 10⁻⁶") and "declared public" in captions(
+    assert tells(captions(page), "**Not the same guarantee**", "δ = 0 ", "δ = 10⁻⁶") and "declared public" in captions(
         page
     )
     assert f"{found.logistic[k]:.1%}" in texts(page) and "multinomial logistic regression, not private" in texts(page)
@@ -204,7 +204,7 @@ def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
     assert said(page).startswith("Nothing is released at ε = 0.1: large-margin Gaussian classifier needs λ > ")
     assert "Nothing is released: large-margin Gaussian classifier needs λ > " in captions(page)
     assert "curvature of one record" in said(page)
-    assert "λ is that of the ellipsoids" in captions(page) and "Left out: " in captions(page)
+    assert "λ is that of the Gaussian classifier" in captions(page) and "Left out: " in captions(page)
 
 
 @pytest.mark.parametrize(

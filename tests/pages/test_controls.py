@@ -228,7 +228,7 @@ def test_reset_all_sets_the_controls_of_the_page_itself_too():
     assert found == {
         "n": 1_000,
         "noise": "gaussian",
-        "side": "Cloud",
+        "side": "Releases",
         "layers": list(LAYERS),
         "records": "synthetic",
     }

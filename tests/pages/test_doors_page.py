@@ -27,7 +27,7 @@ from pages.ui.html import emphasised, plain
 from pages.ui.numbers import rounded
 from pages.ui.pickers import SHOWN
 from tests.nights import each
-from tests.page_driver import captions, headline, open_app, texts
+from tests.page_driver import captions, headline, open_app, tells, texts
 
 from ..flat_fields import experiment_of
 
@@ -70,16 +70,16 @@ def rows(answer, question, *step, se=0.001, noise="gaussian", **more) -> pd.Data
 def test_the_sentence_names_the_winner_and_by_how_much():
     said = words.takeaway(rows(0.02, 0.005), PEOPLE)
     assert said == (
-        "At ε = 0.5 with 1,000 people, noise in **the question** leaves **4.0 times less** excess risk than in "
-        "the answer: 0.005 against 0.02."
+        "At ε = 0.5 with 1,000 people, **objective perturbation** leaves **4.0 times less** excess risk "
+        "than output perturbation: 0.005 against 0.02."
     )
     said = words.takeaway(rows(0.02, 0.005, 0.001), PEOPLE)
     assert said.endswith(
-        "noise in **every step** leaves **5.0 times less** excess risk than in the question and 20 times less than in "
-        "the answer: 0.001 against 0.005 and 0.02."
+        "**gradient perturbation** leaves **5.0 times less** excess risk than objective perturbation and 20 times less "
+        "than output perturbation: 0.001 against 0.005 and 0.02."
     )
     said = words.takeaway(rows(0.02, 0.05), PEOPLE)
-    assert "noise in **the answer** leaves **2.5 times less**" in said and "0.02 against 0.05" in said
+    assert "**output perturbation** leaves **2.5 times less**" in said and "0.02 against 0.05" in said
     assert words.winner(rows(0.02, 0.05)) == "output" and words.winner(rows(0.02, 0.005)) == "objective"
     assert words.winner(rows(0.02, 0.05, 0.01)) == "gradient"
 
@@ -89,33 +89,31 @@ def test_what_the_draws_cannot_tell_is_called_too_close():
     assert "too close to call" in said and "0.0185 and 0.02, ± 0.001 from 50 draws" in said and "less" not in said
     assert "less" in words.takeaway(rows(0.02, 0.0185, se=0.0001), PEOPLE)
     said = words.takeaway(rows(0.5, 0.02, 0.0185, se=0.001), PEOPLE)
-    assert (
-        "in **every step** and in the question leave excess risks too close to call: 0.0185 and 0.02, ± 0.001" in said
-    )
-    assert said.endswith("; in the answer it is 0.5.")
+    assert tells(said, "**gradient perturbation** and objective perturbation leave", "0.0185 and 0.02, ± 0.001")
+    assert said.endswith("; output perturbation leaves 0.5.")
 
 
 def test_a_closed_door_is_named_with_its_reason_and_what_the_other_costs():
     said = words.takeaway(rows(0.3, None), PEOPLE)
     assert said == (
-        "The question's door is **closed**: it needs λ > 0.02 for ε = 0.5 and n = 1,000 (here 0.01): below that. "
-        "Through the answer, excess risk is **0.3**."
+        "Objective perturbation gives **no guarantee** here: it needs λ > 0.02 for ε = 0.5 and n = 1,000 (here 0.01): "
+        "below that. Output perturbation leaves **0.3**."
     )
     assert words.winner(rows(None, None)) == "output"
     both = pd.concat([rows(0.3, None), rows(0.2, 0.1, noise="gamma")])
     said = words.takeaway(both, PEOPLE)
-    assert "Gamma noise in **the question** leaves" in said and "closed** to Gaussian noise" in said
+    assert "with Gamma noise **objective perturbation** leaves" in said and "with Gaussian noise gives **no" in said
 
 
 def test_different_promises_are_never_called_the_same():
-    assert words.promise(rows(0.1, 0.2)) == (True, "Same promise: (0.5, 10⁻⁶)")
-    assert words.promise(rows(0.1, 0.2, noise="gamma")) == (True, "Same promise: ε = 0.5")
+    assert words.promise(rows(0.1, 0.2)) == (True, "Same guarantee: (0.5, 10⁻⁶)")
+    assert words.promise(rows(0.1, 0.2, noise="gamma")) == (True, "Same guarantee: ε = 0.5")
     both = pd.concat([rows(0.1, 0.2), rows(0.1, 0.2, noise="gamma")])
-    assert words.promise(both) == (False, "Not the same promise: Gaussian (0.5, 10⁻⁶), Gamma ε = 0.5")
+    assert words.promise(both) == (False, "Not the same guarantee: Gaussian (0.5, 10⁻⁶), Gamma ε = 0.5")
     published = rows(0.1, 0.2)
     published.loc[1, "spent_epsilon"] = 0.7
-    assert words.promise(published) == (False, "Not the same promise: answer (0.5, 10⁻⁶), question (0.7, 10⁻⁶)")
-    assert words.promise(rows(None, None)) == (True, "Same promise: none")
+    assert words.promise(published) == (False, "Not the same guarantee: output (0.5, 10⁻⁶), objective (0.7, 10⁻⁶)")
+    assert words.promise(rows(None, None)) == (True, "Same guarantee: none")
 
 
 @pytest.mark.parametrize(
@@ -131,12 +129,14 @@ def test_the_default_state_teaches_without_a_click():
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == plain(words.takeaway(here, PEOPLE))
-    assert "noise in every step leaves" in said and "times less" in said
-    assert "Same promise: (1, 10⁻⁶)" in texts(page)
+    assert "gradient perturbation leaves" in said and "times less" in said
+    assert "Same guarantee: (1, 10⁻⁶)" in texts(page)
     made = clouds(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, seed=7), 1.0)
     assert beside.cloud_caption(made, 1000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
-    named = "; ".join(f"{door}: {rounded(d, 2)}" for door, d in zip(("answer", "question", "step"), away, strict=True))
+    named = "; ".join(
+        f"{door}: {rounded(d, 2)}" for door, d in zip(("output", "objective", "gradient"), away, strict=True)
+    )
     assert f"{named}." in captions(page)
     for value, label in words.readouts(here, PEOPLE):
         assert readout(value, label) in texts(page)
@@ -146,7 +146,7 @@ def test_unused_controls_are_visible_disabled_and_say_why():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
     said = [caption.value for caption in page.sidebar.caption]
-    assert sliders["m samples"].disabled and "no door draws samples" in said
+    assert sliders["m samples"].disabled and "no samples are drawn here" in said
     assert not sliders["λ regularisation"].disabled
     assert sliders["n people"].options[-1] == "10,000", "every draw is a minimisation"
     assert "**n** stops at 10,000" in texts(open_page(behind="Assumptions"))
@@ -180,7 +180,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
 
 
 def test_the_valley_s_floor_is_the_table_s():
-    page = open_page(side="λ valley", epsilon=0.5)
+    page = open_page(side="λ", epsilon=0.5)
     swept = table_of(
         sweep=dpcore.Axis("lam", tuple(lam for lam in sidebar.LAMBDAS if not isinstance(lam, str))),
         epsilon=0.5,
@@ -233,14 +233,14 @@ def test_n_fold_noise_says_what_it_costs_and_what_it_promises():
     row = table[(table.x == 0.5) & (table.metric == "excess_empirical_risk")].iloc[0]
     said = captions(page)
     assert "its noise is 300 times larger" in said and f"leaves {rounded(row['mean'])} and really" in said
-    assert f"promises ε = {rounded(row.spent_epsilon, 2)}." in said and row.spent_epsilon < 0.01
+    assert f"guarantees ε = {rounded(row.spent_epsilon, 2)}." in said and row.spent_epsilon < 0.01
     assert "n times the noise" not in headline(page), "an exhibit never wins"
 
 
 def test_pure_noise_has_two_doors_and_says_why():
     page = open_page(noise="gamma")
-    assert "Noise in every step has no pure form here" in captions(page)
-    assert "every step" not in headline(page)
+    assert "Gradient perturbation has no pure form here" in captions(page)
+    assert "gradient" not in headline(page)
 
 
 def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
@@ -257,9 +257,9 @@ def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
 
 def test_a_closed_door_shows_on_every_part_of_the_page():
     page = open_page(lam=0.0001, epsilon=0.1)
-    assert "needs λ &gt;" in headline(page) and "closed" in headline(page)
-    assert "question: closed" in captions(page)
-    assert readout("closed", "classified correctly, Gaussian noise in the question") in texts(page)
+    assert "needs λ &gt;" in headline(page) and "no guarantee" in headline(page)
+    assert "objective: refused" in captions(page)
+    assert readout("refused", "classified correctly, Gaussian objective perturbation") in texts(page)
 
 
 @pytest.mark.parametrize("seed", [7, 8])
@@ -270,7 +270,7 @@ def test_door_zero_prints_the_records_it_names(seed):
         ("vector", zero.vector_words(vector)),
         ("curve", zero.curve_words(fit)),
     ):
-        assert said in texts(open_page(side="Door zero", leak=leak, seed=seed))
+        assert said in texts(open_page(side="No noise", leak=leak, seed=seed))
     assert f"**{median.before[median.owner_before]:,.0f}**" in zero.median_words(median)
     assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in zero.vector_words(vector)
 
@@ -291,9 +291,9 @@ def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
 def test_chips_set_the_controls():
     page = open_page()
     next(b for b in page.button if b.label == "λ too small").click().run()
-    assert page.session_state["lam"] == 0.0001 and "closed" in headline(page)
+    assert page.session_state["lam"] == 0.0001 and "no guarantee" in headline(page)
     next(b for b in page.button if b.label == "pure ε").click().run()
-    assert page.session_state["noise"] == "gamma" and "Same promise: ε =" in texts(page)
+    assert page.session_state["noise"] == "gamma" and "Same guarantee: ε =" in texts(page)
 
 
 def test_another_data_set_starts_with_its_own_people():

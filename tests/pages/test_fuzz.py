@@ -89,7 +89,7 @@ VALUES = (
         "None",
         "~:,%25",
     ),
-    *("9" * 5000, "a" * 5000, "upload-1", "synthetic", "Gamma", "proved bounds", "λ valley", "v", "defaults", "hide"),
+    *("9" * 5000, "a" * 5000, "upload-1", "synthetic", "Gamma", "upper bound", "λ", "v", "defaults", "hide"),
 )
 
 

@@ -32,15 +32,15 @@ def test_the_default_state_shows_the_cliff_without_a_click():
     ratio = found.mean[euclid] / found.mean[0]
     assert ratio > 5.0 and found.mean[1] > 3.0 * found.mean[0], "just right of 1 it is steep"
     assert tells(
-        said(page), "1,024 columns", f" {rounded(found.mean[0])} ", "Lasso", f" {rounded(found.mean[euclid])} "
+        said(page), "1,024 columns", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[euclid])} "
     )
-    assert tells(said(page), f" {rounded(found.mean[euclid])} ", "Euclid", f" {rounded(ratio, 2)} times")
-    assert "a random corner" in texts(page)
+    assert tells(said(page), f" {rounded(found.mean[euclid])} ", "L2 ball", f" {rounded(ratio, 2)} times")
+    assert "exponential mechanism" in texts(page)
     assert tells(texts(page), f" {rounded(found.gaussian.mean[0])}", f"nothing learned {rounded(found.signal[0])}")
     row = table_1.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
     assert f"n = {people(row.free)}" in texts(page)
     assert f"{found.n0} of 2,000 records" in captions(page)
-    assert tells(captions(page), "**Not the same promise**", "(1, 0)", "(1, 10⁻⁶)")
+    assert tells(captions(page), "**Not the same guarantee**", "(1, 0)", "(1, 10⁻⁶)")
     assert len(charts(page)) == 2
 
 
@@ -93,7 +93,7 @@ def test_the_published_walk_learns_nothing_at_this_size():
 
 def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so():
     few, many = open_page(p=1_024), open_page(p=65_536)
-    assert "a round ball feels noise in every column" in said(few)
+    assert "the L2 ball feels noise in every column" in said(few)
     found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, **BUDGET)
     assert found.chosen[found.p_norm.tolist().index(2.0)] == "vertices"
     assert "the best model of a round ball is near none of them" in said(many)

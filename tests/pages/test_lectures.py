@@ -241,10 +241,10 @@ def test_doors_the_question_wins_at_one_lam_and_is_closed_at_a_smaller_one():
     doors = ("output_gaussian", "objective_gaussian", "noisy_gd")
     rows = release("Doors", 6, *doors, source="synthetic")
     excess = rows[rows.metric == "excess_empirical_risk"].set_index("mechanism")["mean"]
-    assert answer("Doors", 5) == "noise in the question"
+    assert answer("Doors", 5) == "objective perturbation"
     assert excess["objective_gaussian"] < 0.8 * excess["output_gaussian"]
     status = release("Doors", 8, *doors, source="synthetic").groupby("mechanism").status.first()
-    assert answer("Doors", 7) == "the question"
+    assert answer("Doors", 7) == "objective perturbation"
     assert [key for key in doors if status[key] != "ok"] == ["objective_gaussian"]
 
 

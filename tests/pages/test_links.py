@@ -208,7 +208,7 @@ def test_a_control_that_is_missing_in_the_link_is_found_out(key, monkeypatch):
         walk("start", 12, 1.0, lambda app: same_in_a_fresh_session("start", app))
 
 
-FULL = "defaults=m:auto~side:Cloud&n=500"
+FULL = "defaults=m:auto~side:Releases&n=500"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ FULL = "defaults=m:auto~side:Cloud&n=500"
         ("records=upload-4711", "records = upload-4711 (uploads are not in links)"),
         (
             "defaults=side:Nowhere~m",
-            "m = nothing (not on the scale: auto is shown); side = Nowhere (not to be chosen: Cloud is shown)",
+            "m = nothing (not on the scale: auto is shown); side = Nowhere (not to be chosen: Releases is shown)",
         ),
         ("defaults=~:~a:b:c", " = nothing (no such control here); a = b:c (no such control here)"),
         ("v=9.9", "v = 9.9 (made by another version: numbers may differ)"),

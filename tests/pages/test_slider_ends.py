@@ -91,7 +91,7 @@ def test_the_search_for_contradictions_finds_what_pages_once_said():
     adds = (
         "It adds up, but less than if every class pays by itself. With 5 classes privacy takes 71.1 points of accuracy"
     )
-    assert contradictions(f"{adds} from ellipsoids that are learned at once, and 67.6 points from one class.")
+    assert contradictions(f"{adds} from the Gaussian classifier, and 67.6 points from one-vs-rest.")
     assert contradictions("256 times more columns, 65,536 instead of 256, cost 0.55 times the excess.")
     assert contradictions("A private answer loses 0.2 on the Lasso's ball and 0.1 on Euclid's, 9.9 times as much.")
     assert contradictions("The bound falls like n⁰·⁰⁰.") and not contradictions("The bound falls like n⁻⁰·⁵⁰.")

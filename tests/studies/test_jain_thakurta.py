@@ -237,7 +237,7 @@ def test_the_figure_holds_the_means_the_printed_marks_and_the_refusals(theme):
     chart = RightAgainst(table, {"objective_gamma": ((0.001, 54.0), (1.0, 88.0))}, "privacy budget ε")
     figure = reproduction_figure(chart, theme=theme)
     shown = {trace.name: trace for trace in figure.data if trace.showlegend}
-    ours, larger = "Gamma noise in the question", "always the larger class"
+    ours, larger = "objective perturbation, Gamma", "always the larger class"
     assert list(shown[larger].x) == [0.001, 1.0] and list(shown[larger].y) == [60.5, 60.5]
     assert list(shown) == ["without privacy", ours, f"{ours}, as printed", f"{ours}, refused here", larger]
     assert np.array_equal(shown[ours].y, [math.nan, 80.5], equal_nan=True)

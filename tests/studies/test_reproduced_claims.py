@@ -136,7 +136,7 @@ def test_verdicts_of_the_three_ways_turn(ways):
     assert told(factor=np.ones(4))[1] == "agrees"
     assert told(printed=np.full(4, 1e-9))[2] == "differs"
     # The errors of both count.
-    none = "ahead of noise in the answer at 0 of 4 points"
+    none = "ahead of output perturbation at 0 of 4 points"
     unsure = dc.replace(ways.ways[kamath.OUTPUT], se=np.full(4, 1e9))
     assert none not in kamath.claims_of([ways])[0].found
     assert none in kamath.claims_of([dc.replace(ways, ways=ways.ways | {kamath.OUTPUT: unsure})])[0].found

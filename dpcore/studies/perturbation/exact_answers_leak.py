@@ -1,4 +1,4 @@
-"""Door zero: what is published without noise can be somebody's record.
+"""What is published without noise can be somebody's record.
 
 Three small data sets, each before and after one record is replaced. Nothing here is private; that is the lesson.
 """
