@@ -116,7 +116,7 @@ def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch
     draw, begin, begun = decision_regions.picture, jobs._begun, []
 
     def slow(*arguments, **more):
-        time.sleep(0.3)
+        time.sleep(1.2)
         return draw(*arguments, **more)
 
     def begin_and_note(*arguments):
@@ -124,7 +124,7 @@ def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch
         return begun[-1]
 
     gate.release(1)
-    monkeypatch.setattr(jobs, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(jobs, "PATIENCE_SECONDS", 1.0)
     monkeypatch.setattr(decision_regions, "picture", slow)
     monkeypatch.setattr(jobs, "_begun", begin_and_note)
     page = open_script(PAGE, seed=25)
