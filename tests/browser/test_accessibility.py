@@ -151,6 +151,9 @@ def test_the_checks_see_what_is_wrong_and_no_page_is_forgotten(server: Server, p
     nav = page.get_by_test_id("stTopNav")
     page.wait_for_function("it => it.clientWidth < 724", arg=nav.element_handle())
     assert nav.evaluate("it => it.scrollWidth <= it.clientWidth"), "a page's name is cut"
+    # Drawn anew at its width, the chart would take its role back.
+    page.wait_for_function("it => it.drawnWidth === it.clientWidth", arg=chart.element_handle())
+    settled(page, "light")
     page.evaluate("""() => {
         document.querySelector("[data-testid=stCaptionContainer]").style.setProperty("color", "#aaa", "important");
         document.querySelector(".live-figure").setAttribute("role", "img");
