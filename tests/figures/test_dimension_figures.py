@@ -106,7 +106,7 @@ def test_a_cursor_move_changes_markers_and_flag_only(mechanisms, lower):
         assert a.name == b.name and np.array_equal(a.y, b.y, equal_nan=True)
     assert (one.layout.shapes[0].x0, other.layout.shapes[0].x0) == (8, 2**20)
     assert "p = 1,048,576" in [a.text for a in other.layout.annotations]
-    sizes = trace(other, "answer, Gamma" if mechanisms == BOTH else "Gamma noise").marker.size
+    sizes = trace(other, "output, Gamma" if mechanisms == BOTH else "Gamma noise").marker.size
     assert sizes[-1] > max(sizes[:-1])
 
 

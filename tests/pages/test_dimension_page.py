@@ -29,7 +29,7 @@ def open_page(**state) -> AppTest:
     return shown("dimension/page.py", **state)
 
 
-def experiment_at(noise_in="answer", ps=PS, **changes) -> dpcore.Experiment:
+def experiment_at(noise_in="output", ps=PS, **changes) -> dpcore.Experiment:
     fields = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": "auto", "seed": 7} | changes
     fields["lam"] = words.one_lam(fields["n"], fields["epsilon"], fields["delta"], fields["lam"])
     mechanisms, sweep = words.MECHANISMS[noise_in], dpcore.Axis("p", ps)
@@ -53,7 +53,7 @@ def test_the_default_state_teaches_without_a_click():
     accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
     assert f"{100 * accuracy['output_gaussian']:.1f} of 100 people" in said and "as at p\u00a0=\u00a08" in said
     assert f"Gamma noise leaves {100 * accuracy['output_gamma']:.1f}, no more than the" in said
-    assert f"{grown['output_gaussian'].distance[-1]:,.0f} away" in said
+    assert f"{grown['output_gaussian'].distance[-1]:,.0f} (" in said
     for value, label in words.readouts(table, grown, 2**20, SOURCE):
         assert value in texts(page) and label in texts(page)
     assert words.corner_takeaway(corner, 2**20) in texts(page)
@@ -67,7 +67,7 @@ def test_one_model_flies_away_and_its_predictions_stay_the_other_is_destroyed():
     for seed in (1, 2, 3):
         _, table, grown, corner = computed(seed=seed)
         accuracy = table[table.metric == "accuracy"]
-        gaussian, gamma = (accuracy[accuracy.mechanism == key]["mean"].to_numpy() for key in words.MECHANISMS["answer"])
+        gaussian, gamma = (accuracy[accuracy.mechanism == key]["mean"].to_numpy() for key in words.MECHANISMS["output"])
         assert np.ptp(gaussian) < 1e-12 and gamma[0] - gamma[-1] > 0.2 and gamma[-1] < 0.51
         slopes = {row.name: row for row in slope_rows(table, grown, corner)}
         assert slopes["damage, Gaussian"].measured.slope == pytest.approx(0.0, abs=1e-9)
@@ -81,7 +81,7 @@ def test_one_model_flies_away_and_its_predictions_stay_the_other_is_destroyed():
 def test_random_states_show_no_error_and_true_numbers(case):
     rng = random.Random(case)
     chosen = {
-        "noise_in": rng.choice(words.PLACES),
+        "noise_in": rng.choice(list(words.PLACES)),
         "below": rng.choice(list(words.PANELS)),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
@@ -96,7 +96,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     ps = tuple(sorted({*PS, chosen["p"]}))
     fields = {key: chosen[key] for key in ("noise_in", "epsilon", "delta", "n", "lam", "seed")}
     _, table, grown, _ = computed(ps=ps, **fields)
-    colour = "#002B95" if chosen["noise_in"] == "question" else "#CB7513"
+    colour = "#002B95" if chosen["noise_in"] == "objective" else "#CB7513"
     assert headline(page) == emphasised(words.takeaway(table, grown, chosen["p"], SOURCE), colour)
     assert not re.search(r"\bnan\b", texts(page).lower())
 
@@ -126,17 +126,17 @@ def test_the_code_redraws_both_charts(monkeypatch):
     ps = tuple(sorted({*PS, 64}))
     _, table, _, corner = computed(noise_in="both", ps=ps)
     rows = table[(table.metric == "accuracy") & (table.mechanism == "objective_gamma")]
-    assert np.array_equal(next(t for t in drawn[0].data if t.name == "question, Gamma").y, 100 * rows["mean"])
-    assert any(t.name == "answer, Gamma: bound" for t in drawn[0].data), "the panel that the page shows"
+    assert np.array_equal(next(t for t in drawn[0].data if t.name == "objective, Gamma").y, 100 * rows["mean"])
+    assert any(t.name == "output, Gamma: bound" for t in drawn[0].data), "the panel that the page shows"
     assert drawn[0].layout.shapes[0].x0 == drawn[1].layout.shapes[0].x0 == 64
-    assert np.array_equal(next(t for t in drawn[1].data if t.name == "question, held ≥ 0").y, corner.constrained)
+    assert np.array_equal(next(t for t in drawn[1].data if t.name == "objective, held ≥ 0").y, corner.constrained)
 
 
 def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
     _, table, grown, _ = computed()
     rows = table[(table.metric == "accuracy") & (table.x == 8)].set_index("mechanism")["mean"]
     assert rows["output_gamma"] > rows["output_gaussian"]
-    assert "stronger promise is even the cheaper one" in words.takeaway(table, grown, 8, SOURCE)
+    assert "stronger guarantee is even the cheaper one" in words.takeaway(table, grown, 8, SOURCE)
     swapped = table.assign(mean=-table["mean"] + 1.5)
     assert "cheaper" not in words.takeaway(swapped, grown, 8, SOURCE)
 
@@ -149,7 +149,7 @@ def test_the_assumptions_count_the_budgets_at_which_gamma_noise_is_smaller(delta
     for epsilon in dpcore.EPSILON_GRID:
         gaussian, gamma = (
             dpcore.calibrate(key, n=1000, p=8, epsilon=epsilon, delta=delta, lam=0.02).scale
-            for key in words.MECHANISMS["answer"]
+            for key in words.MECHANISMS["output"]
         )
         smaller += 3 * gamma < gaussian  # sqrt(p + 1) = 3
     assert count != "of 19 ε" or f"for {smaller} of 19 ε" in said
@@ -160,7 +160,7 @@ def test_the_noises_break_even_where_they_move_predictions_equally_far():
     even = words.break_even(grown)
     gaussian, gamma = (
         dpcore.calibrate(key, n=1000, p=8, epsilon=1.0, delta=1e-6, lam=0.02).scale
-        for key in words.MECHANISMS["answer"]
+        for key in words.MECHANISMS["output"]
     )
     assert gamma * (even + 1) ** 0.5 == pytest.approx(gaussian, rel=1e-6)
     _, table, _, _ = computed(ps=(8, int(even) - 1, int(even) + 2))
@@ -191,17 +191,17 @@ def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy(
 
 def test_a_refusal_is_told_and_the_other_place_stays():
     page = open_page(noise_in="both", lam=1e-4, epsilon=0.1)
-    refusal = "No release</b> with noise in the question: it needs λ"
+    refusal = "No release</b> by objective perturbation: it needs λ"
     assert refusal in headline(page)
-    assert "Gaussian noise in the answer throws" in headline(page)
-    alone = open_page(noise_in="question", lam=1e-4, epsilon=0.1)
+    assert "Gaussian output perturbation moves" in headline(page)
+    alone = open_page(noise_in="objective", lam=1e-4, epsilon=0.1)
     assert not alone.exception and headline(alone).count("No release") == 1
-    assert "Noise in the question is refused at this λ and ε" in texts(alone)
+    assert "Objective perturbation is refused at this λ and ε" in texts(alone)
 
 
 def test_distances_in_the_question_are_called_bounds():
-    _, table, grown, _ = computed(noise_in="question")
-    assert "throws the model up to **" in words.takeaway(table, grown, 1 << 20, SOURCE)
+    _, table, grown, _ = computed(noise_in="objective")
+    assert "moves the model by up to **" in words.takeaway(table, grown, 1 << 20, SOURCE)
     assert "at most" in words.readouts(table, grown, 1 << 20, SOURCE)[1][1]
     _, table, grown, _ = computed()
     assert "up to" not in words.takeaway(table, grown, 1 << 20, SOURCE)
@@ -256,4 +256,4 @@ def test_the_answer_and_the_question_share_their_rows_where_exponents_are_equal(
     _, table, grown, corner = computed(noise_in="both")
     names = [row.name for row in slope_rows(table, grown, corner)]
     assert len(names) == len(set(names)) == 8
-    assert names[:2] == ["damage, answer, Gaussian", "damage, answer, Gamma"]
+    assert names[:2] == ["damage, output, Gaussian", "damage, output, Gamma"]

@@ -96,7 +96,7 @@ def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so
     assert "the L2 ball feels noise in every column" in said(few)
     found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, **BUDGET)
     assert found.chosen[found.p_norm.tolist().index(2.0)] == "vertices"
-    assert "the best model of a round ball is near none of them" in said(many)
+    assert "the best model of the L2 ball is near none of them" in said(many)
 
 
 def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():

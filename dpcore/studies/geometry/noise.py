@@ -133,7 +133,7 @@ def private_mean(
 
     >>> found = private_mean(math.inf, (16, 256), n=1_000, epsilon=1.0, delta=1e-6, seed=0)
     >>> bool((found.generalized < found.bound).all()), found.order.round(1).tolist()
-    (True, [4.2, 9.9])
+    (True, [4.2, 10.0])
     """
 
     def error(law: NoiseLaw, d: int) -> tuple[float, float]:
