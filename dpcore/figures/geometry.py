@@ -45,14 +45,14 @@ def order_figure(
         name = f"best by its bound, d = {other.d:,}"
         _curve(chart, other.p_norm, other.mean, chart.muted, name, label=f"d = {other.d:,}", width=1.2)
     for side, name, family, symbol in (
-        (found.gaussian, "Gaussian noise in the gradient", "gradient", "triangle-up"),
-        (found.vertices, "exponential mechanism over vertices", "frank_wolfe", "diamond"),
+        (found.gaussian, "Gaussian noise", "gradient", "triangle-up"),
+        (found.vertices, "exponential mechanism", "frank_wolfe", "diamond"),
     ):
-        ink, bound = chart.colours[family], f"{name.rpartition(' ')[2]}: upper bound"
-        _curve(chart, found.p_norm, side.bound, ink, f"{name}: upper bound", label=bound, dash="dash", layer="upper")
+        ink, dashed = chart.colours[family], {"label": "upper bound", "dash": "dash", "layer": "upper"}
+        _curve(chart, found.p_norm, side.bound, ink, f"{name}: upper bound", **dashed)
         bars = {"type": "data", "array": 2.0 * side.se, "thickness": 1.2, "width": 0, "color": ink}
         look = {"mode": "lines+markers", "marker": markers(found.p_norm, p_norm, ink, symbol, 8.0), "error_y": bars}
-        label = name.replace(" in the ", "<br>in the ").replace("mechanism ", "mechanism<br>")
+        label = name.replace(" ", "<br>")
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
     nothing = "nothing learned"
     _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dot", layer="nothing")

@@ -70,7 +70,7 @@ def cost_figure(
         chart.axis(range=list(percent), dtick=10),
         chart.log_axis(*powers),
         phone=(44, 26),  # half a cursor flag on the right
-        rows=3,
+        rows=5,
         taken=14,
         drop=58,
     )

@@ -141,9 +141,9 @@ def test_the_checks_see_what_is_wrong_and_no_page_is_forgotten(server: Server, p
     chart = page.locator(".live-figure")
     lower = chart.evaluate("""it => [...new Set(it.data
         .filter(t => t.yaxis === 'y2' && t.name && t.mode?.startsWith('lines') && !t.fill).map(t => t.name))]""")
-    chart.evaluate("it => Plotly.relayout(it, { annotations: it.layout.annotations.filter(a => a.yref !== 'y2') })")
-    assert len(lower) == 3 and set(chart.evaluate(UNNAMED, INKS)) == {f"no label: {name}" for name in lower}
     assert chart.evaluate(UNTOLD, INKS) == []
+    chart.evaluate("it => Plotly.relayout(it, { annotations: it.layout.annotations.filter(a => a.yref !== 'y2') })")
+    assert len(lower) == 5 and set(chart.evaluate(UNNAMED, INKS)) == {f"no label: {name}" for name in lower}
     chart.evaluate("it => Plotly.relayout(it, { 'yaxis2.range': [-9, -8] })")
     assert any(name in told for told in chart.evaluate(UNTOLD, INKS) for name in lower)
 

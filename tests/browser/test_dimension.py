@@ -43,13 +43,13 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     page.get_by_role("radio", name=PANELS["damage"]).click()
     hero.wait("it._fullData.some(t => t.name === 'Gamma noise: earlier theory, shape only')")
     page.get_by_role("radio", name="both").click()
-    hero.wait("it._fullData.some(t => t.name === 'question, Gamma')")
+    hero.wait("it._fullData.some(t => t.name === 'objective, Gamma')")
     for chart in charts:
         assert chart.look("it.mark") == "same node"
     assert complaints == []
 
 
-STATES = ("", "?p=8&noise_in=both", "?p=1%2C024&noise_in=question&below=damage+and+theory&epsilon=0.01")
+STATES = ("", "?p=8&noise_in=both", "?p=1%2C024&noise_in=objective&below=damage+and+theory&epsilon=0.01")
 
 
 @pytest.mark.nightly  # in every run: first state in the test of the controls

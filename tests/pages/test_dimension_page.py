@@ -57,7 +57,11 @@ def test_the_default_state_teaches_without_a_click():
     for value, label in words.readouts(table, grown, 2**20, SOURCE):
         assert value in texts(page) and label in texts(page)
     assert words.corner_takeaway(corner, 2**20) in texts(page)
-    assert "no promise here" in texts(page) and "post-processing" in texts(page) and "Same promise? No." in texts(page)
+    assert (
+        "no guarantee is proved" in texts(page)
+        and "post-processing" in texts(page)
+        and "Same guarantee? No." in texts(page)
+    )
     for row in slope_rows(table, grown, corner):
         assert row.name in texts(page)
 
