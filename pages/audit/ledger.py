@@ -83,11 +83,6 @@ def _show(
             "seed": "nothing is drawn on this page",
         },
     )
-    # The chart with its labels needs its width.
-    st.html(
-        "<style>@media (max-width: 1300px) { .st-key-halves > * > [data-testid=stHorizontalBlock] { flex-wrap: wrap }"
-        " .st-key-halves > * > [data-testid=stHorizontalBlock] > [data-testid=stColumn] { min-width: 100% } }</style>"
-    )
     n, budget = controls.n, Budget(controls.epsilon, controls.delta)
     steps = n**2 if isinstance(chosen_steps, str) else chosen_steps
     batch = n if isinstance(chosen_batch, str) else min(chosen_batch, n)
@@ -111,7 +106,7 @@ def _show(
 
     sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if lecture else "")
     headline.html(emphasised(sentence, FAMILIES[theme]["gradient"]))
-    with st.container(key="halves"):
+    with st.container(key="ledger_halves"):
         left, right = st.columns([1.9, 1], gap="medium")
     with left:
         chart = partial(ledger_figure, at=steps, label=budget.epsilon, height=HEIGHT)

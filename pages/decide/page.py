@@ -57,9 +57,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
 
 def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     """Draw all that is below the controls, for records that are there."""
-    # Two halves need room side by side; Streamlit itself stacks columns on phones only.
-    st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 20rem) }</style>")
-    with st.container(key="halves"):
+    with st.container(key="decide_halves"):
         chart, beside = st.columns([1.9, 1], gap="medium")
     row = st.container()
     view = switch("More", words.VIEWS, "people", key="more", wrap=True)

@@ -32,11 +32,6 @@ LARGEST = DIMENSIONS[-1]
 SWEPT = (*DIMENSIONS[:-2:2], LARGEST)
 
 source = data.get_source("synthetic_padded")
-# Two charts need room side by side; Streamlit itself stacks columns on phones only.
-st.html(
-    "<style>@media (max-width: 1300px) { .st-key-wide_halves > * > [data-testid=stHorizontalBlock] { flex-wrap: wrap }"
-    " .st-key-wide_halves > * > [data-testid=stHorizontalBlock] > [data-testid=stColumn] { min-width: 100% } }</style>"
-)
 
 st.title("Does a million useless features hurt?", anchor=False)
 headline = st.container()
