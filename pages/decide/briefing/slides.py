@@ -143,7 +143,7 @@ def _odds(deck: _Deck) -> None:
     deck.start("odds")
     _dots(deck, document["odds_of_100"])
     deck.text([words.ATTACKER], 1.6, 2.4, size=24, left=6.4)
-    deck.text(list(words.ATTACKERS), 4.0, 3.0, left=6.4)
+    deck.text(words.ATTACKERS, 4.0, 3.0, left=6.4)
 
 
 def _people(deck: _Deck) -> None:

@@ -1,14 +1,16 @@
-"""The sentences of a briefing, with places for numbers: {path:form} stands for a value of the document.
+"""The sentences of a briefing, from sentences.json: {path:form} stands there for a value of the document.
 
 No sentence holds a number or a word of the user's by itself; so what is read is what the download says.
 """
 
+import json
 import re
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from functools import partial
 from typing import Any
 
+from dpcore.core.facts import text_beside
 from dpcore.figures.style import plain_number
 from pages.ui.numbers import rounded
 
@@ -16,6 +18,12 @@ Document = dict[str, Any]
 _NOTHING = 0.05  # points that are shown as none
 _NEAR = 5.0  # points above the larger class within which its accuracy is said
 _PLACE = re.compile(r"\{([\w.]+):(\w+)\}")
+_SAID: dict[str, Any] = json.loads(text_beside(__file__, "sentences.json"))
+DATA: str = _SAID["data"]
+ATTACKER: str = _SAID["attacker"]
+ATTACKERS: list[str] = _SAID["attackers"]  # what the three kinds of dot are
+ABOUT: str = _SAID["about"]
+HEADINGS: dict[str, str] = _SAID["headings"]
 
 
 def _tenths(value: float) -> str:
@@ -82,41 +90,23 @@ def budget(document: Document) -> str:
     """The answer to the budget question."""
     if none := nothing(document):
         return none
-    if document["budget"]["value"] is None:
-        return (
-            "With {source.drawn:text} no privacy budget looked at loses at most {at_most:points}. {budget.reason:text}"
-            + _sure_of_none(document)
-        )
-    if document["budget"]["value"] == document["curve"]["epsilons"][0]:
-        return (
-            "With {source.drawn:text} any privacy budget from ε = {budget.value:two} on loses at most "
-            "{at_most:points}, and smaller ones may."
-        )
-    return (
-        "With {source.drawn:text} the smallest privacy budget that loses at most {at_most:points} is "
-        "**ε = {budget.value:two}**" + _sure(document)
-    )
+    found, first, said = document["budget"], document["curve"]["epsilons"][0], _SAID["budget"]
+    if found["value"] is None:
+        return said["none"] + ("" if found["low"] is None else said["none, not certain"])
+    if found["value"] == first:
+        return said["any"]
+    least = "below the scale" if found["low"] in (None, first) else "{budget.low:two}"
+    most = "beyond the scale" if found["high"] is None else "{budget.high:two}"
+    return f"{said['smallest']} {_sure(f'from {least}', most)}."
 
 
-def _sure(document: Document) -> str:
-    low, high = document["budget"]["low"], document["budget"]["high"]
-    least = "below the scale" if low is None or low == document["curve"]["epsilons"][0] else "{budget.low:two}"
-    most = "beyond the scale" if high is None else "{budget.high:two}"
-    return f" ({{confidence:percent}} sure: from {least} to {most})."
-
-
-def _sure_of_none(document: Document) -> str:
-    if document["budget"]["low"] is None:
-        return ""
-    return " That is not certain: it may be as small as {budget.low:two} ({confidence:percent} sure)."
+def _sure(low: str, high: str) -> str:
+    return f"({{confidence:percent}} sure: {low} to {high})"
 
 
 def cost(document: Document) -> str:
     """What is lost at the promise's epsilon, consequence first."""
-    return (
-        "At ε = {promise.epsilon:plain}, **{score:of_100}** of 100 {source.things:text} are {source.outcome:text}, "
-        "instead of {reference:of_100} without privacy: privacy costs **{lost:points}**."
-    )
+    return _SAID["cost"]
 
 
 def learned(score: float, reference: float, floor: float) -> Document:
@@ -137,12 +127,7 @@ def learned(score: float, reference: float, floor: float) -> Document:
 
 def nothing(document: Document) -> str:
     """That there is nothing to learn above the larger class; "" where there is."""
-    if document["lost_share"] is not None:
-        return ""
-    return (
-        "**Nothing to learn** from {source.drawn:text}: always answering with the larger class is right "
-        "{floor:of_100} times of 100, the model without privacy {reference:of_100} times."
-    )
+    return _SAID["nothing"] if document["lost_share"] is None else ""
 
 
 def floor(document: Document) -> str:
@@ -150,17 +135,10 @@ def floor(document: Document) -> str:
     above = 100.0 * (document["score"] - document["floor"])
     if document["lost_share"] is None or above > _NEAR:
         return ""
+    said = _SAID["floor"]
     if above < _NOTHING:
-        return (
-            "That is **no better** than always answering with the larger class ({floor:of_100}): all of the "
-            "{learnable:tenths} points there are to learn above it are lost."
-        )
-    given_up = "none is" if document["lost"] < _NOTHING else "{lost:tenths} are"
-    share = "" if document["lost"] < _NOTHING else " ({lost_share:share})"
-    return (
-        "Always answering with the larger class is right {floor:of_100} times of 100: of the {learnable:tenths} points "
-        f"there are to learn above it, {given_up} given up{share}."
-    )
+        return said["no better"]
+    return said["above"] + said["free" if document["lost"] < _NOTHING else "given up"]
 
 
 def share(document: Document) -> str:
@@ -173,76 +151,32 @@ def share(document: Document) -> str:
 
 def promise(document: Document) -> str:
     """The label, its unit, and what is really spent."""
-    delta = (
-        ", with a slack δ of {promise.delta:one_in}" if document["promise"]["delta"] else ", without slack (δ = none)"
-    )
-    spent = "; really spent: {promise.spent_epsilon:spent}" + (
-        " and {promise.spent_delta:one_in}" if document["promise"]["spent_delta"] else ""
-    )
-    return (
-        "Privacy budget ε = {promise.epsilon:plain} (smaller is more private)"
-        + delta
-        + ", for {promise.unit:text}"
-        + spent
-    )
+    said, asked = _SAID["promise"], document["promise"]
+    slack = said["slack" if asked["delta"] else "no slack"]
+    return said["label"] + slack + said["spent"] + (said["spent slack"] if asked["spent_delta"] else "")
 
 
 def people(document: Document) -> str:
     """The price in people."""
-    if document["people"]["here"]["value"] is None:
-        return "What privacy costs in people cannot be told here. {people.here.reason:text}"
-    low, high = document["people"]["here"]["low"], document["people"]["here"]["high"]
-    ends = (
-        "fewer" if low is None else "{people.here.low:about}",
-        "all" if high is None else "{people.here.high:about}",
-    )
-    return (
-        "{n:count} {source.records:text} with privacy at ε = {promise.epsilon:plain} are worth "
-        f"**{{people.here.value:about}}** without ({{confidence:percent}} sure: {ends[0]} to {ends[1]}). "
-        "Both have the same {people.error:text}; another error would give another number."
-    )
+    here, said = document["people"]["here"], _SAID["people"]
+    if here["value"] is None:
+        return said["none"]
+    low = "fewer" if here["low"] is None else "{people.here.low:about}"
+    high = "all" if here["high"] is None else "{people.here.high:about}"
+    return f"{said['worth']} {_sure(low, high)}. {said['error']}"
 
 
 def needed(document: Document) -> str:
     """How many people would make the promise's epsilon affordable."""
-    if document["needed"]["value"] is None:
-        return (
-            "How many {source.records:text} would bring the loss to {at_most:points} cannot be told. "
-            "{needed.reason:text}"
-        )
-    low, high = document["needed"]["low"], document["needed"]["high"]
-    ends = ("fewer" if low is None else "{needed.low:about}", "more" if high is None else "{needed.high:about}")
-    size = document["source"]["size"]
-    copies = " Only {source.size:count} exist: this is a what-if, from copies of them."
-    return (
-        "To lose at most {at_most:points} at ε = {promise.epsilon:plain} takes about **{needed.value:about}** "
-        f"{{source.records:text}} ({{confidence:percent}} sure: {ends[0]} to {ends[1]})."
-        + (copies if size is not None and document["needed"]["value"] > size else "")
-    )
+    found, size, said = document["needed"], document["source"]["size"], _SAID["needed"]
+    if found["value"] is None:
+        return said["none"]
+    low = "fewer" if found["low"] is None else "{needed.low:about}"
+    high = "more" if found["high"] is None else "{needed.high:about}"
+    copies = said["copies"] if size is not None and found["value"] > size else ""
+    return f"{said['some']} {_sure(low, high)}.{copies}"
 
 
 def each(document: Document, name: str) -> list[str]:
     """All of the document's texts of that name."""
     return [f"{{{name}.{k}:text}}" for k in range(len(document[name]))]
-
-
-DATA = "{source.label:text}: {source.drawn:text}"
-ATTACKER = (
-    "Someone who already suspects, 50:50, whether your record or another in its place was used is right at most "
-    "**{odds_of_100.limit:count}** times of 100 after seeing the model; a coin is right 50 times."
-)
-# What the three kinds of dot are.
-ATTACKERS = (
-    "Solid: our own attack, on the worst data sets we know, is surely right {odds_of_100.certified:count} times of "
-    "100 (seen: {odds.right:of_100}, in {odds.runs:count} tries).",
-    "Pale: no attack on this noise can be right more than {odds_of_100.limit:count} times.",
-    "Ringed: another method with the same label could allow {odds_of_100.cap:count} times.",
-)
-ABOUT = "Price of Privacy, version {version:text}, seed {seed:plain}."
-HEADINGS = {
-    "question": "{title:text}",
-    "curve": "What do we lose?",
-    "odds": "How often could an attacker be right?",
-    "people": "What is privacy's price in people?",
-    "basis": "What must hold, and where to look",
-}
