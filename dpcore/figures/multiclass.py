@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.facts import facts_beside
 from ..studies.multiclass.curves import Accuracies, Excesses, Tuning
 from ..studies.multiclass.decision_regions import Picture
 from ..studies.multiclass.one_vs_rest import LearnerKey
@@ -17,25 +18,9 @@ from .figure import Figure
 from .log_chart import curves_chart, markers
 from .style import Look, Theme, pattern, plain_number, with_opacity
 
-# name, label behind the curve, family, symbol, dash
-LOOKS: dict[LearnerKey, tuple[str, str, str, str, str]] = {
-    "ellipsoids": ("large-margin Gaussian classifier", "Gaussian<br>classifier", "objective", "square", "solid"),
-    "pure": ("Gaussian classifier, δ = 0", "Gaussian<br>classifier, δ = 0", "objective", "square-open", "dashdot"),
-    "answer": (
-        "Gaussian classifier, output perturbation",
-        "the same, output<br>perturbation",
-        "output",
-        "circle",
-        "solid",
-    ),
-    "split": ("one-vs-rest", "one-vs-rest", "objective", "x", "dash"),
-    "split_answer": (
-        "one-vs-rest, output perturbation",
-        "one-vs-rest,<br>output perturbation",
-        "output",
-        "x",
-        "dash",
-    ),
+# Learner -> name, label behind the curve, family, symbol, dash.
+LOOKS: dict[LearnerKey, tuple[str, ...]] = {
+    row.pop("learner"): tuple(row.values()) for row in facts_beside(__file__, "learners.csv")
 }
 _TITLES = {
     "epsilon": ("privacy budget ε  (smaller = more private)", "budget ε"),
