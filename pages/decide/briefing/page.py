@@ -116,7 +116,7 @@ def _sure(document: words.Document) -> str:
 
 def _lost_chart(document: words.Document) -> dict[str, Any]:
     curve, answer = document["curve"], document["budget"]
-    figure = lost_on_wall(
+    return lost_on_wall(
         **curve,
         at_most=document["at_most"],
         learnable=document["learnable"],
@@ -124,20 +124,18 @@ def _lost_chart(document: words.Document) -> dict[str, Any]:
         epsilon=document["promise"]["epsilon"],
         sure=_sure(document),
         family=document["family"],
-    )
-    return figure.to_dict()
+    ).to_dict()
 
 
 def _worth_chart(document: words.Document) -> dict[str, Any]:
     people = document["people"]
-    figure = worth_on_wall(
+    return worth_on_wall(
         **{name: people[name] for name in ("epsilons", "worth", "low", "high")},
         n=document["n"],
         epsilon=document["promise"]["epsilon"],
         sure=_sure(document),
         family=document["family"],
-    )
-    return figure.to_dict()
+    ).to_dict()
 
 
 def _plotly() -> str:

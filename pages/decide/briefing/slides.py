@@ -31,11 +31,9 @@ def powerpoint(briefing: Briefing) -> bytes:
     file.core_properties.title = briefing.title
     file.core_properties.author = "Price of Privacy"
     deck = _Deck(file, document, FAMILIES["light"][briefing.family])
-    _question(deck)
-    _curve(deck)
-    _odds(deck)
-    _people(deck)
-    _basis(deck)
+    for name, fill in zip(words.HEADINGS, (_question, _curve, _odds, _people, _basis), strict=True):
+        deck.start(name)
+        fill(deck, document)
     out = io.BytesIO()
     file.save(out)
     return out.getvalue()
@@ -67,8 +65,13 @@ class _Deck:
             paragraph.text = words.fill(sentence, self.document).replace("**", "")
         self._look(box, size)
 
-    def curve(self, record: str, lines: dict[str, str], levels: dict[str, float], titles: tuple[str, str]) -> Any:
-        """A native chart of columns of a record against epsilon, with horizontal levels, on a logarithmic axis."""
+    def curve(
+        self, record: str, lines: dict[str, str], levels: dict[str, float], titles: tuple[str, str], said: str
+    ) -> Any:
+        """A native chart of columns of a record against epsilon, with horizontal levels, on a logarithmic axis.
+
+        said: the sentence that screen readers say of it.
+        """
         columns = self.document[record]
         epsilons = columns["epsilons"]
         table = XyChartData()
@@ -85,7 +88,8 @@ class _Deck:
         frame = self.slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER_LINES_NO_MARKERS, *place, table)
         self._dress(frame.chart, len(lines), titles)
         _logarithmic(frame.chart.category_axis, epsilons)
-        return frame
+        frame._element.nvGraphicFramePr.cNvPr.set("descr", words.fill(said, self.document).replace("**", ""))
+        return frame.chart
 
     def _dress(self, chart: Any, lines: int, titles: tuple[str, str]) -> None:
         chart.has_title = False
@@ -115,40 +119,32 @@ class _Deck:
             paragraph.font.color.rgb = RGBColor.from_string(TEXT["light"][1:])
 
 
-def _question(deck: _Deck) -> None:
-    document = deck.document
-    deck.start("question")
+def _question(deck: _Deck, document: words.Document) -> None:
     lead = [words.budget(document), words.cost(document), words.floor(document)]
     deck.text([sentence for sentence in lead if sentence], 1.5, 2.6, size=22 if lead[-1] else 26)
     facts = [words.DATA, "Method: {mechanism:text}", words.promise(document)]
     deck.text([words.ATTACKER, *facts], 4.2, 2.8)
 
 
-def _curve(deck: _Deck) -> None:
-    document = deck.document
-    deck.start("curve")
+def _curve(deck: _Deck, document: words.Document) -> None:
     deck.text([words.cost(document)], 1.35, 0.9, size=22)
     lines = {"smooth": "points lost, on average", "low": "at least", "high": "at most"}
     levels = {
         words.fill("can be given up: {at_most:plain}", document): document["at_most"],
         words.fill(f"{LARGER}: {{learnable:tenths}} lost", document): document["learnable"],
     }
-    frame = deck.curve("curve", lines, levels, ("privacy budget ε (smaller = more private)", "points lost, of 100"))
-    _describe(frame, words.fill(words.cost(document), document))
+    titles = ("privacy budget ε (smaller = more private)", "points lost, of 100")
+    deck.curve("curve", lines, levels, titles, words.cost(document))
     deck.text([words.budget(document)], 6.4, 0.8)
 
 
-def _odds(deck: _Deck) -> None:
-    document = deck.document
-    deck.start("odds")
+def _odds(deck: _Deck, document: words.Document) -> None:
     _dots(deck, document["odds_of_100"])
     deck.text([words.ATTACKER], 1.6, 2.4, size=24, left=6.4)
     deck.text(words.ATTACKERS, 4.0, 3.0, left=6.4)
 
 
-def _people(deck: _Deck) -> None:
-    document = deck.document
-    deck.start("people")
+def _people(deck: _Deck, document: words.Document) -> None:
     if not document["people"]["epsilons"]:
         deck.text([words.people(document), words.needed(document)], 1.6, 5.0, size=26)
         return
@@ -156,16 +152,13 @@ def _people(deck: _Deck) -> None:
     lines = {"worth": "are worth so many without privacy", "low": "at least", "high": "at most"}
     levels = {words.fill("all {n:count}", document): document["n"]}
     titles = ("privacy budget ε (smaller = more private)", "people without privacy")
-    frame = deck.curve("people", lines, levels, titles)
+    chart = deck.curve("people", lines, levels, titles, words.people(document))
     drawn = [v for key in lines for v in document["people"][key] if v is not None and v > 0]
-    _logarithmic(frame.chart.value_axis, [*drawn, document["n"]])
-    _describe(frame, words.fill(words.people(document), document))
+    _logarithmic(chart.value_axis, [*drawn, document["n"]])
     deck.text([words.needed(document)], 6.4, 0.8)
 
 
-def _basis(deck: _Deck) -> None:
-    document = deck.document
-    deck.start("basis")
+def _basis(deck: _Deck, document: words.Document) -> None:
     texts = [*words.each(document, "assumptions"), *words.each(document, "warnings"), "{link:text}", words.ABOUT]
     letters = sum(len(words.fill(text, document)) for text in texts)
     # About 100 letters of 20 points fit on a line, and 14 lines on the slide.
@@ -205,8 +198,3 @@ def _logarithmic(axis: Any, values: list[float]) -> None:
     scaling.insert(0, base)  # the schema wants it first
     axis.tick_labels.number_format = "General"
     axis.tick_labels.number_format_is_linked = False
-
-
-def _describe(frame: Any, text: str) -> None:
-    """What screen readers say of a chart."""
-    frame._element.nvGraphicFramePr.cNvPr.set("descr", text.replace("**", ""))
