@@ -60,7 +60,8 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     with st.container(key="decide_halves"):
         chart, beside = st.columns([1.9, 1], gap="medium")
     row = st.container()
-    view = switch("More", words.VIEWS, "people", key="more", wrap=True)
+    names = {key: name for key, (name, _) in views.VIEWS.items()}
+    view = switch("More", names, "people", key="more", wrap=True)
     below = st.container()
     with below:
         error = cast(
@@ -101,7 +102,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         views.odds(state)
     cards(words.readouts(state), row)
     with below:
-        views.SHOW[view](state)
+        views.VIEWS[view][1](state)
     chips(words.CHIPS)
     behind(
         lambda: background.assumptions(state),

@@ -52,10 +52,11 @@ def elsewhere(state: State) -> None:
         st.dataframe(words.facts(DEPLOYMENTS), hide_index=True)
 
 
-SHOW = {
-    "people": people,
-    "several": several.show,
-    "compare": comparing.show,
-    "elsewhere": elsewhere,
-    "take": takeaway.show,
+# What the reader is shown of each, and what draws it.
+VIEWS = {
+    "people": ("in people", people),
+    "several": ("several releases", several.show),
+    "compare": ("all mechanisms", comparing.show),
+    "elsewhere": ("elsewhere", elsewhere),
+    "take": ("take away", takeaway.show),
 }

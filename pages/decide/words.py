@@ -9,6 +9,7 @@ import pandas as pd
 
 from dpcore import AttackSuccess
 from dpcore.audit.attack_success import AttackSuccessQuestion
+from dpcore.core.facts import facts_beside
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.equivalent_sample_size import Error
@@ -20,21 +21,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import people, points, rounded
 from pages.ui.pickers import chips_beside
 
-VIEWS = {
-    "people": "in people",
-    "several": "several releases",
-    "compare": "all mechanisms",
-    "elsewhere": "elsewhere",
-    "take": "take away",
-}
-_GLOSSES = {
-    "output_gaussian": "blur the answer (Gaussian noise)",
-    "output_gamma": "blur the answer (Gamma noise)",
-    "objective_gaussian": "blur the question (Gaussian noise)",
-    "objective_gamma": "blur the question (Gamma noise)",
-    "noisy_gd": "blur every step",
-    "noisy_sgd": "blur every step on random batches",
-}
+_GLOSSES = {row["mechanism"]: row["gloss"] for row in facts_beside(__file__, "glosses.csv")}
 ERRORS: dict[str, str] = {"loss": "how sure and right it is (log loss)", "accuracy": "how often it is right"}
 BRIEF_ERRORS: dict[Error, str] = {"loss": "log loss on fresh records", "accuracy": "share of right answers"}
 ERROR_NAMES: dict[Error, str] = {"loss": "the same log loss", "accuracy": "the same share of errors"}
