@@ -3,7 +3,6 @@
 import dataclasses as dc
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from dpcore.studies.dimension.noise_growth import NoiseGrowth
 from dpcore.studies.dimension.orthant import OrthantExample
 from pages.ui.html import readable
 from pages.ui.numbers import amount, points
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text, lam_text
 from pages.ui.sources import assumed, neighbours_line
 
@@ -27,10 +27,7 @@ MECHANISMS = {
     "objective": ("objective_gaussian", "objective_gamma"),
     "both": ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma"),
 }
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    *((f"p = {p:,}", {"p": p}) for p in (8, 1_024, 1_048_576)),
-    ("ε = 0.1", {"epsilon": 0.1}),
-)
+CHIPS = chips_beside(__file__, "chips.json")
 FORMULA = text_beside(__file__, "formula.md")
 # Accuracies closer than this, in points, are called equal.
 _SAME = 0.05
