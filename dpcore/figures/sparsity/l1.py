@@ -157,18 +157,13 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
         customdata=np.column_stack([100 * tracing.agreement, tracing.excess]),
         hovertemplate=hover,
     )
+    lowest = float(np.quantile(tracing.every_auc, 0.1, axis=1).min())
     chart.heading("a member scores above a stranger")
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
     return chart.beside(
         chart.cursor_axes(x, epsilon, (560, 300), title="privacy budget ε  (smaller = more private)"),
-        chart.axis(range=_bounds(tracing), tickformat=".0%", dtick=0.1),
+        chart.axis(range=(max(min(lowest - 0.02, _LOW), 0.0), _HIGH), tickformat=".0%", dtick=0.1),
     )
-
-
-def _bounds(tracing: Tracing) -> tuple[float, float]:
-    """Of the vertical axis: all that is drawn."""
-    lowest = float(np.quantile(tracing.every_auc, 0.1, axis=1).min())
-    return max(min(lowest - 0.02, _LOW), 0.0), _HIGH
 
 
 def _noise(found: AgainstT) -> str:
