@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import NotApplicable
 from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.l1 import (
@@ -23,6 +22,7 @@ from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.curves import Path, path
 from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_words as words
+from pages.sparsity import or_reason
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.code import redrawn
@@ -70,7 +70,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         here: words.L1State, cancelled: Cancelled = never
     ) -> tuple[Figure, str, words.Found, Path | None, str, Callable[[], str]]:
         """The chart there and its sentence; the curves, one run, or why there is none, and the chart's code."""
-        walked, reason = _walk(here)
+        walked, reason = or_reason(partial(path, here.setting, n=here.n, p=here.p, T=here.T))
         go_on(cancelled)
         asked, draw = _hero(against, here, walked)
         found = asked(cancelled=cancelled)
@@ -95,14 +95,6 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         code,
         lambda: words.table(found),
     )
-
-
-def _walk(here: words.L1State) -> tuple[Path | None, str]:
-    """One run, or why there is none."""
-    try:
-        return path(here.setting, n=here.n, p=here.p, T=here.T), ""
-    except NotApplicable as error:
-        return None, str(error)
 
 
 def _hero(against: str, here: words.L1State, walked: Path | None) -> tuple[partial[Any], partial[Figure]]:

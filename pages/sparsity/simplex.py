@@ -6,13 +6,13 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import NotApplicable, Unconverged
 from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, published_draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, published_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support
+from pages.sparsity import or_reason
 from pages.sparsity import simplex_words as words
 from pages.ui.cards import cards
 from pages.ui.code import redrawn
@@ -53,7 +53,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
         here: Controls, cancelled: Cancelled = never
     ) -> tuple[Figure, str, excess_by_draws.Valley, Support | None, Callable[[], str]]:
         """The chart there and its sentence; its numbers, one release, and the chart's code."""
-        release, reason = _release(here)
+        release, reason = or_reason(partial(support, lam=here.lam, m=here.m, **words.asked(here)))  # type: ignore[arg-type]
         go_on(cancelled)
         m = words.cursor(release, here.m)
         # A rule for lam has its number once m is known; "auto" gives each m its own.
@@ -88,14 +88,6 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
         code,
         lambda: words.table(made),
     )
-
-
-def _release(here: Controls) -> tuple[Support | None, str]:
-    """One release, or why there is none."""
-    try:
-        return support(lam=here.lam, m=here.m, **words.asked(here)), ""  # type: ignore[arg-type]
-    except (NotApplicable, Unconverged) as error:
-        return None, str(error)
 
 
 def _show_beside(side: str, here: Controls, release: Support | None, theme: Theme) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import NotApplicable
 from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.streaming import play_figure, regret_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.sparsity.streaming import regret
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
+from pages.sparsity import or_reason
 from pages.sparsity import streaming_words as words
 from pages.ui import url_controls
 from pages.ui.cards import cards
@@ -65,10 +65,7 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
         here: words.StreamingState, cancelled: Cancelled = never
     ) -> tuple[Figure, str, Sequence[regret.RegretCurve], regret.Play | None, str]:
         """The chart there and its sentence; its curves, what one player did, or the reason why none plays."""
-        try:
-            play, reason = play_at(here)(), ""
-        except NotApplicable as error:
-            play, reason = None, str(error)
+        play, reason = or_reason(play_at(here))
         curves = [curve(cancelled=cancelled) for curve in curves_at(here)]
         figure = regret_figure(curves, steps=here.steps, theme=theme, height=HEIGHT).showing(layers)
         return figure, words.takeaway(play, words.without_privacy(here), here, reason), curves, play, reason
