@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from dpcore.core.facts import text_beside
 from pages.server import prefetch
 from pages.server.connections import sessions
 
@@ -29,25 +30,12 @@ def _inline_scripts() -> str:
 
 # A page runs scripts of this server alone and speaks to nobody else. Streamlit makes blob: addresses from the scripts
 # of components, writes styles into the page, and counts with 64 bits in WebAssembly.
-_POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self' blob: 'wasm-unsafe-eval'" + _inline_scripts(),
-    "style-src": "'self' 'unsafe-inline'",
-    "img-src": "'self' data: blob:",
-    "font-src": "'self' data:",
-    "media-src": "'self'",
-    "connect-src": "'self'",
-    "worker-src": "'self' blob:",
-    "manifest-src": "'self'",
-    "base-uri": "'self'",
-    "form-action": "'none'",
-    "frame-ancestors": "'self'",
-}
+_POLICY = text_beside(__file__, "policy.txt").format(inline=_inline_scripts())
 # No guessing of types; no page of ours inside somebody else's; no address of ours, which holds a page's state, told to
 # others.
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "; ".join(f"{what} {whence}" for what, whence in _POLICY.items()),
+    "Content-Security-Policy": "; ".join(_POLICY.splitlines()),
     "Referrer-Policy": "same-origin",
 }
 _FULL = "This server is full: it serves {} pages at a time. Please come back in a minute.\n"
