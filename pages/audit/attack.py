@@ -99,7 +99,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         st.download_button(
             "Download the report",
             report.to_json() if report else "",
-            words.file_name(here),
+            f"audit_{mechanism}_{here.played or words.HONEST}.json",
             "application/json",
             on_click="ignore",
             disabled=report is None,

@@ -62,13 +62,9 @@ def columns_at(controls: Controls) -> tuple[int, ...]:
     return tuple(sorted({*SWEPT, controls.p}))
 
 
-def lam_at(controls: Controls) -> float:
-    return words.one_lam(controls.n, controls.epsilon, controls.delta, controls.lam)
-
-
 def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(
-        controls.problem(source.key, p=None, lam=lam_at(controls)),
+        controls.problem(source.key, p=None, lam=words.one_lam(controls)),
         words.MECHANISMS[noise_in],
         epsilon=controls.epsilon,
         sweep=dpcore.Axis("p", columns_at(controls)),
@@ -97,7 +93,7 @@ with left:
     cards(words.readouts(table, grown, controls.p, source))
 with right:
     st.markdown(f"**{words.CORNER_QUESTION}**")
-    asked = partial(orthant.corner, columns_at(controls), n=controls.n, lam=lam_at(controls), **controls.budget)
+    asked = partial(orthant.corner, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget)
     corner = asked()
     told = words.corner_takeaway(corner, controls.p)
     corner_figure = orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)

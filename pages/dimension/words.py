@@ -17,7 +17,7 @@ from dpcore.studies.dimension.orthant import OrthantExample
 from pages.ui.html import readable
 from pages.ui.numbers import amount, points
 from pages.ui.pickers import chips_beside
-from pages.ui.sidebar import delta_text, lam_text
+from pages.ui.sidebar import Controls, delta_text, lam_text
 from pages.ui.sources import assumed, neighbours_line
 
 PLACES = {"output": "output", "objective": "objective", "both": "both"}
@@ -33,10 +33,11 @@ FORMULA = text_beside(__file__, "formula.md")
 _SAME = 0.05
 
 
-def one_lam(n: int, epsilon: float, delta: float, lam: float | str) -> float:
+def one_lam(here: Controls) -> float:
     """λ for every p and every noise: a rule is resolved as Gaussian output perturbation does, which ignores p."""
-    spec = dpcore.Spec("logistic", n, 8, lam)  # type: ignore[arg-type]
-    return float(dpcore.make_mechanism("output_gaussian").calibrate(spec, dpcore.Budget(epsilon, delta)).spec.lam)
+    spec = dpcore.Spec("logistic", here.n, 8, here.lam)  # type: ignore[arg-type]
+    budget = dpcore.Budget(here.epsilon, here.delta)
+    return float(dpcore.make_mechanism("output_gaussian").calibrate(spec, budget).spec.lam)
 
 
 def _larger_class(table: pd.DataFrame) -> float:

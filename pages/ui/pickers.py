@@ -48,11 +48,6 @@ def _pick(options: Sequence[str], default: str, key: str) -> str:
     )
 
 
-def preset(**values: object) -> None:
-    """Set controls from a chip; runs before the next script run, when widgets may still be set."""
-    st.session_state.update(values)
-
-
 def switch(
     label: str, options: Sequence[str] | Mapping[str, str], default: str, *, key: str, wrap: bool = False
 ) -> str:
@@ -84,4 +79,5 @@ def chips(offered: Iterable[tuple[str, Mapping[str, Any]]], **container: Any) ->
     with st.container(horizontal=True, vertical_alignment="center", key="chips", **container):
         st.markdown("Try:", width="content")
         for label, state in offered:
-            st.button(label, on_click=preset, kwargs=dict(state), key=f"chip_{label}")
+            # Before the next script run widgets may still be set.
+            st.button(label, on_click=st.session_state.update, kwargs=dict(state), key=f"chip_{label}")
