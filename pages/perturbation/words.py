@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Experiment, make_mechanism, run
-from dpcore.core.facts import text_beside
+from dpcore.core.facts import facts_beside, text_beside
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.figures.figure import Figure
@@ -31,6 +31,7 @@ PICKED_NOISES = NOISES | {"both": "both"}
 CHIPS = chips_beside(__file__, "chips.json")
 
 FORMULA = text_beside(__file__, "formula.md")
+_LAM_LINES = {row["lam"]: row["line"] for row in facts_beside(__file__, "lam_lines.csv")}
 
 
 def lemma(experiment: Experiment) -> Experiment:
@@ -212,13 +213,7 @@ def lemma_caption(table: pd.DataFrame) -> str:
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
     """What must be true for the curves, the bounds and the guarantees."""
     ok = table[table.status == "ok"]
-    lam_line = {
-        "auto": "**λ = auto** gives the noise in a prediction one size for each perturbation, whatever ε and n are; "
-        "that of objective perturbation may be larger, because the curvature of the loss resists it. Gradient "
-        f"perturbation needs no λ, and auto gives it none; its steps go on until their noise has {AUTO_CLASSES:g} "
-        "times that size. λ is chosen without looking at the data.",
-        "population": "**λ = theory** minimises each proved bound for fresh records, without looking at the data.",
-    }.get(str(experiment.problem.lam), "**λ** is the same for all perturbations.")
+    rule = experiment.problem.lam if isinstance(experiment.problem.lam, str) else "number"
     return assumed(
         __file__,
         "assumptions.md",
@@ -226,7 +221,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         neighbours=neighbours_line(source),
         theta_norm=experiment.problem.theta_norm,
         certified=f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})" if len(ok) else "",
-        lam=lam_line,
+        lam=_LAM_LINES[rule].format(classes=AUTO_CLASSES),
         most=most,
     )
 
