@@ -31,7 +31,7 @@ def open_page(**state) -> AppTest:
 
 def experiment_at(noise_in="output", ps=PS, **changes) -> dpcore.Experiment:
     fields = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": "auto", "seed": 7} | changes
-    fields["lam"] = words.one_lam(fields["n"], fields["epsilon"], fields["delta"], fields["lam"])
+    fields["lam"] = words.one_lam(sidebar.Controls(p=8, m="auto", **fields))
     mechanisms, sweep = words.MECHANISMS[noise_in], dpcore.Axis("p", ps)
     return experiment_of(source=SOURCE.key, mechanisms=mechanisms, sweep=sweep, repetitions=20, **fields)
 
@@ -175,7 +175,7 @@ def test_the_noises_break_even_where_they_move_predictions_equally_far():
 
 @pytest.mark.parametrize("rule", ["auto", "population", 0.05])
 def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
-    lam = words.one_lam(1000, 1.0, 1e-6, rule)
+    lam = words.one_lam(sidebar.Controls(1.0, 1e-6, n=1000, p=8, lam=rule, m="auto", seed=7))
     for p in (8, 2**20):
         public = {"n": 1000, "p": p, "epsilon": 1.0, "delta": 1e-6}
         assert dpcore.calibrate("output_gaussian", lam=rule, **public).spec.lam == lam
