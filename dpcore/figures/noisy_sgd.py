@@ -1,7 +1,5 @@
 """Noisy SGD on random batches: excess risk against the size of a batch, or against the number of steps."""
 
-from typing import Literal
-
 import pandas as pd
 
 from ..experiments.summary import Summary
@@ -10,16 +8,17 @@ from .figure import Figure
 from .log_chart import curves_chart
 from .style import SYMBOLS, Theme
 
-Along = Literal["batch", "steps"]
-_TITLES = {"batch": "records in a batch, on average", "steps": "steps T"}
+_AXES = {"batch": ("b", "records in a batch, on average"), "steps": ("T", "steps T")}
 
 
-def noisy_sgd_figure(table: pd.DataFrame, *, along: Along, cursor: float, theme: Theme, height: int) -> Figure:
+def noisy_sgd_figure(table: pd.DataFrame, *, along: str, cursor: float, theme: Theme, height: int) -> Figure:
     """Mean excess risk of noisy_sgd along one of its knobs, beside its bound and noise in the gradient of all records.
 
     table: of noisy_sgd with several values of that knob, and of noisy_gd, at one epsilon, as `dpcore.run` gives it.
+    along: "batch" or "steps".
     """
-    chart = Chart(theme, height, {"batch": "b", "steps": "T"}[along])
+    letter, title = _AXES[along]
+    chart = Chart(theme, height, letter)
     ink, plain = chart.colours["gradient"], chart.colours["reference"]
     rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     own = rows[rows.mechanism == "noisy_sgd"].sort_values(along)
@@ -41,7 +40,7 @@ def noisy_sgd_figure(table: pd.DataFrame, *, along: Along, cursor: float, theme:
         [("noisy SGD, mean", "noisy SGD", measured, ink, SYMBOLS["gradient"], "solid")],
         lines,
         cursor=cursor,
-        title=_TITLES[along],
+        title=title,
         may=[bound, rows.nothing_learned.to_numpy(float)],
         heading="excess risk above the best model's",
     )

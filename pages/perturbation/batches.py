@@ -11,7 +11,7 @@ from dpcore.figures.noisy_sgd import noisy_sgd_figure
 from dpcore.figures.perturbation import release_scatter_figure
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
-from dpcore.studies.perturbation.release_scatter import clouds
+from dpcore.studies.perturbation.release_scatter import ReleaseScatter, clouds
 from pages.background.tables import refined
 from pages.ui import url_controls
 from pages.ui.html import readable
@@ -27,39 +27,31 @@ REPETITIONS, FIRST_REPETITIONS = 20, 4
 
 
 def show_batches(experiment: Experiment, controls: Controls, theme: Theme, height: int) -> None:
-    """experiment: of the main chart."""
+    """The knobs of noisy SGD, and a chart along one of them or a path. experiment: of the main chart; height: px."""
     along = switch("Noisy SGD against", ALONG, "batch", key="sgd_along")
     with st.container(horizontal=True):
         with url_controls.block("sgd_batch", width=170):
             batch = url_controls.slider("sgd_batch", "b batch size", BATCHES, "auto")
         with url_controls.block("sgd_steps", width=170):
             steps = url_controls.slider("sgd_steps", "T steps", STEPS, "auto")
-    batch = batch if isinstance(batch, str) else min(batch, controls.n)
+    if not isinstance(batch, str):
+        batch = min(batch, controls.n)
     chosen = dpcore.make_mechanism("noisy_sgd", batch=batch, steps=steps)
     if along == "path":
         made = clouds((chosen,), controls.problem("synthetic", p=2), controls.epsilon, walks=True)
-        (cloud,) = made.clouds
-        said = f"Nothing is released: {readable(cloud.reason)}."
-        if cloud.plan:
-            said = (
-                f"Two features, {controls.n:,} synthetic people: {cloud.plan.steps} noisy steps from 0, each on "
-                f"{_records(cloud.plan.ledger[0].rate * controls.n)} drawn at random. Dotted: the same batches without "
-                f"noise. Triangles: {len(cloud.thetas)} releases, each the average of late iterates."
-            )
-        captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
+        figure = release_scatter_figure(made, theme=theme, height=height)
+        captioned_figure(figure, path_caption(made, controls.n), key="cloud", height=height)
         return
-    lam = experiment.problem.lam
-    problem = dc.replace(experiment.problem, lam="auto" if isinstance(lam, str) else lam)
+    problem = experiment.problem
+    if problem.lam == "population":  # no rule of descent's
+        problem = dc.replace(problem, lam="auto")
     mechanisms = (*_swept(along, batch, steps, controls.n), dpcore.make_mechanism("noisy_gd"))
     swept = Experiment(problem, mechanisms, sweep=dpcore.Axis("epsilon", (controls.epsilon,)), repetitions=REPETITIONS)
     table, progress = refined(swept, first=FIRST_REPETITIONS, key="batches")
     plan = problem.plan(chosen, controls.epsilon)
     cursor = plan.ledger[0].rate * problem.n if along == "batch" else float(plan.steps)
-    figure = noisy_sgd_figure(
-        table, along="batch" if along == "batch" else "steps", cursor=cursor, theme=theme, height=height
-    )
-    said = caption(table, along, cursor)
-    captioned_figure(figure, said, key="batches", height=height, progress=progress)
+    figure = noisy_sgd_figure(table, along=along, cursor=cursor, theme=theme, height=height)
+    captioned_figure(figure, caption(table, along, cursor), key="batches", height=height, progress=progress)
 
 
 def _swept(along: str, batch: int | str, steps: int | str, n: int) -> list[Mechanism]:
@@ -72,6 +64,18 @@ def _swept(along: str, batch: int | str, steps: int | str, n: int) -> list[Mecha
 
 def _records(batch: float) -> str:
     return f"{rounded(batch)} records"
+
+
+def path_caption(made: ReleaseScatter, n: int) -> str:
+    """How one descent on random batches goes, or why there is none."""
+    (cloud,) = made.clouds
+    if cloud.plan is None:
+        return f"Nothing is released: {readable(cloud.reason)}."
+    return (
+        f"Two features, {n:,} synthetic people: {cloud.plan.steps} noisy steps from 0, each on "
+        f"{_records(cloud.plan.ledger[0].rate * n)} drawn at random. Dotted: the same batches without noise. "
+        f"Triangles: {len(cloud.thetas)} releases, each the average of late iterates."
+    )
 
 
 def caption(table: pd.DataFrame, along: str, cursor: float) -> str:
