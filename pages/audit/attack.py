@@ -99,7 +99,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         st.download_button(
             "Download the report",
             report.to_json() if report else "",
-            f"audit_{mechanism}_{here.played or words.HONEST}.json",
+            words.file_name(here),
             "application/json",
             on_click="ignore",
             disabled=report is None,

@@ -258,6 +258,10 @@ def readouts(here: AttackState) -> list[tuple[str, str]]:
     ]
 
 
+def file_name(here: AttackState) -> str:
+    return f"audit_{here.asked.mechanism}_{here.played or HONEST}.json"
+
+
 def table(here: AttackState) -> pd.DataFrame:
     """One row for each version: what the ruler shows, and the mistakes that cannot be made."""
     made = []
