@@ -1,20 +1,17 @@
 """What every reproduction is: a protocol that can be run, what it says beside the paper, and what its chart shows."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
+
+import pandas as pd
 
 from ....core.arrays import Array
 from ....core.facts import facts_beside
 from ....experiments.summary import Summary
 from ...geometry.excess_by_norm import AgainstOrder
 from ...multiclass.curves import Accuracies
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Verdict = Literal["agrees", "differs", "unexplained"]
 

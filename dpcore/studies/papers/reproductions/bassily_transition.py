@@ -1,23 +1,18 @@
 """From p = 1 over 1 < p < 2 and p = 2 to infinity: what the number of columns costs under each norm."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
 from ...geometry import excess_by_n, excess_by_norm, table_1
 from .base import Claim, ExcessAgainstOrder, Outcome, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RUNS = 20
 COLUMNS = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
@@ -153,8 +148,6 @@ def _beyond_two(found: Transition) -> Claim:
 
 
 def table_of(found: Transition) -> pd.DataFrame:
-    import pandas as pd
-
     hard = [
         {"records": "hardest, linear", "d": d, "p_norm": p, "excess": found.mean[i, k], "se": found.se[i, k]}
         | {"nothing_learned": found.signal[i, k]}

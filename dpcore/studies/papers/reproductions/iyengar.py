@@ -1,20 +1,16 @@
 """Every mechanism that applies, on one table of records, accuracy against epsilon, as Iyengar et al. 2019 compare."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ....core.validation import integer
 from ....data import Declared, UploadedRecords, read_sheet
 from ....mechanisms.problem import Problem
 from ...decide.compare_mechanisms import CompareQuestion, ranked
 from .base import Claim, Outcome, ScoresOfMechanisms, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RUNS = 10
 EPSILONS = tuple(10.0 ** (k / 2.0) for k in range(-4, 3))
@@ -38,8 +34,6 @@ def every_mechanism(
 
     best: the least loss, or within two standard errors of it.
     """
-    import pandas as pd
-
     if integer("runs", runs, at_least=4) % 2:
         raise ValueError(f"runs must be even, two on each split, got {runs}")
     problem = Problem(source, n, p, seed=seed)  # type: ignore[arg-type]

@@ -1,14 +1,12 @@
 """Output, objective and gradient perturbation under the same promise, and what the lecture's Lemma 1 asks for."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ....core.arrays import Array
 from ....core.losses import get_loss
@@ -21,9 +19,6 @@ from ....mechanisms import make_mechanism
 from ....mechanisms.problem import Problem
 from ...perturbation.published_rates import lecture_bound
 from .base import Claim, ExcessOfMechanisms, Outcome, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RUNS = 50
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -169,8 +164,6 @@ def _gradient(found: Sequence[ThreeWays]) -> Claim:
 
 
 def table_of(found: Sequence[ThreeWays]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {

@@ -1,14 +1,12 @@
 """Private Gaussian classifiers of many classes: accuracy against epsilon and the number of classes."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ....core.validation import integer
 from ....data import CLASS_SOURCES
@@ -16,9 +14,6 @@ from ...multiclass import curves, one_vs_rest
 from ...multiclass.curves import Accuracies, Records
 from ...papers import pathak_raj
 from .base import AccuracyOfClassifiers, Claim, Outcome, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RUNS = 20
 EPSILONS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -131,8 +126,6 @@ def _robust(found: Found) -> Claim:
 
 
 def table_of(found: Found) -> pd.DataFrame:
-    import pandas as pd
-
     every = [*found.against_epsilon.items(), ("gaussian_classes", found.against_classes)]
     return pd.DataFrame(
         [

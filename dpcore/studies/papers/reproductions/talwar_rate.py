@@ -1,14 +1,12 @@
 """The rate of private Lasso by Frank-Wolfe, n^(-2/3) and log p: exponents read off measured curves."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ....core.arrays import Array
 from ....core.power_law import power_law
@@ -16,9 +14,6 @@ from ....core.validation import integer
 from ...sparsity.l1.curves import against_n, against_p
 from ...sparsity.l1.data import Setting, stored_columns
 from .base import Claim, Exponent, Outcome, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RUNS = 10
 NS = (1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -162,8 +157,6 @@ def _text(fit: Exponent) -> str:
 
 
 def table_of(found: Rates) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame([dc.asdict(each) for each in found.exponents])
 
 
