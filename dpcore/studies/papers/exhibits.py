@@ -9,6 +9,8 @@ The corrected twin of each (`accounting="tight"`, for the classifier noise of it
 same test in `tests/studies/test_exhibits.py` and is not flagged.
 """
 
+from __future__ import annotations
+
 import dataclasses as dc
 import json
 import math

@@ -16,7 +16,7 @@ from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from ....solvers import minimise
 from .accuracies import LAWS, MECHANISMS, NONE, Point, Protocol, epsilon_at, means_of, rows_of, span, split
-from .base import Claim, Outcome, RightAgainst, claim, verdict_of
+from .base import Claim, Outcome, RightAgainst, claim, protocol, verdict_of
 from .cod_rna import FEATURES, CodRna, by_middle, by_range, by_row, cod_rna
 
 RUNS = 20
@@ -24,13 +24,7 @@ LINEAR = Protocol("huber_hinge", lam=1e-3, delta=1e-3)
 EPSILONS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
 COLUMNS = (FEATURES, 10_000, 20_000, 30_000, 40_000, 50_000)  # those of the records, most of them zero
 CHANCE = 62.0  # of 100: two records of three are alike, and a model that learned nothing says either
-PROTOCOL = (
-    f"70% of the records train, 30% test, {RUNS} runs; lambda = {LINEAR.lam:g} for the average loss, delta = "
-    f"{LINEAR.delta:g}. Linear classifier without a constant, with the Huberised hinge, since no proof covers noise in "
-    "the objective of the plain one. Left open by the paper: how records are scaled, a constant, the hinge's "
-    f"smoothing, and whether lambda is for the sum or the average ({LINEAR.lam:g} for the sum leaves all lines at "
-    "chance)."
-)
+PROTOCOL = protocol("jain_thakurta", runs=RUNS, lam=LINEAR.lam, delta=LINEAR.delta)
 _NEAR, _LEVEL, _EPSILON_C = 3.0, 88.0, 5.0
 _WIDE = 20_000  # columns from which Gamma noise is printed at chance
 _BETWEEN = (0.05, 1.0)  # epsilons between which the two places of noise differ most

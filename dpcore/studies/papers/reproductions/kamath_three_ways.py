@@ -18,7 +18,7 @@ from ....experiments.summary import LEAST_BANDED, Summary
 from ....mechanisms import make_mechanism
 from ....mechanisms.problem import Problem
 from ...perturbation.published_rates import lecture_bound
-from .base import Claim, ExcessOfMechanisms, Outcome, claim, verdict_of
+from .base import Claim, ExcessOfMechanisms, Outcome, claim, protocol, verdict_of
 
 RUNS = 50
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -200,8 +200,4 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-PROTOCOL = f"""Logistic loss, (epsilon, delta = {_DELTA:g}) for replacing one record, epsilon from {EPSILONS[0]:g} to
-{EPSILONS[-1]:g}; drawn records (n = 2,000, d = 10) and the bundled breast cancer records. The lecture has no
-experiment: records, grid and {RUNS} runs are chosen here. All have Gaussian noise and each its own default for lam or
-steps, which sees no record; steps use all records, where the lecture's use one. Beside them output perturbation as
-Lemma 1 asks, n times too large. "Best" is the least mean excess, by more than two standard errors."""
+PROTOCOL = protocol("kamath_three_ways", delta=_DELTA, low=EPSILONS[0], high=EPSILONS[-1], runs=RUNS)

@@ -13,7 +13,7 @@ from ....core.power_law import power_law
 from ....core.validation import integer
 from ...sparsity.l1.curves import against_n, against_p
 from ...sparsity.l1.data import Setting, stored_columns
-from .base import Claim, Exponent, Outcome, claim, verdict_of
+from .base import Claim, Exponent, Outcome, claim, protocol, verdict_of
 
 RUNS = 10
 NS = (1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -171,8 +171,4 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-PROTOCOL = f"""Private Frank-Wolfe on the L1 ball, squared error, epsilon = 1, delta = {_DELTA:g}, exact accounting.
-Against n from {NS[0]:,} to {NS[-1]:,} with 256 columns, and against p from {PS[0]} to {PS[-1]:,} with 10,000 people.
-The paper has no experiment; records, epsilon and both rules for the number of steps T are chosen here. {RUNS} runs with
-records and noise of their own, {_REPETITIONS} releases a point in each; an exponent is fitted in each run on log-log
-axes, its error is over the runs. "Claimed" is the printed formula fitted to the same points, logarithms included."""
+PROTOCOL = protocol("talwar_rate", delta=_DELTA, n=(NS[0], NS[-1]), p=(PS[0], PS[-1]), runs=RUNS, releases=_REPETITIONS)
