@@ -50,9 +50,9 @@ class Side:
 class AgainstOrder:
     """Excess of linear losses against the norm order; arrays [K].
 
-    p_norm: increasing. chosen: "vertices" or "gaussian", whose bound is
-    smaller, a choice that sees no record; mean, se: of the chosen one. signal: mean of ||zbar||_q*, the excess of
-    x = 0. d, n, n0, epsilon, delta, repetitions: the setting; n0 records are not zero.
+    p_norm: increasing. chosen: "vertices" or "gaussian", whose bound is smaller, a choice that sees no record; mean,
+    se: of the chosen one. signal: mean of ||zbar||_q*, the excess of x = 0. d, n, n0, epsilon, delta, repetitions: the
+    setting; n0 records are not zero.
     """
 
     p_norm: Array

@@ -24,18 +24,13 @@ RUNS = 50
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SOURCES = (("synthetic", 2_000, 10), ("breast_cancer", None, None))
 _DELTA = 1e-6
-OUTPUT, OBJECTIVE, GRADIENT, LECTURE = (
-    "output perturbation",
-    "objective perturbation",
-    "gradient perturbation",
-    "output perturbation, as Lemma 1 asks",
-)
 _KEYS = {
-    OUTPUT: "output_gaussian",
-    OBJECTIVE: "objective_gaussian",
-    GRADIENT: "noisy_gd",
-    LECTURE: "output_gaussian",
+    "output perturbation": "output_gaussian",
+    "objective perturbation": "objective_gaussian",
+    "gradient perturbation": "noisy_gd",
+    "output perturbation, as Lemma 1 asks": "output_gaussian",
 }
+OUTPUT, OBJECTIVE, GRADIENT, LECTURE = _KEYS
 _CLEAR = 2.0  # standard errors
 _LAMS = tuple(float(lam) for lam in np.geomspace(1e-5, 1.0, 21))
 

@@ -156,16 +156,12 @@ def _text(fit: Exponent) -> str:
     return f"none ({fit.reason})" if math.isnan(fit.mean) else f"{fit.mean:.3f} ± {fit.se:.3f}"
 
 
-def table_of(found: Rates) -> pd.DataFrame:
-    return pd.DataFrame([dc.asdict(each) for each in found.exponents])
-
-
 def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     found = rates(RUNS if runs is None else runs, seed, told)
     fits = tuple(each for each in found.exponents if not math.isnan(each.mean))
     return Outcome(
         "drawn: few features that matter, and hard ones whose best model uses every column",
-        table_of(found),
+        pd.DataFrame([dc.asdict(each) for each in found.exponents]),
         fits,
         claims_of(found),
     )
