@@ -124,7 +124,7 @@ def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str]]:
 def verdict_of(made: Valley, on: On, m: int) -> str:
     """What the upper bound says along m."""
     curve = "", made.measured(on).mean, made.bound(on)
-    return f"{verdict(made.m, [curve], made.nothing(on), m, 'm')} {NO_LOWER}"
+    return f"{verdict(made.m, [curve], made.nothing[on], m, 'm')} {NO_LOWER}"
 
 
 def caption(made: Valley, on: On) -> str:

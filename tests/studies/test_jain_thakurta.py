@@ -37,22 +37,22 @@ def stand_in():
 
 @pytest.fixture(scope="module")
 def b(stand_in):
-    return means_over(stand_in, jt.points_b(), 3)
+    return means_over(stand_in, jt.POINTS_B, 3)
 
 
 @pytest.fixture(scope="module")
 def weak_b(stand_in):
-    return means_over(stand_in, jt.points_b(), 3, jt.weaker(TRAINED))
+    return means_over(stand_in, jt.POINTS_B, 3, jt.weaker(TRAINED))
 
 
 @pytest.fixture(scope="module")
 def c(stand_in):
-    return means_over(stand_in, jt.points_c(), 3)
+    return means_over(stand_in, jt.POINTS_C, 3)
 
 
 @pytest.fixture(scope="module")
 def weak_c(stand_in):
-    return means_over(stand_in, jt.points_c(), 3, jt.weaker(TRAINED))
+    return means_over(stand_in, jt.POINTS_C, 3, jt.weaker(TRAINED))
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_small_epsilon_are_refused_where_one_record_s_curvature_spends_them(b):
 
 
 def test_runs_are_a_prefix_and_seeds_matter(stand_in):
-    data, points = rna.by_row(stand_in)[0], jt.points_b()[4:5]
+    data, points = rna.by_row(stand_in)[0], jt.POINTS_B[4:5]
     one, two, other = (jt.table_of(data, points, runs, seed, quiet) for runs, seed in ((1, 0), (2, 0), (1, 1)))
     pd.testing.assert_frame_equal(one, two[two.run == 0])
     assert (two[two.run == 1].right.to_numpy() != one.right.to_numpy()).any()
@@ -176,7 +176,7 @@ def test_runs_are_a_prefix_and_seeds_matter(stand_in):
 def test_right_is_counted_on_the_records_held_out_and_no_two_releases_share_noise(stand_in):
     train, test = acc.split(rna.by_row(stand_in)[0], 0, 0)
     flipped = rna.Data(test.X, -test.y)
-    one, other = (list(acc.rows_of(train, asked, jt.points_b()[-2:], jt.LINEAR, 0, 0)) for asked in (test, flipped))
+    one, other = (list(acc.rows_of(train, asked, jt.POINTS_B[-2:], jt.LINEAR, 0, 0)) for asked in (test, flipped))
     assert [row["right"] for row in other] == pytest.approx([100.0 - row["right"] for row in one])
     cases = [(0, 0, "output_gamma", 0), (1, 0, "output_gamma", 0), (0, 1, "output_gamma", 0)]
     cases += [(0, 0, "output_gaussian", 0), (0, 0, "output_gamma", 1)]
@@ -186,7 +186,7 @@ def test_right_is_counted_on_the_records_held_out_and_no_two_releases_share_nois
 def test_the_larger_class_is_that_of_the_records_held_out(stand_in):
     train, test = acc.split(rna.by_row(stand_in)[0], 0, 0)
     none = rna.Data(test.X[:10], np.array([1.0] * 3 + [-1.0] * 7))
-    over_epsilon = acc.rows_of(train, none, jt.points_b()[-1:], jt.LINEAR, 0, 0)
+    over_epsilon = acc.rows_of(train, none, jt.POINTS_B[-1:], jt.LINEAR, 0, 0)
     assert {row["larger_class"] for row in (*over_epsilon, next(simplex.rows_of(train, none, 0, 0)))} == {70.0}
 
 

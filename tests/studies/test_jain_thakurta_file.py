@@ -35,10 +35,10 @@ def real_file():
 def test_the_real_file():
     records = rna.cod_rna(real_file(), 0)
     assert len(records.y) == rna.PEOPLE and rna.by_row(records)[1] == rna.PEOPLE
-    means = means_over(records, jt.points_b(), 3)
+    means = means_over(records, jt.POINTS_B, 3)
     check_b(means)
     assert abs(means[acc.NONE].iloc[0] - 88.0) < 2.0
-    check_c(means_over(records, jt.points_c(), 3))
+    check_c(means_over(records, jt.POINTS_C, 3))
     on, projected = on_the_simplex(records, 1)
     check_d(on, projected)
     assert abs(on[acc.NONE].mean() - 78.5) < 1.0
@@ -52,7 +52,7 @@ def test_the_real_file():
 @needs_file
 def test_lambda_1_of_the_sum_draws_the_printed_output_and_not_the_objective():
     records = rna.cod_rna(real_file(), 0)
-    over = means_over(records, jt.points_b(), jt.RUNS, jt.weaker(TRAINED))
+    over = means_over(records, jt.POINTS_B, jt.RUNS, jt.weaker(TRAINED))
     assert abs(over[acc.NONE].iloc[0] - 88.0) < 1.0
     for key in ("output_gaussian", "output_gamma"):
         marks = dict(PRINTED["b"][key])
@@ -60,7 +60,7 @@ def test_lambda_1_of_the_sum_draws_the_printed_output_and_not_the_objective():
         assert np.mean([abs(over[key][epsilon] - right) for epsilon, right in marks.items()]) < 8.0
         assert abs(over[key][10.0] - marks[10.0]) < 4.0
     assert over.loc[:0.5, "objective_gaussian"].isna().all()
-    idle = means_over(records, jt.points_c(), jt.RUNS, jt.weaker(TRAINED))
+    idle = means_over(records, jt.POINTS_C, jt.RUNS, jt.weaker(TRAINED))
     assert (abs(idle["output_gaussian"] - 74.0) < 12.0).all() and abs(idle["output_gamma"].iloc[0] - 76.0) < 10.0
     assert idle["output_gamma"].iloc[2:].mean() < 54.0 and (idle["objective_gamma"] > 85.0).all()
 
@@ -68,7 +68,7 @@ def test_lambda_1_of_the_sum_draws_the_printed_output_and_not_the_objective():
 @needs_file
 def test_lambda_of_the_sum_as_literally_printed_is_chance():
     literal = dc.replace(jt.LINEAR, lam=jt.LINEAR.lam / TRAINED)
-    means = means_over(rna.cod_rna(real_file(), 0), jt.points_b(), 3, literal)
+    means = means_over(rna.cod_rna(real_file(), 0), jt.POINTS_B, 3, literal)
     assert means.loc[:5.0, "objective_gaussian"].isna().all() and means.loc[10.0].notna().all()
     assert means[["output_gaussian", "output_gamma"]].loc[:1.0].to_numpy().mean() < jt.CHANCE
 

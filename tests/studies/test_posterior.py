@@ -8,7 +8,7 @@ import pytest
 from dpcore import Budget, calibrate
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.accounting.tradeoff import GaussianCurve, PureCurve
-from dpcore.studies.decide.posterior import PRIORS, belief_of, highest_posterior, highest_rate
+from dpcore.studies.decide.posterior import PRIORS, belief_of
 from dpcore.studies.decide.repeated_releases import several
 
 
@@ -23,11 +23,11 @@ def test_no_outcome_of_a_pure_release_makes_anybody_believe_more(prior):
             if abs(np.log(one / zero)).max() <= epsilon:
                 break
         most = max(most, float(np.max(prior * one / (prior * one + (1.0 - prior) * zero))))
-    assert most <= highest_posterior(epsilon, prior) * (1 + 1e-12)
+    assert most <= belief_of(Budget(epsilon), PureCurve(epsilon), prior).after * (1 + 1e-12)
     # Randomised response attains it.
     one = 1.0 / (1.0 + math.exp(-epsilon))
     attained = prior * one / (prior * one + (1.0 - prior) * (1.0 - one))
-    assert attained == pytest.approx(highest_posterior(epsilon, prior), rel=1e-12)
+    assert attained == pytest.approx(belief_of(Budget(epsilon), PureCurve(epsilon), prior).after, rel=1e-12)
     assert most > 0.97 * attained
 
 
@@ -38,13 +38,13 @@ def test_the_best_guess_is_right_as_often_as_the_best_threshold(prior, mu):
     tail = np.array([0.5 * math.erfc(t / math.sqrt(2.0)) for t in at])
     shifted = np.array([0.5 * math.erfc((t - mu) / math.sqrt(2.0)) for t in at])
     best = float(np.max(prior * shifted + (1.0 - prior) * (1.0 - tail)))
-    assert highest_rate(GaussianCurve(mu), prior) == pytest.approx(best, abs=1e-7)
+    assert belief_of(Budget(1.0), GaussianCurve(mu), prior).right == pytest.approx(best, abs=1e-7)
 
 
 @pytest.mark.parametrize("prior", [0.02, 0.3, 0.6, 0.98])
 def test_randomised_response_is_guessed_by_its_answer_or_by_the_prior(prior):
     right = max(prior, 1.0 - prior, 1.0 / (1.0 + math.exp(-1.0)))
-    assert highest_rate(PureCurve(1.0), prior) == pytest.approx(right, rel=1e-12)
+    assert belief_of(Budget(1.0), PureCurve(1.0), prior).right == pytest.approx(right, rel=1e-12)
 
 
 def test_with_delta_nothing_is_said_of_a_single_outcome():
@@ -62,7 +62,7 @@ def test_a_pure_release_after_several_is_pure():
     plan = calibrate("output_gamma", n=1000, p=4, epsilon=0.5)
     after = several(plan, releases=2, records=2)
     belief = belief_of(Budget(after.epsilon, after.delta), after.curve, 1 / 10)
-    assert belief.after == pytest.approx(highest_posterior(2.0, 0.1))
+    assert belief.after == pytest.approx(0.1 * math.exp(2.0) / (0.9 + 0.1 * math.exp(2.0)))
     assert "Who suspected you with a chance of 100 in 1,000" in belief.words
     assert belief.right <= max(belief.before, belief.after) + 1e-12
 

@@ -31,7 +31,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     if on == "fresh":
         terms.append(("stability term", valley.stability, "longdash"))
     tops = np.array([values.max() for _, values, _ in terms])  # each term is seen somewhere
-    nothing = valley.nothing(on)
+    nothing = valley.nothing[on]
     powers = powers_of([measured.mean, tops], [bound, measured.q90, np.array([nothing])])
     floor = 10.0 ** powers[0]
     chart.band(valley.m, measured.q10, measured.q90, colour, floor=floor)

@@ -1,15 +1,14 @@
 """Every registered mechanism on the data at hand, at one (epsilon, delta): what it promises and what it costs, or why
 it does not apply."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from ...accounting.tradeoff import ZcdpCurve
 from ...core.cancel import Cancelled, never
@@ -22,9 +21,6 @@ from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import Axis, Experiment
 from ...mechanisms import Mechanism, list_mechanisms, make_mechanism
 from ...mechanisms.problem import Problem
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SPLITS = 5
 REPETITIONS = 20
@@ -118,8 +114,6 @@ def ranked(rows: Sequence[Row]) -> pd.DataFrame:
     >>> len(table), sorted(table.status.unique())
     (15, ['not applicable', 'ok'])
     """
-    import pandas as pd
-
     table = pd.DataFrame([dc.asdict(row) for row in rows])
     table = table.sort_values("lost", kind="stable", na_position="last", ignore_index=True)
     return table.assign(best=[_as_good(losses, table.losses[0]) for losses in table.losses])

@@ -70,31 +70,11 @@ def belief_of(promise: Budget, curve: TradeoffCurve, prior: float) -> Belief:
     """
     prior = check_real("prior", prior, "in (0, 1)", lambda v: 0 < v < 1)
     caught = 1.0 - float(curve.missed(np.array([ALARMS]))[0])
-    after = highest_posterior(promise.epsilon, prior) if promise.pure else None
-    return Belief(prior, after, max(prior, 1.0 - prior), highest_rate(curve, prior), caught)
-
-
-def highest_posterior(epsilon: float, prior: float) -> float:
-    """pi e^epsilon / (1 - pi + pi e^epsilon): what pure epsilon allows anybody to believe, whatever he saw.
-
-    >>> round(highest_posterior(1.0, 1 / 1000), 6)
-    0.002714
-    """
-    return prior / (prior + (1.0 - prior) * math.exp(-epsilon))
-
-
-def highest_rate(curve: TradeoffCurve, prior: float) -> float:
-    """How often the best guess is right: 1 - pi + pi h((1 - pi) / pi).
-
-    Neighbours may change places, so that a prior above 1/2 is as good as what it leaves.
-
-    >>> from dpcore.accounting.tradeoff import GaussianCurve
-    >>> round(highest_rate(GaussianCurve(1.0), 1 / 2), 6), round(highest_rate(GaussianCurve(1.0), 9 / 10), 6)
-    (0.691462, 0.901336)
-    """
+    after = prior / (prior + (1.0 - prior) * math.exp(-promise.epsilon)) if promise.pure else None
+    # Neighbours may change places, so that a prior above 1/2 is as good as what it leaves.
     rare = min(prior, 1.0 - prior)
-    found = float(curve.delta(np.array([math.log((1.0 - rare) / rare)]))[0])
-    return min(1.0, 1.0 - rare + rare * found)
+    told = float(curve.delta(np.array([math.log((1.0 - rare) / rare)]))[0])
+    return Belief(prior, after, max(prior, 1.0 - prior), min(1.0, 1.0 - rare + rare * told), caught)
 
 
 def _of_all(share: float) -> int:

@@ -76,7 +76,7 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
     # What the label alone implies is proved too, from its delta on.
     known = alone.epsilon if alone is not None and alone.delta <= at else math.inf
     exact = min(known, _epsilon_of(curve, at))
-    basic = min(known, _basic(one, k, g, at))
+    basic = min(known, k * _epsilon_of(several_curve(one, 1, g), at / k))
     advanced = _advanced(one, spent, k, g, at)
     epsilon = min(exact, basic, math.inf if math.isnan(advanced) else advanced)
     cap = attack_cap(Budget(epsilon, at)) if math.isfinite(epsilon) else 1.0
@@ -158,10 +158,6 @@ def _planned(releases: int, records: int) -> tuple[int, int]:
 def _epsilon_of(curve: TradeoffCurve, delta: float) -> float:
     """The smallest epsilon of a curve, rounded up; inf where there is none, and at delta = 0."""
     return curve.epsilon(curve.mu, delta) * (1 + _SAFETY) + _SAFETY if delta > 0.0 else math.inf
-
-
-def _basic(one: TradeoffCurve, k: int, g: int, delta: float) -> float:
-    return k * _epsilon_of(several_curve(one, 1, g), delta / k)
 
 
 def _advanced(one: TradeoffCurve, spent: Budget, k: int, g: int, delta: float) -> float:

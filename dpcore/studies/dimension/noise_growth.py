@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.privacy import Bound, NotApplicable
+from ...core.privacy import NotApplicable
 from ...experiments.cell import Cell
 from ...mechanisms.base import Mechanism
 from ...mechanisms.objective.base import ObjectivePerturbation
@@ -90,15 +90,11 @@ def _growth(key: str, cells: list[Cell]) -> NoiseGrowth:
             length = float(np.linalg.norm(cell.mechanism.prepare(plan, cell.problem.load().train).theta))
         distance[k] = noise_length(cell.mechanism, plan)
         bounds = cell.mechanism.bounds(plan)
-        damage[k] = _damage_bound(bounds)
+        proved = [b.value for b in bounds if (b.quantity, b.form) == ("excess_over_regularised", "upper")]
+        damage[k] = min(proved, default=math.nan)
         for bound in bounds:
             if bound.form == "rate":
                 rates.setdefault(bound.source, np.full(len(p), np.nan))[k] = bound.value
     source = max(rates, key=lambda s: rates[s][-1] / rates[s][0], default="")
     exact = not isinstance(cells[0].mechanism, ObjectivePerturbation)
     return NoiseGrowth(key, p, distance, exact, damage, rates.get(source, np.full(len(p), np.nan)), source, length)
-
-
-def _damage_bound(bounds: tuple[Bound, ...]) -> float:
-    proved = [b.value for b in bounds if (b.quantity, b.form) == ("excess_over_regularised", "upper")]
-    return min(proved, default=math.nan)

@@ -123,8 +123,7 @@ def free_question(loss: Loss, scale: float, lam: float) -> float:
 def constrained_question(loss: Loss, scale: float, lam: float, p: int, seed: int) -> Array:
     """Draws of z for the minimiser of J(theta) + <b, theta> over the orthant, b ~ N(0, scale^2 I).
 
-    theta_j = (-b_j - l'(z) / sqrt(p))_+ / lam leaves one equation in z,
-    lam sqrt(p) z = sum_j (-b_j - l'(z) / sqrt(p))_+, whose right side falls while the left side rises.
+    theta_j = (-b_j - l'(z) / sqrt(p))_+ / lam leaves one equation in z.
     loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J. Shape [max(1, 2^15 / p)]: the more
     columns, the less z varies, so that one draw of a million tells its mean. Results are kept and must not be changed.
     No privacy promise is known for this release: it is mathematics. Raises Unconverged if the equation is not solved.
@@ -145,11 +144,7 @@ def constrained_question(loss: Loss, scale: float, lam: float, p: int, seed: int
 
 
 def _fixed_points(opposite: Array, s: float, lam: float, h: float) -> Array:
-    """The root of lam sqrt(p) z = sum_j (s o_j - l'(z) / sqrt(p))_+ for each row o of `opposite` [k, p]; shape [k].
-
-    Where l' = 1 the right side is constant and the root explicit. Below h it is convex and piecewise linear in z, so
-    that Newton's steps from z = 0 never pass the root and end on it after finitely many.
-    """
+    """The root of lam sqrt(p) z = sum_j (s o_j - l'(z) / sqrt(p))_+ for each row o of `opposite` [k, p]; shape [k]."""
     root_p = math.sqrt(opposite.shape[1])
 
     def uncut(slope: Array) -> Array:

@@ -1,16 +1,8 @@
 """Linear losses over the l_p ball against p: ln d at p = 1, the root of d beyond it; from the Lasso to the box.
 
-f(x, z) = -<x, z>, ||x||_p <= 1, ||z||_q* <= 1. Two private answers from zbar, the mean of the records:
-
-Vertices. The exponential mechanism among the 2 d points +-e_j of the L1 ball, which lies in every other one. Scores
-<zbar, v> move by at most s = 2/n, because ||z||_inf <= ||z||_q*, so weights exp(<zbar, v> / b) with b = 2 s / epsilon
-are epsilon-private. No smaller b is: of two opposite scores one may rise by s where the other falls by s.
-E <zbar, v> >= ||zbar||_inf - b ln(2 d), since the weights maximise E <zbar, v> plus b times the entropy. The best model
-of the whole ball reaches ||zbar||_q*, and ||zbar||_q* - ||zbar||_inf <= 1 - d^(-1/q*), so
-    E excess <= 1 - d^(-1/q*) + b ln(2 d).
-Gaussian. x is best for zbar + N with N ~ N(0, sigma^2 I). Then <zbar + N, x> >= <zbar + N, x*> and E <N, x*> = 0 give
-    E excess <= E <N, x> <= E ||N||_q* <= sigma min_r (d E|g|^r)^(1/r)   over 1 <= r <= q*.
-sigma = M times the sensitivity in L2, which is 2/n d^(1/2 - 1/q*) for q* >= 2 and 2/n below.
+f(x, z) = -<x, z>, ||x||_p <= 1, ||z||_q* <= 1. Two private answers from zbar, the mean of the records: the exponential
+mechanism among the 2 d points +-e_j of the L1 ball, which lies in every other one, with scores <zbar, v>; and the x
+that is best for zbar plus Gaussian noise. docs/formulas.md, "Geometry experiments", proves their bounds.
 
 Records: n0 fingerprinting rows as in `hardest_data`, the others zero; scaled to ||z||_q* = 1, for every p from the same
 columns.
@@ -58,9 +50,9 @@ class Side:
 class AgainstOrder:
     """Excess of linear losses against the norm order; arrays [K].
 
-    p_norm: increasing. chosen: "vertices" or "gaussian", whose bound is
-    smaller, a choice that sees no record; mean, se: of the chosen one. signal: mean of ||zbar||_q*, the excess of
-    x = 0. d, n, n0, epsilon, delta, repetitions: the setting; n0 records are not zero.
+    p_norm: increasing. chosen: "vertices" or "gaussian", whose bound is smaller, a choice that sees no record; mean,
+    se: of the chosen one. signal: mean of ||zbar||_q*, the excess of x = 0. d, n, n0, epsilon, delta, repetitions: the
+    setting; n0 records are not zero.
     """
 
     p_norm: Array
@@ -145,7 +137,7 @@ def against_order(
             found[:, k, repetition] = signal, signal - kept, signal - best, signal - unit * float(sums @ x)
     signal, vertices, best, gaussian = found.mean(axis=2)
     se = found.std(axis=2, ddof=1) / math.sqrt(repetitions)
-    vertex_bound = np.array([_vertex_bound(d, q, temperature) for q in duals])
+    vertex_bound = np.array([min(2.0, 1.0 - d ** (-1.0 / q) + temperature * math.log(2.0 * d)) for q in duals])
     gaussian_bound = np.array([min(2.0, s * gaussian_length(d, q)) for s, q in zip(sigmas, duals, strict=True)])
     by_vertex = vertex_bound <= gaussian_bound
     return AgainstOrder(
@@ -188,9 +180,8 @@ def fingerprinted(d: int, n: int, budget: Budget) -> int:
 def column_sums(n0: int, d: int, rng: np.random.Generator) -> Array:
     """Sums of d columns of n0 fingerprinting rows, in increasing order, [d], without the rows; d uniforms.
 
-    A column has Bin(n0, P) entries +1, P = sin^2 of a uniform angle: a Beta(1/2, 1/2) variable. So their number K has
-    the discrete arcsine law: P(K = k) = u_k u_(n0 - k) with u_k = C(2 k, k) / 4^k. Columns are alike, so their order
-    is free, and in this one only n0 places among the uniforms have to be found.
+    How many entries of a column are +1 follows the discrete arcsine law (docs/formulas.md, "Geometry experiments").
+    Columns are alike, so their order is free, and in this one only n0 places among the uniforms have to be found.
 
     >>> column_sums(2, 6, np.random.default_rng(1))
     array([-2., -2.,  0.,  0.,  2.,  2.])
@@ -232,7 +223,3 @@ def _vertex_mean(sizes: Array, counts: Array, temperature: float) -> float:
     up = counts * np.exp((sizes - sizes[-1]) / temperature)
     down = counts * np.exp(-(sizes + sizes[-1]) / temperature)
     return float(sizes @ (up - down) / (up + down).sum())
-
-
-def _vertex_bound(d: int, q_star: float, temperature: float) -> float:
-    return min(2.0, 1.0 - d ** (-1.0 / q_star) + temperature * math.log(2.0 * d))

@@ -112,9 +112,6 @@ def hardest_tracing(*, seed: int, p_norm: float, d: int, delta: float) -> Tracin
     Gaussian noise on zbar: sensitivity 2/n in l_q*, multiplier exact for (epsilon, delta); x is then the minimiser for
     the noisy mean. p_norm: in (1, 2]. All epsilons share rows and noise.
 
-    limit: put a stranger in a member's place. "The one who scores higher was in" is right as often before as after, by
-    symmetry, and a test between two neighbours under mu-GDP is right at 50:50 at most as often as Phi(mu / 2).
-
     >>> found = hardest_tracing(seed=0, p_norm=1.5, d=200, delta=1e-6)
     >>> bool(found.auc[0] < found.auc[-1] <= 1.0), found.n
     (True, 20)

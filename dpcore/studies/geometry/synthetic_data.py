@@ -4,12 +4,8 @@ A record has a fair label y = +-1 and x = y a. Logistic loss sees y <x, theta> a
 "dense": all entries of a are +-d^(-1/q*), plus with probability 3/4. p = 1, "sparse": entries +-1, only the first of
 which is plus with probability 3/4, the others with 1/2. Either way ||x||_q* = 1, for 1/p + 1/q* = 1.
 
-By symmetry the best model of the dense records has equal coordinates: the mean of a model over all orders of its
-coordinates is in the ball, and not worse. That of the sparse records is along the first one: the others only add noise
-of mean 0, which makes no convex loss smaller. Both have margins <a, theta> = u (2 K - m) / m with K ~ Bin(m, 3/4):
-m = d and theta = u d^(-1/p) (1, ..., 1), or m = 1 and theta = u (1, 0, ..., 0), where |u| <= 1. The risk falls up to
-u = 1: turning one coin round changes the slope of the loss by a factor of at most e for m = 1 and e^(2/m) else, and
-plus is three times as likely.
+The best model is d^(-1/p) (1, ..., 1) for dense records and (1, 0, ..., 0) for sparse ones, with margins (2 K - m) / m,
+K ~ Bin(m, 3/4), m = d or 1 (docs/formulas.md, "Geometry experiments").
 """
 
 import dataclasses as dc

@@ -55,10 +55,10 @@ class Accuracies:
 class Excesses:
     """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
 
-    excess: over the best model of norm <= theta_norm, whose mean loss is
-    `least`. bound: proved on its mean; it says nothing above `nothing`, the excess of Phi = 0. over:
-    J - J*, the excess over the regularised optimum; over_bound: the mean of ||B||^2 / 2 lam, of which each release with
-    noise B is proved to keep below its own. lam: of each plan, nan where there is none, and why is in `reasons`.
+    excess: over the best model of norm <= theta_norm, whose mean loss is `least`. bound: proved on its mean; it says
+    nothing above `nothing`, the excess of Phi = 0. over: J - J*, the excess over the regularised optimum; over_bound:
+    the mean of ||B||^2 / 2 lam, of which each release with noise B is proved to keep below its own. lam: of each plan,
+    nan where there is none, and why is in `reasons`.
     """
 
     epsilon: Array

@@ -6,15 +6,8 @@ One (d + 1) x (d + 1) matrix b is drawn with density ~ exp(-epsilon ||b||_F / 2)
 tr_d the trace without the last diagonal entry. L is the sum of losses; the printed Huber loss has no lower bound
 (`docs/errata.md`), so L is here the hinge of the printed (4), rounded as in `dpcore/solvers/multiclass/objective.py`.
 As the Phi_c are symmetric, only sym(b) = (b + b') / 2 acts. Throughout A = lam I_d + sym(b), I_d = diag(1, ..., 1, 0),
-so that J_p = L + <A, sum_c Phi_c>.
-
-J_p is bounded below exactly if A >= 0, that is if no eigenvalue of A is negative:
-    if A >= 0, then <A, Phi_c> >= 0 and L >= 0, so J_p >= 0;
-    if v'Av < 0, then t v v' added to every Phi_c changes no margin and J_p by t C v'Av, which falls without end.
-With A > 0, J_p also grows with every Phi_c and has a minimiser. Between the two, A >= 0 with an eigenvalue 0, the
-infimum may or may not be attained; that is an event of probability 0, for det A is a polynomial in b that is not 0.
-So a minimiser exists with the probability of A > 0. That needs b's last diagonal entry, whose law is symmetric about
-0, to be > 0: at most 1/2, whatever epsilon and lam are.
+so that J_p = L + <A, sum_c Phi_c>, which has a minimiser with the probability of A > 0: at most 1/2, whatever epsilon
+and lam are (docs/formulas.md, "As printed").
 
 Source: Pathak and Raj 2010, Large margin multiclass Gaussian classification with differential privacy.
 """
@@ -122,9 +115,7 @@ def norm_quantiles(d: int, epsilon: float, delta: float) -> Quantiles:
 def lemma_4_fails(d: int) -> tuple[float, float] | None:
     """The range [low, 1) of delta in which Lemma 4 is false as printed; None if there is none, which is so for d >= 2.
 
-    With t = ln(d / delta) it claims P(Gamma(N) >= N t) <= d e^-t. For d >= 3 Chernoff's (t e^(1 - t))^N proves it: at
-    delta = 1, t = ln d and ln ln d <= ln d - 1; and N ln(t e^(1 - t)) falls faster than ln d - t where N (1 - 1 / t)
-    >= 1, as it is for t >= ln 3, N >= 16. d = 2 was checked on a fine grid of delta.
+    docs/formulas.md, "As printed", proves it for d >= 3; d = 2 was checked on a fine grid of delta.
 
     >>> round(lemma_4_fails(1)[0], 3), lemma_4_fails(2)
     (0.308, None)
@@ -179,13 +170,8 @@ def theorem_2_violations(caps: Sequence[float] = (1e2, 1e3, 1e4, 1e5), draws: in
     """Theorem 2 where a minimiser exists because traces are capped, which changes no step of its proof.
 
     Here d = 2, C = 3, epsilon = lam = 1, delta = 0.1, and the hinge is rounded within 1/2. Holds for any n = 40
-    records, as nothing of them enters. Let S = sum_c Phi_c^p, so tr S <= C cap; L0 = n (C - 1) psi(0) the loss of equal
-    Phi_c; and l the least eigenvalue of A, or 0 if that is smaller. All Phi_c = cap v v' with v'Av = l (or all 0) have
-    J_p = E = L0 + C cap l, so J_p(Phi^p) = L + <A, S> <= E. Any t >= 0 times what is missing,
-    E - L - <A, S> >= 0, may be taken from J(Phi^p) = L + lam <I_d, S>, and any t >= 1 added to it:
-        J(Phi^p) >= C cap min(least eigenvalue of lam I_d + t A, 0) - t E,
-        J(Phi^p) <= C cap max(largest eigenvalue of lam I_d - t A, 0) + t E.
-    The best of many t is taken. 0 <= J(Phi*) <= J(0) = L0 then bounds the excess on both sides.
+    records, as nothing of them enters. Bounds on the excess from both sides: docs/formulas.md, "As printed", with the
+    best of many multipliers t.
 
     caps: each > 0.
 

@@ -1,11 +1,10 @@
 """What the printed mechanism's output says about its records: an equation that they satisfy and neighbours do not.
 
-Where J_p = L + <A, sum_c Phi_c> has a minimiser (`pathak_raj.py`), Z_c = dL/dPhi_c + A has no eigenvalue < 0 and
-Z_c Phi_c = 0 for every class. Let the columns of U_c be a basis of the range of Phi_c, so that Z_c U_c = 0. The noise
-in Z_c is the same for all classes, hence
-    U_c' (dL/dPhi_c - dL/dPhi_c') U_c' = U_c' Z_c U_c' - U_c' Z_c' U_c' = 0,
-and no noise is left in it: whoever sees the Phi_c and guesses the records can check. If two classes have Phi_c != 0,
-the equation is one on the output alone, which the records that were trained on satisfy always.
+Where J_p = L + <A, sum_c Phi_c> has a minimiser (`pathak_raj.py`), any two classes have
+    U_c' (dL/dPhi_c - dL/dPhi_c') U_c' = 0,
+the columns of U_c a basis of the range of Phi_c (docs/formulas.md, "As printed"). No noise is left in it: whoever sees
+the Phi_c and guesses the records can check. If two classes have Phi_c != 0, the records that were trained on satisfy
+it always.
 
 Minimisers. With A = M M' and V_c = M' U_c the problem is that of records M^-1 x~ and A = I. It is solved for
 Phi_c = u_c u_c', by Newton's method on u with the curvature's eigenvalues taken as positive, from a few random starts.
@@ -51,9 +50,7 @@ def neighbours(n: int = 20) -> tuple[ClassRecords, ClassRecords]:
 def certified_gaps(records: ClassRecords, A: Array, weights: Array) -> Array:
     """A bound on J_p(Phi) - min J_p for weights [R, C, q] with eigenvalues >= 0 and A > 0, [R, p, p]; [R].
 
-    With e such that every Z_c + e A has no eigenvalue < 0, convexity gives for the minimiser Psi
-        J_p(Phi) - J_p(Psi) <= sum_c <Z_c, Phi_c - Psi_c> <= sum_c |<Z_c, Phi_c>| + e <A, sum_c Psi_c>,
-    and the last product is at most J_p(Psi) <= J_p(0) = n (C - 1) psi(0). So both conditions of optimality enter.
+    sum_c |<Z_c, Phi_c>| + e J_p(0), Z_c = dL/dPhi_c + A, with the least e for which no Z_c + e A has an eigenvalue < 0.
 
     >>> records, _ = neighbours()
     >>> A = np.array([np.eye(2), 100.0 * np.eye(2)])

@@ -1,20 +1,17 @@
 """What every reproduction is: a protocol that can be run, what it says beside the paper, and what its chart shows."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
+
+import pandas as pd
 
 from ....core.arrays import Array
-from ....core.facts import facts_beside
+from ....core.facts import facts_beside, text_beside
 from ....experiments.summary import Summary
 from ...geometry.excess_by_norm import AgainstOrder
 from ...multiclass.curves import Accuracies
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Verdict = Literal["agrees", "differs", "unexplained"]
 
@@ -46,6 +43,11 @@ def claim(key: str, verdict: Verdict, found: str, **numbers: object) -> Claim:
     texts = row["words"], row["printed"], row["always"] or row[verdict]
     words, printed, why = (text.format(**numbers) for text in texts)
     return Claim(words, printed, found, verdict, why)
+
+
+def protocol(module: str, **numbers: object) -> str:
+    """What is done, from a module's Markdown file. numbers: what stands in its braces."""
+    return text_beside(__file__, f"{module}.md").format(**numbers).strip()
 
 
 def verdict_of(holds: bool, otherwise: Verdict = "differs") -> Verdict:

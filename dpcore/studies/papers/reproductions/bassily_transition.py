@@ -1,23 +1,18 @@
 """From p = 1 over 1 < p < 2 and p = 2 to infinity: what the number of columns costs under each norm."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
 from ...geometry import excess_by_n, excess_by_norm, table_1
-from .base import Claim, ExcessAgainstOrder, Outcome, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .base import Claim, ExcessAgainstOrder, Outcome, claim, protocol, verdict_of
 
 RUNS = 20
 COLUMNS = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
@@ -153,8 +148,6 @@ def _beyond_two(found: Transition) -> Claim:
 
 
 def table_of(found: Transition) -> pd.DataFrame:
-    import pandas as pd
-
     hard = [
         {"records": "hardest, linear", "d": d, "p_norm": p, "excess": found.mean[i, k], "se": found.se[i, k]}
         | {"nothing_learned": found.signal[i, k]}
@@ -182,8 +175,5 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-PROTOCOL = f"""The paper has no experiment; records, grids and runs are chosen here. Linear losses on the
-fingerprinting records of Appendix A, n = {_N:,}, epsilon = {_EPSILON:g}, delta = {_DELTA:g}, d from {COLUMNS[0]:,} to
-{COLUMNS[-1]:,}, p from 1 to infinity, {RUNS} runs: the better, by its proved bound, of a random corner of the L1 ball
-and of Gaussian noise in the mean. Beyond p = 2: phased descent on logistic loss, excess on fresh records, n =
-{PEOPLE:,}, d from {FEW_COLUMNS[0]} to {FEW_COLUMNS[-1]}."""
+_ENDS = {"d": (COLUMNS[0], COLUMNS[-1]), "few": (FEW_COLUMNS[0], FEW_COLUMNS[-1])}
+PROTOCOL = protocol("bassily_transition", n=_N, epsilon=_EPSILON, delta=_DELTA, runs=RUNS, people=PEOPLE, **_ENDS)

@@ -1,20 +1,16 @@
 """Every mechanism that applies, on one table of records, accuracy against epsilon, as Iyengar et al. 2019 compare."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ....core.validation import integer
 from ....data import Declared, UploadedRecords, read_sheet
 from ....mechanisms.problem import Problem
 from ...decide.compare_mechanisms import CompareQuestion, ranked
-from .base import Claim, Outcome, ScoresOfMechanisms, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .base import Claim, Outcome, ScoresOfMechanisms, claim, protocol, verdict_of
 
 RUNS = 10
 EPSILONS = tuple(10.0 ** (k / 2.0) for k in range(-4, 3))
@@ -38,8 +34,6 @@ def every_mechanism(
 
     best: the least loss, or within two standard errors of it.
     """
-    import pandas as pd
-
     if integer("runs", runs, at_least=4) % 2:
         raise ValueError(f"runs must be even, two on each split, got {runs}")
     problem = Problem(source, n, p, seed=seed)  # type: ignore[arg-type]
@@ -134,10 +128,4 @@ def _held(path: Path) -> UploadedRecords:
     return held
 
 
-PROTOCOL = f"""Of their published benchmark: logistic loss, epsilon from {EPSILONS[0]:g} to {EPSILONS[-1]:g} in half
-powers of ten, delta = 1/n^2, {RUNS} runs, accuracy on test records. Theirs takes for each algorithm and epsilon the
-parameters that do best on the test records, at no charge, but for an untuned form of their own; here every mechanism
-has its defaults, which see no record. Theirs holds back a fifth of the records once, here 30% are held back, anew for
-every second run. Theirs clips rows to a norm that is one of those parameters, 1 untuned; here columns in [0, 1] are
-mapped to [-1, 1] over sqrt(p), so that no row is longer than 1. "Best" is within two standard errors of the least loss
-on the same splits. The table says of every other mechanism why it has no number."""
+PROTOCOL = protocol("iyengar", low=EPSILONS[0], high=EPSILONS[-1], runs=RUNS)

@@ -16,7 +16,7 @@ from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from ....solvers import minimise
 from .accuracies import LAWS, MECHANISMS, NONE, Point, Protocol, epsilon_at, means_of, rows_of, span, split
-from .base import Claim, Outcome, RightAgainst, claim, verdict_of
+from .base import Claim, Outcome, RightAgainst, claim, protocol, verdict_of
 from .cod_rna import FEATURES, CodRna, by_middle, by_range, by_row, cod_rna
 
 RUNS = 20
@@ -24,14 +24,11 @@ LINEAR = Protocol("huber_hinge", lam=1e-3, delta=1e-3)
 EPSILONS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
 COLUMNS = (FEATURES, 10_000, 20_000, 30_000, 40_000, 50_000)  # those of the records, most of them zero
 CHANCE = 62.0  # of 100: two records of three are alike, and a model that learned nothing says either
-PROTOCOL = (
-    f"70% of the records train, 30% test, {RUNS} runs; lambda = {LINEAR.lam:g} for the average loss, delta = "
-    f"{LINEAR.delta:g}. Linear classifier without a constant, with the Huberised hinge, since no proof covers noise in "
-    "the objective of the plain one. Left open by the paper: how records are scaled, a constant, the hinge's "
-    f"smoothing, and whether lambda is for the sum or the average ({LINEAR.lam:g} for the sum leaves all lines at "
-    "chance)."
-)
+PROTOCOL = protocol("jain_thakurta", runs=RUNS, lam=LINEAR.lam, delta=LINEAR.delta)
 _NEAR, _LEVEL, _EPSILON_C = 3.0, 88.0, 5.0
+# What panels (b) and (c) vary.
+POINTS_B = [Point(epsilon, epsilon, FEATURES) for epsilon in EPSILONS]
+POINTS_C = [Point(float(p), _EPSILON_C, p) for p in COLUMNS]
 _WIDE = 20_000  # columns from which Gamma noise is printed at chance
 _BETWEEN = (0.05, 1.0)  # epsilons between which the two places of noise differ most
 
@@ -58,14 +55,6 @@ def table_of(
 def weaker(people: int) -> Protocol:
     """lambda = 1 for the sum of the losses, which is LIBLINEAR's own C = 1. people: records to learn from."""
     return dc.replace(LINEAR, lam=1.0 / people)
-
-
-def points_b() -> list[Point]:
-    return [Point(epsilon, epsilon, FEATURES) for epsilon in EPSILONS]
-
-
-def points_c() -> list[Point]:
-    return [Point(float(p), _EPSILON_C, p) for p in COLUMNS]
 
 
 def level_of(data: Data, seed: int) -> float:
@@ -175,7 +164,7 @@ def _tables(
 
 def run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     records, rows, words = _read(data, seed)
-    table, weak, people = _tables(rows, points_b(), runs, seed, told)
+    table, weak, people = _tables(rows, POINTS_B, runs, seed, told)
     claims = claims_b(means_of(table), means_of(weak), people, _others(records, seed))
     return Outcome(
         words,
@@ -187,6 +176,6 @@ def run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str
 
 def run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     _, rows, words = _read(data, seed)
-    table, weak, people = _tables(rows, points_c(), runs, seed, told)
+    table, weak, people = _tables(rows, POINTS_C, runs, seed, told)
     claims = claims_c(means_of(table), means_of(weak), people, float(table.margin.mean()))
     return Outcome(words, pd.concat([table, weak]), RightAgainst(table, PRINTED["c"], "columns p"), claims)

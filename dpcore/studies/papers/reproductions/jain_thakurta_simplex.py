@@ -17,7 +17,7 @@ from ....core.specification import Domain, Spec
 from ....experiments.metrics import accuracy, larger_class
 from ....mechanisms import make_mechanism
 from .accuracies import LAWS, NONE, generator, means_of, span, split
-from .base import Claim, Outcome, RightAgainst, claim, verdict_of
+from .base import Claim, Outcome, RightAgainst, claim, protocol, verdict_of
 from .cod_rna import FEATURES, by_middle, cod_rna
 from .jain_thakurta import LINEAR, PRINTED, RUNS
 
@@ -116,9 +116,6 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(words, table, RightAgainst(table, PRINTED["d"], "columns p"), claims)
 
 
-PROTOCOL = f"""70% of the records train, 30% test, {RUNS} runs; epsilon = {_BUDGET.epsilon:g},
-delta = {_BUDGET.delta:g};
-{FEATURES} features and idle columns up to {COLUMNS[-1]}, and a constant. Least squares with entropy on the simplex of
-all columns in both signs, threshold 0, lam by the public rule of the sampling. Noise in the objective has no proof on
-the simplex, nor for squared loss: it is drawn for the Huber loss over all models, lambda = {LINEAR.lam:g}, with the
-norm of a row that |x_j| <= 1 implies."""
+PROTOCOL = protocol(
+    "jain_thakurta_simplex", runs=RUNS, budget=_BUDGET, features=FEATURES, columns=COLUMNS[-1], lam=LINEAR.lam
+)

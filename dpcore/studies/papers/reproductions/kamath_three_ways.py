@@ -1,14 +1,12 @@
 """Output, objective and gradient perturbation under the same promise, and what the lecture's Lemma 1 asks for."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ....core.arrays import Array
 from ....core.losses import get_loss
@@ -20,27 +18,19 @@ from ....experiments.summary import LEAST_BANDED, Summary
 from ....mechanisms import make_mechanism
 from ....mechanisms.problem import Problem
 from ...perturbation.published_rates import lecture_bound
-from .base import Claim, ExcessOfMechanisms, Outcome, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .base import Claim, ExcessOfMechanisms, Outcome, claim, protocol, verdict_of
 
 RUNS = 50
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SOURCES = (("synthetic", 2_000, 10), ("breast_cancer", None, None))
 _DELTA = 1e-6
-OUTPUT, OBJECTIVE, GRADIENT, LECTURE = (
-    "output perturbation",
-    "objective perturbation",
-    "gradient perturbation",
-    "output perturbation, as Lemma 1 asks",
-)
 _KEYS = {
-    OUTPUT: "output_gaussian",
-    OBJECTIVE: "objective_gaussian",
-    GRADIENT: "noisy_gd",
-    LECTURE: "output_gaussian",
+    "output perturbation": "output_gaussian",
+    "objective perturbation": "objective_gaussian",
+    "gradient perturbation": "noisy_gd",
+    "output perturbation, as Lemma 1 asks": "output_gaussian",
 }
+OUTPUT, OBJECTIVE, GRADIENT, LECTURE = _KEYS
 _CLEAR = 2.0  # standard errors
 _LAMS = tuple(float(lam) for lam in np.geomspace(1e-5, 1.0, 21))
 
@@ -169,8 +159,6 @@ def _gradient(found: Sequence[ThreeWays]) -> Claim:
 
 
 def table_of(found: Sequence[ThreeWays]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {
@@ -207,8 +195,4 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-PROTOCOL = f"""Logistic loss, (epsilon, delta = {_DELTA:g}) for replacing one record, epsilon from {EPSILONS[0]:g} to
-{EPSILONS[-1]:g}; drawn records (n = 2,000, d = 10) and the bundled breast cancer records. The lecture has no
-experiment: records, grid and {RUNS} runs are chosen here. All have Gaussian noise and each its own default for lam or
-steps, which sees no record; steps use all records, where the lecture's use one. Beside them output perturbation as
-Lemma 1 asks, n times too large. "Best" is the least mean excess, by more than two standard errors."""
+PROTOCOL = protocol("kamath_three_ways", delta=_DELTA, low=EPSILONS[0], high=EPSILONS[-1], runs=RUNS)

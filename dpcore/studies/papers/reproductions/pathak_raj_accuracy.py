@@ -1,24 +1,19 @@
 """Private Gaussian classifiers of many classes: accuracy against epsilon and the number of classes."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ....core.validation import integer
 from ....data import CLASS_SOURCES
 from ...multiclass import curves, one_vs_rest
 from ...multiclass.curves import Accuracies, Records
 from ...papers import pathak_raj
-from .base import AccuracyOfClassifiers, Claim, Outcome, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .base import AccuracyOfClassifiers, Claim, Outcome, claim, protocol, verdict_of
 
 RUNS = 20
 EPSILONS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -131,8 +126,6 @@ def _robust(found: Found) -> Claim:
 
 
 def table_of(found: Found) -> pd.DataFrame:
-    import pandas as pd
-
     every = [*found.against_epsilon.items(), ("gaussian_classes", found.against_classes)]
     return pd.DataFrame(
         [
@@ -167,9 +160,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-PROTOCOL = f"""The paper has no experiment; records, grids and runs are chosen here. Accuracy on test records of the
-repaired mechanism (Gaussian noise at delta = {_DELTA:g}, and delta = 0) and of one class against the others at the same
-promise, on iris, wine and digits for epsilon from {EPSILONS[0]:g} to {EPSILONS[-1]:g}, and on {_PEOPLE:,} drawn
-records of {CLASSES[0]} to {CLASSES[-1]} classes at epsilon = {_AT:g}; {RUNS} releases on each of {_DATASETS} draws.
-Scaling, and the projection of digits, are taken as public. Of the mechanism as printed: how often it has an answer, and
-how often its Theorem 2 fails."""
+_ENDS = {"low": EPSILONS[0], "high": EPSILONS[-1], "fewest": CLASSES[0], "most": CLASSES[-1]}
+PROTOCOL = protocol(
+    "pathak_raj_accuracy", delta=_DELTA, epsilon=_AT, people=_PEOPLE, runs=RUNS, datasets=_DATASETS, **_ENDS
+)

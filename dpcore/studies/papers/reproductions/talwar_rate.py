@@ -1,24 +1,19 @@
 """The rate of private Lasso by Frank-Wolfe, n^(-2/3) and log p: exponents read off measured curves."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
 from ...sparsity.l1.curves import against_n, against_p
 from ...sparsity.l1.data import Setting, stored_columns
-from .base import Claim, Exponent, Outcome, claim, verdict_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .base import Claim, Exponent, Outcome, claim, protocol, verdict_of
 
 RUNS = 10
 NS = (1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -161,25 +156,15 @@ def _text(fit: Exponent) -> str:
     return f"none ({fit.reason})" if math.isnan(fit.mean) else f"{fit.mean:.3f} ± {fit.se:.3f}"
 
 
-def table_of(found: Rates) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame([dc.asdict(each) for each in found.exponents])
-
-
 def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     found = rates(RUNS if runs is None else runs, seed, told)
     fits = tuple(each for each in found.exponents if not math.isnan(each.mean))
     return Outcome(
         "drawn: few features that matter, and hard ones whose best model uses every column",
-        table_of(found),
+        pd.DataFrame([dc.asdict(each) for each in found.exponents]),
         fits,
         claims_of(found),
     )
 
 
-PROTOCOL = f"""Private Frank-Wolfe on the L1 ball, squared error, epsilon = 1, delta = {_DELTA:g}, exact accounting.
-Against n from {NS[0]:,} to {NS[-1]:,} with 256 columns, and against p from {PS[0]} to {PS[-1]:,} with 10,000 people.
-The paper has no experiment; records, epsilon and both rules for the number of steps T are chosen here. {RUNS} runs with
-records and noise of their own, {_REPETITIONS} releases a point in each; an exponent is fitted in each run on log-log
-axes, its error is over the runs. "Claimed" is the printed formula fitted to the same points, logarithms included."""
+PROTOCOL = protocol("talwar_rate", delta=_DELTA, n=(NS[0], NS[-1]), p=(PS[0], PS[-1]), runs=RUNS, releases=_REPETITIONS)

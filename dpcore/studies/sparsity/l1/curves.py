@@ -208,7 +208,7 @@ def against_p(
     """
     made = [setting.instance(n, p) for p in ps]
     vertices = [(here, _plan(setting, T, here)) for here in made]
-    whole = [(here, _plan_or_reason(FrankWolfeGeneral(T=T), here, setting.budget)) for here in made]
+    whole = [(here, _plan(setting, T, here, vertices=False)) for here in made]
     return AgainstP(
         p=np.array(ps, float),
         private=_curve(vertices, setting, cancelled),
@@ -243,13 +243,11 @@ def path(setting: Setting, *, n: int, p: int, T: int | str) -> Path:
     )
 
 
-def _plan(setting: Setting, T: int | str, here: Instance) -> Plan | str:
-    return _plan_or_reason(FrankWolfePolytope(setting.accounting, T), here, setting.budget)
-
-
-def _plan_or_reason(mechanism: FrankWolfePolytope | FrankWolfeGeneral, here: Instance, budget: Budget) -> Plan | str:
+def _plan(setting: Setting, T: int | str, here: Instance, *, vertices: bool = True) -> Plan | str:
+    """The plan, or why there is none. vertices: one a step; else the whole gradient has noise."""
+    mechanism = FrankWolfePolytope(setting.accounting, T) if vertices else FrankWolfeGeneral(T=T)
     try:
-        return mechanism.calibrate(here.spec, budget)
+        return mechanism.calibrate(here.spec, setting.budget)
     except NotApplicable as error:
         return str(error)
 

@@ -3,6 +3,7 @@
 import dataclasses as dc
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,10 +104,7 @@ def instances(ns: Sequence[int], p: int, stored: int, radius: float, seed: int) 
 
 def truth(stored: int, seed: int) -> Array:
     """The weights behind the labels, [stored]."""
-    found = records.load(SOURCE, 2, stored, seed).truth
-    if found is None:
-        raise TypeError(f"source must have a truth, got {SOURCE}")
-    return found
+    return cast(Array, records.load(SOURCE, 2, stored, seed).truth)
 
 
 @shared(16)

@@ -172,8 +172,7 @@ def scores(theta: Array, rows: Array, bias: Array) -> Array:
 def literal_size() -> Size:
     """The smallest size at which Theorem 3.1 can be built, and what it then proves; real numbers rounded up.
 
-    k = tau w p records with orthogonal columns need k >= p, so w = m / ln m >= 1 / tau. p = m^2 / tau columns,
-    n = w + k records. By the proof the excess is at least c w / n with 3 c = (1.1 - 1 - 4 tau) tau.
+    Source: docs/formulas.md, "Fingerprints".
 
     >>> size = literal_size()
     >>> size.m, f"{size.p:.2g} columns", f"{size.n:.2g} records"

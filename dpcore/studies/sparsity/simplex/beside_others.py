@@ -34,10 +34,9 @@ NS = (500, 1_000, 2_000, 5_000)
 class ExcessByColumns:
     """Excess risk on the training records against p, of sampling and of noise in the question; all arrays are [K].
 
-    p: columns. sampling: with the m and lam that it chooses itself. objective:
-    objective_gaussian as released, in R^p, for records promised to have ||x||_2 <= sqrt(p); it can be below 0.
-    projected: the same releases moved to the nearest point of the simplex, which costs no privacy. nothing: of theta =
-    0, which has learned nothing.
+    p: columns. sampling: with the m and lam that it chooses itself. objective: objective_gaussian as released, in R^p,
+    for records promised to have ||x||_2 <= sqrt(p); it can be below 0. projected: the same releases moved to the
+    nearest point of the simplex, which costs no privacy. nothing: of theta = 0, which has learned nothing.
     sampling_reasons, objective_reasons: why a point has no values. repetitions: behind each mean.
     """
 

@@ -37,7 +37,7 @@ class Valley:
 
     m: the numbers of draws. lam: with which; eta: the price of one draw; spent_epsilon: of all m, at the requested
     delta. sampling, bias, stability: the terms of the bounds. affordable: whether m draws cost at most the requested
-    budget. training, fresh: what was measured; of nothing_learned, a pair of numbers, the uniform mixture. reasons: why
+    budget. training, fresh: what was measured; nothing: of the uniform mixture, which has learned nothing. reasons: why
     a point has no values, "" where it has some. lam_is_free: each m has a lam of its own. stored: the columns that are
     filled, of p; the others are zero in every record. epsilon: as requested. repetitions: behind each mean.
     """
@@ -52,7 +52,7 @@ class Valley:
     affordable: np.ndarray
     training: Summary
     fresh: Summary
-    nothing_learned: tuple[float, float]
+    nothing: dict[On, float]
     reasons: tuple[str, ...]
     lam_is_free: bool
     stored: int
@@ -62,11 +62,6 @@ class Valley:
 
     def measured(self, on: On) -> Summary:
         return self.training if on == "training" else self.fresh
-
-    def nothing(self, on: On) -> float:
-        """The excess of the uniform mixture, which has learned nothing."""
-        training, fresh = self.nothing_learned
-        return training if on == "training" else fresh
 
     def bound(self, on: On) -> Array:
         """On the mean excess, [K]: two terms on the training records, three on fresh ones."""
@@ -134,7 +129,7 @@ def valley(
         affordable=np.array([isinstance(plan, Plan) and plan.spent <= budget for plan in plans]),
         training=training,
         fresh=fresh,
-        nothing_learned=nothing,
+        nothing=nothing,
         reasons=tuple(plan if isinstance(plan, str) else why for plan, why in zip(plans, failures, strict=True)),
         lam_is_free=isinstance(lam, str),
         stored=stored,
@@ -176,7 +171,7 @@ def _measure(
     repetitions: int,
     wanted: tuple[tuple[int, float | None], ...],
     cancelled: Cancelled,
-) -> tuple[Summary, Summary, tuple[float, float], tuple[str, ...]]:
+) -> tuple[Summary, Summary, dict[On, float], tuple[str, ...]]:
     """Excess on the training and on the test records for pairs of m and lam, that of the uniform mixture on both, and
     why there is none."""
     loss, split = get_loss(loss_key), split_of(n, p, stored, seed)
@@ -198,7 +193,7 @@ def _measure(
     found = np.flatnonzero(np.isfinite(models[:, 0, 0]))
     if not len(found):
         empty = measured_of(models[:, :-1, 0], models[:, -1, 0])
-        return empty, empty, (math.nan, math.nan), tuple(failures)
+        return empty, empty, {"training": math.nan, "fresh": math.nan}, tuple(failures)
     truth = np.atleast_2d(cast(Array, split.truth))
     levels = minimum_of(loss_key, n, p, stored, seed).risk, float(risks_of(loss, split.test, truth)[0])
     # All models at once: a product of the records with a few of them takes almost as long.
@@ -210,7 +205,7 @@ def _measure(
         excess[found] = (risks_of(loss, data, flat) - level).reshape(len(found), -1)
         curves.append(measured_of(excess[:, :-1], excess[:, -1]))
         nothing.append(float(risks_of(loss, data, uniform)[0]) - level)
-    return curves[0], curves[1], (nothing[0], nothing[1]), tuple(failures)
+    return curves[0], curves[1], {"training": nothing[0], "fresh": nothing[1]}, tuple(failures)
 
 
 def _weights(loss: Loss, data: Data, lam: float, path: list[tuple[float, Array]]) -> PreparedWeights:
