@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 import dpcore
-from dpcore import Experiment
+from dpcore import Experiment, NotApplicable
 from dpcore.figures.noisy_sgd import noisy_sgd_figure
 from dpcore.figures.perturbation import release_scatter_figure
 from dpcore.figures.style import Theme
@@ -36,19 +36,23 @@ def show_batches(experiment: Experiment, controls: Controls, theme: Theme, heigh
             steps = url_controls.slider("sgd_steps", "T steps", STEPS, "auto")
     if not isinstance(batch, str):
         batch = min(batch, controls.n)
-    chosen = dpcore.make_mechanism("noisy_sgd", batch=batch, steps=steps)
-    if along == "path":
-        made = clouds((chosen,), controls.problem("synthetic", p=2), controls.epsilon, walks=True)
-        figure = release_scatter_figure(made, theme=theme, height=height)
-        captioned_figure(figure, path_caption(made, controls.n), key="cloud", height=height)
-        return
     problem = experiment.problem
     if problem.lam == "population":  # no rule of descent's
         problem = dc.replace(problem, lam="auto")
+    chosen = dpcore.make_mechanism("noisy_sgd", batch=batch, steps=steps)
+    if along == "path":
+        made = clouds((chosen,), controls.problem("synthetic", p=2, lam=problem.lam), controls.epsilon, walks=True)
+        figure = release_scatter_figure(made, theme=theme, height=height)
+        captioned_figure(figure, path_caption(made, controls.n), key="cloud", height=height)
+        return
+    try:
+        plan = problem.plan(chosen, controls.epsilon)
+    except NotApplicable as error:
+        st.caption(f"Nothing is released: {readable(str(error))}.")
+        return
     mechanisms = (*_swept(along, batch, steps, controls.n), dpcore.make_mechanism("noisy_gd"))
     swept = Experiment(problem, mechanisms, sweep=dpcore.Axis("epsilon", (controls.epsilon,)), repetitions=REPETITIONS)
     table, progress = refined(swept, first=FIRST_REPETITIONS, key="batches")
-    plan = problem.plan(chosen, controls.epsilon)
     cursor = plan.ledger[0].rate * problem.n if along == "batch" else float(plan.steps)
     figure = noisy_sgd_figure(table, along=along, cursor=cursor, theme=theme, height=height)
     captioned_figure(figure, caption(table, along, cursor), key="batches", height=height, progress=progress)
@@ -82,8 +86,6 @@ def caption(table: pd.DataFrame, along: str, cursor: float) -> str:
     """What the cursor's batches leave and cost, beside all records in every step."""
     rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     own, full = rows[rows.mechanism == "noisy_sgd"], rows[rows.mechanism == "noisy_gd"]
-    if own.empty:
-        return f"Nothing is released: {readable(table.reason.iloc[0])}."
     here = own.loc[(own[along] - cursor).abs().idxmin()]
     said = (
         f"{here.steps:,} steps on {_records(here.batch)} each leave {rounded(here['mean'])} of excess risk and compute "
