@@ -25,7 +25,8 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
+
+import psutil
 
 from pages.lectures.warming import explore
 from pages.server.headless_client import Broken, HeadlessClient
@@ -99,17 +100,11 @@ async def attend(
         due = max(due + every, time.monotonic())
 
 
-async def lesson_at(
-    servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int, ready: bool
-) -> Lesson:
-    """All sessions come in, then the clock starts.
-
-    ready: whether what they may look at has been looked at before.
-    """
-    if ready:
-        await asyncio.gather(
-            *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
-        )
+async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int) -> Lesson:
+    """What sessions may look at is looked at, all of them come in, then the clock starts."""
+    await asyncio.gather(
+        *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
+    )
     lesson = Lesson(seconds)
     async with contextlib.AsyncExitStack() as room:
         visitors = []
@@ -120,15 +115,14 @@ async def lesson_at(
             visitors.append((visitor, page))
         until = time.monotonic() + seconds
         look = asyncio.create_task(_look(servers, lesson))
-        before = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
+        before = _cpu_seconds(servers)
         moving = (
             attend(visitor, page, every, until, farthest, random.Random(k), lesson)
             for k, (visitor, page) in enumerate(visitors)
         )
         await asyncio.gather(*moving)
         look.cancel()
-        after = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
-        lesson.cores = [(end - begin) / seconds for begin, end in zip(before, after, strict=True)]
+        lesson.cores = [(end - begin) / seconds for begin, end in zip(before, _cpu_seconds(servers), strict=True)]
     for server in servers:
         lesson.errors += [
             line for line in server.log.read_text().splitlines() if "Error" in line or "Traceback" in line
@@ -144,22 +138,16 @@ async def _prepare(url: str, pages: Sequence[str], farthest: int) -> None:
             await explore(visitor, SLIDERS, farthest)
 
 
+def _cpu_seconds(servers: Sequence[Server]) -> list[float]:
+    """Of this process so far, then of each server's."""
+    times = [psutil.Process(process).cpu_times() for process in (os.getpid(), *(each.process for each in servers))]
+    return [each.user + each.system for each in times]
+
+
 async def _look(servers: Sequence[Server], lesson: Lesson) -> None:
     while True:
-        lesson.memory.append(sum(resident_mb(server.process) for server in servers))
+        lesson.memory.append(sum(psutil.Process(server.process).memory_info().rss for server in servers) / 2**20)
         await asyncio.sleep(_LOOK_SECONDS)
-
-
-def resident_mb(process: int) -> float:
-    """Of a process, as Linux has it."""
-    line = next(line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
-
-
-def _cpu_seconds(process: int) -> float:
-    """Of a process so far, as Linux has it."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def table(lesson: Lesson) -> list[dict[str, str | int]]:
@@ -193,7 +181,7 @@ def main() -> None:
     every = asked.sessions / asked.rate if asked.rate else asked.every
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(serve(ROOT / "app.py")) for _ in range(asked.servers)]
-        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest, ready=True))
+        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest))
 
     print(f"{asked.sessions} sessions, a move every {every:g} s each, {asked.servers} server(s), {asked.seconds:g} s")
     print(f"{'ms':<12}" + "".join(f"{name:>8}" for name in ("moves", *QUANTILES)))
