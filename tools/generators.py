@@ -51,17 +51,11 @@ def methods(value: object) -> Iterator[tuple[str, object]]:
     """The public methods and properties that a class of ours writes down itself, or a base of ours."""
     if not inspect.isclass(value):
         return
-    seen = set()
-    for base in value.__mro__:
-        if base.__module__.startswith("dpcore."):
-            for name, found in vars(base).items():
-                if (
-                    not name.startswith("_")
-                    and name not in seen
-                    and (inspect.isfunction(found) or isinstance(found, property))
-                ):
-                    seen.add(name)
-                    yield name, found
+    ours = [vars(base) for base in value.__mro__ if base.__module__.startswith("dpcore.")]
+    for name in dict.fromkeys(name for written in ours for name in written if not name.startswith("_")):
+        found = inspect.getattr_static(value, name)
+        if inspect.isfunction(found) or isinstance(found, property):
+            yield name, found
 
 
 def mechanism_entry(key: str) -> str:
