@@ -69,10 +69,6 @@ class Task:
     directions: dict[str, Array]
     reference: Minimum
 
-    @property
-    def lams(self) -> Array:
-        return np.full(len(self.epsilons), self.lam)
-
 
 def make_task(sizes: Sizes) -> Task:
     n, p, lam, points, repetitions = sizes.n, sizes.p, sizes.lam, sizes.epsilons, sizes.repetitions
@@ -112,9 +108,9 @@ class Curves:
 def ours(task: Task, law: NoiseLaw, accuracy: float) -> Curves:
     train, test = task.split.train, task.split.test
     centre = minimise(LOSS, train, task.lam, tol=1e-6 / task.lam).theta
-    centres = np.tile(centre, (len(task.epsilons), 1))
+    centres, lams = np.tile(centre, (len(task.epsilons), 1)), np.full(len(task.epsilons), task.lam)
     path = perturbed_minimisers(
-        LOSS, train, task.lams, task.objective[law], task.directions[law], start=centre, accuracy=accuracy
+        LOSS, train, lams, task.objective[law], task.directions[law], start=centre, accuracy=accuracy
     )
     drawn = Drawn(centres, path.thetas, path.risks)
     added = metrics.Additive(centres, task.output[law], task.directions[law], NOISES[law].spread(train.p))
