@@ -23,9 +23,9 @@ import os
 import random
 import statistics
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 
+import pandas as pd
 import psutil
 
 from pages.lectures.warming import explore
@@ -36,6 +36,7 @@ from tests.page_driver import LIVE
 PAGES = ("", *LIVE[1:])  # the first is at the root
 SLIDERS = ("epsilon", "n")  # those that most steps of the lectures leave to be moved
 _LOOK_SECONDS = 10.0
+_SHARES = [0.5, 0.95, 1.0]
 
 
 @dc.dataclass
@@ -150,23 +151,15 @@ async def _look(servers: Sequence[Server], lesson: Lesson) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def table(lesson: Lesson) -> list[dict[str, str | int]]:
-    """Rows of moves and milliseconds: for each page, for each minute, and for all."""
-    parts: dict[str, list[float]] = defaultdict(list)
-    for move in sorted(lesson.moves, key=lambda move: move.page):
-        parts[move.page].append(move.took)
-    for move in sorted(lesson.moves, key=lambda move: -move.left):
-        parts[f"minute {1 + int((lesson.seconds - move.left) // 60)}"].append(move.took)
-    parts["all"] = [move.took for move in lesson.moves]
-    rows: list[dict[str, str | int]] = []
-    for name, seconds in parts.items():
-        ordered = sorted(seconds)
-        at = {q: ordered[min(len(ordered) - 1, int(share * len(ordered)))] for q, share in QUANTILES.items()}
-        rows.append({"part": name, "moves": len(ordered), **{q: round(1000 * value) for q, value in at.items()}})
-    return rows
-
-
-QUANTILES = {"p50": 0.5, "p95": 0.95, "max": 1.0}
+def table(lesson: Lesson) -> pd.DataFrame:
+    """Moves and milliseconds: a row for each page, for each minute, and for all."""
+    moves = pd.DataFrame(lesson.moves)
+    minutes = 1 + ((lesson.seconds - moves.left) // 60).astype(int)
+    parts = {page: took for page, took in moves.took.groupby(moves.page)}
+    parts |= {f"minute {minute}": took for minute, took in moves.took.groupby(minutes)}
+    parts["all"] = moves.took
+    rows = {name: (len(took), *(1000 * took.quantile(_SHARES, "higher"))) for name, took in parts.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["moves", "p50", "p95", "max"]).round().astype(int)
 
 
 def main() -> None:
@@ -184,9 +177,7 @@ def main() -> None:
         lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest))
 
     print(f"{asked.sessions} sessions, a move every {every:g} s each, {asked.servers} server(s), {asked.seconds:g} s")
-    print(f"{'ms':<12}" + "".join(f"{name:>8}" for name in ("moves", *QUANTILES)))
-    for row in table(lesson):
-        print(f"{row['part']:<12}" + "".join(f"{row[name]:>8}" for name in ("moves", *QUANTILES)))
+    print(table(lesson).rename_axis("ms", axis="columns").to_string())
     print(f"memory {lesson.memory[0]:.0f} MB, at last {lesson.memory[-1]:.0f} MB, growth {lesson.growth:+.1%}")
     busy = ", ".join(f"{cores:.2f}" for cores in lesson.cores[1:])
     print(f"cores busy: {lesson.cores[0]:.2f} with the sessions, {busy} with the servers")
