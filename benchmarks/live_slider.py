@@ -108,12 +108,12 @@ def compare(pages: Mapping[str, Page], addresses: Mapping[str, str], moves: int)
     return rows
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--moves", type=int, default=15)
     parser.add_argument("--pages", default=",".join(LIVE))
     parser.add_argument("--json", type=Path)
-    words = parser.parse_args(arguments)
+    words = parser.parse_args()
     found = []
     print(
         "| page | drawn by | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |\n|"

@@ -152,7 +152,7 @@ def show_table(names: Sequence[str], *, uniform: bool, rounds: int) -> None:
             print(f"| {name} | {said} | {left:.2f} |")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--columns", type=int, default=COLUMNS)
@@ -161,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--uniform", action="store_true", help="all columns alike")
     parser.add_argument("--only", nargs="+", choices=list(MECHANISMS), default=list(MECHANISMS))
     parser.add_argument("--table", action="store_true", help="a grid of sizes, and the exponents")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     sizes = given.rows, given.columns, given.nonzeros
     if given.table:
         show_table(given.only, uniform=given.uniform, rounds=given.rounds)
