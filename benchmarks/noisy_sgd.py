@@ -16,6 +16,7 @@ repetition for each epsilon and their time is multiplied.
 import dataclasses as dc
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -111,12 +112,11 @@ def one_record_a_step(sizes: Sizes) -> Iterator[Work]:
     double = Rival("ours, double", lambda: ours(data, sizes.steps))
     single = Rival("ours, single", lambda: ours_single(data, sizes.steps), lambda _: rounded)
     tuned = Rival("tuned numpy", lambda: tuned_loop(data, sizes.short), lambda _: apart, times=part, note=note)
-
-    def plain(target: str) -> Rival:
-        return Rival("plain numpy", lambda: plain_loop(data, sizes.short), target=target, times=part, note=note)
-
-    yield Work("Algorithm 3, one record a step", facts, [double, plain("ratio >= 25"), tuned])
-    yield Work("Algorithm 3, one record a step, for charts", facts, [single, plain("ratio >= 80"), double])
+    plain = Rival("plain numpy", lambda: plain_loop(data, sizes.short), times=part, note=note)
+    yield Work("Algorithm 3, one record a step", facts, [double, dc.replace(plain, target="ratio >= 25"), tuned])
+    yield Work(
+        "Algorithm 3, one record a step, for charts", facts, [single, dc.replace(plain, target="ratio >= 80"), double]
+    )
 
 
 def together(data: Data, steps: int, repetitions: int) -> Array:
@@ -145,25 +145,13 @@ def one_by_one(data: Data, steps: int, number: type[np.floating]) -> Array:
 def all_records(sizes: Sizes, n: int, p: int) -> Work:
     data, steps, repetitions = records(n, p), sizes.full_steps, sizes.repetitions
     exact = one_by_one(data, steps, np.float64)
-
-    def plain(words: str, number: type[np.floating]) -> Rival:
-        return Rival(
-            f"plain numpy, {words}",
-            lambda: one_by_one(data, steps, number),
-            lambda answer: differ(answer, exact),
-            times=repetitions,
-            note="1 repetition timed",
-        )
-
-    display = Rival(
-        "ours, display",
-        lambda: together(data, steps, repetitions),
-        lambda answer: differ(answer[:, 0], exact),
-    )
+    ours = Rival("ours, display", lambda: together(data, steps, repetitions), lambda found: differ(found[:, 0], exact))
+    rivals = [ours]
+    for number, words in ((np.float64, "double"), (np.float32, "single")):
+        loop, judge = partial(one_by_one, data, steps, number), partial(differ, exact)
+        rivals.append(Rival(f"plain numpy, {words}", loop, judge, times=repetitions, note="1 repetition timed"))
     facts = {"n": n, "p": p, "steps": steps, "repetitions": repetitions, "epsilons": len(NOISES)}
-    return Work(
-        "gradient descent on all records", facts, [display, plain("double", np.float64), plain("single", np.float32)]
-    )
+    return Work("gradient descent on all records", facts, rivals)
 
 
 def works(sizes: Sizes) -> Iterator[Work]:
