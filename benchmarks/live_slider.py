@@ -115,10 +115,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     words = parser.parse_args()
     found = []
-    print(
-        "| page | drawn by | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |\n|"
-        + "---|" * 11
-    )
+    print("| page | drawn by | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |")
+    print("|---" * 11 + "|")
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         stock = Path(place, "stock.py")
         stock.write_text(f"from pathlib import Path\nMAIN = Path({str(ROOT / 'pages' / 'main.py')!r})\n{STOCK}")
