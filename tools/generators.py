@@ -43,7 +43,8 @@ def entry(name: str, value: object) -> str:
     lines = [f"### `{name}`", "", f"```python\n{name}{signature(value)}\n```", "", fenced(value)]
     for method, found in methods(value):
         shown = f"**`.{method}{signature(found) if callable(found) else ''}`**"
-        lines += [f"{shown} {first_words(found)}".rstrip(), ""]
+        first_words = (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ")
+        lines += [f"{shown} {first_words}".rstrip(), ""]
     return "\n".join(lines)
 
 
@@ -78,10 +79,6 @@ def signature(value: object) -> str:
 
 def fenced(value: object) -> str:
     return f"```text\n{inspect.getdoc(value)}\n```\n"
-
-
-def first_words(value: object) -> str:
-    return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def provenance() -> str:
