@@ -21,6 +21,7 @@ those of the perturbed J.
 import dataclasses as dc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
@@ -181,9 +182,7 @@ def works(sizes: Sizes) -> Iterator[Work]:
     def rival(who: str, move: Callable[[NoiseLaw], Curves], target: str = "") -> Rival:
         return Rival(who, lambda: [move(law) for law in LAWS], judge, target)
 
-    def display(law: NoiseLaw) -> Curves:
-        return ours(task, law, DISPLAY_ACCURACY)
-
+    display = partial(ours, task, accuracy=DISPLAY_ACCURACY)
     tuned = loosest(task, exact)
     who = f"tuned numpy and scipy, gtol {tuned['gtol']:.0e}"
     with ThreadPoolExecutor(len(LAWS)) as pool:
