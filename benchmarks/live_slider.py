@@ -50,7 +50,6 @@ app = st.App(MAIN, routes=assets.routes(), lifespan=upload_lifetime.lifespan)
 """
 WATCH = text_beside(__file__, "watch.js")
 RANGE = "document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range.map(it => it.toFixed(6)).join()"
-QUIET = f"performance.now() - watch.changed > {REST_MS}"
 
 
 def move(page: Page, slider: str, stroke: str) -> tuple[float, float] | None:
@@ -60,7 +59,7 @@ def move(page: Page, slider: str, stroke: str) -> tuple[float, float] | None:
         page.wait_for_function("watch.took !== null", timeout=30_000)
     except TooSlow:
         return None
-    page.wait_for_function(QUIET, timeout=30_000)
+    page.wait_for_function(f"performance.now() - watch.changed > {REST_MS}", timeout=30_000)
     took, whole = page.evaluate("[watch.took, watch.changed - watch.pressed]")
     return took, max(took, whole)
 
