@@ -23,9 +23,10 @@ import os
 import random
 import statistics
 import time
-from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
+
+import pandas as pd
+import psutil
 
 from pages.lectures.warming import explore
 from pages.server.headless_client import Broken, HeadlessClient
@@ -35,6 +36,7 @@ from tests.page_driver import LIVE
 PAGES = ("", *LIVE[1:])  # the first is at the root
 SLIDERS = ("epsilon", "n")  # those that most steps of the lectures leave to be moved
 _LOOK_SECONDS = 10.0
+_SHARES = [0.5, 0.95, 1.0]
 
 
 @dc.dataclass
@@ -99,17 +101,11 @@ async def attend(
         due = max(due + every, time.monotonic())
 
 
-async def lesson_at(
-    servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int, ready: bool
-) -> Lesson:
-    """All sessions come in, then the clock starts.
-
-    ready: whether what they may look at has been looked at before.
-    """
-    if ready:
-        await asyncio.gather(
-            *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
-        )
+async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int) -> Lesson:
+    """What sessions may look at is looked at, all of them come in, then the clock starts."""
+    await asyncio.gather(
+        *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
+    )
     lesson = Lesson(seconds)
     async with contextlib.AsyncExitStack() as room:
         visitors = []
@@ -120,15 +116,14 @@ async def lesson_at(
             visitors.append((visitor, page))
         until = time.monotonic() + seconds
         look = asyncio.create_task(_look(servers, lesson))
-        before = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
+        before = _cpu_seconds(servers)
         moving = (
             attend(visitor, page, every, until, farthest, random.Random(k), lesson)
             for k, (visitor, page) in enumerate(visitors)
         )
         await asyncio.gather(*moving)
         look.cancel()
-        after = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
-        lesson.cores = [(end - begin) / seconds for begin, end in zip(before, after, strict=True)]
+        lesson.cores = [(end - begin) / seconds for begin, end in zip(before, _cpu_seconds(servers), strict=True)]
     for server in servers:
         lesson.errors += [
             line for line in server.log.read_text().splitlines() if "Error" in line or "Traceback" in line
@@ -144,41 +139,27 @@ async def _prepare(url: str, pages: Sequence[str], farthest: int) -> None:
             await explore(visitor, SLIDERS, farthest)
 
 
+def _cpu_seconds(servers: Sequence[Server]) -> list[float]:
+    """Of this process so far, then of each server's."""
+    times = [psutil.Process(process).cpu_times() for process in (os.getpid(), *(each.process for each in servers))]
+    return [each.user + each.system for each in times]
+
+
 async def _look(servers: Sequence[Server], lesson: Lesson) -> None:
     while True:
-        lesson.memory.append(sum(resident_mb(server.process) for server in servers))
+        lesson.memory.append(sum(psutil.Process(server.process).memory_info().rss for server in servers) / 2**20)
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def resident_mb(process: int) -> float:
-    """Of a process, as Linux has it."""
-    line = next(line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
-
-
-def _cpu_seconds(process: int) -> float:
-    """Of a process so far, as Linux has it."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def table(lesson: Lesson) -> list[dict[str, str | int]]:
-    """Rows of moves and milliseconds: for each page, for each minute, and for all."""
-    parts: dict[str, list[float]] = defaultdict(list)
-    for move in sorted(lesson.moves, key=lambda move: move.page):
-        parts[move.page].append(move.took)
-    for move in sorted(lesson.moves, key=lambda move: -move.left):
-        parts[f"minute {1 + int((lesson.seconds - move.left) // 60)}"].append(move.took)
-    parts["all"] = [move.took for move in lesson.moves]
-    rows: list[dict[str, str | int]] = []
-    for name, seconds in parts.items():
-        ordered = sorted(seconds)
-        at = {q: ordered[min(len(ordered) - 1, int(share * len(ordered)))] for q, share in QUANTILES.items()}
-        rows.append({"part": name, "moves": len(ordered), **{q: round(1000 * value) for q, value in at.items()}})
-    return rows
-
-
-QUANTILES = {"p50": 0.5, "p95": 0.95, "max": 1.0}
+def table(lesson: Lesson) -> pd.DataFrame:
+    """Moves and milliseconds: a row for each page, for each minute, and for all."""
+    moves = pd.DataFrame(lesson.moves)
+    minutes = 1 + ((lesson.seconds - moves.left) // 60).astype(int)
+    parts = {page: took for page, took in moves.took.groupby(moves.page)}
+    parts |= {f"minute {minute}": took for minute, took in moves.took.groupby(minutes)}
+    parts["all"] = moves.took
+    rows = {name: (len(took), *(1000 * took.quantile(_SHARES, "higher"))) for name, took in parts.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["moves", "p50", "p95", "max"]).round().astype(int)
 
 
 def main() -> None:
@@ -193,12 +174,10 @@ def main() -> None:
     every = asked.sessions / asked.rate if asked.rate else asked.every
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(serve(ROOT / "app.py")) for _ in range(asked.servers)]
-        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest, ready=True))
+        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest))
 
     print(f"{asked.sessions} sessions, a move every {every:g} s each, {asked.servers} server(s), {asked.seconds:g} s")
-    print(f"{'ms':<12}" + "".join(f"{name:>8}" for name in ("moves", *QUANTILES)))
-    for row in table(lesson):
-        print(f"{row['part']:<12}" + "".join(f"{row[name]:>8}" for name in ("moves", *QUANTILES)))
+    print(table(lesson).rename_axis("ms", axis="columns").to_string())
     print(f"memory {lesson.memory[0]:.0f} MB, at last {lesson.memory[-1]:.0f} MB, growth {lesson.growth:+.1%}")
     busy = ", ".join(f"{cores:.2f}" for cores in lesson.cores[1:])
     print(f"cores busy: {lesson.cores[0]:.2f} with the sessions, {busy} with the servers")

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, sync_playwright
@@ -55,11 +54,11 @@ def picture_seconds(context: BrowserContext, page: str, port: int) -> tuple[floa
     return answers, painted
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--pages", default=",".join(LIVE))
-    words = parser.parse_args(arguments)
+    words = parser.parse_args()
     print(f"import dpcore: {statistics.median(import_seconds() for _ in range(words.starts)):.3f} s")
     with tempfile.TemporaryDirectory() as folder:
         first, files = warm_seconds(Path(folder))

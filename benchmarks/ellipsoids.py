@@ -69,16 +69,12 @@ def plain(objective: MulticlassObjective, draw: int) -> Callable[[Array], tuple[
 
 def peer(objective: MulticlassObjective) -> Callable[[], Array]:
     """L-BFGS-B for all draws, at the loosest tolerance that certifies them."""
-    shape = objective.linear.shape
+    shape, start = objective.linear.shape, np.zeros(objective.linear[0].size)
 
     def solve(power: int) -> Array:
         options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 10.0**-power, "maxcor": 20}
-        found = [
-            minimize(
-                plain(objective, draw), np.zeros(shape[1] * shape[2]), jac=True, method="L-BFGS-B", options=options
-            ).x
-            for draw in range(shape[0])
-        ]
+        loops = [plain(objective, draw) for draw in range(shape[0])]
+        found = [minimize(loop, start, jac=True, method="L-BFGS-B", options=options).x for loop in loops]
         return np.reshape(found, shape)
 
     for power in range(0, 10):

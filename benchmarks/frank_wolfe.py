@@ -20,11 +20,12 @@ the noise of all of them: they should agree.
 
 import dataclasses as dc
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.runner import Accuracy, Rival, Work
+from benchmarks.runner import Rival, Work
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
@@ -105,7 +106,7 @@ def risk(plan: Plan, data: Data, theta: Array) -> float:
     return float(get_loss(plan.spec.loss).value(data.X @ theta, data.y).mean())
 
 
-def risks(plan: Plan, data: Data, thetas: Array) -> Accuracy:
+def risks(plan: Plan, data: Data, thetas: Array) -> dict[str, float]:
     values = [risk(plan, data, theta) for theta in thetas]
     return {"risk": float(np.mean(values)), "+-": float(np.std(values, ddof=1)) / len(values) ** 0.5}
 
@@ -118,22 +119,14 @@ def sparse(
     data = sparse_records(sizes.n, p, zipf=zipf, classes=loss == "logistic")
     plan = planned(loss, data, epsilon, sizes.steps)
     part = dc.replace(plan, steps=sizes.short)
-    table = Table(get_loss(loss), data, plan.scale, SIZE, signed=True, local=(1.0, 1.0))
+    heavy = {"heavy": len(Table(get_loss(loss), data, plan.scale, SIZE, signed=True, local=(1.0, 1.0)).heavy)}
     prepared = MECHANISM.prepare(plan, data)
     mine = risks(plan, data, np.array([released(part, data, seed) for seed in range(SEEDS)]))
     theirs = risks(plan, data, np.array([plain_loop(part, data, seed) for seed in range(SEEDS)]))
-
-    def fresh() -> Array:
-        return released(plan, Data(data.X, data.y), 0)
-
-    def again() -> Array:
-        return MECHANISM.release(plan, prepared, np.random.default_rng(0))
-
-    again()
     share, note = plan.steps / sizes.short, f"{sizes.short} steps timed"
     rivals = [
-        Rival("ours, fresh data", fresh, lambda _: {**mine, "heavy": len(table.heavy)}),
-        Rival("ours, same data again", again),
+        Rival("ours, fresh data", lambda: released(plan, Data(data.X, data.y), 0), lambda _: mine | heavy),
+        Rival("ours, same data again", lambda: MECHANISM.release(plan, prepared, np.random.default_rng(0))),
         Rival("plain scipy.sparse", lambda: plain_loop(part, data, 0), lambda _: theirs, target, share, note=note),
     ]
     facts = {"n": sizes.n, "p": p, "steps": plan.steps, "epsilon": epsilon}
@@ -158,12 +151,6 @@ def dense(sizes: Sizes, loss: str) -> Work:
         runs, chosen = descend([plan], risk_behind(plan, prepared(), repetitions, single=True), fresh())
         return models_of(plan.spec, chosen, runs, p)
 
-    def made() -> Array:
-        return MECHANISM.release_many(plan, prepared(), fresh())
-
-    def judge(thetas: Array) -> Accuracy:
-        return risks(plan, data, thetas)
-
     peer = Rival(
         "plain numpy",
         lambda: plain_loop(plan, data, 0),
@@ -173,7 +160,12 @@ def dense(sizes: Sizes, loss: str) -> Work:
         note="1 repetition timed",
     )
     facts = {"n": n, "p": p, "steps": sizes.dense_steps, "repetitions": repetitions, "epsilon": sizes.epsilon}
-    rivals = [Rival("ours, for pictures", drawn, judge), Rival("ours, as released", made, judge), peer]
+    judge = partial(risks, plan, data)
+    rivals = [
+        Rival("ours, for pictures", drawn, judge),
+        Rival("ours, as released", lambda: MECHANISM.release_many(plan, prepared(), fresh()), judge),
+        peer,
+    ]
     return Work(f"dense, {loss}", facts, rivals)
 
 

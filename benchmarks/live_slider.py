@@ -23,6 +23,7 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 from playwright.sync_api import TimeoutError as TooSlow
 
+from dpcore.core.facts import text_beside
 from tests.harness import FLAGS, ROOT, find_browser, serve
 from tests.page_driver import LIVE
 
@@ -47,33 +48,8 @@ from pages.server import assets, upload_lifetime
 upload_lifetime.keep_in_memory()
 app = st.App(MAIN, routes=assets.routes(), lifespan=upload_lifetime.lifespan)
 """
-# Watches every chart of the page frame by frame; the picture is new when what one of them is drawn from has changed.
-WATCH = """() => {
-    const charts = () => [...document.querySelectorAll(".js-plotly-plot")];
-    const said = () => JSON.stringify(charts().map(it => [it.data, it.layout.shapes, it.layout.annotations]));
-    const w = window.watch = { blank: 0, node: charts()[0], took: null, pressed: null, changed: null };
-    let parts = [], before = said();
-    addEventListener("keydown", () => { w.pressed = w.changed = performance.now(); w.took = null; }, true);
-    const texts = new MutationObserver(() => { w.changed = performance.now(); });
-    const main = document.querySelector("[data-testid=stMain]");
-    texts.observe(main, { subtree: true, childList: true, characterData: true });
-    const frame = () => {
-        const all = charts(), now = all.flatMap(it => [it, it.data, it.layout]);
-        if (!all[0]?.querySelector(".main-svg") || !all[0].clientHeight) w.blank++;
-        else if (now.length !== parts.length || now.some((part, k) => part !== parts[k])) {
-            parts = now;
-            const seen = said();
-            if (seen !== before && w.pressed !== null && w.took === null) w.took = performance.now() - w.pressed;
-            before = seen;
-        }
-        requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
-}"""
+WATCH = text_beside(__file__, "watch.js")
 RANGE = "document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range.map(it => it.toFixed(6)).join()"
-
-
-QUIET = f"performance.now() - watch.changed > {REST_MS}"
 
 
 def move(page: Page, slider: str, stroke: str) -> tuple[float, float] | None:
@@ -83,7 +59,7 @@ def move(page: Page, slider: str, stroke: str) -> tuple[float, float] | None:
         page.wait_for_function("watch.took !== null", timeout=30_000)
     except TooSlow:
         return None
-    page.wait_for_function(QUIET, timeout=30_000)
+    page.wait_for_function(f"performance.now() - watch.changed > {REST_MS}", timeout=30_000)
     took, whole = page.evaluate("[watch.took, watch.changed - watch.pressed]")
     return took, max(took, whole)
 
@@ -131,17 +107,15 @@ def compare(pages: Mapping[str, Page], addresses: Mapping[str, str], moves: int)
     return rows
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--moves", type=int, default=15)
     parser.add_argument("--pages", default=",".join(LIVE))
     parser.add_argument("--json", type=Path)
-    words = parser.parse_args(arguments)
+    words = parser.parse_args()
     found = []
-    print(
-        "| page | drawn by | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |\n|"
-        + "---|" * 11
-    )
+    print("| page | drawn by | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |")
+    print("|---" * 11 + "|")
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         stock = Path(place, "stock.py")
         stock.write_text(f"from pathlib import Path\nMAIN = Path({str(ROOT / 'pages' / 'main.py')!r})\n{STOCK}")

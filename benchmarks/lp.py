@@ -18,7 +18,8 @@ from collections.abc import Iterator
 import numpy as np
 
 import dpcore
-from benchmarks.runner import Accuracy, Rival, Work
+from benchmarks.frank_wolfe import risks
+from benchmarks.runner import Rival, Work
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.core.arrays import Array
 from dpcore.core.sets import dual_order, norm_ball
@@ -84,11 +85,6 @@ def plain_tree(plan: Plan, data: Data, seed: int) -> Array:
     return x
 
 
-def risks(data: Data, thetas: Array) -> Accuracy:
-    values = np.logaddexp(0.0, -data.y[:, None] * (data.X @ thetas.T)).mean(axis=0)
-    return {"risk": float(values.mean()), "+-": float(values.std(ddof=1)) / len(values) ** 0.5}
-
-
 def tree(sizes: Sizes) -> Work:
     n, d, repetitions, q = sizes.n, sizes.d, sizes.repetitions, dual_order(P_NORM)
     data, mechanism = records(n, d, q), TreeFrankWolfe()
@@ -99,9 +95,9 @@ def tree(sizes: Sizes) -> Work:
     def rngs() -> list[np.random.Generator]:
         return [np.random.default_rng(k) for k in range(repetitions)]
 
-    few = risks(data, np.array([plain_tree(plan, data, seed) for seed in range(3)]))
+    few = risks(plan, data, np.array([plain_tree(plan, data, seed) for seed in range(3)]))
     rivals = [
-        Rival("ours", lambda: mechanism.release_many(plan, prepared, rngs()), lambda found: risks(data, found)),
+        Rival("ours", lambda: mechanism.release_many(plan, prepared, rngs()), lambda found: risks(plan, data, found)),
         Rival("ours, for pictures", lambda: runs.models([plan.scale], data, rngs(), single=True)),
         Rival("plain numpy", lambda: plain_tree(plan, data, 0), lambda _: few, times=repetitions, note=ONE_TIMED),
     ]

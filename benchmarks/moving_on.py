@@ -9,7 +9,7 @@ draws the pictures at the next places of epsilon's slider, on new records each t
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -135,10 +135,10 @@ def measured_ahead(view: str, moves: int) -> list[float]:
     return took
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--moves", type=int, default=14)
-    words = parser.parse_args(arguments)
+    words = parser.parse_args()
     preload_imports.start()  # as the server does, whose garbage collector need not look through all that is imported
     preload_imports.wait()
     print("| work | moves | p50 ms | max ms |\n|---|---|---|---|")

@@ -16,10 +16,11 @@ repetition for each epsilon and their time is multiplied.
 import dataclasses as dc
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from benchmarks.runner import Rival, Work
+from benchmarks.runner import Accuracy, Rival, Work
 from dpcore import Data
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
@@ -57,11 +58,11 @@ def records(n: int, p: int) -> Data:
     return Data(X, np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-8.0 * X[:, 0])), 1.0, -1.0))
 
 
-def ours(data: Data, steps: int) -> Array:
-    run = noisy_descent(
-        LOSS, data, steps=steps, step=STEP, decaying=True, sigma=SIGMA, radius=RADIUS, rng=np.random.default_rng(1)
-    )
-    return run.last
+def ours(data: Data, steps: int, sigma: float = SIGMA, rate: float = 0.0) -> Array:
+    return noisy_descent(
+        LOSS, data, steps=steps, step=STEP, decaying=True, sigma=sigma, radius=RADIUS, rate=rate,
+        rng=np.random.default_rng(1),
+    ).last  # fmt: skip
 
 
 def ours_single(data: Data, steps: int, sigma: float = SIGMA, rate: float = 0.0) -> Array:
@@ -72,13 +73,8 @@ def ours_single(data: Data, steps: int, sigma: float = SIGMA, rate: float = 0.0)
     )[0]  # fmt: skip
 
 
-def rounding(data: Data, steps: int = 100) -> float:
-    """The largest difference that single precision makes."""
-    double = noisy_descent(
-        LOSS, data, steps=steps, step=STEP, decaying=True, sigma=0.0, radius=RADIUS, rate=1.0,
-        rng=np.random.default_rng(1),
-    )  # fmt: skip
-    return float(np.abs(ours_single(data, steps, sigma=0.0, rate=1.0) - double.last).max())
+def differ(these: Array, those: Array) -> Accuracy:
+    return {"differ": float(np.abs(these - those).max())}
 
 
 def plain_loop(data: Data, steps: int) -> Array:
@@ -111,17 +107,16 @@ def tuned_loop(data: Data, steps: int) -> Array:
 def one_record_a_step(sizes: Sizes) -> Iterator[Work]:
     data, part, few = records(sizes.n, sizes.p), sizes.steps / sizes.short, min(1_000, sizes.short)
     facts, note = {"n": sizes.n, "p": sizes.p, "steps": sizes.steps}, f"{sizes.short:,} steps timed"
-    apart = {"differ": float(np.abs(ours(data, few) - tuned_loop(data, few)).max())}
-    rounded = {"differ": rounding(data)}
+    apart = differ(ours(data, few), tuned_loop(data, few))
+    rounded = differ(ours_single(data, 100, sigma=0.0, rate=1.0), ours(data, 100, sigma=0.0, rate=1.0))
     double = Rival("ours, double", lambda: ours(data, sizes.steps))
     single = Rival("ours, single", lambda: ours_single(data, sizes.steps), lambda _: rounded)
     tuned = Rival("tuned numpy", lambda: tuned_loop(data, sizes.short), lambda _: apart, times=part, note=note)
-
-    def plain(target: str) -> Rival:
-        return Rival("plain numpy", lambda: plain_loop(data, sizes.short), target=target, times=part, note=note)
-
-    yield Work("Algorithm 3, one record a step", facts, [double, plain("ratio >= 25"), tuned])
-    yield Work("Algorithm 3, one record a step, for charts", facts, [single, plain("ratio >= 80"), double])
+    plain = Rival("plain numpy", lambda: plain_loop(data, sizes.short), times=part, note=note)
+    yield Work("Algorithm 3, one record a step", facts, [double, dc.replace(plain, target="ratio >= 25"), tuned])
+    yield Work(
+        "Algorithm 3, one record a step, for charts", facts, [single, dc.replace(plain, target="ratio >= 80"), double]
+    )
 
 
 def together(data: Data, steps: int, repetitions: int) -> Array:
@@ -150,25 +145,13 @@ def one_by_one(data: Data, steps: int, number: type[np.floating]) -> Array:
 def all_records(sizes: Sizes, n: int, p: int) -> Work:
     data, steps, repetitions = records(n, p), sizes.full_steps, sizes.repetitions
     exact = one_by_one(data, steps, np.float64)
-
-    def plain(words: str, number: type[np.floating]) -> Rival:
-        return Rival(
-            f"plain numpy, {words}",
-            lambda: one_by_one(data, steps, number),
-            lambda answer: {"differ": np.abs(answer - exact).max()},
-            times=repetitions,
-            note="1 repetition timed",
-        )
-
-    display = Rival(
-        "ours, display",
-        lambda: together(data, steps, repetitions),
-        lambda answer: {"differ": np.abs(answer[:, 0] - exact).max()},
-    )
+    ours = Rival("ours, display", lambda: together(data, steps, repetitions), lambda found: differ(found[:, 0], exact))
+    rivals = [ours]
+    for number, words in ((np.float64, "double"), (np.float32, "single")):
+        loop, judge = partial(one_by_one, data, steps, number), partial(differ, exact)
+        rivals.append(Rival(f"plain numpy, {words}", loop, judge, times=repetitions, note="1 repetition timed"))
     facts = {"n": n, "p": p, "steps": steps, "repetitions": repetitions, "epsilons": len(NOISES)}
-    return Work(
-        "gradient descent on all records", facts, [display, plain("double", np.float64), plain("single", np.float32)]
-    )
+    return Work("gradient descent on all records", facts, rivals)
 
 
 def works(sizes: Sizes) -> Iterator[Work]:

@@ -22,13 +22,12 @@ squares: of their logarithms, seconds ~ rows^a columns^b non-zeros^c, and of rel
 
 import argparse
 import itertools
-import json
+import multiprocessing
 import resource
 import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -94,13 +93,8 @@ def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rou
 
 def alone(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rounds: int) -> dict[str, Any]:
     """`one` in a process of its own."""
-    sizes = {"rows": rows, "columns": columns, "nonzeros": nonzeros, "rounds": rounds}
-    command = [sys.executable, "-m", "benchmarks.scale", "--json", "--only", name]
-    command += [f"--{key}={value}" for key, value in sizes.items()]
-    command += ["--uniform"] if uniform else []
-    root = Path(__file__).resolve().parent.parent
-    ran = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(ran.stdout)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(one, name, rows, columns, nonzeros, uniform=uniform, rounds=rounds).result()
 
 
 def exponents(cells: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, float]:
@@ -158,7 +152,7 @@ def show_table(names: Sequence[str], *, uniform: bool, rounds: int) -> None:
             print(f"| {name} | {said} | {left:.2f} |")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--columns", type=int, default=COLUMNS)
@@ -167,12 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--uniform", action="store_true", help="all columns alike")
     parser.add_argument("--only", nargs="+", choices=list(MECHANISMS), default=list(MECHANISMS))
     parser.add_argument("--table", action="store_true", help="a grid of sizes, and the exponents")
-    parser.add_argument("--json", action="store_true", help="the first mechanism in this process, as JSON")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     sizes = given.rows, given.columns, given.nonzeros
-    if given.json:
-        print(json.dumps(one(given.only[0], *sizes, uniform=given.uniform, rounds=given.rounds)))
-    elif given.table:
+    if given.table:
         show_table(given.only, uniform=given.uniform, rounds=given.rounds)
     else:
         show_runs([alone(name, *sizes, uniform=given.uniform, rounds=given.rounds) for name in given.only])

@@ -7,7 +7,7 @@ from typing import NoReturn
 try:
     import click
 
-    from .cli import audits, experiments, papers, releases
+    from .cli import claims, experiments, releases
     from .core.blas import one_blas_thread
 except KeyboardInterrupt:  # imports take a second
     sys.exit(130)
@@ -24,11 +24,11 @@ for command in (
     releases.solve,
     experiments.run,
     experiments.warm,
-    audits.audit,
-    papers.exhibit,
+    claims.audit,
+    claims.exhibit,
     experiments.regret,
-    papers.errata,
-    papers.reproduce,
+    claims.errata,
+    claims.reproduce,
 ):
     cli.add_command(command)
 

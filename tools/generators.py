@@ -43,7 +43,8 @@ def entry(name: str, value: object) -> str:
     lines = [f"### `{name}`", "", f"```python\n{name}{signature(value)}\n```", "", fenced(value)]
     for method, found in methods(value):
         shown = f"**`.{method}{signature(found) if callable(found) else ''}`**"
-        lines += [f"{shown} {first_words(found)}".rstrip(), ""]
+        first_words = (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ")
+        lines += [f"{shown} {first_words}".rstrip(), ""]
     return "\n".join(lines)
 
 
@@ -51,17 +52,11 @@ def methods(value: object) -> Iterator[tuple[str, object]]:
     """The public methods and properties that a class of ours writes down itself, or a base of ours."""
     if not inspect.isclass(value):
         return
-    seen = set()
-    for base in value.__mro__:
-        if base.__module__.startswith("dpcore."):
-            for name, found in vars(base).items():
-                if (
-                    not name.startswith("_")
-                    and name not in seen
-                    and (inspect.isfunction(found) or isinstance(found, property))
-                ):
-                    seen.add(name)
-                    yield name, found
+    ours = [vars(base) for base in value.__mro__ if base.__module__.startswith("dpcore.")]
+    for name in dict.fromkeys(name for written in ours for name in written if not name.startswith("_")):
+        found = inspect.getattr_static(value, name)
+        if inspect.isfunction(found) or isinstance(found, property):
+            yield name, found
 
 
 def mechanism_entry(key: str) -> str:
@@ -84,10 +79,6 @@ def signature(value: object) -> str:
 
 def fenced(value: object) -> str:
     return f"```text\n{inspect.getdoc(value)}\n```\n"
-
-
-def first_words(value: object) -> str:
-    return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def provenance() -> str:
