@@ -11,7 +11,7 @@ in `composition`. All numbers are public.
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -125,24 +125,16 @@ def most_draws(eta: float, budget: Budget) -> int:
     (1948, 100, 0)
     """
 
-    def affordable(times: int) -> bool:
-        return times == 0 or price(eta, times, budget.delta) <= budget
+    def too_many(times: int) -> bool:
+        return times > 0 and not price(eta, times, budget.delta) <= budget
 
     guess = min(max(budget.epsilon / eta, 8.0 * _rho(budget) / eta / eta), float(MOST_DRAWS))
     low, high = int(guess * (1 - 1e-6)), int(guess * (1 + 1e-6)) + 1
-    while not affordable(low):
+    while too_many(low):
         low //= 2
-    while affordable(high) and high < MOST_DRAWS:
+    while not too_many(high) and high < MOST_DRAWS:
         high *= 2
-    return min(_last(affordable, low, high), MOST_DRAWS)
-
-
-def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The largest integer in [low, high) that `holds`, where all that hold come before all that do not."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return min(bisect_left(range(high), True, lo=low + 1, key=too_many) - 1, MOST_DRAWS)
 
 
 def lam_of_eta(found: WeightRange, eta: float) -> float:
@@ -164,13 +156,8 @@ def smallest_n(spec: Spec, budget: Budget) -> int | None:
     4001
     """
     found, lam, eta = weight_range(spec), float(spec.lam), largest_eta(budget, 1)
-
-    def too_few(n: int) -> bool:
-        return dc.replace(found, n=n).eta(lam) > eta
-
-    if too_few(LARGEST_N):
-        return None
-    return _last(too_few, 1, LARGEST_N) + 1
+    n = bisect_left(range(LARGEST_N + 1), True, lo=2, key=lambda n: dc.replace(found, n=n).eta(lam) <= eta)
+    return n if n <= LARGEST_N else None
 
 
 def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
