@@ -66,13 +66,18 @@ class GradientPerturbation(ReadingMechanism):
         """What the rules are told of a resolved problem."""
         return terrain(spec)
 
-    def resolved(self, spec: Spec, rule: str) -> Spec:
+    def descent(self, land: ProblemConstants, steps: int, error: float) -> Descent:
+        """By the rule, but for a step that is set by hand. error: as `estimate_error`."""
+        found = RULES[self.chosen_rule].descent(land, steps, error)
+        return found if self.step == "auto" else dc.replace(found, step=float(self.step))
+
+    def resolved(self, spec: Spec) -> Spec:
         """The problem with lam as a number, and with the ball that the loss or the rule for the steps needs."""
         check_ball(self.key, spec)
         if spec.lam == "population":
             raise NotApplicable(f"{self.key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
         lam = 0.0 if isinstance(spec.lam, str) else spec.lam
-        bounded = math.isfinite(get_loss(spec.loss).slope) and lam == 0.0 and not RULES[rule].needs_ball
+        bounded = math.isfinite(get_loss(spec.loss).slope) and lam == 0.0 and not RULES[self.chosen_rule].needs_ball
         ball = spec.theta_norm if spec.radius is None and not bounded else spec.radius
         return dc.replace(spec, lam=lam, radius=ball)
 

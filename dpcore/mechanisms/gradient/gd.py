@@ -48,15 +48,13 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     source = "Kamath's lecture, section Gradient Perturbation; Bassily, Smith and Thakurta 2014"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        spec, rule = self.resolved(spec, self.rule), RULES[self.rule]
+        spec, rule = self.resolved(spec), RULES[self.rule]
         sensitivity = get_loss(spec.loss).largest_replacement(spec) / spec.n
         drift = sensitivity / gaussian_mu(budget)
         land = terrain(spec)
         steps = rule.steps(land, drift) if self.steps == "auto" else int(self.steps)
         scale = drift * math.sqrt(steps)
-        descent = rule.descent(
-            land, steps, math.sqrt(land.dimensions) * scale, None if self.step == "auto" else float(self.step)
-        )
+        descent = self.descent(land, steps, math.sqrt(land.dimensions) * scale)
         event = Event(self.noise, scale, sensitivity, times=steps)
         return Plan(self, spec, budget, budget, (event,), steps, self.noise, scale, tol=0.0, descent=descent)
 

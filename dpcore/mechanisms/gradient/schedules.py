@@ -50,8 +50,8 @@ class Rule(abc.ABC):
         """T, where noise that meets the budget over T steps has error = drift sqrt(T dimensions)."""
 
     @abc.abstractmethod
-    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
-        """The step size, unless it is given, and what is averaged; NotApplicable with the reason."""
+    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
+        """The step size and what is averaged; NotApplicable with the reason."""
 
     def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
         """An upper bound on the mean excess over the best model of norm terrain.norm; inf where there is none.
@@ -81,15 +81,13 @@ class Auto(Rule):
         bend = terrain.curvature if math.isfinite(terrain.curvature) else terrain.gradient**2
         return _between(_FEWEST, _CAUTION * terrain.size / drift * bend, _MOST)
 
-    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
-        if step is None:
-            step = terrain.size * math.sqrt(terrain.dimensions / steps) / error
-            if math.isfinite(terrain.curvature):
-                longest = 1.0 / (_CAUTION * terrain.curvature)
-            else:
-                longest = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
-            step = min(step, longest)
-        return Descent(step, decaying=False, first=steps // 2 + 1)
+    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
+        step = terrain.size * math.sqrt(terrain.dimensions / steps) / error
+        if math.isfinite(terrain.curvature):
+            longest = 1.0 / (_CAUTION * terrain.curvature)
+        else:
+            longest = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
+        return Descent(min(step, longest), decaying=False, first=steps // 2 + 1)
 
 
 class Smooth(Rule):
@@ -101,13 +99,11 @@ class Smooth(Rule):
         wanted = terrain.curvature * terrain.norm / (2.0 * _START_SHARE * math.sqrt(terrain.dimensions) * drift)
         return _between(_FEWEST, wanted, _MOST_SMOOTH)
 
-    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
+    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
         if not math.isfinite(terrain.curvature):
             raise NotApplicable("rule 'smooth' needs a loss without kinks")
-        if step is None:
-            free = terrain.norm / (math.sqrt(steps) * error)
-            step = free / (1.0 + terrain.curvature * free)
-        return Descent(step, decaying=False, first=1)
+        free = terrain.norm / (math.sqrt(steps) * error)
+        return Descent(free / (1.0 + terrain.curvature * free), decaying=False, first=1)
 
 
 class Averaging(Rule):
@@ -118,8 +114,8 @@ class Averaging(Rule):
     def steps(self, terrain: ProblemConstants, drift: float) -> int:
         return _between(_FEWEST_AVERAGED, terrain.gradient**2 / (terrain.dimensions * drift**2), _MOST_AVERAGED)
 
-    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
-        step = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps)) if step is None else step
+    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
+        step = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
         return Descent(step, decaying=False, first=1)
 
     def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
@@ -132,8 +128,8 @@ class LastIterate(Averaging):
     needs_ball = True
     source = "Shamir and Zhang 2013, Theorem 2, with explicit constants"
 
-    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
-        step = 2.0 * terrain.reach / _second_moment(terrain, error) if step is None else step
+    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
+        step = 2.0 * terrain.reach / _second_moment(terrain, error)
         return Descent(step, decaying=True, first=steps)
 
     def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:

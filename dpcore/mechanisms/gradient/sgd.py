@@ -22,7 +22,7 @@ from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_desce
 from ..base import Drawn, Prepared, gradients_apart, knob, records_of
 from ..plan import Plan, Plans
 from .base import GradientPerturbation, descent_of, schedule_of, terrain
-from .schedules import RULES, ProblemConstants
+from .schedules import ProblemConstants
 
 # "auto": batches of n / 40 records, but not so few that the choice of records outweighs the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
@@ -95,7 +95,7 @@ class NoisySGD(GradientPerturbation):
         return "poisson" if self.batches == "poisson" else "uniform"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        spec, rule = self.resolved(spec, self.chosen_rule), RULES[self.chosen_rule]
+        spec = self.resolved(spec)
         steps, records = self._steps(spec.n), self._records(spec.n)
         rate = records / spec.n
         if self.accounting == "published":
@@ -107,8 +107,7 @@ class NoisySGD(GradientPerturbation):
         part = get_loss(spec.loss).largest_gradient(spec) / records
         event = Event(self.noise, z * part, 2.0 * part, steps, sampling=self.sampling, rate=rate)
         plan = Plan(self, spec, budget, spent, (event,), steps, self.noise, event.scale, tol=0.0)
-        step = None if self.step == "auto" else float(self.step)
-        return dc.replace(plan, descent=rule.descent(self.land(spec), steps, self.estimate_error(plan), step))
+        return dc.replace(plan, descent=self.descent(self.land(spec), steps, self.estimate_error(plan)))
 
     def _steps(self, n: int) -> int:
         if self.accounting == "published" and (self.batches, self.steps) != ("single", "auto"):
