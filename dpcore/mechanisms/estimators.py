@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ..core.arrays import Array, as_matrix
 from ..core.losses import LOSSES, get_loss
@@ -28,8 +28,9 @@ from ..data import clip_rows
 from ..solvers.multiclass.objective import Ellipsoid, ellipsoid_of, features, svec
 from . import make_mechanism
 from .api import release_once, warn_of_large_delta
-from .labels import class_numbers, declared_classes, unmasked
 from .plan import Plan
+
+_LISTED = 10  # labels in a refusal
 
 
 @dc.dataclass(eq=False, kw_only=True)
@@ -389,3 +390,54 @@ class PrivateGaussianClassifier(_Classifier):
         problem = (mechanism.usual_loss, n, p, self.lam, self.domain, None, self.theta_norm, mechanism.set)
         spec = Spec(*problem, classes=len(self.classes))  # type: ignore[arg-type]
         return mechanism.calibrate(spec, Budget(self.epsilon, self.delta))
+
+
+def unmasked(name: str, values: Any) -> Any:
+    """The same values; ValueError for a masked array, whose mask scikit-learn would drop."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must have a value in every place, got a masked array")
+    return values
+
+
+def declared_classes(classes: Any, two: bool) -> np.ndarray:
+    """Declared labels as a sorted array [C], which holds them as they were written; C = 2 if `two`, else C >= 2.
+
+    ValueError for fewer or more, for labels of several kinds, and for what is no list of labels.
+
+    >>> declared_classes(("virginica", "setosa", "versicolor"), two=False).tolist()
+    ['setosa', 'versicolor', 'virginica']
+    """
+    try:
+        array = np.asarray(classes)
+        plain = array.tolist()
+        fitting = len(plain) == 2 if two else len(plain) >= 2
+        if fitting and array.ndim == 1 and plain == list(classes) and len(set(plain)) == len(plain):
+            return np.sort(array)
+    except (TypeError, ValueError):  # labels that numpy cannot hold, sort or hash
+        pass
+    many = "two" if two else "at least two"
+    raise ValueError(f"classes must be {many} different labels of one kind, got {shown(classes)}")
+
+
+def class_numbers(classes: np.ndarray, y: Any) -> np.ndarray:
+    """The place in `classes` of each label of y [n], integers [n]; ValueError for any other label.
+
+    >>> class_numbers(np.array(["no", "yes"]), ["yes", "yes", "no"])
+    array([1, 1, 0])
+    """
+    number_of = {label: number for number, label in enumerate(classes.tolist())}
+    labels = column_or_1d(unmasked("y", y))
+    numbers = np.empty(len(labels), dtype=int)
+    for i, label in enumerate(labels.tolist()):
+        if not isinstance(label, Hashable) or label not in number_of:
+            raise ValueError(f"y must be one of the declared classes {_listed(list(number_of))}, got {shown(label)}")
+        numbers[i] = number_of[label]
+    return numbers
+
+
+def _listed(labels: list[Any]) -> str:
+    """All of few labels, some of many."""
+    texts = [shown(label) for label in labels]
+    if len(texts) > _LISTED:
+        texts[_LISTED // 2 : -1] = ["..."]
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
