@@ -152,12 +152,9 @@ class Experiment:
         if not isinstance(plain, dict):
             raise ValueError(f"an experiment must be a JSON object, got {type(plain).__name__}")
         _check_fields("an experiment", cls, plain)
-        if "problem" in plain:
-            plain["problem"] = _problem_from(plain["problem"])
-        if "mechanisms" in plain:
-            plain["mechanisms"] = _mechanisms_from(plain["mechanisms"])
-        if "sweep" in plain:
-            plain["sweep"] = _axis_from(plain["sweep"])
+        for name, read in (("problem", _problem_from), ("mechanisms", _mechanisms_from), ("sweep", _axis_from)):
+            if name in plain:
+                plain[name] = read(plain[name])
         return cls(**plain)
 
     def digest(self) -> str:
