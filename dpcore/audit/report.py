@@ -42,15 +42,6 @@ class AuditReport:
     certificates: tuple[Certificate, ...]
 
     @property
-    def mechanism(self) -> str:
-        return self.plan.mechanism.key
-
-    @property
-    def claimed_epsilon(self) -> float:
-        """What the plan says it spends, at the plan's delta."""
-        return self.plan.spent.epsilon
-
-    @property
     def certified_epsilon_95(self) -> float:
         """The largest lower bound on epsilon, 95% confidence over all certificates and comparisons together."""
         return max(c.epsilon for c in self.certificates if c.epsilon is not None)
@@ -76,7 +67,8 @@ class AuditReport:
     def sentence(self) -> str:
         """The verdict in words that promise no more than was tested."""
         bound = (
-            f"certified lower bound epsilon = {self.certified_epsilon_95:.3g} (95%), claimed {self.claimed_epsilon:.3g}"
+            f"certified lower bound epsilon = {self.certified_epsilon_95:.3g} (95%), "
+            f"claimed {self.plan.spent.epsilon:.3g}"
         )
         if self.verdict == "contradicted":
             by = " and ".join(c.name for c in self.certificates if c.flagged > c.limit)
@@ -105,7 +97,7 @@ class AuditReport:
             "runs": self.runs,
             "seed": self.seed,
             "pair": self.pair,
-            "mechanism": self.mechanism,
+            "mechanism": mechanism.key,
             "knobs": mechanism.knobs,
             "bug": self.bug,
             "comparisons": self.comparisons,

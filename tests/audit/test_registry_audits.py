@@ -195,7 +195,7 @@ def test_audits_of_correct_code_are_rarely_suspicious_and_rarely_certify_more_th
     for seed in range(audits):
         report = dpcore.run_audit(key, runs=1_000, seed=seed)
         suspicious += report.verdict != "no contradiction found"
-        above += report.certified_epsilon_95 > report.claimed_epsilon
+        above += report.certified_epsilon_95 > report.plan.spent.epsilon
         if max(suspicious, above) + audits - 1 - seed <= limit:
             break
     assert suspicious <= limit and above <= limit
