@@ -20,7 +20,7 @@ from ...theory import frank_wolfe as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, gradients_apart, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
-from .step_count import auto_T, best_T, check_problem, check_T, published_T, terrain
+from .step_count import check_problem, check_T, chosen_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
 
@@ -72,7 +72,12 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_problem(self.key, spec)
         spec, mu = dc.replace(spec, lam=0.0, radius=spec.size), gaussian_mu(budget)
-        T = self._chosen_T(spec, budget, mu)
+        width = _width(spec)
+
+        def selection(T: Array) -> Array:
+            return self._scale(spec, budget, mu, T) * width
+
+        T = chosen_T(self.key, self.T, spec, budget.epsilon, "Theorem 2.6", largest_gradient(spec) * width, selection)
         sensitivity, scale = 2.0 * largest_gradient(spec) / spec.n, float(self._scale(spec, budget, mu, np.array(T)))
         event = Event(self.noise, scale, sensitivity, times=T - 1)
         spent = budget
@@ -87,16 +92,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         if self.accounting == "tight":
             return 2.0 * each * np.sqrt(T - 1.0) / mu * ROUNDED_UP
         return each * np.sqrt(32.0 * T) * math.log(spec.n / budget.delta) / budget.epsilon
-
-    def _chosen_T(self, spec: Spec, budget: Budget, mu: float) -> int:
-        if isinstance(self.T, int):
-            return self.T
-        land = terrain(spec)
-        if self.T == "published":
-            extent = largest_gradient(spec) * _width(spec)
-            return published_T(self.key, "Theorem 2.6", land.curvature, extent, spec.n, budget.epsilon)
-        best = best_T(land, lambda T: self._scale(spec, budget, mu, T) * _width(spec))
-        return best if self.T == "bound" else auto_T(best)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Over the best model of the set, on average over the noise; and the published order of growth.

@@ -24,7 +24,7 @@ from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_wa
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...solvers.frank_wolfe.vertices import Best, Choice, Exponential, NoisyBest
 from ...theory import frank_wolfe as theory
-from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import Drawn, Prepared, check_certificate, knob, records_of
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
 from .one_pass_sensitivity import (
@@ -44,14 +44,14 @@ from .one_pass_sensitivity import (
     tree_scales,
     tree_weight,
 )
-from .vertex_runs import check_polytope, idle_columns, is_signed, records_on_vertices, start_of, telling_record
+from .vertex_runs import VertexMechanism, check_polytope, idle_columns, is_signed, start_of, telling_record
 
 _SOURCE = "Bassily, Guzman and Nandi 2021"
 _AUDITED_T = 3
 
 
 @dc.dataclass(frozen=True)
-class PolyhedralFrankWolfe(ReadingMechanism):
+class PolyhedralFrankWolfe(VertexMechanism):
     """Release the end of theta <- (1 - eta) theta + eta v, v a private vertex for an estimate of the risk's gradient.
 
     The set is size times the L1 ball, the simplex or a list of J vertices. The estimates read each record once, in the
@@ -107,13 +107,9 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     )
 
     key: str = dc.field(default="polyhedral_frank_wolfe", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "one-pass Frank-Wolfe on a polytope"
     source = f"{_SOURCE}, Algorithm 2"
-    family = "frank_wolfe"
-    place = "selection"
     quantity = "excess_population_risk"
-    set = "l1_ball"
     # So small a set that Huberised hinge loss keeps its steepest slope: a record of a root always moves s_0.
     worst_spec = Spec("huber_hinge", n=48, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
@@ -187,10 +183,6 @@ class PolyhedralFrankWolfe(ReadingMechanism):
             unit = max(epsilon / weight.total, math.sqrt(2.0 * rho) / weight.root)
             return summed_curve(unit * weight.total, unit * weight.root, pure=True)
         return choices_curve(2.0 / float(weight.scale(rho, epsilon)), course.readings)
-
-    def read(self, spec: Spec, data: Data) -> Data:
-        """For a list of vertices, the products of the records with them are the columns."""
-        return records_on_vertices(spec, data)
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         return _models(plan, self._run(plan, prepared, rngs), prepared)

@@ -18,17 +18,17 @@ from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...theory import frank_wolfe as theory
 from ...theory import lower_bounds
-from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import Drawn, Prepared, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
-from .step_count import auto_T, best_T, check_T, published_T, terrain
+from .step_count import check_T, chosen_T, terrain
 from .vertex_runs import (
+    VertexMechanism,
     check_polytope,
     descend,
     is_signed,
     models_of,
-    records_on_vertices,
     risk_behind,
     share_at,
     start_of,
@@ -40,7 +40,7 @@ _SOURCE = "Talwar, Thakurta and Zhang 2015"
 
 
 @dc.dataclass(frozen=True)
-class FrankWolfePolytope(ReadingMechanism):
+class FrankWolfePolytope(VertexMechanism):
     """Release theta_T of theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), each s_t a private vertex.
 
     t = 1, ..., T - 1. theta_1 is 0 on the L1 ball, else the mean of the vertices. The set is size times the L1 ball,
@@ -85,12 +85,8 @@ class FrankWolfePolytope(ReadingMechanism):
     )
 
     key: str = dc.field(default="frank_wolfe_polytope", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "Frank-Wolfe on a polytope"
     source = f"{_SOURCE}, Algorithm 2"
-    family = "frank_wolfe"
-    place = "selection"
-    set = "l1_ball"
     usual_loss = "squared"
     # So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
@@ -101,7 +97,11 @@ class FrankWolfePolytope(ReadingMechanism):
         spec = dc.replace(spec, lam=0.0, radius=spec.size)
         if self.accounting != "tight" and budget.pure:
             raise NotApplicable(f"{self.key} with {self.accounting} accounting needs delta > 0, got delta = 0")
-        T = self._chosen_T(spec, budget)
+
+        def selection(T: Array) -> Array:
+            return self._selection(spec, self._scale(spec, budget, T))
+
+        T = chosen_T(self.key, self.T, spec, budget.epsilon, "Theorem 2.5", terrain(spec).extent, selection)
         law: NoiseLaw = "gumbel" if self.accounting == "tight" else "laplace"
         scale, sensitivity = float(self._scale(spec, budget, np.array(T))), self._sensitivity(spec)
         event = Event(law, scale, sensitivity, times=T - 1)
@@ -127,15 +127,6 @@ class FrankWolfePolytope(ReadingMechanism):
         composed = 2.0 * sensitivity / advanced_step(budget, choices) * ROUNDED_UP
         # The short form drops a term that counts where ln(1/delta) is small.
         return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
-
-    def _chosen_T(self, spec: Spec, budget: Budget) -> int:
-        if isinstance(self.T, int):
-            return self.T
-        land = terrain(spec)
-        if self.T == "published":
-            return published_T(self.key, "Theorem 2.5", land.curvature, land.extent, spec.n, budget.epsilon)
-        best = best_T(land, lambda T: self._selection(spec, self._scale(spec, budget, T)))
-        return best if self.T == "bound" else auto_T(best)
 
     def _selection(self, spec: Spec, scale: Array) -> Array:
         """How much worse a chosen vertex is than the best, on average, at noise of this scale.
@@ -179,10 +170,6 @@ class FrankWolfePolytope(ReadingMechanism):
             return equal_choices_curve(bounded_range_eta(spent, times), times)
         each = spent.epsilon / times if spent.pure else math.sqrt(2.0 * zcdp_rho(spent) / times)
         return equal_choices_curve(each, times, pure=True)
-
-    def read(self, spec: Spec, data: Data) -> Data:
-        """For a list of vertices, the products of the records with them are the columns."""
-        return records_on_vertices(spec, data)
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         runs, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)

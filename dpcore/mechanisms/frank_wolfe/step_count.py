@@ -102,25 +102,26 @@ def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstant
     return LpConstants(p_norm, q_star, spec.p, size, land.steepness * R, land.curvature / (2.0 * size) ** 2)
 
 
-def best_T(land: ProblemConstants, selection: Callable[[Array], Array]) -> int:
-    """The T from 2 to 10,000 at which `theory.frank_wolfe_bound` is smallest; selection: of T, [m] -> [m]."""
-    T = np.arange(2.0, LARGEST_T + 1.0)
-    return int(T[np.argmin(theory.frank_wolfe_bound(land.start, land.curvature, selection(T), T))])
+def chosen_T(
+    key: str, asked: int | str, spec: Spec, epsilon: float, theorem: str, extent: float, worse: Callable[[Array], Array]
+) -> int:
+    """T as it is asked for: an integer, or by a rule from 2 to 10,000.
 
-
-def auto_T(best: int) -> int:
-    return max(2, round(_AUTO_SHARE * best))
-
-
-def published_T(key: str, theorem: str, curvature: float, extent: float, n: int, epsilon: float) -> int:
-    """T of Theorem 2.5, rounded; NotApplicable where it is below 2 or beyond 10,000.
-
+    "bound": where `theory.frank_wolfe_bound` is smallest. "auto": a quarter of that. "published": T of Theorem 2.5,
+    rounded; NotApplicable where it is outside. worse: how much worse than the best a choice is, of T, [m] -> [m].
     theorem: for messages. Theorem 2.6 names no T: that of Theorem 2.5 fits, with extent = L2 G, G the Gaussian width.
     """
-    real = theory.published_frank_wolfe_steps(curvature, extent, n, epsilon)
-    if not 1.5 <= real <= LARGEST_T + 0.5:
-        raise NotApplicable(f"{key} takes T from 2 to {LARGEST_T:,}, and {theorem} asks for {real:,.0f} here")
-    return round(real)
+    if isinstance(asked, int):
+        return asked
+    land = terrain(spec)
+    if asked == "published":
+        real = theory.published_frank_wolfe_steps(land.curvature, extent, spec.n, epsilon)
+        if not 1.5 <= real <= LARGEST_T + 0.5:
+            raise NotApplicable(f"{key} takes T from 2 to {LARGEST_T:,}, and {theorem} asks for {real:,.0f} here")
+        return round(real)
+    T = np.arange(2.0, LARGEST_T + 1.0)
+    best = int(T[np.argmin(theory.frank_wolfe_bound(land.start, land.curvature, worse(T), T))])
+    return best if asked == "bound" else max(2, round(_AUTO_SHARE * best))
 
 
 def check_T(name: str, T: int | str) -> int | str:

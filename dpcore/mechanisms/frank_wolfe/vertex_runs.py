@@ -1,5 +1,6 @@
 """What a plan of Frank-Wolfe on a polytope does step by step: its runs, their start, scores and local noise."""
 
+import dataclasses as dc
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -7,16 +8,31 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
-from ...core.privacy import NotApplicable
+from ...core.privacy import NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.rng import Generators
 from ...core.sets import L1Ball, Polytope, Simplex, norm_ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.sparse import descend_sparse
-from ..base import Prepared, records_of
+from ..base import Prepared, ReadingMechanism, records_of
 from ..plan import Plan, Plans
 from .step_count import check_problem, terrain
+
+
+@dc.dataclass(frozen=True)
+class VertexMechanism(ReadingMechanism):
+    """A mechanism that takes a private vertex in every step, and adds no other noise."""
+
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
+    family = "frank_wolfe"
+    place = "selection"
+    set = "l1_ball"
+
+    def read(self, spec: Spec, data: Data) -> Data:
+        """For a list of vertices, the products of the records with them are the columns."""
+        shape = spec.shape
+        return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
 
 
 def descend(
@@ -66,12 +82,6 @@ def check_polytope(key: str, spec: Spec) -> None:
             f"{key} needs the L1 ball, the simplex or a list of vertices, got the {shape.label}; "
             "dpcore.core.sets.Polytope takes such a list"
         )
-
-
-def records_on_vertices(spec: Spec, data: Data) -> Data:
-    """The records, or for a list of vertices their products with them, which are then the columns."""
-    shape = spec.shape
-    return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
 
 
 def idle_columns(spec: Spec, stored: fw.Walkable | Data) -> int:
