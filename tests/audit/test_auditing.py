@@ -207,8 +207,9 @@ def test_the_verdict_is_suspicious_between_the_two_confidences():
 def test_the_report_is_plain_json():
     report = dpcore.run_audit("output_gamma", runs=1_000, seed=7, bug="fixed_seed")
     facts = json.loads(report.to_json())
-    for name in ("mechanism", "claim", "runs", "seed", "bug", "attained"):
+    for name in ("claim", "runs", "seed", "bug", "attained"):
         assert facts[name] == getattr(report, name)
+    assert facts["mechanism"] == report.plan.mechanism.key == "output_gamma"
     for name in ("certified_epsilon_95", "certified_epsilon_999", "verdict", "sentence"):
         assert facts[name] == getattr(report, name)
     assert facts["spec"]["loss"] == "huber_hinge" and facts["scale"] == report.plan.scale
