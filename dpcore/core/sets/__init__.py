@@ -1,4 +1,4 @@
-"""Convex sets that models are sought in: where a linear function is smallest, the nearest point, and how wide they are.
+"""Convex sets that models are sought in: where a linear function is smallest, how wide they are, some nearest points.
 
 Every set here has size 1; a problem scales it by its radius (`dpcore.core.specification.Spec`). They are frozen and
 hashable.

@@ -1,4 +1,4 @@
-"""What every convex set answers: where a linear function is smallest, the nearest point, how wide it is."""
+"""What every convex set answers: where a linear function is smallest and how wide it is; balls, the nearest point."""
 
 import abc
 import dataclasses as dc
@@ -57,10 +57,6 @@ class ConvexSet(abc.ABC):
     def extreme(self, v: Array) -> Array:
         """A point of the set at which <v, .> is smallest; v [..., p], answer of the same shape."""
 
-    @abc.abstractmethod
-    def project(self, v: Array) -> Array:
-        """The nearest point of the set in L2, to 1e-10 of max(1, ||v||); v [..., p], answer of the same shape."""
-
     def width(self, p: int) -> Width:
         """The Gaussian width E max over theta in the set of <g, theta>, g ~ N(0, I_p); computed once.
 
@@ -87,6 +83,10 @@ class NormBall(ConvexSet):
 
     def norm(self, order: float, p: int) -> float:
         return widening(order, self.order, p)
+
+    @abc.abstractmethod
+    def project(self, v: Array) -> Array:
+        """The nearest point of the set in L2, to 1e-10 of max(1, ||v||); v [..., p], answer of the same shape."""
 
 
 @functools.lru_cache(maxsize=512)

@@ -14,7 +14,6 @@ from .norms import largest, length, widening
 
 _MOST_CORNERS = 20  # of a box: 2^20 of them
 _MOST_STEPS = 200  # of a root search
-_STEPS_A_VERTEX = 200  # of the least squares problem
 
 
 @dc.dataclass(frozen=True)
@@ -58,6 +57,7 @@ class Simplex(ConvexSet):
         return found
 
     def project(self, v: Array) -> Array:
+        """As of a `NormBall`."""
         # A constant added to v changes nothing, and beside huge numbers the 1 would be lost.
         v = v - v.max(axis=-1, keepdims=True)
         falling = -np.sort(-v, axis=-1)
@@ -211,6 +211,7 @@ class GroupL1Ball(ConvexSet):
         return self._joined(weights[..., None] * blocks, v)
 
     def project(self, v: Array) -> Array:
+        """As of a `NormBall`."""
         blocks = self._blocks(v)
         lengths = length(blocks)[..., 0]
         shorter = L1Ball().project(lengths) / np.where(lengths > 0.0, lengths, 1.0)
@@ -264,23 +265,6 @@ class Polytope(ConvexSet):
 
     def extreme(self, v: Array) -> Array:
         return self.table[(v @ self.table.T).argmin(axis=-1)]
-
-    def project(self, v: Array) -> Array:
-        """The weights w >= 0 that make ||sum_k w_k (V_k - v)||^2 + (sum_k w_k - 1)^2 smallest, divided by their sum.
-
-        Whatever the sum is, the weights divided by it make the first term smallest, so that is the nearest point; and
-        the problem is non-negative least squares, which an active set solves.
-        """
-        from scipy.optimize import nnls
-
-        found = np.empty_like(v, dtype=float)
-        for place in np.ndindex(v.shape[:-1]):
-            apart = self.table - v[place]
-            scale = float(np.abs(apart).max()) or 1.0
-            system = np.vstack([apart.T / scale, np.ones(len(apart))])
-            weights, _ = nnls(system, np.append(np.zeros(len(system) - 1), 1.0), maxiter=_STEPS_A_VERTEX * len(apart))
-            found[place] = (weights / weights.sum()) @ self.table
-        return found
 
     def _width(self, p: int) -> Width:
         """E max_k <g, V_k>, drawn."""
