@@ -7,7 +7,8 @@ is made of them. They are the losses of bounded slope with a derivative, whose f
 `GAUSSIAN_MEAN` entries take `(z, y, sd, h, out)` and return E loss(z + sd * g; y) with g ~ N(0, 1).
 
 For the location losses z is a distance ||theta - x|| and y plays no part. They have no entry in `CURVATURE` and
-`GAUSSIAN_MEAN`: what these serve, Newton steps and noise in linear predictions, has another form for distances.
+`GAUSSIAN_MEAN`: what these serve, Newton steps and noise in linear predictions, has another form for distances. Nor
+have losses with kinks one in `CURVATURE`.
 """
 
 import math
@@ -178,7 +179,7 @@ def huber_hinge_gaussian_mean(z, y, sd, h, out):
             out[i] = (_positive_square_mean(t + h, s) - _positive_square_mean(t - h, s)) / (4.0 * h)
 
 
-# Hinge: max(1 - y z, 0). Its derivative at the kink is taken as -y, a subgradient; it has no curvature.
+# Hinge: max(1 - y z, 0). Its derivative at the kink is taken as -y, a subgradient.
 
 
 def hinge_value(z, y, h, out):
@@ -189,11 +190,6 @@ def hinge_value(z, y, h, out):
 def hinge_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = -y[i] if y[i] * z[i] <= 1.0 else 0.0
-
-
-def hinge_curvature(z, y, h, out):
-    for i in range(z.size):
-        out[i] = 0.0
 
 
 def hinge_gaussian_mean(z, y, sd, h, out):
@@ -260,7 +256,7 @@ def huber_gaussian_mean(z, y, sd, h, out):
             out[i] = (u * u + s * s - beyond) / (2.0 * h)
 
 
-# Absolute loss: |z - y|. Its derivative at the kink is taken as 0, a subgradient; it has no curvature.
+# Absolute loss: |z - y|. Its derivative at the kink is taken as 0, a subgradient.
 
 
 def absolute_value(z, y, h, out):
@@ -272,11 +268,6 @@ def absolute_derivative(z, y, h, out):
     for i in range(z.size):
         u = z[i] - y[i]
         out[i] = 1.0 if u > 0.0 else (-1.0 if u < 0.0 else 0.0)
-
-
-def absolute_curvature(z, y, h, out):
-    for i in range(z.size):
-        out[i] = 0.0
 
 
 def absolute_gaussian_mean(z, y, sd, h, out):
