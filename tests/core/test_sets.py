@@ -111,7 +111,7 @@ def test_the_nearest_point_of_a_polytope_is_the_nearest_of_all_its_faces(shape):
     rng = np.random.default_rng(4)
     for p in (1, 2, 3):
         corners = corners_of(shape, p)
-        assert shape.corners(p) == len(corners)
+        assert shape.corners(p) == (None if isinstance(shape, Box) else len(corners))
         for v in 1.5 * rng.standard_normal((12, p)):
             np.testing.assert_allclose(shape.project(v), nearest_by_faces(corners, v), rtol=0.0, atol=1e-10)
 
@@ -140,8 +140,7 @@ def test_norms_and_diameters_are_reached_and_not_exceeded(shape, order):
 
 
 def test_only_polytopes_with_few_corners_count_them():
-    counts = [shape.corners(20) for shape in SHAPES]
-    assert counts == [None, 20, 40, 2**20, None, None, None, None, None] and Box().corners(21) is None
+    assert [shape.corners(20) for shape in SHAPES] == [None, 20, 40, *[None] * (len(SHAPES) - 3)]
 
 
 @pytest.mark.parametrize("shape", FLAT, ids=name)

@@ -50,7 +50,7 @@ class ConvexSet(abc.ABC):
         return 2.0 * self.norm(order, p)
 
     def corners(self, p: int) -> int | None:
-        """How many vertices it is the convex hull of; None for sets that are no polytopes or have too many."""
+        """How many vertices it is the convex hull of; None where they are not listed: no polytope, or a box."""
         return None
 
     @abc.abstractmethod

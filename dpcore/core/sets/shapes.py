@@ -12,7 +12,6 @@ from .base import ConvexSet, NormBall, Width
 from .gaussian_width import FAR, QUADRATURE_ERROR, ROUNDING_ERROR, drawn, half_step, integral, largest_chi
 from .norms import largest, length, widening
 
-_MOST_CORNERS = 20  # of a box: 2^20 of them
 _MOST_STEPS = 200  # of a root search
 
 
@@ -107,9 +106,6 @@ class Box(NormBall):
 
     label = "box"
     order = math.inf
-
-    def corners(self, p: int) -> int | None:
-        return 2**p if p <= _MOST_CORNERS else None
 
     def extreme(self, v: Array) -> Array:
         return np.where(v > 0.0, -1.0, 1.0)
