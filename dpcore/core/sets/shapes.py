@@ -1,18 +1,27 @@
-"""The sets: balls of norms, the simplex, group L1 balls and convex hulls of listed points."""
+"""The sets: balls of norms, the simplex, group L1 balls and convex hulls of listed points.
+
+Their Gaussian widths are formulas, integrals over maxima, or means of public draws.
+"""
 
 import dataclasses as dc
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from ..arrays import Array, float_array
 from ..validation import check_real, integer
 from .base import ConvexSet, NormBall, Width
-from .gaussian_width import FAR, QUADRATURE_ERROR, ROUNDING_ERROR, drawn, half_step, integral, largest_chi
 from .norms import largest, length, widening
 
 _MOST_STEPS = 200  # of a root search
+# Panels of this length with 20 Gauss-Legendre nodes each, as far as 40 standard deviations; what is left out is below
+# 1e-300.
+_PANEL, _NODES, _FAR = 0.25, 20, 40.0
+_QUADRATURE_ERROR, _ROUNDING_ERROR = 1e-9, 1e-11
+# Widths that are drawn: so many numbers in all, at least and at most so many draws, and a public seed.
+_NUMBERS, _FEWEST_DRAWS, _MOST_DRAWS, _SEED = 2_000_000, 30, 100_000, 2014
 
 
 @dc.dataclass(frozen=True)
@@ -31,8 +40,8 @@ class Ball(NormBall):
 
     def _width(self, p: int) -> Width:
         """sqrt(2) Gamma((p + 1) / 2) / Gamma(p / 2), the mean of a chi variable."""
-        value = math.sqrt(2.0) * half_step(0.5 * p)
-        return Width(value, ROUNDING_ERROR * value)
+        value = math.sqrt(2.0) * _half_step(0.5 * p)
+        return Width(value, _ROUNDING_ERROR * value)
 
 
 @dc.dataclass(frozen=True)
@@ -71,9 +80,9 @@ class Simplex(ConvexSet):
 
         if p == 1:
             return Width(0.0, 0.0)
-        above = integral(lambda x: -np.expm1(p * log_ndtr(x)), 0.0, FAR)
-        below = integral(lambda x: np.exp(p * log_ndtr(-x)), 0.0, FAR)
-        return Width(above - below, QUADRATURE_ERROR)
+        above = _integral(lambda x: -np.expm1(p * log_ndtr(x)), 0.0, _FAR)
+        below = _integral(lambda x: np.exp(p * log_ndtr(-x)), 0.0, _FAR)
+        return Width(above - below, _QUADRATURE_ERROR)
 
 
 @dc.dataclass(frozen=True)
@@ -97,7 +106,7 @@ class L1Ball(NormBall):
 
     def _width(self, p: int) -> Width:
         """E max_j |g_j|."""
-        return largest_chi(p, 1, 0)
+        return _largest_chi(p, 1, 0)
 
 
 @dc.dataclass(frozen=True)
@@ -115,7 +124,7 @@ class Box(NormBall):
 
     def _width(self, p: int) -> Width:
         value = p * math.sqrt(2.0 / math.pi)
-        return Width(value, ROUNDING_ERROR * value)
+        return Width(value, _ROUNDING_ERROR * value)
 
 
 @dc.dataclass(frozen=True)
@@ -180,7 +189,7 @@ class LqBall(NormBall):
         """E ||g||_q*, drawn except for q = 2."""
         if self.order == 2.0:
             return Ball()._width(p)
-        return drawn(lambda g: length(g, self.q)[:, 0], p)
+        return _drawn(lambda g: length(g, self.q)[:, 0], p)
 
 
 @dc.dataclass(frozen=True)
@@ -225,7 +234,7 @@ class GroupL1Ball(ConvexSet):
 
     def _width(self, p: int) -> Width:
         """E max_g ||g_g||_2."""
-        return largest_chi(p // self.group, self.group, p % self.group)
+        return _largest_chi(p // self.group, self.group, p % self.group)
 
 
 @dc.dataclass(frozen=True)
@@ -266,7 +275,7 @@ class Polytope(ConvexSet):
         """E max_k <g, V_k>, drawn."""
         if p != self.table.shape[1]:
             raise ValueError(f"p must be the length of the vertices, {self.table.shape[1]}, got {p}")
-        return drawn(lambda g: (g @ self.table.T).max(axis=1), p)
+        return _drawn(lambda g: (g @ self.table.T).max(axis=1), p)
 
 
 def _split(a: Array, mu: Array, q: float) -> Array:
@@ -285,3 +294,50 @@ def _split(a: Array, mu: Array, q: float) -> Array:
         if not (np.abs(step) > 1e-9 * u).any():  # it converges quadratically
             break
     return np.asarray(u if q >= 2.0 else u**power)
+
+
+def _half_step(x: float) -> float:
+    """Gamma(x + 1/2) / Gamma(x), from a series where logarithms would lose digits."""
+    if x < 500.0:
+        return math.exp(math.lgamma(x + 0.5) - math.lgamma(x))
+    return math.sqrt(x) * (1.0 - 1.0 / (8.0 * x) + 1.0 / (128.0 * x**2) + 5.0 / (1024.0 * x**3))
+
+
+def _integral(f: Callable[[Array], Array], start: float, end: float) -> float:
+    """Of f from start to end, by Gauss-Legendre nodes on panels."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    panels = math.ceil((end - start) / _PANEL)
+    half = 0.5 * (end - start) / panels
+    centres = start + half * (2.0 * np.arange(panels) + 1.0)
+    return float(half * (f(centres[:, None] + half * nodes) @ weights).sum())
+
+
+def _largest_chi(groups: int, k: int, rest: int) -> Width:
+    """E max of the lengths of `groups` Gaussian vectors of k entries and, where rest > 0, one of `rest` entries.
+
+    The integral of P(max > x). Full groups are the largest: none is 40 below sqrt(k).
+    """
+    from scipy.special import chdtrc
+
+    def log_cdf(df: int, x: Array) -> Array:
+        return np.log1p(-np.minimum(chdtrc(df, x**2), 1.0))
+
+    def above(x: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            total = groups * log_cdf(k, x) if groups else np.zeros_like(x)
+            return -np.expm1(total + (log_cdf(rest, x) if rest else 0.0))
+
+    middle = math.sqrt(k if groups else rest)
+    start = max(middle - _FAR, 0.0)
+    value = start + _integral(above, start, middle + _FAR)
+    return Width(value, _QUADRATURE_ERROR * max(1.0, value))
+
+
+def _drawn(support: Callable[[Array], Array], p: int) -> Width:
+    """The mean of support(g) over Gaussian draws g [draws, p]; public and the same every time."""
+    rng = np.random.default_rng(_SEED)
+    draws = min(max(_NUMBERS // p, _FEWEST_DRAWS), _MOST_DRAWS)
+    block = max(1, _NUMBERS // (2 * p))
+    counts = [min(block, draws - done) for done in range(0, draws, block)]
+    values = np.concatenate([support(rng.standard_normal((count, p))) for count in counts])
+    return Width(float(values.mean()), 3.0 * float(values.std(ddof=1)) / math.sqrt(draws))
