@@ -65,14 +65,11 @@ _FEW_NODES = np.ascontiguousarray(_NODES[::2])
 _FEW_WEIGHTS = _WEIGHTS[::2] / _WEIGHTS[::2].sum()
 
 
-def _panels(edges: tuple[float, ...], order: int) -> tuple[np.ndarray, np.ndarray]:
-    x, w = np.polynomial.legendre.leggauss(order)
-    half = np.diff(edges)[:, None] / 2.0
-    return (np.array(edges[:-1])[:, None] + half * (1.0 + x)).ravel(), (half * w).ravel()
-
-
-_BUMP_NODES, _panel_weights = _panels((0.0, 2.5, 7.0, 16.0, 40.0), 8)
-_BUMP_WEIGHTS = _panel_weights * np.log1p(np.exp(-_BUMP_NODES)) / math.sqrt(2.0 * math.pi)
+_nodes, _weights = np.polynomial.legendre.leggauss(8)
+_edges = np.array([0.0, 2.5, 7.0, 16.0, 40.0])
+_half = np.diff(_edges)[:, None] / 2.0
+_BUMP_NODES = (_edges[:-1, None] + _half * (1.0 + _nodes)).ravel()
+_BUMP_WEIGHTS = (_half * _weights).ravel() * np.log1p(np.exp(-_BUMP_NODES)) / math.sqrt(2.0 * math.pi)
 _BLOCK = 512
 
 
