@@ -1,6 +1,9 @@
 """Margins and checks that all accountants share."""
 
 import math
+from collections.abc import Callable
+
+from scipy.optimize import brentq
 
 from ..core.privacy import NotApplicable
 from ..core.validation import check_real
@@ -25,3 +28,13 @@ def log_inverse(delta: float) -> float:
     if delta == 0.0:
         raise NotApplicable("this composition needs delta > 0, got delta = 0")
     return -math.log(delta)
+
+
+def smallest_epsilon(profile: Callable[[float], float], delta: float, least: float = 0.0) -> float:
+    """Where a profile that falls from `least` on is down to delta, rounded up; 1e-9 above `least` if it is there."""
+    if profile(least) <= delta:
+        return least + SAFETY
+    high = least + 1.0
+    while profile(high) > delta:
+        high *= 2.0
+    return brentq(lambda e: profile(e) - delta, least, high, xtol=1e-12, rtol=1e-12) * (1 + SAFETY) + SAFETY

@@ -13,7 +13,7 @@ from scipy.special import erfcx, log_ndtr
 
 from ..core.privacy import Budget, NotApplicable
 from ..core.validation import positive
-from .common import SAFETY, check_delta
+from .common import SAFETY, check_delta, smallest_epsilon
 
 
 def hockey_stick(epsilon: float, mu: float) -> float:
@@ -86,13 +86,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     positive("mu", mu)
     if delta <= 0.0:
         raise NotApplicable(f"Gaussian noise needs delta > 0, got delta = {delta}")
-    if hockey_stick(0.0, mu) <= delta:
-        return SAFETY
-    high = 1.0
-    while hockey_stick(high, mu) > delta:
-        high *= 2.0
-    root = brentq(lambda e: hockey_stick(e, mu) - delta, 0.0, high, xtol=1e-12, rtol=1e-12)
-    return root * (1 + SAFETY) + SAFETY
+    return smallest_epsilon(lambda epsilon: hockey_stick(epsilon, mu), delta)
 
 
 def published_multiplier(budget: Budget) -> float:

@@ -8,7 +8,7 @@ from collections import Counter
 from scipy.optimize import brentq
 
 from ..core.privacy import Budget
-from .common import SAFETY, SMALLEST_DELTA, check_delta
+from .common import SAFETY, SMALLEST_DELTA, check_delta, smallest_epsilon
 from .gaussian import gaussian_mu, hockey_stick
 
 # Of a polytope that holds the difference v of two records' gradients: how many vertices, and their length as a share
@@ -102,13 +102,4 @@ def objective_epsilon(mu: float, delta: float, jacobian: float, vertices: Vertic
     >>> round(objective_epsilon(mu, 1e-6, 0.05, class_vertices(3)), 6)
     1.0
     """
-
-    def above(epsilon: float) -> float:
-        return objective_delta(epsilon, mu, jacobian, vertices) - delta
-
-    if above(jacobian) <= 0.0:
-        return jacobian + SAFETY
-    high = jacobian + 1.0
-    while above(high) > 0.0:
-        high += high
-    return brentq(above, jacobian, high, xtol=1e-12, rtol=1e-12) * (1 + SAFETY) + SAFETY
+    return smallest_epsilon(lambda epsilon: objective_delta(epsilon, mu, jacobian, vertices), delta, jacobian)

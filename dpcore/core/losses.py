@@ -168,7 +168,7 @@ class Loss:
         return end, slopes, turn
 
     def curvature(self, z: Array, y: Array) -> Array:
-        """d2l/dz2 at (z_i; y_i), shape [n]."""
+        """d2l/dz2 at (z_i; y_i), shape [n], of a smooth loss of a linear prediction."""
         return self._apply(kernels.CURVATURE, z, y)
 
     def gaussian_mean(self, z: Array, y: Array, sd: Array) -> Array:

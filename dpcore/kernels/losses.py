@@ -7,7 +7,8 @@ is made of them. They are the losses of bounded slope with a derivative, whose f
 `GAUSSIAN_MEAN` entries take `(z, y, sd, h, out)` and return E loss(z + sd * g; y) with g ~ N(0, 1).
 
 For the location losses z is a distance ||theta - x|| and y plays no part. They have no entry in `CURVATURE` and
-`GAUSSIAN_MEAN`: what these serve, Newton steps and noise in linear predictions, has another form for distances.
+`GAUSSIAN_MEAN`: what these serve, Newton steps and noise in linear predictions, has another form for distances. Nor
+have losses with kinks one in `CURVATURE`.
 """
 
 import math
@@ -64,14 +65,11 @@ _FEW_NODES = np.ascontiguousarray(_NODES[::2])
 _FEW_WEIGHTS = _WEIGHTS[::2] / _WEIGHTS[::2].sum()
 
 
-def _panels(edges: tuple[float, ...], order: int) -> tuple[np.ndarray, np.ndarray]:
-    x, w = np.polynomial.legendre.leggauss(order)
-    half = np.diff(edges)[:, None] / 2.0
-    return (np.array(edges[:-1])[:, None] + half * (1.0 + x)).ravel(), (half * w).ravel()
-
-
-_BUMP_NODES, _panel_weights = _panels((0.0, 2.5, 7.0, 16.0, 40.0), 8)
-_BUMP_WEIGHTS = _panel_weights * np.log1p(np.exp(-_BUMP_NODES)) / math.sqrt(2.0 * math.pi)
+_nodes, _weights = np.polynomial.legendre.leggauss(8)
+_edges = np.array([0.0, 2.5, 7.0, 16.0, 40.0])
+_half = np.diff(_edges)[:, None] / 2.0
+_BUMP_NODES = (_edges[:-1, None] + _half * (1.0 + _nodes)).ravel()
+_BUMP_WEIGHTS = (_half * _weights).ravel() * np.log1p(np.exp(-_BUMP_NODES)) / math.sqrt(2.0 * math.pi)
 _BLOCK = 512
 
 
@@ -178,7 +176,7 @@ def huber_hinge_gaussian_mean(z, y, sd, h, out):
             out[i] = (_positive_square_mean(t + h, s) - _positive_square_mean(t - h, s)) / (4.0 * h)
 
 
-# Hinge: max(1 - y z, 0). Its derivative at the kink is taken as -y, a subgradient; it has no curvature.
+# Hinge: max(1 - y z, 0). Its derivative at the kink is taken as -y, a subgradient.
 
 
 def hinge_value(z, y, h, out):
@@ -189,11 +187,6 @@ def hinge_value(z, y, h, out):
 def hinge_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = -y[i] if y[i] * z[i] <= 1.0 else 0.0
-
-
-def hinge_curvature(z, y, h, out):
-    for i in range(z.size):
-        out[i] = 0.0
 
 
 def hinge_gaussian_mean(z, y, sd, h, out):
@@ -260,7 +253,7 @@ def huber_gaussian_mean(z, y, sd, h, out):
             out[i] = (u * u + s * s - beyond) / (2.0 * h)
 
 
-# Absolute loss: |z - y|. Its derivative at the kink is taken as 0, a subgradient; it has no curvature.
+# Absolute loss: |z - y|. Its derivative at the kink is taken as 0, a subgradient.
 
 
 def absolute_value(z, y, h, out):
@@ -272,11 +265,6 @@ def absolute_derivative(z, y, h, out):
     for i in range(z.size):
         u = z[i] - y[i]
         out[i] = 1.0 if u > 0.0 else (-1.0 if u < 0.0 else 0.0)
-
-
-def absolute_curvature(z, y, h, out):
-    for i in range(z.size):
-        out[i] = 0.0
 
 
 def absolute_gaussian_mean(z, y, sd, h, out):

@@ -25,7 +25,7 @@ _A0, _A1, _A2, _A3 = word(13), word(15), word(26), word(6)
 _B0, _B1, _B2, _B3 = word(17), word(29), word(16), word(24)
 # Counters of uniforms have the highest bit of their first word, those of normals have not.
 _HIGHEST, _SECOND = word(1 << 31), word(1 << 30)
-_LOW_BITS, _SHIFT = word(9), np.int32(2)
+_SHIFT = np.int32(2)
 
 _HALF, _MINUS_TWO = single(0.5), single(-2.0)
 _UNIT, _EIGHTH_TURN = single(2.0**-31), single(math.pi / 4.0 * 2.0**-29)

@@ -110,7 +110,8 @@ def _descend(problem: _Scaled, tol: float) -> tuple[Array, float]:
             gradient = problem.gradient(image)
             gap = _gap(w, gradient)
             known, face = face, _face(w)
-            if gap > tol and step >= wait and (helped or _same(known, face)):
+            stays = known is not None and face is not None and np.array_equal(known.free, face.free)
+            if gap > tol and step >= wait and (helped or stays):
                 polished = _newton(problem, w, tol)
                 polished_gap = _gap(polished, problem.gradient(problem.image(polished)))
                 helped = polished_gap < 0.5 * gap
@@ -164,10 +165,6 @@ def _face(w: Array) -> _Face | None:
     else:
         return None
     return face if 0 < len(face.free) <= _LARGEST_FACE else None
-
-
-def _same(known: _Face | None, face: _Face | None) -> bool:
-    return known is not None and face is not None and np.array_equal(known.free, face.free)
 
 
 def _newton(problem: _Scaled, w: Array, tol: float) -> Array:

@@ -8,27 +8,21 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from dpcore.core.sets import SETS, Ball, Box, GroupL1Ball, L1Ball, LqBall, Polytope, Simplex, Width, get_set
+from dpcore.core.sets import SETS, Ball, Box, L1Ball, LqBall, Polytope, Simplex, Width, get_set
 
 TRIANGLE = Polytope(((1.0, 0.0, 0.2), (-1.0, 0.5, 0.0), (0.0, -1.0, 1.0), (0.1, 0.1, 0.1)))
-SHAPES = [Ball(), Simplex(), L1Ball(), Box(), LqBall(1.2), LqBall(1.5), LqBall(4.0), GroupL1Ball(2), GroupL1Ball(3)]
+SHAPES = [Ball(), Simplex(), L1Ball(), Box(), LqBall(1.2), LqBall(1.5), LqBall(4.0)]
 FLAT = [*SHAPES, TRIANGLE]
 
 
 def name(shape) -> str:
-    return f"{shape.label} {getattr(shape, 'order', getattr(shape, 'group', ''))}".strip()
-
-
-def blocks(theta: np.ndarray, group: int) -> list[np.ndarray]:
-    return [theta[at : at + group] for at in range(0, len(theta), group)]
+    return f"{shape.label} {getattr(shape, 'order', '')}".strip()
 
 
 def gauge(shape, theta: np.ndarray) -> float:
     """At most 1 in the set, written down from its definition."""
     if isinstance(shape, Simplex):
         return max(1.0 - 10.0 * min(theta.min(), 0.0), 1.0 + abs(theta.sum() - 1.0))
-    if isinstance(shape, GroupL1Ball):
-        return sum(math.sqrt(float(block @ block)) for block in blocks(theta, shape.group))
     order = {Ball: 2.0, L1Ball: 1.0, Box: math.inf}.get(type(shape)) or shape.order
     return float(np.linalg.norm(theta, order))
 
@@ -69,11 +63,11 @@ def test_numbers_of_any_size_have_an_extreme_and_a_nearest_point(shape, size):
         np.testing.assert_allclose(np.einsum("kp,kp->k", v, nearest - shape.extreme(-v)), 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("shape", FLAT, ids=name)
+@pytest.mark.parametrize("shape", SHAPES, ids=name)
 def test_a_nearest_point_sees_no_member_at_an_acute_angle(shape):
     """<v - Pv, s - Pv> <= 0 for all s in the set, its best s among them: the variational inequality, for many v."""
     rng = np.random.default_rng(3)
-    for p in (3,) if shape is TRIANGLE else (1, 2, 3, 4, 30):
+    for p in (1, 2, 3, 4, 30):
         v = rng.standard_normal((300, p)) * np.exp(rng.uniform(-3.0, 3.0, (300, 1)))
         v[::7, : p // 2] = 0.0
         nearest = shape.project(v)
@@ -81,8 +75,7 @@ def test_a_nearest_point_sees_no_member_at_an_acute_angle(shape):
         assert nearest.shape == v.shape and np.allclose(shape.project(v[0]), nearest[0], rtol=0.0, atol=1e-12)
         worst = np.einsum("kp,kp->k", away, shape.extreme(-away) - nearest)
         assert (worst <= 1e-10 * np.maximum(1.0, np.linalg.norm(v, axis=1))).all()
-        if shape is not TRIANGLE:
-            assert max(gauge(shape, theta) for theta in nearest) <= 1.0 + 1e-12
+        assert max(gauge(shape, theta) for theta in nearest) <= 1.0 + 1e-12
         np.testing.assert_allclose(shape.project(nearest), nearest, rtol=0.0, atol=1e-9)
 
 
@@ -107,30 +100,23 @@ def corners_of(shape, p: int) -> np.ndarray:
     return np.eye(p) if isinstance(shape, Simplex) else np.vstack([np.eye(p), -np.eye(p)])
 
 
-@pytest.mark.parametrize("shape", [Simplex(), L1Ball(), Box(), TRIANGLE], ids=name)
+@pytest.mark.parametrize("shape", [Simplex(), L1Ball(), Box()], ids=name)
 def test_the_nearest_point_of_a_polytope_is_the_nearest_of_all_its_faces(shape):
     rng = np.random.default_rng(4)
-    for p in (3,) if shape is TRIANGLE else (1, 2, 3):
-        corners = shape.table if shape is TRIANGLE else corners_of(shape, p)
-        assert shape.corners(p) == len(corners)
+    for p in (1, 2, 3):
+        corners = corners_of(shape, p)
+        assert shape.corners(p) == (None if isinstance(shape, Box) else len(corners))
         for v in 1.5 * rng.standard_normal((12, p)):
             np.testing.assert_allclose(shape.project(v), nearest_by_faces(corners, v), rtol=0.0, atol=1e-10)
 
 
-@pytest.mark.parametrize("shape", [LqBall(1.3), LqBall(3.0), GroupL1Ball(2)], ids=name)
+@pytest.mark.parametrize("shape", [LqBall(1.3), LqBall(3.0)], ids=name)
 def test_the_nearest_point_of_a_curved_set_is_what_a_general_solver_finds(shape):
     rng = np.random.default_rng(5)
     for v in 2.0 * rng.standard_normal((6, 4)):
         inside = {"type": "ineq", "fun": lambda theta: 1.0 - gauge(shape, theta)}
         found = optimize.minimize(lambda t, v=v: ((t - v) ** 2).sum(), 0.1 * v, constraints=[inside], tol=1e-13)
         np.testing.assert_allclose(shape.project(v), found.x, rtol=0.0, atol=2e-4)  # the solver is right to 2e-5 here
-
-
-def test_a_polytope_takes_far_points_repeated_corners_and_single_ones():
-    square = Polytope(((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, 1.0), (0.2, 0.3)))
-    v = np.random.default_rng(6).standard_normal((60, 2)) * np.array([1e-3, 1.0, 1e6]).repeat(20)[:, None]
-    np.testing.assert_allclose(square.project(v), Box().project(v), rtol=0.0, atol=1e-9)
-    assert np.array_equal(Polytope(((2.0, 3.0),)).project(np.zeros((2, 2))), [[2.0, 3.0], [2.0, 3.0]])
 
 
 @pytest.mark.parametrize("shape", FLAT, ids=name)
@@ -148,8 +134,7 @@ def test_norms_and_diameters_are_reached_and_not_exceeded(shape, order):
 
 
 def test_only_polytopes_with_few_corners_count_them():
-    counts = [shape.corners(20) for shape in SHAPES]
-    assert counts == [None, 20, 40, 2**20, None, None, None, None, None] and Box().corners(21) is None
+    assert [shape.corners(20) for shape in SHAPES] == [None, 20, 40, *[None] * (len(SHAPES) - 3)]
 
 
 @pytest.mark.parametrize("shape", FLAT, ids=name)
@@ -181,11 +166,8 @@ def test_widths_agree_with_an_adaptive_quadrature():
 
 
 def test_widths_that_two_sets_share_are_the_same():
-    """Groups of one are an L1 ball, one group is an L2 ball, and so is q = 2; chi means grow by their recursion."""
+    """q = 2 is an L2 ball; chi means grow by their recursion."""
     for p in (1, 2, 5, 999, 1000, 1001, 20_000):
-        assert GroupL1Ball(1).width(p).value == L1Ball().width(p).value
-        for group in (p, p + 1, 10**9):
-            assert GroupL1Ball(group).width(p).value == pytest.approx(Ball().width(p).value, rel=1e-9)
         # Gamma((p + 1) / 2) / Gamma(p / 2) times Gamma((p + 2) / 2) / Gamma((p + 1) / 2) is p / 2.
         assert Ball().width(p).value * Ball().width(p + 1).value == pytest.approx(p, rel=1e-12)
         assert LqBall(2.0).width(p) == Ball().width(p)
@@ -199,9 +181,6 @@ def test_widths_stay_below_their_textbook_bounds():
         assert 0.4 * math.sqrt(2.0 * math.log(p)) < Simplex().width(p).upper <= math.sqrt(2.0 * math.log(p))
         assert math.sqrt(p) * (1.0 - 1.0 / (2.0 * p)) < Ball().width(p).upper <= math.sqrt(p)
         assert Simplex().width(p).value < L1Ball().width(p).value < Ball().width(p).value < Box().width(p).value
-        for group in (2, 5, 40)[: 1 if p < 40 else 3]:
-            bound = math.sqrt(group) + math.sqrt(2.0 * math.log(math.ceil(p / group)))
-            assert 0.4 * bound < GroupL1Ball(group).width(p).upper <= bound
     for q in (1.2, 3.0):
         dual = q / (q - 1.0)
         moment = 2.0 ** (0.5 * dual) * math.gamma(0.5 * (dual + 1.0)) / math.sqrt(math.pi)
@@ -224,8 +203,6 @@ def test_a_width_is_computed_once_and_drawn_from_a_public_seed():
         (lambda: LqBall(1.0), "order must be a number from 1.001 to 1000, got 1.0"),
         (lambda: LqBall(math.inf), "order must be"),
         (lambda: LqBall("2"), "order must be"),
-        (lambda: GroupL1Ball(0), "group must be an integer >= 1, got 0"),
-        (lambda: GroupL1Ball(2.0), "group must be an integer >= 1, got 2.0"),
         (lambda: Polytope(((1.0,), (math.nan,))), "vertices must be finite"),
         (lambda: Polytope(()), "vertices must"),
         (lambda: Ball().width(0), "p must be an integer >= 1, got 0"),
@@ -240,6 +217,6 @@ def test_bad_sets_are_refused_by_name(make, says):
 
 def test_sets_are_values():
     assert [get_set(key) for key in SETS] == [Ball(), Simplex(), L1Ball(), Box()]
-    assert LqBall(3) == LqBall(3.0) and hash(GroupL1Ball(4)) == hash(GroupL1Ball(4)) and LqBall(3.0) != LqBall(4.0)
+    assert LqBall(3) == LqBall(3.0) and hash(LqBall(4.0)) == hash(LqBall(4.0)) and LqBall(3.0) != LqBall(4.0)
     with pytest.raises(FrozenInstanceError):
         LqBall(3.0).order = 2.0

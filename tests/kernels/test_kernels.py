@@ -89,7 +89,10 @@ def test_derivatives_match_finite_differences(key):
     second = (loss.derivative(z + step, y) - loss.derivative(z - step, y)) / (2 * step)
     assert len(z) > 1900
     assert np.allclose(loss.derivative(z, y), first, atol=5e-9)
-    assert np.allclose(loss.curvature(z, y), second, atol=5e-9)
+    if math.isfinite(loss.curvature_bound):
+        assert np.allclose(loss.curvature(z, y), second, atol=5e-9)
+    else:
+        assert key not in kernels.CURVATURE
 
 
 @every_loss
@@ -98,11 +101,12 @@ def test_constants_bound_the_derivatives_and_are_attained(key):
     loss = get_loss(key)
     z = np.linspace(-60, 60, 120_001)
     y = np.ones_like(z)
-    slope, curvature = loss.derivative(z, y), loss.curvature(z, y)
+    slope = loss.derivative(z, y)
     if math.isfinite(loss.slope):
         assert np.abs(slope).max() == pytest.approx(loss.slope, abs=1e-9)
         assert np.abs(slope).max() <= loss.slope
     if math.isfinite(loss.curvature_bound):
+        curvature = loss.curvature(z, y)
         assert curvature.max() == pytest.approx(loss.curvature_bound, abs=1e-9)
         assert curvature.max() <= loss.curvature_bound * (1 + 1e-15)
         assert np.diff(slope).max() <= loss.curvature_bound * (z[1] - z[0]) * (1 + 1e-9), "a jump is no curvature"

@@ -255,7 +255,8 @@ def test_single_precision_is_what_was_asked_for(loss):
 def test_without_noise_the_risk_keeps_to_its_bound(loss, signed, seed):
     data, T, law, shape = records(loss, seed=10 + seed), 300, get_loss(loss), L1Ball() if signed else Simplex()
     form, theta = fw.risk_of(law, data), start_of(signed)
-    risks = fw.frank_wolfe_risks(form, T, size=SIZE, signed=signed, start=theta[:R], idle=IDLE)
+    best = fw.Best(idle=IDLE, signed=signed)
+    risks = fw.descend(form, [fw.Run(T, 0.0)], best, size=SIZE, start=theta[:R], trace=True).risks[0]
     # Projected gradient; min F is at least what the linear minimiser at its last point says.
     step = 1.0 / (law.curvature_bound * float(np.linalg.eigvalsh(data.gram)[-1]))
     for _ in range(400):

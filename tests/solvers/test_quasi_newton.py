@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from dpcore import Data
 from dpcore.core.losses import get_loss
 from dpcore.solvers import erm, minimise
-from dpcore.solvers.erm import lbfgs, smooth, subsampled_hessian
+from dpcore.solvers.erm import lbfgs, smooth
 from tests.problems import KINKED, LINEAR, random_records
 from tests.solvers.objectives import SMALL, plain_objective, sparse
 
@@ -103,7 +103,7 @@ def test_preconditioners_of_numbers_beyond_single_precision_are_made_in_double(s
         assert np.allclose(objective.mean_squares, np.square(X).mean(axis=0), rtol=1e-12, atol=0)
     objective = erm.objective.Objective(LOGISTIC, Data(X, SMALL.y), 1e-3 * scale**2)
     with np.errstate(over="ignore"):
-        inverse = subsampled_hessian.SampledHessian(objective, LOGISTIC, 0.0).inverse_at(objective.at(np.zeros(4)))
+        inverse = smooth.SampledHessian(objective, LOGISTIC, 0.0).inverse_at(objective.at(np.zeros(4)))
     hessian = 0.25 * 1.03 * X.T @ X / len(X) + 1e-3 * scale**2 * np.eye(4)
     assert np.allclose(hessian @ inverse(np.ones(4)), np.ones(4), rtol=1e-9, atol=0)
 
@@ -123,9 +123,7 @@ def test_numbers_beyond_single_precision_are_solved_in_double(scale, monkeypatch
 
 def test_a_useless_preconditioner_is_left_for_newton(monkeypatch):
     """Steps that are not likely to arrive are given up before their number is used up."""
-    monkeypatch.setattr(
-        subsampled_hessian.SampledHessian, "inverse_at", lambda self, here: lambda g: g * np.arange(1, 41) ** 4
-    )
+    monkeypatch.setattr(smooth.SampledHessian, "inverse_at", lambda self, here: lambda g: g * np.arange(1, 41) ** 4)
     asked, newton = [], smooth.newton
     monkeypatch.setattr(smooth, "newton", lambda *arguments: asked.append(1) or newton(*arguments))
     found = minimise(LOGISTIC, random_records(2000, 40, seed=6), 1e-6, tol=1e-6)
@@ -145,14 +143,14 @@ def test_a_sample_is_close_to_all_records(loss, order):
         X, y = np.tile(X[:16], (256, 1)), np.tile(y[:16], 256)
     table = Data(np.ascontiguousarray(X), y)
     objective = erm.objective.Objective(loss, table, 1e-6)
-    assert subsampled_hessian.rows_for(table.n, table.p) <= table.n // 2
+    assert smooth.rows_for(table.n, table.p) <= table.n // 2
     here = objective.at(np.full(5, 0.5))
     curvatures = loss.curvature(here.z, table.y)
     # What a record may come to curve nearby: at least 3% of the mean, and more where many are straight.
     least, mean = 0.05 * loss.curvature_bound, curvatures.mean()
     curvatures = curvatures + max(max(0.03, np.mean(curvatures < least)) * mean, least - mean)
     hessian = (table.X.T * curvatures) @ table.X / table.n + 1e-6 * np.eye(5)
-    inverse = subsampled_hessian.SampledHessian(objective, loss, least).inverse_at(here)
+    inverse = smooth.SampledHessian(objective, loss, least).inverse_at(here)
     sample = np.column_stack([inverse(column) for column in np.eye(5)])
     stretched = np.linalg.eigvals(sample @ hessian).real
     assert stretched.min() >= 0.6 and stretched.max() <= 1.5
@@ -161,7 +159,7 @@ def test_a_sample_is_close_to_all_records(loss, order):
 def test_a_sample_grows_where_steps_stay_slow():
     data = random_records(4000, 6, seed=8)
     objective = erm.objective.Objective(LOGISTIC, data, 1e-3)
-    hessian, rows = subsampled_hessian.SampledHessian(objective, LOGISTIC, 0.0), []
+    hessian, rows = smooth.SampledHessian(objective, LOGISTIC, 0.0), []
     for _ in range(6):
         hessian.inverse_at(objective.at(np.zeros(6)))
         rows.append(hessian.rows)
@@ -169,9 +167,9 @@ def test_a_sample_grows_where_steps_stay_slow():
 
 
 def test_rows_of_a_sample_are_few_for_long_tables_and_all_for_short_ones():
-    assert subsampled_hessian.rows_for(50, 40) == 50 and subsampled_hessian.rows_for(3, 1) == 3
+    assert smooth.rows_for(50, 40) == 50 and smooth.rows_for(3, 1) == 3
     for n, r in itertools.product((10_000, 1_000_000), (1, 8, 50, 300)):
-        rows = subsampled_hessian.rows_for(n, r)
+        rows = smooth.rows_for(n, r)
         assert min(n, 15 * r) <= rows <= max(n // 8, 15 * r)
 
 
@@ -179,7 +177,7 @@ def test_nearly_equal_columns_need_the_sample_in_double_precision(monkeypatch):
     """In single precision their Hessian has no Cholesky factor."""
     monkeypatch.setattr(erm.objective, "_MANY", 0)
     monkeypatch.setattr(erm.objective, "_NARROW", 0)
-    monkeypatch.setitem(subsampled_hessian._ROUNDING, np.dtype(np.float32), 0.0)
+    monkeypatch.setitem(smooth._ROUNDING, np.dtype(np.float32), 0.0)
     data = random_records(600, 3, seed=9)
     doubled = Data(np.hstack([data.X, data.X * (1 + 1e-9)]), data.y)
     found = minimise(LOGISTIC, doubled, 1e-12, tol=1e4)
@@ -189,7 +187,7 @@ def test_nearly_equal_columns_need_the_sample_in_double_precision(monkeypatch):
 def test_nothing_is_factored_where_plain_steps_have_done(monkeypatch):
     monkeypatch.setattr(smooth, "_CHEAP", 0)
     asked = []
-    monkeypatch.setattr(subsampled_hessian.SampledHessian, "inverse_at", lambda self, here: asked.append(here))
+    monkeypatch.setattr(smooth.SampledHessian, "inverse_at", lambda self, here: asked.append(here))
     assert minimise(LOGISTIC, random_records(50, 40, seed=2), 1.0, tol=1e-8).distance <= 1e-8 and not asked
 
 

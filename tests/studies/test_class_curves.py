@@ -278,7 +278,7 @@ def test_each_place_of_an_axis_has_its_own_records_and_budget():
                 assert measured.noiseless[k] == pytest.approx(np.mean([run.quiet[0] for run in runs]), rel=1e-12)
             largest = [max((split.test.y == c).mean() for c in range(split.classes)) for split in splits]
             assert found.chance[k] == pytest.approx(np.mean(largest), rel=1e-12)
-            law = [(split.truth.log_densities(split.test.X).argmax(1) == split.test.y).mean() for split in splits]
+            law = [(split.truth.classify(split.test.X) == split.test.y).mean() for split in splits]
             assert found.bayes[k] == pytest.approx(np.mean(law), rel=1e-12)
             models = [LogisticRegression(C=1e3, max_iter=5_000).fit(split.train.X, split.train.y) for split in splits]
             right = [m.score(split.test.X, split.test.y) for m, split in zip(models, splits, strict=True)]

@@ -1,4 +1,4 @@
-"""What every convex set answers: where a linear function is smallest, the nearest point, how wide it is."""
+"""What every convex set answers: where a linear function is smallest and how wide it is; balls, the nearest point."""
 
 import abc
 import dataclasses as dc
@@ -50,16 +50,12 @@ class ConvexSet(abc.ABC):
         return 2.0 * self.norm(order, p)
 
     def corners(self, p: int) -> int | None:
-        """How many vertices it is the convex hull of; None for sets that are no polytopes or have too many."""
+        """How many vertices it is the convex hull of; None where they are not listed: no polytope, or a box."""
         return None
 
     @abc.abstractmethod
     def extreme(self, v: Array) -> Array:
         """A point of the set at which <v, .> is smallest; v [..., p], answer of the same shape."""
-
-    @abc.abstractmethod
-    def project(self, v: Array) -> Array:
-        """The nearest point of the set in L2, to 1e-10 of max(1, ||v||); v [..., p], answer of the same shape."""
 
     def width(self, p: int) -> Width:
         """The Gaussian width E max over theta in the set of <g, theta>, g ~ N(0, I_p); computed once.
@@ -87,6 +83,10 @@ class NormBall(ConvexSet):
 
     def norm(self, order: float, p: int) -> float:
         return widening(order, self.order, p)
+
+    @abc.abstractmethod
+    def project(self, v: Array) -> Array:
+        """The nearest point of the set in L2, to 1e-10 of max(1, ||v||); v [..., p], answer of the same shape."""
 
 
 @functools.lru_cache(maxsize=512)

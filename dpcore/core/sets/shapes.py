@@ -1,20 +1,27 @@
-"""The sets: balls of norms, the simplex, group L1 balls and convex hulls of listed points."""
+"""The sets: balls of norms, the simplex and convex hulls of listed points.
+
+Their Gaussian widths are formulas, integrals over maxima, or means of public draws.
+"""
 
 import dataclasses as dc
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from ..arrays import Array, float_array
-from ..validation import check_real, integer
+from ..validation import check_real
 from .base import ConvexSet, NormBall, Width
-from .gaussian_width import FAR, QUADRATURE_ERROR, ROUNDING_ERROR, drawn, half_step, integral, largest_chi
-from .norms import largest, length, widening
+from .norms import largest, length
 
-_MOST_CORNERS = 20  # of a box: 2^20 of them
 _MOST_STEPS = 200  # of a root search
-_STEPS_A_VERTEX = 200  # of the least squares problem
+# Panels of this length with 20 Gauss-Legendre nodes each, as far as 40 standard deviations; what is left out is below
+# 1e-300.
+_PANEL, _NODES, _FAR = 0.25, 20, 40.0
+_QUADRATURE_ERROR, _ROUNDING_ERROR = 1e-9, 1e-11
+# Widths that are drawn: so many numbers in all, at least and at most so many draws, and a public seed.
+_NUMBERS, _FEWEST_DRAWS, _MOST_DRAWS, _SEED = 2_000_000, 30, 100_000, 2014
 
 
 @dc.dataclass(frozen=True)
@@ -33,8 +40,8 @@ class Ball(NormBall):
 
     def _width(self, p: int) -> Width:
         """sqrt(2) Gamma((p + 1) / 2) / Gamma(p / 2), the mean of a chi variable."""
-        value = math.sqrt(2.0) * half_step(0.5 * p)
-        return Width(value, ROUNDING_ERROR * value)
+        value = math.sqrt(2.0) * _half_step(0.5 * p)
+        return Width(value, _ROUNDING_ERROR * value)
 
 
 @dc.dataclass(frozen=True)
@@ -58,6 +65,7 @@ class Simplex(ConvexSet):
         return found
 
     def project(self, v: Array) -> Array:
+        """As of a `NormBall`."""
         # A constant added to v changes nothing, and beside huge numbers the 1 would be lost.
         v = v - v.max(axis=-1, keepdims=True)
         falling = -np.sort(-v, axis=-1)
@@ -72,9 +80,9 @@ class Simplex(ConvexSet):
 
         if p == 1:
             return Width(0.0, 0.0)
-        above = integral(lambda x: -np.expm1(p * log_ndtr(x)), 0.0, FAR)
-        below = integral(lambda x: np.exp(p * log_ndtr(-x)), 0.0, FAR)
-        return Width(above - below, QUADRATURE_ERROR)
+        above = _integral(lambda x: -np.expm1(p * log_ndtr(x)), 0.0, _FAR)
+        below = _integral(lambda x: np.exp(p * log_ndtr(-x)), 0.0, _FAR)
+        return Width(above - below, _QUADRATURE_ERROR)
 
 
 @dc.dataclass(frozen=True)
@@ -97,8 +105,15 @@ class L1Ball(NormBall):
         return np.where(inside, v, np.sign(v) * Simplex().project(np.abs(v)))
 
     def _width(self, p: int) -> Width:
-        """E max_j |g_j|."""
-        return largest_chi(p, 1, 0)
+        """E max_j |g_j|, the integral of P(max > x) over x > 0."""
+        from scipy.special import chdtrc
+
+        def above(x: Array) -> Array:
+            with np.errstate(divide="ignore"):
+                return -np.expm1(p * np.log1p(-np.minimum(chdtrc(1, x**2), 1.0)))
+
+        value = _integral(above, 0.0, 1.0 + _FAR)
+        return Width(value, _QUADRATURE_ERROR * max(1.0, value))
 
 
 @dc.dataclass(frozen=True)
@@ -108,9 +123,6 @@ class Box(NormBall):
     label = "box"
     order = math.inf
 
-    def corners(self, p: int) -> int | None:
-        return 2**p if p <= _MOST_CORNERS else None
-
     def extreme(self, v: Array) -> Array:
         return np.where(v > 0.0, -1.0, 1.0)
 
@@ -119,7 +131,7 @@ class Box(NormBall):
 
     def _width(self, p: int) -> Width:
         value = p * math.sqrt(2.0 / math.pi)
-        return Width(value, ROUNDING_ERROR * value)
+        return Width(value, _ROUNDING_ERROR * value)
 
 
 @dc.dataclass(frozen=True)
@@ -184,51 +196,7 @@ class LqBall(NormBall):
         """E ||g||_q*, drawn except for q = 2."""
         if self.order == 2.0:
             return Ball()._width(p)
-        return drawn(lambda g: length(g, self.q)[:, 0], p)
-
-
-@dc.dataclass(frozen=True)
-class GroupL1Ball(ConvexSet):
-    """sum_g ||theta_g||_2 <= 1 over groups of consecutive columns; the last group may be shorter.
-
-    group: columns in a group, >= 1.
-    """
-
-    group: int
-
-    label = "group L1 ball"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "group", integer("group", self.group, at_least=1))
-
-    def norm(self, order: float, p: int) -> float:
-        return widening(order, 2.0, min(self.group, p))
-
-    def extreme(self, v: Array) -> Array:
-        blocks = self._blocks(v / largest(v))
-        lengths = np.linalg.norm(blocks, axis=-1)
-        weights = L1Ball().extreme(lengths) / np.maximum(lengths, np.finfo(float).tiny)
-        return self._joined(weights[..., None] * blocks, v)
-
-    def project(self, v: Array) -> Array:
-        blocks = self._blocks(v)
-        lengths = length(blocks)[..., 0]
-        shorter = L1Ball().project(lengths) / np.where(lengths > 0.0, lengths, 1.0)
-        inside = lengths.sum(axis=-1)[..., None] <= 1.0
-        return np.where(inside, v, self._joined(shorter[..., None] * blocks, v))
-
-    def _blocks(self, v: Array) -> Array:
-        """[..., groups, group], filled with zeros."""
-        fill = -v.shape[-1] % self.group
-        padded = np.concatenate([v, np.zeros((*v.shape[:-1], fill))], axis=-1)
-        return padded.reshape(*v.shape[:-1], -1, self.group)
-
-    def _joined(self, blocks: Array, v: Array) -> Array:
-        return blocks.reshape(*v.shape[:-1], -1)[..., : v.shape[-1]]
-
-    def _width(self, p: int) -> Width:
-        """E max_g ||g_g||_2."""
-        return largest_chi(p // self.group, self.group, p % self.group)
+        return _drawn(lambda g: length(g, self.q)[:, 0], p)
 
 
 @dc.dataclass(frozen=True)
@@ -265,28 +233,11 @@ class Polytope(ConvexSet):
     def extreme(self, v: Array) -> Array:
         return self.table[(v @ self.table.T).argmin(axis=-1)]
 
-    def project(self, v: Array) -> Array:
-        """The weights w >= 0 that make ||sum_k w_k (V_k - v)||^2 + (sum_k w_k - 1)^2 smallest, divided by their sum.
-
-        Whatever the sum is, the weights divided by it make the first term smallest, so that is the nearest point; and
-        the problem is non-negative least squares, which an active set solves.
-        """
-        from scipy.optimize import nnls
-
-        found = np.empty_like(v, dtype=float)
-        for place in np.ndindex(v.shape[:-1]):
-            apart = self.table - v[place]
-            scale = float(np.abs(apart).max()) or 1.0
-            system = np.vstack([apart.T / scale, np.ones(len(apart))])
-            weights, _ = nnls(system, np.append(np.zeros(len(system) - 1), 1.0), maxiter=_STEPS_A_VERTEX * len(apart))
-            found[place] = (weights / weights.sum()) @ self.table
-        return found
-
     def _width(self, p: int) -> Width:
         """E max_k <g, V_k>, drawn."""
         if p != self.table.shape[1]:
             raise ValueError(f"p must be the length of the vertices, {self.table.shape[1]}, got {p}")
-        return drawn(lambda g: (g @ self.table.T).max(axis=1), p)
+        return _drawn(lambda g: (g @ self.table.T).max(axis=1), p)
 
 
 def _split(a: Array, mu: Array, q: float) -> Array:
@@ -305,3 +256,29 @@ def _split(a: Array, mu: Array, q: float) -> Array:
         if not (np.abs(step) > 1e-9 * u).any():  # it converges quadratically
             break
     return np.asarray(u if q >= 2.0 else u**power)
+
+
+def _half_step(x: float) -> float:
+    """Gamma(x + 1/2) / Gamma(x), from a series where logarithms would lose digits."""
+    if x < 500.0:
+        return math.exp(math.lgamma(x + 0.5) - math.lgamma(x))
+    return math.sqrt(x) * (1.0 - 1.0 / (8.0 * x) + 1.0 / (128.0 * x**2) + 5.0 / (1024.0 * x**3))
+
+
+def _integral(f: Callable[[Array], Array], start: float, end: float) -> float:
+    """Of f from start to end, by Gauss-Legendre nodes on panels."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    panels = math.ceil((end - start) / _PANEL)
+    half = 0.5 * (end - start) / panels
+    centres = start + half * (2.0 * np.arange(panels) + 1.0)
+    return float(half * (f(centres[:, None] + half * nodes) @ weights).sum())
+
+
+def _drawn(support: Callable[[Array], Array], p: int) -> Width:
+    """The mean of support(g) over Gaussian draws g [draws, p]; public and the same every time."""
+    rng = np.random.default_rng(_SEED)
+    draws = min(max(_NUMBERS // p, _FEWEST_DRAWS), _MOST_DRAWS)
+    block = max(1, _NUMBERS // (2 * p))
+    counts = [min(block, draws - done) for done in range(0, draws, block)]
+    values = np.concatenate([support(rng.standard_normal((count, p))) for count in counts])
+    return Width(float(values.mean()), 3.0 * float(values.std(ddof=1)) / math.sqrt(draws))

@@ -13,6 +13,7 @@ from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
 from ...core.rng import Generators
+from ...core.sets import NormBall
 from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
@@ -244,4 +245,4 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     if loss.key in _ROUNDED:
         reach, (smooth, jump) = spec.domain.implied(2.0, spec.p).R, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
-    return Descender(loss, width, data, spec.shape, spec.size or 1.0)
+    return Descender(loss, width, data, cast(NormBall, spec.shape), spec.size or 1.0)  # `land_of` refuses other sets

@@ -11,7 +11,7 @@ from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 from ...core.rng import Generators
-from ...core.sets import ConvexSet, NormBall
+from ...core.sets import NormBall
 
 
 @dc.dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Descender:
     loss: Loss
     width: float
     data: Data
-    shape: ConvexSet
+    shape: NormBall
     size: float
 
     def average(self, phase: Phase, starts: Array) -> Array:
         """The mean of the size + 1 iterates of a phase from each of starts [R, p], points of the set; [R, p]."""
-        if not isinstance(self.shape, NormBall) or self.shape.order < 2.0:
+        if self.shape.order < 2.0:
             raise ValueError(f"shape must be an l_p ball with p from 2 to inf, got the {self.shape.label}")
         theta, average = starts.copy(), np.empty_like(starts)
         kernels.average_of_phase(

@@ -110,21 +110,17 @@ def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: flo
     """
     columns, filled = data.filled
     thetas, rounding = beside_filled(data, lam, linear, tol)
-    thetas[:, columns] = _minimise_many_filled(loss, filled, lam, linear[:, columns], tol - rounding, start[columns])
-    return thetas
-
-
-def _minimise_many_filled(loss: Loss, data: Data, lam: float, linear: Array, tol: float, start: Array) -> Array:
-    thetas = np.tile(start, (len(linear), 1))
-    records = Records(loss, data, single=False)
+    inside, linear, tol = np.tile(start[columns], (len(linear), 1)), linear[:, columns], tol - rounding
+    records = Records(loss, filled, single=False)
     step = max(1, _MAX_ENTRIES // data.n)
-    for first in range(0, len(thetas), step):
-        theta, tilt = thetas[first : first + step], linear[first : first + step]
+    for first in range(0, len(inside), step):
+        theta, tilt = inside[first : first + step], linear[first : first + step]
         z = records.predictions(theta)
         descend(records, theta, z, lam, tilt, lambda g: np.full(len(g), 0.5 * tol * lam), Preconditioner(), never)
         forces = records.forces(records.predictions(theta), np.arange(len(theta)))
         for row in np.flatnonzero(~(lengths(forces + lam * theta + tilt) <= tol * lam)):
-            theta[row] = minimise_smooth(loss, data, lam, tol * lam, theta[row], tilt[row]).theta
+            theta[row] = minimise_smooth(loss, filled, lam, tol * lam, theta[row], tilt[row]).theta
+    thetas[:, columns] = inside
     return thetas
 
 

@@ -142,21 +142,13 @@ class Objective:
         X = self.single if single else self.data.X
         length = float(np.linalg.norm(gradient))
         weights, scale = weights.astype(X.dtype), (1.0 / diagonal).astype(X.dtype)
-        residual = (gradient / -length).astype(X.dtype)
-        direction, search = np.zeros_like(residual), scale * residual
-        inner = residual @ search
         accuracy = max(accuracy, SINGLE_ACCURACY) if single else accuracy
-        for _ in range(_MAX_CG):
-            image = (weights * (X @ search)) @ X + self.lam * search
-            step = inner / (search @ image)
-            direction += step * search
-            residual -= step * image
-            if np.linalg.norm(residual) <= accuracy:
-                break
-            scaled = scale * residual
-            inner, before = residual @ scaled, inner
-            search = scaled + (inner / before) * search
-        return length * direction.astype(np.float64)
+
+        def image(v: Array) -> Array:
+            return (weights * (X @ v)) @ X + self.lam * v
+
+        right = (gradient / -length).astype(X.dtype)
+        return length * conjugate_gradients(image, right, lambda v: scale * v, accuracy, _MAX_CG).astype(np.float64)
 
     @property
     def wide(self) -> bool:
@@ -212,6 +204,26 @@ def _pull_rows(X: Any, weights: Array) -> Array:
     kernels.pull_rows(kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data, weights, out)
     out /= len(weights)
     return out
+
+
+def conjugate_gradients(
+    image: Callable[[Array], Array], right: Array, scaled: Callable[[Array], Array], goal: float, max_steps: int
+) -> Array:
+    """v with ||right - image(v)|| <= goal, or as near as max_steps lead; scaled: about the inverse of `image`."""
+    solution, residual = np.zeros_like(right), right
+    search = scaled(residual)
+    inner = residual @ search
+    for _ in range(max_steps):
+        if np.linalg.norm(residual) <= goal:
+            break
+        bent = image(search)
+        step = inner / (search @ bent)
+        solution = solution + step * search
+        residual = residual - step * bent
+        ahead = scaled(residual)
+        inner, before = residual @ ahead, inner
+        search = ahead + (inner / before) * search
+    return solution
 
 
 def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:

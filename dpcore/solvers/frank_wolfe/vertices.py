@@ -191,16 +191,3 @@ def models(chosen: Chosen, runs: Sequence[Run], size: float, start: Array, width
     if start.any():
         thetas += share[:, None] * start
     return thetas
-
-
-def frank_wolfe_risks(risk: Risk, T: int, *, size: float, signed: bool, start: Array, idle: int = 0) -> Array:
-    """F(theta_1), ..., F(theta_T), shape [T], of Frank-Wolfe without noise.
-
-    size: of the L1 ball (`signed`) or the simplex. start: theta_1, [r]. idle: columns of the problem beyond those r.
-
-    >>> quarter = Quadratic(np.array([[1.0]]), np.array([0.5]), 0.25)  # F(theta) = (theta - 1/2)^2
-    >>> frank_wolfe_risks(quarter, 3, size=1.0, signed=True, start=np.zeros(1)).round(4)
-    array([0.25  , 0.0278, 0.4444])
-    """
-    run = Run(T, noise=0.0)
-    return descend(risk, [run], Best(idle=idle, signed=signed), size=size, start=start, trace=True).risks[0]

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
-from ..erm.objective import SINGLE_ACCURACY, SINGLE_RANGE, dense, ridge_solution
+from ..erm.objective import SINGLE_ACCURACY, SINGLE_RANGE, conjugate_gradients, dense, ridge_solution
 
 _MAX_CG = 500
 # Larger systems are solved by conjugate gradients: measured faster, since most steps need few digits. So are those
@@ -155,7 +155,10 @@ class _System:
     def solve(self, right: Array, accuracy: float) -> Array:
         """s such that D^(1/2) s solves the system for D^(1/2) right; accuracy: relative, of conjugate gradients."""
         right = self.roots * right
-        return (self._by_factor(right) if self.small else self._by_conjugate_gradients(right, accuracy)) / self.roots
+        if self.small:
+            return self._by_factor(right) / self.roots
+        goal = accuracy * float(np.linalg.norm(right))
+        return conjugate_gradients(self._times, right, lambda v: v / self.diagonal, goal, _MAX_CG) / self.roots
 
     def _by_factor(self, right: Array) -> Array:
         B = np.zeros((len(self.scale), len(self.roots)))
@@ -173,19 +176,3 @@ class _System:
         pulled = np.zeros_like(v)
         pulled[: self.stored] = (bent.astype(self.X.dtype) @ self.X)[self.kept]
         return self.roots * (pulled - bent @ self.centre) + self.lam * v
-
-    def _by_conjugate_gradients(self, right: Array, accuracy: float) -> Array:
-        solution, residual = np.zeros_like(right), right
-        search = scaled = right / self.diagonal
-        inner, goal = float(residual @ scaled), accuracy * float(np.linalg.norm(right))
-        for _ in range(_MAX_CG):
-            if np.linalg.norm(residual) <= goal:
-                break
-            image = self._times(search)
-            step = inner / float(search @ image)
-            solution = solution + step * search
-            residual = residual - step * image
-            scaled = residual / self.diagonal
-            inner, before = float(residual @ scaled), inner
-            search = scaled + (inner / before) * search
-        return solution

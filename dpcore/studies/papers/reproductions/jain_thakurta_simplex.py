@@ -12,7 +12,7 @@ import pandas as pd
 from ....core.arrays import Array
 from ....core.privacy import Budget, NotApplicable
 from ....core.records import Data
-from ....core.sets import get_set
+from ....core.sets import L1Ball
 from ....core.specification import Domain, Spec
 from ....experiments.metrics import accuracy, larger_class
 from ....mechanisms import make_mechanism
@@ -61,7 +61,7 @@ def rows_of(train: Data, test: Data, seed: int, run: int) -> Iterator[dict[str, 
             yield facts | {
                 "mechanism": key,
                 "right": _right(theta, test),
-                "projected": _right(get_set("l1_ball").project(theta), test),
+                "projected": _right(L1Ball().project(theta), test),
             }
 
 

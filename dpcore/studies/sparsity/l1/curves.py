@@ -138,13 +138,14 @@ def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cance
     here = setting.instance(n, p)
     private = _curve([(here, _plan(setting, T, here)) for T in Ts], setting, cancelled)
     land, start = terrain(here.spec), np.zeros(here.stored)
-    plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=setting.radius, signed=True, start=start) - here.best
+    quiet = [fw.Run(Ts[-1], noise=0.0)]
+    risks = fw.descend(here.risk, quiet, fw.Best(signed=True), size=setting.radius, start=start, trace=True).risks[0]
     steps = np.arange(1.0, Ts[-1] + 1.0)
     auto, tuned = (_plan(setting, T, here) for T in ("auto", "bound"))
     return AgainstT(
         T=np.array(Ts, float),
         private=private,
-        plain=plain,
+        plain=risks - here.best,
         plain_bound=theory.frank_wolfe_bound(land.start, land.curvature, 0.0, steps),
         nothing=here.nothing - here.best,
         auto=_T(auto),

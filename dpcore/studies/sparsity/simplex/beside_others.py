@@ -14,7 +14,7 @@ from ....core.cancel import never
 from ....core.losses import get_loss
 from ....core.privacy import Budget, NotApplicable, Unconverged
 from ....core.rng import generator
-from ....core.sets import get_set
+from ....core.sets import Simplex
 from ....core.specification import Spec
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms import make_mechanism
@@ -167,6 +167,6 @@ def _objective_models(
     # What an idle column of a release holds is its noise, -b_j / lam; no prediction sees it, the projection does.
     idle = np.stack([rng.standard_normal(data.p - r) for rng in rngs]) * (plan.scale / float(plan.spec.lam))
     signed = np.stack([-idle, idle], axis=1).reshape(2 * pairs, -1)
-    project, centre, empty = get_set("simplex").project, prepared.theta, np.zeros(data.p - r)
+    project, centre, empty = Simplex().project, prepared.theta, np.zeros(data.p - r)
     projected = project(np.concatenate([released, signed], axis=1))[:, :r]
     return (centre, released), (project(np.append(centre, empty))[:r], projected)
