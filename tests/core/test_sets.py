@@ -8,21 +8,27 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from dpcore.core.sets import SETS, Ball, Box, L1Ball, LqBall, Polytope, Simplex, Width, get_set
+from dpcore.core.sets import SETS, Ball, Box, GroupL1Ball, L1Ball, LqBall, Polytope, Simplex, Width, get_set
 
 TRIANGLE = Polytope(((1.0, 0.0, 0.2), (-1.0, 0.5, 0.0), (0.0, -1.0, 1.0), (0.1, 0.1, 0.1)))
-SHAPES = [Ball(), Simplex(), L1Ball(), Box(), LqBall(1.2), LqBall(1.5), LqBall(4.0)]
+SHAPES = [Ball(), Simplex(), L1Ball(), Box(), LqBall(1.2), LqBall(1.5), LqBall(4.0), GroupL1Ball(2), GroupL1Ball(3)]
 FLAT = [*SHAPES, TRIANGLE]
 
 
 def name(shape) -> str:
-    return f"{shape.label} {getattr(shape, 'order', '')}".strip()
+    return f"{shape.label} {getattr(shape, 'order', getattr(shape, 'group', ''))}".strip()
+
+
+def blocks(theta: np.ndarray, group: int) -> list[np.ndarray]:
+    return [theta[at : at + group] for at in range(0, len(theta), group)]
 
 
 def gauge(shape, theta: np.ndarray) -> float:
     """At most 1 in the set, written down from its definition."""
     if isinstance(shape, Simplex):
         return max(1.0 - 10.0 * min(theta.min(), 0.0), 1.0 + abs(theta.sum() - 1.0))
+    if isinstance(shape, GroupL1Ball):
+        return sum(math.sqrt(float(block @ block)) for block in blocks(theta, shape.group))
     order = {Ball: 2.0, L1Ball: 1.0, Box: math.inf}.get(type(shape)) or shape.order
     return float(np.linalg.norm(theta, order))
 
@@ -110,7 +116,7 @@ def test_the_nearest_point_of_a_polytope_is_the_nearest_of_all_its_faces(shape):
             np.testing.assert_allclose(shape.project(v), nearest_by_faces(corners, v), rtol=0.0, atol=1e-10)
 
 
-@pytest.mark.parametrize("shape", [LqBall(1.3), LqBall(3.0)], ids=name)
+@pytest.mark.parametrize("shape", [LqBall(1.3), LqBall(3.0), GroupL1Ball(2)], ids=name)
 def test_the_nearest_point_of_a_curved_set_is_what_a_general_solver_finds(shape):
     rng = np.random.default_rng(5)
     for v in 2.0 * rng.standard_normal((6, 4)):
@@ -166,8 +172,11 @@ def test_widths_agree_with_an_adaptive_quadrature():
 
 
 def test_widths_that_two_sets_share_are_the_same():
-    """q = 2 is an L2 ball; chi means grow by their recursion."""
+    """Groups of one are an L1 ball, one group is an L2 ball, and so is q = 2; chi means grow by their recursion."""
     for p in (1, 2, 5, 999, 1000, 1001, 20_000):
+        assert GroupL1Ball(1).width(p).value == L1Ball().width(p).value
+        for group in (p, p + 1, 10**9):
+            assert GroupL1Ball(group).width(p).value == pytest.approx(Ball().width(p).value, rel=1e-9)
         # Gamma((p + 1) / 2) / Gamma(p / 2) times Gamma((p + 2) / 2) / Gamma((p + 1) / 2) is p / 2.
         assert Ball().width(p).value * Ball().width(p + 1).value == pytest.approx(p, rel=1e-12)
         assert LqBall(2.0).width(p) == Ball().width(p)
@@ -181,6 +190,9 @@ def test_widths_stay_below_their_textbook_bounds():
         assert 0.4 * math.sqrt(2.0 * math.log(p)) < Simplex().width(p).upper <= math.sqrt(2.0 * math.log(p))
         assert math.sqrt(p) * (1.0 - 1.0 / (2.0 * p)) < Ball().width(p).upper <= math.sqrt(p)
         assert Simplex().width(p).value < L1Ball().width(p).value < Ball().width(p).value < Box().width(p).value
+        for group in (2, 5, 40)[: 1 if p < 40 else 3]:
+            bound = math.sqrt(group) + math.sqrt(2.0 * math.log(math.ceil(p / group)))
+            assert 0.4 * bound < GroupL1Ball(group).width(p).upper <= bound
     for q in (1.2, 3.0):
         dual = q / (q - 1.0)
         moment = 2.0 ** (0.5 * dual) * math.gamma(0.5 * (dual + 1.0)) / math.sqrt(math.pi)
@@ -203,6 +215,8 @@ def test_a_width_is_computed_once_and_drawn_from_a_public_seed():
         (lambda: LqBall(1.0), "order must be a number from 1.001 to 1000, got 1.0"),
         (lambda: LqBall(math.inf), "order must be"),
         (lambda: LqBall("2"), "order must be"),
+        (lambda: GroupL1Ball(0), "group must be an integer >= 1, got 0"),
+        (lambda: GroupL1Ball(2.0), "group must be an integer >= 1, got 2.0"),
         (lambda: Polytope(((1.0,), (math.nan,))), "vertices must be finite"),
         (lambda: Polytope(()), "vertices must"),
         (lambda: Ball().width(0), "p must be an integer >= 1, got 0"),
@@ -217,6 +231,6 @@ def test_bad_sets_are_refused_by_name(make, says):
 
 def test_sets_are_values():
     assert [get_set(key) for key in SETS] == [Ball(), Simplex(), L1Ball(), Box()]
-    assert LqBall(3) == LqBall(3.0) and hash(LqBall(4.0)) == hash(LqBall(4.0)) and LqBall(3.0) != LqBall(4.0)
+    assert LqBall(3) == LqBall(3.0) and hash(GroupL1Ball(4)) == hash(GroupL1Ball(4)) and LqBall(3.0) != LqBall(4.0)
     with pytest.raises(FrozenInstanceError):
         LqBall(3.0).order = 2.0

@@ -1,4 +1,4 @@
-"""The sets: balls of norms, the simplex and convex hulls of listed points.
+"""The sets: balls of norms, the simplex, group L1 balls and convex hulls of listed points.
 
 Their Gaussian widths are formulas, integrals over maxima, or means of public draws.
 """
@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Array, float_array
-from ..validation import check_real
+from ..validation import check_real, integer
 from .base import ConvexSet, NormBall, Width
-from .norms import largest, length
+from .norms import largest, length, widening
 
 _MOST_STEPS = 200  # of a root search
 # Panels of this length with 20 Gauss-Legendre nodes each, as far as 40 standard deviations; what is left out is below
@@ -105,15 +105,8 @@ class L1Ball(NormBall):
         return np.where(inside, v, np.sign(v) * Simplex().project(np.abs(v)))
 
     def _width(self, p: int) -> Width:
-        """E max_j |g_j|, the integral of P(max > x) over x > 0."""
-        from scipy.special import chdtrc
-
-        def above(x: Array) -> Array:
-            with np.errstate(divide="ignore"):
-                return -np.expm1(p * np.log1p(-np.minimum(chdtrc(1, x**2), 1.0)))
-
-        value = _integral(above, 0.0, 1.0 + _FAR)
-        return Width(value, _QUADRATURE_ERROR * max(1.0, value))
+        """E max_j |g_j|."""
+        return _largest_chi(p, 1, 0)
 
 
 @dc.dataclass(frozen=True)
@@ -200,6 +193,51 @@ class LqBall(NormBall):
 
 
 @dc.dataclass(frozen=True)
+class GroupL1Ball(ConvexSet):
+    """sum_g ||theta_g||_2 <= 1 over groups of consecutive columns; the last group may be shorter.
+
+    group: columns in a group, >= 1.
+    """
+
+    group: int
+
+    label = "group L1 ball"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "group", integer("group", self.group, at_least=1))
+
+    def norm(self, order: float, p: int) -> float:
+        return widening(order, 2.0, min(self.group, p))
+
+    def extreme(self, v: Array) -> Array:
+        blocks = self._blocks(v / largest(v))
+        lengths = np.linalg.norm(blocks, axis=-1)
+        weights = L1Ball().extreme(lengths) / np.maximum(lengths, np.finfo(float).tiny)
+        return self._joined(weights[..., None] * blocks, v)
+
+    def project(self, v: Array) -> Array:
+        """As of a `NormBall`."""
+        blocks = self._blocks(v)
+        lengths = length(blocks)[..., 0]
+        shorter = L1Ball().project(lengths) / np.where(lengths > 0.0, lengths, 1.0)
+        inside = lengths.sum(axis=-1)[..., None] <= 1.0
+        return np.where(inside, v, self._joined(shorter[..., None] * blocks, v))
+
+    def _blocks(self, v: Array) -> Array:
+        """[..., groups, group], filled with zeros."""
+        fill = -v.shape[-1] % self.group
+        padded = np.concatenate([v, np.zeros((*v.shape[:-1], fill))], axis=-1)
+        return padded.reshape(*v.shape[:-1], -1, self.group)
+
+    def _joined(self, blocks: Array, v: Array) -> Array:
+        return blocks.reshape(*v.shape[:-1], -1)[..., : v.shape[-1]]
+
+    def _width(self, p: int) -> Width:
+        """E max_g ||g_g||_2."""
+        return _largest_chi(p // self.group, self.group, p % self.group)
+
+
+@dc.dataclass(frozen=True)
 class Polytope(ConvexSet):
     """The convex hull of listed points of R^p.
 
@@ -272,6 +310,27 @@ def _integral(f: Callable[[Array], Array], start: float, end: float) -> float:
     half = 0.5 * (end - start) / panels
     centres = start + half * (2.0 * np.arange(panels) + 1.0)
     return float(half * (f(centres[:, None] + half * nodes) @ weights).sum())
+
+
+def _largest_chi(groups: int, k: int, rest: int) -> Width:
+    """E max of the lengths of `groups` Gaussian vectors of k entries and, where rest > 0, one of `rest` entries.
+
+    The integral of P(max > x). Full groups are the largest: none is 40 below sqrt(k).
+    """
+    from scipy.special import chdtrc
+
+    def log_cdf(df: int, x: Array) -> Array:
+        return np.log1p(-np.minimum(chdtrc(df, x**2), 1.0))
+
+    def above(x: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            total = groups * log_cdf(k, x) if groups else np.zeros_like(x)
+            return -np.expm1(total + (log_cdf(rest, x) if rest else 0.0))
+
+    middle = math.sqrt(k if groups else rest)
+    start = max(middle - _FAR, 0.0)
+    value = start + _integral(above, start, middle + _FAR)
+    return Width(value, _QUADRATURE_ERROR * max(1.0, value))
 
 
 def _drawn(support: Callable[[Array], Array], p: int) -> Width:
