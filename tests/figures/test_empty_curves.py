@@ -26,7 +26,7 @@ VIEWS = [
     ("perturbation/page.py", {"side": "Work"}, {"excess_figure", "descent_cost_figure"}),
     ("geometry/page.py", {"beside_geometry": "Rates"}, {"order_figure", "rates_figure"}),
     ("geometry/page.py", {"view": "n", "beside_geometry": "Noise"}, {"learners_figure", "lengths_figure"}),
-    ("perturbation/page.py", {"side": "λ valley"}, {"valley_figure"}),
+    ("perturbation/page.py", {"side": "λ"}, {"valley_figure"}),
     ("audit/page.py", {"check": "ledger"}, {"ledger_figure", "noise_figure"}),
     ("sparsity/page.py", {"against": "p", "beside_ball": "Tracing"}, {"width_figure", "tracing_figure"}),
     ("sparsity/page.py", {"against": "n", "beside_ball": "Simplex"}, {"excess_by_n_figure", "remark_figure"}),
