@@ -97,7 +97,7 @@ async def attend(
             await visitor.see()
         except Broken as error:
             lesson.errors.append(str(error))
-        lesson.moves.append(Move(page or "start", until - due, time.monotonic() - due))
+        lesson.moves.append(Move(page or "overview", until - due, time.monotonic() - due))
         due = max(due + every, time.monotonic())
 
 

@@ -1,6 +1,6 @@
 """From nothing to a picture: importing dpcore, compiling every kernel, and a server's first picture in a browser.
 
-    python -m benchmarks.cold_start [--starts 5] [--pages start,doors]
+    python -m benchmarks.cold_start [--starts 5] [--pages overview,perturbation]
 
 Compiling begins from an empty cache and a second process repeats it: that one must compile nothing. Seconds to a
 picture are those from the start of the server's process until the browser paints the page's first chart; the browser
@@ -46,7 +46,7 @@ def picture_seconds(context: BrowserContext, page: str, port: int) -> tuple[floa
     with serve(ROOT / "app.py", port=port) as server:
         answers = time.perf_counter() - start
         tab = context.new_page()
-        tab.goto(f"{server.url}/{'' if page == 'start' else page}")
+        tab.goto(f"{server.url}/{'' if page == 'overview' else page}")
         tab.locator(".live-figure .main-svg").first.wait_for(timeout=120_000)
         tab.evaluate(PAINTED)
         painted = time.perf_counter() - start
@@ -74,7 +74,7 @@ def main() -> None:
             bypass_csp=True,  # the pages' policy would forbid Playwright's own waiting, which evaluates strings
         )
         port = free_port()
-        picture_seconds(context, "start", port)
+        picture_seconds(context, "overview", port)
         for page in words.pages.split(","):
             answers, painted = zip(*(picture_seconds(context, page, port) for _ in range(words.starts)), strict=True)
             middle = statistics.median(painted)

@@ -1,6 +1,6 @@
 """Milliseconds from a key press on a slider to the frame that shows the new picture, in a real browser.
 
-    python -m benchmarks.live_slider [--moves 15] [--pages start,doors,...] [--json FILE]
+    python -m benchmarks.live_slider [--moves 15] [--pages overview,perturbation,...] [--json FILE]
 
 The app as it is and the same pages drawn by st.plotly_chart, each from a server of its own, moves taking turns: epsilon
 step by step over new values, whose pictures may be drawn ahead while the reader rests (step), back over the same ones
@@ -125,7 +125,7 @@ def main() -> None:
             with serve(ROOT / "app.py") as ours, serve(stock) as theirs:  # fresh ones: nothing is known
                 # The pages' policy would forbid Playwright's own waiting, which evaluates strings.
                 pages = {name: browser.new_page(bypass_csp=True) for name in ("live_figure", "plotly_chart")}
-                path = f"{'' if name == 'start' else name}?{START}"
+                path = f"{'' if name == 'overview' else name}?{START}"
                 addresses = {who: f"{server.url}/{path}" for who, server in zip(pages, (ours, theirs), strict=True)}
                 for row in compare(pages, addresses, words.moves):
                     found.append({"page": name, **row})

@@ -34,7 +34,7 @@ from tests.pages.test_links import settled
 
 N, MOST_RUNS, DELTA = 10_000, 10**6, 1e-6
 WATCHER, PAUSE_SECONDS, FIRST_SECONDS = "benchmark", 0.001, 6.0
-DOORS = ("output_gaussian", "objective_gaussian", "noisy_gd", "output_gamma", "objective_gamma")
+PERTURBATIONS = ("output_gaussian", "objective_gaussian", "noisy_gd", "output_gamma", "objective_gamma")
 RULES = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
 LAMBDAS = Axis("lam", tuple(float(lam) for lam in np.geomspace(1e-4, 1.0, 13)))
 EPSILONS = Axis("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
@@ -60,12 +60,12 @@ def _classes(seed: int) -> Question:
 
 # What is asked, by seed.
 QUESTIONS: dict[str, Callable[[int], Question]] = {
-    "doors": _table(mechanisms=DOORS, repetitions=50),
-    "doors, bounds": _table(mechanisms=RULES, sweep=EPSILONS, repetitions=20),
-    "doors, valley of lambda": _table(mechanisms=DOORS, epsilon=1.0, sweep=LAMBDAS, repetitions=20),
-    "classes": _classes,
-    "trust, noise in the question": _attack("objective_gaussian"),
-    "trust, noisy SGD": _attack("noisy_sgd"),
+    "perturbation": _table(mechanisms=PERTURBATIONS, repetitions=50),
+    "perturbation, bounds": _table(mechanisms=RULES, sweep=EPSILONS, repetitions=20),
+    "perturbation, valley of lambda": _table(mechanisms=PERTURBATIONS, epsilon=1.0, sweep=LAMBDAS, repetitions=20),
+    "multiclass": _classes,
+    "audit, noise in the question": _attack("objective_gaussian"),
+    "audit, noisy SGD": _attack("noisy_sgd"),
     "decide, budget": _setting,
     "decide, price": lambda seed: EquivalentSampleSizeQuestion(_setting(seed)),
     "decide, people": lambda seed: SampleSizeQuestion(_setting(seed), 1.0, 1.0),
@@ -76,14 +76,14 @@ QUESTIONS: dict[str, Callable[[int], Question]] = {
 # Pages whose curves are others at each epsilon, and what chooses their view.
 AHEAD: dict[str, dict[str, str]] = {
     "dimension": {},
-    "sparse": {},
-    "sparse, n": {"against": "n"},
-    "sparse, simplex": {"tab": "simplex"},
-    "sparse, streaming": {"tab": "streaming"},
+    "sparsity": {},
+    "sparsity, n": {"against": "n"},
+    "sparsity, simplex": {"tab": "simplex"},
+    "sparsity, streaming": {"tab": "streaming"},
     "geometry": {},
     "geometry, n": {"view": "n"},
-    "classes": {},
-    "trust": {},
+    "multiclass": {},
+    "audit": {},
 }
 
 

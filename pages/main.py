@@ -28,13 +28,13 @@ st.html(look(current_theme()))
 run_pages(
     Path(__file__).resolve().parent,
     {
-        "Start": "overview/page.py",
-        "Doors": "perturbation/page.py",
+        "Overview": "overview/page.py",
+        "Perturbation": "perturbation/page.py",
         "Dimension": "dimension/page.py",
-        "Sparse": "sparsity/page.py",
+        "Sparsity": "sparsity/page.py",
         "Geometry": "geometry/page.py",
-        "Classes": "multiclass/page.py",
-        "Trust": "audit/page.py",
+        "Multiclass": "multiclass/page.py",
+        "Audit": "audit/page.py",
         "Decide": "decide/page.py",
         "Sources": "sources/page.py",
     },

@@ -15,7 +15,7 @@ app = st.App(Path(__file__).with_name("main.py"))
 MAIN = """
 from pathlib import Path
 from pages.ui.navigation import run_pages
-run_pages(Path(__file__).parent, {"Start": "start.py", "Doors": "doors.py"})
+run_pages(Path(__file__).parent, {"Overview": "overview.py", "Perturbation": "perturbation.py"})
 """
 # What the page got; the sidebar's own state is what the browser shows.
 SAY = """
@@ -23,10 +23,10 @@ st.write(
     f"{TITLE}: epsilon {c.epsilon:g}, delta {c.delta:g}, n {c.n}, p {c.p}, lam {c.lam}, m {c.m}, seed {c.seed}."
 )
 """
-START = f"""
+OVERVIEW = f"""
 import streamlit as st
 from pages.ui.sidebar import sidebar
-TITLE = "start"
+TITLE = "overview"
 records = st.selectbox("Records", ["people", "patients"], key="records", bind="query-params")
 c = sidebar(
     people=(200, 398, 500, 2000, 5000), default_people=398, columns=31 if records == "patients" else None,
@@ -34,11 +34,11 @@ c = sidebar(
 )
 {SAY}
 """
-DOORS = f"""
+PERTURBATION = f"""
 import time
 import streamlit as st
 from pages.ui.sidebar import sidebar
-TITLE = "doors"
+TITLE = "perturbation"
 c = sidebar(people=(200, 500, 2000), default_people=2000, columns=None, max_columns=2**20, unused={{}})
 {SAY}
 time.sleep({{SECONDS}})
@@ -48,10 +48,10 @@ time.sleep({{SECONDS}})
 def write_pages(folder: Path, slow: float = 0.2) -> Path:
     """Write the dashboard, with the real settings, into a folder; returns its app.py.
 
-    slow: seconds until the page Doors ends, as pages are slow that compute.
+    slow: seconds until the page Perturbation ends, as pages are slow that compute.
     """
-    doors = DOORS.replace("{SECONDS}", str(slow))
-    for name, text in (("app", APP), ("main", MAIN), ("start", START), ("doors", doors)):
+    perturbation = PERTURBATION.replace("{SECONDS}", str(slow))
+    for name, text in (("app", APP), ("main", MAIN), ("overview", OVERVIEW), ("perturbation", perturbation)):
         (folder / f"{name}.py").write_text(text)
     shutil.copytree(ROOT / ".streamlit", folder / ".streamlit")
     return folder / "app.py"

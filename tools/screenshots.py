@@ -41,7 +41,7 @@ def main() -> None:
     if executable is None:
         sys.exit(f"No browser was found; any of these helps: {'; '.join(REMEDIES)}.")
     arguments.outdir.mkdir(parents=True, exist_ok=True)
-    page_name = arguments.path.strip("/").replace("/", "-") or "start"
+    page_name = arguments.path.strip("/").replace("/", "-") or "overview"
     with serve(ROOT / "app.py") as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
         for width, height in SCREENS:

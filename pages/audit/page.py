@@ -1,4 +1,4 @@
-"""Trust: can I believe the number on the label? Attack the code, add up its steps, or see what papers print."""
+"""Audit: can I believe the number on the label? Attack the code, add up its steps, or see what papers print."""
 
 import streamlit as st
 

@@ -1,7 +1,7 @@
 """Warm a lecture on a running dashboard before class, or check the file of one.
 
-    python -m pages.lectures warm doors --url http://localhost:8501
-    python -m pages.lectures check pages/lectures/doors.yaml
+    python -m pages.lectures warm perturbation --url http://localhost:8501
+    python -m pages.lectures check pages/lectures/perturbation.yaml
 
 What is computed stays in the server's process: with several processes, name the address of each (`--url` may be given
 many times), not that of the proxy before them.

@@ -1,7 +1,7 @@
 """Lecture mode: one step of a story around a page, in the place of the page's own frame.
 
-The address alone says where a lecture stands (?lecture=doors&step=3), so that every step is a link. Entering a step
-sets all of the page's controls; after that the controls that stay may be moved: a step is a start, not a cage.
+The address alone says where a lecture stands (?lecture=perturbation&step=3), so that every step is a link. Entering a
+step sets all of the page's controls; after that the controls that stay may be moved: a step is a start, not a cage.
 """
 
 import html
@@ -53,7 +53,7 @@ def lecture(page: str) -> Iterator[None]:
 def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str:
     """The story and the step that an address asks for; else a sentence with what is wrong, empty if it asks for none.
 
-    >>> asked_for("Doors", None, "1"), asked_for("Doors", "windows", "1")
+    >>> asked_for("Perturbation", None, "1"), asked_for("Perturbation", "windows", "1")
     ('', 'There is no lecture “windows”: this is the page without one.')
     """
     if name is None:

@@ -1,11 +1,11 @@
 """Lectures are files: YAML beside this module. What is wrong with one is said in a sentence for each fault.
 
-page: Doors
+page: Perturbation
 title: Where should the noise go?
 controls: {n: 1_000, noise: gaussian}     # where those stand that not every page has
 steps:
   - words: Three doors, the same promise. Move ε.     # `Step` says what these are
-    shows: doors
+    shows: perturbation
     state: {epsilon: 0.1}
     kept: [epsilon, n]
   - words: "And with {next_n:,} people instead of {n:,}? Less is lost in …"
@@ -26,7 +26,7 @@ import yaml
 from pages.ui.sidebar import DEFAULTS
 
 # Pages that have a lecture, in the order of the navigation.
-PAGES = ("Start", "Doors", "Dimension", "Sparse", "Geometry", "Classes", "Trust")
+PAGES = ("Overview", "Perturbation", "Dimension", "Sparsity", "Geometry", "Multiclass", "Audit")
 _FILE = ("page", "title", "controls", "steps")
 _PICTURE = ("shows", "aside", "state")
 _STEP = ("words", *_PICTURE, "kept", "same_picture", "answers", "right")

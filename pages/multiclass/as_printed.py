@@ -1,4 +1,4 @@
-"""The exhibit on the page Classes: the published mechanism, which protects nobody. It carries no epsilon label."""
+"""The exhibit on the page Multiclass: the published mechanism, which protects nobody. It carries no epsilon label."""
 
 import math
 from functools import partial

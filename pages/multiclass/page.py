@@ -1,4 +1,4 @@
-"""Classes: does the price of privacy add up over classes?"""
+"""Multiclass: does the price of privacy add up over classes?"""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""The words of the page Classes. Every number comes out of the curves, a release or a plan."""
+"""The words of the page Multiclass. Every number comes out of the curves, a release or a plan."""
 
 import dataclasses as dc
 import math

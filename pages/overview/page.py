@@ -1,4 +1,4 @@
-"""Start: what does privacy cost, and what does it buy?"""
+"""Overview: what does privacy cost, and what does it buy?"""
 
 from functools import partial
 

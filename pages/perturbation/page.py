@@ -89,7 +89,9 @@ with left:
     badge.html(framed(promise, strong=not same), width="content")
     with drawn:
         figure, alt = picture_at(controls)
-        live_figure(figure, key="doors", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls))
+        live_figure(
+            figure, key="perturbation", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls)
+        )
     st.markdown(words.verdict_of(table, controls.epsilon))
     small = [words.caption(experiment, table, controls.epsilon)]
     if "lemma" in layers:

@@ -46,7 +46,7 @@ def code(words: str) -> str:
 def link(words: str, address: str) -> str:
     """A link to an address below the dashboard's root, seen from a page.
 
-    >>> link("here", "doors?side=λ")
-    '<a href="./doors?side=%CE%BB">here</a>'
+    >>> link("here", "perturbation?side=λ")
+    '<a href="./perturbation?side=%CE%BB">here</a>'
     """
     return f'<a href="./{html.escape(quote(address, safe="?=&+,:~"))}">{html.escape(words)}</a>'

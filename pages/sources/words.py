@@ -34,8 +34,8 @@ GLOSSARY = facts_beside(__file__, "glossary.csv")
 
 
 def attack_of(key: str) -> str:
-    """The address at which the page Trust attacks a mechanism."""
-    return f"trust?{urlencode({'mechanism': mechanism_class(key).label})}"
+    """The address at which the page Audit attacks a mechanism."""
+    return f"audit?{urlencode({'mechanism': mechanism_class(key).label})}"
 
 
 def takeaway(found: Sequence[Recomputed]) -> str:

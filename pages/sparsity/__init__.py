@@ -1,4 +1,4 @@
-"""What the tabs of the page Sparse share."""
+"""What the tabs of the page Sparsity share."""
 
 from collections.abc import Callable
 from typing import TypeVar

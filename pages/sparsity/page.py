@@ -1,11 +1,11 @@
-"""Sparse: what if few features matter, the model is a mixture of them, or a choice is made again and again?"""
+"""Sparsity: what if few features matter, the model is a mixture of them, or a choice is made again and again?"""
 
 import streamlit as st
 
 from pages.sparsity import l1_ball, simplex, streaming
 from pages.ui.pickers import switch
 
-TABS = {"l1": "L1 ball", "simplex": "Simplex", "streaming": "Streaming"}
+TABS = {"l1": "LASSO", "simplex": "Simplex sampling", "streaming": "Online"}
 PREPARE = {"l1": l1_ball.prepare, "simplex": simplex.prepare, "streaming": streaming.prepare}
 
 st.title("What if the model is sparse or a mixture?", anchor=False)

@@ -120,7 +120,7 @@ class Arrival:
 def arrival(page: str, address: Mapping[str, list[str]]) -> Arrival:
     """Sort what an address says: name -> values.
 
-    >>> arrival("Doors", {"n": ["500"], "v": ["9.9"], "defaults": ["layers:bounds,bias~m:auto"]}).said
+    >>> arrival("Perturbation", {"n": ["500"], "v": ["9.9"], "defaults": ["layers:bounds,bias~m:auto"]}).said
     {'layers': (['bounds', 'bias'], False), 'm': (['auto'], False), 'n': (['500'], True)}
     """
     said: dict[str, tuple[list[str], bool]] = {}
@@ -324,8 +324,8 @@ def _page_address(url: str, path: str, paths: Collection[str], base: str) -> str
     """The address of the page at `path`, seen from another page's: after a turn of the page the browser still reports
     the one before.
 
-    >>> _page_address("http://x/base/trust?n=1", "doors", {"", "doors", "trust"}, "base")
-    'http://x/base/doors'
+    >>> _page_address("http://x/base/audit?n=1", "perturbation", {"", "perturbation", "audit"}, "base")
+    'http://x/base/perturbation'
     """
     seen = urlsplit(url)
     here = seen.path.rstrip("/")

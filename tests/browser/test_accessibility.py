@@ -17,38 +17,38 @@ from .looks import BETWEEN, LARGE, OVERLAPS, PHONE, SETTLED, UNNAMED, UNTOLD, Ne
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide", "sources")
+PAGES = ("", "perturbation", "dimension", "sparsity", "geometry", "multiclass", "audit", "decide", "sources")
 VIEWS = (
     "?behind=Data",
     "?behind=Code",
     "?behind=Assumptions",
     "?behind=Formula",
     "?proof=textbook",
-    "doors?side=Path",
-    "doors?side=λ",
-    "doors?side=Bounds",
-    "doors?side=Work",
-    "doors?side=Door+zero",
-    "sparse?tab=Simplex",
-    "sparse?tab=Streaming",
+    "perturbation?side=Path",
+    "perturbation?side=λ",
+    "perturbation?side=Bounds",
+    "perturbation?side=Work",
+    "perturbation?side=No+noise",
+    "sparsity?tab=Simplex+sampling",
+    "sparsity?tab=Online",
     "geometry?view=people",
     "geometry?beside_geometry=Rates",
     "geometry?beside_geometry=Noise",
     "geometry?beside_geometry=Tracing",
-    "classes?classifier=as+printed",
-    "classes?beside_classes=Ellipses",
-    "trust?check=add+it+up",
-    "trust?check=as+printed",
-    "trust?beside_attack=Bet",
-    "trust?beside_attack=Scores",
+    "multiclass?classifier=as+printed",
+    "multiclass?beside_classes=Ellipses",
+    "audit?check=add+it+up",
+    "audit?check=as+printed",
+    "audit?beside_attack=Bet",
+    "audit?beside_attack=Scores",
     "decide?more=several+releases",
     "decide?more=all+mechanisms",
     "decide?more=elsewhere",
     "decide?more=take+away",
     "decide?behind=Link",
     "sources?about=figures+done+again",
-    "?lecture=start&step=2",
-    "doors?lecture=doors&step=3",
+    "?lecture=overview&step=2",
+    "perturbation?lecture=perturbation&step=3",
 )
 Screen = tuple[int, int, Theme]
 SCREENS: tuple[Screen, ...] = ((1366, 768, "light"), (1366, 768, "dark"), (390, 844, "dark"))
@@ -125,7 +125,7 @@ def unread(page: Page, address: str) -> list[str]:
 
 @pytest.mark.nightly  # in every run on each page: test_policy.py
 @pytest.mark.parametrize(
-    "address", (*PAGES, "sparse?tab=Streaming", "trust?check=add+it+up", "decide?more=several+releases")
+    "address", (*PAGES, "sparsity?tab=Online", "audit?check=add+it+up", "decide?more=several+releases")
 )
 def test_names_are_read_aloud_without_markup_and_symbols_are_bold(server: Server, page: Page, address: str):
     page.goto(f"{server.url}/{address}")
@@ -187,7 +187,7 @@ EACH_RUN = ("",)  # by Tab alone; the other pages by night
 @pytest.mark.parametrize(
     "address",
     [it if it in EACH_RUN else pytest.param(it, marks=pytest.mark.nightly) for it in PAGES],
-    ids=lambda address: address or "start",
+    ids=lambda address: address or "overview",
 )
 def test_tab_reaches_every_control_shows_where_it_is_and_is_not_trapped(
     server: Server, new_page: NewPage, address: str
@@ -261,39 +261,39 @@ def test_a_slider_moves_by_arrows_and_chart_and_numbers_follow(server: Server, p
 # Ends and middles of the sliders, each with all views that have charts of their own.
 PLACES = ("", "epsilon=0.01", "epsilon=10", "delta=1e-10", "n=200", "n=50,000", "lam=0.0001", "lam=0.005", "lam=1")
 LABELLED = (*PAGES, *(it for it in VIEWS if not it.startswith(("?behind", "decide?behind")) and "lecture" not in it))
-LABELLED += ("doors?noise=both", "dimension?below=damage", "sparse?against=people", "sparse?against=columns")
-LABELLED += ("classes?price_against=epsilon", "classes?price_against=excess")
+LABELLED += ("perturbation?noise=both", "dimension?below=damage", "sparsity?against=people", "sparsity?against=columns")
+LABELLED += ("multiclass?price_against=epsilon", "multiclass?price_against=excess")
 # Ends of the sliders that stand on one page alone, and of those whose ends differ from page to page.
 ENDS = (
-    "trust?beside_attack=Scores&runs=1,000",
+    "audit?beside_attack=Scores&runs=1,000",
     "?at_most=0.5",
     "?at_most=20",
-    "sparse?T=2&radius=0.25",
-    "sparse?against=people&T=512&radius=0.25",
-    "sparse?against=columns&T=2&radius=4",
-    "sparse?tab=Simplex&lam=0.0001",
-    "sparse?beside_ball=Simplex&T=2&radius=4",
-    "sparse?beside_ball=Tracing&T=512&radius=4",
-    "sparse?tab=Simplex&on=fresh&beside=Columns&m=10000",
-    "sparse?tab=Streaming&steps_of_stream=50&p=8",
-    "sparse?tab=Streaming&steps_of_stream=5,000&p=2,048",
-    "trust?check=ledger&steps=10000000000&batch=1",
-    "trust?check=ledger&steps=1&batch=50,000",
-    "trust?check=ledger&steps=500&batch=all",
-    "trust?beside_attack=Bet&runs=1,000,000",
-    "trust?beside_attack=Errors&runs=1,000,000",
+    "sparsity?T=2&radius=0.25",
+    "sparsity?against=people&T=512&radius=0.25",
+    "sparsity?against=columns&T=2&radius=4",
+    "sparsity?tab=Simplex+sampling&lam=0.0001",
+    "sparsity?beside_ball=Simplex&T=2&radius=4",
+    "sparsity?beside_ball=Tracing&T=512&radius=4",
+    "sparsity?tab=Simplex+sampling&on=fresh&beside=Columns&m=10000",
+    "sparsity?tab=Online&steps_of_stream=50&p=8",
+    "sparsity?tab=Online&steps_of_stream=5,000&p=2,048",
+    "audit?check=ledger&steps=10000000000&batch=1",
+    "audit?check=ledger&steps=1&batch=50,000",
+    "audit?check=ledger&steps=500&batch=all",
+    "audit?beside_attack=Bet&runs=1,000,000",
+    "audit?beside_attack=Errors&runs=1,000,000",
     "dimension?p=8",
     "geometry?p_norm=∞&p=65,536",
     "dimension?p=1,024&below=damage&noise_in=both",
     "geometry?p_norm=1+%2B+1/ln+d&p=8",
     "geometry?view=people&p_norm=1.5&p=64",
     "geometry?view=people&p_norm=∞&p=8",
-    "classes?C=10&columns=16",
+    "multiclass?C=10&columns=16",
     "decide?n=300&more=several&releases=100&per_person=10",
-    "classes?C=2&columns=2",
-    "classes?price_against=epsilon&C=10&columns=16&beside_classes=λ",
-    "classes?price_against=excess&columns=2",
-    "classes?price_against=d&C=10",
+    "multiclass?C=2&columns=2",
+    "multiclass?price_against=epsilon&C=10&columns=16&beside_classes=λ",
+    "multiclass?price_against=excess&columns=2",
+    "multiclass?price_against=d&C=10",
     "decide?n=300&give_up=0.1",
     "decide?n=300&give_up=20",
     "decide?n=300&more=several&releases=1&per_person=1",
@@ -347,7 +347,7 @@ RANGES = f"(it => JSON.stringify([it.xaxis.range, it.yaxis.range]))({CHART_ON_A_
 
 
 @pytest.mark.usefixtures("own_tab")
-@pytest.mark.parametrize("address", each(9, PAGES[:-1]), ids=lambda address: address or "start")  # Sources has no ε
+@pytest.mark.parametrize("address", each(9, PAGES[:-1]), ids=lambda address: address or "overview")  # Sources has no ε
 def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
     server: Server, new_page: NewPage, address: str
 ):

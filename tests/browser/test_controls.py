@@ -46,57 +46,59 @@ def press(page: Page, key: str, stroke: str) -> None:
 
 
 def test_a_deep_link_is_the_first_request_and_its_illegal_values_are_ignored(dashboard: Server, page: Page):
-    page.goto(f"{dashboard.url}/doors?epsilon=0.1&n=777&lam=x&seed=-4&p=16")
+    page.goto(f"{dashboard.url}/perturbation?epsilon=0.1&n=777&lam=x&seed=-4&p=16")
     state = "epsilon 0.1, delta 1e-06, n 2000, p 16, lam auto, m auto, seed 7."
-    expect_state(page, f"doors: {state}", "/doors?epsilon=0.1&p=16")
+    expect_state(page, f"perturbation: {state}", "/perturbation?epsilon=0.1&p=16")
     expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
     assert page.get_by_role("dialog").count() == 0
-    go(page, "Start")
-    expect_state(page, f"start: {state}".replace("n 2000", "n 398"), "/?epsilon=0.1&p=16")
+    go(page, "Overview")
+    expect_state(page, f"overview: {state}".replace("n 2000", "n 398"), "/?epsilon=0.1&p=16")
     assert "Traceback" not in dashboard.log.read_text()
 
 
 def test_every_control_goes_along_and_the_address_of_each_page_says_so(dashboard: Server, page: Page):
-    page.goto(f"{dashboard.url}/doors?m=20")
+    page.goto(f"{dashboard.url}/perturbation?m=20")
     for key in ("epsilon", "delta", "n", "p", "lam"):
         press(page, key, "ArrowLeft" if key in ("n", "lam") else "ArrowRight")
         page.wait_for_url(lambda url, key=key: key in dict(parse_qsl(urlsplit(url).query)) or key == "lam")
     press(page, "lam", "ArrowRight")
     state = "epsilon 1.5, delta 1e-05, n 500, p 16, lam population, m 20, seed 7."
     query = "?epsilon=1.5&delta=10⁻⁵&n=500&p=16&lam=theory&m=20"
-    expect_state(page, f"doors: {state}", f"/doors{query}")
+    expect_state(page, f"perturbation: {state}", f"/perturbation{query}")
     page.get_by_role("button", name="Re-roll").click()
     state, query = state.replace("seed 7", "seed 8"), f"{query}&seed=8"
-    expect_state(page, f"doors: {state}", f"/doors{query}")
-    go(page, "Start")
-    expect_state(page, f"start: {state}", f"/{query}")
-    go(page, "Doors")
-    expect_state(page, f"doors: {state}", f"/doors{query}")
+    expect_state(page, f"perturbation: {state}", f"/perturbation{query}")
+    go(page, "Overview")
+    expect_state(page, f"overview: {state}", f"/{query}")
+    go(page, "Perturbation")
+    expect_state(page, f"perturbation: {state}", f"/perturbation{query}")
 
     # As where a page is turned before its controls are on the screen: the next move mends the address.
-    page.evaluate("history.replaceState({}, '', '/doors')")
+    page.evaluate("history.replaceState({}, '', '/perturbation')")
     press(page, "p", "ArrowRight")
-    expect_state(page, f"doors: {state}".replace("p 16", "p 32"), f"/doors{query}".replace("p=16", "p=32"))
+    expect_state(
+        page, f"perturbation: {state}".replace("p 16", "p 32"), f"/perturbation{query}".replace("p=16", "p=32")
+    )
 
 
 def test_one_step_back_is_the_page_before_in_the_state_it_was_left(dashboard: Server, page: Page):
     page.goto(dashboard.url)
-    before = "start: epsilon 1.5, delta 1e-06, n 398, p 16, lam auto, m auto, seed 7."
+    before = "overview: epsilon 1.5, delta 1e-06, n 398, p 16, lam auto, m auto, seed 7."
     press(page, "epsilon", "ArrowRight")
     press(page, "p", "ArrowRight")
     expect_state(page, before, "/?epsilon=1.5&p=16")
-    go(page, "Doors")
-    expect_state(page, "doors: epsilon 1.5, delta 1e-06, n 2000, p 16, lam", "/doors?epsilon=1.5&p=16")
+    go(page, "Perturbation")
+    expect_state(page, "perturbation: epsilon 1.5, delta 1e-06, n 2000, p 16, lam", "/perturbation?epsilon=1.5&p=16")
     press(page, "p", "ArrowRight")
     press(page, "epsilon", "ArrowRight")
-    after = "doors: epsilon 2, delta 1e-06, n 2000, p 32, lam auto, m auto, seed 7."
-    expect_state(page, after, "/doors?epsilon=2&p=32")
+    after = "perturbation: epsilon 2, delta 1e-06, n 2000, p 32, lam auto, m auto, seed 7."
+    expect_state(page, after, "/perturbation?epsilon=2&p=32")
     page.go_back()
     expect_state(page, before, "/?epsilon=1.5&p=16")
     page.go_forward()
-    expect_state(page, after, "/doors?epsilon=2&p=32")
-    go(page, "Start")
-    expect_state(page, after.replace("doors", "start").replace("2000", "398"), "/?epsilon=2&p=32")
+    expect_state(page, after, "/perturbation?epsilon=2&p=32")
+    go(page, "Overview")
+    expect_state(page, after.replace("perturbation", "overview").replace("2000", "398"), "/?epsilon=2&p=32")
 
 
 def test_what_the_next_page_lacks_is_replaced_in_sight_and_comes_back(dashboard: Server, page: Page):
@@ -104,12 +106,12 @@ def test_what_the_next_page_lacks_is_replaced_in_sight_and_comes_back(dashboard:
     page.goto(f"{dashboard.url}/?n=5,000&records=patients")
     there = page.get_by_text("n 5000, p 31,")
     expect(there).to_be_visible()
-    go(page, "Doors")
+    go(page, "Perturbation")
     # 2,000 is this page's default, so its address says nothing.
-    expect_state(page, "doors: epsilon 1, delta 1e-06, n 2000, p 8, lam auto, m auto, seed 7.", "/doors")
+    expect_state(page, "perturbation: epsilon 1, delta 1e-06, n 2000, p 8, lam auto, m auto, seed 7.", "/perturbation")
     note = page.get_by_text(re.compile(r"5,000 .*2,000 "))
     expect(note).to_be_visible()
-    go(page, "Start")
+    go(page, "Overview")
     expect(there).to_be_visible()
     expect(note).to_have_count(0)
     page.wait_for_url("**n=5%2C000*")
@@ -120,7 +122,7 @@ def test_turning_the_page_shows_one_page_a_frame_and_makes_no_control_anew(dashb
     keys = ["epsilon", "delta", "n", "p", "lam", "m", "seed"]
     controls = f"{keys}.map(key => document.querySelector(`.st-key-${{key}} input`))"
     page.goto(dashboard.url)
-    expect(page.get_by_text("start: epsilon")).to_be_visible()
+    expect(page.get_by_text("overview: epsilon")).to_be_visible()
     expect(page.locator(".st-key-seed input")).to_be_visible()
     page.evaluate(f"window.controls = {controls}")
     page.evaluate(
@@ -128,13 +130,13 @@ def test_turning_the_page_shows_one_page_a_frame_and_makes_no_control_anew(dashb
             window.mixed = 0;
             const look = () => {
                 const text = document.querySelector('[data-testid=stMain]').innerText;
-                window.mixed += text.includes('start:') && text.includes('doors:');
+                window.mixed += text.includes('overview:') && text.includes('perturbation:');
                 requestAnimationFrame(look);
             };
             look();
         }"""
     )
-    for title in ("Doors", "Start"):
+    for title in ("Perturbation", "Overview"):
         go(page, title)
         expect(page.get_by_text(f"{title.lower()}: epsilon")).to_be_visible()
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
@@ -151,10 +153,10 @@ def test_n_set_by_hand_comes_back_from_a_page_whose_default_it_is_until_all_is_r
         press(page, "n", "ArrowRight")
         expect(thumb).to_have_text(n)
     page.wait_for_url("**n=2%2C000*")
-    go(page, "Doors")
-    expect(page.get_by_text("doors: epsilon")).to_be_visible()
+    go(page, "Perturbation")
+    expect(page.get_by_text("perturbation: epsilon")).to_be_visible()
     expect(thumb).to_have_text("2,000")
-    go(page, "Start")
+    go(page, "Overview")
     expect(told).to_contain_text("n = 2,000")
     expect(thumb).to_have_text("2,000")
     page.wait_for_url("**n=2%2C000*")

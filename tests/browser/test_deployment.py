@@ -21,7 +21,7 @@ def test_a_page_needs_seven_of_a_sender_s_connections_at_most(server: Server, pa
     statuses: list[int] = []
     page.on("response", lambda answer: statuses.append(answer.status))
     with proxy([server], tmp_path, CONF.replace(LIMIT, LIMIT.replace("500", "7"))) as url:
-        page.goto(f"{url}/doors")
-        Chart(page, "doors").shown()
+        page.goto(f"{url}/perturbation")
+        Chart(page, "perturbation").shown()
         page.goto("about:blank")
     assert len(statuses) > 20 and 429 not in statuses

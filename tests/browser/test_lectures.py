@@ -46,7 +46,7 @@ SEEN = """() => {
 
 
 def begin(page: Page, url: str, story: Story, step: int = 1) -> None:
-    path = "" if story.page == "Start" else story.name
+    path = "" if story.page == "Overview" else story.name
     page.goto(f"{url}/{path}?lecture={story.name}&step={step}")
     arrived(page, story, step)
     expect(page.locator("[data-listens]")).to_be_attached()
@@ -93,9 +93,9 @@ def test_every_step_is_reached_by_keyboard_and_can_be_read_from_the_last_row(
             page.keyboard.press("PageDown")
             arrived(page, story, number)
         read_from_the_last_row(page, story, number)
-        if name == "Start" and number == 1:
+        if name == "Overview" and number == 1:
             predict(page, story)
-        if name == "Start" and number == 2:
+        if name == "Overview" and number == 2:
             expect(page.get_by_text(f"“{first_answer(story)}”")).to_be_visible()  # what the room said
             drag(page)
             move_and_go_on(page, story)
@@ -167,7 +167,7 @@ def move_and_go_on(page: Page, story: Story) -> None:
 # A screen's pixels are larger on the wall where it has fewer: text may shrink with it, from 18 px at 1366 x 768.
 SCREENS = ((1280, 720), (1024, 768), (1440, 900), (390, 844))
 STEPS = [(it, k, screen) for it in STORIES.values() for k in range(1, len(it.steps) + 1) for screen in SCREENS[:2]]
-STEPS += [(STORIES[name], 6, screen) for name in ("Doors", "Dimension") for screen in SCREENS[2:]]
+STEPS += [(STORIES[name], 6, screen) for name in ("Perturbation", "Dimension") for screen in SCREENS[2:]]
 
 
 def fits(page: Page, width: int, height: int) -> None:
@@ -199,8 +199,8 @@ def test_every_step_fits_other_screens(
 
 
 def test_a_step_is_a_link_that_beats_other_words_in_the_address_and_fits_a_phone(server: Server, new_page: NewPage):
-    story, page = STORIES["Doors"], new_page(*SCREENS[1], scheme="dark")
-    page.goto(f"{server.url}/doors?lecture=doors&step=6&epsilon=5&lam=0.5&noise=both")
+    story, page = STORIES["Perturbation"], new_page(*SCREENS[1], scheme="dark")
+    page.goto(f"{server.url}/perturbation?lecture=perturbation&step=6&epsilon=5&lam=0.5&noise=both")
     arrived(page, story, 6)
     expect(page.locator(".takeaway")).to_contain_text(re.compile(r"ε = 0\.1 .*1,000 people"))
     assert "noise=both" not in page.url

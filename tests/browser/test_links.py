@@ -33,7 +33,7 @@ def block(page: Page, key: str):
 
 @pytest.mark.usefixtures("own_tab")
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
-    link = "/trust?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
+    link = "/audit?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
     loaded: list[Response] = []
     page.on("response", lambda answer: loaded.append(answer) if "plotly" in answer.url else None)
     page.goto(below.url + link)
@@ -55,8 +55,8 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     # Until then Streamlit may drop controls from the address and put them back, each with a step in the history.
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     visits = page.evaluate("history.length")
-    page.get_by_role("link", name="Start", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Start"].title)
+    page.get_by_role("link", name="Overview", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Overview"].title)
     expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
     expect(block(page, "delta")).to_be_hidden()
     block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
@@ -109,7 +109,7 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
     vain = "colour=<img src=x onerror=alert(1)>&delta=17&seed=1e999"
-    page.goto(f"{server.url}/doors?epsilon=1&n=3e2&noise=gamma&v=0.1.0&{vain}")
+    page.goto(f"{server.url}/perturbation?epsilon=1&n=3e2&noise=gamma&v=0.1.0&{vain}")
     note = page.locator(IN_VAIN)
     for said in ("colour = <img src=x onerror=alert(1)> (no", "delta = 17 (not", "seed = 1e999 (not"):
         expect(note).to_contain_text(said)
@@ -128,14 +128,18 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
 
 # Of each page: what it draws on a link, and words of it that say so.
 FIRST = (
-    ("doors?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ", ("doors", "valley"), r"ε = 0\.1 .*300 people"),
     (
-        "trust?check=add+it+up&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
+        "perturbation?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ",
+        ("perturbation", "valley"),
+        r"ε = 0\.1 .*300 people",
+    ),
+    (
+        "audit?check=add+it+up&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
         ("ledger", "noise"),
         r"ε = 3 .*1,000 steps.* 100 of 2,000",
     ),
     (
-        "sparse?tab=Simplex&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns",
+        "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns",
         ("draws", "beside_chart"),
         r"20 random draws .*64 numbers",
     ),
@@ -145,7 +149,7 @@ FIRST = (
         r"p = 2 .*n = 10,000",
     ),
     (
-        "classes?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500",
+        "multiclass?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500",
         ("classes", "beside_classes_chart"),
         r"3 columns .*4 classes",
     ),
@@ -173,7 +177,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
 @pytest.mark.nightly  # in every run: between some of them, in the tests above
 def test_the_navigation_leads_to_every_page_and_back(server: Server, page: Page, complaints: list[str]):
     page.goto(f"{server.url}/?epsilon=0.5")
-    for name, story in [*STORIES.items(), ("Start", STORIES["Start"])]:
+    for name, story in [*STORIES.items(), ("Overview", STORIES["Overview"])]:
         page.get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("heading", level=1)).to_have_text(story.title)
         expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)

@@ -14,7 +14,7 @@ from ..page_driver import LIVE
 pytestmark = pytest.mark.browser
 
 # In every run: a page whose pictures change their own ranges with epsilon.
-CHEAP = ("classes",)
+CHEAP = ("multiclass",)
 
 
 def often(wanted: tuple[str, ...], cheap: tuple[str, ...] = CHEAP) -> list[object]:
@@ -92,7 +92,7 @@ def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, p
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("path", ("doors?side=λ", "sparse?tab=Simplex", "geometry?view=people"))
+@pytest.mark.parametrize("path", ("perturbation?side=λ", "sparsity?tab=Simplex+sampling", "geometry?view=people"))
 def test_charts_and_sliders_of_other_views_mean_the_same(server: Server, page: Page, path: str):
     open_page(page, server.url, path)
     check_meaning(page)
@@ -116,7 +116,7 @@ CURSOR = """() => {
     const wanted = axis.l2p(Math.log10(Number(said))) / axis._length;
     return [flag?.parentElement.textContent, place(line), place(flag), wanted, said];
 }"""
-FOLLOWED = ("start", "doors", "decide")
+FOLLOWED = ("overview", "perturbation", "decide")
 
 
 def settled(found: list[Any]) -> bool:
@@ -137,7 +137,7 @@ def cursor_once(page: Page, condition: Callable[[list[Any]], bool]) -> list[Any]
     return found
 
 
-@pytest.mark.parametrize("path", often(FOLLOWED, ("start",)))
+@pytest.mark.parametrize("path", often(FOLLOWED, ("overview",)))
 def test_a_dragged_cursor_goes_at_the_end_of_a_zoomed_axis_and_comes_back(server: Server, page: Page, path: str):
     open_page(page, server.url, path)
     page.locator(".st-key-epsilon input[type=range]").scroll_into_view_if_needed()

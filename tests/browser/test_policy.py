@@ -25,22 +25,32 @@ document.addEventListener("securitypolicyviolation", it => against.push(`${it.ef
 # opening serves all that a look can tell.
 EACH_RUN = (
     "?behind=Data&at_most=20",
-    "doors?epsilon=0.01",
+    "perturbation?epsilon=0.01",
     "dimension?p=8",
-    "sparse?tab=Streaming&steps_of_stream=5,000&p=2,048",
+    "sparsity?tab=Online&steps_of_stream=5,000&p=2,048",
     "geometry?p_norm=∞&p=65,536",
-    "classes?C=10&columns=16",
-    "trust?check=add+it+up&delta=1e-10",
-    "trust?beside_attack=Scores&runs=1,000",
+    "multiclass?C=10&columns=16",
+    "audit?check=add+it+up&delta=1e-10",
+    "audit?beside_attack=Scores&runs=1,000",
     "decide?n=300&more=take+away",
     "decide?n=300&more=several&releases=100&per_person=10",
     "sources",
-    "?lecture=start&step=2",
+    "?lecture=overview&step=2",
 )
 BY_NIGHT = (
-    *("", "?behind=Data", "doors", "dimension", "sparse", "sparse?tab=Streaming", "geometry", "classes", "trust"),
-    *("trust?check=add+it+up", "trust?beside_attack=Bet", "decide", "decide?more=take+away"),
-    *("decide?more=several+releases", "doors?lecture=doors&step=3"),
+    *(
+        "",
+        "?behind=Data",
+        "perturbation",
+        "dimension",
+        "sparsity",
+        "sparsity?tab=Online",
+        "geometry",
+        "multiclass",
+        "audit",
+    ),
+    *("audit?check=add+it+up", "audit?beside_attack=Bet", "decide", "decide?more=take+away"),
+    *("decide?more=several+releases", "perturbation?lecture=perturbation&step=3"),
 )
 # The screens take turns, each with one of another width; tests of accessibility have all of them by night.
 VIEWS = [(view, SCREENS[k % len(SCREENS)]) for k, view in enumerate(EACH_RUN)]

@@ -52,7 +52,7 @@ def test_named_paths_and_tests_exist(document: Path):
 
 
 def test_the_picture_is_a_picture():
-    assert (ROOT / "docs" / "start.png").read_bytes().startswith(b"\x89PNG")
+    assert (ROOT / "docs" / "overview.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_page_of_names_is_up_to_date():

@@ -22,7 +22,7 @@ from .counted import computed, write_app
 PAGES = ("", *LIVE[1:])  # the first is at the root
 SMALL = {"classes": "n=300&C=2"}  # what the link says, of others "n=300"
 # Pages whose work in the background goes on for long: nobody waits for its end here.
-ENDLESS = ("trust", "decide")
+ENDLESS = ("audit", "decide")
 
 
 class Pressing(HeadlessClient):
@@ -85,20 +85,20 @@ def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
 def test_a_page_that_is_not_there_and_a_server_that_is_not_are_errors(server):
     async def lost() -> None:
         async with Pressing(server.url) as visitor:
-            await visitor.visit("doors", "lecture=doors&step=2")
+            await visitor.visit("perturbation", "lecture=perturbation&step=2")
             assert {"epsilon", "n"} <= set(visitor.sliders) and "next" in visitor.buttons
             await visitor.press("next")
             assert "step=3" in visitor.address
 
     asyncio.run(lost())
     with pytest.raises(OSError):
-        asyncio.run(warm(STORIES["Doors"], "doors", "http://localhost:1", lambda said: None))
-    assert main(["warm", "doors", "--url", "http://localhost:1"]) == 1
+        asyncio.run(warm(STORIES["Perturbation"], "perturbation", "http://localhost:1", lambda said: None))
+    assert main(["warm", "perturbation", "--url", "http://localhost:1"]) == 1
 
 
 def test_after_warming_a_student_computes_nothing(server):
     """Sliders of two steps; the student turns the page by the button and moves what stays, and then more."""
-    story, kept = STORIES["Start"], {2: ("delta",), 5: ("lam",)}
+    story, kept = STORIES["Overview"], {2: ("delta",), 5: ("lam",)}
     assert story.state(5)["epsilon"] != story.state(2)["epsilon"]
     steps = (dc.replace(step, kept=kept.get(k, ())) for k, step in enumerate(story.steps[:5], 1))
     before, said = computed(server), list[str]()
@@ -108,12 +108,12 @@ def test_after_warming_a_student_computes_nothing(server):
 
     async def walk() -> None:
         async with Pressing(server.url) as student:
-            await student.visit("", "lecture=start&step=1")
+            await student.visit("", "lecture=overview&step=1")
             await student.press("next")
             assert "step=2" in student.address
             for step, (key,) in kept.items():
                 if step != 2:
-                    await student.visit("", f"lecture=start&step={step}")
+                    await student.visit("", f"lecture=overview&step={step}")
                 start, options = student.place(key), list(student.sliders[key].options)
                 for option in (*options[:2], options[-1], options[start]):
                     await student.move(key, option)
@@ -125,5 +125,5 @@ def test_after_warming_a_student_computes_nothing(server):
 
 
 def test_names_of_lectures_lead_to_their_pages():
-    assert _ADDRESSES["start"] == "" and _ADDRESSES["doors"] == "doors"
+    assert _ADDRESSES["overview"] == "" and _ADDRESSES["perturbation"] == "perturbation"
     assert set(_ADDRESSES.values()) < set(PAGES)

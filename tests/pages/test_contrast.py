@@ -20,9 +20,9 @@ from tests.page_driver import charts, headline, shown
 
 WORDS, DRAWING = 4.5, 3.0
 PAGES = {
-    "start": ("overview/page.py", {}),
-    "doors": ("perturbation/page.py", {}),
-    "doors, bounds": ("perturbation/page.py", {"side": "Bounds"}),
+    "overview": ("overview/page.py", {}),
+    "perturbation": ("perturbation/page.py", {}),
+    "perturbation, bounds": ("perturbation/page.py", {"side": "Bounds"}),
     "dimension": ("dimension/page.py", {}),
     "l1 ball": ("sparsity/page.py", {}),
     "simplex": ("sparsity/page.py", {"tab": "simplex"}),
@@ -30,7 +30,7 @@ PAGES = {
     "geometry": ("geometry/page.py", {}),
     "geometry, people": ("geometry/page.py", {"view": "n"}),
     "classes": ("multiclass/page.py", {}),
-    "classes, as printed": ("multiclass/page.py", {"classifier": "printed"}),
+    "multiclass, as printed": ("multiclass/page.py", {"classifier": "printed"}),
     "attack": ("audit/page.py", {"runs": 2_000}),
     "ledger": ("audit/page.py", {"check": "ledger"}),
     "printed": ("audit/page.py", {"check": "printed"}),

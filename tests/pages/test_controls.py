@@ -41,58 +41,58 @@ def notes(app: AppTest) -> list[str]:
 
 
 def test_every_shared_control_keeps_its_value_on_the_other_page_and_back(app):
-    go(app, "doors")
+    go(app, "perturbation")
     for key, value in {"epsilon": 0.1, "delta": 1e-5, "n": 500, "p": 16, "lam": 0.01, "m": 20, "seed": 11}.items():
         widget = app.number_input(key=key) if key == "seed" else app.select_slider(key=key)
         widget.set_value(value).run()
     state = "epsilon 0.1, delta 1e-05, n 500, p 16, lam 0.01, m 20, seed 11."
-    assert said(app) == f"doors: {state}"
-    go(app, "start")
-    assert said(app) == f"start: {state}"
-    go(app, "doors")
-    assert said(app) == f"doors: {state}"
+    assert said(app) == f"perturbation: {state}"
+    go(app, "overview")
+    assert said(app) == f"overview: {state}"
+    go(app, "perturbation")
+    assert said(app) == f"perturbation: {state}"
     assert notes(app) == []
 
 
 def test_a_control_at_its_default_takes_the_next_page_s_default(app):
     assert "n 398," in said(app)
-    go(app, "doors")
+    go(app, "perturbation")
     assert "n 2000," in said(app)
-    go(app, "start")
+    go(app, "overview")
     assert "n 398," in said(app)
     assert notes(app) == []
 
 
 def test_a_value_set_by_hand_that_is_the_next_page_s_default_is_not_forgotten_there(app):
     app.select_slider(key="n").set_value(2000).run()
-    go(app, "doors")
-    go(app, "start")
+    go(app, "perturbation")
+    go(app, "overview")
     assert "n 2000," in said(app)
-    go(app, "doors")
+    go(app, "perturbation")
     app.select_slider(key="n").set_value(500).run()
     app.select_slider(key="n").set_value(2000).run()
-    go(app, "start")
+    go(app, "overview")
     assert "n 2000," in said(app)
 
 
 def test_what_the_grid_lacks_is_replaced_by_the_nearest_with_a_note_and_comes_back(app):
     app.select_slider(key="n").set_value(5000).run()
-    go(app, "doors")
+    go(app, "perturbation")
     assert "n 2000," in said(app) and [re.findall(r"[\d,]+\d", note) for note in notes(app)] == [["5,000", "2,000"]]
     app.select_slider(key="p").set_value(1024).run()
     assert len(notes(app)) == 1, "another move leaves the note"
-    go(app, "start")
+    go(app, "overview")
     assert "n 5000, p 32," in said(app) and [re.findall(r"[\d,]*\d", note) for note in notes(app)] == [["1,024", "32"]]
-    go(app, "doors")
+    go(app, "perturbation")
     assert "n 2000, p 1024," in said(app)
 
 
 def test_moving_the_slider_that_stood_in_ends_the_note(app):
     app.select_slider(key="n").set_value(5000).run()
-    go(app, "doors")
+    go(app, "perturbation")
     app.select_slider(key="n").set_value(500).run()
     assert "n 500," in said(app) and notes(app) == []
-    go(app, "start")
+    go(app, "overview")
     assert "n 500," in said(app), "what was asked for before is forgotten"
 
 
@@ -110,9 +110,9 @@ def test_columns_that_a_data_set_fixes_leave_the_free_slider_alone(app):
     app.select_slider(key="p").set_value(16).run()
     app.selectbox(key="records").set_value("patients").run()
     assert "p 31," in said(app)
-    go(app, "doors")
+    go(app, "perturbation")
     assert "p 16," in said(app)
-    go(app, "start")
+    go(app, "overview")
     app.selectbox(key="records").set_value("people").run()
     assert "p 16," in said(app)
 
@@ -143,13 +143,13 @@ def test_nearest_is_meant_in_ratio(asked, expected):
 
 # Every page and tab: what its address says.
 TABS = {
-    "start": ({},),
-    "doors": ({},),
+    "overview": ({},),
+    "perturbation": ({},),
     "dimension": ({},),
-    "sparse": ({"tab": "l1"}, {"tab": "simplex"}, {"tab": "streaming"}),
+    "sparsity": ({"tab": "l1"}, {"tab": "simplex"}, {"tab": "streaming"}),
     "geometry": ({"view": "order"}, {"view": "n"}),
-    "classes": ({"classifier": "repaired"}, {"classifier": "printed"}),
-    "trust": ({"check": "attack"}, {"check": "ledger"}, {"check": "printed"}),
+    "multiclass": ({"classifier": "repaired"}, {"classifier": "printed"}),
+    "audit": ({"check": "attack"}, {"check": "ledger"}, {"check": "printed"}),
     "decide": ({},),
     "sources": ({"about": "errata"}, {"about": "glossary"}),
 }

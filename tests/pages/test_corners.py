@@ -18,7 +18,7 @@ from .test_links import STATES, cheap, drawn, settled, under_way
 
 ENDLESS = ("runs",)  # a million runs of each version of a mechanism are played while one looks, for many minutes
 WATCHED_SECONDS = 30.0
-LONG = ("decide", "classes", "trust")  # seconds a corner, even of small problems
+LONG = ("decide", "multiclass", "audit")  # seconds a corner, even of small problems
 
 
 def ends(control: Control, *, all_of_them: bool) -> list[Any]:

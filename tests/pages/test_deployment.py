@@ -131,8 +131,8 @@ async def _sessions(url: str, servers: list[Server]) -> None:
 
     lost, kept = (next(seat for seat, home in homes.items() if home == k) for k in (0, 1))
     async with HeadlessClient(url, cookie=kept) as stays, HeadlessClient(url, cookie=lost) as goes:
-        await stays.visit("doors")
-        await goes.visit("doors")
+        await stays.visit("perturbation")
+        await goes.visit("perturbation")
         os.kill(servers[0].process, signal.SIGKILL)
         with pytest.raises(Broken, match="closed the connection"):
             await goes.move("epsilon", goes.sliders["epsilon"].options[0])
@@ -140,7 +140,7 @@ async def _sessions(url: str, servers: list[Server]) -> None:
         assert stays.figures
     for seat in homes:  # a browser comes back with the seat it had, and the state that is in its address
         async with HeadlessClient(url, cookie=seat) as again:
-            await again.visit("doors", "epsilon=2")
+            await again.visit("perturbation", "epsilon=2")
             assert again.figures and again.sliders["epsilon"].options[again.place("epsilon")] == "2"
 
 

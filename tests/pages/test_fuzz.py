@@ -187,7 +187,7 @@ def test_a_spoilt_file_is_read_or_refused_in_one_sentence(cases: int, tmp_path: 
 @functools.cache
 def controls() -> dict[str, Control]:
     """Those of three pages, which between them have every kind."""
-    pages = [open_app(SCRIPTS[page], n=300) for page in ("start", "doors", "sparse")]
+    pages = [open_app(SCRIPTS[page], n=300) for page in ("overview", "perturbation", "sparsity")]
     drawn = itertools.chain.from_iterable(page.session_state[share_link._DRAWN].values() for page in pages)
     return {control.key: control for control, _ in drawn}
 
@@ -215,7 +215,7 @@ def test_an_address_says_a_legal_value_or_none(cases: int):
             said = "".join(draw.choice((*VALUES, *own, *own)) for _ in range(draw.randint(1, 2)))
             parts.append(f"{name}{draw.choice('=:')}{said}{draw.choice(('', ',', '~', '%'))}")
         address = parse_qs("&".join(parts), keep_blank_values=True, errors="surrogateescape")
-        made = share_link.arrival("Start", address)
+        made = share_link.arrival("Overview", address)
         for key, (texts, _) in made.said.items():
             shown = share_link.remark(key, texts, "no such control here")
             assert shown.isprintable() and len(shown) < 3 * share_link.LONGEST + 40

@@ -1,4 +1,4 @@
-"""The page Sparse, tab L1 ball: sentences, read-outs, refusals and code, in the default state and in random ones."""
+"""The page Sparsity, tab L1 ball: sentences, read-outs, refusals and code, in the default state and in random ones."""
 
 import dataclasses as dc
 import json

@@ -125,8 +125,8 @@ def test_the_teachers_guide_asks_each_question_where_it_stands_and_cuts_no_answe
 @pytest.mark.parametrize(
     "shipped_words, written, line, sentence",
     [
-        ("page: Start", "page: Windows", 1, "There are lectures on Start,"),
-        ("page: Start\n", "", 1, "Missing: page."),
+        ("page: Overview", "page: Windows", 1, "There are lectures on Overview,"),
+        ("page: Overview\n", "", 1, "Missing: page."),
         ("title:", "titel:", 2, "There is no “titel” here, only page, title, controls, steps."),
         ("title:", "title: {", 3, "This is no YAML: "),
         ("controls: {", "controls: [", 3, "This is no YAML: "),
@@ -164,8 +164,8 @@ def test_the_teachers_guide_asks_each_question_where_it_stands_and_cuts_no_answe
 def test_a_fault_in_a_file_is_a_sentence_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], shipped_words: str, written: str, line: int, sentence: str
 ):
-    file = tmp_path / "start.yaml"
-    text = shipped("Start").read_text(encoding="utf-8")
+    file = tmp_path / "overview.yaml"
+    text = shipped("Overview").read_text(encoding="utf-8")
     assert shipped_words in text
     file.write_text(text.replace(shipped_words, written, 1), encoding="utf-8")
     assert main(["check", str(file)]) == 1
@@ -176,17 +176,17 @@ def test_a_fault_in_a_file_is_a_sentence_with_its_line(
 def test_all_faults_of_a_file_are_told_and_a_good_one_is_called_good(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    file = tmp_path / "start.yaml"
-    for text, count in (("", 3), ("steps: [1, {}]", 7), ("page: Start\ntitle: [x]\ncontrols: {}\nsteps: 4", 2)):
+    file = tmp_path / "overview.yaml"
+    for text, count in (("", 3), ("steps: [1, {}]", 7), ("page: Overview\ntitle: [x]\ncontrols: {}\nsteps: 4", 2)):
         file.write_text(text, encoding="utf-8")
         assert main(["check", str(file)]) == 1
         assert len(capsys.readouterr().err.splitlines()) == count
-    steps = shipped("Start").read_text(encoding="utf-8").split("\n  - ")
+    steps = shipped("Overview").read_text(encoding="utf-8").split("\n  - ")
     file.write_text("\n  - ".join(steps[:8]), encoding="utf-8")
     assert main(["check", str(file)]) == 1
     assert "line 26: The last step must not be a question" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "none.yaml")]) == 1
-    assert main(["check", str(shipped("Doors"))]) == 0
+    assert main(["check", str(shipped("Perturbation"))]) == 0
     assert "nothing is wrong with its 10 steps" in capsys.readouterr().out
 
 
@@ -214,20 +214,20 @@ def release(name: str, step: int, *mechanisms: str, **more: Any) -> Any:
 def points_lost(step: int) -> tuple[float, float]:
     """Points of accuracy that privacy takes at a step of the first lecture, and the accuracy it leaves."""
     source = dpcore.data.get_source("breast_cancer")
-    rows = release("Start", step, "output_gaussian", source=source.key, p=source.p)
+    rows = release("Overview", step, "output_gaussian", source=source.key, p=source.p)
     row = rows[rows.metric == "accuracy"].iloc[0]
     return 100 * (row.reference - row["mean"]), 100 * row["mean"]
 
 
-def test_start_the_price_and_what_more_patients_do_to_it():
+def test_overview_the_price_and_what_more_patients_do_to_it():
     lost, left = points_lost(2)
-    assert answer("Start", 1) == "more than 10 points of accuracy" and lost > 10 and left > 60
-    assert answer("Start", 7) == "less than a quarter of that" and points_lost(8)[0] < lost / 4
+    assert answer("Overview", 1) == "more than 10 points of accuracy" and lost > 10 and left > 60
+    assert answer("Overview", 7) == "less than a quarter of that" and points_lost(8)[0] < lost / 4
 
 
-def test_start_the_odds_belong_to_epsilon():
+def test_overview_the_odds_belong_to_epsilon():
     def odds(step: int) -> dpcore.AttackSuccess:
-        s = state("Start", step)
+        s = state("Overview", step)
         budget = Budget(s["epsilon"], s["delta"])
         return dpcore.attack_success(
             dpcore.calibrate("output_gaussian", n=s["n"], p=31, epsilon=budget.epsilon, delta=budget.delta)
@@ -237,15 +237,15 @@ def test_start_the_odds_belong_to_epsilon():
     assert odds(4).limit < 0.52
 
 
-def test_doors_the_question_wins_at_one_lam_and_is_closed_at_a_smaller_one():
-    doors = ("output_gaussian", "objective_gaussian", "noisy_gd")
-    rows = release("Doors", 6, *doors, source="synthetic")
+def test_perturbation_the_question_wins_at_one_lam_and_is_closed_at_a_smaller_one():
+    mechanisms = ("output_gaussian", "objective_gaussian", "noisy_gd")
+    rows = release("Perturbation", 6, *mechanisms, source="synthetic")
     excess = rows[rows.metric == "excess_empirical_risk"].set_index("mechanism")["mean"]
-    assert answer("Doors", 5) == "objective perturbation"
+    assert answer("Perturbation", 5) == "objective perturbation"
     assert excess["objective_gaussian"] < 0.8 * excess["output_gaussian"]
-    status = release("Doors", 8, *doors, source="synthetic").groupby("mechanism").status.first()
-    assert answer("Doors", 7) == "objective perturbation"
-    assert [key for key in doors if status[key] != "ok"] == ["objective_gaussian"]
+    status = release("Perturbation", 8, *mechanisms, source="synthetic").groupby("mechanism").status.first()
+    assert answer("Perturbation", 7) == "objective perturbation"
+    assert [key for key in mechanisms if status[key] != "ok"] == ["objective_gaussian"]
 
 
 def test_dimension_idle_columns_leave_predictions_alone_until_weights_are_cut():
@@ -265,16 +265,16 @@ def test_dimension_idle_columns_leave_predictions_alone_until_weights_are_cut():
     assert answer("Dimension", 6) == "no, over 100 times as far" and corner.projected[0] > 100 * corner.free_answer[0]
 
 
-def test_sparse_columns_cost_little_and_steps_and_draws_have_a_valley():
-    s, wide = state("Sparse", 1), state("Sparse", 3)
+def test_sparsity_columns_cost_little_and_steps_and_draws_have_a_valley():
+    s, wide = state("Sparsity", 1), state("Sparsity", 3)
     setting = Setting(epsilon=1.0, delta=s["delta"], radius=s["radius"], accounting="tight", seed=s["seed"])
     found = l1_curves.against_p(setting, n=s["n"], T="auto", ps=(s["p"], wide["p"]))
-    assert answer("Sparse", 2) == "less than 4 times larger"
+    assert answer("Sparsity", 2) == "less than 4 times larger"
     assert found.private.measured.mean[1] < 4 * found.private.measured.mean[0]
     steps = l1_curves.against_T(setting, n=s["n"], p=s["p"], Ts=l1_curves.TS).private.measured.mean
-    assert answer("Sparse", 4) == "some number in between"
+    assert answer("Sparsity", 4) == "some number in between"
     assert np.nanmin(steps) < 0.5 * min(steps[0], steps[-1])
-    mixed = state("Sparse", 7)
+    mixed = state("Sparsity", 7)
     valley = excess_by_draws.valley(
         n=mixed["n"], p=mixed["p"], epsilon=1.0, delta=s["delta"], loss="huber", seed=s["seed"], lam="auto",
         ms=(1, 20, 5_000), repetitions=20,
@@ -300,16 +300,16 @@ def test_geometry_the_round_ball_the_cliff_and_traceable_answers():
     assert hidden.any() and traced.excess[hidden].min() > 0.5 * traced.signal
 
 
-def test_classes_one_model_for_all_and_a_price_that_more_than_triples():
+def test_multiclass_one_model_for_all_and_a_price_that_more_than_triples():
     records = Records("gaussian_classes", 2_000, 7, d=2, classes=5)
     found = accuracy_against(
         "classes", (5, 10), records, epsilon=1.0, delta=1e-6, learners=("ellipsoids", "split"), repetitions=6
     )
     joint, each = (found.plain - found.learners[key].mean for key in ("ellipsoids", "split"))
-    assert answer("Classes", 2) == "all classes at once" and joint[0] < 0.7 * each[0]
-    assert answer("Classes", 4) == "more than triple" and joint[1] > 3 * joint[0]
+    assert answer("Multiclass", 2) == "all classes at once" and joint[0] < 0.7 * each[0]
+    assert answer("Multiclass", 4) == "more than triple" and joint[1] > 3 * joint[0]
     guessed = pathak_raj_leak.betrayal(seed=7)
-    assert answer("Classes", 6) == "every time" and guessed.right == guessed.guesses > 100
+    assert answer("Multiclass", 6) == "every time" and guessed.right == guessed.guesses > 100
 
 
 def settled(page: AppTest) -> str:
@@ -323,26 +323,32 @@ def settled(page: AppTest) -> str:
     return said(page.run())
 
 
-def test_trust_outputs_reveal_a_missing_factor_and_the_lecture_wastes_noise():
-    assert settled(open_step("trust", "1")).startswith("No contradiction found")
-    assert answer("Trust", 2) == "yes: its errors are forbidden"
-    assert settled(open_step("trust", "3")).startswith("Contradicted")
-    assert settled(open_step("trust", "6")).startswith("No contradiction found")
+def test_audit_outputs_reveal_a_missing_factor_and_the_lecture_wastes_noise():
+    assert settled(open_step("audit", "1")).startswith("No contradiction found")
+    assert answer("Audit", 2) == "yes: its errors are forbidden"
+    assert settled(open_step("audit", "3")).startswith("Contradicted")
+    assert settled(open_step("audit", "6")).startswith("No contradiction found")
     n, budget = 2_000, Budget(1.0, 1e-6)
     curves = ledger_of(Run(n, 1, lecture_multiplier(n, budget), budget.delta), (1, n**2))
     spent = min(curve.epsilon[-1] for curve in curves)
-    assert answer("Trust", 7) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
+    assert answer("Audit", 7) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
 
 
 # How a step is entered and left.
 
 # Steps whose controls are all that their pages have; those that take seconds come by night.
 ALL_DRAWN = [
-    *(("start", "1"), ("doors", "1"), ("sparse", "1"), ("sparse", "8"), ("geometry", "1")),
-    *(("classes", "7"), ("trust", "1"), ("trust", "8")),
+    *(("overview", "1"), ("perturbation", "1"), ("sparsity", "1"), ("sparsity", "8"), ("geometry", "1")),
+    *(("multiclass", "7"), ("audit", "1"), ("audit", "8")),
     *(
         pytest.param(name, step, marks=pytest.mark.nightly)
-        for name, step in (("dimension", "2"), ("sparse", "7"), ("geometry", "9"), ("classes", "1"), ("classes", "9"))
+        for name, step in (
+            ("dimension", "2"),
+            ("sparsity", "7"),
+            ("geometry", "9"),
+            ("multiclass", "1"),
+            ("multiclass", "9"),
+        )
     ),
 ]
 
@@ -355,7 +361,7 @@ def test_a_step_sets_every_control_that_its_page_draws(name: str, step: str):
     assert {key: wanted[key] for key in drawn} == drawn
 
 
-@pytest.mark.parametrize("name", ["start", "doors"])
+@pytest.mark.parametrize("name", ["overview", "perturbation"])
 def test_what_a_step_does_not_name_stands_where_a_new_visitor_finds_it(name: str):
     page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
     turn_to(page, SCRIPTS[name])
@@ -365,7 +371,7 @@ def test_what_a_step_does_not_name_stands_where_a_new_visitor_finds_it(name: str
 
 
 def test_a_step_is_a_start_and_the_next_one_sets_all_controls_again():
-    page = open_step("start", "2")
+    page = open_step("overview", "2")
     page.select_slider("epsilon").set_value(5.0).run()
     assert "ε = 5" in said(page)
     page.button("next").click().run()
@@ -375,7 +381,7 @@ def test_a_step_is_a_start_and_the_next_one_sets_all_controls_again():
 
 
 def test_a_vote_is_kept_and_the_next_step_says_whether_the_picture_agrees():
-    page = open_step("start", "7")
+    page = open_step("overview", "7")
     page.button("option_0").click().run()
     page.button("next").click().run()
     assert "You said “as much as before: ε is the same”. The picture says “less than a quarter of that”." in texts(page)
@@ -383,12 +389,12 @@ def test_a_vote_is_kept_and_the_next_step_says_whether_the_picture_agrees():
     page.button("option_2").click().run()
     page.button("next").click().run()
     assert "You said “less than a quarter of that”, and the picture agrees." in texts(page)
-    assert verdict_on(STORIES["Start"], 8, None) == "The picture says “less than a quarter of that”."
-    assert verdict_on(STORIES["Start"], 7, None) == "" == verdict_on(STORIES["Start"], 1, None)
+    assert verdict_on(STORIES["Overview"], 8, None) == "The picture says “less than a quarter of that”."
+    assert verdict_on(STORIES["Overview"], 7, None) == "" == verdict_on(STORIES["Overview"], 1, None)
 
 
 def test_a_page_leads_to_its_lecture_and_the_lecture_back_to_the_page():
-    page = open_step("start", "2")
+    page = open_step("overview", "2")
     page.select_slider("epsilon").set_value(5.0).run()
     page.button("leave").click().run()
     assert WORDS not in texts(page) and page.session_state["epsilon"] == 5.0
@@ -403,17 +409,17 @@ def test_a_page_leads_to_its_lecture_and_the_lecture_back_to_the_page():
     [
         ("windows", "1", "There is no lecture “windows”"),
         ("<b>x</b>", "1", "There is no lecture “<b>x</b>”"),
-        ("doors", "1", "The lecture “doors” belongs to the page Doors"),
-        ("start", "99", "has steps 1 to 9, and no “99”"),
-        ("start", "0", "and no “0”"),
-        ("start", "two", "and no “two”"),
-        ("start", "٣", "and no “٣”"),
+        ("perturbation", "1", "The lecture “perturbation” belongs to the page Perturbation"),
+        ("overview", "99", "has steps 1 to 9, and no “99”"),
+        ("overview", "0", "and no “0”"),
+        ("overview", "two", "and no “two”"),
+        ("overview", "٣", "and no “٣”"),
         ("", "1", "There is no lecture “”"),
         ("x" * 1_000, "1", "“" + "x" * 40 + "”"),
     ],
 )
 def test_a_wrong_lecture_says_so_and_shows_the_page(name: str, step: str, reason: str):
-    assert reason in str(asked_for("Start", name, step))
+    assert reason in str(asked_for("Overview", name, step))
     if name in ("windows", "<b>x</b>"):
         page = open_step(name, step, script="overview/page.py")
         assert html.escape(reason) in texts(page) and "privacy costs" in said(page) and WORDS not in texts(page)

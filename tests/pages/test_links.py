@@ -26,14 +26,14 @@ from tests.page_driver import SCRIPTS, open_app, turn_to
 # Random states of each page, together 200, and the share of them in which a control of COSTLY moves: between two such
 # moves curves are cached, and what is on trial is the link.
 STATES = {
-    "start": (40, 0.9),
+    "overview": (40, 0.9),
     "decide": (10, 0.1),
     "dimension": (35, 0.9),
-    "sparse": (30, 0.06),
-    "trust": (25, 0.2),
-    "doors": (20, 0.06),
+    "sparsity": (30, 0.06),
+    "audit": (25, 0.2),
+    "perturbation": (20, 0.06),
     "geometry": (15, 0.06),
-    "classes": (10, 0.06),
+    "multiclass": (10, 0.06),
     "sources": (15, 0.9),
 }
 COSTLY = (
@@ -195,7 +195,7 @@ def test_no_link_names_an_upload_and_every_other_control_is_in_it():
     for chosen, named in (("upload-4711", None), ("iris", "iris"), ("synthetic", "synthetic")):
         link = share_link.query({"records": (records, chosen), "n": (n, 5000), "m": (m, "auto")})
         assert "4711" not in link
-        said = share_link.arrival("Doors", parse_qs(link)).said
+        said = share_link.arrival("Perturbation", parse_qs(link)).said
         wanted = {"n": ["5,000"], "m": ["auto"]} | ({"records": [named]} if named else {})
         assert {key: texts for key, (texts, _) in said.items()} == wanted
 
@@ -205,7 +205,7 @@ def test_a_control_that_is_missing_in_the_link_is_found_out(key, monkeypatch):
     whole = share_link.query
     monkeypatch.setattr(share_link, "query", lambda d, hide=(): whole({k: v for k, v in d.items() if k != key}, hide))
     with pytest.raises(AssertionError):
-        walk("start", 12, 1.0, lambda app: same_in_a_fresh_session("start", app))
+        walk("overview", 12, 1.0, lambda app: same_in_a_fresh_session("overview", app))
 
 
 FULL = "defaults=m:auto~side:Releases&n=500"
@@ -216,7 +216,7 @@ FULL = "defaults=m:auto~side:Releases&n=500"
     [
         ("", ""),
         (f"{FULL}&v={__version__}", ""),
-        (f"{FULL}&lecture=doors&step=2", ""),
+        (f"{FULL}&lecture=perturbation&step=2", ""),
         ("hide=delta,lam", ""),
         ("delta=1e-5&n=2000&records=breast_cancer&layers=plain&lam=population", ""),  # values instead of labels
         ("colour=red", "colour = red (no such control here)"),
@@ -242,7 +242,7 @@ FULL = "defaults=m:auto~side:Releases&n=500"
     ],
 )
 def test_what_a_link_says_in_vain_is_told_once_and_harms_nothing(query, told):
-    app = follow("doors", query)
+    app = follow("perturbation", query)
     assert remarks(app) == (f"This link also said: {told}." if told else "")
     if told:
         raw = next(e.proto.body for e in app.get("html") if "This link also said" in e.proto.body)
@@ -251,12 +251,12 @@ def test_what_a_link_says_in_vain_is_told_once_and_harms_nothing(query, told):
         assert remarks(app) == "" and not app.exception
 
 
-@pytest.mark.parametrize("page", ["start", "doors"])
+@pytest.mark.parametrize("page", ["overview", "perturbation"])
 def test_nonsense_of_every_kind_crashes_nothing(page):
     """Every control of a page said twice: empty, as binary, far too long."""
     keys = [*drawn(open_app(SCRIPTS[page], n=300, behind="Link")), "defaults", "hide", "v"]
     every = ("", "%00%ff%fe", "9" * 5000, "nan", "1e999", "[]", "~:,%25")
-    for nonsense in every if page == "start" else every[:2]:
+    for nonsense in every if page == "overview" else every[:2]:
         app = follow(page, "&".join([f"{key}={nonsense}&{key}={nonsense}" for key in keys]))
         assert 0 < len(re.findall(" = ", remarks(app))) <= share_link.MOST
 
@@ -265,12 +265,12 @@ def test_nonsense_of_every_kind_crashes_nothing(page):
     ("page", "query", "taken"),
     [
         (
-            "doors",
+            "perturbation",
             "delta=1e-5&n=2000&records=breast_cancer&layers=plain&lam=population&seed=08",
             {"delta": "10⁻⁵", "n": "2,000", "lam": "theory", "seed": "8", "layers": "non-private"},
         ),
         ("decide", "way=objective_gaussian&give_up=5.0", {"way": mechanisms()["objective_gaussian"], "give_up": "5"}),
-        ("doors", "defaults=side:Path~m:20&n=300", {"side": "Path", "m": "20"}),  # as another version had them
+        ("perturbation", "defaults=side:Path~m:20&n=300", {"side": "Path", "m": "20"}),  # as another version had them
     ],
 )
 def test_a_link_written_by_hand_says_after_one_run_what_a_reload_understands(page, query, taken, few_runs):
@@ -289,18 +289,18 @@ def hidden(app: AppTest) -> set[str]:
 
 
 def test_hidden_controls_keep_their_values_and_stay_hidden_on_every_page():
-    app = follow("doors", "hide=delta,layers,radius&delta=10⁻⁵&n=300&layers=upper")
+    app = follow("perturbation", "hide=delta,layers,radius&delta=10⁻⁵&n=300&layers=upper")
     assert hidden(app) == {"delta", "layers"} and values(app)["delta"] == 1e-5 and values(app)["layers"] == ["upper"]
     app.select_slider(key="epsilon").set_value(2.0).run()
     assert hidden(app) == {"delta", "layers"}
-    app.switch_page(SCRIPTS["sparse"]).run()
+    app.switch_page(SCRIPTS["sparsity"]).run()
     assert hidden(app) == {"delta", "layers", "radius"} and app.query_params["hide"] == "delta,layers,radius"
     app.session_state["behind"] = "Link"
     assert "hide=radius,delta,layers" in offered(app.run())
 
 
 def test_a_note_is_gone_with_its_page():
-    app = follow("doors", "colour=red&n=300")
+    app = follow("perturbation", "colour=red&n=300")
     assert remarks(app)
     assert remarks(app.switch_page(SCRIPTS["dimension"]).run()) == ""
 

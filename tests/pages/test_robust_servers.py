@@ -63,7 +63,7 @@ def test_a_server_on_a_full_disk_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "app.py").write_text(FULL_DISK, encoding="utf-8")
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
     with serve(tmp_path / "app.py") as server:
-        for page in ("", "doors", "sparse"):
+        for page in ("", "perturbation", "sparsity"):
             assert asyncio.run(look(server.url, page)) >= 1
         log = log_of(server)
     assert "Traceback" not in log
@@ -78,7 +78,7 @@ def test_visitors_who_leave_in_the_middle_disturb_nobody(tmp_path: Path):
 
     async def leave(url: str, k: int) -> None:
         async with HeadlessClient(url) as visitor:
-            page = ("doors", "trust", "decide", "geometry")[k % 4]
+            page = ("perturbation", "audit", "decide", "geometry")[k % 4]
             arriving = asyncio.create_task(visitor.visit(page, f"seed={k}"))
             await asyncio.sleep(0.15 * (k % 7))
             arriving.cancel()
@@ -103,6 +103,6 @@ def test_visitors_who_leave_in_the_middle_disturb_nobody(tmp_path: Path):
     with serve(ROOT / "app.py") as server:
         took = asyncio.run(all_of_them(server.url))
         assert len(took) >= 10
-        assert asyncio.run(look(server.url, "doors")) >= 1, "and it answers afterwards"
+        assert asyncio.run(look(server.url, "perturbation")) >= 1, "and it answers afterwards"
         log = log_of(server)
     assert "Traceback" not in log

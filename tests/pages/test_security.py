@@ -108,7 +108,7 @@ def test_other_names_are_refused_in_one_sentence(server, host):
         assert headers["X-Content-Type-Options"] == "nosniff"
 
 
-@pytest.mark.parametrize("path", ["/", "/doors", "/_stcore/health", "/nothing/here"])
+@pytest.mark.parametrize("path", ["/", "/perturbation", "/_stcore/health", "/nothing/here"])
 def test_every_answer_says_what_browsers_must_not_do(server, path):
     _, headers, _ = ask(server, path)
     assert {name: headers[name] for name in HEADERS} == HEADERS
@@ -117,6 +117,21 @@ def test_every_answer_says_what_browsers_must_not_do(server, path):
         "HttpOnly" not in headers.get("Set-Cookie", "")
         and "SameSite=Lax".lower() in headers.get("Set-Cookie", "samesite=lax").lower()
     )
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("/start", "./"),
+        ("/doors?epsilon=2&lecture=doors&step=3", "./perturbation?epsilon=2&lecture=perturbation&step=3"),
+        ("/sparse?tab=Streaming&p=64&hide=", "./sparsity?tab=Online&p=64&hide="),
+        ("/classes?lecture=start", "./multiclass?lecture=overview"),
+        ("/trust?check=add+it+up", "./audit?check=add+it+up"),
+    ],
+)
+def test_old_addresses_lead_to_the_pages_of_today_in_the_same_state(server, old, new):
+    status, headers, _ = ask(server, old)
+    assert (status, headers["Location"]) == (301, new)
 
 
 def test_what_is_no_origin_is_refused(server):

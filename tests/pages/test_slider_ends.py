@@ -26,7 +26,7 @@ VIEWS = {
     ),
     "simplex": ("sparsity/page.py", {"tab": "simplex"}, SHARED | WIDE | {"m": (1, 50, 10_000), "lam": (1e-4, 1.0)}),
     "streaming": ("sparsity/page.py", {"tab": "streaming"}, {"epsilon": EPSILONS, "delta": DELTAS}),
-    "doors": ("perturbation/page.py", {}, SHARED | {"lam": (1e-4, 1.0)}),
+    "perturbation": ("perturbation/page.py", {}, SHARED | {"lam": (1e-4, 1.0)}),
     "dimension": ("dimension/page.py", {}, {"epsilon": EPSILONS, "p": (8, 1_048_576), "n": PEOPLE}),
     "ledger": ("audit/page.py", {"check": "ledger"}, {"epsilon": EPSILONS, "delta": DELTAS, "n": PEOPLE}),
     "attack": ("audit/page.py", {}, {"epsilon": EPSILONS, "delta": DELTAS}),

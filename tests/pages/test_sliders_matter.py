@@ -17,25 +17,25 @@ from .test_links import pictures, settled
 
 # What each view opens with: few people and columns; numbers where a rule would choose, so that they have neighbours.
 VIEWS: dict[str, dict[str, Any]] = {
-    "start": {"lam": 0.02},
-    "doors": {"n": 300, "lam": 0.02},
+    "overview": {"lam": 0.02},
+    "perturbation": {"n": 300, "lam": 0.02},
     "dimension": {"n": 300, "p": 512, "lam": 0.02},
     "dimension, question": {"n": 300, "p": 512, "noise_in": "question"},
-    "sparse": {"n": 300, "p": 512},
-    "sparse, n": {"n": 300, "p": 512, "against": "n"},
-    "sparse, simplex": {"n": 300, "p": 512, "tab": "simplex", "m": 20},
-    "sparse, streaming": {"lam": 0.02, "tab": "streaming", "steps_of_stream": 200},
+    "sparsity": {"n": 300, "p": 512},
+    "sparsity, n": {"n": 300, "p": 512, "against": "n"},
+    "sparsity, simplex": {"n": 300, "p": 512, "tab": "simplex", "m": 20},
+    "sparsity, streaming": {"lam": 0.02, "tab": "streaming", "steps_of_stream": 200},
     "geometry": {"p": 512},
     "geometry, n": {"p": 64, "view": "n"},
-    "classes": {"n": 300, "C": 2, "lam": 0.02},
-    "classes, epsilon": {"n": 300, "C": 2, "price_against": "epsilon"},
-    "classes, excess": {"n": 300, "C": 2, "price_against": "excess"},
-    "trust": {"runs": 2_000},
+    "multiclass": {"n": 300, "C": 2, "lam": 0.02},
+    "multiclass, epsilon": {"n": 300, "C": 2, "price_against": "epsilon"},
+    "multiclass, excess": {"n": 300, "C": 2, "price_against": "excess"},
+    "audit": {"runs": 2_000},
     "decide": {"n": 300, "lam": 0.02},
-    "trust, ledger": {"check": "ledger", "steps": 1_000, "batch": 10},
+    "audit, ledger": {"check": "ledger", "steps": 1_000, "batch": 10},
 }
 # Several releases of each of several learners: too long for every run.
-CASES = [pytest.param(view, marks=pytest.mark.nightly) if view == "classes, epsilon" else view for view in VIEWS]
+CASES = [pytest.param(view, marks=pytest.mark.nightly) if view == "multiclass, epsilon" else view for view in VIEWS]
 KEYS = ("epsilon", "delta", "n", "p", "lam", "m", "seed")
 
 

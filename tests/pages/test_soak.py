@@ -33,7 +33,7 @@ from pages.server import preload_imports, assets
 preload_imports.start()
 app = st.App(Path({str(ROOT)!r}) / "pages" / "main.py", routes=assets.routes())
 """
-PAGES = ("", *(page for page in STATES if page != "start"))
+PAGES = ("", *(page for page in STATES if page != "overview"))
 RERUNS, OF_A_VISITOR = 2_000, 25
 GROWTH = 0.05
 

@@ -27,8 +27,8 @@ ADDRESSES = sorted({*(row["address"] for row in words.ALGORITHMS), *(each.page f
 # Seconds each; the others are opened in every run.
 SLOW = (
     *("geometry?view=people", "geometry?view=people&p_norm=1.5", "geometry?view=people&p_norm=4"),
-    *("trust?check=as+printed", "geometry?view=people&variant=as+published", "classes", "sparse"),
-    *("sparse?tab=Streaming", "sparse?tab=Simplex", "doors", "sparse?against=columns"),
+    *("audit?check=as+printed", "geometry?view=people&variant=as+published", "multiclass", "sparsity"),
+    *("sparsity?tab=Online", "sparsity?tab=Simplex+sampling", "perturbation", "sparsity?against=columns"),
 )
 
 
@@ -127,7 +127,7 @@ def test_the_glossary_explains_words_that_pages_say(entry):
 def opened(address: str):
     """The page at an address of a link; with another seed than other tests', so that it is computed and not kept."""
     folder, _, query = address.partition("?")
-    return follow(folder or "start", f"{query}&seed=98765" if query else "seed=98765")
+    return follow(folder or "overview", f"{query}&seed=98765" if query else "seed=98765")
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_the_attack_that_a_row_links_to_is_on_its_mechanism(key, monkeypatch):
     """What the page makes of the link; its attack is not waited for."""
     attacked = []
     monkeypatch.setattr("pages.audit.attack._show", lambda headline, mechanism, *rest: attacked.append(mechanism))
-    page = follow("trust", words.attack_of(key).partition("?")[2])
+    page = follow("audit", words.attack_of(key).partition("?")[2])
     assert not page.exception and not remarks(page) and set(attacked) == {key}
 
 
@@ -174,5 +174,5 @@ def test_every_mechanism_has_a_view_that_the_list_of_algorithms_leads_to():
 
 
 def test_addresses_are_written_for_a_page_below_the_root():
-    assert unquote_plus(link("x", "trust?check=add+it+up")) == '<a href="./trust?check=add it up">x</a>'
+    assert unquote_plus(link("x", "audit?check=add+it+up")) == '<a href="./audit?check=add it up">x</a>'
     assert "<script>" not in table("<script>", ["<script>"], [[text("<script>")]])

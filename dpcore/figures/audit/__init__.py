@@ -1,1 +1,1 @@
-"""Figures of the page Trust."""
+"""Figures of the page Audit."""

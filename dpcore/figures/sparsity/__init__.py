@@ -1,1 +1,1 @@
-"""Figures of the page Sparse."""
+"""Figures of the page Sparsity."""

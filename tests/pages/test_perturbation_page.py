@@ -1,4 +1,4 @@
-"""The doors page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
+"""The perturbation page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
 
 import random
 import re

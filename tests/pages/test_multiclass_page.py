@@ -1,4 +1,4 @@
-"""The page Classes: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
+"""The page Multiclass: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
 
 import dataclasses as dc
 import html

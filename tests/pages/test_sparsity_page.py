@@ -1,4 +1,4 @@
-"""The page Sparse, tabs Simplex and Streaming: sentences, read-outs, refusals, code, in default and random states."""
+"""The page Sparsity, tabs Simplex and Streaming: sentences, read-outs, refusals, code, in default and random states."""
 
 import json
 import random

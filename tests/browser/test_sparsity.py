@@ -1,4 +1,4 @@
-"""The page Sparse as a visitor meets it: slider moves, screens and themes."""
+"""The page Sparsity as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.browser
 
 def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     """Both charts of the tab that the query names, the L1 ball without a name."""
-    page.goto(f"{url}/sparse{query}")
-    keys = ("regret", "play") if "tab=Streaming" in query else ("lasso", "beside_lasso")
-    keys = ("draws", "beside_chart") if "tab=Simplex" in query else keys
+    page.goto(f"{url}/sparsity{query}")
+    keys = ("regret", "play") if "tab=Online" in query else ("lasso", "beside_lasso")
+    keys = ("draws", "beside_chart") if "tab=Simplex+sampling" in query else keys
     charts = Chart(page, keys[0]), Chart(page, keys[1])
     for chart in charts:
         chart.shown()
@@ -40,7 +40,7 @@ def test_controls_change_the_charts_in_place_in_every_tab(server: Server, page: 
     assert "T=128" in page.url
 
     page.emulate_media(color_scheme="dark")
-    page.locator(".st-key-tab").get_by_role("radio", name="Simplex").click()
+    page.locator(".st-key-tab").get_by_role("radio", name="Simplex sampling").click()
     draws, beside = Chart(page, "draws"), Chart(page, "beside_chart")
     for chart in (draws, beside):
         chart.shown()
@@ -52,10 +52,10 @@ def test_controls_change_the_charts_in_place_in_every_tab(server: Server, page: 
     assert draws.look("it.mark") == "same node" and draws.look(draws.ranges) == zoomed
     assert "m=50" in page.url
 
-    page.get_by_role("radio", name="Streaming").click()
+    page.get_by_role("radio", name="Online").click()
     regret = Chart(page, "regret")
     regret.shown()
-    assert "tab=Streaming" in page.url
+    assert "tab=Online" in page.url
     regret.look("it.mark = 'same node'")
     regret.press("steps_of_stream", "ArrowLeft", "it.layout.shapes[0].x0 === 1000")
     expect(page.locator(".takeaway").first).to_contain_text("1,000 choices")
@@ -68,11 +68,11 @@ STATES = (
     "?against=people&beside_ball=Tracing",
     "?against=columns&beside_ball=Simplex&p=65%2C536",
     "?vertex_noise=printed&T=512&epsilon=0.1",
-    "?tab=Simplex",
-    "?tab=Simplex&beside=Columns&on=fresh+people&p=1%2C024",
-    "?tab=Simplex&beside=As+published&n=200",
-    "?tab=Streaming",
-    "?tab=Streaming&adversary=costs%3A+refutes+equation+%2812%29&p=64",
+    "?tab=Simplex+sampling",
+    "?tab=Simplex+sampling&beside=Columns&on=fresh+people&p=1%2C024",
+    "?tab=Simplex+sampling&beside=As+published&n=200",
+    "?tab=Online",
+    "?tab=Online&adversary=costs%3A+refutes+equation+%2812%29&p=64",
 )
 
 
@@ -93,7 +93,7 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
 
 @pytest.mark.nightly  # in every run: the landing page's, and each page's policy, under which all is taken
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
-    open_sparse(page, server.url, "?tab=Simplex&behind=Data&n=2%2C000&p=64")
+    open_sparse(page, server.url, "?tab=Simplex+sampling&behind=Data&n=2%2C000&p=64")
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()

@@ -1,4 +1,4 @@
-"""Figures of the doors page as pure functions: what is drawn, in which look, and that labels keep apart."""
+"""Figures of the perturbation page as pure functions: what is drawn, in which look, and that labels keep apart."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""The page Classes as a visitor meets it: slider moves, screens and themes."""
+"""The page Multiclass as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def open_classes(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
-    page.goto(f"{url}/classes{query}")
+    page.goto(f"{url}/multiclass{query}")
     names = ("betrayal", "beside_printed_chart") if "printed" in query else ("classes", "beside_classes_chart")
     charts = Chart(page, names[0]), Chart(page, names[1])
     for chart in charts:

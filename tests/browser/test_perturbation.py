@@ -1,4 +1,4 @@
-"""The doors page as a visitor meets it: slider moves, screens and themes."""
+"""The perturbation page as a visitor meets it: slider moves, screens and themes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ STATE = "n=300"
 SIDES = {"cloud": "side=Releases", "valley": "side=λ", "proved": "side=Bounds", "work": "side=Work"}
 
 
-def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> Chart:
-    page.goto(f"{url}/doors?{query}")
+def open_perturbation(page: Page, url: str, query: str = STATE, key: str = "perturbation") -> Chart:
+    page.goto(f"{url}/perturbation?{query}")
     chart = Chart(page, key)
     chart.shown()
     return chart
@@ -28,7 +28,7 @@ def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> 
 def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
     """One opening: the first screen and others, moves, and more curves with another picture beside them in the dark."""
     page.set_viewport_size({"width": 1366, "height": 768})
-    chart = open_doors(page, server.url)
+    chart = open_perturbation(page, server.url)
     cloud = Chart(page, "cloud")
     cloud.shown()
     flag = f"{chart.where} .annotation-text:has-text('ε = 1')"
@@ -57,7 +57,7 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
 
 @pytest.mark.nightly
 def test_every_other_control_redraws_the_curves_in_place(server: Server, page: Page, complaints: list[str]):
-    chart = open_doors(page, server.url)
+    chart = open_perturbation(page, server.url)
     chart.look("it.mark = 'same node'")
     chart.zoom()
     zoomed = chart.look("it._fullLayout.xaxis.range")
@@ -72,7 +72,7 @@ def test_every_other_control_redraws_the_curves_in_place(server: Server, page: P
 
 @pytest.mark.nightly  # tests/browser/test_refine.py has the same of a page of its own
 def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: list[str]):
-    chart = open_doors(page, server.url, "n=10,000&noise=both&seed=92&side=No+noise")
+    chart = open_perturbation(page, server.url, "n=10,000&noise=both&seed=92&side=No+noise")
     expect(page.get_by_text("10 of 50 releases, refining")).to_be_visible()
     chart.look("it.mark = 'same node'")
     expect(page.get_by_text("else from 50 draws")).to_be_visible(timeout=180_000)  # 5 s, or 80 beside other work
@@ -105,7 +105,7 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
 ):
     def opened(page: Page, state: tuple[str, str]) -> tuple[Chart, Chart]:
         more, side = state
-        hero = open_doors(page, server.url, f"{more}&{STATE}&{SIDES.get(side, 'side=No+noise')}")
+        hero = open_perturbation(page, server.url, f"{more}&{STATE}&{SIDES.get(side, 'side=No+noise')}")
         beside = Chart(page, side)
         beside.shown()
         return hero, beside
@@ -115,7 +115,7 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
 
 @pytest.mark.nightly  # in every run: the landing page's, and each page's policy, under which all is taken
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
-    open_doors(page, server.url, f"{STATE}&behind=Data")
+    open_perturbation(page, server.url, f"{STATE}&behind=Data")
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 
 def open_attack(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
-    page.goto(f"{url}/trust{query}")
+    page.goto(f"{url}/audit{query}")
     ruler, beside = Chart(page, "ruler"), Chart(page, "beside_attack_chart")
     ruler.shown()
     beside.shown()
@@ -27,7 +27,7 @@ def open_attack(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
 
 
 def open_ledger(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
-    page.goto(f"{url}/trust?check=add+it+up&{query}")
+    page.goto(f"{url}/audit?check=add+it+up&{query}")
     ledger, noise = Chart(page, "ledger"), Chart(page, "noise")
     ledger.shown()
     noise.shown()
