@@ -1,4 +1,4 @@
-"""A number with what it means, for the row of read-outs below a chart."""
+"""A noun, its number and what goes with it, for the row of read-outs below a chart."""
 
 import html
 from collections.abc import Sequence
@@ -7,21 +7,23 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 
-def readout(value: str, label: str) -> str:
-    """HTML of a small label over a large value; st.metric would cut a label that does not fit its column.
+def readout(noun: str, value: str, rest: str = "") -> str:
+    """HTML of a noun over its value, with what else is to be said below it; st.metric would cut what does not fit.
 
-    >>> readout("1 point", "lost").count("</div>")
-    2
+    >>> readout("Accuracy loss", "1 point", "all of it noise").count("</div>")
+    3
     """
-    return (
-        f'<div style="font-size:0.875rem;line-height:1.35">{html.escape(label)}</div>'
-        f'<div style="font-size:1.6rem;line-height:1.3">{html.escape(value)}</div>'
+    return "".join(
+        f'<div style="font-size:{size}rem;line-height:{line}">{html.escape(text)}</div>'
+        for text, size, line in ((noun, 0.875, 1.35), (value, 1.6, 1.3), (rest, 0.875, 1.35))
+        if text
     )
 
 
-def cards(found: Sequence[tuple[str, str]], place: DeltaGenerator | None = None) -> None:
-    """A framed read-out for each (value, label) pair, side by side; nothing where there is none."""
+def cards(found: Sequence[tuple[str, ...]], place: DeltaGenerator | None = None) -> None:
+    """A framed read-out for each (noun, value, rest), side by side; nothing where there is none."""
     if found:
         columns = place.columns(len(found)) if place else st.columns(len(found))
-        for card, (value, label) in zip(columns, found, strict=True):
-            card.container(border=True, height="stretch").html(readout(value, label))
+        for card, each in zip(columns, found, strict=True):
+            noun, value, rest = each if len(each) == 3 else (each[1], each[0], "")
+            card.container(border=True, height="stretch").html(readout(noun, value, rest))
