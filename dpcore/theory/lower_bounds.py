@@ -1,4 +1,4 @@
-"""What no private mechanism can avoid, on the data that are hardest for it."""
+"""Lower bounds on the excess risk of every private mechanism, on data that are hardest for it."""
 
 import functools
 import math
