@@ -1,4 +1,4 @@
-"""Where upper bounds say something on the pages' first views: python -m tools.bounds.
+"""Informative upper bounds on the pages' first views: python -m tools.bounds.
 
 For each chart of excess risk that a page or a tab opens with, and each upper bound on it: the share of the drawn axis
 on which the bound is below the excess of a model that learns nothing, at most ten times the measurement, and both.

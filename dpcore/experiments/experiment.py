@@ -1,4 +1,4 @@
-"""What an experiment is: a frozen description, in the same words as `dpcore.solve`, which is cut into cells."""
+"""Experiments: frozen descriptions, in the same words as `dpcore.solve`, which are cut into cells."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _listed(name: str, values: Any, kind: str) -> tuple[Any, ...]:
 
 @dc.dataclass(frozen=True)
 class Axis:
-    """What an experiment sweeps: one of its own fields and the values it takes.
+    """Sweep of an experiment: one of its own fields and the values it takes.
 
     >>> Axis("epsilon", (0.1, 1.0)).values
     (0.1, 1.0)

@@ -134,7 +134,7 @@ def limits() -> list[tuple[str, str]]:
     """Heading and first sentence of every paragraph of docs/sharp_edges.md; where they are one, all of it twice.
 
     >>> limits()[0][0]
-    'Only an unseeded release carries its promise'
+    'Only an unseeded release carries its guarantee'
     """
     found = re.findall(r"^\*\*(.+?)\*\*(.*?)(?=\n\n|\Z)", SHARP_EDGES.read_text(encoding="utf-8"), re.S | re.M)
     return [

@@ -129,7 +129,7 @@ def several_curve(one: TradeoffCurve, releases: int, records: int) -> TradeoffCu
 
 
 def _ranges(one: TradeoffCurve) -> tuple[tuple[float, float], ...]:
-    """Upper bounds on the sum of the ranges of a release's choices and on the root of their squares' sum; () if none."""
+    """Upper bounds on the sum of the ranges of a release's choices, and on their l2 norm; () if there are none."""
     match one:
         case ChoicesCurve(pure=False):
             most = max(map(math.fsum, one.readings)), max(math.hypot(*ranges) for ranges in one.readings)

@@ -1,4 +1,4 @@
-"""What others have signed: public facts on real deployments, for scale. None of them is a recommendation.
+"""Budgets of real deployments: public facts, for scale. None of them is a recommendation.
 
 Numbers stand as their owners published them, read there or in the deployments registry of OpenDP
 (github.com/opendp/deployments-registry-data) and in Desfontaines' list of real-world uses (desfontain.es/blog). They
@@ -38,7 +38,7 @@ class Deployment:
 
 
 def _deployment(row: dict[str, Any]) -> Deployment:
-    """What was published as `rho`-zCDP alone is converted here."""
+    """Conversion of guarantees that were published as `rho`-zCDP only."""
     rho, delta = row.pop("rho"), float(row["delta"])
     epsilon = zcdp_epsilon(float(rho), delta) if rho else float(row["epsilon"])
     return Deployment(**row | {"epsilon": epsilon, "delta": delta, "renews": row["renews"] == "yes"})

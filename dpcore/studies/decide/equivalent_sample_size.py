@@ -34,7 +34,7 @@ _DISTANCE = 1e-5
 
 @dc.dataclass(frozen=True)
 class EquivalentSampleSizeQuestion:
-    """How many people without privacy have the same error as `setting` has with it?
+    """Number of records with which the non-private learner has the same error as `setting` with privacy.
 
     Raises NotApplicable where n exceeds a source's records.
 
@@ -123,7 +123,7 @@ class EquivalentSampleSize:
         return self.curve.loss if error == "loss" else -self.curve.private
 
     def worth(self, error: Error = "loss") -> tuple[Answer, ...]:
-        """How many people without privacy are worth as much as the setting's n with it, at each epsilon of the curve.
+        """Equivalent sample size of the setting's n records at each epsilon of the curve.
 
         error: always to be named with the answer: "loss", the mean loss on the test records, or "accuracy", the
         setting's metric on them. At the first size: so many or fewer. Where a private release is not worse on all n

@@ -1,4 +1,4 @@
-"""What is decided about, and the points that privacy costs along epsilon: the curve behind every answer.
+"""Accuracy loss by privacy along epsilon: the curve behind every answer of the page Decide.
 
 Seeds of data and noise come from the setting's seed and the split's number alone. So all budgets, all mechanisms and
 all numbers of people see the same splits, and 5 splits are the beginning of 20.
@@ -28,7 +28,7 @@ _REPETITIONS = 4  # two pairs of releases a split where means over the noise are
 
 @dc.dataclass(frozen=True)
 class Setting:
-    """What is decided about: a problem and a mechanism, without a budget.
+    """Problem and mechanism to decide about, without a budget.
 
     splits: how often records are split and noise is drawn anew, from 2 to 1,000. epsilons: the grid, increasing.
 
@@ -60,7 +60,7 @@ class Setting:
 
     @property
     def metric(self) -> str:
-        """What points are counted of: "accuracy", or "r_squared" for regression."""
+        """Metric of the loss: "accuracy", or "r_squared" for regression."""
         return "accuracy" if get_loss(self.problem.loss).classification else "r_squared"
 
     @property
@@ -71,7 +71,7 @@ class Setting:
         )
 
     def cell(self, split: int) -> Cell:
-        """What one split measures."""
+        """Measurements on one split."""
         problem = dc.replace(self.problem, seed=self.seeds[split])
         return Cell(cast(Mechanism, self.mechanism), self.epsilons, problem, _REPETITIONS, fresh=True)
 
@@ -105,7 +105,7 @@ class Setting:
 
 @dc.dataclass(frozen=True, eq=False)
 class LostCurve:
-    """What a setting loses by privacy along epsilon, split by split.
+    """Loss of a setting by privacy along epsilon, split by split.
 
     epsilons: [K], those of the grid at which the mechanism has a guarantee; refused: the reasons of the others.
     private: `Setting.metric` of the private releases, the mean over their noise, [S, K], and reference [S], that of the

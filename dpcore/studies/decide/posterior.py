@@ -1,4 +1,4 @@
-"""What an attacker may believe after a release, or how often he is right: "your record, or another in its place?"
+"""An attacker's posterior after a release, and attack success: "your record, or another in its place?"
 
 Pure epsilon: for every outcome o, P(o | your record) <= e^epsilon P(o | another), so his odds grow by e^epsilon at
 most, whatever he saw. That needs a prior under which the other records do not depend on which of the two is in. With
@@ -23,7 +23,7 @@ ALARMS = 0.01  # how often an attacker who must be sure accuses in vain
 
 @dc.dataclass(frozen=True)
 class Belief:
-    """What is known of an attacker who held your record for likely with probability `prior`, and its largest values.
+    """Posterior of an attacker who believed in your record with probability `prior`, and its largest values.
 
     after: what he may believe after any outcome; None unless the promise is pure. before: how often he is right who
     does not look, max(prior, 1 - prior). right: how often the best guess is right. caught: of people whose record it
@@ -59,7 +59,7 @@ class Belief:
 
 
 def belief_of(promise: Budget, curve: TradeoffCurve, prior: float) -> Belief:
-    """What `promise` and the `curve` behind it allow an attacker with this prior in (0, 1).
+    """Limits from `promise` and the `curve` behind it for an attacker with this prior in (0, 1).
 
     For several releases: `RepeatedReleases.curve`, and its epsilon and delta.
 

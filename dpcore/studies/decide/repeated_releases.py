@@ -1,4 +1,4 @@
-"""What a label becomes when the same people's records are released from more than once, or a person has several.
+"""Guarantee for several releases from the same records, or for a person with several records.
 
 Not counted here, and by no label: re-rolled seeds, lambda tuned by eye and sliders moved over one's own data are
 releases too, as soon as anything that was seen of them has any influence on what is published.
@@ -51,7 +51,7 @@ class RepeatedReleases:
 
 
 def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> RepeatedReleases:
-    """What `releases` adaptive releases like this plan cost people who have `records` records each.
+    """Privacy cost of `releases` adaptive releases like this plan for people with `records` records each.
 
     releases: from 1 to 1,000. records: from 1 to 100. delta: in [0, 1); None is the plan's own. Raises NotApplicable
     for delta = 0 unless the plan is pure.
@@ -85,7 +85,7 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
 
 
 def label_alone(label: Budget, releases: int, records: int) -> Budget | None:
-    """What follows from (epsilon, delta) alone; None where delta would be 1 or more.
+    """Guarantee that follows from (epsilon, delta) alone; None where delta would be 1 or more.
 
     epsilon g k, delta k (e^(g epsilon) - 1) / (e^epsilon - 1) for k releases and g records: each of the g steps from
     one data set to the other multiplies by e^epsilon what the steps before have added.

@@ -1,4 +1,4 @@
-"""How many people make a budget affordable."""
+"""Number of records that makes a budget affordable."""
 
 import dataclasses as dc
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _ENOUGH = 2  # sizes in a row that surely suffice end the search: more people do
 
 @dc.dataclass(frozen=True)
 class SampleSizeQuestion:
-    """How many people make `epsilon` lose at most `at_most` points?
+    """Number of records with which `epsilon` loses at most `at_most` percentage points.
 
     setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
     again. The search goes up through `PEOPLE` and ends where two sizes in a row surely suffice; between sizes the loss
@@ -55,7 +55,7 @@ class SampleSizeQuestion:
         return tuple(n for n in PEOPLE if n * columns <= records.MAX_VALUES)
 
     def snapshots(self, cancelled: Cancelled = never) -> "Iterator[LossBySampleSize]":
-        """What is lost by the first sizes that are not refused, from the first on; the last one holds the answer."""
+        """Accuracy loss of the first sizes that are not refused, from the first on; the last one holds the answer."""
         people: list[int] = []
         lost: list[Array] = []
         refused: dict[int, str] = {}
@@ -90,5 +90,5 @@ class LossBySampleSize:
     refused: dict[int, str]
 
     def answer(self) -> Answer:
-        """How many people are needed, as far as was looked."""
+        """Number of records needed, as far as was searched."""
         return answer(self.people, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)

@@ -125,7 +125,7 @@ class Path:
 
     @property
     def found(self) -> int:
-        """How many features that matter were chosen at least once, with their sign."""
+        """Number of relevant features that were chosen at least once, with their sign."""
         return len(set(self.columns[self.right].tolist()))
 
 
@@ -160,7 +160,7 @@ def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cance
 def against_n(
     setting: Setting, *, p: int, T: int | str, ns: Sequence[int] = NS, cancelled: Cancelled = never
 ) -> AgainstN:
-    """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds.
+    """Excess risk against n: on records where few features matter, on hard ones, and by the bounds.
 
     cancelled: asked now and then; when it says yes, CancelledError is raised.
     """
@@ -203,7 +203,7 @@ def free_from(here: Instance, budget: Budget, accounting: str) -> float:
 def against_p(
     setting: Setting, *, n: int, T: int | str, ps: Sequence[int] = PS, cancelled: Cancelled = never
 ) -> AgainstP:
-    """What columns cost: one noisy vertex a step, beside noise in every coordinate of the gradient.
+    """Excess risk against the number of columns: one noisy vertex a step, or noise in the whole gradient.
 
     cancelled: as for `against_n`.
     """

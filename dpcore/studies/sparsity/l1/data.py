@@ -29,7 +29,7 @@ _BEST: SharedCache[float] = SharedCache(256)
 
 @dc.dataclass(frozen=True)
 class Setting:
-    """What all curves share: the budget, the size of the ball, the noise of a choice, and the chance.
+    """Facts shared by all curves: the budget, the size of the ball, the noise of a choice, and the seed.
 
     accounting: as of `FrankWolfePolytope`. repetitions: runs behind each mean.
     """
@@ -81,7 +81,7 @@ class Instance:
 
 
 def stored_columns(n: int, p: int) -> int:
-    """How many of p columns are filled for n records: all, as far as 512 and 25.6 million values go.
+    """Number of the p columns that are filled for n records: all, as far as 512 and 25.6 million values go.
 
     >>> stored_columns(10_000, 256), stored_columns(10_000, 65_536), stored_columns(100_000, 1_024)
     (256, 512, 256)
