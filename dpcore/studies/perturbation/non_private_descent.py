@@ -22,7 +22,8 @@ _CHECKPOINTS = 40
 class Progress:
     """Risk along a descent, F of the last iterate.
 
-    After `steps` [m] steps, with `gradients` [m] gradients of single records computed, it is `risks` [m]. The steps are at most 40, spread evenly on a logarithmic axis, the first and the last too.
+    After `steps` [m] steps, with `gradients` [m] gradients of single records computed, it is `risks` [m]. The steps are
+    at most 40, spread evenly on a logarithmic axis, the first and the last included.
     """
 
     steps: np.ndarray
