@@ -294,6 +294,7 @@ def test_the_label_holds_no_markup(name, label):
 
 def caches_of_modules() -> list[SharedCache]:
     """Every cache but those inside of private records."""
+    gc.unfreeze()  # or those from before the first test are left out
     known = [found for found in gc.get_objects() if isinstance(found, SharedCache)]
     inside = {
         id(cache)
