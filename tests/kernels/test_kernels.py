@@ -250,7 +250,9 @@ def probe(project: Path, **environment: str) -> dict:
 
 @pytest.fixture()
 def copy(tmp_path: Path) -> Path:
-    shutil.copytree(ROOT / "dpcore", tmp_path / "dpcore", ignore=shutil.ignore_patterns("__pycache__"))
+    """The library, without what numba has compiled."""
+    shutil.copytree(ROOT / "dpcore", tmp_path / "dpcore", ignore=shutil.ignore_patterns("dpcore-numba-*"))
+    shutil.rmtree(tmp_path / "dpcore" / "kernels" / "__pycache__", ignore_errors=True)
     return tmp_path
 
 

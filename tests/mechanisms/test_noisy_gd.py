@@ -288,11 +288,11 @@ def test_correct_code_is_not_contradicted_and_broken_code_is(knobs, repeats, run
     """At most 20 seeds: a false alarm in at most 2% of choices of them. Faults are missed with probability < 1e-6."""
     mechanism = NoisyGD(**knobs)
     plan = mechanism.calibrate(mechanism.worst_spec, BUDGET)
-    reports = [dpcore.run_audit(plan, runs=5_000, seed=seed) for seed in range(repeats)]
+    reports = [dpcore.run_audit(plan, runs=min(runs // 2, 5_000), seed=seed) for seed in range(repeats)]
     assert "contradicted" not in [report.verdict for report in reports]
     assert all(report.attained == pytest.approx(1.0) for report in reports)
-    for bug in ("halved_noise", "lam_of_the_sum"):
-        assert dpcore.run_audit(plan, runs=runs, bug=bug).verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=runs, bug="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=runs // 10, bug="lam_of_the_sum").verdict == "contradicted"
 
 
 @pytest.mark.parametrize("steps", [4, 30])
