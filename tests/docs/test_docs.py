@@ -18,6 +18,7 @@ MODULES = [
     for folder in ("dpcore", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path.name not in ("__main__.py", "main.py") and not path.match("pages/*/page.py")  # scripts
+    if ">>>" in path.read_text(encoding="utf-8")
 ]
 DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
