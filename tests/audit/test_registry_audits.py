@@ -50,7 +50,7 @@ def test_correct_mechanisms_are_never_contradicted_and_halved_noise_always_is(ke
     assert verdicts(plan.weakened(0.5), runs=runs, repeats=repeats) == ["contradicted"] * repeats
 
 
-def refuted(plan: Plan, runs: int, seed: int, whole: bool) -> bool:
+def refuted_once(plan: Plan, runs: int, seed: int, whole: bool) -> bool:
     """By all certificates; or by the pair's distance and the attacker's share alone, which cost the least by far."""
     if whole:
         return dpcore.run_audit(plan, runs=runs, seed=seed).verdict == "contradicted"
@@ -64,7 +64,7 @@ def refuted_too_often(plan: Plan, runs: int, repeats: int, whole: bool) -> bool:
     limit = stats.binom.isf(1e-7, repeats, 0.001)
     count = 0
     for seed in range(repeats):
-        count += refuted(plan, runs, seed, whole)
+        count += refuted_once(plan, runs, seed, whole)
         if count + repeats - 1 - seed <= limit:
             break
     return count > limit

@@ -11,6 +11,7 @@ from dpcore.mechanisms.multiclass import models
 from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, classify, smat
 from dpcore.solvers.multiclass.objective import features as all_features
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
+from tests.audits import refuted
 from tests.classifiers import class_data, plain_log_densities, plan_of, released, replaced
 from tests.nights import each
 
@@ -121,8 +122,7 @@ def test_audits_find_half_the_noise_and_nothing_else(noise, perturbed, classes):
     plan = audited(noise, perturbed, classes)
     found = dpcore.run_audit(plan, runs=2_000, seed=3)
     assert found.verdict == "no contradiction found" and found.attained == pytest.approx(1.0, abs=3e-6)
-    runs = 16_000 if (perturbed, classes) == ("objective", 3) else 8_000
-    assert dpcore.run_audit(plan, runs=runs, seed=3, bug="halved_noise").verdict == "contradicted"
+    assert refuted(plan, 4_000, 8_000, 16_000, bug="halved_noise")
 
 
 @pytest.mark.nightly
