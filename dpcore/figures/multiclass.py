@@ -86,8 +86,17 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     ink, muted = chart.colours[family], chart.muted
     best, regularised = "upper bound, over the best", "upper bound, over the regularised"
     lines = [
-        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", "upper"),
-        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", "upper"),
+        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", "upper gaussian_classifier"),
+        (
+            regularised,
+            regularised.replace(", ", ",<br>"),
+            found.epsilon,
+            found.over_bound,
+            muted,
+            2.0,
+            "dash",
+            "upper gaussian_classifier:over",
+        ),
         ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot", "nothing"),
     ]
     curves = [
