@@ -18,7 +18,8 @@ def end_labels(
     """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
     said where a legend takes the place of labels.
 
-    ends: (axis, value, text, colour, layer or ""), the layer with its theorem. axes: of the panels, with their ranges. sizes: their heights in px.
+    ends: (axis, value, text, colour, layer or ""), the layer with its theorem. axes: of the panels, with their ranges.
+    sizes: their heights in px.
     A curve that ends outside its axis has its label at the edge, with an arrow and its last value. So it has beside a
     legend, in one line inside the drawing.
     """

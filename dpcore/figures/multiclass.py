@@ -84,19 +84,11 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     _, _, family, symbol, dash = LOOKS["ellipsoids"]
     chart = Chart(theme, height)
     ink, muted = chart.colours[family], chart.muted
+    proved, over = "upper gaussian_classifier", "upper gaussian_classifier:over"
     best, regularised = "upper bound, over the best", "upper bound, over the regularised"
     lines = [
-        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", "upper gaussian_classifier"),
-        (
-            regularised,
-            regularised.replace(", ", ",<br>"),
-            found.epsilon,
-            found.over_bound,
-            muted,
-            2.0,
-            "dash",
-            "upper gaussian_classifier:over",
-        ),
+        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", proved),
+        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", over),
         ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot", "nothing"),
     ]
     curves = [
