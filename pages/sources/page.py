@@ -53,7 +53,8 @@ def show_errata(seed: int) -> None:
                     text(readable(each.erratum.holds)),
                     text(
                         f"{readable(each.erratum.unit)}: published {rounded(each.printed)}, correct "
-                        f"{rounded(each.right)}, a factor of {three_digits(each.times)} ({readable(each.erratum.setting)})"
+                        f"{rounded(each.right)}, a factor of {three_digits(each.times)} "
+                        f"({readable(each.erratum.setting)})"
                     ),
                     f"{link('view', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
                 ]

@@ -214,9 +214,9 @@ def test_the_sentence_says_no_more_than_the_verdict():
     none = finding(1.0, 0.9, "delta", exact=None, estimate=(0.02239, 0.00049))
     assert none.verdict == "no contradiction found"
     assert none.sentence == (
-        "No contradiction found: with confidence 95% over 500 runs, delta at the published epsilon is at least 1, where "
-        "epsilon = 1, delta = 0 is published; estimated by the runs as 0.0224 (standard error 0.0005). This is never "
-        "evidence of privacy."
+        "No contradiction found: with confidence 95% over 500 runs, delta at the published epsilon is at least 1, "
+        "where epsilon = 1, delta = 0 is published; estimated by the runs as 0.0224 (standard error 0.0005). This is "
+        "never evidence of privacy."
     )
 
 

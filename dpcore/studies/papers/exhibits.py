@@ -1,9 +1,9 @@
 """Published mechanisms that break their guarantee: the privacy they spend, with lower bounds that runs certify.
 
 None of them is private as published. An exhibit runs the published mechanism on two neighbouring data sets and bounds
-the leak from below. A bound holds with the confidence that is named, over the runs: each rate is bounded as by Clopper and
-Pearson, and the error is split evenly over the rates that a bound uses. What counts as a sign of D0 is fixed before the
-runs, by exact probabilities where these are known.
+the leak from below. A bound holds with the confidence that is named, over the runs: each rate is bounded as by Clopper
+and Pearson, and the error is split evenly over the rates that a bound uses. What counts as a sign of D0 is fixed before
+the runs, by exact probabilities where these are known.
 
 The corrected twin of each (`accounting="tight"`, for the classifier noise of its own for each class) goes through the
 same test in `tests/studies/test_exhibits.py` and is not flagged.
