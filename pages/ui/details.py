@@ -12,16 +12,20 @@ from pages.ui import share_link, url_controls
 if TYPE_CHECKING:
     import pandas as pd
 
+PROVED = "proved"  # in the session: by figure, the bounds that a run draws
+
 
 def behind(
     assumptions: Callable[[], str], formula: str, code: Callable[[], str], data: Callable[[], pd.DataFrame]
 ) -> None:
-    """Pills, and what the chosen one shows; all but the formula are asked for only when they are wanted."""
+    """Pills, and what the chosen one shows; all but the formula are asked for only when they are wanted. Below the
+    formula stands what `live_figure` has noted of the bounds that this run has drawn."""
+    proved = [f"- {line}" for each in st.session_state.pop(PROVED, {}).values() for line in each]
     chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
     if chosen == "Assumptions":
         st.markdown(assumptions())
     elif chosen == "Formula":
-        st.markdown(formula)
+        st.markdown("\n".join([formula, "", "**Bounds at the cursor**", "", *proved]) if proved else formula)
     elif chosen == "Code":
         st.code(code(), language="python", wrap_lines=True)  # what scrolls sideways is out of the keyboard's reach
     elif chosen == "Link":

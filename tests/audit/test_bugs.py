@@ -316,7 +316,7 @@ def test_constants_as_printed_are_those_of_the_published_accounting():
             raw = printed.mechanism.transcripts(printed, side, rngs[0])
             seen = spoiled(name, plan).release(side, rngs[1])
             assert np.array_equal(seen, on_grid(raw, printed.mechanism.seen_resolution(printed)))
-    with pytest.raises(NotApplicable, match="no mistake here: noise as printed costs epsilon = "):
+    with pytest.raises(NotApplicable, match="no bug here: noise as published costs epsilon = "):
         spoiled("published_objective_noise", plan_for("objective_gaussian", epsilon=0.1))
 
 

@@ -134,7 +134,7 @@ FIRST = (
         r"ε = 0\.1 .*300 people",
     ),
     (
-        "audit?check=add+it+up&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
+        "audit?check=Accounting&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
         ("ledger", "noise"),
         r"ε = 3 .*1,000 steps.* 100 of 2,000",
     ),

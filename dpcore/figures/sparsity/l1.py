@@ -12,6 +12,7 @@ from ..log_chart import curves_chart, markers, through
 from ..style import Theme, plain_number
 
 _SYMBOL = "diamond"
+_UPPER = "upper frank_wolfe_polytope"
 _TRAINING = "excess risk on the training records"
 _LOW, _HIGH = 0.36, 1.03  # of tracing: guessing is 0.5, and chance goes below it
 
@@ -22,7 +23,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figur
     colour, plain = chart.colours["frank_wolfe"], chart.colours["reference"]
     steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
     lines = [
-        ("upper bound", "upper bound", found.T, found.private.bound, colour, 2.0, "dash", "upper"),
+        ("upper bound", "upper bound", found.T, found.private.bound, colour, 2.0, "dash", _UPPER),
         ("bound without privacy", "its bound", steps, found.plain_bound[1:], plain, 1.0, "dash", "plain"),
         ("without privacy", "without privacy", steps, found.plain[1:], plain, 1.5, "solid", "plain"),
         ("θ = 0, nothing learned", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dot", "nothing"),
@@ -47,12 +48,12 @@ def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) ->
     shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)
     fresh, least = "what fresh records add, at most", "no private model has less, hardest data"
     lines = [
-        ("upper bound", "upper bound", found.n, found.private.bound, colour, 2.0, "dash", "upper"),
+        ("upper bound", "upper bound", found.n, found.private.bound, colour, 2.0, "dash", _UPPER),
         ("hard records, mean", "hard records", found.n, found.hardest, colour, 1.5, "solid", ""),
         ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
         (fresh, "fresh records add,<br>at most", found.n, found.sampling, muted, 1.5, "longdash", ""),
         ("θ = 0, nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dot", "nothing"),
-        (least, "none has less,<br>hardest data", found.n, found.packing, colour, 1.5, "dot", "lower"),
+        (least, "none has less,<br>hardest data", found.n, found.packing, colour, 1.5, "dot", "lower packing"),
     ]
     return curves_chart(
         chart,
@@ -73,7 +74,7 @@ def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figur
     chart = Chart(theme, height, "p")
     colour = chart.colours["frank_wolfe"]
     lines = [
-        ("upper bound, vertices", "bound, vertices", found.p, found.private.bound, colour, 2.0, "dash", "upper"),
+        ("upper bound, vertices", "bound, vertices", found.p, found.private.bound, colour, 2.0, "dash", _UPPER),
         ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, chart.muted, 1.5, "dot", "nothing"),
     ]
     curves = [

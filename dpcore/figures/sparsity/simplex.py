@@ -38,7 +38,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     plain = chart.colours["reference"]
     for name, values, ink, width, dash, layer in (
         *((name, values, colour, 1.5, dash, "") for name, values, dash in terms),
-        ("upper bound", bound, colour, 2.0, "dash", "upper"),
+        ("upper bound", bound, colour, 2.0, "dash", f"upper simplex_sampling:{on}"),
         ("θ̂, before the draws", measured.noiseless, plain, 1.5, "solid", "plain"),
     ):
         chart.curve(valley.m, values, ink, name, label=name, width=width, dash=dash, floor=floor, layer=layer)

@@ -40,7 +40,7 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
         marker = {"symbol": symbol, "size": sizes, "color": colour, "opacity": 1}
         chart.marked(curve.steps, expected, colour, name, marker, label=name, width=3)
         bound = f"{name}: bound"
-        chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper")
+        chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper ftrl")
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
         shown.append(values)

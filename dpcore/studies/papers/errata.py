@@ -28,15 +28,15 @@ from ...theory import sampling_and_regret as theory
 from ..sparsity.streaming.adversaries import counterexample_regret
 from .pathak_raj import existence
 
-# broken: costs more than is printed, which a pair of data sets shows. unproved: what is proved is more than is printed,
-# and nobody knows whether it is safe. false: a statement that is no promise does not hold. wasteful: private, with more
-# noise than is needed.
+# broken: costs more than is published, which a pair of data sets shows. unproved: the proved cost is more than is
+# published, and it is open whether that is safe. false: a statement that is no guarantee does not hold. wasteful:
+# private, with more noise than is needed.
 Kind = Literal["broken", "unproved", "false", "wasteful"]
 KINDS: dict[Kind, str] = {
-    "broken": "breaks its promise",
-    "unproved": "promises more than is proved",
-    "false": "states what does not hold",
-    "wasteful": "is private, with more noise than is needed",
+    "broken": "breaks its guarantee",
+    "unproved": "claims more than is proved",
+    "false": "is false",
+    "wasteful": "is private, with more noise than needed",
 }
 
 
@@ -80,7 +80,7 @@ class Recomputed:
         e = self.erratum
         return (
             f"{e.title} ({e.source}) {KINDS[e.kind]}: {e.unit} is {self.right:.3g} where {self.printed:.3g} is "
-            f"printed, {three_digits(self.times)} times off ({e.setting})"
+            f"published, a factor of {three_digits(self.times)} ({e.setting})"
         )
 
 

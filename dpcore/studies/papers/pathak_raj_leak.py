@@ -180,14 +180,14 @@ class MembershipLeak:
 
 
 @shared(16)
-def betrayal(
+def membership_leak(
     draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: float = 1.0, n: int = 20
 ) -> MembershipLeak:
     """Which of two `neighbours` was trained on, each with probability 1/2, guessed from the printed mechanism's output.
 
     epsilon, lam: as printed. From a cache; arrays must not be changed.
 
-    >>> found = betrayal(300)
+    >>> found = membership_leak(300)
     >>> found.right == found.guesses > 30
     True
     """
