@@ -27,16 +27,15 @@ FURTHER = (
 
 def show(state: State) -> None:
     """Draw the view."""
-    chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
-    with text:
+    chart, beside = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
+    with beside:
         k = url_controls.slider("releases", "planned releases", RELEASES, 4)
         g = url_controls.slider("per_person", "records per person", RECORDS, 3)
     if state.plan is None:
-        text.markdown(f"Nothing is released at ε = {state.epsilon:g}: choose a larger ε.")
+        beside.markdown(f"Nothing is released at ε = {state.epsilon:g}: choose a larger ε.")
         return
     after = {times: several(state.plan, times, g) for times in RELEASES}
     said = words(state, after[k])
-    text.markdown(said)
     with chart:
         figure = ledger_figure(
             curves(after),
@@ -49,7 +48,8 @@ def show(state: State) -> None:
             counted="releases k",
         )
         live_figure(figure, key="several", alt=plain(said), height=HEIGHT)
-    st.caption(FURTHER)
+        st.markdown(said)
+    beside.caption(FURTHER)
 
 
 def curves(after: dict[int, RepeatedReleases]) -> tuple[EpsilonCurve, ...]:

@@ -75,22 +75,18 @@ def takeaway(state: State) -> str:
         f"**{100 * told['score']:.1f}%** of {source.things} are {source.outcome}, "
         f"without privacy {100 * state.reference:.1f}%. {briefings.fill(briefings.floor(told), told)}"
     ).strip()
+    said = f"With {state.drawn} and {mechanisms()[state.way].split(',')[0]}, "
     if found.reachable:
         budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
-        answer = (
-            f"**ε = {budget}** is the smallest privacy budget that costs at most {points(state.at_most)} of accuracy"
+        said += (
+            f"**ε = {budget}** is the smallest privacy budget that costs at most {points(state.at_most)} of accuracy: "
         )
-        said = f"With {state.drawn}, {answer}: {right}"
     else:
-        said = (
-            f"**Not reachable:** with {state.drawn}, no privacy budget up to ε = {found.last:g} keeps the accuracy "
-            f"loss within {points(state.at_most)}; at ε = {found.last:g}, {right}"
-        )
-    lost, here = state.lost_at(state.epsilon), f"the slider's ε = {state.epsilon:g}"
+        said += f"no ε up to {found.last:g} costs at most {points(state.at_most)} of accuracy. At ε = {found.last:g}, "
+    lost = state.lost_at(state.epsilon)
+    here = "nothing is released" if math.isnan(lost) else f"the loss is {points(lost)}"
     return (
-        f"{said} At {here} nothing is released."
-        if math.isnan(lost)
-        else f"{said} At {here} the loss is {points(lost)}."
+        f"{'' if found.reachable else '**Not reachable.** '}{said}{right} At the slider's ε = {state.epsilon:g} {here}."
     )
 
 
@@ -169,8 +165,8 @@ def odds(found: AttackSuccess) -> str:
     """Success of our attack and limits of the best one, in natural frequencies."""
     certified, limit, cap = found.of_100
     return (
-        "An attacker who guesses whether your record or a substitute was used is right "
-        f"**at most {limit} times in 100** (pale); a coin is right 50 times. Our own attack is right at least "
+        "An attacker guessing whether your record or a substitute was used is right "
+        f"**at most {limit} times in 100** (pale), a coin 50 times. Our own attack is right at least "
         f"{certified} times (solid, 99.9% sure). Another mechanism with this guarantee could allow {cap} (ringed)."
     )
 

@@ -75,7 +75,7 @@ def test_the_smallest_equivalent_size_is_not_called_equal_nor_more_lost_than_can
 
 def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
     page = finished(open_script(PAGE, at_hand="iris", n=105, give_up=0.1), "curve")
-    assert "Not reachable:" in said(page) and "not reachable" in readouts(page)[0]
+    assert "Not reachable." in said(page) and "not reachable" in readouts(page)[0]
     (chart,) = [c for c in charts(page).values() if c["alt"].startswith("Not reachable")]
     assert not any("smallest budget" in a["text"] for a in json.loads(chart["figure"])["layout"]["annotations"])
 
