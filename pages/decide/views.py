@@ -39,12 +39,14 @@ def suspicion(state: State) -> None:
 def equivalent(state: State) -> None:
     """Equivalent sample size along epsilon."""
     said = words.equivalent(state)
+    if state.equivalent is None:
+        st.markdown(said)
+        return
     chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
     text.markdown(said)
-    if state.equivalent is not None:
-        with chart:
-            figure = background.equivalent_picture(state, words.ERRORS[state.error], HEIGHT)
-            live_figure(figure, key="equivalent", alt=plain(said), height=HEIGHT)
+    with chart:
+        figure = background.equivalent_picture(state, words.ERRORS[state.error], HEIGHT)
+        live_figure(figure, key="equivalent", alt=plain(said), height=HEIGHT)
 
 
 def deployments(state: State) -> None:

@@ -166,8 +166,8 @@ def odds(found: AttackSuccess) -> str:
     certified, limit, cap = found.of_100
     return (
         "An attacker guessing whether your record or a substitute was used is right "
-        f"**at most {limit} times in 100** (pale), a coin 50 times. Our own attack is right at least "
-        f"{certified} times (solid, 99.9% sure). Another mechanism with this guarantee could allow {cap} (ringed)."
+        f"**at most {limit} times in 100** (pale), a coin 50. Our attack: at least {certified} (solid, 99.9% sure). "
+        f"Any mechanism with this guarantee: at most {cap} (ringed)."
     )
 
 
@@ -200,10 +200,11 @@ def belief(state: State, prior: float) -> str:
     """Limits of an attacker's belief where the guarantee is pure, else of his success."""
     assert state.plan is not None
     found = belief_of(state.plan.spent, state.plan.mechanism.claimed_curve(state.plan), prior)
+    said = f"**At ε = {state.epsilon:g}:** {found.words}"
     if found.after is not None:
-        return found.words
+        return said
     return (
-        f"{found.words} An attacker who wrongly accuses 1 in 100 others identifies "
+        f"{said} An attacker who wrongly accuses 1 in 100 others identifies "
         f"{100 * found.caught:.1f} in 100 whose record was used."
     )
 
