@@ -26,7 +26,7 @@ import yaml
 from pages.ui.sidebar import DEFAULTS
 
 # Pages that have a lecture, in the order of the navigation.
-PAGES = ("Overview", "Perturbation", "Dimension", "Sparsity", "Geometry", "Multiclass", "Audit")
+PAGES = ("Overview", "Perturbation", "Dimension", "Sparsity", "Geometry", "Multiclass", "Audit", "Decide")
 _FILE = ("page", "title", "controls", "steps")
 _PICTURE = ("shows", "aside", "state")
 _STEP = ("words", *_PICTURE, "kept", "same_picture", "answers", "right")

@@ -32,7 +32,7 @@ EACH_RUN = (
     "multiclass?C=10&columns=16",
     "audit?check=Accounting&delta=1e-10",
     "audit?beside_attack=Scores&runs=1,000",
-    "decide?n=300&more=take+away",
+    "decide?n=300&more=download",
     "decide?n=300&more=several&releases=100&per_person=10",
     "sources",
     "?lecture=overview&step=2",
@@ -49,7 +49,7 @@ BY_NIGHT = (
         "multiclass",
         "audit",
     ),
-    *("audit?check=Accounting", "audit?beside_attack=Betting+test", "decide", "decide?more=take+away"),
+    *("audit?check=Accounting", "audit?beside_attack=Betting+test", "decide", "decide?more=download"),
     *("decide?more=several+releases", "perturbation?lecture=perturbation&step=3"),
 )
 # The screens take turns, each with one of another width; tests of accessibility have all of them by night.

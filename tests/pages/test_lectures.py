@@ -20,6 +20,8 @@ from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.figures.figure import Figure
 from dpcore.figures.overview import cost_figure
 from dpcore.figures.projector import ENLARGED, enlarged
+from dpcore.studies.decide import loss_curve
+from dpcore.studies.decide.repeated_releases import several
 from dpcore.studies.dimension import orthant
 from dpcore.studies.geometry import excess_by_norm, hardest_data
 from dpcore.studies.multiclass.curves import Records, accuracy_against
@@ -312,6 +314,26 @@ def test_multiclass_one_model_for_all_and_a_price_that_more_than_triples():
     assert answer("Multiclass", 6) == "every time" and guessed.right == guessed.guesses > 100
 
 
+def smallest_epsilon(step: int) -> float:
+    """The smallest budget of a step of the lecture on Decide, from few splits."""
+    s = state("Decide", step)
+    problem = Problem(s["at_hand"], n=s["n"], p=s["p"], delta=s["delta"], lam=s["lam"], seed=s["seed"])
+    return loss_curve.smallest_budget(
+        loss_curve.lost_curve(loss_curve.Setting(problem, s["way"], splits=4)), s["give_up"]
+    ).value
+
+
+def test_decide_half_the_loss_another_mechanism_more_people_and_more_releases():
+    found, stricter, objective, many = map(smallest_epsilon, (1, 3, 5, 8))
+    assert state("Decide", 3)["give_up"] == 0.5 * state("Decide", 1)["give_up"]
+    assert answer("Decide", 2) == "more than triples" and stricter > 3 * found
+    assert answer("Decide", 4) == "smaller" and objective < 0.2 * stricter
+    assert answer("Decide", 7) == "falls to less than a fifth" and many < found / 5
+    s = state("Decide", 9)
+    plan = dpcore.calibrate("output_gaussian", n=s["n"], p=s["p"], epsilon=s["epsilon"], delta=s["delta"])
+    assert several(plan, s["releases"], s["per_person"]).epsilon > 4 * s["epsilon"]
+
+
 def settled(page: AppTest) -> str:
     """The headline once all runs are in."""
     held = page.session_state["jobs in the background"]
@@ -339,7 +361,7 @@ def test_audit_outputs_reveal_a_missing_factor_and_the_lecture_wastes_noise():
 # Steps whose controls are all that their pages have; those that take seconds come by night.
 ALL_DRAWN = [
     *(("overview", "1"), ("perturbation", "1"), ("sparsity", "1"), ("sparsity", "8"), ("geometry", "1")),
-    *(("multiclass", "7"), ("audit", "1"), ("audit", "8")),
+    *(("multiclass", "7"), ("audit", "1"), ("audit", "8"), ("decide", "1"), ("decide", "9")),
     *(
         pytest.param(name, step, marks=pytest.mark.nightly)
         for name, step in (

@@ -121,10 +121,10 @@ def test_what_is_hardly_better_than_the_larger_class_says_so():
     page = open_page(epsilon=0.1)
     row = table_of().query("metric == 'accuracy' and x == 0.1").iloc[0]
     assert row["mean"] < row.nothing_learned < row.reference and row.nothing_learned > 0.6
-    larger = f"no better than always answering with the larger class ({100 * row.nothing_learned:.1f})"
+    larger = f"no better than always predicting the larger class ({100 * row.nothing_learned:.1f}%)"
     assert larger in re.sub(r"<[^>]+>", "", headline(page))
     there = 100 * (row.reference - row.nothing_learned)
-    assert f"; all of the {there:.1f} points there are to learn above the larger class" in texts(page)
+    assert f"; all of the {there:.1f} points above the larger class" in texts(page)
     assert "coin: 50" not in texts(page)
 
 
@@ -204,7 +204,7 @@ def test_words_for_costs():
         "1.0 point",
         "lost: 0.0 to noise, 1.0 to regularisation; "
         f"{1 / (0.79 - row.nothing_learned):.0f}% of the {100 * (0.79 - row.nothing_learned):.1f} points there are to "
-        "learn above the larger class",
+        "points above the larger class",
     )
 
 

@@ -97,7 +97,7 @@ def test_the_price_tends_to_n_and_is_never_above(setting):
     price = last(EquivalentSampleSizeQuestion(setting))
     n = setting.problem.n
     for error in ERRORS:
-        worth = price.worth(error)
+        worth = price.answers(error)
         values = [w.value for w in worth]
         assert values[0] < 0.15 * n, "at a small epsilon n people are worth few"
         assert values[-1] > (0.9 if error == "loss" else 0.7) * n
@@ -131,7 +131,7 @@ def test_noise_never_lowers_the_mean_loss():
 def test_noise_of_one_size_keeps_its_price():
     """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the price vanish."""
     price = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=10)))
-    worth = [w.value for w in price.worth("loss")]
+    worth = [w.value for w in price.answers("loss")]
     assert worth == sorted(worth) and worth[-1] < 500
     above = (price.private("loss") - price.same[0, :, -1]).mean(axis=0)
     assert above[-1] > 0.5 * above[2] > 0.0
@@ -160,7 +160,7 @@ def test_so_many_people_have_the_same_error():
     price = last(
         EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=2_000), splits=10, epsilons=(0.3, 1.0, 3.0)))
     )
-    for k, worth in enumerate(price.worth("loss")):
+    for k, worth in enumerate(price.answers("loss")):
         learners = [falling(curve.mean(axis=0)) for curve in (price.best[0], price.same[0, :, :, k])]
         errors = [np.interp(np.log(worth.value), np.log(price.sizes), curve) for curve in learners]
         assert min(errors) == pytest.approx(price.private("loss").mean(axis=0)[k], rel=2e-3)
@@ -174,4 +174,4 @@ def test_copies_of_records_have_no_price():
         last(EquivalentSampleSizeQuestion(Setting(Problem("iris", delta=0.0), splits=2)))
     price = last(EquivalentSampleSizeQuestion(Setting(Problem("iris", n=20), splits=2, epsilons=(1.0,))))
     with pytest.raises(ValueError, match=r"error must .*loss, accuracy"):
-        price.worth("distance")
+        price.answers("distance")

@@ -1,4 +1,4 @@
-"""Number of records that makes a budget affordable."""
+"""Sample size at which a budget is affordable."""
 
 import dataclasses as dc
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from .loss_curve import Setting
 from .threshold_interval import Answer, answer
 
 PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
-_ENOUGH = 2  # sizes in a row that surely suffice end the search: more people do not lose more
+_ENOUGH = 2  # sizes in a row that surely suffice end the search: more records do not lose more
 
 
 @dc.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class SampleSizeQuestion:
         return tuple(n for n in PEOPLE if n * columns <= records.MAX_VALUES)
 
     def snapshots(self, cancelled: Cancelled = never) -> "Iterator[LossBySampleSize]":
-        """Accuracy loss of the first sizes that are not refused, from the first on; the last one holds the answer."""
+        """Loss at the first sizes that are not refused; the last snapshot holds the answer."""
         people: list[int] = []
         lost: list[Array] = []
         refused: dict[int, str] = {}
@@ -79,7 +79,7 @@ class SampleSizeQuestion:
 
 @dc.dataclass(frozen=True, eq=False)
 class LossBySampleSize:
-    """Points lost at one epsilon by so many people: people [G], increasing, and lost [S, G].
+    """Accuracy loss at one epsilon by sample size: people [G], increasing, and lost [S, G], points.
 
     refused: sizes at which the mechanism has no guarantee, with the reasons.
     """
@@ -90,5 +90,5 @@ class LossBySampleSize:
     refused: dict[int, str]
 
     def answer(self) -> Answer:
-        """Number of records needed, as far as was searched."""
+        """Sample size needed, by the sizes tried."""
         return answer(self.people, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)

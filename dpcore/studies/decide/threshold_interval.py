@@ -1,4 +1,4 @@
-"""Crossing of a falling mean curve and a threshold, with an interval that covers: a studentised bootstrap, inverted.
+"""Point where a falling mean curve meets a threshold, with a confidence interval: an inverted studentised bootstrap.
 
 A test of "the expected curve is at the threshold here" at each point of a grid needs a mean and its error alone. The
 points that are not refuted are the interval. Nothing about the crossing itself is assumed normal, and a threshold that
