@@ -83,7 +83,7 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
         before = mean_curve(chart)
         chart.look("it.before = it._fullData.find(t => t.name === 'private, on average').y[12]")
         if key == "seed":
-            page.get_by_role("button", name="Re-roll").click()
+            page.get_by_role("button", name="New seed").click()
             chart.wait(changed)
         else:
             chart.press(key, "ArrowRight", changed)

@@ -17,6 +17,7 @@ from pages.sources import words
 from pages.sources.provenance import traces
 from pages.sources.table import link, table, text
 from pages.ui.html import readable
+from pages.ui.terms import GLOSSARY
 from tests.harness import ROOT
 from tests.page_driver import SCRIPTS, charts, open_script, said, shown, texts
 from tests.pages.test_links import follow, remarks, settled
@@ -111,7 +112,7 @@ def test_limits_are_the_headings_of_the_sharp_edges():
     assert not any(mark in text for text in (*told, *told.values()) for mark in ("`", "*", "]("))
 
 
-@pytest.mark.parametrize("entry", words.GLOSSARY, ids=lambda entry: entry["word"])
+@pytest.mark.parametrize("entry", GLOSSARY, ids=lambda entry: entry["word"])
 def test_the_glossary_explains_words_that_pages_say(entry):
     """On each of the pages that it names, in the words of the page's own folder."""
     word, where = entry["word"], entry["pages"]
