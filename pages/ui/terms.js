@@ -69,7 +69,13 @@ function show(term) {
   term.setAttribute("aria-describedby", tip.id);
   tip.textContent = term.dataset.meaning;
   tip.showPopover();
-  const [at, box] = [term.getBoundingClientRect(), tip.getBoundingClientRect()];
+  place();
+}
+
+// Below the term, or above it where there is no room; it follows what is scrolled.
+function place() {
+  if (!shown) return;
+  const [at, box] = [shown.getBoundingClientRect(), tip.getBoundingClientRect()];
   tip.style.left = `${Math.max(8, Math.min(at.left, document.documentElement.clientWidth - box.width - 8))}px`;
   tip.style.top = `${at.bottom + box.height + 8 < innerHeight ? at.bottom + 4 : at.top - box.height - 4}px`;
 }
@@ -91,7 +97,7 @@ function listen() {
   document.body.append(tip);
   for (const kind of ["pointerover", "pointerdown", "focusin"]) document.addEventListener(kind, look);
   document.addEventListener("focusout", hide);
-  document.addEventListener("scroll", hide, true);
+  document.addEventListener("scroll", place, true);
   document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
   // A tap on a term in a label asks for its meaning, and moves no control.
   document.addEventListener("click", (event) => event.target.closest?.("dfn.term") && event.preventDefault(), true);

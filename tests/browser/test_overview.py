@@ -96,6 +96,11 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
+    details = page.locator(".st-key-details")
+    expect(details).to_be_in_viewport(ratio=0.99)  # it comes to where it was asked for
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-testid=stDataFrame]")).to_have_count(0)
+    expect(page.get_by_role("radio", name="Data", exact=True)).to_be_focused()
     lines = waiting.value.path().read_text().splitlines()
     assert len(lines) == 1 + 2 * len(EPSILON_GRID)
     assert lines[0].startswith("mechanism,label,accounting,rule,axis,x,metric")
