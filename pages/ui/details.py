@@ -50,7 +50,7 @@ def behind_nothing() -> None:
 def _picked(*offered: str) -> str | None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Details:", width="content")
-        chosen = url_controls.pill(share_link.BEHIND, "Details", offered, label_visibility="collapsed", width="content")
+        chosen = url_controls.pill(share_link.BEHIND, "Details", offered, label_visibility="collapsed", wrap=True)
     if chosen:
         _component(key=f"details_{chosen}")
     return chosen

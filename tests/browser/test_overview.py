@@ -69,6 +69,15 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
     chart.settled()
     assert chart.broken_labels() == [] == page.evaluate(CUT)
 
+    term, meaning = page.locator("label dfn", has_text="privacy budget"), page.locator("#meaning")
+    place = term.bounding_box()
+    for ask in (term.hover, lambda: term.dispatch_event("pointerdown"), term.focus):  # mouse, finger, keyboard
+        ask()
+        expect(meaning).to_have_text(re.compile(r"^ε: "))
+        page.keyboard.press("Escape")
+        expect(meaning).to_be_hidden()
+    assert term.bounding_box() == place, "nothing has moved"
+
     page.evaluate(WITHOUT)
     chart.look("it.mark = 'same node'")
     zoomed = chart.zoom()
