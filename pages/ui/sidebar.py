@@ -17,6 +17,7 @@ from typing import Any, cast
 import streamlit as st
 
 from dpcore import EPSILON_GRID, Problem
+from dpcore.core.facts import text_beside
 from pages.ui import share_link, url_controls
 from pages.ui.html import term
 from pages.ui.numbers import power
@@ -34,6 +35,13 @@ LARGEST_SEED = 10**6
 KEYS = ("epsilon", "delta", "n", "p", "lam", "m", "seed")
 DEFAULTS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto", "m": "auto", "seed": 7}
 GOES_ALONG = "Your settings go with you to every page. Choosing another data set resets n."
+
+# At import, so once per process.
+_by_hand = st.components.v2.component(
+    "epsilon",
+    js=text_beside(__file__, "epsilon.js").replace("EPSILON_GRID", str([*EPSILON_GRID])),
+    isolate_styles=False,
+)
 
 
 @dc.dataclass(frozen=True)
@@ -193,6 +201,8 @@ def _slider(
         shown = url_controls.slider(key, label, options, default, text, disabled=key in unused)
         if shown != fitting:  # the address decided otherwise
             asked, by_hand = shown, shown != default
+        if key == "epsilon" and key not in unused:
+            _by_hand(key="play")
         drawn[key] = Drawn(asked, shown, by_hand, f"{label.split()[0]} = {text(asked)}")
         if asked != shown:
             replaced = "takes its place" if isinstance(asked, str) else "is the nearest"

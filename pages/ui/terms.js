@@ -37,6 +37,7 @@ function markText(text, met) {
   const added = rest.map((part) => (part.nodeType ? part : document.createTextNode(part)));
   text.data = first;
   text.after(...added);
+  text.parentElement.closest("[aria-hidden=true]")?.removeAttribute("aria-hidden"); // what has the focus is read
   marks.push({ text, whole, first, added });
 }
 

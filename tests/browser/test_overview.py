@@ -165,6 +165,31 @@ def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server:
     assert text == f"ε = {seen[-1]}" and chart.look("it.layout.shapes[0].x0") == float(seen[-1])
     assert line == pytest.approx(flag, abs=2.0) and line == pytest.approx(chart.look(PLACE.format(said)), abs=1.0)
 
+    # A click in either panel brings the slider there, its line is a handle, and a drag elsewhere zooms.
+    panels = [panel.bounding_box() for panel in page.locator(f"{CHART} .nsewdrag").all()]
+    for panel, epsilon in zip(panels, ("0.1", "3"), strict=True):
+        assert panel
+        page.mouse.click(float(str(chart.look(PLACE.format(epsilon)))) + 3, panel["y"] + 0.7 * panel["height"])
+        chart.wait(f"it.layout.shapes[0].x0 === {epsilon}")
+        expect(thumb).to_have_attribute("aria-valuetext", epsilon)
+        expect(page.locator(".takeaway").first).to_contain_text(f"ε = {epsilon},")
+    page.mouse.move(float(str(chart.look(PLACE.format("3")))), box[1] + 200)
+    page.mouse.down()
+    page.mouse.move(float(str(chart.look(PLACE.format("0.2")))), box[1] + 230, steps=4)
+    chart.wait(f"{MARKS}[0] === 'ε = 0.2'")
+    assert "epsilon=3" in page.url, "the server hears of it when it is let go"
+    page.mouse.up()
+    expect(page.locator(".takeaway").first).to_contain_text("ε = 0.2,")
+    assert chart.look("it._fullLayout.xaxis.range") == [-2, 1], "nothing was zoomed"
+    chart.zoom()
+    expect(thumb).to_have_attribute("aria-valuetext", "0.2")
+
+    page.get_by_role("button", name="Play").click()
+    chart.wait("it.layout.shapes[0].x0 === 0.015")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert float(thumb.get_attribute("aria-valuetext") or "") < 0.2
+
 
 # Two in every run; the landing page's own is looked at with the cursor between the ends.
 SOURCES = ("&source=synthetic+people", "", "&n=50,000")
