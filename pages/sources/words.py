@@ -29,8 +29,6 @@ SHOWN = {row["mechanism"]: row["address"] for row in ALGORITHMS if row["mechanis
 FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
 VERDICTS = text_beside(__file__, "verdicts.md")
-# Words of the screens: word, meaning, and the pages where it stands.
-GLOSSARY = facts_beside(__file__, "glossary.csv")
 
 
 def attack_of(key: str) -> str:

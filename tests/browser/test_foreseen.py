@@ -41,7 +41,13 @@ def test_the_next_step_has_its_picture_before_the_server_answers(page: Page, ser
     slider.press("ArrowRight")
     page.wait_for_function(f"{CURSOR} === 'ε = 1.5'")
     expect(page.get_by_role("figure").first).not_to_have_attribute("aria-label", said or "")
+    headline, strong = page.locator(".takeaway").first, page.locator(".takeaway").first.locator("b")
+    expect(headline).to_contain_text("ε = 1.5,")
+    ahead = headline.inner_text(), strong.all_inner_texts()
+    assert ahead[0] == page.get_by_role("figure").first.get_attribute("aria-label") and len(ahead[1]) == 2
     line.let_go(page)
+    page.wait_for_function("!('ahead' in document.documentElement.dataset)")
+    assert (headline.inner_text(), strong.all_inner_texts()) == ahead, "what came ahead is what the server says"
     assert len(page.evaluate("seen")) == 1, "the server's is the same and is not drawn again"
     slider.press("Home")
     page.wait_for_function(f"{CURSOR} === 'ε = 0.01'")
