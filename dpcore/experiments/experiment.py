@@ -94,7 +94,7 @@ class Experiment:
         source, info = self.problem.source, records.get_source(self.problem.source)
         if not isinstance(self.population, bool):
             raise ValueError(f"population must be true or false, got {shown(self.population)}")
-        if self.population and info.size is not None:
+        if self.population and (info.size is not None or source == "synthetic_hardest"):
             raise ValueError(f"population must be false for source {source!r}: nobody knows its law")
         if self.population and info.task == "location":
             raise ValueError(f"population must be false for source {source!r}: nobody worked out its risks")

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.hard_blocks import hard_blocks
 from ..core.losses import Loss
 from ..core.privacy import Bound, Budget
 from ..core.sets import L1Ball, dual_order
@@ -18,6 +19,7 @@ _SMALLEST = 1e-13
 # Numbers of records that carry a signal, tried by `packing`: all of them up to about this many, then ever sparser.
 _SIGNALS = 4_000
 _LEVELS = 256  # of <x, v> in `linear_packing`
+_FEWEST = 3  # blocks: with fewer, one line of records is harder
 
 
 def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
@@ -33,6 +35,9 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     For location losses the records lie at R u and -R u instead, and z = <u, theta>: a model beside their line is
     farther from all of them than its projection.
 
+    For classification losses the bound of `_on_blocks` takes its place, where its data sets fit: it is of order
+    1/(n epsilon) also for losses with a curvature, where this one is of order 1/(n epsilon)^2.
+
     Source: two-point method (Le Cam); constants derived here (explicit).
 
     >>> from dpcore.core.losses import get_loss
@@ -41,20 +46,50 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     0.278
     """
     ball = min(spec.theta_norm, spec.radius or math.inf)
+    if loss.linear and loss.classification and (found := _on_blocks(loss, spec, budget, ball)):
+        return found
     if loss.linear:
         y = 1.0 if loss.classification else spec.domain.y_max
         k, gains = _gains(loss, spec.n, y, spec.domain.R * ball)
     else:
         k, gains = _gains(loss, spec.n, spec.domain.R, ball)
-    group = np.minimum(k * budget.epsilon, 700.0)
-    # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
-    grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
-    cap = np.minimum(1.0, (1.0 + grown) / (1.0 + np.exp(-group)))
-    best = float(np.max(gains * (1.0 - cap), initial=0.0)) - _SMALLEST
+    best = float(np.max(gains * _missed(k, budget), initial=0.0)) - _SMALLEST
     if best <= _SMALLEST:
         return ()
     says = "hardest data: the worse of two data sets with all records on one line; any private mechanism"
     return (Bound("excess_empirical_risk", "lower", best, "expectation", "two-point method", says),)
+
+
+def _on_blocks(loss: Loss, spec: Spec, budget: Budget, ball: float) -> tuple[Bound, ...]:
+    """The bound for 2^J data sets of `hard_blocks`; () where they do not fit, or where it says nothing.
+
+    In D_v, v one of 2^J vectors of signs, block j lies at x = R e_j: a_j of its records have the label v_j, b_j < a_j
+    of them -v_j. The others lie at 0. So F is a constant plus a sum over j of F_j(z), z = v_j R theta_j, where
+    n F_j(z) = a_j l(z) + b_j l(-z) has its minimum at c_j > 0. Where the c_j together are a model of the ball, every
+    F_j stays above what the reference has of it, and a release with z <= 0 is g_j = F_j(0) - F_j(c_j) above it, by
+    convexity. D_v and D_v with v_j turned differ in k_j = a_j - b_j records, so by group privacy the sign of theta_j
+    is wrong on one of the two with probability 1 - `attack_cap` of (k_j epsilon, delta_k) at least, on average. Summed
+    over j, the mean excess is at least sum_j g_j (1 - cap_j) on average over v: for the worst D_v, and for each of them
+    where a mechanism does not tell an axis from its mirror image, as rotations of the noise do not.
+
+    Source: Assouad's lemma with group privacy; constants derived here (explicit).
+    """
+    if not _FEWEST <= len(hard_blocks(spec.n)) <= spec.p:
+        return ()
+    k, gains = _block_gains(loss, spec.n, spec.domain.R * ball)
+    best = float(gains @ _missed(k, budget)) - _SMALLEST
+    if best <= _SMALLEST:
+        return ()
+    says = f"hardest data: the worst of {2 ** len(k)} data sets of blocks of 4, 16, … records; any private mechanism"
+    return (Bound("excess_empirical_risk", "lower", best, "expectation", "Assouad's lemma", says),)
+
+
+def _missed(k: Array, budget: Budget) -> Array:
+    """How often at least, of two data sets k replacements apart, each as likely, no release tells which it was."""
+    group = np.minimum(k * budget.epsilon, 700.0)
+    # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
+    grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
+    return 1.0 - np.minimum(1.0, (1.0 + grown) / (1.0 + np.exp(-group)))
 
 
 def packing(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
@@ -162,8 +197,22 @@ def _gains(loss: Loss, n: int, end: float, reach: float) -> tuple[Array, Array]:
     k = np.unique(np.geomspace(1.0, n - 1.0, _SWAPS).astype(np.int64))
     k = np.unique(k + (n - k) % 2)
     k = k[k < n]
-    up, down = (n + k) / (2.0 * n), (n - k) / (2.0 * n)
-    ups, downs = np.full(len(k), end), np.full(len(k), -end)
+    return k.astype(float), _least(loss, (n + k) / (2.0 * n), (n - k) / (2.0 * n), end, reach)[1]
+
+
+@functools.lru_cache(maxsize=64)
+def _block_gains(loss: Loss, n: int, reach: float) -> tuple[Array, Array]:
+    """k_j and g_j of `_on_blocks`; all g_j are 0 where the c_j lie beyond `reach`."""
+    own, other = hard_blocks(n).T
+    places, gains = _least(loss, own / n, other / n, 1.0, reach)
+    within = gains.all() and np.linalg.norm(places) <= reach
+    return own - other, gains if within else np.zeros(len(gains))
+
+
+def _least(loss: Loss, up: Array, down: Array, end: float, reach: float) -> tuple[Array, Array]:
+    """Where up l(z; end) + down l(z; -end) is least, and how far below its value at 0; that is 0 where the minimum is
+    beyond `reach`. up > down: of several at once."""
+    ups, downs = np.full(len(up), end), np.full(len(up), -end)
 
     def slope(z: Array) -> Array:
         return up * _slope(loss, z, ups) + down * _slope(loss, z, downs)
@@ -171,14 +220,14 @@ def _gains(loss: Loss, n: int, end: float, reach: float) -> tuple[Array, Array]:
     def risk(z: Array) -> Array:
         return up * _value(loss, z, ups) + down * _value(loss, z, downs)
 
-    # The risks are convex: bisection on their slopes, for all k at once.
-    low, high = np.zeros(len(k)), np.full(len(k), reach)
+    # The risks are convex: bisection on their slopes.
+    low, high = np.zeros(len(up)), np.full(len(up), reach)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         falling = slope(middle) < 0.0
         low, high = np.where(falling, middle, low), np.where(falling, high, middle)
-    inside = slope(np.full(len(k), reach)) >= 0.0
-    return k.astype(float), np.where(inside, risk(np.zeros(len(k))) - risk(high), 0.0)
+    inside = slope(np.full(len(up), reach)) >= 0.0
+    return high, np.where(inside, risk(np.zeros(len(up))) - risk(high), 0.0)
 
 
 def _value(loss: Loss, z: Array, ends: Array) -> Array:
