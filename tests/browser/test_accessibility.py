@@ -303,9 +303,10 @@ ENDS = (
 def wrong_labels(page: Page, wait: Callable[[str, object], object]) -> list[str]:
     """Labels that cover one another or are cut or missing, in each chart that is there once it stands still."""
     found: list[str] = []
+    if page.locator(".live-figure:visible").count():
+        wait(SETTLED, ".live-figure")
     for chart in page.locator(".live-figure:visible").all():
         name = chart.evaluate("it => it.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0]")
-        wait(SETTLED, f".{name} .live-figure")
         broken = chart.evaluate(OVERLAPS) + chart.evaluate(UNNAMED, INKS) + chart.evaluate(UNTOLD, INKS)
         found += [f"{name}: {it}" for it in broken]
     return found

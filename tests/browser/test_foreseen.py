@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import Page, expect
+
+from pages.server.prefetch import _CROWD_SECONDS
 
 from ..harness import Server
 from .test_live_figure import SEEN, Line
@@ -21,12 +23,13 @@ def open_with_pictures_ahead(page: Page, url: str) -> None:
     such for a while, the server draws none.
     """
     for _ in range(10):
-        page.goto(url)
-        try:
-            page.wait_for_function(f"{CHART}?.drawnWidth && {CHART}.remembered.size >= 3", timeout=6_000)
+        with page.expect_response("**/ahead/*", timeout=60_000) as first:
+            page.goto(url)
+        if first.value.status == 200:
+            page.wait_for_function(f"{CHART}?.drawnWidth && {CHART}.remembered.size >= 3", timeout=60_000)
             return
-        except TimeoutError:
-            continue
+        page.goto("about:blank")
+        page.wait_for_timeout(1000 * _CROWD_SECONDS)
     raise AssertionError("no pictures ahead")
 
 

@@ -47,13 +47,13 @@ def regret_figure(
         if curve.p != plain.p:
             continue
         least = "lower bound, hardest data"
-        for values, text, ink, look in (
-            (plain.expected, "non-private", chart.colours["reference"], {"layer": "plain"}),
-            (curve.nothing, "nothing learned", chart.muted, {"dash": "dash", "layer": "nothing"}),
-            (curve.least, least, chart.muted, {"dash": "dot", "layer": "lower"}),
+        for values, text, ink, dash, layer in (
+            (plain.expected, "non-private", chart.colours["reference"], "solid", "plain"),
+            (curve.nothing, "nothing learned", chart.muted, "dash", "nothing"),
+            (curve.least, least, chart.muted, "dot", "lower"),
         ):
-            heights = np.where(values > 0.0, values, np.nan)
-            chart.curve(curve.steps, heights, ink, f"{name}: {text}", label=text.replace(", ", ",<br>"), **look)
+            heights, label = np.where(values > 0.0, values, np.nan), text.replace(", ", ",<br>")
+            chart.curve(curve.steps, heights, ink, f"{name}: {text}", label=label, dash=dash, layer=layer)
             shown.append(heights)
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
