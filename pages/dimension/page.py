@@ -39,7 +39,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     st.markdown("Perturbation:", width="content")
     noise_in = switch("Where the noise goes", words.PLACES, "output", key="noise_in")
     below = switch("Lower panel", words.PANELS, "distance", key="below")
-    chips(words.CHIPS, width="content")
 controls = sidebar(
     people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
     default_people=1_000,
@@ -93,6 +92,7 @@ with left:
         st.markdown(words.verdict_of(table, grown, controls.p))
     st.caption(words.caption(experiment, grown, controls.lam))
     cards(words.readouts(table, grown, controls.p, source))
+    chips(words.CHIPS)
 with right:
     st.markdown(f"**{words.ORTHANT_TITLE}**")
     asked = partial(
