@@ -45,7 +45,7 @@ def excess_figure(
 
     table: swept over epsilon, as `dpcore.run` gives it. rates: name -> a value for each epsilon of the table, an order
     of growth without constants; it is drawn through the first mechanism's curve at the smallest epsilon. exhibits:
-    name -> a table of one mechanism whose promise is another; a curve without markers.
+    name -> a table of one mechanism whose guarantee is another; a curve without markers.
     """
     chart = Chart(theme, height)
     curves = _Curves(chart, table, epsilon, bounds=True)
@@ -135,7 +135,7 @@ class _Curves:
             self.chart.curve(self.places, values, self.chart.muted, words, label=words, dash="dash")
 
     def exhibit(self, words: str, table: pd.DataFrame) -> None:
-        """Add a mechanism whose promise is another, as a curve without markers."""
+        """Add a mechanism whose guarantee is another, as a curve without markers."""
         rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
         if len(rows):
             low, high = decades([rows["mean"]], _DEPTH)

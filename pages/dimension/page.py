@@ -95,9 +95,7 @@ with left:
     chips(words.CHIPS)
 with right:
     st.markdown(f"**{words.ORTHANT_TITLE}**")
-    asked = partial(
-        orthant.orthant_example, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget
-    )
+    asked = partial(orthant.example, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget)
     example = asked()
     told = words.orthant_takeaway(example, controls.p)
     beside = orthant_figure(example, p=controls.p, theme=theme, height=ORTHANT_HEIGHT)

@@ -92,10 +92,8 @@ def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
     places: dict[str, str] = {}
     for _, row in table[~table.mechanism.isin(list(now))].iterrows():
         places.setdefault(row.mechanism.split("_")[0], readable(row.reason.replace(row.mechanism, "it")))
-    return [
-        f"{place.capitalize()} perturbation gives **no guarantee** here: {reason}. Raise λ or ε."
-        for place, reason in places.items()
-    ]
+    said = "{} perturbation gives **no guarantee** here: {}. Raise λ or ε."
+    return [said.format(place.capitalize(), reason) for place, reason in places.items()]
 
 
 def _near(values: Mapping[str, float], keys: list[str], larger: float) -> bool:
@@ -114,7 +112,7 @@ def _list(values: Mapping[str, float], keys: list[str]) -> str:
 
 
 def _since(changes: list[float], useful: int) -> str:
-    """How accuracies, in points, differ from those without idle columns.
+    """Differences of accuracies, in points, from those without idle columns.
 
     >>> _since([0.0], 8), _since([-3.04], 8), _since([-1.0, -2.0], 8)
     ('as at p\xa0=\xa08', '3.0 points less than at p\xa0=\xa08', '1.0 point and 2.0 points less than at p\xa0=\xa08')
@@ -162,8 +160,8 @@ def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: flo
     """Guarantees and λ of the curves, and the p at which the two noises are equally large."""
     rule = f" ({lam_text(asked)}, as Gaussian output perturbation takes it)" if isinstance(asked, str) else ""
     said = [
-        f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
-        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}).".replace(" = ", " = "),
+        f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
+        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}).",
         f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises.",
     ]
     even = break_even(grown)
@@ -185,7 +183,7 @@ def break_even(grown: Mapping[str, NoiseGrowth]) -> float | None:
 
 
 def verdict_of(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int) -> str:
-    """What the bounds on the excess risk that noise causes say along p."""
+    """The verdict on the bounds on the excess risk by noise, along p."""
     ok = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     shown = [key for key in grown if key in set(ok.mechanism)]
     both = len({key.split("_")[0] for key in shown}) > 1
@@ -207,7 +205,7 @@ ORTHANT_GUARANTEE = (
 
 
 def orthant_takeaway(example: OrthantExample, p: int) -> str:
-    """How much farther noise moves a prediction in the orthant, at the cursor's p."""
+    """The factor by which the orthant makes noise move a prediction farther, at the cursor's p."""
     k = int(np.flatnonzero(example.p == p)[0])
     times = example.projected[k] / example.free_output[k]
     said = (

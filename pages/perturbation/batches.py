@@ -93,8 +93,9 @@ def caption(table: pd.DataFrame, along: str, cursor: float) -> str:
     )
     for _, row in full.iterrows():
         said += f"; noisy GD computes {row.steps * row.n:,} and leaves {rounded(row['mean'])}"
+    beyond = ", above “nothing learned” and not informative" if here.bound >= here.nothing_learned else ""
     return (
-        f"{said}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement. Each record joins "
-        "each batch independently at random. That gives more privacy for the same noise, as long as nobody learns who "
-        "is in which batch."
+        f"{said}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement{beyond}. Each "
+        "record joins each batch independently at random, which gives more privacy for the same noise as long as the "
+        "batches stay secret."
     )

@@ -1,12 +1,13 @@
 """Side views beside the chart of the perturbations, each with a caption whose numbers come out of what is drawn."""
 
 import dataclasses as dc
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import dpcore
-from dpcore import Experiment
+from dpcore import Experiment, Problem
 from dpcore.core.arrays import Array
 from dpcore.data import Source
 from dpcore.figures.perturbation import (
@@ -17,7 +18,6 @@ from dpcore.figures.perturbation import (
     valley_figure,
 )
 from dpcore.figures.style import Theme
-from dpcore.mechanisms import Mechanism
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import DescentCost, work
 from dpcore.studies.perturbation.published_rates import lecture_bound
@@ -53,9 +53,9 @@ def show_beside(
 ) -> None:
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
     if side == "Releases":
-        _show_cloud(experiment.mechanisms, False, experiment, controls, theme, height)  # type: ignore[arg-type]
+        _show_cloud(experiment.mechanisms, False, experiment.problem, controls.epsilon, theme, height)
     elif side == "Path":
-        _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, experiment, controls, theme, height)
+        _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
     elif side == "Noisy SGD":
         show_batches(experiment, controls, theme, height)
     elif side == "λ":
@@ -71,17 +71,9 @@ def show_beside(
         show_exact_answers(controls.seed, theme)
 
 
-def _show_cloud(
-    mechanisms: tuple[Mechanism, ...],
-    walks: bool,
-    experiment: Experiment,
-    controls: Controls,
-    theme: Theme,
-    height: int,
-) -> None:
-    problem = dc.replace(experiment.problem, source="synthetic", p=2)
-    made = clouds(mechanisms, problem, controls.epsilon, walks=walks)
-    said = path_caption(made, controls.n) if walks else cloud_caption(made, controls.n)
+def _show_cloud(mechanisms: Any, walks: bool, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
+    made = clouds(mechanisms, dc.replace(problem, source="synthetic", p=2), epsilon, walks=walks)
+    said = path_caption(made, problem.n) if walks else cloud_caption(made, problem.n)
     captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
 
 
@@ -111,7 +103,7 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, heigh
 
 
 def cloud_caption(made: ReleaseScatter, n: int) -> str:
-    """How far the releases of each mechanism lie from its model without noise."""
+    """Distance of each mechanism's releases from its model without noise."""
     several = len(words.noises_of(cloud.mechanism for cloud in made.clouds)) > 1
     parts, outside = [], 0
     for cloud in made.clouds:

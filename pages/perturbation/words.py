@@ -43,7 +43,7 @@ def lemma(experiment: Experiment) -> Experiment:
 
 
 def takeaway(table: pd.DataFrame, source: Source) -> str:
-    """Which perturbation has the smallest excess risk and by how much, or which is refused and why.
+    """The perturbation with the smallest excess risk and by how much, and those that are refused and why.
 
     table: the rows at the cursor, of several perturbations with the same one or two laws of noise.
     """
@@ -101,7 +101,7 @@ def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
 
 
 def more(small: float, large: float) -> str:
-    """How much more `large` is than `small`; a difference where one is not positive.
+    """`large` in multiples of `small`; a difference where one is not positive.
 
     >>> more(1.0, 1.9), more(1.0, 35.2), more(1.0, 1.04), more(-0.1, 0.2)
     ('1.9 times as much', '35 times as much', '4% more', '0.3 more')
@@ -114,7 +114,7 @@ def more(small: float, large: float) -> str:
 
 
 def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
-    """Which perturbation is refused at the cursor, the rule, and what to do instead."""
+    """The perturbation that is refused at the cursor, the rule, and what to do instead."""
     mechanism, several = mechanism_class(row.mechanism), len(noises_of(table.mechanism)) > 1
     noise = mechanism.noise
     name = PERTURBATIONS[mechanism.place]
@@ -195,7 +195,7 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
 
 
 def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
-    """What the bounds say; table: of several perturbations, swept over epsilon. source: key of the records."""
+    """The verdict on the bounds; table: of several perturbations, swept over epsilon. source: key of the records."""
     rows = table[table.metric == "excess_empirical_risk"]
     if rows.empty:
         return ""
@@ -217,8 +217,7 @@ def lower_line(rows: pd.DataFrame, source: str) -> str:
     if source != HARDEST:
         return f"Lower bound: {least} for every private mechanism on the hardest data; these records can be easier."
     factors = rows["mean"].astype(float) / rows.lower_bound.astype(float)
-    low, high = rounded(factors.min(), 2), rounded(factors.max(), 2)
-    times = low if low == high else f"{low} to {high}"
+    times = " to ".join(dict.fromkeys(rounded(factor, 2) for factor in (factors.min(), factors.max())))
     return f"Lower bound: {least} for every private mechanism on these records; measured is {times} times as much."
 
 

@@ -31,7 +31,7 @@ def draw(mechanisms=ANSWER, p=128, lower="distance", theme="light", **changes):
 
 def draw_corner(p=128, theme="light", **changes):
     arguments = {"n": 300, "epsilon": 1.0, "delta": 1e-6, "lam": 0.05, "seed": 0} | changes
-    corner = orthant.orthant_example(PS, **arguments)
+    corner = orthant.example(PS, **arguments)
     return corner, orthant_figure(corner, p=p, theme=theme, height=290)
 
 

@@ -43,7 +43,7 @@ def computed(**changes):
     experiment = experiment_at(**changes)
     table, grown = dpcore.run(experiment), noise_growth.growth_of(experiment.cells())
     public = {name: getattr(experiment.problem, name) for name in ("n", "delta", "lam", "seed")}
-    corner = orthant.orthant_example(experiment.sweep.values, epsilon=experiment.epsilon, **public)
+    corner = orthant.example(experiment.sweep.values, epsilon=experiment.epsilon, **public)
     return experiment, table, grown, corner
 
 

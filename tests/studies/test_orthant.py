@@ -88,7 +88,7 @@ def test_the_sheet_s_free_objective_does_not_know_p():
 
 def corner(**changes):
     arguments = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": 0.02, "seed": 0} | changes
-    return orthant.orthant_example((8, 64, 512, 4096, 32_768), **arguments)
+    return orthant.example((8, 64, 512, 4096, 32_768), **arguments)
 
 
 @pytest.mark.parametrize("changes", [{}, {"epsilon": 0.1, "lam": 0.2}, {"lam": 1.0}, {"n": 200, "epsilon": 10.0}])

@@ -1,4 +1,4 @@
-"""Where sqrt(p) comes back: a model that must stay in the positive orthant.
+"""Models that must stay in the positive orthant: there sqrt(p) comes back.
 
 All n records are (x = u, y = 0) with u = (1, ..., 1) / sqrt(p), the loss is Huber's, and z = <u, theta> is the one
 prediction that matters. The best model is 0, over R^p and over the orthant. Free noise b moves z by <u, b>, of one size
@@ -45,14 +45,12 @@ class OrthantExample:
     reason: str = ""
 
 
-def orthant_example(
-    ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int
-) -> OrthantExample:
+def example(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int) -> OrthantExample:
     """The example at each p, with the noise that the Gaussian mechanisms calibrate for Huber loss.
 
     Arguments as in `dpcore.solve`. Randomness: that of `constrained_objective`.
 
-    >>> found = orthant_example((16, 64), n=2000, epsilon=1.0, delta=1e-6, lam=0.01, seed=0)
+    >>> found = example((16, 64), n=2000, epsilon=1.0, delta=1e-6, lam=0.01, seed=0)
     >>> (found.projected / found.free_output).round(9).tolist()
     [2.0, 4.0]
     """
