@@ -100,14 +100,10 @@ def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
 
 
 def _hardest(key: str, p: int, rng: np.random.Generator) -> Recipe:
-    """`hard_blocks` on the first axes, each with a label of its own, drawn at random; all records in random order.
+    """`hard_blocks` on the first axes, each with a random label of its own, in random order; none is known before n is.
 
-    Labels at 0, which no model can use, make both labels equally frequent, where there are enough.
-
-    On these records the lower bound of classification losses is proved: `dpcore.theory.lower_bounds.hardest_data`.
-    Their number decides how many blocks there are, so that no record is known before n is.
-
-    Source: Assouad's lemma with group privacy; the blocks are ours (docs/formulas.md).
+    Labels at 0, which no model can use, make both labels equally frequent, where there are enough. On these records
+    the lower bound `dpcore.theory.lower_bounds.hardest_data` is proved (Assouad's lemma; docs/formulas.md).
     """
     signs = rng.choice([-1.0, 1.0], p)
 

@@ -1,4 +1,4 @@
-"""Lower bounds on the excess risk of every private mechanism, on data that are hardest for it."""
+"""Lower bounds on the excess risk of every private mechanism, on the data that are hardest for it."""
 
 import functools
 import math
@@ -35,8 +35,7 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     For location losses the records lie at R u and -R u instead, and z = <u, theta>: a model beside their line is
     farther from all of them than its projection.
 
-    For classification losses the bound of `_on_blocks` takes its place, where its data sets fit: it is of order
-    1/(n epsilon) also for losses with a curvature, where this one is of order 1/(n epsilon)^2.
+    For classification losses that of `_on_blocks`, where it fits: of order 1/(n epsilon) also where there is curvature.
 
     Source: two-point method (Le Cam); constants derived here (explicit).
 
@@ -61,18 +60,14 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
 
 
 def _on_blocks(loss: Loss, spec: Spec, budget: Budget, ball: float) -> tuple[Bound, ...]:
-    """The bound for 2^J data sets of `hard_blocks`; () where they do not fit, or where it says nothing.
+    """The bound for the 2^J data sets D_v of `hard_blocks`; () where they do not fit, or where it says nothing.
 
-    In D_v, v one of 2^J vectors of signs, block j lies at x = R e_j: a_j of its records have the label v_j, b_j < a_j
-    of them -v_j. The others lie at 0. So F is a constant plus a sum over j of F_j(z), z = v_j R theta_j, where
-    n F_j(z) = a_j l(z) + b_j l(-z) has its minimum at c_j > 0. Where the c_j together are a model of the ball, every
-    F_j stays above what the reference has of it, and a release with z <= 0 is g_j = F_j(0) - F_j(c_j) above it, by
-    convexity. D_v and D_v with v_j turned differ in k_j = a_j - b_j records, so by group privacy the sign of theta_j
-    is wrong on one of the two with probability 1 - `attack_cap` of (k_j epsilon, delta_k) at least, on average. Summed
-    over j, the mean excess is at least sum_j g_j (1 - cap_j) on average over v: for the worst D_v, and for each of them
-    where a mechanism does not tell an axis from its mirror image, as rotations of the noise do not.
+    In D_v, v a vector of signs, block j lies at R e_j: a_j of its records have the label v_j, b_j < a_j have -v_j. A
+    wrong sign of theta_j costs g_j, and turning v_j takes k_j = a_j - b_j replacements, so that the mean excess is at
+    least sum_j g_j (1 - `attack_cap` of (k_j epsilon, delta_k)) on average over v; on each D_v for mechanisms that
+    treat an axis like its mirror image. Needs minima of all blocks that together are a model of the ball.
 
-    Source: Assouad's lemma with group privacy; constants derived here (explicit).
+    Source: Assouad's lemma with group privacy; constants derived in docs/formulas.md (explicit).
     """
     if not _FEWEST <= len(hard_blocks(spec.n)) <= spec.p:
         return ()
@@ -85,7 +80,7 @@ def _on_blocks(loss: Loss, spec: Spec, budget: Budget, ball: float) -> tuple[Bou
 
 
 def _missed(k: Array, budget: Budget) -> Array:
-    """How often at least, of two data sets k replacements apart, each as likely, no release tells which it was."""
+    """Smallest probability of error for any test that tells two data sets k replacements apart, each as likely."""
     group = np.minimum(k * budget.epsilon, 700.0)
     # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
     grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
@@ -210,8 +205,8 @@ def _block_gains(loss: Loss, n: int, reach: float) -> tuple[Array, Array]:
 
 
 def _least(loss: Loss, up: Array, down: Array, end: float, reach: float) -> tuple[Array, Array]:
-    """Where up l(z; end) + down l(z; -end) is least, and how far below its value at 0; that is 0 where the minimum is
-    beyond `reach`. up > down: of several at once."""
+    """The z of the least up l(z; end) + down l(z; -end), and the fall to it from 0, taken as 0 where that z is beyond
+    `reach`. up > down: of several at once."""
     ups, downs = np.full(len(up), end), np.full(len(up), -end)
 
     def slope(z: Array) -> Array:

@@ -1,1 +1,1 @@
-"""Effect of the number of columns."""
+"""The cost of columns."""

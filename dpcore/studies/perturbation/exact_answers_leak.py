@@ -1,6 +1,6 @@
-"""Releases without noise that contain somebody's record.
+"""Answers published without noise that reveal somebody's record.
 
-Three small data sets, each before and after one record is replaced. Nothing here is private; that is the lesson.
+Three small data sets, each before and after one record is replaced. Nothing here is private.
 """
 
 import dataclasses as dc
