@@ -217,7 +217,7 @@ def lost_on_wall(
     _dots(chart, answer, [at_most] * len(answer), "smallest budget", diamond)
     top = 1.1 * max(1.0, 1.5 * at_most, float(np.nanmax(upper)))
     bottom = min(0.0, float(np.nanmin(np.append(lower, heights)))) - 0.02 * top
-    return _on_wall(chart, x, epsilon, _LOSS, chart.axis(range=[bottom, top], nticks=6))
+    return _on_wall(chart, x, epsilon, "accuracy loss, points", chart.axis(range=[bottom, top], nticks=6))
 
 
 def equivalent_on_wall(
