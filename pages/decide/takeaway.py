@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from importlib.util import find_spec
 
-import numpy as np
 import streamlit as st
 
 import dpcore
@@ -85,7 +84,6 @@ def briefing_of(state: State, address: str) -> Briefing:
     """Briefing on the slider's epsilon, with the page's numbers."""
     assert state.curve is not None and state.plan is not None and state.odds is not None
     curve, (low, high), spent = state.curve, state.band, state.plan.spent
-    at = int(np.flatnonzero(curve.epsilons == state.epsilon)[0])
     return Briefing(
         title=QUESTION,
         source=state.source,
@@ -98,7 +96,7 @@ def briefing_of(state: State, address: str) -> Briefing:
             *(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))
         ),
         reference=state.reference,
-        score=float(curve.private[:, at].mean()),
+        score=state.learned(state.epsilon)["score"],
         floor=state.floor,
         budget=_interval(state.found, f"No ε up to {state.found.last:g} keeps to it."),
         odds=state.odds,
