@@ -25,7 +25,7 @@ SPENDS = (
     "Another run, a λ tuned by eye and a slider tried on your own records cost privacy that this ε does not include."
 )
 PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
-NO_FILE = "Upload a file: only this session sees it, and you declare the bounds of its columns."
+NO_FILE = "Upload a file to find its smallest privacy budget: only this session sees it, and you declare its bounds."
 CHIPS = chips_beside(__file__, "chips.json")
 
 
