@@ -76,7 +76,7 @@ def link(state: State) -> str:
     """Address of this state, which never names an uploaded file."""
     address = share_link.link_to_here()
     if is_private(state.source.key):
-        return f"{address} (without the file, which stays with you)"
+        return f"{address} (without the file, which stays with its holder)"
     return address
 
 
@@ -98,7 +98,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         reference=state.reference,
         score=state.learned(state.epsilon)["score"],
         floor=state.floor,
-        budget=_interval(state.found, f"No ε up to {state.found.last:g} keeps to it."),
+        budget=_interval(state.found, f"The largest ε tried was {state.found.last:g}."),
         odds=state.odds,
         equivalent=_equivalent(state),
         needed=_needed(state),
