@@ -1,8 +1,8 @@
-"""All versions of a mechanism's code on trial together: the honest one, and one for each mistake that can be made.
+"""All versions of a mechanism's code audited together: the correct one, and one for each bug that applies to it.
 
-A trial begins with first runs of what is wanted and of the honest code; then one version is played to its end before
-the next. Certificates hold for a number of runs that was fixed beforehand: they come with the last run. The wealth of
-the bet may be read at any time.
+A trial begins with first runs of what is wanted and of the correct code; then one version is played to its end before
+the next. Certificates hold for a number of runs that was fixed beforehand: they come with the last run. The
+betting test may be read at any time.
 """
 
 import dataclasses as dc
@@ -40,8 +40,8 @@ class Standing:
     right: the share of them in which "score >= 0 means D1" was. false, missed: the shares of false alarms and of misses
     at many thresholds of the score, from none of the former to all, [k]. edges: of bins of the score, [b + 1]; what is
     further out is in the outermost. zeros, ones: the shares of the runs on D0 and on D1 in each bin, [b]. pairs, logs:
-    of the bet, as in `dpcore.audit.betting`, with the share of the error that `AllVersions.tests` leaves it. report:
-    None until all runs are in.
+    of the betting test, as in `dpcore.audit.betting`, with the share of the error that `AllVersions.tests` leaves it.
+    report: None until all runs are in.
     """
 
     runs: int
@@ -57,7 +57,7 @@ class Standing:
 
     @property
     def reached(self) -> tuple[int | None, ...]:
-        """For each of `betting.ALPHAS`: the runs after which the bet was seen at 1/alpha, or None."""
+        """For each of `betting.ALPHAS`: the runs after which the e-value was seen at 1/alpha, or None."""
         return tuple(
             2 * int(self.pairs[won.argmax()]) if (won := self.logs >= -math.log(alpha)).any() else None
             for alpha in ALPHAS
@@ -65,7 +65,7 @@ class Standing:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worse of what the report says and what the bet does; None while neither says anything."""
+        """The worse of what the report says and what the betting test does; None while neither says anything."""
         suspicious, contradicted = (runs is not None for runs in self.reached)
         said = self.report.verdict if self.report else None
         if contradicted or said == "contradicted":
@@ -97,8 +97,8 @@ def standing_of(audit: Audit, *, last: bool) -> Standing:
         edges=edges,
         zeros=zeros,
         ones=ones,
-        pairs=audit.wealth.pairs,
-        logs=audit.wealth.logs - math.log(audit.comparisons),
+        pairs=audit.betting_test.pairs,
+        logs=audit.betting_test.logs - math.log(audit.comparisons),
         report=audit.report() if last else None,
     )
 
@@ -125,7 +125,7 @@ class AllVersions:
     """How all versions stand.
 
     plans, curves, pairs: what each version is audited under, what it claims, and the two data sets in words, by the key
-    of its bug, None for the honest one. refused: why the other mistakes cannot be made here. standings: of the
+    of its bug, None for the correct one. refused: why the other bugs do not apply here. standings: of the
     versions that have begun to play.
     """
 
@@ -141,7 +141,7 @@ class AllVersions:
 
     @property
     def tests(self) -> int:
-        """How many share the error: the certificates and the bet of each version."""
+        """How many share the error: the certificates and the betting test of each version."""
         return 2 * len(self.plans)
 
 
@@ -168,7 +168,7 @@ class TrialsQuestion:
         """How all versions stand before the first run and after each chunk of runs; the last one has all reports.
 
         cancelled: asked before and after each chunk; when it says yes, CancelledError is raised. Raises ValueError and
-        NotApplicable as `worst_plan` does for the honest code.
+        NotApplicable as `worst_plan` does for the correct code.
         """
         playing: dict[str | None, Audit] = {None: self._audit(None)}
         refused = {}
@@ -207,7 +207,7 @@ class TrialsQuestion:
         return Audit(worst_plan(self.mechanism, bug, self.budget), seed=self.seed, bug=bug)
 
     def _next(self, playing: Mapping[str | None, Audit], now: AllVersions) -> str | None:
-        """First of all something to show of what is wanted and of the honest code beside it."""
+        """First of all something to show of what is wanted and of the correct code beside it."""
         for version in (self.wanted, None):
             if version in playing and version not in now.standings:
                 return version

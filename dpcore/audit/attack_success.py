@@ -1,5 +1,5 @@
-"""Three odds: how often an attacker is right at 50:50 against any mechanism with a label, against this one, and how
-often our own attack was."""
+"""Attack success at 50:50: the limit for any mechanism with this guarantee, the limit for this one, and what an attack
+of our own reached."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class AttackSuccess:
 
 
 def attack_success(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> AttackSuccess:
-    """The odds of a plan, from a cache; arguments and errors as in `run_audit`.
+    """Attack success of a plan, from a cache; arguments and errors as in `run_audit`.
 
     >>> from dpcore import calibrate
     >>> plan = calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-5, loss="huber_hinge", lam=1.0)
-    >>> odds = attack_success(plan)
-    >>> 0.5 <= odds.certified <= odds.limit <= odds.cap
+    >>> found = attack_success(plan)
+    >>> 0.5 <= found.certified <= found.limit <= found.cap
     True
     """
 
@@ -72,7 +72,7 @@ def attack_success(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> AttackSucc
 
 
 def attack_success_after(audit: Audit) -> AttackSuccess:
-    """The odds that an attack has shown; how many runs it has must have been fixed beforehand."""
+    """The success that an attack has shown; how many runs it has must have been fixed beforehand."""
     plan, right = audit.plan, audit.scores.right
     certified = max(0.5, float(lower_bound(right, audit.runs, _ERROR)))
     return AttackSuccess(
@@ -82,7 +82,7 @@ def attack_success_after(audit: Audit) -> AttackSuccess:
 
 @dc.dataclass(frozen=True)
 class Attack:
-    """How far an attack is. runs: played by now. odds: None before the last of them."""
+    """How far an attack is. runs: played by now. odds: its success, None before the last of them."""
 
     runs: int
     odds: AttackSuccess | None
@@ -102,7 +102,7 @@ class AttackSuccessQuestion:
         return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[Attack]:
-        """The attack after each chunk of runs; the last one has the odds, the same as `attack_success` finds.
+        """The attack after each chunk of runs; the last one has its success, the same as `attack_success` finds.
 
         cancelled: asked before each chunk; when it says yes, CancelledError is raised.
         """

@@ -1,12 +1,12 @@
-"""A bet against a claim, run by run: its wealth grows only by luck if the claim is true, and may be read at any time.
+"""Betting test of a claim, run by run: its e-value grows only by luck if the claim is true, at any time it is read.
 
-A pair of runs, one on D0 and one on D1, stakes a share w of the wealth that the scores tell the data sets apart better
-than the claim allows. For any event S and any epsilon, (epsilon, delta)-privacy means P1(S) - e^epsilon P0(S) <= delta,
-so that
+A pair of runs, one on D0 and one on D1, stakes a share w of the e-value on the scores telling the data sets apart
+better than the claim allows. For any event S and any epsilon, (epsilon, delta)-privacy means
+P1(S) - e^epsilon P0(S) <= delta, so that
     1 + w (1[s1 in S] - e^epsilon 1[s0 in S] - delta) / (e^epsilon + delta),   0 <= w <= 1,
 is never negative and has a mean of at most 1. Products of such factors over fresh pairs are a supermartingale, and so
 is their average over stakes, epsilons and both ways round. It ever reaches 1/alpha with probability at most alpha
-(Ville 1939): whoever watches may stop when it does, or play on.
+(Ville 1939): a reader may stop when it does, or play on.
 
 Source: Gonzalez, Dulce, Ramdas and Ribero 2025 (constants explicit).
 """
@@ -28,15 +28,15 @@ _STAKES = np.array([0.1, 0.3, 0.6, 0.9])
 # worse code passes lower thresholds more often, and Gamma noise never reaches epsilon.
 _BETS = np.array([(0.0, 0.0), (0.25, 0.0), (0.5, 0.25), (1.0, 0.6)])
 _CHUNK = 100_000
-# Pairs after which the wealth is kept: all of the first, then ever fewer.
+# Pairs after which the e-value is kept: all of the first, then ever fewer.
 _KEPT = np.unique(np.ceil(1.02 ** np.arange(800)).astype(np.int64))
 
 
 class BettingTest:
-    """The wealth of one bet, 1 at the start.
+    """The e-value of a bet against the claim, 1 at the start.
 
-    pairs, logs: ln of the wealth after so many pairs, [k] both, at a growing selection of pairs that ends with the
-    last. reached: for each of ALPHAS, after how many pairs the wealth was at least 1/alpha for the first time, or None.
+    pairs, logs: ln of the e-value after so many pairs, [k] both, at a growing selection of pairs that ends with the
+    last. reached: for each of ALPHAS, after how many pairs the e-value was first at least 1/alpha, or None.
 
     >>> from dpcore.accounting.tradeoff import GaussianCurve
     >>> bet = BettingTest(GaussianCurve(0.1), epsilon=0.5)

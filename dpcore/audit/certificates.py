@@ -96,7 +96,7 @@ def curve(first: Scores, second: Scores, claimed: TradeoffCurve, delta: float, c
 
 
 def pure(first: Scores, second: Scores, epsilon: float, comparisons: int = 1) -> Certificate:
-    """The odds of right guesses when unclear runs are passed over, against e^epsilon; a test of pure privacy.
+    """Right guesses over wrong ones when unclear runs are passed over, against e^epsilon; a test of pure privacy.
 
     The coin of every run is fair and its own, so given which runs are passed over each guess is right with probability
     at most e^epsilon / (1 + e^epsilon): one binomial, and one rate to bound.

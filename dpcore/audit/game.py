@@ -1,4 +1,4 @@
-"""Empirical audits: an attacker who may choose the worst two data sets tries to refute a mechanism's promise.
+"""Empirical audits: an attacker who may choose the worst two data sets tries to refute a mechanism's guarantee.
 
 The game: in every run a fair coin picks D0 or D1 (two neighbours), the real code releases once with fresh noise, and
 the score is the exact log-likelihood ratio ln p(seen | D1) / p(seen | D0) of the law that the plan claims, where what
@@ -37,15 +37,15 @@ _BATCH_NUMBERS = 1_000_000
 
 
 class Audit:
-    """A game that goes on: `play` more runs, look at the `report` of those so far and at the `wealth`.
+    """A game that goes on: `play` more runs, read the `report` of those so far or the `betting_test`.
 
     Arguments as in `run_audit`. Runs in portions are the same runs. Certificates hold for one number of runs that was
-    fixed beforehand; whoever looks in between and stops when it suits looks at `wealth`.
+    fixed beforehand; the `betting_test` may be read in between, and the game stopped at any time.
 
     >>> audit = Audit("output_gamma", bug="halved_noise")
     >>> audit.play(1000)
     >>> audit.play(1000)
-    >>> audit.report().runs, audit.wealth.reached[1] is not None
+    >>> audit.report().runs, audit.betting_test.reached[1] is not None
     (2000, True)
     """
 
@@ -65,7 +65,7 @@ class Audit:
         self.attained = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
         if bug is not None:
             self.target = get_bug(bug).spoil(self.plan, self.target)
-        self.wealth = BettingTest(self.curve, self.plan.spent.epsilon)
+        self.betting_test = BettingTest(self.curve, self.plan.spent.epsilon)
         self._coins, *self._noise = np.random.default_rng([seed, zlib.crc32(self.mechanism.key.encode())]).spawn(3)
         self._scores: list[Array] = []
         self._bits: list[NDArray[np.bool_]] = []
@@ -96,7 +96,7 @@ class Audit:
         self._scores.append(scores)
         self._bits.append(bits)
         by_bit = _by_bit(scores, bits)
-        self.wealth.update(by_bit.zeros, by_bit.ones)
+        self.betting_test.update(by_bit.zeros, by_bit.ones)
 
     def _streams(self, side: int, releases: int) -> Generators:
         """Generators for that many releases, such that none draws differently for how many are made beside it."""

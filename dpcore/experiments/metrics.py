@@ -1,4 +1,4 @@
-"""How good released models are: on fresh records, on the training records, and in the population.
+"""Metrics of released models: on fresh records, on the training records, and in the population.
 
 Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
 public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
@@ -124,7 +124,7 @@ def curves_of(
     fresh: bool = False,
     population: Population | None = None,
 ) -> tuple[MetricCurve, ...]:
-    """How good on the test records (accuracy, or r_squared for regression), and excess empirical risk.
+    """Accuracy on the test records (r_squared for regression), and excess empirical risk.
 
     Of location the latter only. fresh: also the mean loss on the test records. population: also the excess risk in it.
     Means over the noise of `Additive` are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of

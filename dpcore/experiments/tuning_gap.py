@@ -1,4 +1,4 @@
-"""What automatic settings lose against the best ones, which only a look at the private records could find."""
+"""Loss of automatic settings against the best ones, which only a look at the private records could find."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Choice:
 
 
 def alternatives(key: str) -> list[Choice]:
-    """What the automatic settings of a mechanism are compared with.
+    """Settings that a mechanism's automatic ones are compared with.
 
     Each lam of `LAMS`; for gradient perturbation, without regularisation, constant steps (`STEPS` times `STEP_SIZES`,
     mean of the second half) and every other rule with its own choices.

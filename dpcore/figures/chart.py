@@ -13,6 +13,7 @@ from ..core.arrays import Array
 from .figure import Figure
 from .labels import Ends, end_labels
 from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Look, Theme, note, short_number, with_opacity
+from .theorems import theorem
 
 LEGEND_ROW = 20  # px; on a phone every entry has its own
 _LEGEND: Look = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}
@@ -72,17 +73,19 @@ class Chart:
     ) -> None:
         """Add a line, drawn where it is at `floor` or above; one without any point has no place in the legend.
 
-        label: behind its end. layer: which of `figure.LAYERS` it is, if any. more: what else plotly.js is told of the
-        trace.
+        label: behind its end. layer: which of `figure.LAYERS` it is, if any, and the theorem behind it after a space:
+        "upper ftrl". more: what else plotly.js is told of the trace; `text` has what a bound's theorem is told.
         """
         heights = np.asarray(y, float)
         if label:
             self.end(heights, label, colour, axis, layer)
         if floor > -math.inf:
             heights = np.where(heights >= floor, heights, np.nan)
-        told: Look = {"hovertemplate": f"{self.over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>"}
-        told |= {"yaxis": axis, "showlegend": legend and bool(np.isfinite(heights).any())}
-        told |= {"meta": layer} if layer else {}
+        proof = "".join(f"<br>{each}" for each in (theorem(layer), "%{text}" if "text" in more else "") if each)
+        hover = more.pop("hovertemplate", f"{self.over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>")
+        told: Look = {"hovertemplate": hover.replace("<extra>", f"{proof}<extra>"), "yaxis": axis}
+        told |= {"showlegend": legend and bool(np.isfinite(heights).any())}
+        told |= {"meta": layer.split()[0]} if layer else {}
         self.line(np.asarray(x, float), heights, colour, name, width, dash, **told | more)
 
     def line(self, x: Any, y: Any, colour: str, name: str, width: float, dash: str, **more: Any) -> None:
@@ -167,7 +170,7 @@ class Chart:
         """Add the excess of a model that has learned nothing, and below which none can stay on the hardest data."""
         x, least = np.asarray(x, float), np.asarray(lower, float)
         words, known = "lower bound, hardest data", np.isfinite(least)
-        look: Look = {"label": words.replace(", ", ",<br>"), "dash": "dot", "layer": "lower"}
+        look: Look = {"label": words.replace(", ", ",<br>"), "dash": "dot", "layer": "lower two_point"}
         self.curve(x[known], least[known], self.muted, words, axis=axis, **look)
         if math.isfinite(nothing):
             words = "nothing learned"

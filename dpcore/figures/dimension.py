@@ -124,7 +124,8 @@ def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: NoiseGrowth, lower: Lo
     shown = np.where(damage > 0, damage, np.nan)
     _curve(chart, key, rows.x, shown, name, p, axis="y2", label=name, legend=False)
     colour, bound = chart.colours[mechanism_class(key).family], f"{name}: bound"
-    chart.curve(growth.p, growth.damage_bound, colour, bound, axis="y2", label=bound, dash="dash", layer="upper")
+    proved = f"upper {key}:over" if mechanism_class(key).place == "output" else "upper"
+    chart.curve(growth.p, growth.damage_bound, colour, bound, axis="y2", label=bound, dash="dash", layer=proved)
     if not both and growth.earlier_source:
         shape, earlier = growth.earlier * (damage[0] / growth.earlier[0]), f"{name}: earlier theory, shape only"
         look: Look = {"label": f"{name}: earlier<br>theory, shape only", "width": 1, "dash": "2px 5px"}

@@ -86,6 +86,27 @@ class Figure:
         data = [{**trace, "visible": False} if trace.get("meta") in hidden else trace for trace in self._data]
         return Figure(data, layout | {"meta": layout.get("meta", {}) | {"narrow": narrow}})
 
+    @property
+    def proved(self) -> list[str]:
+        """Of each bound that is drawn, its value at the cursor, and its theorem.
+
+        >>> line = {"type": "scatter", "x": [1.0, 2.0], "y": [0.5, 0.25], "meta": "upper", "name": "bound"}
+        >>> said = {"hovertemplate": "x = %{x}<br>bound: %{y}<br>≤ 1/2x<extra></extra>"}
+        >>> Figure([line | said], {"shapes": [{"name": "cursor", "x0": 2.0}]}).proved
+        ['bound: 0.25 ≤ 1/2x']
+        """
+        at = next(
+            (float(shape["x0"]) for shape in self._layout.get("shapes", ()) if shape.get("name") == "cursor"), 0.0
+        )
+        found = []
+        for trace in self._data:
+            if trace.get("meta") in ("upper", "lower") and trace.get("visible", True) and len(trace["x"]):
+                k = int(np.argmin(np.abs(np.asarray(trace["x"], float) - at)))
+                said = trace["hovertemplate"].removesuffix("<extra></extra>").split("<br>", 2)[2:]
+                told = "".join(said).replace("%{text}", str(np.broadcast_to(trace.get("text", ""), len(trace["x"]))[k]))
+                found.append(f"{trace['name']}: {float(np.asarray(trace['y'])[k]):.3g} {told.replace('<br>', ' ')}")
+        return found
+
     def show(self) -> None:
         """In a notebook, or in a browser's window of its own."""
         self.plotly.show()

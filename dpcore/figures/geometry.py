@@ -48,7 +48,7 @@ def order_figure(
         (found.gaussian, "Gaussian noise", "gradient", "triangle-up"),
         (found.vertices, "exponential mechanism", "frank_wolfe", "diamond"),
     ):
-        ink, dashed = chart.colours[family], {"label": "upper bound", "dash": "dash", "layer": "upper"}
+        ink, dashed = chart.colours[family], {"label": "upper bound", "dash": "dash", "layer": f"upper order_{family}"}
         _curve(chart, found.p_norm, side.bound, ink, f"{name}: upper bound", **dashed)
         bars = {"type": "data", "array": 2.0 * side.se, "thickness": 1.2, "width": 0, "color": ink}
         look = {"mode": "lines+markers", "marker": markers(found.p_norm, p_norm, ink, symbol, 8.0), "error_y": bars}
@@ -89,7 +89,8 @@ def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: 
 def private_mean_figure(found: PrivateMean, *, d: int, theme: Theme, height: int) -> Figure:
     """The error of a private mean against the number of columns, beside its bound and an answer without records."""
     chart = Chart(theme, height, "d")
-    chart.curve(found.d, found.bound, chart.colours["sampling"], "upper bound", label="upper bound", dash="dash")
+    proved: Look = {"dash": "dash", "layer": "upper private_mean"}
+    chart.curve(found.d, found.bound, chart.colours["sampling"], "upper bound", label="upper bound", **proved)
     laws: tuple[tuple[str, Array, Family], ...] = (
         ("generalised Gaussian", found.generalized, "sampling"),
         ("scaled Gaussian", found.gaussian, "gradient"),
@@ -176,7 +177,7 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
     ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
     shape = through(found.rate, found.private.mean)
     lines = [
-        ("upper bound on the mean", "upper bound", found.n, found.bound, ink, 2.0, "dash", "upper"),
+        ("upper bound on the mean", "upper bound", found.n, found.bound, ink, 2.0, "dash", f"upper {found.mechanism}"),
         ("the paper's order, shape only", "paper's order,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
         ("95 of 100 runs stay below", "95 of 100 runs<br>stay below", found.n, found.q95, ink, 1.2, "dot", ""),
         ("the same without noise", "without noise", found.n, found.plain, plain, 1.5, "solid", "plain"),

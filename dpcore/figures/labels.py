@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .style import BACKGROUND, Look, Theme, note, short_number, with_opacity
+from .theorems import theorem
 
 LABEL_HEIGHT = 17  # px of a line of text behind a curve
 
@@ -17,7 +18,8 @@ def end_labels(
     """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
     said where a legend takes the place of labels.
 
-    ends: (axis, value, text, colour, layer or ""). axes: of the panels, with their ranges. sizes: their heights in px.
+    ends: (axis, value, text, colour, layer or ""), the layer with its theorem. axes: of the panels, with their ranges.
+    sizes: their heights in px.
     A curve that ends outside its axis has its label at the edge, with an arrow and its last value. So it has beside a
     legend, in one line inside the drawing.
     """
@@ -52,7 +54,8 @@ def end_labels(
 
 
 def _named(layer: str) -> Look:
-    return {"name": layer} if layer else {}
+    proof = theorem(layer)
+    return ({"name": layer.split()[0]} if layer else {}) | ({"hovertext": proof} if proof else {})
 
 
 def at_edge(text: str, axis: str, edge: float, colour: str, theme: Theme, row: int = 0) -> Look:

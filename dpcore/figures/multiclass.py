@@ -25,7 +25,7 @@ LOOKS: dict[LearnerKey, tuple[str, ...]] = {
 _TITLES = {
     "epsilon": ("privacy budget ε  (smaller = more private)", "budget ε"),
     "classes": ("classes C", "classes C"),
-    "d": ("columns d", "columns d"),
+    "d": ("dimension d", "dimension d"),
 }
 _LETTERS = {"epsilon": "ε", "classes": "C", "d": "d"}
 _TRUE = "true ellipses, 2 standard deviations"
@@ -41,10 +41,10 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         named = any(trace["showlegend"] for trace in chart.traces)
         chart.band(found.x, measured.q10, measured.q90, inks[key], legend=not named, opacity=0.15)
     for name, label, heights, ink, dash, layer in (
-        ("knowing the law", "knows the law", found.bayes, chart.muted, "dash", "plain"),
+        ("Bayes classifier, true law", "Bayes classifier", found.bayes, chart.muted, "dash", "plain"),
         ("non-private Gaussian classifier", "non-private", found.plain, chart.colours["reference"], "solid", "plain"),
         ("non-private logistic regression", "", found.logistic, chart.colours["reference"], "dot", "plain"),
-        ("the largest class", "the largest class", found.chance, chart.muted, "dot", "nothing"),
+        ("most frequent class alone", "most frequent class", found.chance, chart.muted, "dot", "nothing"),
     ):
         hover = _share(letter, name)
         chart.curve(found.x, heights, ink, name, label=label, dash=dash, layer=layer, hovertemplate=hover)
@@ -84,10 +84,11 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     _, _, family, symbol, dash = LOOKS["ellipsoids"]
     chart = Chart(theme, height)
     ink, muted = chart.colours[family], chart.muted
+    proved, over = "upper gaussian_classifier", "upper gaussian_classifier:over"
     best, regularised = "upper bound, over the best", "upper bound, over the regularised"
     lines = [
-        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", "upper"),
-        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", "upper"),
+        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", proved),
+        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", over),
         ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot", "nothing"),
     ]
     curves = [
@@ -103,7 +104,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
         title="privacy budget ε  (smaller = more private)",
         short="budget ε",
         may=[found.bound, found.over_bound],
-        heading="excess loss on the training records",
+        heading="excess risk on the training records",
     )
 
 
@@ -112,7 +113,7 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
     chart = Chart(theme, height, right=16)
     ink, reference = chart.colours["objective"], chart.colours["reference"]
     for k, (epsilon, row) in enumerate(zip(found.epsilon, found.accuracy, strict=True)):
-        hover = f"ε = {epsilon:g}, %{{x}} times: %{{y:.1%}}<extra></extra>"
+        hover = f"ε = {epsilon:g}, %{{x}} times the default λ: %{{y:.1%}}<extra></extra>"
         look: Look = {"width": 1.5 + k, "dash": ("dot", "dash", "solid")[k % 3]}
         chart.curve(found.factor, row, ink, f"ε = {epsilon:g}", hovertemplate=hover, **look)
     best = found.factor[np.where(np.isnan(found.accuracy), -1.0, found.accuracy).argmax(axis=1)]
@@ -122,8 +123,8 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
     ):
         look = {"symbol": symbol, "size": 11, "color": colour, "line": {"width": 2, "color": colour}}
         chart.marks(x, y, look, name=name, hoverinfo="skip")
-    hover = "the largest class: %{y:.1%}<extra></extra>"
-    chart.level(found.factor, found.chance, chart.muted, "the largest class", dash="dot", hovertemplate=hover)
+    hover = "most frequent class alone: %{y:.1%}<extra></extra>"
+    chart.level(found.factor, found.chance, chart.muted, "most frequent class alone", dash="dot", hovertemplate=hover)
     least = float(np.min(found.accuracy, where=np.isfinite(found.accuracy), initial=found.chance))
     low, high = math.log10(found.factor[0]) - 0.1, math.log10(found.factor[-1]) + 0.1
     ticks = {"tickvals": found.factor, "ticktext": [plain_number(factor) for factor in found.factor]}
@@ -161,13 +162,13 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
         # browser is sent half as much, and that is far finer than a pixel.
         for lead in leads[:-1]:
             chart.contours(found.axis, found.axis, lead.astype(np.float32), 0.0, 0.0, line)
-    for name, ink, dash in (("private release", private, "solid"), ("not private", plain, "dash")):
+    for name, ink, dash in (("private release", private, "solid"), ("without privacy", plain, "dash")):
         chart.line([None], [None], ink, name, 2.0, dash)  # in the legend alone
     chart.marks(
         [None],
         [None],
         {"symbol": "square", "size": 12, "color": with_opacity(private, 0.22)},
-        name="privacy decides otherwise",
+        name="privacy changes the decision",
     )
     _outlines(chart, found.true, chart.muted, "dot", _TRUE)
     return _square(chart, found, 3 + bool(found.true))
@@ -180,7 +181,7 @@ def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     """
     chart = _plane(found, theme, height)
     _outlines(chart, found.true, chart.muted, "dot", _TRUE)
-    _outlines(chart, found.hidden, chart.colours["reference"], "dash", "not private")
+    _outlines(chart, found.hidden, chart.colours["reference"], "dash", "without privacy")
     _outlines(chart, found.ellipses, chart.colours["objective"], "solid", "private release")
     return _square(chart, found, 2 + bool(found.true))
 
@@ -210,17 +211,17 @@ def _square(chart: Chart, found: Picture, entries: int) -> Figure:
 
 
 def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) -> Figure:
-    """How far the published output misses an equation of its records: the true ones, and a neighbour of them."""
+    """Residual of the published output in an equation of its records: the true ones, and a neighbour of them."""
     chart = Chart(theme, height, right=16)
     edges = np.linspace(_LEAST, 1.0, _BINS + 1)
     ends = 10.0**edges
     for name, values, family, shape in (
-        ("the records it was trained on", found.own, "frank_wolfe", ""),
-        ("the same with one record replaced", found.other, "reference", "/"),
+        ("the data set used", found.own, "frank_wolfe", ""),
+        ("the other data set, one record replaced", found.other, "reference", "/"),
     ):
         exponents = np.clip(np.log10(np.maximum(values, 1e-300)), _LEAST + 1e-9, 1.0 - 1e-9)
         look = pattern(chart.colours[family], 0.55, shape)
-        hover = f"{name}: misses by about %{{x:.1e}} in %{{y}} outputs"
+        hover = f"{name}: residual about %{{x:.1e}} in %{{y}} outputs"
         # Plotly takes half the width to either side before the logarithm.
         chart.histogram(ends, np.histogram(exponents, edges)[0], look, name, hover)
     ticks = [10.0**k for k in range(-15, 1, 5)]
@@ -228,7 +229,7 @@ def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) 
     chart.heading("outputs")
     return chart.below(
         chart.log_axis(
-            _LEAST, 1.0, tickvals=ticks, ticktext=words, title="how far the output misses the equation", standoff=8
+            _LEAST, 1.0, tickvals=ticks, ticktext=words, title="residual of the noise-free equation", standoff=8
         ),
         chart.axis(rangemode="tozero"),
         drop=50,
@@ -252,7 +253,7 @@ def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: T
     chart.marked(d, drawn, ink, "has a minimiser", marks, width=3, error_y=bars)
     chart.heading("share of noise draws")
     return chart.below(
-        chart.axis("columns d", 8, tickvals=d, range=[d[0] - 0.3, d[-1] + 0.3]),
+        chart.axis("dimension d", 8, tickvals=d, range=[d[0] - 0.3, d[-1] + 0.3]),
         chart.log_axis(float(np.log10(max(1.0 / draws, 1e-6)) - 0.2), 0.05),
         drop=50,
         stacked=True,
@@ -260,11 +261,11 @@ def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: T
 
 
 def theorem_figure(found: Excess, *, theme: Theme, height: int) -> Figure:
-    """Theorem 2 where capped traces make sure of a minimiser: share of draws that break it, against the cap."""
+    """Theorem 2 where capped traces make a minimiser exist: share of draws that violate it, against the cap."""
     chart = Chart(theme, height, "cap", right=16)
     for name, share, ink, dash in (
-        ("breaks the theorem, proved of each draw", found.violated, chart.colours["frank_wolfe"], "solid"),
-        ("keeps it, proved of each draw", found.kept, chart.muted, "dash"),
+        ("violates Theorem 2, proved for each draw", found.violated, chart.colours["frank_wolfe"], "solid"),
+        ("satisfies it, proved for each draw", found.kept, chart.muted, "dash"),
     ):
         marks = {"symbol": "diamond", "size": 9, "color": ink}
         chart.marked(found.caps, share, ink, name, marks, width=3, dash=dash)

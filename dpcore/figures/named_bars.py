@@ -1,6 +1,6 @@
-"""Bars with names beside them, from 1: what printed mechanisms really cost, and how far printed numbers are from right.
+"""Bars with names beside them, from 1: cost of published mechanisms, and how far published numbers are from correct.
 
-Exhibits: none of the mechanisms keeps its promise.
+Exhibits: none of the mechanisms keeps its guarantee.
 """
 
 import math
@@ -27,10 +27,10 @@ def exhibits_figure(
     theme: Theme,
     height: int,
 ) -> Figure:
-    """A bar for each name, top to bottom, from 1, which is what is printed.
+    """A bar for each name, top to bottom, from 1, which is what is published.
 
-    sure, likely: the lower bounds with 99.9% and 95% confidence over what is printed; exact: what it is over what is
-    printed, nan where that is not known.
+    sure, likely: the lower bounds with 99.9% and 95% confidence over what is published; exact: what it is over what
+    is published, nan where that is not known.
     """
     chart = Chart(theme, height, left=250, right=18, top=14)
     places = np.arange(len(names))[::-1]
@@ -39,20 +39,20 @@ def exhibits_figure(
         (np.ones(len(names)), bounds[0], "99.9%", 0.9),
         (np.maximum(bounds[0], 1.0), bounds[1], "95%", 0.35),
     ):
-        hover = f"at least %{{customdata:.3g}} times what is printed ({share})"
-        _add(chart, places, start, end, f"costs at least so much, {share}", hover, opacity, width=0.55, edge=1)
+        hover = f"at least %{{customdata:.3g}} times the published value ({share} confidence)"
+        _add(chart, places, start, end, f"certified, {share} confidence", hover, opacity, width=0.55, edge=1)
     chart.marks(
         np.array(exact, float),
         places,
         {"symbol": "diamond", "size": 13, "color": chart.text, "line": {"color": chart.paper, "width": 2}},
-        name="computed without chance",
-        hovertemplate="%{x:.3g} times what is printed, computed without chance<extra></extra>",
+        name="exact value",
+        hovertemplate="exactly %{x:.3g} times the published value<extra></extra>",
     )
     largest = max(np.nanmax(bounds[1]), np.nanmax(np.append(np.array(exact, float), 1.0)))
     ticks = {"tickvals": _COST_TICKS, "ticktext": [f"{tick:g}" for tick in _COST_TICKS]}
     chart.vertical(1, color=chart.text, width=2)
     across = chart.log_axis(
-        math.log10(0.85), math.log10(1.5 * largest), title="times what is printed", standoff=8, **ticks
+        math.log10(0.85), math.log10(1.5 * largest), title="times the published value", standoff=8, **ticks
     )
     return _named(chart, names, across, size=14, small=14, above=29, room=0.4)
 
@@ -68,7 +68,7 @@ def corrections_figure(
 ) -> Figure:
     """A bar for each name, top to bottom, by what is wrong.
 
-    times: how far what is printed is from what is right, >= 1. kinds: a key of `legend` for each name; the kinds fade
+    times: how far the published value is from the correct one, >= 1. kinds: a key of `legend` for each name; they fade
     in the order of `legend`, whose values are what the legend says.
     """
     chart = Chart(theme, height, left=260, right=18, top=14)
@@ -80,7 +80,7 @@ def corrections_figure(
         _add(chart, places[here], start, end, words, hover, float(opacity), width=0.45, edge=1.5)
     ticks = {"tickvals": _TICKS, "ticktext": [f"{tick:,}" for tick in _TICKS]}
     most = math.log10(1.3 * lengths.max())
-    across = chart.log_axis(0.0, most, title="times off what is right", standoff=8, **ticks)
+    across = chart.log_axis(0.0, most, title="factor between published and correct", standoff=8, **ticks)
     return _named(chart, names, across, size=13, small=11, above=13, room=0.3)
 
 

@@ -25,7 +25,7 @@ def noisy_sgd_figure(table: pd.DataFrame, *, along: str, cursor: float, theme: T
     x, bound = own[along].to_numpy(float), own.bound.to_numpy(float)
     measured = Summary(*(own[name].to_numpy(float) for name in ("mean", "se", "q10", "q90", "noiseless")))
     lines = [
-        ("upper bound", "upper bound", x, bound, ink, 2.0, "dash", "upper"),
+        ("upper bound", "upper bound", x, bound, ink, 2.0, "dash", "upper noisy_sgd"),
         ("the same without noise", "without noise", x, measured.noiseless, plain, 1.0, "dot", "plain"),
     ]
     for name, key, column, colour, dash, layer in (

@@ -11,6 +11,7 @@ from .chart import Chart
 from .figure import Figure
 from .log_chart import decades
 from .style import LARGER, Look, Theme, plain_number, tied
+from .theorems import constants
 
 
 def cost_figure(
@@ -49,7 +50,8 @@ def cost_figure(
     chart.band(enough.x, enough.q10, enough.q90, main, axis="y2", legend=False, floor=floor)
     chart.curve(excess.x, excess["mean"], main, average, axis="y2", label=average, width=3, legend=False)
     upper, alone = "upper bound", "regularisation alone"
-    chart.curve(excess.x, excess.bound, main, upper, axis="y2", label=upper, dash="dash", layer="upper")
+    proved: Look = {"layer": f"upper {table.mechanism.iloc[0]}", "text": constants(excess)}
+    chart.curve(excess.x, excess.bound, main, upper, axis="y2", label=upper, dash="dash", **proved)
     chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot", layer="plain")
     chart.against(excess.x, nothing, excess.lower_bound, "y2")
     chart.zero_or_below(excess.x, excess["mean"], main, average, floor, "y2")

@@ -19,6 +19,7 @@ from .chart import LEGEND_ROW, Chart
 from .figure import Figure
 from .log_chart import decades
 from .style import NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, marker_of, plain_number
+from .theorems import constants
 
 _DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
 _DASHES = {"gaussian": "solid", "gamma": "dashdot"}
@@ -93,7 +94,7 @@ class _Curves:
             chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
             if bounds:
                 words = f"{name}: bound" if several else f"{cls.place}: upper bound"
-                self._curve(rows, "bound", colour, words, dash="dash", layer="upper")
+                self._curve(rows, "bound", colour, words, dash="dash", layer=f"upper {key}", text=constants(rows))
             if descends or not common:
                 cost = "stopping early" if descends else "regularisation"
                 words = f"{name}: {cost}" if several else f"{cls.place}: {cost}"

@@ -1,4 +1,4 @@
-"""The view "Attack": runs of the real code on two data sets, honest and with mistakes built in, against its claim."""
+"""The view "Attack": runs of the real code on two data sets, correct and with injected bugs, against its guarantee."""
 
 import dataclasses as dc
 import time
@@ -30,8 +30,8 @@ from pages.ui.sidebar import Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 400, 350
 RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
-SIDES = ("Errors", "Bet", "Scores")
-# What a move may wait for first runs of the honest code and of the picked version; the others arrive while one looks.
+SIDES = ("Errors", "Betting test", "Scores")
+# What a move may wait for first runs of the correct code and of the picked version; the others arrive while one looks.
 AT_ONCE_SECONDS, _LOOK_SECONDS = 0.15, 0.005
 _NAME = "versions"  # of the job
 # Shares of false alarms at which the claim is drawn.
@@ -42,21 +42,21 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     offered = list_mechanisms()
     mechanism = url_controls.select("mechanism", "Mechanism", offered, offered[0], words.name_of, width=290)
-    versions = (words.HONEST, *BUGS)
+    versions = (words.CORRECT, *BUGS)
     version = url_controls.select(
-        "version", "Version of the code", versions, "missing_factor_2", words.version_name, width=200
+        "version", "Injected bug", versions, "missing_factor_2", words.version_name, width=200
     )
     with url_controls.block("runs", width=150):
         runs = url_controls.slider("runs", "runs", RUNS, 20_000, "{:,}".format)
-    return lambda: _show(headline, mechanism, None if version == words.HONEST else version, runs)
+    return lambda: _show(headline, mechanism, None if version == words.CORRECT else version, runs)
 
 
 def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int) -> None:
-    own_pair = "an audit picks two data sets of its own"
+    own_pair = "an audit uses two data sets of its own"
     controls = sidebar(
         default_people=2_000,
         max_columns=8,
-        unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "what the mechanism would choose by itself"},
+        unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "the mechanism chooses it"},
     )
     theme = current_theme()
     asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version)
@@ -67,7 +67,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     _wait_for_first(job, version)
     held.seen = {_NAME: job.news}
     if job.snapshot is None:
-        reason = readable(job.reason) if job.reason else "its first runs are still to come"
+        reason = readable(job.reason) if job.reason else "the first runs are still to come"
         headline.html(emphasised(f"**No audit here**: {reason}.", MUTED[theme]))
         chips(words.CHIPS)
         behind_nothing()
@@ -103,7 +103,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
             "application/json",
             on_click="ignore",
             disabled=report is None,
-            help="JSON with everything that is needed to repeat it.",
+            help="JSON with everything needed to repeat the audit.",
             key="report",
         )
     behind(
@@ -122,7 +122,7 @@ def _ruler(here: AttackState, theme: Theme) -> Figure:
 
 
 def _wait_for_first(job: Job, version: str | None) -> None:
-    """Until the honest code and this version, where it can be played, have first runs to show, or a moment is over."""
+    """Until the correct code and this version, where it applies, have first runs to show, or a moment is over."""
     deadline = time.monotonic() + AT_ONCE_SECONDS
     while job.snapshot is not None and not job.finished and time.monotonic() < deadline:
         if job.snapshot.standings.keys() >= {None, version} & job.snapshot.plans.keys():
@@ -131,10 +131,10 @@ def _wait_for_first(job: Job, version: str | None) -> None:
 
 
 def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
-    """Errors, the bet or the scores of the picked version, beside those of the honest one."""
+    """Errors, betting test or scores of the picked version, beside those of the correct code."""
     now, honest = here.standing, here.honest
     if now is None:
-        st.caption("The first runs are being played.")
+        st.caption("Waiting for the first runs.")
         return
     if side == "Errors":
         picture = plane_figure(
@@ -147,7 +147,7 @@ def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
             theme=theme,
             height=SIDE_HEIGHT,
         )
-    elif side == "Bet":
+    elif side == "Betting test":
         picture = betting_figure(
             (2.0 * now.pairs, now.logs),
             (2.0 * honest.pairs, honest.logs) if honest else None,

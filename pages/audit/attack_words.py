@@ -18,16 +18,16 @@ from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed
 
-HONEST = "honest"
+CORRECT = "correct"
 FORMULA = text_beside(__file__, "attack_formula.md")
 CHIPS = chips_beside(__file__, "attack_chips.json")
-# What a certificate looks at, after "refuted by".
+# What a certificate measures, after "refuted by".
 _REFUTED_BY = {
-    "sensitivity": "how far one record moves the model",
-    "attacker": "how often the attacker is right",
-    "curve": "the errors it allows",
-    "pure": "how sure the attacker can be",
-    "point": "how sure the attacker can be",
+    "sensitivity": "the distance that one record moves the model",
+    "attacker": "its attack success",
+    "curve": "the attacker's errors",
+    "pure": "the attacker's certainty",
+    "point": "the attacker's certainty",
 }
 
 
@@ -43,7 +43,7 @@ class AttackState:
 
     @property
     def played(self) -> str | None:
-        """The picked version, or the honest one where the mistake cannot be made."""
+        """The picked version, or the correct code where the bug does not apply."""
         return self.picked if self.picked in self.trials.versions else None
 
     @property
@@ -52,7 +52,7 @@ class AttackState:
 
     @property
     def honest(self) -> Standing | None:
-        """The honest code's, where another version is picked."""
+        """That of the correct code, where another version is picked."""
         return None if self.played is None else self.trials.standings.get(None)
 
     @property
@@ -61,7 +61,7 @@ class AttackState:
 
     @property
     def claim(self) -> float:
-        """The epsilon that the honest code's plan spends."""
+        """The epsilon of the claimed guarantee."""
         return self.trials.plans[None].spent.epsilon
 
 
@@ -71,10 +71,10 @@ def name_of(mechanism: str) -> str:
 
 def version_name(version: str) -> str:
     """
-    >>> version_name(HONEST), version_name("halved_noise")
-    ('the honest code', 'half the noise')
+    >>> version_name(CORRECT), version_name("halved_noise")
+    ('correct code', 'half the noise')
     """
-    return "the honest code" if version == HONEST else BUGS[version].label
+    return "correct code" if version == CORRECT else BUGS[version].label
 
 
 def takeaway(here: AttackState) -> str:
@@ -86,32 +86,32 @@ def _impossible(here: AttackState) -> str:
     if here.picked == here.played:
         return ""
     reason = readable(here.trials.refused[str(here.picked)])
-    return f"This mistake cannot be made here ({reason}); so the honest code. "
+    return f"This bug does not apply to this mechanism ({reason}); the correct code is shown. "
 
 
 def _verdict(here: AttackState) -> str:
     now, code = here.standing, _code(here)
     if now is None:
-        return f"**Playing** the first runs of {code}."
+        return f"**Running** {code} for the first time."
     if now.report is None:
         return _so_far(here, now)
     attacked = _attacked(now)
     if now.verdict == "contradicted":
-        return f"**Contradicted** with confidence 99.9%: {code} {_finding(now, 1, here.claim)}. {attacked}"
+        return f"**Contradicted** with 99.9% confidence: {code} {_finding(now, 1, here.claim)}. {attacked}"
     if now.verdict == "suspicious":
         return (
-            f"**Suspicious**: with confidence 95%, but not 99.9%, {code} {_finding(now, 0, here.claim)}; more runs "
+            f"**Suspicious**: with 95% but not 99.9% confidence, {code} {_finding(now, 0, here.claim)}; more runs "
             f"decide. {attacked}"
         )
     return (
-        f"**No contradiction found** in {now.runs:,} runs of {code}: at least ε = "
-        f"{rounded(now.report.certified_epsilon_95)} leaks (95%), and {rounded(here.claim)} is claimed. That is no "
-        f"proof: another attack may see more. {attacked}"
+        f"**No contradiction found** in {now.runs:,} runs of {code}: the guarantee claims **ε = "
+        f"{rounded(here.claim)}**, and at least ε = {rounded(now.report.certified_epsilon_95)} leaks (95% confidence). "
+        f"That is no proof: another attack may find more. {attacked}"
     )
 
 
 def _code(here: AttackState) -> str:
-    return "the honest code" if here.played is None else f"“{version_name(here.played)}”"
+    return "the correct code" if here.played is None else f"the code with the bug “{version_name(here.played)}”"
 
 
 def _finding(now: Standing, level: int, claim: float) -> str:
@@ -120,19 +120,19 @@ def _finding(now: Standing, level: int, claim: float) -> str:
     assert report
     bound = (report.certified_epsilon_95, report.certified_epsilon_999)[level]
     if bound > claim:
-        return f"leaks at least **ε = {rounded(bound)}**, not {rounded(claim)}"
+        return f"leaks at least **ε = {rounded(bound)}**, but its guarantee claims ε = {rounded(claim)}"
     by = [c.name for c in report.certificates if (c.shown, c.flagged)[level] > c.limit]
-    words = " and ".join(dict.fromkeys(_REFUTED_BY[name] for name in by)) or "a bet against it"
-    return f"does not keep its claim of **ε = {rounded(claim)}**: refuted by {words}"
+    words = " and ".join(dict.fromkeys(_REFUTED_BY[name] for name in by)) or "the betting test"
+    return f"breaks its guarantee of **ε = {rounded(claim)}**, refuted by {words}"
 
 
 def _attacked(now: Standing) -> str:
-    """How often the attacker was right, with how much of it may be luck, and how often he may be."""
+    """Attack success with its error, and the most that the guarantee allows."""
     assert now.report
     attack = now.report.attack
     return (
-        f"Who guesses which of two data sets a release came from is right **{_of_100(now.right)} times of 100** "
-        f"(± {_of_100(now.right - attack.shown)}); the claim allows {_of_100(attack.limit)}."
+        f"An attacker who guesses which of two data sets was used is right **{_of_100(now.right)} times in 100** "
+        f"(± {_of_100(now.right - attack.shown)}); the guarantee allows at most {_of_100(attack.limit)}."
     )
 
 
@@ -145,34 +145,34 @@ def _of_100(share: float) -> str:
 
 
 def _so_far(here: AttackState, now: Standing) -> str:
-    """While runs are coming only the bet may speak."""
-    played = f"{now.runs:,} of {here.asked.runs:,} runs played"
+    """While runs are coming only the betting test may speak."""
+    played = f"{now.runs:,} of {here.asked.runs:,} runs are done"
     suspicious, contradicted = now.reached
     if contradicted:
         return (
-            f"**Contradicted** with confidence 99.9% after {contradicted:,} runs: a bet against the claim of "
-            f"{_code(here)} has won {1 / ALPHAS[1]:,.0f} times its stake. {played}."
+            f"**Contradicted** with 99.9% confidence after {contradicted:,} runs: the betting test against the "
+            f"guarantee of {_code(here)} has passed {1 / ALPHAS[1]:,.0f}. {played}."
         )
     if suspicious:
         return (
-            f"**Suspicious** after {suspicious:,} runs: a bet against the claim of {_code(here)} has won "
-            f"{1 / ALPHAS[0]:,.0f} times its stake, which 1 of {1 / ALPHAS[0]:,.0f} wins by luck. {played}."
+            f"**Suspicious** after {suspicious:,} runs: the betting test against the guarantee of {_code(here)} has "
+            f"passed {1 / ALPHAS[0]:,.0f}, which chance alone does in 1 of {1 / ALPHAS[0]:,.0f} cases. {played}."
         )
     return f"**No contradiction found so far** in {_code(here)}, which proves nothing: {played}."
 
 
 def rows(here: AttackState) -> list[Row]:
-    """Of the ruler: the honest code, then each mistake."""
+    """Of the ruler: the correct code, then each injected bug."""
     return [_row(here, version) for version in here.trials.versions]
 
 
 def _row(here: AttackState, version: str | None) -> Row:
     now = here.trials.standings.get(version)
-    name = "the honest code" if version is None else BUGS[version].label
+    name = version_name(version or CORRECT)
     if now is None:
-        return Row(name, "waits", math.nan, math.nan, None)
+        return Row(name, "waiting", math.nan, math.nan, None)
     if now.report is None:
-        told = now.verdict or f"{now.runs / here.asked.runs:.0%} played"
+        told = now.verdict or f"{now.runs / here.asked.runs:.0%} of runs"
         return Row(name, told, math.nan, math.nan, now.verdict)
     found = now.report
     return Row(name, str(now.verdict), found.certified_epsilon_95, found.certified_epsilon_999, now.verdict)
@@ -181,14 +181,18 @@ def _row(here: AttackState, version: str | None) -> Row:
 def caption(here: AttackState) -> str:
     """What the rows share, and what the picked one is."""
     asked, count = here.asked, len(here.trials.versions)
-    promise = f"δ = {delta_text(asked.budget.delta)}" if here.trials.plans[None].spent.delta else "δ = 0"
     picked = "" if here.played is None else f"**{version_name(here.played)}:** {BUGS[here.played].sentence} "
-    failed = "An error, noted in the server's log, keeps the other runs away. " if here.failed else ""
+    failed = "An error, noted in the server's log, stops the other runs. " if here.failed else ""
     return (
-        f"{failed}{picked}Same promise for all: ε = {rounded(here.claim)}, {promise}, one record replaced; "
-        f"{asked.runs:,} runs each. Dark bars hold with confidence 99.9%, pale ones with 95%, for the {count} versions "
-        "together."
+        f"{failed}{picked}A bar is the certified ε: the least that leaks, with 99.9% confidence (dark) or 95% (pale), "
+        f"for all {count} versions together. A bar beyond the line refutes the claimed guarantee; a shorter bar proves "
+        f"nothing. Same guarantee for all: ε = {rounded(here.claim)}, {_delta(here)}, one record replaced; "
+        f"{asked.runs:,} runs each."
     )
+
+
+def _delta(here: AttackState) -> str:
+    return f"δ = {delta_text(here.asked.budget.delta) if here.trials.plans[None].spent.delta else 0}"
 
 
 def corner(here: AttackState) -> tuple[float, float] | None:
@@ -206,24 +210,24 @@ def beside_caption(side: str, here: AttackState) -> str:
     assert now
     if side == "Errors":
         return (
-            "Each point is one way to guess: how often it cries wolf, and how often it misses. Code that keeps its "
-            "claim stays above the forbidden region."
+            "Each point of the trade-off curve is one way to guess: its rate of false alarms, and of misses. Code that "
+            "keeps its guarantee stays above the forbidden region."
         )
-    if side == "Bet":
-        wealth = f"worth {_wealth(now.logs[-1])} after {now.runs:,} runs"
+    if side == "Betting test":
         return (
-            f"A bet against this code, {wealth}; all {len(here.trials.versions)} versions share the error. If the "
-            "claim is true, wealth grows only by luck, so one may watch and stop at any time."
+            f"A bet against the guarantee is worth {_e_value(now.logs[-1])} after {now.runs:,} runs; all "
+            f"{len(here.trials.versions)} versions share the error. If the guarantee is true, the bet grows only by "
+            "luck: it may be read, and stopped, at any time."
         )
     return (
-        f"The attacker's score in {now.runs:,} runs. Below 0 he says “first”, from 0 on “second”, and is right "
-        f"{_of_100(now.right)} times of 100. What is further out is in the outermost bars."
+        f"The attacker's score in {now.runs:,} runs: below 0 the guess is “first data set”, from 0 on “second”. The "
+        f"guess is right {_of_100(now.right)} times in 100. The outermost bars hold everything beyond them."
     )
 
 
-def _wealth(log: float) -> str:
+def _e_value(log: float) -> str:
     """
-    >>> _wealth(0.0), _wealth(-9.0), _wealth(30.0)
+    >>> _e_value(0.0), _e_value(-9.0), _e_value(30.0)
     ('1', 'less than 0.001', 'over a million')
     """
     if log < math.log(1e-3):
@@ -231,46 +235,41 @@ def _wealth(log: float) -> str:
     return "over a million" if log > math.log(1e6) else f"{float(f'{math.exp(log):.2g}'):,g}"
 
 
-def readouts(here: AttackState) -> list[tuple[str, str]]:
-    """Three (value, label) pairs; those of certificates only when the last run is in."""
+def readouts(here: AttackState) -> list[tuple[str, str, str]]:
+    """(noun, value, rest): claimed, certified, attack success, betting test; certificates come with the last run."""
     now = here.standing
     if now is None:
         return []
-    bet = (_wealth(now.logs[-1]), "what the bet against the claim is worth; 1,000 contradicts it")
     found = now.report
-    if found is None:
-        return [
-            ("…", f"certified with the last run: {now.runs:,} of {here.asked.runs:,} are in"),
-            (f"{_of_100(now.right)} of 100", "guesses are right so far; a coin gets 50"),
-            bet,
-        ]
-    return [
-        (
+    certified = "…", f"after the last run: {now.runs:,} of {here.asked.runs:,} are done"
+    success = "so far; a random guess: 50"
+    if found:
+        certified = (
             f"ε ≥ {rounded(found.certified_epsilon_95)}",
-            f"certified with confidence 95% (99.9%: {rounded(found.certified_epsilon_999)}); claimed: "
-            f"{rounded(here.claim)}",
-        ),
-        (
-            f"{_of_100(now.right)} of 100",
-            f"guesses are right; the claim allows {_of_100(found.attack.limit)}, a coin gets 50",
-        ),
-        bet,
+            f"with 95% confidence; with 99.9%: {rounded(found.certified_epsilon_999)}",
+        )
+        success = f"the guarantee allows {_of_100(found.attack.limit)}; a random guess: 50"
+    return [
+        ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
+        ("Certified", *certified),
+        ("Attack success", f"{_of_100(now.right)} of 100", success),
+        ("Betting test", _e_value(now.logs[-1]), f"1 at the start; {1 / ALPHAS[1]:,.0f} contradicts the guarantee"),
     ]
 
 
 def file_name(here: AttackState) -> str:
-    return f"audit_{here.asked.mechanism}_{here.played or HONEST}.json"
+    return f"audit_{here.asked.mechanism}_{here.played or CORRECT}.json"
 
 
 def table(here: AttackState) -> pd.DataFrame:
-    """One row for each version: what the ruler shows, and the mistakes that cannot be made."""
+    """One row for each version: what the ruler shows, and the bugs that do not apply."""
     made = []
     for version in here.trials.versions:
         now = here.trials.standings.get(version)
         found = now.report if now else None
         made.append(
             {
-                "version": version or HONEST,
+                "version": version or CORRECT,
                 "runs": now.runs if now else 0,
                 "verdict": now.verdict if now else None,
                 "at_least_95": found.certified_epsilon_95 if found else math.nan,
@@ -278,7 +277,7 @@ def table(here: AttackState) -> pd.DataFrame:
                 "claimed": here.trials.plans[version].spent.epsilon,
                 "right": now.right if now else math.nan,
                 "right_at_most": found.attack.limit if found else math.nan,
-                "ln_wealth": float(now.logs[-1]) if now else math.nan,
+                "ln_betting_test": float(now.logs[-1]) if now else math.nan,
                 "not_applicable": None,
             }
         )
@@ -287,7 +286,7 @@ def table(here: AttackState) -> pd.DataFrame:
 
 
 def assumptions(here: AttackState) -> str:
-    """What is attacked, what a verdict means, and what is not looked for."""
+    """What is attacked, what a verdict means, and what an audit does not look for."""
     trials = here.trials
     told = assumed(
         __file__,
@@ -300,7 +299,7 @@ def assumptions(here: AttackState) -> str:
     )
     if trials.refused:
         cannot = "; ".join(f"{version_name(key)}: {readable(reason)}" for key, reason in trials.refused.items())
-        told += f"\n- **Cannot happen here:** {cannot}."
+        told += f"\n- **Bugs that do not apply:** {cannot}."
     return told
 
 

@@ -1,4 +1,4 @@
-"""The view "Ledger": what the steps of a run cost, by one accounting after another.
+"""The view "Accounting": what the steps of a run cost, by one accounting method after another.
 
 Every number of its words comes out of a ledger.
 """
@@ -42,10 +42,10 @@ from pages.ui.sources import assumed
 SQUARE, ALL = "n²", "all"
 NOISES = {"lecture": "published", "proved": "proved"}
 CHIPS = chips_beside(__file__, "ledger_chips.json")
-NOISE_QUESTION = "How much noise does the label need?"
+NOISE_QUESTION = "How much noise does the target ε need?"
 NOT_COUNTED = (
-    "No curve counts what came before this run: trying step sizes on the same records, or drawing the noise again "
-    "until the model pleases, are releases of their own."
+    "No curve counts earlier work on the same records. Trying step sizes, or drawing the noise again until you like "
+    "the model, costs extra privacy: each is another release."
 )
 FORMULA = text_beside(__file__, "ledger_formula.md")
 HEIGHT, NOISE_HEIGHT = 400, 330
@@ -57,11 +57,11 @@ BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000),
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    noise_of = url_controls.segments("noise_of", "Noise for the label ε", list(NOISES), "lecture", NOISES.__getitem__)
+    noise_of = url_controls.segments("noise_of", "Noise for the target ε", list(NOISES), "lecture", NOISES.__getitem__)
     with url_controls.block("steps", width=230):
         steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count)
     with url_controls.block("batch", width=230):
-        batch = url_controls.slider("batch", "batch, records a step", BATCHES, 1, _count)
+        batch = url_controls.slider("batch", "batch size", BATCHES, 1, _count)
         remark = st.empty()
     return lambda: _show(headline, remark, noise_of == "lecture", steps, batch)
 
@@ -77,17 +77,17 @@ def _show(
         default_people=2_000,
         max_columns=SHARED_COLUMNS,
         unused={
-            "p": "a ledger counts steps: p does not enter",
-            "lam": "what a step optimises does not enter",
+            "p": "accounting counts steps: p has no effect",
+            "lam": "the objective of a step has no effect",
             "m": "batches have their own slider",
-            "seed": "nothing is drawn on this page",
+            "seed": "this view draws no noise",
         },
     )
     n, budget = controls.n, Budget(controls.epsilon, controls.delta)
     steps = n**2 if isinstance(chosen_steps, str) else chosen_steps
     batch = n if isinstance(chosen_batch, str) else min(chosen_batch, n)
     if not isinstance(chosen_batch, str) and chosen_batch > n:
-        remark.caption(f"There are {n:,} records: a full batch.")
+        remark.caption(f"n is {n:,}: a full batch.")
     needed = tight_multiplier(budget, n, batch, steps)
     refused = ""
     try:
@@ -143,21 +143,21 @@ def value_at(curves: Sequence[EpsilonCurve], kind: Kind, index: int) -> float:
 
 
 def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, label: float, refused: str) -> str:
-    """What the ledger says at the cursor; refused: why there is no published noise, where it was asked for."""
+    """Privacy spent at the cursor; refused: why there is no published noise, where it was asked for."""
     spent = value_at(curves, best(run), index)
-    booked = f"basic composition would book {amount(value_at(curves, 'basic', index))}"
+    booked = f"basic composition would give {_epsilon(value_at(curves, 'basic', index))}"
     where = f"one step on {_batch(run)}" if at == 1 else f"{at:,} steps, each on {_batch(run)}"
     costs = "costs" if at == 1 else "cost"
     if refused:
-        instead = f"With the noise that is proved, {where}, {costs} **{_epsilon(spent)}**"
+        instead = f"With the proved noise, {where}, {costs} **{_epsilon(spent)}**"
         return f"**No published noise here**: {readable(refused)}. {instead}; {booked}."
     if math.isclose(spent, label, rel_tol=1e-6):
-        kept = f"keeps **ε = {label:g}** over {where}"
-        return f"Noise of **{rounded(run.z)}** times one record's part {kept}; {booked}."
+        kept = f"{where[0].upper()}{where[1:]}, {costs} **ε = {label:g}**"
+        return f"{kept} with noise multiplier z = {rounded(run.z)}; {booked}."
     ratio = f"{times(label / spent)} less" if spent < label else f"{times(spent / label)} more"
     return (
-        f"With the lecture's noise for ε = {label:g}, {where}, {costs} **{_epsilon(spent)}**: **{ratio}** than the "
-        f"label says; {booked}."
+        f"With the lecture's noise for ε = {label:g}, {where}, {costs} **{_epsilon(spent)}**, **{ratio}** than the "
+        f"target; {booked}."
     )
 
 
@@ -197,10 +197,11 @@ def _epsilon(value: float) -> str:
 def caption(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     """What the curves share, and where and why one ends."""
     lecture = next(curve for curve in curves if curve.kind == "lecture")
-    where = "ends" if np.isfinite(lecture.epsilon).any() else "is not drawn"
+    where = "ends here" if np.isfinite(lecture.epsilon).any() else "is not drawn"
     return (
-        f"**Same promise:** δ = {delta_text(run.delta)}, one record replaced; noise z = {rounded(run.z)}. All curves "
-        f"are proved but the lecture's claim (dotted), which {where}: {readable(lecture.reason)}. {NOT_COUNTED}"
+        f"**Same guarantee:** δ = {delta_text(run.delta)}, one record replaced; noise multiplier z = {rounded(run.z)}. "
+        f"Every curve but the lecture's claim (dotted) is proved. The claim {where}: {readable(lecture.reason)}. "
+        f"{NOT_COUNTED}"
     )
 
 
@@ -209,34 +210,34 @@ def noise_takeaway(here: Mapping[NoiseSource, float], n: int, epsilon: float, re
     run = f"n² = {n**2:,} steps on one record each"
     if refused:
         return (
-            f"At ε = {epsilon:g} nothing is published: {readable(refused)}. For {run} "
-            f"z = {rounded(here['uniform'])} is proved, with Poisson batches {rounded(here['poisson'])}."
+            f"At ε = {epsilon:g} no noise is published: {readable(refused)}. The proved multiplier for {run} is "
+            f"{rounded(here['uniform'])} with a random index and {rounded(here['poisson'])} with Poisson batches."
         )
     ratios = [rounded(here["published"] / here[kind]) for kind in ("uniform", "poisson")]
     return (
-        f"At ε = {epsilon:g} the published noise for {run} is **{ratios[0]} times** what a random index needs, "
-        f"and **{ratios[1]} times** what Poisson batches need."
+        f"At ε = {epsilon:g} the published noise for {run} is **{ratios[0]} times** the noise that a random index "
+        f"needs, and **{ratios[1]} times** the noise that Poisson batches need."
     )
 
 
 def readouts(
     run: Run, curves: Sequence[EpsilonCurve], index: int, label: float, needed: float
-) -> list[tuple[str, str]]:
-    """Three (value, label) pairs. needed: the smallest noise that is proved to keep the label at the cursor."""
+) -> list[tuple[str, str, str]]:
+    """Three (noun, value, rest). needed: the smallest noise that is proved to keep the target at the cursor."""
     kind = best(run)
     how = f"{accounting_name(kind, full=run.full)}{'' if run.full else 'es'}"
     enough = math.isclose(run.z, needed, rel_tol=1e-6)
     return [
-        (_epsilon(value_at(curves, kind, index)), f"proved for this run ({how}); the label says {label:g}"),
+        ("Privacy spent", _epsilon(value_at(curves, kind, index)), f"proved by {how}; target: ε = {label:g}"),
         (
+            "Advanced composition",
             _epsilon(value_at(curves, "advanced", index)),
-            f"by advanced composition; {amount(value_at(curves, 'basic', index))} by basic composition",
+            f"basic composition: {_epsilon(value_at(curves, 'basic', index))}",
         ),
         (
+            "Noise multiplier",
             f"z = {rounded(run.z)}",
-            "noise of a step over one record's part: as little as the label needs"
-            if enough
-            else f"noise of a step over one record's part; the label needs {rounded(needed)}",
+            "the least that the target needs" if enough else f"the target needs {rounded(needed)}",
         ),
     ]
 

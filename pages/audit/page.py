@@ -1,14 +1,14 @@
-"""Audit: can I believe the number on the label? Attack the code, add up its steps, or see what papers print."""
+"""Audit: can I believe a privacy guarantee? Attack the code, account for its steps, or see published mechanisms."""
 
 import streamlit as st
 
-from pages.audit import attack, ledger, printed
+from pages.audit import attack, ledger, published
 from pages.ui.pickers import switch
 
-VIEWS = {"attack": "attack it", "ledger": "add it up", "printed": "as printed"}
-PREPARE = {"attack": attack.prepare, "ledger": ledger.prepare, "printed": printed.prepare}
+VIEWS = {"attack": "Attack", "ledger": "Accounting", "published": "As published"}
+PREPARE = {"attack": attack.prepare, "ledger": ledger.prepare, "published": published.prepare}
 
-st.title("Can I believe the number on the label?", anchor=False)
+st.title("Can I believe a privacy guarantee?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("How to find out", VIEWS, "attack", key="check", wrap=True)

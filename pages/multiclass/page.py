@@ -1,4 +1,4 @@
-"""Multiclass: does the price of privacy add up over classes?"""
+"""Multiclass: does the cost of privacy add up over classes?"""
 
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from dpcore.figures.multiclass import (
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
 from pages.background.polling import ask, keep_alive
-from pages.multiclass import as_printed, words
+from pages.multiclass import as_published, words
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import cards
@@ -35,7 +35,7 @@ MOST_PEOPLE, FIRST_PEOPLE = 5_000, 2_000
 DRAWN = next(iter(CLASS_SOURCES))
 TUNED = (1.0, 10.0, 30.0)
 
-st.title("Does the price add up over classes?", anchor=False)
+st.title("Does the cost of privacy add up over classes?", anchor=False)
 headline = st.container()
 source, d, C = DRAWN, 2, words.FIRST_CLASSES
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
@@ -51,7 +51,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
             with url_controls.block("C", width=105):
                 C = url_controls.slider("C", "C classes", words.CLASSES, C)
             with url_controls.block("columns", width=105):
-                d = url_controls.slider("columns", "d columns", words.COLUMNS, d)
+                d = url_controls.slider("columns", "d dimension", words.COLUMNS, d)
 theme = current_theme()
 
 
@@ -64,7 +64,7 @@ def show_repaired() -> None:
         default_people=size,
         max_columns=8,
         letter="d",
-        unused={"p": "chosen above the chart, or given by the records", "m": "no samples are drawn"},
+        unused={"p": "set above the chart as d, or by the records", "m": "the mechanism draws no samples"},
     )
     own = {"d": d, "classes": C} if source == DRAWN else {}
 
@@ -135,7 +135,7 @@ def _drawn(here: words.MulticlassState) -> partial[Figure]:
 
 
 def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Picture | None:
-    """One release, or what another lam would have done. The answer is the release, None where there is no promise."""
+    """One release, or the effect of another lam. The answer is the release, None where there is no guarantee."""
     picture, refusal = None, ""
     try:
         picture = decision_regions.picture(here.records, epsilon=here.epsilon, delta=here.delta, lam=here.lam)
@@ -154,9 +154,9 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
     return picture
 
 
-if proof == "printed":
-    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
+if proof == "published":
+    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "the exhibit has its own settings")
     seed = sidebar(default_people=FIRST_PEOPLE, max_columns=8, letter="d", unused=exhibit).seed
-    as_printed.show(headline, seed, theme)
+    as_published.show(headline, seed, theme)
 else:
     show_repaired()

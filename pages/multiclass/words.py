@@ -1,4 +1,4 @@
-"""The words of the page Multiclass. Every number comes out of the curves, a release or a plan."""
+"""The words of the page Multiclass. Every number comes from the curves, a release or a plan."""
 
 import dataclasses as dc
 import math
@@ -24,8 +24,8 @@ from pages.ui.verdict import NO_LOWER, verdict
 
 Found = Accuracies | Excesses
 
-PROOFS = {"repaired": "repaired", "printed": "as printed"}
-VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "columns", "excess": "excess risk"}
+PROOFS = {"repaired": "repaired", "published": "as published"}
+VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "dimension", "excess": "excess risk"}
 SIDES = ("Decisions", "Ellipses", "λ")
 CLASSES, FIRST_CLASSES = tuple(range(2, 11)), 5
 COLUMNS = (2, 3, 4, 6, 8, 12, 16)
@@ -97,7 +97,7 @@ def question(view: str, here: MulticlassState) -> AccuracyQuestion:
 def waiting(job: Job) -> str:
     """Instead of the takeaway, where there is no curve yet or none to come."""
     if job.failed:
-        return "An error, noted in the server's log, keeps the curves away."
+        return "An error, noted in the server's log, stops the curves."
     return f"There are no curves: {readable(job.reason)}." if job.reason else "Computing the curves …"
 
 
@@ -138,29 +138,29 @@ def takeaway(found: Found, here: MulticlassState) -> str:
     if found.axis == "epsilon":
         right, alone = (100.0 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
         return (
-            f"At ε = {here.epsilon:g}, of 100 {here.info.things} **{rounded(right, 2)}** go to their class, "
-            f"{rounded(100.0 * found.plain[k], 2)} without privacy and {rounded(alone, 2)} if each of "
-            f"{here.classes} classes gets a share of the budget."
+            f"At ε = {here.epsilon:g} the Gaussian classifier is right for **{rounded(right, 2)}%** of "
+            f"{here.info.things}; without privacy, for {rounded(100.0 * found.plain[k], 2)}%; and one-vs-rest, which "
+            f"splits the budget over {here.classes} classes, for {rounded(alone, 2)}%."
         )
     if not (_learned(found, "ellipsoids", k) or _learned(found, "split", k)):
         right = {key: rounded(100.0 * found.learners[key].mean[k], 2) for key in ("ellipsoids", "split")}
         return (
-            f"With {here.classes} classes and {here.d} columns **nothing is learned** at ε = {here.epsilon:g}: "
-            f"the Gaussian classifier is right in {right['ellipsoids']}% of cases, one-vs-rest in "
-            f"{right['split']}%, and the most frequent class alone in {rounded(100.0 * found.chance[k], 2)}%."
+            f"With {here.classes} classes and d = {here.d} **nothing is learned** at ε = {here.epsilon:g}: the "
+            f"accuracy is {right['ellipsoids']}% with the Gaussian classifier, {right['split']}% with one-vs-rest, and "
+            f"{rounded(100.0 * found.chance[k], 2)}% with the most frequent class alone."
         )
     said = (
-        f"privacy takes **{points(whole)}** of accuracy from the Gaussian classifier, which learns all classes at "
-        f"once, and {points(split)} from one-vs-rest"
+        f"privacy costs the Gaussian classifier, which learns all classes at once, **{points(whole)}** of accuracy, "
+        f"and one-vs-rest {points(split)}"
     )
     if found.axis == "d":
-        return f"With {here.d} columns and {here.classes} classes {said}; noise has {here.directions:,} directions."
+        return f"With d = {here.d} and {here.classes} classes {said}; the noise has {here.directions:,} dimensions."
     last = len(found.x) - 1
     far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
     less = all(_learned(found, "ellipsoids", at) and _less(found, at) for at in {k, last})
-    lead = "**It adds up, but less than if every class pays by itself.** " if less else ""
+    lead = "**The cost grows with the classes, but less than if each class had its own model.** " if less else ""
     rest = (
-        "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} it takes {points(far)} and {points(alone)}"
+        "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} classes, {points(far)} and {points(alone)}"
     )
     return f"{lead}With {found.x[k]:g} classes {said}{rest}."
 
@@ -168,40 +168,39 @@ def takeaway(found: Found, here: MulticlassState) -> str:
 def _excess_takeaway(found: Excesses, here: MulticlassState, k: int) -> str:
     over, bound = found.over.mean[k], found.over_bound[k]
     said = (
-        f"At ε = {here.epsilon:g} privacy leaves **{rounded(over)}** of loss above the regularised optimum, "
-        f"{rounded(100 * over / bound, 2)}% of what its noise may cost on any records"
+        f"At ε = {here.epsilon:g} the excess over the regularised optimum is **{rounded(over)}**, "
+        f"{rounded(100 * over / bound, 2)}% of its upper bound"
     )
     if found.bound[k] > found.nothing:
         return (
-            f"{said}. The bound over the best model is **vacuous** here: {rounded(found.bound[k])}, while learning "
-            f"nothing has {rounded(found.nothing)}."
+            f"{said}. The bound over the best model is **vacuous** here: {rounded(found.bound[k])}, above the "
+            f"{rounded(found.nothing)} of a model that learns nothing."
         )
     if found.excess.mean[k] < 0.0:
-        return f"{said}. It goes **below** the best model of the ball: releases are not held in it."
-    return f"{said}; over the best model it is {rounded(found.excess.mean[k])}, at most {rounded(found.bound[k])}."
+        return f"{said}. The loss is **below** that of the best model in the ball, since releases may leave the ball."
+    over = f"over the best model it is {rounded(found.excess.mean[k])}, with the bound {rounded(found.bound[k])}"
+    return f"{said}; {over}."
 
 
-def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> list[tuple[str, str]]:
-    """(value, label) pairs below the charts."""
+def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> list[tuple[str, str, str]]:
+    """(noun, value, rest) of the cards below the charts."""
     k, made = _at(found, here), []
     if isinstance(found, Excesses):
         if found.excess.mean[k] > 0.0:
             times = rounded(found.bound[k] / found.excess.mean[k], 2)
-            made.append(
-                (f"{times} times", "how far the bound over the best model lies above the mean: it holds for all")
-            )
+            made.append(("Upper bound over the measured mean", f"{times} times", "over the best model"))
     elif math.isfinite(found.bayes[k]):
-        made.append((f"{found.bayes[k]:.1%}", "right for those who know the law of each class: nobody does better"))
+        made.append(("Bayes accuracy", f"{found.bayes[k]:.1%}", "with the true laws; no classifier has more"))
     else:
-        made.append((f"{found.logistic[k]:.1%}", "right by multinomial logistic regression, not private"))
+        made.append(("Logistic regression", f"{found.logistic[k]:.1%}", "accuracy, multinomial and not private"))
     if picture is not None:
         charge, lam = picture.plan.ledger[0].charge, float(picture.plan.spec.lam)
         made += [
-            (f"{picture.agree:.1%}", "of fresh records: this one release decides as the model without privacy does"),
+            ("Same decision as without privacy", f"{picture.agree:.1%}", "of fresh records, for this one release"),
             (
+                "Cost of the Hessian’s determinant",
                 f"{100 * charge / here.epsilon:.0f}% of ε",
-                f"pays for what a record does to the Hessian's determinant at λ = {rounded(lam, 2)}; noise in "
-                f"{here.directions:,} directions pays with the rest",
+                f"at λ = {rounded(lam, 2)}; noise in {here.directions:,} dimensions takes the rest",
             ),
         ]
     return made
@@ -222,9 +221,9 @@ def caption(found: Found, total: int, here: MulticlassState) -> str:
     if isinstance(found, Excesses):
         return (
             f"{said} Means of {found.repetitions} releases"
-            f"{', band: 8 of 10' * (found.repetitions >= LEAST_BANDED)}. The best model is sought in a ball; its "
-            f"loss is {rounded(found.least)}, certified. Below 0: on the lower edge. The regularised optimum moves "
-            "with λ, and λ with ε."
+            f"{', band: 8 of 10' * (found.repetitions >= LEAST_BANDED)}. The best model in the "
+            f"ball has the certified loss {rounded(found.least)}. Means below 0 stand on the lower edge. The "
+            "regularised optimum changes with λ, and λ with ε."
         )
     releases = found.repetitions * found.datasets
     made = f"{releases} of {found.repetitions * total}" if found.datasets < total else f"{releases}"
@@ -232,14 +231,14 @@ def caption(found: Found, total: int, here: MulticlassState) -> str:
     band = ", band: 8 of 10" if releases >= LEAST_BANDED else ""
     said += (
         f" Means of {made} releases{so_far}{band}; {found.test_records:,} test records. "
-        "“Non-private”: the Gaussian classifier with hardly a ridge; the dotted line beside it: logistic regression. "
+        "“Non-private”: the Gaussian classifier with a tiny ridge; dotted beside it: logistic regression. "
     )
     if "pure" in found.learners:
         said += f"**Not the same guarantee**: δ = 0 beside δ = {delta_text(here.delta)}."
     else:
-        said += f"Each curve spends ε = {here.epsilon:g}, δ = {delta_text(here.delta)} in all."
+        said += f"Same guarantee for each curve: ε = {here.epsilon:g}, δ = {delta_text(here.delta)} in total."
     if isinstance(here.lam, float):
-        said += " λ is that of the Gaussian classifier; one-vs-rest keeps its own rule."
+        said += " This λ is the Gaussian classifier's; one-vs-rest keeps its own rule."
     if here.info.public:
         said += f" {here.info.public}"
     refused = sorted({reason for reasons in found.reasons.values() for reason in reasons if reason})
@@ -253,12 +252,12 @@ def picture_caption(side: str, picture: Picture, here: MulticlassState) -> str:
     plane = "" if here.d == 2 else f" Drawn in the plane of {two}, the others at 0."
     if side == "Decisions":
         return (
-            f"One release at ε = {here.epsilon:g}: {picture.right:.1%} of fresh records right, "
-            f"{picture.plain_right:.1%} without privacy. Shaded: where privacy decides otherwise.{plane}"
+            f"One release at ε = {here.epsilon:g}: accuracy {picture.right:.1%} on fresh records, "
+            f"{picture.plain_right:.1%} without privacy. Shaded: privacy changes the decision.{plane}"
         )
     return (
-        "Only differences between the matrices decide; what they share is free, and chosen here so that every ellipse "
-        f"is centred where records can be. Each is as large as its class's region allows.{plane}"
+        "Only differences between the matrices decide. Their common part is free; here it centres every ellipse where "
+        f"records can be. Each ellipse is as large as its class's region allows.{plane}"
     )
 
 
@@ -267,8 +266,8 @@ def tuning_caption(found: Tuning) -> str:
         f"{points(100 * gain)} at ε = {epsilon:g}" for epsilon, gain in zip(found.epsilon, found.gain, strict=True)
     ]
     return (
-        "Who tries every λ and keeps the best looks at the records: an **oracle, not private**. It would gain "
-        f"{', '.join(gains)} over the default, which looks at none."
+        f"The best λ of a grid would gain {', '.join(gains)} over the default, but searching for it costs privacy: an "
+        "**oracle, not private**. The default is chosen without looking at the data."
     )
 
 

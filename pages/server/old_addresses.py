@@ -9,8 +9,19 @@ from starlette.routing import Route
 
 _NOW = {"start": "", "doors": "perturbation", "sparse": "sparsity", "classes": "multiclass", "trust": "audit"}
 # What a control or a lecture was called in them.
+_NAMES = {"beside_printed": "beside_published"}
 _VALUES = {
     "lecture": {**_NOW, "start": "overview"},
+    "check": {"attack it": "Attack", "add it up": "Accounting", "as printed": "As published"},
+    "classifier": {"as printed": "as published"},
+    "price_against": {"columns": "dimension"},
+    "version": {"the honest code": "correct code", "noise as printed": "noise as published"},
+    "beside_attack": {"Bet": "Betting test"},
+    "beside_published": {"Answers": "Minimisers"},
+    "about": {
+        **{"printed and right": "Corrections", "where curves come from": "Bounds and tests", "words": "Glossary"},
+        **{"figures done again": "Reproductions", "algorithms": "Algorithms", "limits": "Limits"},
+    },
     "tab": {"L1 ball": "LASSO", "Simplex": "Simplex sampling", "Streaming": "Online"},
 }
 
@@ -24,5 +35,6 @@ def routes() -> list[Route]:
 def _lead_on(request: Request) -> RedirectResponse:
     *_, old = request.url.path.strip("/").split("/")
     said = parse_qsl(request.url.query, keep_blank_values=True)
-    query = urlencode([(name, _VALUES.get(name, {}).get(value, value)) for name, value in said])
+    named = [(_NAMES.get(name, name), value) for name, value in said]
+    query = urlencode([(name, _VALUES.get(name, {}).get(value, value)) for name, value in named])
     return RedirectResponse(f"./{_NOW[old]}" + (f"?{query}" if query else ""), 301)

@@ -1,4 +1,4 @@
-"""Sources: where does every curve come from, what do papers print, and what is right?"""
+"""Sources: where does every curve come from, what is published, and what is correct?"""
 
 import pandas as pd
 import streamlit as st
@@ -14,13 +14,14 @@ from pages.sources import words
 from pages.sources.provenance import SETTINGS, traces
 from pages.sources.short_run import ShortRun
 from pages.sources.table import code, link, small, table, text
-from pages.ui import share_link, url_controls
+from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 from pages.ui.sidebar import sidebar
+from pages.ui.terms import GLOSSARY
 
 HEIGHT = 620
 SEEDED = ("errata", "reproductions")  # views in which chance plays
@@ -28,7 +29,7 @@ PLACE = 430  # px of the smallest figure that is done again
 
 
 def show_errata(seed: int) -> None:
-    """Printed against right, computed now."""
+    """Published against corrected, computed now."""
     found = recomputed(seed)
     sentence = words.takeaway(found)
     headline.html(emphasised(sentence, ink))
@@ -44,18 +45,19 @@ def show_errata(seed: int) -> None:
     st.caption(words.caption(found))
     st.html(
         table(
-            "Printed and right, computed now",
-            ["what", "printed", "right", "computed", "see it"],
+            "Published and corrected, computed now",
+            ["statement", "published", "corrected", "computed", "see it"],
             [
                 [
                     text(f"{each.erratum.title} {KINDS[each.erratum.kind]}") + small(readable(each.erratum.source)),
                     text(readable(each.erratum.says)),
                     text(readable(each.erratum.holds)),
                     text(
-                        f"{readable(each.erratum.unit)}: {rounded(each.printed)} printed, {rounded(each.right)} right, "
-                        f"{three_digits(each.times)} times off ({readable(each.erratum.setting)})"
+                        f"{readable(each.erratum.unit)}: published {rounded(each.printed)}, correct "
+                        f"{rounded(each.right)}, a factor of {three_digits(each.times)} "
+                        f"({readable(each.erratum.setting)})"
                     ),
-                    f"{link('on its page', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
+                    f"{link('view', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
                 ]
                 for each in found
             ],
@@ -71,8 +73,8 @@ def show_errata(seed: int) -> None:
                 "source": each.erratum.source,
                 "kind": each.erratum.kind,
                 "unit": each.erratum.unit,
-                "printed": each.printed,
-                "right": each.right,
+                "published": each.printed,
+                "correct": each.right,
                 "times": each.times,
             }
             for each in found
@@ -81,37 +83,37 @@ def show_errata(seed: int) -> None:
 
 
 def show_traces(key: str) -> None:
-    """The promise and the bounds of one mechanism."""
+    """Guarantee and bounds of one mechanism."""
     found = traces(key)
     label = mechanism_class(key).label
     tests = {test for trace in found for test in trace.tests}
     headline.html(
         emphasised(
-            f"**{label[0].upper()}{label[1:]}**: one promise and {len(found) - 1} bounds, each with what it assumes, "
-            f"its theorem and the tests that check it, {len(tests)} in all.",
+            f"**{label[0].upper()}{label[1:]}**: one guarantee and {len(found) - 1} bounds and rates, each with its "
+            f"assumptions, its theorem and its tests, {len(tests)} tests in all.",
             ink,
         )
     )
     rows = []
     for trace in found:
-        shown = [link("attack it", words.attack_of(key))]
+        shown = [link("attack", words.attack_of(key))]
         if trace.form != "privacy" and key in words.SHOWN:
-            shown = [link("its page", words.SHOWN[key])]
+            shown = [link("view", words.SHOWN[key])]
         rows.append(
             [
                 text(f"{words.FORMS[trace.form]}: {readable(trace.states)}"),
                 text(readable(trace.assumes)),
                 text(f"{'noise ' if trace.form == 'privacy' else ''}{rounded(trace.value)}"),
                 text(readable(trace.theorem)),
-                "<br>".join(map(code, trace.tests)) or text("no test is named yet"),
+                "<br>".join(map(code, trace.tests)) or text("no test yet"),
                 *shown,
             ]
         )
     settings = ", ".join(f"{name} = {value:,}" for name, value in SETTINGS.items())
     st.html(
         table(
-            f"At {readable(settings)}, everything else as it comes",
-            ["statement", "assumption", "constant", "theorem", "tests", "see it"],
+            f"At {readable(settings)}, all else at its default",
+            ["statement", "assumption", "value", "theorem", "tests", "see it"],
             rows,
         )
     )
@@ -123,12 +125,12 @@ def show_algorithms() -> None:
     rows = []
     for entry in words.ALGORITHMS:
         key, name, source = entry["mechanism"], entry["algorithm"], entry["source"]
-        links = link("its view", entry["address"])
+        links = link("view", entry["address"])
         if key:
             cls = mechanism_class(key)
-            name, source, links = cls.label, cls.source, f"{links}<br>{link('attack it', words.attack_of(key))}"
+            name, source, links = cls.label, cls.source, f"{links}<br>{link('attack', words.attack_of(key))}"
         rows.append([text(f"{name[0].upper()}{name[1:]}"), text(readable(source)), links])
-    headline.html(emphasised(f"**{len(rows)}** algorithms, each with the view that shows it.", ink))
+    headline.html(emphasised(f"**{len(rows)}** algorithms, each with a view that shows it.", ink))
     st.html(table("Algorithms", ["algorithm", "source", "see it"], rows))
     behind_nothing()
 
@@ -143,13 +145,13 @@ def show_reproduction(name: str, seed: int) -> None:
         headline.html(emphasised(words.too_long(chosen), ink))
     st.html(
         table(
-            f"All {len(REPRODUCTIONS)}, each by one command",
-            ["what", "source", "records", "takes", "command"],
+            f"All {len(REPRODUCTIONS)} reproductions, one command each",
+            ["figure or table", "source", "records", "time", "command"],
             [
                 [
                     text(readable(each.title)),
                     text(readable(each.source)),
-                    text(readable(each.file) or "drawn by the command itself"),
+                    text(readable(each.file) or "synthetic, drawn by the command"),
                     text(f"{words.duration(each)}, {each.runs} repetitions"),
                     code(words.command(each)),
                 ]
@@ -184,7 +186,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     st.html(
         table(
             "Claim by claim",
-            ["claim", "verdict", "printed", "here"],
+            ["claim", "verdict", "published", "here"],
             [
                 [
                     text(readable(claim.words)),
@@ -200,30 +202,30 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
 
 
 def show_glossary() -> None:
-    """What the screens' words mean."""
-    headline.html(emphasised(f"**{len(words.GLOSSARY)}** words that the pages use, a sentence each.", ink))
+    """Meanings of the terms on the pages."""
+    headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, a sentence each.", ink))
     st.html(
         table(
-            "Words",
-            ["word", "meaning", "stands on"],
-            [[text(entry[column]) for column in ("word", "meaning", "pages")] for entry in words.GLOSSARY],
+            "Glossary",
+            ["term", "meaning", "pages"],
+            [[text(entry[column]) for column in ("word", "meaning", "pages")] for entry in GLOSSARY],
         )
     )
     behind_nothing()
 
 
 def show_limits() -> None:
-    """What the promises do not cover, from docs/sharp_edges.md."""
+    """Limits of the guarantees, from docs/sharp_edges.md."""
     found = words.limits()
-    headline.html(emphasised(f"**{len(found)}** limits: what no label says and no chart shows.", ink))
-    st.html(table("Limits", ["limit", "what it means"], [[text(heading), text(why)] for heading, why in found]))
-    st.caption("The first sentence of each; docs/sharp_edges.md has the rest.")
+    headline.html(emphasised(f"**{len(found)}** limits that no guarantee states and no chart shows.", ink))
+    st.html(table("Limits", ["limit", "meaning"], [[text(heading), text(why)] for heading, why in found]))
+    st.caption("First sentences only; docs/sharp_edges.md has the full text.")
     behind_nothing()
 
 
 theme = current_theme()
 ink = FAMILIES[theme]["frank_wolfe"]
-st.title("Where does every curve come from, and what do papers print?", anchor=False)
+st.title("Where does every curve come from?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
@@ -237,10 +239,9 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         reproduced = url_controls.select(
             "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=640
         )
-settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line has settings of its own")
-share_link.hide_controls([*settled, *([] if view in SEEDED else ["seed"])])  # they keep their values for other pages
-controls = sidebar(default_people=2_000, max_columns=8, unused=settled)
-st.sidebar.caption("Each line here has settings of its own.")
+settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line here has its own settings")
+seedless = {} if view in SEEDED else {"seed": "nothing is drawn at random here"}
+controls = sidebar(default_people=2_000, max_columns=8, unused=settled | seedless)
 {
     "errata": lambda: show_errata(controls.seed),
     "traces": lambda: show_traces(mechanism),

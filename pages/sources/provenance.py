@@ -1,6 +1,6 @@
-"""Traces: what a mechanism promises and proves, under which assumption, by which theorem, and which tests check it.
+"""Traces: guarantee and bounds of a mechanism, with assumption, theorem and the tests that check them.
 
-Promises and bounds come from the mechanisms themselves, at the settings below; the tests from their marks, by
+Guarantees and bounds come from the mechanisms themselves, at the settings below; the tests from their marks, by
 `python -m tools.generators`.
 """
 
@@ -26,7 +26,7 @@ _HOLDS = {"expectation": "on average", "probability": "in a single run"}
 class Trace:
     """One statement about a mechanism.
 
-    form: "privacy", or that of a `Bound`. states: what is promised or bounded. value: the size of the noise, or the
+    form: "privacy", or that of a `Bound`. states: what is guaranteed or bounded. value: the size of the noise, or the
     bound, at `SETTINGS`. tests: file and name, below tests/.
     """
 
@@ -39,7 +39,7 @@ class Trace:
 
 
 def traces(key: str) -> tuple[Trace, ...]:
-    """The promise of a mechanism and every bound it knows, at `SETTINGS`; ValueError names the known keys.
+    """The guarantee of a mechanism and every bound it knows, at `SETTINGS`; ValueError names the known keys.
 
     >>> [trace.form for trace in traces("generalized_gaussian")]
     ['privacy', 'upper', 'upper']

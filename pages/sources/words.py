@@ -13,15 +13,15 @@ from pages.ui.html import readable
 
 SHARP_EDGES = Path(__file__).resolve().parents[2] / "docs" / "sharp_edges.md"
 VIEWS = {
-    "errata": "printed and right",
-    "traces": "where curves come from",
-    "algorithms": "algorithms",
-    "reproductions": "figures done again",
-    "glossary": "words",
-    "limits": "limits",
+    "errata": "Corrections",
+    "traces": "Bounds and tests",
+    "algorithms": "Algorithms",
+    "reproductions": "Reproductions",
+    "glossary": "Glossary",
+    "limits": "Limits",
 }
-FORMS = {"privacy": "promise", "upper": "upper bound", "lower": "lower bound", "rate": "published shape"}
-UNITS = {"delta": "failure chance", "epsilon": "privacy budget"}
+FORMS = {"privacy": "guarantee", "upper": "upper bound", "lower": "lower bound", "rate": "published rate, shape only"}
+UNITS = {"delta": "δ", "epsilon": "ε"}
 # Every algorithm and the view that shows it: a mechanism by its key, anything else by its name and source.
 ALGORITHMS = facts_beside(__file__, "algorithms.csv")
 # Where a mechanism's curves are.
@@ -29,8 +29,6 @@ SHOWN = {row["mechanism"]: row["address"] for row in ALGORITHMS if row["mechanis
 FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
 VERDICTS = text_beside(__file__, "verdicts.md")
-# Words of the screens: word, meaning, and the pages where it stands.
-GLOSSARY = facts_beside(__file__, "glossary.csv")
 
 
 def attack_of(key: str) -> str:
@@ -39,23 +37,23 @@ def attack_of(key: str) -> str:
 
 
 def takeaway(found: Sequence[Recomputed]) -> str:
-    """How many printed numbers are wrong on the unsafe side, and the one that is farthest off."""
+    """How many published statements break their guarantee, and the one that is farthest off."""
     broken = [each for each in found if each.erratum.kind == "broken"]
     worst = max(broken, key=lambda each: each.times)
     wasteful = max((each for each in found if each.erratum.kind == "wasteful"), key=lambda each: each.times)
     return (
-        f"Of **{len(found)}** printed statements computed anew, **{len(broken)}** break a promise: the worst has "
-        f"**{three_digits(worst.times)} times** the {UNITS[worst.erratum.unit]} that it prints. The most careful one "
-        f"really spends a {UNITS[wasteful.erratum.unit]} {three_digits(wasteful.times)} times smaller than printed."
+        f"**{len(broken)}** of **{len(found)}** published statements break their guarantee: the worst has "
+        f"**{three_digits(worst.times)} times** the {UNITS[worst.erratum.unit]} that it claims. The most wasteful one "
+        f"spends an {UNITS[wasteful.erratum.unit]} {three_digits(wasteful.times)} times smaller than it claims."
     )
 
 
 def caption(found: Sequence[Recomputed]) -> str:
-    """What a bar is."""
+    """Meaning of a bar."""
     return (
-        "A bar is how far what is printed is from what is right, in the number that is printed: a promise, a constant, "
-        f"a bound or a chance. {len(found)} of the errata in docs/errata.md; none of these mechanisms, as printed, "
-        "is what this library releases with."
+        "A bar is the factor between the published and the correct number: ε, δ, a constant, a bound or a probability. "
+        f"docs/errata.md has these {len(found)} corrections and all others. This library releases with none of these "
+        "mechanisms as published."
     )
 
 
@@ -69,7 +67,7 @@ for found in recomputed(seed={seed}):
 
 
 def name_of(name: str) -> str:
-    """What a list calls a reproduction: whose it is, and what.
+    """Name of a reproduction in a list: authors and title.
 
     >>> name_of("jain-thakurta-1b")
     'Jain & Thakurta: Right of 100 against ε'
@@ -84,7 +82,7 @@ def command(chosen: Reproduction) -> str:
 
 
 def duration(chosen: Reproduction) -> str:
-    """About how long its command takes.
+    """Time that its command takes, roughly.
 
     >>> duration(get_reproduction("jain-thakurta-1a")), duration(get_reproduction("jain-thakurta-1b"))
     ('about 10 minutes', 'about 20 seconds')
@@ -93,31 +91,31 @@ def duration(chosen: Reproduction) -> str:
 
 
 def too_long(chosen: Reproduction) -> str:
-    """Where even a short run is nothing to wait for."""
+    """Refusal of a run that is too long for a page."""
     title, takes = readable(chosen.title), duration(chosen)
-    return f"**{title}** takes {takes} and more memory than a page may ask for: its command is below."
+    return f"**{title}** takes {takes} and more memory than a page may use; run the command below instead."
 
 
 def under_way(chosen: Reproduction, *, failed: bool) -> str:
-    """What is said while there is no figure."""
+    """Headline while there is no figure."""
     if failed:
-        return f"An error, noted in the server's log, keeps **{readable(chosen.title)}** from being computed."
-    return f"**{readable(chosen.title)}** is being computed with {chosen.few} of its {chosen.runs} repetitions …"
+        return f"An error, noted in the server's log, stops the computation of **{readable(chosen.title)}**."
+    return f"Computing **{readable(chosen.title)}** with {chosen.few} of its {chosen.runs} repetitions …"
 
 
 def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
-    """How many claims hold, in how much of the whole protocol, and one that does not."""
+    """How many claims hold, with how many repetitions, and one that does not."""
     agreeing = [claim for claim in outcome.claims if claim.verdict == "agrees"]
     others = [claim for claim in outcome.claims if claim.verdict != "agrees"]
     said = f"**{len(agreeing)}** of **{len(outcome.claims)}** claims hold in {chosen.few} of {chosen.runs} repetitions"
-    return f"{said}. Not so here: {readable(others[0].words)}" if others else f"{said}."
+    return f"{said}. One that does not: {readable(others[0].words)}" if others else f"{said}."
 
 
 def records(chosen: Reproduction, outcome: Outcome) -> str:
-    """What was computed on, and how to have all of it."""
+    """The records used, and the command for all repetitions."""
     file = " on your own file (`--data FILE`)," if chosen.file else ""
     done = readable(f"{chosen.title}, {chosen.source}. Records: {outcome.records}.")
-    return f"{done} `{command(chosen)}` does it{file} with all {chosen.runs} repetitions."
+    return f"{done} `{command(chosen)}` runs it{file} with all {chosen.runs} repetitions."
 
 
 def short_snippet(chosen: Reproduction, seed: int) -> str:
@@ -134,7 +132,7 @@ def limits() -> list[tuple[str, str]]:
     """Heading and first sentence of every paragraph of docs/sharp_edges.md; where they are one, all of it twice.
 
     >>> limits()[0][0]
-    'Only an unseeded release carries its promise'
+    'Only an unseeded release carries its guarantee'
     """
     found = re.findall(r"^\*\*(.+?)\*\*(.*?)(?=\n\n|\Z)", SHARP_EDGES.read_text(encoding="utf-8"), re.S | re.M)
     return [

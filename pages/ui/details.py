@@ -1,4 +1,4 @@
-"""What stands folded below a picture: assumptions, formula, code, data and the link that leads back to it."""
+"""Details below a chart: assumptions, formula, code, data and the link that leads back to it."""
 
 from __future__ import annotations
 
@@ -7,39 +7,55 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.core.facts import text_beside
 from pages.ui import share_link, url_controls
 
 if TYPE_CHECKING:
     import pandas as pd
 
+PROVED = "proved"  # in the session: by figure, the bounds that a run draws
+# At import, so once per process.
+_component = st.components.v2.component("details", js=text_beside(__file__, "details.js"), isolate_styles=False)
+
 
 def behind(
     assumptions: Callable[[], str], formula: str, code: Callable[[], str], data: Callable[[], pd.DataFrame]
 ) -> None:
-    """Pills, and what the chosen one shows; all but the formula are asked for only when they are wanted."""
-    chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
-    if chosen == "Assumptions":
-        st.markdown(assumptions())
-    elif chosen == "Formula":
-        st.markdown(formula)
-    elif chosen == "Code":
-        st.code(code(), language="python", wrap_lines=True)  # what scrolls sideways is out of the keyboard's reach
-    elif chosen == "Link":
-        share_link.offer()
-    elif chosen == "Data":
-        table = data()
-        shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
-        st.dataframe(shown, hide_index=True)
-        st.download_button(
-            "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"
-        )
+    """Draw pills and the content of the chosen one; all but the formula are computed only when they are wanted.
+
+    Below the formula stands what `live_figure` has noted of the bounds that this run has drawn.
+    """
+    proved = [f"- {line}" for each in st.session_state.pop(PROVED, {}).values() for line in each]
+    with st.container(key="details"):
+        chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
+        if chosen == "Assumptions":
+            st.markdown(assumptions())
+        elif chosen == "Formula":
+            st.markdown("\n".join([formula, "", "**Bounds at the cursor**", "", *proved]) if proved else formula)
+        elif chosen == "Code":
+            st.code(code(), language="python", wrap_lines=True)  # the keyboard cannot scroll sideways
+        elif chosen == "Link":
+            share_link.offer()
+        elif chosen == "Data":
+            table = data()
+            dropped = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore")
+            st.dataframe(dropped.dropna(axis="columns", how="all"), hide_index=True)
+            st.download_button(
+                "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"
+            )
 
 
 def behind_nothing() -> None:
     """The same row where there is no picture: its link can be had all the same."""
-    if _picked("Link"):
-        share_link.offer()
+    with st.container(key="details"):
+        if _picked("Link"):
+            share_link.offer()
 
 
 def _picked(*offered: str) -> str | None:
-    return url_controls.pill(share_link.BEHIND, "Behind this picture", offered, label_visibility="collapsed")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Details:", width="content")
+        chosen = url_controls.pill(share_link.BEHIND, "Details", offered, label_visibility="collapsed", wrap=True)
+    if chosen:
+        _component(key=f"details_{chosen}")
+    return chosen

@@ -17,6 +17,7 @@ from dpcore.figures.style import Theme
 from pages.server import prefetch
 from pages.server.assets import PLOTLY_JS_URL
 from pages.ui import share_link
+from pages.ui.details import PROVED
 from pages.ui.sidebar import Controls
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
@@ -53,6 +54,7 @@ def live_figure(
     ahead: what draws figure and sentence where the sidebar says something else, as `prefetch.Draw`, and what it says
     now, if these may be drawn before they are asked for: never from records that a visitor has brought along.
     """
+    st.session_state.setdefault(PROVED, {})[key] = figure.proved
     large = bool(st.session_state.get(LARGE))
     scale = ENLARGED if large else 1.0
 

@@ -26,7 +26,7 @@ from dpcore.core.losses import get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.noise.rounding import on_grid
-from tests.audits import DRAWING, KEYS, REPEATS, plan_for
+from tests.audits import DRAWING, KEYS, REPEATS, plan_for, refuted
 from tests.harness import ROOT
 
 every_mechanism = pytest.mark.parametrize("key", KEYS)
@@ -93,12 +93,7 @@ def caught(key: str, bug: str | None, *, runs: int = RUNS, seeds: int = REPEATS)
 
 def seen_in_one_game(key: str, bug: str, most: int, looks: tuple[int, ...] = ()) -> bool:
     """Whether a game of so many runs is refuted at its end or at a look before."""
-    game = Audit(worst_plan(key, bug), bug=bug)
-    for runs in (*(look for look in looks if look < most), most):
-        game.play(runs - game.runs)
-        if game.report().verdict == "contradicted":
-            return True
-    return False
+    return refuted(worst_plan(key, bug), *(look for look in looks if look < most), most, bug=bug)
 
 
 def cases() -> Iterator[Any]:
@@ -321,7 +316,7 @@ def test_constants_as_printed_are_those_of_the_published_accounting():
             raw = printed.mechanism.transcripts(printed, side, rngs[0])
             seen = spoiled(name, plan).release(side, rngs[1])
             assert np.array_equal(seen, on_grid(raw, printed.mechanism.seen_resolution(printed)))
-    with pytest.raises(NotApplicable, match="no mistake here: noise as printed costs epsilon = "):
+    with pytest.raises(NotApplicable, match="no bug here: noise as published costs epsilon = "):
         spoiled("published_objective_noise", plan_for("objective_gaussian", epsilon=0.1))
 
 

@@ -35,18 +35,18 @@ VIEWS = (
     "geometry?beside_geometry=Rates",
     "geometry?beside_geometry=Noise",
     "geometry?beside_geometry=Tracing",
-    "multiclass?classifier=as+printed",
+    "multiclass?classifier=as+published",
     "multiclass?beside_classes=Ellipses",
-    "audit?check=add+it+up",
-    "audit?check=as+printed",
-    "audit?beside_attack=Bet",
+    "audit?check=Accounting",
+    "audit?check=As+published",
+    "audit?beside_attack=Betting+test",
     "audit?beside_attack=Scores",
     "decide?more=several+releases",
     "decide?more=all+mechanisms",
     "decide?more=deployments",
     "decide?more=download",
     "decide?behind=Link",
-    "sources?about=figures+done+again",
+    "sources?about=Reproductions",
     "?lecture=overview&step=2",
     "perturbation?lecture=perturbation&step=3",
 )
@@ -125,7 +125,7 @@ def unread(page: Page, address: str) -> list[str]:
 
 @pytest.mark.nightly  # in every run on each page: test_policy.py
 @pytest.mark.parametrize(
-    "address", (*PAGES, "sparsity?tab=Online", "audit?check=add+it+up", "decide?more=several+releases")
+    "address", (*PAGES, "sparsity?tab=Online", "audit?check=Accounting", "decide?more=several+releases")
 )
 def test_names_are_read_aloud_without_markup_and_symbols_are_bold(server: Server, page: Page, address: str):
     page.goto(f"{server.url}/{address}")
@@ -280,7 +280,7 @@ ENDS = (
     "audit?check=ledger&steps=10000000000&batch=1",
     "audit?check=ledger&steps=1&batch=50,000",
     "audit?check=ledger&steps=500&batch=all",
-    "audit?beside_attack=Bet&runs=1,000,000",
+    "audit?beside_attack=Betting+test&runs=1,000,000",
     "audit?beside_attack=Errors&runs=1,000,000",
     "dimension?p=8",
     "geometry?p_norm=∞&p=65,536",
@@ -303,9 +303,10 @@ ENDS = (
 def wrong_labels(page: Page, wait: Callable[[str, object], object]) -> list[str]:
     """Labels that cover one another or are cut or missing, in each chart that is there once it stands still."""
     found: list[str] = []
+    if page.locator(".live-figure:visible").count():
+        wait(SETTLED, ".live-figure")
     for chart in page.locator(".live-figure:visible").all():
         name = chart.evaluate("it => it.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0]")
-        wait(SETTLED, f".{name} .live-figure")
         broken = chart.evaluate(OVERLAPS) + chart.evaluate(UNNAMED, INKS) + chart.evaluate(UNTOLD, INKS)
         found += [f"{name}: {it}" for it in broken]
     return found

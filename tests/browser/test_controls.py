@@ -65,7 +65,7 @@ def test_every_control_goes_along_and_the_address_of_each_page_says_so(dashboard
     state = "epsilon 1.5, delta 1e-05, n 500, p 16, lam population, m 20, seed 7."
     query = "?epsilon=1.5&delta=10⁻⁵&n=500&p=16&lam=theory&m=20"
     expect_state(page, f"perturbation: {state}", f"/perturbation{query}")
-    page.get_by_role("button", name="Re-roll").click()
+    page.get_by_role("button", name="New seed").click()
     state, query = state.replace("seed 7", "seed 8"), f"{query}&seed=8"
     expect_state(page, f"perturbation: {state}", f"/perturbation{query}")
     go(page, "Overview")

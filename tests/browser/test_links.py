@@ -33,7 +33,7 @@ def block(page: Page, key: str):
 
 @pytest.mark.usefixtures("own_tab")
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
-    link = "/audit?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
+    link = "/audit?epsilon=0.5&n=500&defaults=runs:1000~check:attack&v=0.1.0&hide=delta,runs"
     loaded: list[Response] = []
     page.on("response", lambda answer: loaded.append(answer) if "plotly" in answer.url else None)
     page.goto(below.url + link)
@@ -134,7 +134,7 @@ FIRST = (
         r"ε = 0\.1 .*300 people",
     ),
     (
-        "audit?check=add+it+up&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
+        "audit?check=Accounting&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
         ("ledger", "noise"),
         r"ε = 3 .*1,000 steps.* 100 of 2,000",
     ),

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.browser
 
 def open_classes(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     page.goto(f"{url}/multiclass{query}")
-    names = ("betrayal", "beside_printed_chart") if "printed" in query else ("classes", "beside_classes_chart")
+    names = (
+        ("membership_leak", "beside_published_chart") if "published" in query else ("classes", "beside_classes_chart")
+    )
     charts = Chart(page, names[0]), Chart(page, names[1])
     for chart in charts:
         chart.shown()
@@ -36,8 +38,8 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     assert "C=6" in page.url
 
     page.emulate_media(color_scheme="dark")
-    page.get_by_text("as printed", exact=True).first.click()
-    exhibit = Chart(page, "betrayal"), Chart(page, "beside_printed_chart")
+    page.get_by_text("as published", exact=True).first.click()
+    exhibit = Chart(page, "membership_leak"), Chart(page, "beside_published_chart")
     for chart in exhibit:
         chart.shown()
     check_in_the_dark(page, exhibit)
@@ -50,8 +52,8 @@ STATES = (
     "?price_against=budget+%CE%B5&class_records=iris%2C+three+species+%28real%29&beside_classes=Ellipses",
     "?price_against=excess+risk&epsilon=0.1",
     "?price_against=columns&C=10&columns=4",
-    "?classifier=as+printed",
-    "?classifier=as+printed&beside_printed=Theorem+2",
+    "?classifier=as+published",
+    "?classifier=as+published&beside_published=Theorem+2",
 )
 
 

@@ -69,6 +69,15 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
     chart.settled()
     assert chart.broken_labels() == [] == page.evaluate(CUT)
 
+    term, meaning = page.locator("label dfn", has_text="privacy budget"), page.locator("#meaning")
+    place = term.bounding_box()
+    for ask in (term.hover, lambda: term.dispatch_event("pointerdown"), term.focus):  # mouse, finger, keyboard
+        ask()
+        expect(meaning).to_have_text(re.compile(r"^ε: "))
+        page.keyboard.press("Escape")
+        expect(meaning).to_be_hidden()
+    assert term.bounding_box() == place, "nothing has moved"
+
     page.evaluate(WITHOUT)
     chart.look("it.mark = 'same node'")
     zoomed = chart.zoom()
@@ -83,7 +92,7 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
         before = mean_curve(chart)
         chart.look("it.before = it._fullData.find(t => t.name === 'private, on average').y[12]")
         if key == "seed":
-            page.get_by_role("button", name="Re-roll").click()
+            page.get_by_role("button", name="New seed").click()
             chart.wait(changed)
         else:
             chart.press(key, "ArrowRight", changed)
@@ -96,6 +105,11 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
+    details = page.locator(".st-key-details")
+    expect(details).to_be_in_viewport(ratio=0.99)  # it comes to where it was asked for
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-testid=stDataFrame]")).to_have_count(0)
+    expect(page.get_by_role("radio", name="Data", exact=True)).to_be_focused()
     lines = waiting.value.path().read_text().splitlines()
     assert len(lines) == 1 + 2 * len(EPSILON_GRID)
     assert lines[0].startswith("mechanism,label,accounting,rule,axis,x,metric")
@@ -150,6 +164,31 @@ def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server:
     text, line, flag = chart.look(MARKS)
     assert text == f"ε = {seen[-1]}" and chart.look("it.layout.shapes[0].x0") == float(seen[-1])
     assert line == pytest.approx(flag, abs=2.0) and line == pytest.approx(chart.look(PLACE.format(said)), abs=1.0)
+
+    # A click in either panel brings the slider there, its line is a handle, and a drag elsewhere zooms.
+    panels = [panel.bounding_box() for panel in page.locator(f"{CHART} .nsewdrag").all()]
+    for panel, epsilon in zip(panels, ("0.1", "3"), strict=True):
+        assert panel
+        page.mouse.click(float(str(chart.look(PLACE.format(epsilon)))) + 3, panel["y"] + 0.7 * panel["height"])
+        chart.wait(f"it.layout.shapes[0].x0 === {epsilon}")
+        expect(thumb).to_have_attribute("aria-valuetext", epsilon)
+        expect(page.locator(".takeaway").first).to_contain_text(f"ε = {epsilon},")
+    page.mouse.move(float(str(chart.look(PLACE.format("3")))), box[1] + 200)
+    page.mouse.down()
+    page.mouse.move(float(str(chart.look(PLACE.format("0.2")))), box[1] + 230, steps=4)
+    chart.wait(f"{MARKS}[0] === 'ε = 0.2'")
+    assert "epsilon=3" in page.url, "the server hears of it when it is let go"
+    page.mouse.up()
+    expect(page.locator(".takeaway").first).to_contain_text("ε = 0.2,")
+    assert chart.look("it._fullLayout.xaxis.range") == [-2, 1], "nothing was zoomed"
+    chart.zoom()
+    expect(thumb).to_have_attribute("aria-valuetext", "0.2")
+
+    page.get_by_role("button", name="Play").click()
+    chart.wait("it.layout.shapes[0].x0 === 0.015")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert float(thumb.get_attribute("aria-valuetext") or "") < 0.2
 
 
 # Two in every run; the landing page's own is looked at with the cursor between the ends.

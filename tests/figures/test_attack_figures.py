@@ -15,7 +15,7 @@ from tests.figures.test_figures import contrast
 
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 ROWS = [
-    Row("the honest code", "no contradiction found", 0.9, 0.8, "no contradiction found"),
+    Row("correct code", "no contradiction found", 0.9, 0.8, "no contradiction found"),
     Row("80% of the noise", "suspicious", 1.05, 0.95, "suspicious"),
     Row("half the noise", "contradicted", 2.0, 1.9, "contradicted"),
     Row("lambda of the sum", "contradicted", 13.4, 12.9, "contradicted"),
@@ -95,7 +95,7 @@ def test_the_picked_row_stands_out(picked):
 
 def test_phones_read_the_verdict_below_the_name():
     narrow = ruler().layout.meta["narrow"]
-    assert narrow["yaxis"]["ticktext"][0] == "the honest code<br>no contradiction found"
+    assert narrow["yaxis"]["ticktext"][0] == "correct code<br>no contradiction found"
     assert not [a for a in narrow["annotations"] if a["text"] == "contradicted"]
 
 

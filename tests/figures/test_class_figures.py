@@ -70,7 +70,7 @@ def real():
 
 @pytest.fixture(scope="module")
 def guessed():
-    return pathak_raj_leak.betrayal(400)
+    return pathak_raj_leak.membership_leak(400)
 
 
 def named(figure, name):

@@ -12,12 +12,12 @@ import pytest
 import dpcore
 from dpcore.figures.named_bars import exhibits_figure
 from dpcore.studies.papers.exhibits import EXHIBITS, rounded_down
-from pages.audit import printed as words
+from pages.audit import published as words
 from tests.page_driver import charts, headline, open_app, texts
 
 
 def open_page(**state):
-    return open_app("audit/page.py", check="printed", **state)
+    return open_app("audit/page.py", check="published", **state)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

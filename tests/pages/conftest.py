@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from dpcore.studies.decide import loss_curve
-from pages.audit import printed
+from pages.audit import published
 from pages.multiclass import words
 
 
@@ -16,4 +16,4 @@ def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of Decide, Classes and Trust: charts need not be exact where they are only compared with one another."""
     monkeypatch.setattr(loss_curve, "SPLITS", 2)
     monkeypatch.setattr(words, "effort", lambda *_: (2, 2))
-    monkeypatch.setattr(printed, "run_exhibit", functools.partial(printed.run_exhibit, runs=1_000))
+    monkeypatch.setattr(published, "run_exhibit", functools.partial(published.run_exhibit, runs=1_000))

@@ -12,7 +12,7 @@ import pytest
 
 from dpcore.figures.style import BACKGROUND, FAMILIES, INKS, TEXT, Theme, note
 from dpcore.studies.decide import loss_curve
-from pages.audit import printed
+from pages.audit import published
 from pages.ui.theme import look
 from tests.figures.test_figures import contrast
 from tests.harness import ROOT
@@ -30,10 +30,10 @@ PAGES = {
     "geometry": ("geometry/page.py", {}),
     "geometry, people": ("geometry/page.py", {"view": "n"}),
     "classes": ("multiclass/page.py", {}),
-    "multiclass, as printed": ("multiclass/page.py", {"classifier": "printed"}),
+    "multiclass, as published": ("multiclass/page.py", {"classifier": "published"}),
     "attack": ("audit/page.py", {"runs": 2_000}),
     "ledger": ("audit/page.py", {"check": "ledger"}),
-    "printed": ("audit/page.py", {"check": "printed"}),
+    "published": ("audit/page.py", {"check": "published"}),
     "decide": ("decide/page.py", {"n": 500}),
     "decide, all mechanisms": ("decide/page.py", {"more": "compare", "n": 500}),
     "decide, several releases": ("decide/page.py", {"more": "several", "n": 500}),
@@ -49,7 +49,7 @@ def seen(name: str, theme: Theme) -> tuple[dict[str, dict], str]:
     script, state = PAGES[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_curve, "SPLITS", 2)
-        patch.setattr(printed, "run_exhibit", functools.partial(printed.run_exhibit, runs=1_000))
+        patch.setattr(published, "run_exhibit", functools.partial(published.run_exhibit, runs=1_000))
         page = shown(script, theme, **state)
     return {alt: json.loads(chart["figure"]) for alt, chart in charts(page).items()}, headline(page)
 

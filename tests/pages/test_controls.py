@@ -148,8 +148,8 @@ TABS = {
     "dimension": ({},),
     "sparsity": ({"tab": "l1"}, {"tab": "simplex"}, {"tab": "streaming"}),
     "geometry": ({"view": "order"}, {"view": "n"}),
-    "multiclass": ({"classifier": "repaired"}, {"classifier": "printed"}),
-    "audit": ({"check": "attack"}, {"check": "ledger"}, {"check": "printed"}),
+    "multiclass": ({"classifier": "repaired"}, {"classifier": "published"}),
+    "audit": ({"check": "attack"}, {"check": "ledger"}, {"check": "published"}),
     "decide": ({},),
     "sources": ({"about": "errata"}, {"about": "glossary"}),
 }

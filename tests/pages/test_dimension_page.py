@@ -108,7 +108,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
 def test_unused_controls_are_disabled_and_p_reaches_a_million():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
-    assert sliders["m samples"].disabled
+    assert sliders["m draws"].disabled
     assert page.session_state["p"] == 2**20 and "p dimension (to 1,048,576)" in sliders
 
 

@@ -123,7 +123,7 @@ def test_unused_controls_are_disabled_with_their_reasons():
     disabled = {slider.label.split()[0] for slider in page.sidebar.select_slider if slider.disabled}
     assert disabled == {"p", "λ", "m"}
     assert page.sidebar.number_input[0].disabled and page.sidebar.button[0].disabled
-    for reason in ("p does not enter", "what a step optimises does not enter", "own slider", "nothing is drawn"):
+    for reason in ("p does not enter", "What a step optimises does not enter", "own slider", "Nothing is drawn"):
         assert reason in texts(page)
     assert not {s.label.split()[0] for s in page.main.select_slider if s.disabled}
 

@@ -230,9 +230,9 @@ def test_the_oracle_s_gain_is_that_of_the_tuning():
 
 @pytest.mark.parametrize("side", ["Answers", "Theorem 2"])
 def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
-    page = open_page(classifier="printed", beside_printed=side, behind="Assumptions")
+    page = open_page(classifier="published", beside_published=side, behind="Assumptions")
     assert not page.exception and not page.error
-    found = pathak_raj_leak.betrayal(seed=7)
+    found = pathak_raj_leak.membership_leak(seed=7)
     assert found.right == found.guesses > 400
     assert said(page).startswith(f"As printed it protects nobody. Of 3,000 draws of its noise {found.exist:,} leave")
     assert f"{found.guesses:,} times of {found.guesses:,}." in said(page)
@@ -254,7 +254,7 @@ def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
 def test_random_states_show_no_error(case, few_runs):
     rng = random.Random(case)
     state = {
-        "classifier": rng.choice(["repaired"] * 5 + ["printed"]),
+        "classifier": rng.choice(["repaired"] * 5 + ["published"]),
         "price_against": rng.choice(list(words.VIEWS)),
         "class_records": rng.choice([key for key in CLASS_SOURCES if key != "digits"]),
         "C": rng.choice(words.CLASSES),
@@ -273,7 +273,12 @@ def test_random_states_show_no_error(case, few_runs):
 
 @pytest.mark.parametrize(
     "state",
-    [{}, {"price_against": "epsilon", "class_records": "iris"}, {"price_against": "excess"}, {"classifier": "printed"}],
+    [
+        {},
+        {"price_against": "epsilon", "class_records": "iris"},
+        {"price_against": "excess"},
+        {"classifier": "published"},
+    ],
 )
 def test_the_code_makes_the_picture_that_is_shown(state, few_runs, monkeypatch):
     monkeypatch.setattr(polling, "FIRST_SECONDS", 60.0)  # on a busy machine, too

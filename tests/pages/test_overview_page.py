@@ -68,19 +68,20 @@ def test_the_default_state_teaches_without_a_click():
         assert readout(value, label) in texts(page)
 
 
-def test_unused_controls_are_visible_disabled_and_say_why():
+def test_controls_without_use_are_disabled_and_one_line_says_why():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
     assert list(sliders)[:5] == [
         "ε privacy budget",
-        "δ failure chance",
-        "n people",
+        "δ failure probability",
+        "n records",
         "p dimension",
         "λ regularisation",
     ]
-    captions = [caption.value for caption in page.sidebar.caption]
-    assert sliders["m samples"].disabled and "output perturbation draws no samples" in captions
-    assert sliders["p dimension"].disabled and "this data set has 31 columns" in captions
+    (line,) = [each.proto.body for each in page.sidebar.get("html") if "not-used" in each.proto.body]
+    assert sliders["m draws"].disabled and 'data-meaning="Output perturbation draws no samples."' in line
+    assert sliders["p dimension"].disabled and 'data-meaning="This data set has 31 columns."' in line
+    assert all(f".st-key-block_{key}" in line for key in ("m", "p")) and ".st-key-block_n" not in line
     assert not sliders["λ regularisation"].disabled
 
 
@@ -167,7 +168,7 @@ def test_the_code_redraws_the_chart(monkeypatch):
 def test_re_roll_changes_the_seed_and_the_numbers():
     page = open_page(source="synthetic", n=500)
     before = headline(page)
-    next(b for b in page.button if b.label == "Re-roll").click().run()
+    next(b for b in page.button if b.label == "New seed").click().run()
     assert page.session_state["seed"] == 8 and headline(page) != before
 
 

@@ -142,13 +142,12 @@ def test_the_default_state_teaches_without_a_click():
         assert readout(value, label) in texts(page)
 
 
-def test_unused_controls_are_visible_disabled_and_say_why():
+def test_controls_without_use_are_disabled_and_n_stops_early():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
-    said = [caption.value for caption in page.sidebar.caption]
-    assert sliders["m samples"].disabled and "no samples are drawn here" in said
+    assert sliders["m draws"].disabled
     assert not sliders["λ regularisation"].disabled
-    assert sliders["n people"].options[-1] == "10,000", "every draw is a minimisation"
+    assert sliders["n records"].options[-1] == "10,000", "every draw is a minimisation"
     assert "**n** stops at 10,000" in texts(open_page(behind="Assumptions"))
 
 

@@ -126,7 +126,7 @@ def test_every_answer_says_what_browsers_must_not_do(server, path):
         ("/doors?epsilon=2&lecture=doors&step=3", "./perturbation?epsilon=2&lecture=perturbation&step=3"),
         ("/sparse?tab=Streaming&p=64&hide=", "./sparsity?tab=Online&p=64&hide="),
         ("/classes?lecture=start", "./multiclass?lecture=overview"),
-        ("/trust?check=add+it+up", "./audit?check=add+it+up"),
+        ("/trust?check=add+it+up", "./audit?check=Accounting"),
     ],
 )
 def test_old_addresses_lead_to_the_pages_of_today_in_the_same_state(server, old, new):

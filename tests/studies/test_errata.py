@@ -64,7 +64,7 @@ def test_the_table_is_complete_and_in_its_order():
         assert one.erratum.kind != other.erratum.kind or one.times >= other.times
     for each in found:
         printed, right = f"{each.printed:.3g}", f"{each.right:.3g}"
-        assert f"is {right} where {printed} is printed" in each.sentence and each.erratum.setting in each.sentence
+        assert f"is {right} where {printed} is published" in each.sentence and each.erratum.setting in each.sentence
 
 
 def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():

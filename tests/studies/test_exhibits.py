@@ -204,8 +204,8 @@ def finding(certified_95: float, certified_999: float, unit: str = "epsilon", **
 
 def test_the_sentence_says_no_more_than_the_verdict():
     assert finding(1.3, 1.21996).sentence == (
-        "With confidence 99.9% over 500 runs, epsilon is at least 1.219, where epsilon = 1, delta = 0 is printed; "
-        "computed without chance it is 1.4 on this pair."
+        "With confidence 99.9% over 500 runs, epsilon is at least 1.219, where epsilon = 1, delta = 0 is published; "
+        "exactly, it is 1.4 on this pair."
     )
     suspicious = finding(1.3, 1.0)
     assert suspicious.verdict == "suspicious"
@@ -214,9 +214,9 @@ def test_the_sentence_says_no_more_than_the_verdict():
     none = finding(1.0, 0.9, "delta", exact=None, estimate=(0.02239, 0.00049))
     assert none.verdict == "no contradiction found"
     assert none.sentence == (
-        "No contradiction found: with confidence 95% over 500 runs, delta at the printed epsilon is at least 1, where "
-        "epsilon = 1, delta = 0 is printed; estimated by the runs as 0.0224 (standard error 0.0005). This is never "
-        "evidence of privacy."
+        "No contradiction found: with confidence 95% over 500 runs, delta at the published epsilon is at least 1, "
+        "where epsilon = 1, delta = 0 is published; estimated by the runs as 0.0224 (standard error 0.0005). This is "
+        "never evidence of privacy."
     )
 
 

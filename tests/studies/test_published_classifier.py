@@ -205,20 +205,20 @@ def test_residuals_are_those_of_bases_of_the_ranges():
 def test_the_printed_mechanism_betrays_which_of_two_neighbours_it_was_trained_on():
     """Every guess is right; a blind one would get there with probability 2^-guesses."""
     for seed in (0, 1):
-        found = pathak_raj_leak.betrayal(seed=seed)
+        found = pathak_raj_leak.membership_leak(seed=seed)
         assert found.draws == 3_000 and abs(found.exist / 3_000 - exact_share(1.0, 1.0)) < 0.028  # 1e-4
         assert found.exist >= found.guesses > 0.85 * found.exist
         assert found.right == found.guesses and 480 < found.guesses < 560
         assert found.own.max() < 1e-12 and np.median(found.own) < 1e-14
         assert 0.4 < np.median(found.other) < 0.7 and found.other.min() > 1e-5
-    assert pathak_raj_leak.betrayal(seed=1) is found
+    assert pathak_raj_leak.membership_leak(seed=1) is found
 
 
 def test_what_is_not_certified_is_not_guessed(monkeypatch):
     module = importlib.import_module("dpcore.studies.papers.pathak_raj_leak")
     monkeypatch.setattr(module, "_STEPS", 8)
     monkeypatch.setattr(module, "_STARTS", 1)
-    found = pathak_raj_leak.betrayal(400, seed=9)
+    found = pathak_raj_leak.membership_leak(400, seed=9)
     assert 0 < found.guesses < found.exist and found.right == found.guesses
 
 
@@ -363,7 +363,7 @@ def test_theorem_2_is_violated_more_often_than_it_allows():
         (lambda: pathak_raj.theorem_2_bound(1, 2, 1.0, 1.0, 1.0), r"delta must be in \(0, 1\), got 1.0"),
         (lambda: pathak_raj.theorem_2_violations([0.0]), "caps must be at least one number > 0, got"),
         (lambda: pathak_raj_leak.neighbours(1), "n must be an integer >= 2, got 1"),
-        (lambda: pathak_raj_leak.betrayal(0), "draws must be an integer >= 1, got 0"),
+        (lambda: pathak_raj_leak.membership_leak(0), "draws must be an integer >= 1, got 0"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

@@ -1,4 +1,4 @@
-"""Mistakes that people make, built into a mechanism on purpose, for showing what an audit can see."""
+"""Injected bugs: faults that people make, put into a mechanism on purpose to show what an audit can see."""
 
 import dataclasses as dc
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class InjectedBug:
     """key: its name. label: for pickers. sentence: what goes wrong. spoil: the target of the plan's own code with this
     fault. plan: of a mechanism at a budget, one in which the fault shows.
 
-    `spoil` and `plan` raise NotApplicable with the reason where the mistake cannot be made.
+    `spoil` and `plan` raise NotApplicable with the reason where the bug does not apply.
     """
 
     key: str

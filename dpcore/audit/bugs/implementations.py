@@ -1,8 +1,8 @@
-"""Mistakes that people make, as changes to what an audit attacks: each to the code of the mechanism itself.
+"""Injected bugs, as changes to what an audit attacks: each to the code of the mechanism itself.
 
-A fault takes a plan and the target of its own code and returns the target with the mistake and, where another attack
+A fault takes a plan and the target of its own code and returns the target with the bug and, where another attack
 sees it better, with records and a score of its own: any score that is fixed beforehand is valid. A function that ends
-in `_plan` makes one in which a fault shows. Both raise NotApplicable with the reason where the mistake cannot be made.
+in `_plan` makes one in which a fault shows. Both raise NotApplicable with the reason where the bug does not apply.
 """
 
 import dataclasses as dc
@@ -35,7 +35,7 @@ _COLUMNS = 1000
 # Of epsilon, what the determinant takes where Gaussian noise as printed does not pay for it.
 _UNPAID = 0.97
 # How far the kink of a record is, in units of how far noise moves the model: not so far that models never get there,
-# and far enough for the noise and the determinant to betray the record together.
+# and far enough for the noise and the determinant to reveal the record together.
 _AWAY = {"gamma": 0.5, "gaussian": 1.0}
 
 
@@ -157,7 +157,7 @@ def print_the_noise(bug: str, *keys: str) -> Spoil:
         _only(bug, plan.mechanism, *keys)
         used = _as_printed(plan.mechanism).calibrate(plan.spec, plan.requested)
         if used.spent <= plan.requested:
-            raise NotApplicable(f"{bug} is no mistake here: noise as printed costs epsilon = {used.spent.epsilon:g}")
+            raise NotApplicable(f"{bug} is no bug here: noise as published costs epsilon = {used.spent.epsilon:g}")
         mechanism = used.mechanism
         zero, one = (mechanism.prepare(used, data) for data in target.pair)
         return Target(target.pair, (zero, one), release_of(used), score_of(used, zero, one))
@@ -200,7 +200,7 @@ def one_column_plan(mechanism: Mechanism, budget: Budget) -> Plan:
 
 def _only(bug: str, mechanism: Mechanism, *keys: str) -> None:
     if mechanism.key not in keys:
-        raise NotApplicable(f"{bug} is a mistake of {' and '.join(keys)}, got {mechanism.key}")
+        raise NotApplicable(f"{bug} is a bug of {' and '.join(keys)}, got {mechanism.key}")
 
 
 def _as_printed(mechanism: Mechanism) -> Mechanism:

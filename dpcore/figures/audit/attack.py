@@ -1,4 +1,4 @@
-"""An attack on a claim: errors that it allows and that are measured, what is certified, the bet, and the scores."""
+"""An attack on a guarantee: errors that it allows and that are measured, certified epsilons, betting test, scores."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _VERDICTS: dict[Verdict, str] = {
     "suspicious": "output",
     "no contradiction found": "variance_reduced",
 }
-_LOWEST, _HIGHEST = 1e-4, 1e7  # of a wealth that is drawn
+_LOWEST, _HIGHEST = 1e-4, 1e7  # of a bet's value that is drawn
 
 
 class Row(NamedTuple):
@@ -67,7 +67,7 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     chart.shapes.append(behind)
     chart.vertical(claim, color=chart.text, width=2, dash="dash")
     place: Look = {"xref": "x", "xanchor": "center", "yshift": 18}
-    chart.write(f"the claim, ε = {plain_number(float(f'{claim:.3g}'))}", claim, 1, size=14, **place)
+    chart.write(f"claimed: ε = {plain_number(float(f'{claim:.3g}'))}", claim, 1, size=14, **place)
     label = chart.notes[:]
     ends = [
         note(text, x=1, y=k, xshift=8, colour=chart.text, size=13, yref="y", yanchor="middle")
@@ -82,12 +82,12 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     narrow = {
         "height": height + 16 * len(rows),
         "margin": {"l": 162, "r": 14, "t": chart.top, "b": chart.bottom},
-        "xaxis": {"title": {"text": "at least this ε leaks"}, "nticks": 4},
+        "xaxis": {"title": {"text": "certified: at least this ε"}, "nticks": 4},
         "yaxis": upright | {"ticktext": [f"{n}<br>{t}" for n, t in zip(names, told, strict=True)]},
         "annotations": [*label, *cut],
     }
     return chart.figure(
-        chart.axis("certified: it leaks at least this ε", 6, range=[0.0, most], nticks=7),
+        chart.axis("certified: at least this ε leaks", 6, range=[0.0, most], nticks=7),
         upright | {"ticktext": names},
         barmode="overlay",
         annotations=[*label, *ends, *cut],
@@ -106,19 +106,19 @@ def plane_figure(
     theme: Theme,
     height: int,
 ) -> Figure:
-    """Misses against false alarms: what the claim forbids, what guessing gives, and what the attack measured.
+    """Misses against false alarms: what the guarantee forbids, what guessing gives, and what the attack measured.
 
-    allowed: the fewest misses that the claim allows at each share of false alarms, [k] both. measured: shares of false
-    alarms and of misses at all thresholds, [j] both. honest: the same of the honest code, None where that is what was
-    measured. corner: what is certified of one threshold, not before the last run.
+    allowed: the fewest misses that the guarantee allows at each share of false alarms, [k] both. measured: shares of
+    false alarms and of misses at all thresholds, [j] both. honest: the same of the correct code, None where that is
+    what was measured. corner: what is certified of one threshold, not before the last run.
     """
     chart = Chart(theme, height, "false alarms", left=50, right=20, top=26, bottom=50)
     ink, nothing = ink_of(verdict, theme), (np.empty(0), np.empty(0))
     hatched = {"shape": "/", "fgcolor": with_opacity(chart.muted, 0.5), "size": 9, "solidity": 0.15}
     look: Look = {"fill": "tozeroy", "fillcolor": with_opacity(chart.muted, 0.16), "fillpattern": hatched}
-    chart.curve(false, allowed, chart.text, "the claim's limit", legend=False, hoveron="points", **look)
-    chart.curve([0.0, 1.0], [1.0, 0.0], chart.muted, "guessing", width=1, dash="dot", legend=False)
-    chart.curve(*(honest or nothing), chart.muted, "the honest code", dash="dash")
+    chart.curve(false, allowed, chart.text, "limit of the guarantee", legend=False, hoveron="points", **look)
+    chart.curve([0.0, 1.0], [1.0, 0.0], chart.muted, "random guess", width=1, dash="dot", legend=False)
+    chart.curve(*(honest or nothing), chart.muted, "correct code", dash="dash")
     chart.curve(*measured, ink, "this code", width=3)
     x, y = corner or (math.nan, math.nan)
     chart.marks(
@@ -136,8 +136,8 @@ def plane_figure(
     low: Look = {"yanchor": "bottom", "align": "left", "bgcolor": with_opacity(chart.paper, 0.8)}
     place: Look = {"xref": "x", "yref": "y"}
     words = "<b>forbidden</b>"
-    chart.write(f"{words}<br>no code that keeps<br>its claim gets here", 0.03, 0.03, **place, **low)
-    chart.write("guessing", 0.62, 0.48, chart.muted, **place)
+    chart.write(f"{words}<br>by the claimed<br>guarantee", 0.03, 0.03, **place, **low)
+    chart.write("random guess", 0.62, 0.48, chart.muted, **place)
     misses, long, guessing = chart.notes
     span: Look = {"range": [0.0, 1.0], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%", "constrain": "domain"}
     return chart.below(
@@ -158,20 +158,20 @@ def betting_figure(
     theme: Theme,
     height: int,
 ) -> Figure:
-    """The wealth of a bet against the claim, run by run, on logarithmic axes, with what makes it suspicious or refuted.
+    """The value of a bet against the guarantee, run by run, on logarithmic axes, with the levels of each verdict.
 
-    picked, honest: runs and ln of the wealth, [k] each; honest is None where it is what was picked. runs: on the axis.
+    picked, honest: runs and ln of the value, [k] each; honest is None where it is what was picked. runs: on the axis.
     """
     chart = Chart(theme, height, "runs", left=62, right=20, top=26, bottom=50)
     nothing, ends = (np.empty(0), np.empty(0)), [10.0, float(runs)]
     low, high = (math.log10(end) for end in (_LOWEST, _HIGHEST))
-    chart.heading("wealth of a bet against the claim")
+    chart.heading("value of a bet against the guarantee")
     beyond: list[Look] = []
     for bet, ink, name, look in (
-        (honest or nothing, chart.muted, "bet on the honest code", {"dash": "dash"}),
-        (picked, ink_of(verdict, theme), "bet on this code", {"width": 3}),
+        (honest or nothing, chart.muted, "correct code", {"dash": "dash"}),
+        (picked, ink_of(verdict, theme), "this code", {"width": 3}),
     ):
-        chart.curve(*_wealth(*bet), ink, name, **look)
+        chart.curve(*_value(*bet), ink, name, **look)
         power = float(bet[1][-1]) / math.log(10.0) if len(bet[1]) else 0.0  # may be more than a float holds
         if not low <= power <= high:
             arrow, edge = ("↑", high) if power > high else ("↓", low)
@@ -189,7 +189,7 @@ def betting_figure(
     )
 
 
-def _wealth(runs: Array, logs: Array) -> tuple[Array, Array]:
+def _value(runs: Array, logs: Array) -> tuple[Array, Array]:
     """What is drawn: from the first run on, and hardly further than the axis goes."""
     return runs[runs > 0], np.clip(np.exp(np.minimum(logs[runs > 0], 700.0)), 0.1 * _LOWEST, 10.0 * _HIGHEST)
 

@@ -1,4 +1,4 @@
-"""A run's ledger: epsilon against steps by every accounting; and the noise of a label, published against proved."""
+"""Accounting of a run: epsilon against steps by every method; noise for a target epsilon, published and proved."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ from ..style import Look, Theme
 
 # Name, line and width. Line is kind: proved ones are dashed the more loosely the looser they are, a claim is dotted.
 _LOOKS: dict[Kind, tuple[str, str, float]] = {
-    "basic": ("basic", "dash", 1.5),
-    "advanced": ("advanced", "dashdot", 2),
+    "basic": ("basic composition", "dash", 1.5),
+    "advanced": ("advanced composition", "dashdot", 2),
     "lecture": ("the lecture's claim", "2px 5px", 2.5),
     "uniform": ("Rényi, random subset", "solid", 1.5),
     "poisson": ("Rényi, Poisson batch", "solid", 3),
@@ -27,7 +27,7 @@ _NOISE_LOOKS: dict[NoiseSource, tuple[str, str, float]] = {
     "poisson": ("proved, Poisson batch", "solid", 3),
 }
 
-_ABOVE, _DEEPEST = 4.0, 8.0  # powers of ten above the label, and on the axis in all
+_ABOVE, _DEEPEST = 4.0, 8.0  # powers of ten above the target, and on the axis in all
 
 
 def ledger_figure(
@@ -41,10 +41,10 @@ def ledger_figure(
     family: str = "gradient",
     counted: str = "steps T",
 ) -> Figure:
-    """epsilon against the number of steps, on logarithmic axes, with the epsilon on the label across.
+    """epsilon against the number of steps, on logarithmic axes, with the target epsilon across.
 
     curves: from `dpcore.accounting.ledger.ledger_of` for these steps. at: the number of steps under the cursor, one of
-    them. label: the epsilon on the label. family: of colours. counted: what a step is, with its letter.
+    them. label: the target epsilon. family: of colours. counted: what a step is, with its letter.
     """
     what, letter = counted.rsplit(" ", 1)
     chart = Chart(theme, height, what, left=62, right=152, top=26)
@@ -55,11 +55,11 @@ def ledger_figure(
         width = 1.5 if full and curve.kind == "poisson" else width
         look: Look = {"label": name, "width": width, "dash": dash} | _cross_at_end(curve.epsilon, colour)
         chart.curve(x, curve.epsilon, colour, name, **look)
-    across = f"the label, ε = {label:g}"
+    across = f"target, ε = {label:g}"
     chart.level(x, label, plain, across, label=across, width=1)
     here = list(steps).index(at)
     _dots(chart, [float(at)] * len(curves), [float(curve.epsilon[here]) for curve in curves], colour)
-    chart.heading("ε that each accounting finds")
+    chart.heading("ε by each accounting method")
     chart.cursor(at, f"{letter} = {at:,}")
     axes = chart.cursor_axes(x, at, (520, 230), room=68)
     return chart.beside(
@@ -99,7 +99,7 @@ def noise_figure(
     _dots(chart, [epsilon] * len(here), list(here.values()), colour)
     x, y = (np.concatenate([curve[k] for curve in noises.values()]) for k in (0, 1))
     y = y[np.isfinite(y)] if np.isfinite(y).any() else np.array([1.0, 10.0])
-    chart.heading("noise, in parts of one record (z)")
+    chart.heading("noise multiplier z")
     chart.cursor(epsilon, f"ε = {epsilon:g}")
     return chart.below(
         chart.log_axis(math.log10(x.min()) - 0.05, math.log10(x.max()) + 0.05),

@@ -63,7 +63,7 @@ class Row:
 
 @dc.dataclass(frozen=True)
 class CompareQuestion:
-    """What does every registered mechanism cost on these records, at one budget?
+    """Accuracy loss of every registered mechanism on these records, at one budget.
 
     A mechanism that is not proved for the problem's loss shows its own usual loss of the same task, and says so.
     splits: >= 2, seeds from the problem's on. repetitions: as in `Experiment`. Raises ValueError for sources whose

@@ -19,7 +19,7 @@ _ENOUGH = 2  # sizes in a row that surely suffice end the search: more records d
 
 @dc.dataclass(frozen=True)
 class SampleSizeQuestion:
-    """How many records does `epsilon` need to lose at most `at_most` percentage points?
+    """Number of records with which `epsilon` loses at most `at_most` percentage points.
 
     setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
     again. The search goes up through `SIZES` and ends where two sizes in a row surely suffice; between sizes the loss

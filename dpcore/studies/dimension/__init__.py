@@ -1,1 +1,1 @@
-"""What columns cost."""
+"""Effect of the number of columns."""

@@ -1,4 +1,4 @@
-"""Where sqrt(p) comes back: a model that must stay in the positive orthant.
+"""Positive orthant: the constraint that brings sqrt(p) back.
 
 All n records are (x = u, y = 0) with u = (1, ..., 1) / sqrt(p), the loss is Huber's, and z = <u, theta> is the one
 prediction that matters. The best model is 0, over R^p and over the orthant. Free noise b moves z by <u, b>, of one size

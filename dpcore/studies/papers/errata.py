@@ -28,15 +28,15 @@ from ...theory import sampling_and_regret as theory
 from ..sparsity.streaming.adversaries import counterexample_regret
 from .pathak_raj import existence
 
-# broken: costs more than is printed, which a pair of data sets shows. unproved: what is proved is more than is printed,
-# and nobody knows whether it is safe. false: a statement that is no promise does not hold. wasteful: private, with more
-# noise than is needed.
+# broken: costs more than is published, which a pair of data sets shows. unproved: the proved cost is more than is
+# published, and it is open whether that is safe. false: a statement that is no guarantee does not hold. wasteful:
+# private, with more noise than is needed.
 Kind = Literal["broken", "unproved", "false", "wasteful"]
 KINDS: dict[Kind, str] = {
-    "broken": "breaks its promise",
-    "unproved": "promises more than is proved",
-    "false": "states what does not hold",
-    "wasteful": "is private, with more noise than is needed",
+    "broken": "breaks its guarantee",
+    "unproved": "claims more than is proved",
+    "false": "is false",
+    "wasteful": "is private, with more noise than needed",
 }
 
 
@@ -71,16 +71,16 @@ class Recomputed:
 
     @property
     def times(self) -> float:
-        """How far they are apart: the larger over the smaller."""
+        """Ratio of the larger to the smaller."""
         return max(self.printed / self.right, self.right / self.printed)
 
     @property
     def sentence(self) -> str:
-        """What is printed and what is right, with three digits."""
+        """Published and corrected value, with three digits."""
         e = self.erratum
         return (
             f"{e.title} ({e.source}) {KINDS[e.kind]}: {e.unit} is {self.right:.3g} where {self.printed:.3g} is "
-            f"printed, {three_digits(self.times)} times off ({e.setting})"
+            f"published, a factor of {three_digits(self.times)} ({e.setting})"
         )
 
 
@@ -191,7 +191,7 @@ def _textbook_gaussian() -> tuple[float, float]:
 
 
 def _spent(key: str, n: int, p: int, accounting: str, **knobs: Any) -> Callable[[], tuple[float, float]]:
-    """What the noise of a printed accounting spends where epsilon = 1 is printed."""
+    """Privacy spent by the noise of a published accounting that claims epsilon = 1."""
 
     def compute() -> tuple[float, float]:
         plan = calibrate(key, n=n, p=p, epsilon=1.0, delta=1e-6, accounting=accounting, **knobs)

@@ -1,9 +1,9 @@
-"""Mechanisms as printed that do not keep what they say: what they really cost, with lower bounds that runs certify.
+"""Published mechanisms that break their guarantee: the privacy they spend, with lower bounds that runs certify.
 
-None of them is private as printed. An exhibit plays the printed mechanism on two neighbouring data sets and bounds from
-below what leaks. A bound holds with the confidence that is named, over the runs: each rate is bounded as by Clopper and
-Pearson, and the error is split evenly over the rates that a bound uses. What counts as a sign of D0 is fixed before the
-runs, by exact probabilities where these are known.
+None of them is private as published. An exhibit runs the published mechanism on two neighbouring data sets and bounds
+the leak from below. A bound holds with the confidence that is named, over the runs: each rate is bounded as by Clopper
+and Pearson, and the error is split evenly over the rates that a bound uses. What counts as a sign of D0 is fixed before
+the runs, by exact probabilities where these are known.
 
 The corrected twin of each (`accounting="tight"`, for the classifier noise of its own for each class) goes through the
 same test in `tests/studies/test_exhibits.py` and is not flagged.
@@ -31,7 +31,7 @@ from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.validation import integer, one_of
 from ...mechanisms.noise.generalized_gaussian import lp_noise, quoted_noise, shift_shares
-from .pathak_raj_leak import betrayal
+from .pathak_raj_leak import membership_leak
 
 ERRORS = (0.05, 0.001)
 _FEWEST_RUNS, _MOST_TIMES = 100, 100
@@ -41,7 +41,7 @@ _BATCH, _LARGE_BATCH = 20_000, 250_000
 
 @dc.dataclass(frozen=True)
 class Finding:
-    """What an exhibit found.
+    """Result of an exhibit.
 
     says: what is printed, in words. unit: what is bounded, "epsilon", or "delta" at the printed epsilon. claimed: the
     printed number in that unit. exact: what it is on this pair, where that is computed without chance. certified_95,
@@ -74,11 +74,11 @@ class Finding:
     def sentence(self) -> str:
         """The verdict in words that say no more than was found; lower bounds are rounded down."""
         contradicted, over = self.verdict == "contradicted", f"over {self.runs:,} runs"
-        what = "epsilon" if self.unit == "epsilon" else "delta at the printed epsilon"
+        what = "epsilon" if self.unit == "epsilon" else "delta at the published epsilon"
         bound = rounded_down(self.certified_999 if contradicted else self.certified_95)
-        found = f"{what} is at least {bound}, where {self.says} is printed"
+        found = f"{what} is at least {bound}, where {self.says} is published"
         if self.exact is not None:
-            found += f"; computed without chance it is {rounded_down(self.exact)} on this pair"
+            found += f"; exactly, it is {rounded_down(self.exact)} on this pair"
         if self.estimate is not None:
             found += f"; estimated by the runs as {self.estimate[0]:.3g} (standard error {self.estimate[1]:.1g})"
         if contradicted:
@@ -232,7 +232,7 @@ def printed_classifier(runs: int, seed: int) -> Finding:
     'contradicted'
     """
     epsilon, lam, n, alpha = 1.0, 1.0, 20, 1.0
-    found = betrayal(runs, seed, epsilon=epsilon, lam=lam, n=n)
+    found = membership_leak(runs, seed, epsilon=epsilon, lam=lam, n=n)
     claimed = epsilon + 2.0 * math.log1p(alpha / (n * lam))
     shown, flagged = (float(bound) for bound in pure_bounds(found.right, found.guesses))
     says = f"epsilon = {claimed:.4g}, delta = 0 (with the open constant alpha taken as {alpha:g})"

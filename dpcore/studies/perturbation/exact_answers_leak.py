@@ -1,4 +1,4 @@
-"""What is published without noise can be somebody's record.
+"""Releases without noise that contain somebody's record.
 
 Three small data sets, each before and after one record is replaced. Nothing here is private; that is the lesson.
 """

@@ -20,8 +20,10 @@ _CHECKPOINTS = 40
 
 @dc.dataclass(frozen=True)
 class Progress:
-    """How the risk fell: after `steps` [m] steps, for which `gradients` [m] of one record were computed, F of the last
-    iterate was `risks` [m]. The steps are at most 40, spread evenly on a logarithmic axis, the first and the last too.
+    """Risk along a descent, F of the last iterate.
+
+    After `steps` [m] steps, with `gradients` [m] gradients of single records computed, it is `risks` [m]. The steps are
+    at most 40, spread evenly on a logarithmic axis, the first and the last included.
     """
 
     steps: np.ndarray

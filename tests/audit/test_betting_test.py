@@ -168,4 +168,4 @@ def test_half_the_noise_is_found_out_while_one_watches(key, within):
         for seed in range(10):
             audit = Audit(key, seed=seed, bug=bug)
             audit.play(2 * within)
-            assert (audit.wealth.reached[1] is not None) is found
+            assert (audit.betting_test.reached[1] is not None) is found

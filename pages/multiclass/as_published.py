@@ -1,4 +1,4 @@
-"""The exhibit on the page Multiclass: the published mechanism, which protects nobody. It carries no epsilon label."""
+"""The exhibit on the page Multiclass: the published mechanism, which protects nobody. It carries no guarantee."""
 
 import math
 from functools import partial
@@ -22,41 +22,41 @@ from pages.ui.pickers import chips, switch
 from pages.ui.sources import assumed
 
 HEIGHT, SIDE_HEIGHT = 430, 380
-SIDES = ("Answers", "Theorem 2")
+SIDES = ("Minimisers", "Theorem 2")
 DRAWS, COLUMNS = 40_000, (1, 2, 3, 4)
 THEOREM_DRAWS = 400
 LEMMA_COLUMNS, LEMMA_MISS = 5, 0.05
 
-FORMULA = text_beside(__file__, "as_printed_formula.md")
+FORMULA = text_beside(__file__, "as_published_formula.md")
 
 
 def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     """All of the page below its pickers."""
-    asked, draw = partial(pathak_raj_leak.betrayal, seed=seed), partial(membership_leak_figure, height=HEIGHT)
+    asked, draw = partial(pathak_raj_leak.membership_leak, seed=seed), partial(membership_leak_figure, height=HEIGHT)
     guessed = asked()
     sentence = (
-        f"**As printed it protects nobody.** Of {guessed.draws:,} draws of its noise {guessed.exist:,} leave an answer "
-        "at all; whoever sees one and guesses which of two data sets it was made from is right "
-        f"**{guessed.right:,} times of {guessed.guesses:,}**."
+        f"**As published, the mechanism protects nobody.** With {guessed.exist:,} of {guessed.draws:,} noise draws its "
+        "objective has a minimiser; an attacker who sees the minimiser and guesses which of two data sets was used is "
+        f"right **{guessed.right:,} times in {guessed.guesses:,}**."
     )
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        live_figure(draw(guessed, theme=theme), key="betrayal", alt=plain(sentence), height=HEIGHT)
+        live_figure(draw(guessed, theme=theme), key="membership_leak", alt=plain(sentence), height=HEIGHT)
         st.caption(
-            "Records of one column in two classes, and the same with one of them replaced; noise and λ as printed. "
-            "Both classes get the same noise, and it cancels in an equation that the released matrices satisfy for "
-            f"their own records alone. {guessed.exist - guessed.guesses:,} answers have an empty class and say nothing."
+            "Two data sets of two classes and one column that differ in one record; noise and λ as published. Both "
+            "classes get the same noise, so it cancels in an equation that the released matrices satisfy only for "
+            f"their own records. {guessed.exist - guessed.guesses:,} minimisers have an empty class and reveal nothing."
         )
     with right:
-        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_printed", wrap=True)
+        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_published", wrap=True)
         _show_beside(side, seed, theme)
     cards(_readouts(seed))
     chips(words.CHIPS)
     table = pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other})
     behind(
-        lambda: assumed(__file__, "as_printed_assumptions.md"),
+        lambda: assumed(__file__, "as_published_assumptions.md"),
         FORMULA,
         lambda: redrawn(asked, draw) + 'print(found.right, "of", found.guesses)\n',
         lambda: table,
@@ -64,40 +64,42 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
 
 
 def _show_beside(side: str, seed: int, theme: Theme) -> None:
-    if side == "Answers":
+    if side == "Minimisers":
         shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
         beside = existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
         first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
         said = (
-            f"With one column {first}% of {DRAWS:,} draws leave the printed objective a minimiser, with {COLUMNS[-1]} "
-            f"columns {last}%; in all others it falls without end. More than half is impossible. Bars: 95% intervals."
+            f"The published objective has a minimiser in {first}% of {DRAWS:,} draws with one column and in {last}% "
+            f"with {COLUMNS[-1]} columns; otherwise it is unbounded below. More than half is impossible. Bars: 95% "
+            "intervals."
         )
     else:
         broken = pathak_raj.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
         beside = theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
         said = (
-            "With the traces capped there is always a minimiser. Theorem 2 then promises an excess of at most "
-            f"{broken.bound:,.0f} in {100 * (1 - broken.delta):.0f} of 100 draws, whatever the cap; where it is "
-            f"{broken.caps[-1]:,.0f}, {100 * broken.violated[-1]:.0f} of 100 draws exceed it."
+            "A cap on the traces makes a minimiser exist. Theorem 2 then claims an excess of at most "
+            f"{broken.bound:,.0f} in {1 - broken.delta:.0%} of draws for every cap; with a cap of "
+            f"{broken.caps[-1]:,.0f}, {broken.violated[-1]:.0%} of draws exceed that."
         )
-    captioned_figure(beside, said, key="beside_printed_chart", height=SIDE_HEIGHT)
+    captioned_figure(beside, said, key="beside_published_chart", height=SIDE_HEIGHT)
 
 
-def _readouts(seed: int) -> list[tuple[str, str]]:
+def _readouts(seed: int) -> list[tuple[str, str, str]]:
     still = pathak_raj_leak.decisions_without_noise(seed=seed)
     lemma, fails = pathak_raj.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), pathak_raj.lemma_4_fails(1)
     made = [
         (
+            "Change of decisions by the noise",
             f"< {power('10', str(math.ceil(math.log10(still.moved))))}" if still.moved else "0",
-            "what noise moves decisions by, if a ridge takes the place of the cone; the matrices' mean moves by "
-            f"{rounded(still.mean, 2)} or more",
+            f"with a ridge in place of the cone; the mean of the matrices moves by {rounded(still.mean, 2)} or more",
         ),
         (
+            "Lemma 4 over the exact quantile",
             f"{lemma.printed / lemma.exact:.1f} times",
-            f"how far Lemma 4 lies above the noise's length at d = {LEMMA_COLUMNS}, which {LEMMA_MISS:.0%} of draws "
-            f"exceed; its union bound done right lies {lemma.union / lemma.exact:.1f} times above",
+            f"of the noise's length at d = {LEMMA_COLUMNS}, {1 - LEMMA_MISS:.0%} level; its union bound, corrected: "
+            f"{lemma.union / lemma.exact:.1f} times",
         ),
     ]
     if fails:
-        made.append((f"δ > {fails[0]:.2f}", "where Lemma 4 is false as printed at d = 1"))
+        made.append(("Lemma 4 is false", f"δ > {fails[0]:.2f}", "as published, at d = 1"))
     return made

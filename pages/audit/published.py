@@ -1,4 +1,4 @@
-"""The view "as printed": mechanisms of papers that cost more than they say, with bounds that runs certify.
+"""The view "As published": mechanisms of papers that cost more than they claim, with bounds that runs certify.
 
 Every number of its words comes out of a finding.
 """
@@ -28,7 +28,7 @@ NAMES = {
     "quoted_kappa": "noise for the largest entry,<br>quoted constant",
     "printed_classifier": "Gaussian classifier<br>of many classes",
 }
-FORMULA = text_beside(__file__, "printed_formula.md")
+FORMULA = text_beside(__file__, "published_formula.md")
 
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
@@ -38,10 +38,10 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 
 def _show(headline: DeltaGenerator) -> None:
     """The first visitor of a server waits some seconds for the runs."""
-    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
+    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each exhibit has its own settings")
     seed = sidebar(default_people=2_000, max_columns=8, unused=exhibit).seed
     theme = current_theme()
-    with st.spinner("Playing the printed mechanisms …", show_time=True):
+    with st.spinner("Running the published mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]
     sentence = takeaway(found)
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
@@ -60,21 +60,21 @@ def _show(headline: DeltaGenerator) -> None:
 
 
 def _table(found: list[Finding]) -> pd.DataFrame:
-    names = {"key": "exhibit", "source": "source", "unit": "bounded", "claimed": "printed", "exact": "exact"}
+    names = {"key": "exhibit", "source": "source", "unit": "bounded", "claimed": "published", "exact": "exact"}
     names |= {"certified_95": "at_least_95", "certified_999": "at_least_999", "runs": "runs", "seed": "seed"}
     return pd.DataFrame(found)[list(names)].rename(columns=names)
 
 
 def takeaway(found: Sequence[Finding]) -> str:
-    """How many exhibits cost more than is printed, and the worst one."""
+    """How many exhibits cost more than is published, and the worst one."""
     broken = [each for each in found if each.verdict == "contradicted"]
     if not broken:
-        return f"**None of {len(found)}** printed mechanisms is contradicted by these runs, which proves nothing."
+        return f"These runs contradict **none of {len(found)}** published mechanisms, which proves nothing."
     worst = max(broken, key=lambda each: each.certified_999 / each.claimed)
     times = rounded_down(worst.certified_999 / worst.claimed)
     return (
-        f"**{len(broken)} of {len(found)}** mechanisms cost more than their papers print, with confidence 99.9% each: "
-        f"the worst at least **{float(times):.3g} times** as much."
+        f"**{len(broken)} of {len(found)}** mechanisms cost more privacy than their papers claim, each with 99.9% "
+        f"confidence; the worst costs at least **{float(times):.3g} times** its claim."
     )
 
 
@@ -83,8 +83,8 @@ def caption(found: Sequence[Finding]) -> str:
     epsilons = " and ".join(_short(each) for each in found if each.unit == "epsilon")
     deltas = " and ".join(_short(each) for each in found if each.unit == "delta")
     return (
-        f"The line at 1 is what is printed: the privacy budget of {epsilons}, the failure chance at the printed budget "
-        f"of {deltas}. None of these mechanisms keeps what it says; the repaired ones are in this library and pass "
+        f"The line at 1 is the published guarantee: the ε of {epsilons}; for {deltas}, the δ at the published ε. No "
+        "mechanism here keeps its guarantee as published. This library has a corrected version of each, which passes "
         "the same tests."
     )
 
@@ -93,24 +93,25 @@ def _short(finding: Finding) -> str:
     return NAMES[finding.key].replace("<br>", " ")
 
 
-def readout(finding: Finding) -> tuple[str, str]:
-    """What is certain, and what is printed."""
+def readout(finding: Finding) -> tuple[str, str, str]:
+    """The mechanism, what is certified, and what is published."""
     symbol = "ε" if finding.unit == "epsilon" else "δ"
     return (
+        _short(finding)[0].upper() + _short(finding)[1:],
         f"{symbol} ≥ {rounded_down(finding.certified_999)}",
-        f"{_short(finding)}; printed: {rounded(finding.claimed)}, {finding.runs:,} runs",
+        f"published: {rounded(finding.claimed)}; certified in {finding.runs:,} runs",
     )
 
 
 def assumptions(found: Sequence[Finding]) -> str:
-    """Sources, data sets and what is open."""
+    """Sources, data sets and confidence."""
     lines = [
         f"**{EXHIBITS[each.key].title}** ({each.source}): {EXHIBITS[each.key].description} Data: {each.pair}. "
         f"{each.sentence}"
         for each in found
     ]
     lines.append(
-        "**Each bound** holds with its confidence by itself, over our runs; all together err up to "
+        "**Confidence** is that of each bound alone, over our runs; one of all bounds is wrong up to "
         f"{len(found)} times as often."
     )
     return "\n".join(f"- {line}" for line in lines)

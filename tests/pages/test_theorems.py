@@ -1,0 +1,43 @@
+"""Every bound that a page draws names its theorem, which says what the mechanism's own bound says."""
+
+import json
+
+import pytest
+
+from dpcore.figures.theorems import THEOREMS
+from dpcore.mechanisms import list_mechanisms
+from dpcore.mechanisms.api import bounds_of, calibrate
+from pages.sources.provenance import SETTINGS
+from tests.page_driver import LIVE, SCRIPTS, charts, shown
+
+# The views of a page that draw bounds of their own, beside the one that it opens with.
+_MORE = {
+    "perturbation": [{"side": "Noisy SGD"}],
+    "sparsity": [{"tab": "simplex"}, {"tab": "streaming"}, {"against": "n"}, {"against": "p"}],
+    "geometry": [{"view": "n"}],
+    "multiclass": [{"price_against": "excess"}],
+}
+_VIEWS = [(page, state) for page in LIVE for state in [{}, *_MORE.get(page, [])]]
+
+
+@pytest.mark.parametrize(("page", "state"), _VIEWS)
+def test_every_bound_that_is_drawn_names_its_source(page, state):
+    opened = shown(SCRIPTS[page], **state)
+    bounds = 0
+    for chart in charts(opened).values():
+        figure = json.loads(chart["figure"])
+        labels = [note for note in figure["layout"]["annotations"] if note.get("name") in ("upper", "lower")]
+        assert all("Source: " in note["hovertext"] for note in labels)
+        for trace in figure["data"]:
+            if trace.get("meta") in ("upper", "lower") and len(trace["x"]):
+                assert "Source: " in trace["hovertemplate"], trace["name"]
+                bounds += 1
+    assert bounds or page in ("audit", "decide") or not state
+
+
+@pytest.mark.parametrize("key", list_mechanisms())
+def test_a_theorem_names_the_source_of_the_mechanism_s_own_bound(key):
+    plan = calibrate(key, **SETTINGS, classes=3 if key == "gaussian_classifier" else None)
+    proved = {bound.source for bound in bounds_of(plan) if bound.form == "upper"}
+    named = {row["source"] for name, row in THEOREMS.items() if name.split(":")[0] == key}
+    assert named and named <= proved
