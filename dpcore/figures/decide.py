@@ -162,7 +162,7 @@ def _words(text: str, x: float, y: float, colour: str, panel: tuple[float, float
     """Words above the diamond, where a falling curve leaves room, with a thin line to it."""
     power = math.log10(x)
     above = y - panel[0] < 0.7 * (panel[1] - panel[0])
-    place = {"xref": "x", "yref": "y", "xanchor": "left" if power < 0.3 else "right", "bgcolor": paper}
+    place = {"xref": "x", "yref": "y", "xanchor": "left" if power < 0.0 else "right", "bgcolor": paper}
     return note(text, x=power, y=y, colour=colour, size=14, **place, **tied(colour, -64 if above else 64, 8))
 
 
@@ -217,7 +217,7 @@ def lost_on_wall(
     _dots(chart, answer, [at_most] * len(answer), "smallest budget", diamond)
     top = 1.1 * max(1.0, 1.5 * at_most, float(np.nanmax(upper)))
     bottom = min(0.0, float(np.nanmin(np.append(lower, heights)))) - 0.02 * top
-    return _on_wall(chart, x, epsilon, _LOSS, chart.axis(range=[bottom, top], nticks=6))
+    return _on_wall(chart, x, epsilon, "accuracy loss, points", chart.axis(range=[bottom, top], nticks=6))
 
 
 def equivalent_on_wall(

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from importlib.util import find_spec
 
-import numpy as np
 import streamlit as st
 
 import dpcore
@@ -77,7 +76,7 @@ def link(state: State) -> str:
     """Address of this state, which never names an uploaded file."""
     address = share_link.link_to_here()
     if is_private(state.source.key):
-        return f"{address} (without the file, which stays with you)"
+        return f"{address} (without the file, which stays with its holder)"
     return address
 
 
@@ -85,7 +84,6 @@ def briefing_of(state: State, address: str) -> Briefing:
     """Briefing on the slider's epsilon, with the page's numbers."""
     assert state.curve is not None and state.plan is not None and state.odds is not None
     curve, (low, high), spent = state.curve, state.band, state.plan.spent
-    at = int(np.flatnonzero(curve.epsilons == state.epsilon)[0])
     return Briefing(
         title=QUESTION,
         source=state.source,
@@ -98,9 +96,9 @@ def briefing_of(state: State, address: str) -> Briefing:
             *(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))
         ),
         reference=state.reference,
-        score=float(curve.private[:, at].mean()),
+        score=state.learned(state.epsilon)["score"],
         floor=state.floor,
-        budget=_interval(state.found, f"No ε up to {state.found.last:g} keeps to it."),
+        budget=_interval(state.found, f"The largest ε tried was {state.found.last:g}."),
         odds=state.odds,
         equivalent=_equivalent(state),
         needed=_needed(state),

@@ -25,7 +25,7 @@ SPENDS = (
     "Another run, a λ tuned by eye and a slider tried on your own records cost privacy that this ε does not include."
 )
 PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
-NO_FILE = "Upload a file: only this session sees it, and you declare the bounds of its columns."
+NO_FILE = "Upload a file to find its smallest privacy budget: only this session sees it, and you declare its bounds."
 CHIPS = chips_beside(__file__, "chips.json")
 
 
@@ -75,19 +75,17 @@ def takeaway(state: State) -> str:
         f"**{100 * told['score']:.1f}%** of {source.things} are {source.outcome}, "
         f"without privacy {100 * state.reference:.1f}%. {briefings.fill(briefings.floor(told), told)}"
     ).strip()
-    said = f"With {state.drawn} and {mechanisms()[state.way].split(',')[0]}, "
+    setting = f"With {state.drawn} and {mechanisms()[state.way].split(',')[0]}"
+    limit = f"costs at most {points(state.at_most)} of accuracy"
     if found.reachable:
         budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
-        said += (
-            f"**ε = {budget}** is the smallest privacy budget that costs at most {points(state.at_most)} of accuracy: "
-        )
+        said = f"{setting}, **ε = {budget}** is the smallest privacy budget that {limit}: {right}"
     else:
-        said += f"no ε up to {found.last:g} costs at most {points(state.at_most)} of accuracy. At ε = {found.last:g}, "
+        last = f"ε = {found.last:g}"
+        said = f"**Not reachable.** {setting}, no privacy budget up to {last} {limit}. At {last}, {right}"
     lost = state.lost_at(state.epsilon)
     here = "nothing is released" if math.isnan(lost) else f"the loss is {points(lost)}"
-    return (
-        f"{'' if found.reachable else '**Not reachable.** '}{said}{right} At the slider's ε = {state.epsilon:g} {here}."
-    )
+    return f"{said} At the slider's ε = {state.epsilon:g} {here}."
 
 
 def caption(state: State) -> str:

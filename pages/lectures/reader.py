@@ -4,7 +4,7 @@ page: Perturbation
 title: Where should the noise go?
 controls: {n: 1_000, noise: gaussian}     # where those stand that not every page has
 steps:
-  - words: Three doors, the same promise. Move ε.     # `Step` says what these are
+  - words: Three mechanisms, one guarantee. Move ε.    # `Step` says what these are
     shows: perturbation
     state: {epsilon: 0.1}
     kept: [epsilon, n]

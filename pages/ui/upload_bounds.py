@@ -173,7 +173,7 @@ def _paste(held: Bounds, columns: Sequence[str], decimal: str) -> None:
     """Ask for a table of bounds as text."""
     with st.expander("Paste bounds from a spreadsheet"), st.form(f"{CONTROLS}paste", border=False):
         text = st.text_area(
-            "One line per column: name, smallest and largest value, separated by tabs, semicolons or commas",
+            "One line per column: name, smallest and largest value, with tabs, semicolons or commas between",
             placeholder="age, 0, 120",
             key=f"{CONTROLS}pasted",
         )

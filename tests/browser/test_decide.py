@@ -48,7 +48,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     expect(
         page.get_by_text(re.compile(r"ε = [\d.]+ is the smallest privacy budget that costs at most 5.0 points"))
     ).to_be_visible()
-    expect(page.get_by_text(re.compile("With 1,000 people, .* without privacy"))).to_be_visible()
+    expect(page.get_by_text(re.compile("With 1,000 people and .* without privacy"))).to_be_visible()
     expect(page.locator("img[alt*='times in 100']")).to_be_visible()
     assert page.locator("[data-testid=stException]").count() == 0
     assert "Traceback" not in fresh_server.log.read_text()
@@ -87,7 +87,7 @@ def test_a_file_of_one_s_own_is_decided_on_not_in_the_link_and_stays(server: Ser
     declare(page)
     Chart(page, "budget").shown()
     expect(page.get_by_text(re.compile("Read 1,000 rows.* 700 records"))).to_be_visible()
-    expect(page.get_by_text(re.compile("With 700 records, .* budget"))).to_be_visible()
+    expect(page.get_by_text(re.compile("With 700 records and .* budget"))).to_be_visible()
     expect(page.get_by_text("not in the link")).to_be_visible()
     assert "upload-" not in page.locator("[data-testid=stCode] code").inner_text()
     # After a visit to another page all is there, in the picker, too.

@@ -38,7 +38,7 @@ class Row:
     set: where its models live. guarantee: "pure", "approximate", or "zCDP" where no more is known of the noise.
     spent_epsilon, spent_delta: what a release costs. score: its accuracy, or r_squared for regression. without: the
     same without privacy. floor: that of the larger class, or 0 for regression. lost: 100 times the difference between
-    without and score, points; lost_se: its standard error; losses: of each split. limit: how often of 100 the best
+    without and score, points; lost_se: its standard error; losses: of each split. limit: how many times in 100 the best
     attacker at 50:50 is right, at most. seconds: that it took.
     """
 

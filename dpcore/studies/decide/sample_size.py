@@ -13,7 +13,7 @@ from ...core.validation import check_real, positive
 from .loss_curve import Setting
 from .threshold_interval import Answer, answer
 
-PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
+SIZES = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
 _ENOUGH = 2  # sizes in a row that surely suffice end the search: more records do not lose more
 
 
@@ -22,7 +22,7 @@ class SampleSizeQuestion:
     """Number of records with which `epsilon` loses at most `at_most` percentage points.
 
     setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
-    again. The search goes up through `PEOPLE` and ends where two sizes in a row surely suffice; between sizes the loss
+    again. The search goes up through `SIZES` and ends where two sizes in a row surely suffice; between sizes the loss
     is linear in ln n.
 
     >>> from dpcore import Problem
@@ -50,13 +50,13 @@ class SampleSizeQuestion:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Those of `PEOPLE` whose records fit into memory."""
+        """Those of `SIZES` whose records fit into memory."""
         columns = records.get_source(self.setting.source).p or self.setting.problem.p
-        return tuple(n for n in PEOPLE if n * columns <= records.MAX_VALUES)
+        return tuple(n for n in SIZES if n * columns <= records.MAX_VALUES)
 
     def snapshots(self, cancelled: Cancelled = never) -> "Iterator[LossBySampleSize]":
         """Loss at the first sizes that are not refused; the last snapshot holds the answer."""
-        people: list[int] = []
+        sizes: list[int] = []
         lost: list[Array] = []
         refused: dict[int, str] = {}
         enough = 0
@@ -66,29 +66,29 @@ class SampleSizeQuestion:
             if curve.refused:
                 refused[n] = curve.refused[self.epsilon]
             else:
-                people.append(n)
+                sizes.append(n)
                 lost.append(curve.lost[:, 0])
-                found = LossBySampleSize(self, np.array(people, float), np.stack(lost, axis=1), dict(refused))
+                found = LossBySampleSize(self, np.array(sizes, float), np.stack(lost, axis=1), dict(refused))
                 enough = enough + 1 if found.answer().high < n else 0
                 yield found
                 if enough == _ENOUGH:
                     return
-        if not people:
+        if not sizes:
             raise NotApplicable(next(iter(refused.values())))
 
 
 @dc.dataclass(frozen=True, eq=False)
 class LossBySampleSize:
-    """Accuracy loss at one epsilon by sample size: people [G], increasing, and lost [S, G], points.
+    """Accuracy loss at one epsilon by sample size: sizes [G], increasing, and lost [S, G], points.
 
     refused: sizes at which the mechanism has no guarantee, with the reasons.
     """
 
     question: SampleSizeQuestion
-    people: Array
+    sizes: Array
     lost: Array
     refused: dict[int, str]
 
     def answer(self) -> Answer:
         """Sample size needed, by the sizes tried."""
-        return answer(self.people, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)
+        return answer(self.sizes, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)

@@ -20,7 +20,7 @@ UNCOUNTED = (
     "records cost privacy that this ε does not include."
 )
 _CONFIDENCE = 0.95  # of all intervals
-_POINT_ERROR = 1e-6  # of 100: the curve and the score at the budget are two ways to the same number
+_POINT_ERROR = 1e-6  # points: the curve and the score at the budget are two ways to the same number
 # What fits on a printed page at a readable size.
 _LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 6, 1_500
 
@@ -108,10 +108,10 @@ class Briefing:
 
     title: the question. source: words for records and outcomes. mechanism, family: its label, and its colour's key in
     `FAMILIES`. n: records. at_most: acceptable accuracy loss, points. budget: the smallest epsilon that keeps to it.
-    reference, score, floor: accuracy, a share, of the best model without privacy, on average of the releases at
-    guarantee.epsilon, and of the larger class. needed: records with which guarantee.epsilon loses no more than at_most.
-    assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state.
-    version, seed, snippet: to compute everything again.
+    reference, score, floor: accuracy, a share, of the best model without privacy, of releases at guarantee.epsilon by
+    the smoothed curve, and of the larger class. needed: records with which guarantee.epsilon loses at most at_most.
+    assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state. version, seed,
+    snippet: to compute everything again.
 
     Raises ValueError for numbers that contradict one another, or texts that fit on no page.
     """
@@ -163,7 +163,7 @@ class Briefing:
                 f"odds must satisfy certified <= limit <= cap, got {found.certified}, {found.limit} and {found.cap}"
             )
         if self.guarantee.epsilon in self.curve.epsilons:
-            there = self.curve.mean[self.curve.epsilons.index(self.guarantee.epsilon)]
+            there = self.curve.smooth[self.curve.epsilons.index(self.guarantee.epsilon)]
             if not math.isclose(there, self.lost, abs_tol=_POINT_ERROR):
                 raise ValueError(f"score must be the curve's at epsilon, got {self.lost} points lost against {there}")
         for value in _known(self.equivalent.here.value, *self.equivalent.size):
