@@ -348,4 +348,4 @@ def offer() -> None:
     )
     st.code(link_to_here(hide), language=None, wrap_lines=True)
     if any(str(option).startswith(UPLOAD) for control, value in drawn.values() for option in control.chosen(value)):
-        st.caption("The link leaves your file out: it opens with the page's default data set.")
+        st.caption("Your file is not in the link: it opens with the page's default data set.")
