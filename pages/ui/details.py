@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -18,6 +19,14 @@ PROVED = "proved"  # in the session: by figure, the bounds that a run draws
 _component = st.components.v2.component("details", js=text_beside(__file__, "details.js"), isolate_styles=False)
 
 
+@contextmanager
+def _together() -> Iterator[None]:
+    """A place that details.js brings into sight when something in it is opened."""
+    with st.container(key="details"):
+        yield
+
+
+@_together()
 def behind(
     assumptions: Callable[[], str], formula: str, code: Callable[[], str], data: Callable[[], pd.DataFrame]
 ) -> None:
@@ -26,30 +35,29 @@ def behind(
     Below the formula stands what `live_figure` has noted of the bounds that this run has drawn.
     """
     proved = [f"- {line}" for each in st.session_state.pop(PROVED, {}).values() for line in each]
-    with st.container(key="details"):
-        chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
-        if chosen == "Assumptions":
-            st.markdown(assumptions())
-        elif chosen == "Formula":
-            st.markdown("\n".join([formula, "", "**Bounds at the cursor**", "", *proved]) if proved else formula)
-        elif chosen == "Code":
-            st.code(code(), language="python", wrap_lines=True)  # the keyboard cannot scroll sideways
-        elif chosen == "Link":
-            share_link.offer()
-        elif chosen == "Data":
-            table = data()
-            dropped = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore")
-            st.dataframe(dropped.dropna(axis="columns", how="all"), hide_index=True)
-            st.download_button(
-                "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"
-            )
+    chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
+    if chosen == "Assumptions":
+        st.markdown(assumptions())
+    elif chosen == "Formula":
+        st.markdown("\n".join([formula, "", "**Bounds at the cursor**", "", *proved]) if proved else formula)
+    elif chosen == "Code":
+        st.code(code(), language="python", wrap_lines=True)  # what scrolls sideways is out of the keyboard's reach
+    elif chosen == "Link":
+        share_link.offer()
+    elif chosen == "Data":
+        table = data()
+        shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
+        st.dataframe(shown, hide_index=True)
+        st.download_button(
+            "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"
+        )
 
 
+@_together()
 def behind_nothing() -> None:
     """The same row where there is no picture: its link can be had all the same."""
-    with st.container(key="details"):
-        if _picked("Link"):
-            share_link.offer()
+    if _picked("Link"):
+        share_link.offer()
 
 
 def _picked(*offered: str) -> str | None:

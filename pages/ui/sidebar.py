@@ -206,7 +206,7 @@ def _slider(
         drawn[key] = Drawn(asked, shown, by_hand, f"{label.split()[0]} = {text(asked)}")
         if asked != shown:
             replaced = "takes its place" if isinstance(asked, str) else "is the nearest"
-            st.caption(f"{text(asked)} is not on this page's scale; {text(shown)} {replaced}.")
+            st.caption(f"{text(asked)} is not on this page's scale: {text(shown)} {replaced}.")
     return shown
 
 
@@ -250,7 +250,7 @@ def _reset_all() -> None:
             "Reset all",
             on_click=_reset,
             width="stretch",
-            help="Sets the sidebar and all other controls of this page to their defaults. A file of yours stays.",
+            help="Sets the sidebar and this page's other controls to their defaults. An uploaded file stays.",
         )
         st.caption(f"{GOES_ALONG} Set by you: {', '.join(kept)}." if kept else GOES_ALONG)
 

@@ -3,7 +3,7 @@
 const MEANINGS = GLOSSARY; // of terms.py: term -> meaning
 
 const SAID = "[data-testid=stMain] :is(.takeaway, .readout, [data-testid=stMarkdownContainer] p)";
-const LABELS = "[data-testid=stWidgetLabel] p";
+const LABEL = "[data-testid=stWidgetLabel]";
 const NEVER = "button, a, summary, code, dfn, .katex, .live-figure";
 const ANY = new RegExp(`(?<![\\p{L}-])(${Object.keys(MEANINGS).sort((a, b) => b.length - a.length).join("|")})s?(?![\\p{L}-])`, "giu");
 
@@ -27,7 +27,8 @@ function markText(text, met) {
     if (met.has(term)) continue;
     met.add(term);
     const mark = document.createElement("dfn");
-    Object.assign(mark, { className: "term", tabIndex: 0, textContent: found[0] });
+    Object.assign(mark, { className: "term", textContent: found[0] });
+    if (!text.parentElement.closest(LABEL)) mark.tabIndex = 0; // a label's term is asked for by its control
     mark.dataset.meaning = MEANINGS[term];
     parts.push(text.data.slice(end, found.index), mark);
     end = found.index + found[0].length;
@@ -37,13 +38,12 @@ function markText(text, met) {
   const added = rest.map((part) => (part.nodeType ? part : document.createTextNode(part)));
   text.data = first;
   text.after(...added);
-  text.parentElement.closest("[aria-hidden=true]")?.removeAttribute("aria-hidden"); // what has the focus is read
   marks.push({ text, whole, first, added });
 }
 
 function markAll() {
   const lecture = document.querySelector(".st-key-lecture_bar");
-  const scopes = [SAID, LABELS].map((each) =>
+  const scopes = [SAID, `${LABEL} p`].map((each) =>
     lecture ? [] : [...document.querySelectorAll(each)].filter((it) => !it.closest(NEVER) && it.checkVisibility()));
   const now = scopes.flat().map((it) => it.textContent).join("\n");
   if (now === seen && marks.every(({ added }) => added.every((it) => it.isConnected))) return;
@@ -62,36 +62,40 @@ function markAll() {
 }
 
 const tip = Object.assign(document.createElement("div"), { id: "meaning", role: "tooltip", popover: "manual" });
-let shown = null;
+let shown = null; // the term
+let asking = null; // it, or the control whose label has it
 
-function show(term) {
+function show(term, by) {
   hide();
-  shown = term;
-  term.setAttribute("aria-describedby", tip.id);
+  [shown, asking] = [term, by];
+  by.setAttribute("aria-describedby", tip.id);
   tip.textContent = term.dataset.meaning;
   tip.showPopover();
   place();
 }
 
-// Below the term, or above it where there is no room; it follows what is scrolled.
+// Below the term, or above it where there is no room or a control; it follows what is scrolled.
 function place() {
   if (!shown) return;
   const [at, box] = [shown.getBoundingClientRect(), tip.getBoundingClientRect()];
   tip.style.left = `${Math.max(8, Math.min(at.left, document.documentElement.clientWidth - box.width - 8))}px`;
-  tip.style.top = `${at.bottom + box.height + 8 < innerHeight ? at.bottom + 4 : at.top - box.height - 4}px`;
+  const above = at.bottom + box.height + 8 > innerHeight || (shown.closest(LABEL) && at.top > box.height + 8);
+  tip.style.top = `${above ? at.top - box.height - 4 : at.bottom + 4}px`;
 }
 
 function hide() {
-  shown?.removeAttribute("aria-describedby");
-  shown = null;
+  asking?.removeAttribute("aria-describedby");
+  shown = asking = null;
   tip.hidePopover();
 }
 
-// At a term its meaning is shown; elsewhere none is, but a pointer may rest on the meaning itself.
-function look({ target }) {
-  const term = target.closest?.("dfn.term");
-  if (term && term !== shown) show(term);
-  else if (!term && shown && target !== tip && shown !== document.activeElement) hide();
+// At a term its meaning is shown; elsewhere none is, but a pointer may rest on the meaning itself. A control that the
+// keyboard comes to asks for its label's.
+function look({ type, target }) {
+  const labelled = type === "focusin" && target.matches(":focus-visible") && target.closest(".stElementContainer");
+  const term = target.closest?.("dfn.term") ?? (labelled ? labelled.querySelector(`${LABEL} dfn.term`) : null);
+  if (term && term !== shown) show(term, labelled ? target : term);
+  else if (!term && shown && target !== tip && (type === "focusin" || asking !== document.activeElement)) hide();
 }
 
 function listen() {

@@ -32,7 +32,7 @@ DRAWN = "() => [...document.querySelectorAll('.live-figure')].every(it => it._fu
 
 def open_page(page: Page, url: str, path: str) -> None:
     name, _, query = path.partition("?")
-    page.goto(f"{url}/{'' if name == 'start' else name}?epsilon=0.1&{query}")
+    page.goto(f"{url}/{'' if name == 'overview' else name}?epsilon=0.1&{query}")
     page.locator(".live-figure .main-svg").first.wait_for(timeout=60_000)
     rest(page)
 

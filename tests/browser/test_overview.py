@@ -71,7 +71,8 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
 
     term, meaning = page.locator("label dfn", has_text="privacy budget"), page.locator("#meaning")
     place = term.bounding_box()
-    for ask in (term.hover, lambda: term.dispatch_event("pointerdown"), term.focus):  # mouse, finger, keyboard
+    slider = page.locator(".st-key-epsilon input[type=range]")
+    for ask in (term.hover, lambda: term.dispatch_event("pointerdown"), slider.focus):  # mouse, finger, keyboard
         ask()
         expect(meaning).to_have_text(re.compile(r"^ε: "))
         page.keyboard.press("Escape")
