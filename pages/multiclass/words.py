@@ -207,11 +207,14 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
 
 
 def verdict_of(found: Found, here: MulticlassState) -> str:
-    """What the upper bound says; "" for accuracies, of which nothing is proved."""
+    """Where the upper bounds are informative; "" for accuracies, of which nothing is proved."""
     if not isinstance(found, Excesses):
         return ""
-    curve = "", found.excess.mean, found.bound
-    return f"{verdict(found.epsilon, [curve], found.nothing, here.epsilon, 'ε')} {NO_LOWER}"
+    best = "over the best model", found.excess.mean, found.bound
+    regularised = "over the regularised optimum", found.over.mean, found.over_bound
+    said = verdict(found.epsilon, [best], found.nothing, here.epsilon, "ε")
+    over = verdict(found.epsilon, [regularised], found.over_nothing, here.epsilon, "ε").rpartition(": ")[2]
+    return f"{said.removesuffix('.')}; {over} {NO_LOWER}"
 
 
 def caption(found: Found, total: int, here: MulticlassState) -> str:
