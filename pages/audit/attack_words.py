@@ -185,8 +185,8 @@ def caption(here: AttackState) -> str:
     failed = "An error, noted in the server's log, stops the other runs. " if here.failed else ""
     return (
         f"{failed}{picked}A bar is the certified ε: the least that leaks, with 99.9% confidence (dark) or 95% (pale), "
-        f"for all {count} versions together. A bar beyond the line refutes the claimed guarantee; a shorter bar proves "
-        f"nothing. Same guarantee for all: ε = {rounded(here.claim)}, {_delta(here)}, one record replaced; "
+        f"for all {count} versions together. A bar beyond the line refutes the claimed guarantee; a shorter bar is "
+        f"no proof. Same guarantee for all: ε = {rounded(here.claim)}, {_delta(here)}, one record replaced; "
         f"{asked.runs:,} runs each."
     )
 

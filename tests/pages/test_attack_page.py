@@ -185,7 +185,7 @@ def test_the_sentence_has_three_states_whatever_it_rests_on():
     assert words.takeaway(here(logs=calm + np.array([0, 0, 6, 0]), **running)).startswith(
         "**Suspicious** after 200 runs"
     )
-    assert "99.9% after 1,000 runs" in words.takeaway(here(logs=calm + np.array([0, 0, 0, 10]), **running))
+    assert "99.9% confidence after 1,000 runs" in words.takeaway(here(logs=calm + np.array([0, 0, 0, 10]), **running))
     passed = report_of(None)
     assert words.takeaway(here(report=passed, logs=calm)).startswith("**No contradiction found**")
     suspicious = words.takeaway(here(report=passed, logs=calm + np.array([0, 6, 0, 0])))

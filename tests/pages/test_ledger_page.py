@@ -38,7 +38,7 @@ def test_the_default_state_teaches_without_a_click():
     budget = Budget(1.0, 1e-6)
     published = lecture.lecture_multiplier(2000, budget)
     proved = spent(published, 1 / 2000, 2000**2)
-    assert f"4,000,000 steps, each on one of 2,000 records, cost ε = {rounded(proved)}: " in said(page)
+    assert f"4,000,000 steps, each on one of 2,000 records, cost ε = {rounded(proved)}, " in said(page)
     assert f"{1 / proved:.0f} times less" in said(page)
     for kind in ("uniform", "poisson"):
         needed = subsampled_rdp.subsampled_multiplier(budget, 1 / 2000, 2000**2, kind)
