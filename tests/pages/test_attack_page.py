@@ -83,7 +83,7 @@ def test_the_default_state_teaches_without_a_click():
     assert tells(said(page), "Contradicted with 99.9% confidence", "bug “a factor 2 is missing” leaks")
     assert tells(said(page), f"ε = {rounded(broken.certified_epsilon_999)}, ", "claims ε = 1.")
     assert f"right {100 * broken.right:.1f} times in 100" in said(page)
-    assert f"the guarantee allows at most {100 * broken.attack.limit:.1f}." in said(page)
+    assert f"the guarantee allows {100 * broken.attack.limit:.1f}." in said(page)
     pale, dark = figure(page, "certified")["data"]
     bars = dict(zip(job_of(page).snapshot.versions, numbers(pale["x"]), strict=True))
     assert bars["missing_factor_2"] == broken.certified_epsilon_95 > 1.5
