@@ -44,7 +44,7 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         ("Bayes classifier, true law", "Bayes classifier", found.bayes, chart.muted, "dash", "plain"),
         ("non-private Gaussian classifier", "non-private", found.plain, chart.colours["reference"], "solid", "plain"),
         ("non-private logistic regression", "", found.logistic, chart.colours["reference"], "dot", "plain"),
-        ("most frequent class alone", "most frequent class", found.chance, chart.muted, "dot", "nothing"),
+        ("the largest class", "the largest class", found.chance, chart.muted, "dot", "nothing"),
     ):
         hover = _share(letter, name)
         chart.curve(found.x, heights, ink, name, label=label, dash=dash, layer=layer, hovertemplate=hover)
@@ -123,8 +123,8 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
     ):
         look = {"symbol": symbol, "size": 11, "color": colour, "line": {"width": 2, "color": colour}}
         chart.marks(x, y, look, name=name, hoverinfo="skip")
-    hover = "most frequent class alone: %{y:.1%}<extra></extra>"
-    chart.level(found.factor, found.chance, chart.muted, "most frequent class alone", dash="dot", hovertemplate=hover)
+    hover = "the largest class: %{y:.1%}<extra></extra>"
+    chart.level(found.factor, found.chance, chart.muted, "the largest class", dash="dot", hovertemplate=hover)
     least = float(np.min(found.accuracy, where=np.isfinite(found.accuracy), initial=found.chance))
     low, high = math.log10(found.factor[0]) - 0.1, math.log10(found.factor[-1]) + 0.1
     ticks = {"tickvals": found.factor, "ticktext": [plain_number(factor) for factor in found.factor]}

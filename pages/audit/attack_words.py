@@ -111,7 +111,7 @@ def _verdict(here: AttackState) -> str:
 
 
 def _code(here: AttackState) -> str:
-    return "the correct code" if here.played is None else f"the code with the bug “{version_name(here.played)}”"
+    return "the correct code" if here.played is None else f"code with the bug “{version_name(here.played)}”"
 
 
 def _finding(now: Standing, level: int, claim: float) -> str:
@@ -120,20 +120,17 @@ def _finding(now: Standing, level: int, claim: float) -> str:
     assert report
     bound = (report.certified_epsilon_95, report.certified_epsilon_999)[level]
     if bound > claim:
-        return f"leaks at least **ε = {rounded(bound)}**, but its guarantee claims ε = {rounded(claim)}"
+        return f"leaks at least **ε = {rounded(bound)}**; its guarantee claims ε = {rounded(claim)}"
     by = [c.name for c in report.certificates if (c.shown, c.flagged)[level] > c.limit]
     words = " and ".join(dict.fromkeys(_REFUTED_BY[name] for name in by)) or "the betting test"
     return f"breaks its guarantee of **ε = {rounded(claim)}**, refuted by {words}"
 
 
 def _attacked(now: Standing) -> str:
-    """Attack success with its error, and the most that the guarantee allows."""
+    """Attack success, and the most that the guarantee allows."""
     assert now.report
-    attack = now.report.attack
-    return (
-        f"An attacker who guesses which of two data sets was used is right **{_of_100(now.right)} times in 100** "
-        f"(± {_of_100(now.right - attack.shown)}); the guarantee allows at most {_of_100(attack.limit)}."
-    )
+    limit = _of_100(now.report.attack.limit)
+    return f"An attacker guesses right **{_of_100(now.right)} times in 100**; the guarantee allows {limit}."
 
 
 def _of_100(share: float) -> str:
@@ -184,9 +181,8 @@ def caption(here: AttackState) -> str:
     picked = "" if here.played is None else f"**{version_name(here.played)}:** {BUGS[here.played].sentence} "
     failed = "An error, noted in the server's log, stops the other runs. " if here.failed else ""
     return (
-        f"{failed}{picked}A bar is the certified ε: the least that leaks, with 99.9% confidence (dark) or 95% (pale), "
-        f"for all {count} versions together. A bar beyond the line refutes the claimed guarantee; a shorter bar proves "
-        f"nothing. Same guarantee for all: ε = {rounded(here.claim)}, {_delta(here)}, one record replaced; "
+        f"{failed}{picked}A bar is the certified ε, the least that leaks: dark with 99.9% confidence, pale with 95%, "
+        f"for all {count} versions together. A bar beyond the line refutes the guarantee; a shorter bar is no proof. "
         f"{asked.runs:,} runs each."
     )
 
@@ -210,8 +206,9 @@ def beside_caption(side: str, here: AttackState) -> str:
     assert now
     if side == "Errors":
         return (
-            "Each point of the trade-off curve is one way to guess: its rate of false alarms, and of misses. Code that "
-            "keeps its guarantee stays above the forbidden region."
+            "An attacker guesses which of two data sets was used. Each point of the trade-off curve is one way to "
+            "guess: its rates of false alarms and misses. Code that keeps its guarantee stays above the forbidden "
+            "region."
         )
     if side == "Betting test":
         return (
@@ -242,13 +239,14 @@ def readouts(here: AttackState) -> list[tuple[str, str, str]]:
         return []
     found = now.report
     certified = "…", f"after the last run: {now.runs:,} of {here.asked.runs:,} are done"
-    success = "so far; a random guess: 50"
+    success = "so far; a random guess has 50"
     if found:
         certified = (
             f"ε ≥ {rounded(found.certified_epsilon_95)}",
             f"with 95% confidence; with 99.9%: {rounded(found.certified_epsilon_999)}",
         )
-        success = f"the guarantee allows {_of_100(found.attack.limit)}; a random guess: 50"
+        error = _of_100(now.right - found.attack.shown)
+        success = f"± {error}; the guarantee allows {_of_100(found.attack.limit)}, a random guess has 50"
     return [
         ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
         ("Certified", *certified),

@@ -149,16 +149,13 @@ def takeaway(found: Found, here: MulticlassState) -> str:
             f"accuracy is {right['ellipsoids']}% with the Gaussian classifier, {right['split']}% with one-vs-rest, and "
             f"{rounded(100.0 * found.chance[k], 2)}% with the most frequent class alone."
         )
-    said = (
-        f"privacy costs the Gaussian classifier, which learns all classes at once, **{points(whole)}** of accuracy, "
-        f"and one-vs-rest {points(split)}"
-    )
+    said = f"privacy costs the Gaussian classifier **{points(whole)}** of accuracy and one-vs-rest {points(split)}"
     if found.axis == "d":
         return f"With d = {here.d} and {here.classes} classes {said}; the noise has {here.directions:,} dimensions."
     last = len(found.x) - 1
     far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
     less = all(_learned(found, "ellipsoids", at) and _less(found, at) for at in {k, last})
-    lead = "**The cost grows with the classes, but less than if each class had its own model.** " if less else ""
+    lead = "**The cost grows with the number of classes, but less than with a model for each class.** " if less else ""
     rest = (
         "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} classes, {points(far)} and {points(alone)}"
     )
@@ -207,11 +204,14 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
 
 
 def verdict_of(found: Found, here: MulticlassState) -> str:
-    """What the upper bound says; "" for accuracies, of which nothing is proved."""
+    """Where the upper bounds are informative; "" for accuracies, of which nothing is proved."""
     if not isinstance(found, Excesses):
         return ""
-    curve = "", found.excess.mean, found.bound
-    return f"{verdict(found.epsilon, [curve], found.nothing, here.epsilon, 'ε')} {NO_LOWER}"
+    best = "over the best model", found.excess.mean, found.bound
+    regularised = "over the regularised optimum", found.over.mean, found.over_bound
+    said = verdict(found.epsilon, [best], found.nothing, here.epsilon, "ε")
+    over = verdict(found.epsilon, [regularised], found.over_nothing, here.epsilon, "ε").rpartition(": ")[2]
+    return f"{said.removesuffix('.')}; {over} {NO_LOWER}"
 
 
 def caption(found: Found, total: int, here: MulticlassState) -> str:
@@ -231,7 +231,8 @@ def caption(found: Found, total: int, here: MulticlassState) -> str:
     band = ", band: 8 of 10" if releases >= LEAST_BANDED else ""
     said += (
         f" Means of {made} releases{so_far}{band}; {found.test_records:,} test records. "
-        "“Non-private”: the Gaussian classifier with a tiny ridge; dotted beside it: logistic regression. "
+        "The Gaussian classifier learns all classes at once; one-vs-rest splits the budget. “Non-private”: the "
+        "Gaussian classifier with a tiny ridge; dotted beside it: logistic regression. "
     )
     if "pure" in found.learners:
         said += f"**Not the same guarantee**: δ = 0 beside δ = {delta_text(here.delta)}."

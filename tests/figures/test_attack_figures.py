@@ -77,7 +77,7 @@ def test_a_bar_reaches_what_is_certified_and_has_its_verdict_in_words(theme):
 def test_the_claim_is_a_line_and_longer_bars_say_how_long_they_are():
     figure = ruler()
     assert figure.layout.shapes[1].x0 == figure.layout.shapes[1].x1 == 1.0
-    assert "the claim, ε = 1" in [a.text for a in figure.layout.annotations]
+    assert "claimed: ε = 1" in [a.text for a in figure.layout.annotations]
     assert [a.text for a in figure.layout.annotations if "→" in a.text] == ["13 →"]
     assert figure.layout.xaxis.range == (0.0, LONGEST)
 

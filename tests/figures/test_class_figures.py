@@ -123,7 +123,7 @@ def test_accuracy_along_an_axis(along, axis, theme):
         assert f"<br>{name}: %{{y:.1%}}" in trace.hovertemplate
         fits(figure, np.concatenate([measured.mean, measured.q10, measured.q90]))
     for name, values, ink, dash in (
-        ("knowing the law", found.bayes, MUTED[theme], "dash"),
+        ("Bayes classifier, true law", found.bayes, MUTED[theme], "dash"),
         ("non-private Gaussian classifier", found.plain, FAMILIES[theme]["reference"], "solid"),
         ("non-private logistic regression", found.logistic, FAMILIES[theme]["reference"], "dot"),
         ("the largest class", found.chance, MUTED[theme], "dot"),
@@ -154,9 +154,9 @@ def test_a_phone_gets_a_legend_and_its_own_title(along, axis):
     shown = [trace.name for trace in figure.data if trace.showlegend]
     assert len(shown) == len(set(shown)) == 10 and narrow["showlegend"] and narrow["height"] == HEIGHT + 20 * 10
     assert [note["text"] for note in narrow["annotations"]] == ["accuracy on test records", FLAGS[axis]]
-    title = {"epsilon": "budget ε", "classes": "classes C", "d": "columns d"}[axis]
+    title = {"epsilon": "budget ε", "classes": "classes C", "d": "dimension d"}[axis]
     assert narrow["xaxis"]["title"]["text"] == title and len(figure.layout.xaxis.title.text) >= len(title)
-    labels = {"Gaussian<br>classifier", "one-vs-rest", "non-private", "knows the law", "the largest class"}
+    labels = {"Gaussian<br>classifier", "one-vs-rest", "non-private", "Bayes classifier", "the largest class"}
     assert labels <= set(words(figure)) and not figure.layout.showlegend
 
 
@@ -202,7 +202,7 @@ def test_what_has_no_guarantee_leaves_no_trace_of_itself():
         "non-private logistic regression",
         "the largest class",
     }
-    assert "knows the law" not in words(figure)
+    assert "Bayes classifier" not in words(figure)
 
 
 # Excess
@@ -230,7 +230,7 @@ def test_excess_and_its_bounds(excess, theme):
         fits(figure, measured.mean[measured.mean > 0.0])
     fits(figure, np.concatenate([excess.bound, excess.over_bound]))
     over = "over the best" if excess.excess.mean.max() > 0.0 else "over the regularised"
-    for text in ("ε = 1", over, "nothing learned", "excess loss on the training records"):
+    for text in ("ε = 1", over, "nothing learned", "excess risk on the training records"):
         assert words(figure).count(text) == 1
     narrow = figure.layout.meta["narrow"]
     assert narrow["showlegend"] and narrow["xaxis"]["title"]["text"] == "budget ε"
@@ -252,7 +252,7 @@ def test_tuning_names_the_oracle_not_private(tuned, theme):
     for trace, row in zip(figure.data, tuned.accuracy, strict=False):
         equal(trace, row)
         assert np.array_equal(trace.x, tuned.factor) and trace.line.color == private
-        assert trace.hovertemplate == f"{trace.name}, %{{x}} times: %{{y:.1%}}<extra></extra>"
+        assert trace.hovertemplate == f"{trace.name}, %{{x}} times the default λ: %{{y:.1%}}<extra></extra>"
     default, oracle = named(figure, "default λ"), named(figure, "oracle, not private")
     equal(default, tuned.accuracy[:, list(tuned.factor).index(1.0)])
     equal(oracle, np.nanmax(tuned.accuracy, axis=1))
@@ -301,12 +301,12 @@ def test_decisions(drawn, theme):
         assert (trace.contours.start, trace.contours.end, trace.contours.coloring) == (0.0, 0.0, "none")
     assert [trace.name for trace in rest if trace.type == "scatter"] == [
         "private release",
-        "not private",
-        "privacy decides otherwise",
+        "without privacy",
+        "privacy changes the decision",
         "true ellipses, 2 standard deviations",
     ]
     assert named(figure, "private release").line.color == private
-    assert named(figure, "not private").line.color == plain
+    assert named(figure, "without privacy").line.color == plain
     assert words(figure) == ["A", "B", "C"] and figure.layout.meta["narrow"] == {}
     for note, at in zip(figure.layout.annotations, drawn.centres, strict=True):
         assert (note.x, note.y) == tuple(at) and (note.xref, note.yref) == ("x", "y")
@@ -320,7 +320,7 @@ def test_ellipses(drawn, theme):
     figure = ellipses_figure(drawn, theme=theme, height=400)
     for trace, name, outlines, ink, dash in zip(
         figure.data,
-        ("true ellipses, 2 standard deviations", "not private", "private release"),
+        ("true ellipses, 2 standard deviations", "without privacy", "private release"),
         (drawn.true, drawn.hidden, drawn.ellipses),
         (MUTED[theme], FAMILIES[theme]["reference"], FAMILIES[theme]["objective"]),
         ("dot", "dash", "solid"),
@@ -355,8 +355,8 @@ def test_names_stay_from_budget_to_budget(drawn):
 def test_every_guess_is_in_a_bar(guessed, theme):
     figure = membership_leak_figure(guessed, theme=theme, height=380)
     for name, values, family in (
-        ("the records it was trained on", guessed.own, "frank_wolfe"),
-        ("the same with one record replaced", guessed.other, "reference"),
+        ("the data set used", guessed.own, "frank_wolfe"),
+        ("the other data set, one record replaced", guessed.other, "reference"),
     ):
         trace = named(figure, name)
         assert sum(trace.y) == guessed.guesses == len(values) and trace.marker.line.color == FAMILIES[theme][family]
@@ -396,8 +396,8 @@ def test_theorem_2(theme):
     found = pathak_raj.theorem_2_violations(draws=100)
     figure = theorem_figure(found, theme=theme, height=380)
     for name, values, ink in (
-        ("breaks the theorem, proved of each draw", (found.low > found.bound).mean(axis=1), "frank_wolfe"),
-        ("keeps it, proved of each draw", (found.high <= found.bound).mean(axis=1), None),
+        ("violates Theorem 2, proved for each draw", (found.low > found.bound).mean(axis=1), "frank_wolfe"),
+        ("satisfies it, proved for each draw", (found.high <= found.bound).mean(axis=1), None),
     ):
         trace = named(figure, name)
         equal(trace, values)
@@ -405,7 +405,7 @@ def test_theorem_2(theme):
         assert trace.line.color == (FAMILIES[theme][ink] if ink else MUTED[theme])
         fits(figure, values)
     fits(figure, found.caps, "xaxis")
-    assert np.diff(named(figure, "breaks the theorem, proved of each draw").y).max() > 0.0
+    assert np.diff(named(figure, "violates Theorem 2, proved for each draw").y).max() > 0.0
 
 
 def test_an_exhibit_claims_no_privacy(guessed):

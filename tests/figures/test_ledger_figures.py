@@ -15,8 +15,8 @@ STEPS = (1, 10, 1_000, 80_000, 4_000_000, 12_000_000)
 ONE, BATCH, FULL = Run(2000, 1, 100.0, 1e-6), Run(2000, 50, 3.0, 1e-6), Run(2000, 2000, 100.0, 1e-6)
 RUNS = pytest.mark.parametrize("run", [ONE, BATCH, FULL], ids=["one", "batch", "full"])
 NAMES = {
-    "basic": "basic",
-    "advanced": "advanced",
+    "basic": "basic composition",
+    "advanced": "advanced composition",
     "lecture": "the lecture's claim",
     "uniform": "Rényi, random subset",
     "poisson": "Rényi, Poisson batch",
@@ -48,7 +48,7 @@ def test_every_curve_is_the_ledger_s(run):
         drawn = trace(figure, name)
         assert np.array_equal(drawn.x, STEPS) and np.array_equal(drawn.y, curve.epsilon, equal_nan=True)
         assert drawn.showlegend is bool(np.isfinite(curve.epsilon).any())
-    assert set(trace(figure, "the label, ε = 1").y) == {1.0}
+    assert set(trace(figure, "target, ε = 1").y) == {1.0}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -69,7 +69,7 @@ def test_a_curve_that_ends_has_a_cross_where_it_ends():
     _, figure = draw(Run(2000, 50, 100.0, 1e-6))
     claim = trace(figure, "the lecture's claim")
     assert claim.marker.symbol == "x" and [size > 0 for size in claim.marker.size] == [t == 80_000 for t in STEPS]
-    assert trace(figure, "basic").mode == "lines"
+    assert trace(figure, "basic composition").mode == "lines"
 
 
 def test_the_cursor_has_a_flag_a_line_and_a_mark_on_every_curve():
@@ -104,7 +104,7 @@ def test_the_axis_holds_the_label_and_the_curves_near_it(run, label):
 def test_where_no_accounting_says_anything_the_label_is_drawn_alone():
     curves = [EpsilonCurve(kind, np.full(len(STEPS), math.nan)) for kind in ("basic", "advanced", "exact")]
     figure = ledger_figure(curves, STEPS, at=1_000, label=3.0, theme="light", height=330)
-    assert [t.name for t in figure.data if t.showlegend] == ["the label, ε = 3"]
+    assert [t.name for t in figure.data if t.showlegend] == ["target, ε = 3"]
     low, high = figure.layout.yaxis.range
     assert low < math.log10(3.0) < high
     json.loads(figure.to_json())
@@ -126,7 +126,7 @@ def test_narrow_screens_get_a_legend_instead_of_labels():
     _, figure = draw()
     narrow = figure.layout.meta["narrow"]
     assert narrow["showlegend"] and not figure.layout.showlegend
-    assert {a["text"] for a in narrow["annotations"]} == {"ε that each accounting finds", "T = 1,000"}
+    assert {a["text"] for a in narrow["annotations"]} == {"ε by each accounting method", "T = 1,000"}
     assert narrow["height"] - narrow["margin"]["b"] == 400 - figure.layout.margin.b
 
 

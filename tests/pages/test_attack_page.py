@@ -1,4 +1,4 @@
-"""The trust page, attack it: its sentence, bars, controls, code and report, in the default state and in random ones."""
+"""The page Audit, attack: its sentence, bars, controls, code and report, in the default state and in random ones."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.error
     broken, honest = report_of("missing_factor_2"), report_of(None)
-    assert said(page).startswith("Contradicted with confidence 99.9%: “a factor 2 is missing” leaks at least ε = ")
-    assert f"ε = {rounded(broken.certified_epsilon_999)}, not 1." in said(page)
-    assert f"right {100 * broken.right:.1f} times of 100" in said(page)
-    assert f"the claim allows {100 * broken.attack.limit:.1f}." in said(page)
+    assert tells(said(page), "Contradicted with 99.9% confidence", "bug “a factor 2 is missing” leaks")
+    assert tells(said(page), f"ε = {rounded(broken.certified_epsilon_999)}, ", "claims ε = 1.")
+    assert f"right {100 * broken.right:.1f} times in 100" in said(page)
+    assert f"the guarantee allows {100 * broken.attack.limit:.1f}." in said(page)
     pale, dark = figure(page, "certified")["data"]
     bars = dict(zip(job_of(page).snapshot.versions, numbers(pale["x"]), strict=True))
     assert bars["missing_factor_2"] == broken.certified_epsilon_95 > 1.5
@@ -100,8 +100,9 @@ def test_the_default_state_teaches_without_a_click():
 
 
 def test_a_pass_is_never_called_a_proof():
-    page = open_page(version=words.HONEST)
-    assert said(page).startswith("No contradiction found in 20,000 runs of the honest code: at least ε = ")
+    page = open_page(version=words.CORRECT)
+    assert said(page).startswith("No contradiction found in 20,000 runs of the correct code: ")
+    assert tells(said(page), "claims ε = 1,", "at least ε = ")
     assert "no proof" in said(page)
     assert not re.search(r"\bis private\b|\bproves\b|\bsafe\b|\bsecure\b", said(page) + texts(page).lower())
 
@@ -111,12 +112,12 @@ def test_fewer_runs_leave_a_small_fault_unseen_and_more_see_it():
     few = open_page(version="noise_at_80_percent", runs=1_000)
     assert "No contradiction found" in said(few)
     many = open_page(version="noise_at_80_percent", runs=20_000)
-    assert said(many).startswith("Contradicted with confidence 99.9%")
+    assert said(many).startswith("Contradicted with 99.9% confidence")
 
 
-def test_a_mistake_that_cannot_be_made_says_why_and_shows_the_honest_code():
+def test_a_bug_that_does_not_apply_says_why_and_the_correct_code_is_shown():
     page = open_page(version="wrong_gamma_shape", behind="Assumptions")
-    assert tells(said(page), "cannot be made here (wrong gamma shape", "20,000 runs of the honest code")
+    assert tells(said(page), "does not apply to this mechanism (wrong gamma shape", "20,000 runs of the correct code")
     assert "wrong Gamma shape: wrong gamma shape needs" in texts(page)
 
 
@@ -138,11 +139,11 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
 
     monkeypatch.setattr(Audit, "play", held)
     monkeypatch.setattr(all_versions, "ChunkSizer", fixed(500))
-    page = open_script(PAGE, seed=11, version=words.HONEST)
+    page = open_script(PAGE, seed=11, version=words.CORRECT)
     try:
-        assert tells(said(page), "No contradiction", "so far", "honest code", "proves nothing", " 500 of 20,000 runs")
+        assert tells(said(page), "No contradiction", "so far", "correct code", "proves nothing", " 500 of 20,000 runs")
         assert np.isnan(numbers(figure(page, "certified")["data"][0]["x"])).all()
-        assert "500 of 20,000 are in" in texts(page) and "ε ≥" not in texts(page)
+        assert "500 of 20,000 are done" in texts(page) and "ε ≥" not in texts(page)
         (button,) = page.get("download_button")
         assert button.proto.disabled
         old = job_of(page)
@@ -151,7 +152,7 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
     finally:
         passes.release(10_000)
     settle(page)
-    assert "10,000 runs of the honest code" in said(page)
+    assert "10,000 runs of the correct code" in said(page)
     (button,) = page.get("download_button")
     assert not button.proto.disabled
 
@@ -184,16 +185,16 @@ def test_the_sentence_has_three_states_whatever_it_rests_on():
     assert words.takeaway(here(logs=calm + np.array([0, 0, 6, 0]), **running)).startswith(
         "**Suspicious** after 200 runs"
     )
-    assert "99.9% after 1,000 runs" in words.takeaway(here(logs=calm + np.array([0, 0, 0, 10]), **running))
+    assert "99.9% confidence after 1,000 runs" in words.takeaway(here(logs=calm + np.array([0, 0, 0, 10]), **running))
     passed = report_of(None)
     assert words.takeaway(here(report=passed, logs=calm)).startswith("**No contradiction found**")
     suspicious = words.takeaway(here(report=passed, logs=calm + np.array([0, 6, 0, 0])))
-    assert suspicious.startswith("**Suspicious**") and "refuted by a bet against it" in suspicious
+    assert suspicious.startswith("**Suspicious**") and "refuted by the betting test" in suspicious
     # Gamma noise: what is certified lies below the claim, and how often the attacker is right refutes it.
     short = report_of("noise_at_80_percent", key="output_gamma")
     assert short.certified_epsilon_999 < 1.0 and short.verdict == "contradicted"
     told = words.takeaway(here(report=short, logs=calm))
-    assert "does not keep its claim of **ε = 1**: refuted by how often the attacker is right" in told
+    assert "breaks its guarantee of **ε = 1**, refuted by its attack success" in told
 
 
 # The quick ones always.
@@ -203,7 +204,7 @@ def test_random_states_show_no_error_and_the_audit_s_numbers(case):
     keys = dpcore.list_mechanisms()
     chosen = {
         "mechanism": keys[case % len(keys)],
-        "version": rng.choice([words.HONEST, *BUGS]),
+        "version": rng.choice([words.CORRECT, *BUGS]),
         "runs": rng.choice([1_000, 2_000]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
@@ -226,7 +227,7 @@ def test_random_states_show_no_error_and_the_audit_s_numbers(case):
         shown=len(held.versions),
     )
     assert f"ε ≥ {rounded(found.certified_epsilon_95)}" in texts(page), chosen
-    assert f"{100 * found.right:.1f} times of 100" in said(page)
+    assert f"{100 * found.right:.1f} times in 100" in said(page)
     assert not re.search(r"\bnan\b|\binf\b", (texts(page) + headline(page)).lower()), chosen
 
 
@@ -234,7 +235,7 @@ def test_unused_controls_are_disabled_with_their_reasons():
     page = open_page(behind="Assumptions")
     disabled = {slider.label.split()[0] for slider in page.sidebar.select_slider if slider.disabled}
     assert disabled == {"n", "p", "λ", "m"}
-    assert texts(page).count("An audit picks two data sets of its own") == 3
+    assert texts(page).count("n audit uses two data sets of its own") == 3
     assert "cautious users" not in texts(page), "n does not enter"
     assert report_of("missing_factor_2").pair in texts(page)
 
@@ -262,7 +263,7 @@ def test_the_table_holds_every_version_and_why_others_are_missing():
     page = open_page(behind="Data")
     held = job_of(page).snapshot
     made = words.table(words.AttackState(job_of(page).question, held, None)).set_index("version")
-    assert set(made.index) == {words.HONEST, *BUGS}
+    assert set(made.index) == {words.CORRECT, *BUGS}
     assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
     assert made.not_applicable.notna().sum() == len(held.refused)
 

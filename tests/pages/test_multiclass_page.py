@@ -68,14 +68,14 @@ def test_the_default_state_answers_the_question_without_a_click():
     )
     whole, split = (100 * (found.plain - found.learners[key].mean) for key in ("ellipsoids", "split"))
     assert split[-1] > whole[-1] + 10.0 > whole[3] + 20.0, "points of accuracy"
-    assert said(page).startswith("It adds up, but less")
-    at_10 = (f"with 10 it takes {points(whole[-1])}", f"{points(split[-1])}.")
+    assert said(page).startswith("The cost grows with the number of classes, but less")
+    at_10 = (f"with 10 classes, {points(whole[-1])}", f"{points(split[-1])}.")
     assert tells(said(page), "5 classes", f" {points(whole[3])}", f" {points(split[3])}", *at_10)
     picture = decision_regions.picture(FIRST, **BUDGET)
     assert f"{found.bayes[3]:.1%}" in texts(page) and f"{picture.agree:.1%}" in texts(page)
-    assert "noise in 24 directions" in texts(page)
-    assert f"One release at ε = 1: {picture.right:.1%} of fresh records right" in captions(page)
-    assert "Each curve spends ε = 1, δ = 10⁻⁶ in all" in captions(page) and len(charts(page)) == 2
+    assert "noise in 24 dimensions" in texts(page)
+    assert f"One release at ε = 1: accuracy {picture.right:.1%} on fresh records" in captions(page)
+    assert "Same guarantee for each curve: ε = 1, δ = 10⁻⁶ in total" in captions(page) and len(charts(page)) == 2
 
 
 def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, monkeypatch):
@@ -167,7 +167,7 @@ def test_an_error_is_said_and_the_page_stays(monkeypatch, caplog):
 
     monkeypatch.setattr(AccuracyQuestion, "_of_draw", broken)
     page = open_script(PAGE, seed=24)
-    assert said(page) == "An error, noted in the server's log, keeps the curves away." and not page.exception
+    assert said(page) == "An error, noted in the server's log, stops the curves." and not page.exception
     assert "broken on purpose" in caplog.text
 
 
@@ -181,11 +181,11 @@ def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do(few_r
     k = grid.index(1.0)
     right, alone = (100 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
     assert right > 65.0 > 50.0 > alone
-    assert tells(said(page), f"of 100 digits {rounded(right, 2)} ", f" {rounded(alone, 2)} ", "10 classes")
+    assert tells(said(page), f"{rounded(right, 2)}% of digits", "10 classes", f"{rounded(alone, 2)}%")
     assert tells(captions(page), "**Not the same guarantee**", "δ = 0 ", "δ = 10⁻⁶") and "declared public" in captions(
         page
     )
-    assert f"{found.logistic[k]:.1%}" in texts(page) and "multinomial logistic regression, not private" in texts(page)
+    assert f"{found.logistic[k]:.1%}" in texts(page) and "multinomial and not private" in texts(page)
 
 
 def test_the_excess_stands_beside_both_bounds():
@@ -194,7 +194,7 @@ def test_the_excess_stands_beside_both_bounds():
     k = dpcore.EPSILON_GRID.index(1.0)
     assert not page.exception and np.all(found.over.mean <= found.over_bound)
     share = f"{rounded(100 * found.over.mean[k] / found.over_bound[k], 2)}% "
-    assert tells(said(page), f"privacy leaves {rounded(found.over.mean[k])} ", share)
+    assert tells(said(page), f"regularised optimum is {rounded(found.over.mean[k])}, ", share)
     assert "vacuous" not in said(page) and "vacuous" in said(open_page(price_against="excess", epsilon=0.01))
 
 
@@ -204,13 +204,13 @@ def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
     assert said(page).startswith("Nothing is released at ε = 0.1: large-margin Gaussian classifier needs λ > ")
     assert "Nothing is released: large-margin Gaussian classifier needs λ > " in captions(page)
     assert "curvature of one record" in said(page)
-    assert "λ is that of the Gaussian classifier" in captions(page) and "Left out: " in captions(page)
+    assert "λ is the Gaussian classifier's" in captions(page) and "Left out: " in captions(page)
 
 
 @pytest.mark.parametrize(
     "side, phrase",
     [
-        ("Decisions", "Shaded: where privacy decides otherwise."),
+        ("Decisions", "Shaded: privacy changes the decision."),
         ("Ellipses", "Only differences between the matrices decide"),
         ("λ", "an **oracle, not private**"),
     ],
@@ -228,21 +228,21 @@ def test_the_oracle_s_gain_is_that_of_the_tuning():
         assert np.isnan(gain) or f"{points(gain)} at ε = {epsilon:g}" in told
 
 
-@pytest.mark.parametrize("side", ["Answers", "Theorem 2"])
+@pytest.mark.parametrize("side", ["Minimisers", "Theorem 2"])
 def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
     page = open_page(classifier="published", beside_published=side, behind="Assumptions")
     assert not page.exception and not page.error
     found = pathak_raj_leak.membership_leak(seed=7)
     assert found.right == found.guesses > 400
-    assert said(page).startswith(f"As printed it protects nobody. Of 3,000 draws of its noise {found.exist:,} leave")
-    assert f"{found.guesses:,} times of {found.guesses:,}." in said(page)
-    if side == "Answers":
+    assert tells(said(page), "protects nobody", f" {found.exist:,} of 3,000 noise draws")
+    assert f"{found.guesses:,} times in {found.guesses:,}." in said(page)
+    if side == "Minimisers":
         share = pathak_raj.existence(1, 1.0, 1.0, draws=40_000, seed=7).share
-        assert f"With one column {rounded(100 * share, 2)}% of 40,000 draws leave" in captions(page)
+        assert f"in {rounded(100 * share, 2)}% of 40,000 draws with one column" in captions(page)
     else:
         broken = pathak_raj.theorem_2_violations(draws=400, seed=7)
-        exceed = f"{100 * broken.violated[-1]:.0f} of 100 draws"
-        assert tells(captions(page), f"at most {broken.bound:,.0f} ", "90 of 100 draws", "100,000", exceed)
+        exceed = f"{broken.violated[-1]:.0%} of draws"
+        assert tells(captions(page), f"at most {broken.bound:,.0f} ", "90% of draws", "100,000", exceed)
     assert "< 10⁻¹" in html.unescape(texts(page)) and "δ > 0.31" in html.unescape(texts(page))
     written = texts(page) + said(page) + json.dumps([chart["figure"] for chart in charts(page).values()])
     assert not re.search(r"ε\s*=|private", written), "no label of what it does not keep"

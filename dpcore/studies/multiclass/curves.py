@@ -57,8 +57,8 @@ class Excesses:
 
     excess: over the best model of norm <= theta_norm, whose mean loss is `least`. bound: proved on its mean; it says
     nothing above `nothing`, the excess of Phi = 0. over: J - J*, the excess over the regularised optimum; over_bound:
-    the mean of ||B||^2 / 2 lam, of which each release with noise B is proved to keep below its own. lam: of each plan,
-    nan where there is none, and why is in `reasons`.
+    the mean of ||B||^2 / 2 lam, of which each release with noise B is proved to keep below its own; over_nothing: the
+    excess of Phi = 0. lam: of each plan, nan where there is none, and why is in `reasons`.
     """
 
     epsilon: Array
@@ -66,6 +66,7 @@ class Excesses:
     bound: Array
     over: Summary
     over_bound: Array
+    over_nothing: Array
     lam: Array
     least: float
     nothing: float
@@ -251,6 +252,7 @@ def excess_against_epsilon(
         np.array([_bound(found) for found in runs]),
         measured_of(over, missing),
         np.array([found.each for found in runs]).mean(axis=1),
+        np.array([found.zero for found in runs]),
         np.array([found.lam for found in runs]),
         risk,
         split.classes - 1.0 - risk,

@@ -44,8 +44,8 @@ class Runs:
     """Releases of one learner at one budget, nan where it has no guarantee: `reason` says why.
 
     accuracy: on the test records, [R]. quiet: the same without noise. Of ellipsoids only, else nan and empty: risk:
-    mean loss on the training records, [R]; over: J - J*, [R]; each: ||B||^2 / 2 lam, which bounds it in every release
-    with noise B in the objective, [R], nan with noise elsewhere; bounds: of the plan.
+    mean loss on the training records, [R]; over: J - J*, [R]; zero: J(0) - J*; each: ||B||^2 / 2 lam, which bounds over
+    in every release with noise B in the objective, [R], nan with noise elsewhere; bounds: of the plan.
     """
 
     accuracy: Array
@@ -53,6 +53,7 @@ class Runs:
     lam: float
     risk: Array
     over: Array
+    zero: float
     each: Array
     bounds: tuple[Bound, ...]
     reason: str
@@ -96,7 +97,7 @@ def runs_of(
         return release(learner, split, budget, lam, repetitions, seed, cancelled)
     except NotApplicable as error:
         nothing = np.full(repetitions, np.nan)
-        return Runs(nothing, math.nan, math.nan, nothing, nothing, nothing, (), str(error))
+        return Runs(nothing, math.nan, math.nan, nothing, nothing, math.nan, nothing, (), str(error))
 
 
 def _ellipsoids(
@@ -118,9 +119,9 @@ def _ellipsoids(
         each = np.full(size, np.nan)
     Z = features(np.asarray(split.test.X), R)
     accuracy, right = _right(weights @ Z.T, split), float(_right(quiet[0] @ Z.T, split))
-    return Runs(
-        accuracy, right, float(plan.spec.lam), losses[1:], whole[1:] - whole[0], each, mechanism.bounds(plan), ""
-    )
+    zero = split.classes - 1.0 - float(whole[0])
+    over, bounds = whole[1:] - whole[0], mechanism.bounds(plan)
+    return Runs(accuracy, right, float(plan.spec.lam), losses[1:], over, zero, each, bounds, "")
 
 
 def _one_against_others(
@@ -146,7 +147,7 @@ def _one_against_others(
         quiet.append(-prepared.theta @ fresh.T)
     nothing = np.full(size, np.nan)
     accuracy, right = _right(np.stack(scores, axis=1), split), float(_right(np.stack(quiet), split))
-    return Runs(accuracy, right, float(plan.spec.lam), nothing, nothing, nothing, (), "")
+    return Runs(accuracy, right, float(plan.spec.lam), nothing, nothing, math.nan, nothing, (), "")
 
 
 def _right(scores: Array, split: ClassSplit) -> Array:
