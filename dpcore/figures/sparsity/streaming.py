@@ -47,11 +47,12 @@ def regret_figure(
         if curve.p != plain.p:
             continue
         least = "lower bound, hardest data"
-        for values, text, ink, look in (
+        looks: tuple[tuple[Array, str, str, Look], ...] = (
             (plain.expected, "non-private", chart.colours["reference"], {"layer": "plain"}),
             (curve.nothing, "nothing learned", chart.muted, {"dash": "dash", "layer": "nothing"}),
             (curve.least, least, chart.muted, {"dash": "dot", "layer": "lower"}),
-        ):
+        )
+        for values, text, ink, look in looks:
             heights = np.where(values > 0.0, values, np.nan)
             chart.curve(curve.steps, heights, ink, f"{name}: {text}", label=text.replace(", ", ",<br>"), **look)
             shown.append(heights)
