@@ -250,7 +250,8 @@ def _settle(key: str, value: Any, default: Any, last: Drawn | None) -> None:
 def _dimension(letter: str, columns: int | None, max_columns: int, default: int | None, reason: str | None) -> int:
     label = f"{letter} dimension"
     if columns is None:
-        columns_to = [p for p in DIMENSIONS if p <= max_columns]
+        # Where p is not used it may be any of another page, and a link that says so is understood.
+        columns_to = [p for p in DIMENSIONS if reason or p <= max_columns]
         label = label if reason else f"{label} (to {max_columns:,})"
         return _slider("p", label, columns_to, "{:,}".format, default, reason)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.

@@ -54,7 +54,9 @@ def regret_figure(
         )
         for values, text, ink, look in looks:
             heights = np.where(values > 0.0, values, np.nan)
-            chart.curve(curve.steps, heights, ink, f"{name}: {text}", label=text.replace(", ", ",<br>"), **look)
+            chart.curve(
+                curve.steps, heights, ink, f"{name}: {text}", label=f"{name}: {text}".replace(", ", ",<br>"), **look
+            )
             shown.append(heights)
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
