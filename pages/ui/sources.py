@@ -5,7 +5,7 @@ from dpcore.data import Source
 from pages.ui.html import readable
 
 SEEDED = (
-    "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its promise."
+    "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its guarantee."
 )
 
 

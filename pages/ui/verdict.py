@@ -56,7 +56,7 @@ def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
     share = np.asarray(means, float)[k] / np.asarray(least, float)[k]
     if not np.isfinite(share):
         return NO_LOWER
-    here = "here" if share >= 1.0 else "on these easier data"
+    here = "here" if share >= 1.0 else "on this data set"
     return f"Lower bound (hardest data): {here} the measurement is {rounded(share, 2)} times it."
 
 
