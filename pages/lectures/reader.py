@@ -179,11 +179,11 @@ class _Reader:
         return Question(answers, right - 1)
 
     def check_words(self, story: Story, number: int, node: yaml.Node) -> None:
-        """Few words, in which every number is that of a control."""
+        """Few words, in which every number is that of a control; the 1 of L1 is none."""
         known = {*story.defaults, *(f"next_{key}" for key in story.defaults)}
         try:
             for typed, field, form, conversion in string.Formatter().parse(story.steps[number - 1].words):
-                if re.search(r"\d", typed):
+                if re.search(r"\b\d", typed):
                     self.fault(
                         node, f"A number is not typed, but the name of a control in braces, got “{typed.strip()}”."
                     )

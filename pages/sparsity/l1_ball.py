@@ -45,14 +45,14 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     against = switch("Excess risk against", words.AXES, "T", key="against")
     chosen = url_controls.select(
-        "lasso_data", "Records", list(words.RECORDS), "few", words.RECORDS.__getitem__, width=200
+        "lasso_data", "Records", list(words.RECORDS), "sparse", words.RECORDS.__getitem__, width=150
     )
     accounting = url_controls.select(
         "vertex_noise", "Noise", list(words.ACCOUNTINGS), "tight", words.ACCOUNTINGS.__getitem__, width=180
     )
-    with url_controls.block("T", width=125):
+    with url_controls.block("T", width=115):
         T = url_controls.slider("T", "T steps", STEPS, "auto")
-    with url_controls.block("radius", width=115):
+    with url_controls.block("radius", width=105):
         radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format)
     own = {"accounting": accounting, "T": T, "radius": radius, "hardest": chosen == "hardest"}
     return lambda: _show(headline, against, own)

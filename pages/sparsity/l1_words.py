@@ -23,7 +23,7 @@ from pages.ui.sources import assumed
 from pages.ui.verdict import lower_verdict, verdict
 
 AXES = {"T": "T", "n": "n", "p": "p"}
-RECORDS = {"few": "few columns matter", "hardest": "hardest data"}
+RECORDS = {"sparse": "sparse data", "hardest": "hardest data"}
 ACCOUNTINGS = {"tight": "tight noise", "published": "noise as published", "published_safe": "4 × as published"}
 SIMPLEX_LOSS = "huber"
 CHIPS = chips_beside(__file__, "l1_chips.json")
@@ -261,10 +261,12 @@ def caption(found: Found, here: L1State) -> str:
             f"Hardest data: {signal:,} of {here.n:,} records carry one label and lie on one axis, all others are zero. "
             f"The lower bound is the mean over {2 * here.p:,} such data sets, which the algorithm treats alike."
         )
-    elif isinstance(found, AgainstN):
+    else:
+        said.append("Sparse data: few columns matter.")
+    if isinstance(found, AgainstN) and not here.hardest:
         said.append(
-            "An upper bound holds for all data. Where few columns matter, a handful of vertices suffices and the "
-            "excess falls faster. Where every column matters, no few vertices come near the best model, and the excess "
+            "An upper bound holds for all data. On sparse data a handful of vertices suffices and the excess "
+            "falls faster. Where every column matters, no few vertices come near the best model, and the excess "
             "falls like the bound."
         )
     if here.accounting != "tight":

@@ -65,6 +65,9 @@ def takeaway(play: Play | None, plain: RegretCurve, here: StreamingState, reason
             f"{here.epsilon:g}. Their regret would be **{amount(regret)}**; {bounds}"
         )
     said = f"{choices} at ε = {here.epsilon:g} have a regret of **{amount(regret)}** to the best arm; {bounds}"
+    if here.adversary == "fair":
+        least = float(plain.least[list(plain.steps).index(T)])
+        return f"{said} On average over fair coins every learner has {amount(least)}."
     if regret > _CLOSE * play.bound:
         return f"{said} These costs come close."
     trust = float(play.trust[-1])

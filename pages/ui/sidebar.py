@@ -131,7 +131,8 @@ def sidebar(
             note.caption(text)
         dimension = f"{letter} dimension"
         if columns is None:
-            columns_to = [p for p in DIMENSIONS if p <= max_columns]
+            # Where p is not used it may be any of another page, and a link that says so is understood.
+            columns_to = [p for p in DIMENSIONS if "p" in unused or p <= max_columns]
             dimension += "" if "p" in unused else f" (to {max_columns:,})"
             p = _slider("p", dimension, columns_to, "{:,}".format, default_columns, unused)
         else:  # its own key: the free slider keeps its value for data sets that have no columns of their own

@@ -54,7 +54,7 @@ def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why
     assert measured < dense - 0.1 and -0.8 < dense < -0.6 and bound > -0.7
     for slope in (measured, dense, bound):
         assert rate(slope) in said(page)
-    assert "An upper bound holds for all data. Where few columns matter" in captions(page)
+    assert "An upper bound holds for all data. On sparse data" in captions(page)
     assert f"from n = {people(found.free)} on" in texts(page)
 
 

@@ -85,7 +85,7 @@ def test_a_step_has_few_words_without_typed_numbers_and_few_controls(story: Stor
     step = story.steps[number - 1]
     assert 1 <= len(story.words(number).split()) <= 25
     typed = "".join(literal for literal, *_ in string.Formatter().parse(step.words))
-    assert not re.search(r"\d", typed)
+    assert not re.search(r"\b\d", typed)
     assert len(step.kept) <= 3 and set(step.kept) <= set(story.defaults)
     assert set(step.state) <= set(story.defaults)
     if step.question:
@@ -287,7 +287,7 @@ def test_sparsity_columns_cost_little_and_steps_and_draws_have_a_valley():
 
 def test_geometry_the_round_ball_the_cliff_and_traceable_answers():
     def excess(d: int) -> dict[float, float]:
-        found = excess_by_norm.against_order(d, 2_000, epsilon=1.0, delta=1e-6, seed=7, repetitions=10)
+        found = excess_by_norm.against_order(d, 2_000, epsilon=1.0, delta=1e-6, seed=7, repetitions=10, hardest=False)
         return dict(zip(found.p_norm.tolist(), found.mean.tolist(), strict=True))
 
     d, more = state("Geometry", 4)["p"], state("Geometry", 6)["p"]

@@ -41,9 +41,10 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         ("upper bound", bound, colour, 2.0, "dash", f"upper simplex_sampling:{on}"),
         ("non-private, before sampling", measured.noiseless, plain, 1.5, "solid", "plain"),
     ):
-        chart.curve(valley.m, values, ink, name, label=name, width=width, dash=dash, floor=floor, layer=layer)
+        look: Look = {"width": width, "dash": dash, "floor": floor, "layer": layer}
+        chart.curve(valley.m, values, ink, name, label=name.replace(", ", ",<br>"), **look)
     if math.isfinite(nothing):
-        look: Look = {"label": "nothing learned", "dash": "dash", "layer": "nothing"}
+        look = {"label": "nothing learned", "dash": "dash", "layer": "nothing"}
         chart.level(valley.m, nothing, chart.muted, "nothing learned, uniform mixture", **look)
     name = "measured mean"
     add_means(chart, valley.m, measured, colour, name, label=name, floor=floor, cursor=m, symbol=_SYMBOL)
@@ -68,10 +69,9 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     for interval, text in refused:  # in the upper right corner, where no curve is
         place: Look = {"xref": "x", "xanchor": "right", "yanchor": "top", "xshift": -4}
         chart.write(text, math.log10(interval[1]), 0.99, **place)
+    price = "larger λ" if valley.lam_is_free else "more privacy spent"
     return chart.beside(
-        chart.cursor_axes(
-            valley.m, m, (560, 300), title="draws m  (more draws: less sampling error, more privacy spent)"
-        ),
+        chart.cursor_axes(valley.m, m, (560, 300), title=f"draws m  (more draws: less sampling error, {price})"),
         chart.log_axis(*powers),
         chart.log_axis(*powers_of(held, [])),
     )

@@ -52,8 +52,9 @@ def regret_figure(
             (curve.nothing, "nothing learned", chart.muted, "dash", "nothing"),
             (curve.least, least, chart.muted, "dot", "lower"),
         ):
-            heights, label = np.where(values > 0.0, values, np.nan), text.replace(", ", ",<br>")
-            chart.curve(curve.steps, heights, ink, f"{name}: {text}", label=label, dash=dash, layer=layer)
+            heights, title = np.where(values > 0.0, values, np.nan), f"{name}: {text}"
+            label = title.replace(", ", ",<br>")
+            chart.curve(curve.steps, heights, ink, title, label=label, dash=dash, layer=layer)
             shown.append(heights)
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
