@@ -132,8 +132,8 @@ def settled(found: list[Any]) -> bool:
 
 
 def cursor_once(page: Page, condition: Callable[[list[Any]], bool]) -> list[Any]:
-    """What is seen once a condition holds, or after two seconds: a busy machine is no defect."""
-    for _ in range(100):
+    """What is seen once a condition holds, or after twenty seconds: a busy machine is no defect."""
+    for _ in range(1_000):
         found = page.evaluate(CURSOR)
         if condition(found):
             break
