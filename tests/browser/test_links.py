@@ -71,7 +71,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
 
 
 def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page):
-    page.goto(f"{below.url}/?proof=textbook&n=200")
+    page.goto(f"{below.url}/?place=output&proof=textbook&n=200")
     page.get_by_role("link", name="Dimension", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Dimension"].title)
     page.get_by_text("Link", exact=True).click()

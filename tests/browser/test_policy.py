@@ -25,7 +25,7 @@ document.addEventListener("securitypolicyviolation", it => against.push(`${it.ef
 # Each page once, in its views with most to be read, pressed or taken away, with the ends of sliders of its own: one
 # opening serves all that a look can tell.
 EACH_RUN = (
-    "?behind=Data&at_most=20",
+    "?behind=Data&place=gradient",
     "perturbation?epsilon=0.01&n=300",
     "dimension?p=8",
     "sparsity?tab=Online&steps_of_stream=5,000&p=2,048",
