@@ -33,7 +33,7 @@ def block(page: Page, key: str):
 
 @pytest.mark.usefixtures("own_tab")
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
-    link = "/audit?epsilon=0.5&n=500&defaults=runs:1000~check:attack&v=0.1.0&hide=delta,runs"
+    link = "/audit?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
     loaded: list[Response] = []
     page.on("response", lambda answer: loaded.append(answer) if "plotly" in answer.url else None)
     page.goto(below.url + link)
