@@ -266,7 +266,7 @@ class Chart:
             "plot_bgcolor": self.paper,
             "font": {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"},
             "hovermode": "closest",
-            "hoverlabel": {"font": {"size": size}},
+            "hoverlabel": {"font": {"size": size}, "align": "left"},
             "uirevision": "keep",
             "margin": {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom},
             "showlegend": False,
