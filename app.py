@@ -19,7 +19,7 @@ connections.damp_log()
 
 def apologise(error: Exception) -> bool:
     """Show a visitor one sentence; Streamlit has just logged the error with its traceback."""
-    st.error("This page met an error, noted in the server's log: change a control or reload the page to go on.")
+    st.error("Something went wrong; the server's log has the details. Change a control or reload the page to continue.")
     return True
 
 

@@ -83,7 +83,7 @@ def call(*command):
 
 
 def answer(*command):
-    """What a command prints, or None when it fails."""
+    """Output of a command, or None when it fails."""
     try:
         result = subprocess.run(command, cwd=str(ROOT), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     except OSError:

@@ -23,7 +23,7 @@ MORE = {(row["mechanism"], row["bug"]): int(row["runs"]) for row in facts_beside
 
 
 def caught(key: str, bug: str | None, *, runs: int = RUNS, seeds: int = SEEDS) -> int:
-    """How many of the audits with seeds 0, 1, ... are "contradicted"; NotApplicable where the fault cannot be."""
+    """Number of audits with seeds 0, 1, ... that are "contradicted"; NotApplicable where the fault cannot be."""
     plan = worst_plan(key, bug)
     audits = (dpcore.run_audit(plan, runs=runs, seed=seed, bug=bug) for seed in range(seeds))
     return sum(audit.verdict == "contradicted" for audit in audits)

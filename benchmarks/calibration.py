@@ -1,4 +1,4 @@
-"""How long it takes from a budget to the noise, for every mechanism, and dp-accounting for the same steps.
+"""Time of calibration for every mechanism, and of dp-accounting for the same steps.
 
     python -m benchmarks calibration [--dp-accounting PYTHON]
 

@@ -50,7 +50,7 @@ class Move:
 
 @dc.dataclass
 class Lesson:
-    """What happened: moves, errors in words, the servers' MB at each look, and how many cores were busy on average.
+    """Result of a lesson: moves, errors in words, the servers' MB at each look, and the mean number of busy cores.
 
     cores: with the sessions, then with each server.
     """
@@ -102,7 +102,7 @@ async def attend(
 
 
 async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int) -> Lesson:
-    """What sessions may look at is looked at, all of them come in, then the clock starts."""
+    """Open everything that sessions may look at, let all of them in, then start the clock."""
     await asyncio.gather(
         *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
     )

@@ -1,4 +1,4 @@
-"""What a run leaves: lines on the screen and in results.md, results.json and chart.html."""
+"""Output of a run: lines on the screen and in results.md, results.json and chart.html."""
 
 import dataclasses as dc
 import importlib.metadata
@@ -44,7 +44,7 @@ def _seconds(value: float | None) -> str:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """How many rows meet their targets, and once more those that do not or that did not run."""
+    """Number of rows that meet their targets, and those that do not or did not run."""
     judged = [row for row in rows if row.met is not None]
     missed, absent = [row for row in judged if not row.met], [row for row in rows if row.cpu is None]
     said = [f"{len(judged) - len(missed)} of {len(judged)} rows with a target meet it"]
@@ -54,7 +54,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on."""
+    """Facts that the figures depend on."""
     from threadpoolctl import threadpool_info
 
     pools = {(p["internal_api"], p.get("version") or "", p.get("architecture", "")) for p in threadpool_info()}
@@ -80,7 +80,7 @@ def _processor() -> str:
 
 
 def chart(rows: Sequence[Row]) -> go.Figure:
-    """How many times as long as ours each peer takes, on a logarithmic axis, with a mark at each target."""
+    """Time of each peer relative to ours, on a logarithmic axis, with a mark at each target."""
     peers = [row for row in rows if row.ratio is not None]
     names = [f"{heading(row)}<br>{row.who}" for row in peers]
     figure = go.Figure()

@@ -33,7 +33,7 @@ class Rival:
 
 @dc.dataclass(frozen=True)
 class Work:
-    """What is to be done, in words and numbers, and who does it: ours first, over whose time ratios are."""
+    """A task in words and numbers, and its competitors: ours first, whose time is the base of ratios."""
 
     words: str
     sizes: Mapping[str, float]
@@ -105,7 +105,7 @@ def compete(
 def _turn_of(
     rival: Rival, interpreters: Mapping[str, str | None], guests: contextlib.ExitStack
 ) -> Callable[[], tuple[float, float, Any]] | str:
-    """What does the work once, as `timed` returns it, or why nobody does."""
+    """Result of doing the work once, as `timed` returns it, or the reason why it is not done."""
     run = rival.run
     if isinstance(run, Invitation):
         python = interpreters.get(run.package)

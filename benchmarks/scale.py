@@ -66,7 +66,7 @@ def peak() -> float:
 
 
 def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rounds: int) -> dict[str, Any]:
-    """What one mechanism takes and reaches, in this process."""
+    """Cost and accuracy of one mechanism, in this process."""
     one_blas_thread()
     released(name, sparse_records(2_000, 4_000, 10), 10)
     data = sparse_records(rows, columns, nonzeros, uniform=uniform)

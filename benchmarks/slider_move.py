@@ -60,7 +60,7 @@ QUICK = Sizes(n=200, p=3, epsilons=3, repetitions=4, lam=0.1, rounds=1)
 
 @dc.dataclass(frozen=True)
 class Task:
-    """What is public and what is drawn: the same for everybody who takes part."""
+    """Public facts and random draws: the same for all competitors."""
 
     split: data.Split
     lam: float
@@ -97,7 +97,7 @@ def make_task(sizes: Sizes) -> Task:
 
 @dc.dataclass(frozen=True)
 class Curves:
-    """What a move draws, for one law, and the largest gradient.
+    """Curves that a move draws for one noise distribution, and the largest gradient.
 
     means: [4, K], of accuracy and of excess risk for objective perturbation, then for output perturbation.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 
 import dpcore
-from dpcore import Budget, Domain, Plan, Spec
+from dpcore import Audit, Budget, Domain, Plan, Spec
 from dpcore.mechanisms import mechanism_class
 from tests.problems import CHOOSING, CLASSIFYING, LOCATION, POINTS, UNREGULARISED
 
@@ -37,6 +37,16 @@ def plan_for(key: str, loss: str | None = None, *, p: int = 3, lam: float = 1e4,
 
 def verdicts(plan: Plan, *, runs: int = 20_000, repeats: int = REPEATS, bug: str | None = None) -> list[str]:
     return [dpcore.run_audit(plan, runs=runs, seed=seed, bug=bug).verdict for seed in range(repeats)]
+
+
+def refuted(plan: Plan | str, *looks: int, bug: str | None = None) -> bool:
+    """Whether one game is refuted at any of its looks, as numbers of runs: it finds what the last of them finds."""
+    game = Audit(plan, bug=bug)
+    for runs in looks:
+        game.play(runs - game.runs)
+        if game.report().verdict == "contradicted":
+            return True
+    return False
 
 
 # Few steps, for speed; batches that are smaller than these small data; the lecture's proof is for single records.

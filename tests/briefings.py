@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcore import AttackSuccess
 from dpcore.data import SOURCES, Source
-from pages.decide.briefing.content import Briefing, Interval, LossCurve, People, Promise
+from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve
 from pages.decide.briefing.words import FORMS, look_up
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -35,7 +35,7 @@ def example(**changes: object) -> Briefing:
         "mechanism": "Output perturbation, Gaussian noise",
         "family": "output",
         "n": n,
-        "promise": Promise(1.0, 1e-6, 0.987, 9.5e-7),
+        "guarantee": Guarantee(1.0, 1e-6, 0.987, 9.5e-7),
         "at_most": 5.5,
         "curve": LossCurve(
             EPSILONS, MEAN, MEAN, tuple(0.83 * v - 0.07 for v in MEAN), tuple(1.16 * v + 0.13 for v in MEAN)
@@ -45,7 +45,9 @@ def example(**changes: object) -> Briefing:
         "floor": 0.62741,
         "budget": Interval(0.571, 0.437, 0.683),
         "odds": AttackSuccess(cap=0.73106, limit=0.6043, right=0.5921, certified=0.5839, runs=20_000),
-        "people": People("accuracy on fresh patients", Interval(1_234.0, 1_111.0, 1_357.0), EPSILONS, worth, low, high),
+        "equivalent": EquivalentSizes(
+            "accuracy on fresh patients", Interval(1_234.0, 1_111.0, 1_357.0), EPSILONS, worth, low, high
+        ),
         "needed": Interval(2_345.0, 1_876.0, 3_141.0),
         "assumptions": tuple(
             f"Assumption {k}: every record is scaled to length one before anything is computed, by a rule that is the "

@@ -7,10 +7,11 @@ collects and leaves out the same tests, and the one that spread them says so.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -22,6 +23,11 @@ from dpcore.figures.figure import Figure
 from .drawn import checked
 from .harness import REMEDIES, ROOT, Server, find_browser, serve
 from .nights import Pairwise
+
+# Test files take longer to compile than to import: each process, the next run and all that tests start read what one of
+# them has compiled, whatever the shell says.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # As in every program of ours: where each process spreads small products over all cores, all of them wait.
 one_blas_thread()
@@ -37,11 +43,34 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Pairwise())
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing that is collected goes before the end, so that no collection of garbage need look through it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Every second process reads the files from the end, so that it finds half of them compiled by its neighbour."""
+    report = yield
+    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    if int(number) % 2 and isinstance(collector, pytest.Session | pytest.Directory):
+        report.result.reverse()
+    return report
+
+
 @pytest.hookimpl(trylast=True)  # after -m and -k: a test nobody asked for is not missing
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # What takes longest comes first: browsers, then the files with many tests (see dev.SPREAD).
     tests_of = Counter(item.path for item in items)
-    items.sort(key=lambda item: (item.get_closest_marker("browser") is None, -tests_of[item.path]))
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is None, -tests_of[item.path], item.path))
     wanting = [item for item in items if item.get_closest_marker("browser")]
     if not wanting or find_browser():
         return

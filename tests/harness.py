@@ -23,10 +23,13 @@ REMEDIES = (
     "run: python -m playwright install chromium (in .venv)",
 )
 # For the first: Chromium refuses to run as root with its sandbox. The second: a process that has shown a page shows the
-# next one with a third less work than a new one. The others keep it from calling home.
+# next one with a third less work than a new one. The third: pages that are looked at for seconds never earn back what
+# optimising their scripts and looking through young objects for garbage costs, an eighth of the page's work. The others
+# keep it from calling home.
 FLAGS = (
     "--no-sandbox",
     "--renderer-process-limit=1",
+    "--js-flags=--no-opt --no-maglev --min-semi-space-size=64",
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",

@@ -180,8 +180,7 @@ def test_without_a_browser_the_summary_says_so_and_the_status_is_3(tmp_path, opt
 
 
 def test_a_required_browser_that_is_missing_is_a_failure(tmp_path):
-    """Spread over processes, where whoever spreads the tests must have heard what was left out, and decides."""
-    result = run_pytest(tmp_path, *dev.SPREAD, REQUIRE_BROWSER="1")
+    result = run_pytest(tmp_path, REQUIRE_BROWSER="1")
     assert result.returncode == 1
     assert "1 browser tests did not run" in result.stdout
 

@@ -82,7 +82,7 @@ def fenced(value: object) -> str:
 
 
 def provenance() -> str:
-    """What tests show, as their marks `shows(form, *mechanisms)` say: mechanism -> form -> tests, as JSON.
+    """Results shown by tests, as their marks `shows(form, *mechanisms)` say: mechanism -> form -> tests, as JSON.
 
     A mark without a mechanism speaks of all that are registered.
     """

@@ -97,7 +97,7 @@ def run_tests(checkout: Path, tests: Sequence[str], most_seconds: float, *option
 
 
 def verdict(status: int | None, report: Path) -> str:
-    """What became of a sabotage: "caught", "MISSED", or "broken: " with the reason."""
+    """Fate of a mutant: "caught", "MISSED", or "broken: " with the reason."""
     if status is None:
         return "broken: its test does not end"
     if status == 0:

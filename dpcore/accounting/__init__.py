@@ -1,1 +1,1 @@
-"""What noise costs in privacy, and what it costs composed."""
+"""Privacy cost of noise, alone and composed."""

@@ -1,4 +1,4 @@
-"""What adaptive choices of bounded range allow at every epsilon, exactly up to chords that lie above.
+"""Privacy profile of adaptive choices of bounded range, exact up to chords that lie above.
 
 Let V(x) be the most that P1(S) - x P0(S) can be over all events of what is still to come. A choice whose log-ratios lie
 in an interval of length eta, wherever it lies, makes of that

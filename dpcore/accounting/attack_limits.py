@@ -1,4 +1,4 @@
-"""How often an attacker can be right at 50:50, by what a mechanism promises."""
+"""Limits on attack success at 50:50, from a mechanism's guarantee."""
 
 import math
 
@@ -9,7 +9,7 @@ from ..core.validation import integer, positive
 
 
 def attack_cap(budget: Budget) -> float:
-    """How often any attacker can be right at 50:50 against *any* (epsilon, delta)-private mechanism.
+    """Largest attack success at 50:50 against *any* (epsilon, delta)-private mechanism.
 
     "Your record, or another in its place?": (e^epsilon + delta) / (1 + e^epsilon).
 
@@ -20,7 +20,7 @@ def attack_cap(budget: Budget) -> float:
 
 
 def gaussian_attack_limit(mu: float) -> float:
-    """How often the best attacker is right at 50:50 against mu-GDP noise: Phi(mu / 2), attained by a threshold.
+    """Attack success at 50:50 of the best attacker against mu-GDP noise: Phi(mu / 2), attained by a threshold.
 
     >>> from dpcore.accounting.gaussian import gaussian_mu
     >>> [round(100 * gaussian_attack_limit(gaussian_mu(Budget(e, 1e-5))), 1) for e in (0.5, 1.0, 2.0)]
@@ -30,7 +30,7 @@ def gaussian_attack_limit(mu: float) -> float:
 
 
 def zcdp_attack_limit(rho: float) -> float:
-    """How often the best attacker at 50:50 tells neighbours apart under rho-zCDP: at most (1 + TV) / 2.
+    """Upper bound on attack success at 50:50 under rho-zCDP: (1 + TV) / 2.
 
     At the order 1 the divergence is KL <= rho, and TV <= min{sqrt(KL / 2), sqrt(1 - exp(-KL))} by Pinsker and by
     Bretagnolle and Huber.
@@ -43,7 +43,7 @@ def zcdp_attack_limit(rho: float) -> float:
 
 
 def bounded_range_attack_limit(eta: float, times: int = 1) -> float:
-    """How often the best attacker at 50:50 tells neighbours apart by k = `times` such choices: at most (1 + TV) / 2.
+    """Upper bound on attack success at 50:50 from k = `times` such choices: (1 + TV) / 2.
 
     `varied_range_attack_limit` for ranges that are all eta.
 

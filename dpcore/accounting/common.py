@@ -31,7 +31,7 @@ def log_inverse(delta: float) -> float:
 
 
 def smallest_epsilon(profile: Callable[[float], float], delta: float, least: float = 0.0) -> float:
-    """Where a profile that falls from `least` on is down to delta, rounded up; 1e-9 above `least` if it is there."""
+    """The place where a profile that falls from `least` on reaches delta, rounded up; at least 1e-9 above `least`."""
     if profile(least) <= delta:
         return least + SAFETY
     high = least + 1.0

@@ -1,4 +1,4 @@
-"""What many releases cost together by advanced composition, and repeated choices exactly.
+"""Privacy cost of many releases by advanced composition, and of repeated choices exactly.
 
 Gaussian noise composes exactly (`gaussian`: mu adds in squares); zCDP is in `zcdp`, the lecture's formulas are in
 `lecture`, steps on random batches in `subsampled_rdp`. All functions take and return plain numbers. Where a root is

@@ -1,4 +1,4 @@
-"""What Gaussian noise costs.
+"""Privacy cost of Gaussian noise.
 
 A release with L2 sensitivity D and Gaussian noise of standard deviation s is exactly mu-GDP with mu = D / s:
 its trade-off curve is that of telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 2022). All functions take and

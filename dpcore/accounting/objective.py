@@ -1,4 +1,4 @@
-"""What Gaussian noise in the objective costs, with the determinant of its change of variables."""
+"""Privacy cost of Gaussian noise in the objective, with the determinant of its change of variables."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""What many steps allow at every epsilon: the law of their privacy loss, by Fourier transform.
+"""Privacy profile of many steps: the distribution of their privacy loss, by Fourier transform.
 
 A step's profile H(e), an upper bound on P1(S) - e^e P0(S) for every event S of every pair of neighbours either way
 round, is convex in e^e and H(-e) = 1 - e^-e + e^-e H(e). Such a function belongs to one pair of laws, which dominates

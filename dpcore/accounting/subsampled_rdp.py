@@ -1,4 +1,4 @@
-"""What Gaussian steps on random batches cost: Renyi divergences of one step, their sum over many, and its inverse.
+"""Privacy cost of Gaussian steps on random batches: Renyi divergence of a step, its sum over steps, and the inverse.
 
 A step releases a sum over a random batch plus Gaussian noise; z = sigma / C is its standard deviation over the largest
 length of ONE record's part, so that replacing a record moves the sum by up to 2 C. Neighbours differ by replacing one
@@ -181,7 +181,7 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
 
 
 def _crossing(falling: Callable[[float], float], start: float, enough: float) -> float:
-    """Where a function that falls, at about the rate 1 or faster, is between -`enough` and 0.
+    """A place where a function that falls at about the rate 1 or faster is between -`enough` and 0.
 
     Where it jumps over these, as where an integral goes out of reach, it is just behind the jump.
     """
@@ -228,7 +228,7 @@ def _divergences(z: float, rate: float, sampling: Sampling, low: int, high: int,
 
 
 def _conversion(orders: Array, delta: float) -> Array:
-    """What an order adds to its Renyi divergence on the way to epsilon."""
+    """The term that an order adds to its Renyi divergence in the conversion to epsilon."""
     return np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
 
 

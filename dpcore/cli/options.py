@@ -1,4 +1,4 @@
-"""What subcommands share."""
+"""Options that subcommands share."""
 
 import io
 import sys

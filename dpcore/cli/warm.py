@@ -46,7 +46,7 @@ Piece = tuple[str, Callable[[], object]]
 
 
 def pieces() -> list[Piece]:
-    """What there is to run, each by its name: tiny problems that reach every compiled function."""
+    """Computations to run, each by its name: tiny problems that reach every compiled function."""
     found: list[Piece] = [("losses", lambda: [list(table.values()) for table in _TABLES])]
     for key in list_mechanisms():
         if mechanism_class(key).quantity == "regret":

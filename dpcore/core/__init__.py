@@ -1,1 +1,1 @@
-"""What everything else rests on: specifications, losses, sets, checks of arguments, arrays and caches."""
+"""The foundation of all other rooms: specifications, losses, sets, checks of arguments, arrays and caches."""

@@ -1,4 +1,4 @@
-"""What callers hand over as numbers, in the one form that everything here computes with."""
+"""Conversion of callers' numbers to the one form that everything here computes with."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _block_norms(X: csr_array, q: float) -> Array:
 
 
 def filled_columns(X: csr_array) -> tuple[NDArray[np.intp], csr_array] | None:
-    """Which columns have an entry, and the table of these alone, which shares its values with X; None for all columns.
+    """Columns that have an entry, and the table of these only, which shares its values with X; None for all columns.
 
     Where no column has one the first is taken.
     """

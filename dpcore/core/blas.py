@@ -1,4 +1,4 @@
-"""How a process uses its cores.
+"""The use of cores by a process.
 
 A BLAS that spreads a small product over all cores waits for the slowest of them: beside other sessions that turned
 half a second into eight. Parallel work belongs to the executor that computes cells, one thread to each of them.

@@ -1,4 +1,4 @@
-"""How long work is left: it asks often whether it is cancelled."""
+"""Cancelling of long computations, which ask often whether they are cancelled."""
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError

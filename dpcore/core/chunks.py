@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class ChunkSizer:
-    """How many runs the next chunk of a long work has, so that one turn takes about so many seconds.
+    """Number of runs in the next chunk of a long computation, so that one turn takes about so many seconds.
 
     seconds: of a chunk, beside what any chunk costs however few runs it has. They are the thread's own processor
     time: on a busy machine a chunk takes longer, and smaller ones would only add to what they cost.

@@ -1,4 +1,4 @@
-"""What is data or prose and no code: files beside the modules that read them."""
+"""Data and prose kept in files beside the modules that read them."""
 
 import csv
 from pathlib import Path

@@ -14,7 +14,7 @@ _STRAIGHT_DECADES = 0.005
 
 @dc.dataclass(frozen=True)
 class PowerLaw:
-    """What a fit of log y = slope * log x + constant found.
+    """Result of fitting log y = slope * log x + constant.
 
     slope: None where the points show no power law; reason then says why, and is empty otherwise. r_squared: share of
     the variance of log y that the line explains, which says nothing about a level curve; nan where nothing was fitted.

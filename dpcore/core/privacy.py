@@ -1,4 +1,4 @@
-"""What privacy is asked for, on which noise it is spent, and what is proved of it.
+"""Privacy budgets, the noise that they pay for, and the bounds that are proved for it.
 
 All frozen and picklable, and free of data-dependent behaviour. Neighbouring data sets differ by
 *replacing one record* everywhere.
@@ -81,7 +81,7 @@ class Event:
 
 @dc.dataclass(frozen=True)
 class Descent:
-    """How a model descends from 0: theta_t = Proj(theta_{t-1} - eta_t (noisy gradient at theta_{t-1})).
+    """Descent from 0: theta_t = Proj(theta_{t-1} - eta_t (noisy gradient at theta_{t-1})).
 
     step: eta_t, or eta_t sqrt(t) where it is `decaying`. first: the release is the mean of theta_first to theta_steps,
     where theta_0 = 0; first = steps is the last alone.

@@ -90,7 +90,7 @@ class Data:
 
     @property
     def filled(self) -> tuple[NDArray[np.intp] | slice, Data]:
-        """Which stored columns of sparse records have an entry, and the records on these alone; computed once.
+        """The stored columns of sparse records that have an entry, and the records on these only; computed once.
 
         slice(None) and the records themselves where every column has one, and for a table. The values are shared;
         records without any entry keep their first column.

@@ -1,4 +1,4 @@
-"""What is done to records before a mechanism sees them: scaled by public constants, clipped on request, checked."""
+"""Preparation of records for a mechanism: scaling by public constants, clipping on request, checks."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What is publicly known of a problem: the promise about records, and what is minimised over them.
+"""Public facts of a problem: the promise about records, and the objective that is minimised over them.
 
 Frozen, hashable, picklable and free of data-dependent behaviour.
 """
@@ -37,7 +37,7 @@ class Domain:
         return dual_order(self.q)
 
     def implied(self, q: float, p: int) -> Domain:
-        """What this promise means in the norm of order q for records of p columns.
+        """The bound that this promise implies in the norm of order q for records of p columns.
 
         ||x||_b <= ||x||_a <= p^(1/a - 1/b) ||x||_b for a <= b, and both can be attained.
 
@@ -98,7 +98,7 @@ class Spec:
 
     @property
     def size(self) -> float | None:
-        """What the set is scaled by; None for models anywhere in R^p."""
+        """The size of the set; None for models anywhere in R^p."""
         if self.radius is not None or self.set == "ball":
             return self.radius
         return 1.0 if self.set == "simplex" else self.theta_norm

@@ -1,4 +1,4 @@
-"""What arguments must be, and one sentence for those that are not: "<name> must be <rule>, got <value>"."""
+"""Checks of arguments, with one sentence for each failure: "<name> must be <rule>, got <value>"."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -53,7 +53,7 @@ def _raw(key: str) -> tuple[Array, Array]:
 
 
 def packaged(key: str) -> tuple[Array, Array]:
-    """What `sklearn.datasets.load_KEY(return_X_y=True, scaled=False)` returns: features [n, d] and targets [n].
+    """Features [n, d] and targets [n] of `sklearn.datasets.load_KEY(return_X_y=True, scaled=False)`.
 
     scikit-learn is not imported for it, which takes longer than all else a page needs.
 

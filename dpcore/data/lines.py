@@ -50,7 +50,7 @@ _QUOTES = (
 
 @dc.dataclass(frozen=True)
 class Format:
-    """How a CSV file is written. header: whether its first line names the columns."""
+    """Format of a CSV file. header: whether its first line names the columns."""
 
     encoding: str
     separator: str
@@ -248,7 +248,7 @@ def is_missing(label: str) -> bool:
 
 
 def has_thousands(cell: str) -> bool:
-    """Whether separators of thousands, or what may be such, are why a cell is no number.
+    """Whether a cell is no number because of thousands separators, or what may be such.
 
     >>> has_thousands("1,234"), has_thousands("1.234.567,8"), has_thousands("1,5")
     (True, True, False)
@@ -286,7 +286,7 @@ def _sample(text: str, separator: str) -> list[list[str]]:
 
 
 def _fit(records: list[list[str]]) -> tuple[bool, int, float, int]:
-    """How well a separator splits records: first by equal lengths, then by the share of cells that are numbers."""
+    """Score of a separator: first by equal lengths of records, then by the share of cells that are numbers."""
     if not records:
         return False, 0, 0.0, 0
     width = len(records[0])

@@ -31,7 +31,7 @@ _COMPONENTS = 10
 
 @dc.dataclass(frozen=True)
 class ClassSource:
-    """What is publicly known of a data set with classes.
+    """Public facts of a data set with several classes.
 
     key, label: names for code and people. things: "of 100 {things} so many are told apart correctly". names: of the
     classes, () where they are drawn. size: training records that exist, None where any number can be drawn. d: columns,

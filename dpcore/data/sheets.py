@@ -45,7 +45,7 @@ class RawTable:
 
     @property
     def gaps(self) -> Array:
-        """How many rows have no number in each column, [columns]."""
+        """Number of rows without a number in each column, [columns]."""
         return np.array([np.count_nonzero(np.isnan(column)) for column in self.numbers.T])
 
 
@@ -160,7 +160,7 @@ def _sheet(
 
 
 def _numbering(cells: Array) -> str | None:
-    """Why a column seems to number the rows and not to describe them, if it does."""
+    """The reason why a column seems to number the rows and not to describe them, if it does."""
     rows = np.flatnonzero(~np.isnan(cells))
     known = cells[rows]
     if len(known) < _FEWEST_NUMBERED:

@@ -1,4 +1,4 @@
-"""What is publicly known of the data sets, from `sources.csv` and `features.csv`, and what loading one returns."""
+"""Public facts of the data sets, from `sources.csv` and `features.csv`, and the result of loading one."""
 
 import dataclasses as dc
 from typing import Any, Literal
@@ -17,7 +17,7 @@ _TEST_SHARE = 0.3
 
 @dc.dataclass(frozen=True)
 class Source:
-    """What is publicly known of a data set.
+    """Public facts of a data set.
 
     key, label: names for code and people. record, records: what one record is ("patient"). things, outcome: "of 100
     {things} so many are {outcome}" (y <x, theta> > 0). size: training records that exist, None where any number can be
@@ -43,7 +43,7 @@ class Source:
 
     @property
     def people(self) -> int:
-        """How many training records to take where nobody says: all there are, or 5,000."""
+        """Default number of training records: all there are, or 5,000."""
         return self.size or 5_000
 
     def drawn(self, n: int) -> str:
@@ -70,7 +70,7 @@ class Split:
 
 
 def training_records(records: int) -> int:
-    """How many of a set's records are trained on; the others are the test.
+    """Number of a set's training records; the others are for testing.
 
     >>> training_records(569)
     398

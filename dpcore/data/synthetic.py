@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.hard_blocks import hard_blocks
 from ..core.records import Data
 from ..core.specification import Domain
 from .population_risk import Population, reflect
@@ -31,6 +32,8 @@ def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     not change when n does.
     """
     recipe = _points if SOURCES[key].task == "location" else _few if key in _FEW else _model
+    if key == "synthetic_hardest":
+        recipe = _hardest
     draw, domain, population, truth = recipe(key, p, rng)
     streams = rng.spawn(4)
     return Split(draw(n, *streams[:2]), draw(TEST_RECORDS, *streams[2:]), domain, population, truth)
@@ -94,6 +97,27 @@ def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
         return Data(X, X @ truth + noise * labels.uniform(-1.0, 1.0, count))
 
     return draw, Domain(q=math.inf, y_max=1.0 + noise), None, truth
+
+
+def _hardest(key: str, p: int, rng: np.random.Generator) -> Recipe:
+    """`hard_blocks` on the first axes, each with a random label of its own, in random order; none is known before n is.
+
+    Labels at 0, which no model can use, make both labels equally frequent, where there are enough. On these records
+    the lower bound `dpcore.theory.lower_bounds.hardest_data` is proved (Assouad's lemma; docs/formulas.md).
+    """
+    signs = rng.choice([-1.0, 1.0], p)
+
+    def draw(count: int, order: np.random.Generator, _: np.random.Generator) -> Data:
+        X, y, start = np.zeros((count, p)), np.zeros(count), 0
+        for j, (own, other) in enumerate(hard_blocks(count)[:p].astype(int)):
+            block = slice(start, start + own + other)
+            X[block, j], y[block], start = 1.0, signs[j], start + own + other
+            y[start - other : start] *= -1.0
+        y[start:] = np.where(np.arange(start, count) < (start + count - y.sum()) / 2, 1.0, -1.0)
+        shuffled = order.permutation(count)
+        return Data(X[shuffled], y[shuffled])
+
+    return draw, Domain(), None, None
 
 
 def sparse_records(rows: int, columns: int, nonzeros: int, *, uniform: bool = False, seed: int = 0) -> Data:

@@ -29,7 +29,7 @@ _STREAM = b"upload"  # of random numbers: the same file and seed give the same s
 
 @dc.dataclass(frozen=True)
 class Declared:
-    """What the holder says about a table, in public, before anything is computed from it.
+    """The holder's public declaration about a table, made before anything is computed from it.
 
     columns: the features to use. low, high: their bounds, one for each; values beyond are clipped. positive: the label
     that counts as +1, any other counts as -1. gaps: "refuse", or "drop" the rows that lack a number in one of `columns`
@@ -46,7 +46,7 @@ class Declared:
 
 @dc.dataclass(frozen=True)
 class Report:
-    """What was done to the records, for their holder's eyes: all of it depends on them.
+    """Changes made to the records, for their holder only: all of it depends on them.
 
     read, dropped: rows. clipped: how many values of each declared column lay beyond its bounds.
     """
@@ -161,7 +161,7 @@ def held(key: str) -> UploadedRecords:
 
 
 def kept_with(source: str, cache: SharedCache[Any]) -> SharedCache[Any]:
-    """Where results that are computed from a source's records are kept: in `cache`, or with private records in theirs.
+    """The cache for results computed from a source's records: `cache`, or for private records their own.
 
     Every cache whose values depend on the records of a source that a caller names must be asked for through this.
 
@@ -173,7 +173,7 @@ def kept_with(source: str, cache: SharedCache[Any]) -> SharedCache[Any]:
 
 
 def _declared_places(sheet: RawTable, declared: Declared) -> list[int]:
-    """Where the columns that are used stand; ValueError for a declaration that does not fit the table."""
+    """Indices of the used columns; ValueError for a declaration that does not fit the table."""
     if not declared.columns or len(set(declared.columns)) < len(declared.columns):
         raise ValueError(f"columns must be at least one, each once, got {shown(declared.columns)}")
     places = [sheet.columns.index(one_of("columns", column, sheet.columns)) for column in declared.columns]

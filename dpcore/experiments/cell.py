@@ -57,7 +57,7 @@ def is_cached(cell: Cell) -> bool:
 
 
 def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
-    """What stands in the table for a cell that has no numbers: one row per point."""
+    """Rows of the table for a cell that has no numbers: one for each point."""
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
 
 
@@ -99,7 +99,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
 def _releases(
     cell: Cell, plans: list[Plan], prepared: list[Prepared], active: int, cancelled: Cancelled
 ) -> metrics.Releases:
-    """What the metrics of a cell are measured on. active: columns of the training records that are stored."""
+    """Records that the metrics of a cell are measured on. active: columns of the training records that are stored."""
     mechanism, p = cell.mechanism, cell.problem.p
 
     def rngs(count: int) -> list[np.random.Generator]:

@@ -1,4 +1,4 @@
-"""What a long run has computed so far, on disk as it comes, so that a killed run can be taken up again.
+"""Results of a long run on disk as they come, so that a killed run can be resumed.
 
 A journal is a text file of JSON lines. The first names the experiment and the code that computes it, each further line
 holds the rows of one cell with their number and digest. Whatever kills the run costs at most the line that was being

@@ -1,4 +1,4 @@
-"""Where the cells of an experiment are computed: here, in threads, in processes, or on a Dask cluster.
+"""Executors for the cells of an experiment: here, in threads, in processes, or on a Dask cluster.
 
 Dask is optional (`pip install distributed`). Its workers need this package in the same version, and may be killed
 while they compute: a cell that is lost is given to another worker.
@@ -78,7 +78,7 @@ def _processes(workers: int) -> Iterator[Executor]:
 
 
 def _begin_work() -> None:
-    """What a worker does first. It ends with its parent, however that ends, and leaves interrupts to it."""
+    """Set up a worker. It ends with its parent, however that ends, and leaves interrupts to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     one_blas_thread()

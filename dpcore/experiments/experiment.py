@@ -1,4 +1,4 @@
-"""What an experiment is: a frozen description, in the same words as `dpcore.solve`, which is cut into cells."""
+"""Experiments: frozen descriptions, in the same words as `dpcore.solve`, which are cut into cells."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _listed(name: str, values: Any, kind: str) -> tuple[Any, ...]:
 
 @dc.dataclass(frozen=True)
 class Axis:
-    """What an experiment sweeps: one of its own fields and the values it takes.
+    """Sweep of an experiment: one of its own fields and the values it takes.
 
     >>> Axis("epsilon", (0.1, 1.0)).values
     (0.1, 1.0)
@@ -94,7 +94,7 @@ class Experiment:
         source, info = self.problem.source, records.get_source(self.problem.source)
         if not isinstance(self.population, bool):
             raise ValueError(f"population must be true or false, got {shown(self.population)}")
-        if self.population and info.size is not None:
+        if self.population and (info.size is not None or source == "synthetic_hardest"):
             raise ValueError(f"population must be false for source {source!r}: nobody knows its law")
         if self.population and info.task == "location":
             raise ValueError(f"population must be false for source {source!r}: nobody worked out its risks")

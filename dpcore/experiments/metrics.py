@@ -1,4 +1,4 @@
-"""How good released models are: on fresh records, on the training records, and in the population.
+"""Metrics of released models: on fresh records, on the training records, and in the population.
 
 Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
 public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
@@ -124,7 +124,7 @@ def curves_of(
     fresh: bool = False,
     population: Population | None = None,
 ) -> tuple[MetricCurve, ...]:
-    """How good on the test records (accuracy, or r_squared for regression), and excess empirical risk.
+    """Accuracy on the test records (r_squared for regression), and excess empirical risk.
 
     Of location the latter only. fresh: also the mean loss on the test records. population: also the excess risk in it.
     Means over the noise of `Additive` are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
@@ -241,19 +241,3 @@ def _shares_right(data: Data, thetas: Array) -> Array:
     flat = thetas.reshape(-1, *thetas.shape[-2:]).astype(np.float32)
     shares = [(y[:, None] * (X @ t.T) > 0.0).mean(axis=0) for t in flat]
     return np.array(shares).reshape(thetas.shape[:-1])
-
-
-def smallest_epsilon(epsilons: Array, lost: Array, at_most: float) -> float | None:
-    """The smallest epsilon of the grid from which on every larger one loses at most `at_most`; None if none does.
-
-    epsilons: [K], increasing. lost: [K], what privacy costs at each, in the unit of at_most.
-
-    >>> smallest_epsilon(np.array([0.1, 1.0, 10.0]), np.array([9.0, 1.5, 0.2]), 2.0)
-    1.0
-    """
-    answer = None
-    for epsilon, cost in zip(epsilons[::-1], lost[::-1], strict=True):
-        if not cost <= at_most:
-            break
-        answer = float(epsilon)
-    return answer

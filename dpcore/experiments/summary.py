@@ -1,4 +1,4 @@
-"""What was measured of releases along a curve: means over their randomness, with errors and quantiles."""
+"""Measurements of releases along a curve: means over their randomness, with errors and quantiles."""
 
 import dataclasses as dc
 import math
@@ -42,7 +42,7 @@ def measured_of(draws: Array, noiseless: Array) -> Summary:
 
 
 def auc(members: Array, strangers: Array) -> float:
-    """How often one of `members` is above one of `strangers`, ties counting half.
+    """Share of pairs in which a value of `members` is above one of `strangers`, ties counting half.
 
     >>> auc(np.array([2.0, 1.0]), np.array([1.0, 0.0]))
     0.875

@@ -1,4 +1,4 @@
-"""What automatic settings lose against the best ones, which only a look at the private records could find."""
+"""Loss of automatic settings against the best ones, which only a look at the private records could find."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Choice:
 
 
 def alternatives(key: str) -> list[Choice]:
-    """What the automatic settings of a mechanism are compared with.
+    """Settings that a mechanism's automatic ones are compared with.
 
     Each lam of `LAMS`; for gradient perturbation, without regularisation, constant steps (`STEPS` times `STEP_SIZES`,
     mean of the second half) and every other rule with its own choices.
@@ -148,8 +148,8 @@ def regret_at(experiment: Experiment, epsilon: float) -> float:
 def cases(sources: Iterable[str], mechanisms: Iterable[str] | None = None) -> list[tuple[str, str, str]]:
     """Every (source, loss, mechanism) in which the loss fits the source's labels and the mechanism the loss.
 
-    mechanisms: keys, None for all. Sources for location losses have none: nothing is predicted there whose quality
-    could be compared in points.
+    mechanisms: keys, None for all. Sources for location losses have none, nor have the hardest data: nothing is
+    predicted there whose quality could be compared in points.
 
     >>> len(cases(["diabetes"], ["output_gaussian", "objective_gaussian"]))  # objective perturbation: Huber loss only
     4
@@ -160,7 +160,7 @@ def cases(sources: Iterable[str], mechanisms: Iterable[str] | None = None) -> li
         (source, loss.key, key)
         for source in sources
         for loss in LOSSES.values()
-        if loss.linear and loss.task == records.get_source(source).task
+        if loss.linear and loss.task == records.get_source(source).task and source != "synthetic_hardest"
         for key in chosen
         if _takes(key, loss.key)
     ]

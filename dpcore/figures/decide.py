@@ -1,5 +1,5 @@
-"""Figures to decide by: points lost against the budget, what n people are still worth, budgets in use elsewhere; and
-charts to show on a wall, with large type, a legend in the place of labels, and little else."""
+"""Figures of the page Decide: accuracy loss and equivalent sample size against epsilon, budgets of deployments; and
+charts for a projector, with large type and a legend instead of labels."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,8 @@ from .log_chart import positive
 from .style import LARGER, Look, Theme, note, plain_number, tied
 
 _ROW = 34  # px of a deployment
-_CLOSE = 6.0  # times what can be given up are on the axis
+_CLOSE = 6.0  # times the acceptable loss are on the axis
+_LOSS, _EQUIVALENT, _SURE = "accuracy loss, percentage points", "records without privacy", "95% interval"
 _AXIS_TITLE = "privacy budget ε  (smaller = more private)"
 _SIZE, _PHONE = 20, 16  # px of all text on a wall, but of a phone's legend
 _WALL_ROW = 30  # px of a row of the legend
@@ -37,33 +38,33 @@ def budget_figure(
     height: int,
     learnable: float | None = None,
 ) -> Figure:
-    """Points lost against epsilon with their interval, what can be given up, and the smallest budget that does.
+    """Accuracy loss against epsilon with its interval, the acceptable loss, and the smallest budget that keeps to it.
 
-    lost, low, high: points, [K] as epsilons; nan where nothing is released. at_most: points. answer: of the budget
-    question. family: of colours. learnable: points above the larger class, at which all that there is to learn is lost.
+    lost, low, high: percentage points, [K] as epsilons; nan where nothing is released. at_most: points. answer: of the
+    budget question. family: of colours. learnable: points above the larger class; a model that loses them is useless.
     """
     chart = Chart(theme, height, left=56, right=158)
-    colour, given_up = chart.colours[family], f"can be given up: {plain_number(at_most)}"
+    colour, accepted = chart.colours[family], f"acceptable loss: {plain_number(at_most)}"
     here = _at(epsilons, lost, epsilon)
     top = _top(lost, high, at_most, here)
     bottom = min(0.0, float(np.nanmin(np.concatenate([low, [0.0, learnable or 0.0]]))))
     panel = (bottom - 0.02 * top, top)
-    chart.band(epsilons, low, high, colour, "95% sure")
-    chart.curve(epsilons, lost, colour, "points lost, on average", width=3)
-    chart.end(lost, "points lost<br>(band: 95% sure)", colour)
-    chart.level(epsilons, at_most, chart.colours["reference"], given_up, label=given_up, dash="dash")
+    chart.band(epsilons, low, high, colour, _SURE)
+    chart.curve(epsilons, lost, colour, "accuracy loss, mean", width=3)
+    chart.end(lost, f"accuracy loss<br>(band: {_SURE})", colour)
+    chart.level(epsilons, at_most, chart.colours["reference"], accepted, label=accepted, dash="dash")
     if learnable is not None:
         all_lost(chart, epsilons, learnable)
-        chart.end([learnable], LARGER if learnable > top else f"{LARGER}:<br>{learnable:.1f} lost", chart.muted)
+        chart.end([learnable], LARGER if learnable > top else f"{LARGER}:<br>loss {learnable:.1f}", chart.muted)
     _sure(chart, answer, at_most, float(epsilons[-1]), colour)
     chart.dot([epsilon], [here], colour)
-    # An open diamond where the curve meets what can be given up; a phone has its words in the legend.
+    # An open diamond where the curve meets the acceptable loss; a phone has its words in the legend.
     found = math.isfinite(answer.value)
-    smallest = f"smallest budget: {plain_number(float(f'{answer.value:.2g}'))}" if found else "smallest budget"
+    smallest = f"smallest budget: ε = {plain_number(float(f'{answer.value:.2g}'))}" if found else "smallest budget"
     diamond: Look = {"color": chart.paper, "size": 13, "symbol": "diamond", "line": {"color": colour, "width": 2.5}}
     chart.dot([answer.value if found else math.nan], [at_most], colour, **diamond)
     chart.traces[-1] |= {"name": smallest, "showlegend": found}
-    chart.heading("points lost, of 100")
+    chart.heading(_LOSS)
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
     return chart.beside(
         chart.cursor_axes(epsilons, epsilon, (600, 250), beyond=0, room=58, title=_AXIS_TITLE),
@@ -74,30 +75,31 @@ def budget_figure(
     )
 
 
-def worth_figure(
+def equivalent_figure(
     epsilons: Array,
-    people: Array,
+    size: Array,
     low: Array,
     high: Array,
     *,
     n: int,
+    metric: str,
     epsilon: float,
     family: str,
     theme: Theme,
     height: int,
 ) -> Figure:
-    """How many people without privacy n people with privacy are worth, against epsilon, on logarithmic axes.
+    """Equivalent sample size of n records against epsilon, on logarithmic axes.
 
-    people, low, high: [K] as epsilons; nan where they are worth fewer than can be told.
+    size, low, high: [K] as epsilons; nan below the smallest size that was tried. metric: by which they are equivalent.
     """
     chart = Chart(theme, height, left=56, right=76)
     colour, everyone = chart.colours[family], f"all {n:,}"
-    chart.band(epsilons, low, high, colour, "95% sure")
-    chart.curve(epsilons, people, colour, "worth so many people without privacy", label="worth", width=3)
+    chart.band(epsilons, low, high, colour, _SURE)
+    chart.curve(epsilons, size, colour, "equivalent sample size", label=f"by<br>{metric}", width=3)
     chart.level(epsilons, n, chart.colours["reference"], everyone, label=everyone)
-    chart.dot([epsilon], [_at(epsilons, people, epsilon)], colour)
-    least = min(positive([people, low]).min(initial=float(n)), n / 3)
-    chart.heading("people without privacy")
+    chart.dot([epsilon], [_at(epsilons, size, epsilon)], colour)
+    least = min(positive([size, low]).min(initial=float(n)), n / 3)
+    chart.heading(_EQUIVALENT)
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
     return chart.beside(
         chart.cursor_axes(epsilons, epsilon, (300, 250), beyond=0, room=58, title="privacy budget ε"),
@@ -108,7 +110,7 @@ def worth_figure(
 
 
 def uses_figure(uses: Sequence[Deployment], *, epsilon: float, theme: Theme) -> Figure:
-    """Budgets in use elsewhere, the smallest first, each in a row of its own, with the cursor's epsilon across."""
+    """Budgets of deployments, the smallest first, each in its own row, with the cursor's epsilon across."""
     rows = sorted(uses, key=lambda use: use.epsilon)
     chart = Chart(theme, _ROW * len(rows) + 74, left=300, right=40, top=20)
     x, y = np.array([use.epsilon for use in rows]), np.arange(len(rows), dtype=float)
@@ -145,22 +147,22 @@ def uses_figure(uses: Sequence[Deployment], *, epsilon: float, theme: Theme) -> 
 
 
 def all_lost(chart: Chart, epsilons: Array, learnable: float) -> None:
-    """Add the accuracy of the larger class as points lost."""
-    chart.level(epsilons, learnable, chart.muted, f"{LARGER}: {learnable:.1f} lost", dash="dot")
+    """Add the loss of a model that always predicts the larger class."""
+    chart.level(epsilons, learnable, chart.muted, f"{LARGER}: loss {learnable:.1f}", dash="dot")
 
 
 def _sure(chart: Chart, answer: Answer, height: float, end: float, colour: str) -> None:
-    """The answer's interval as a thick line on the threshold; an end that is not reachable goes to the axis's."""
+    """Add the answer's interval as a thick line on the threshold; an open end goes to the end of the axis."""
     ends = [answer.low, min(answer.high, end)] if math.isfinite(answer.low) else []
     look: Look = {"width": 7, "opacity": 0.55, "hovertemplate": "between ε = %{x:.3~g}<extra></extra>"}
-    chart.curve(ends, [height] * len(ends), colour, "the budget, 95% sure", **look)
+    chart.curve(ends, [height] * len(ends), colour, f"smallest budget, {_SURE}", **look)
 
 
 def _words(text: str, x: float, y: float, colour: str, panel: tuple[float, float], paper: str) -> Look:
-    """Words above the diamond, where a falling curve leaves room, tied to it by a thin line."""
+    """Words above the diamond, where a falling curve leaves room, with a thin line to it."""
     power = math.log10(x)
     above = y - panel[0] < 0.7 * (panel[1] - panel[0])
-    place = {"xref": "x", "yref": "y", "xanchor": "left" if power < 0.3 else "right", "bgcolor": paper}
+    place = {"xref": "x", "yref": "y", "xanchor": "left" if power < 0.0 else "right", "bgcolor": paper}
     return note(text, x=power, y=y, colour=colour, size=14, **place, **tied(colour, -64 if above else 64, 8))
 
 
@@ -173,7 +175,7 @@ def _at(x: Array, y: Array, value: float) -> float:
 
 
 def _top(lost: Array, high: Array, at_most: float, here: float) -> float:
-    """Where the axis of points ends: above what can be given up and the cursor, and not so far that they lie flat."""
+    """Upper end of the loss axis: above the acceptable loss and the cursor, but not so far that both lie flat."""
     drawn = np.concatenate([values[np.isfinite(values)] for values in (lost, high)])
     wanted = max(_CLOSE * at_most, 1.3 * here if math.isfinite(here) else 0.0)
     return min(wanted, max(1.5 * at_most, 1.12 * float(drawn.max(initial=1.0))))
@@ -193,21 +195,21 @@ def lost_on_wall(
     family: str,
     learnable: float | None,
 ) -> Figure:
-    """Points lost, of 100, against epsilon, with what can be given up and the smallest budget that does.
+    """Accuracy loss in percentage points against epsilon, with the acceptable loss and the smallest budget for it.
 
     mean: dots; smooth, low, high: the line and its interval; [K] each. budget: (value, low, high), None where beyond
-    the axis. sure: of the interval, in words. learnable: points above the larger class.
+    the axis. sure: name of the interval. learnable: points above the larger class.
     """
     x, heights, lower, upper = (np.array(values, float) for values in (epsilons, mean, low, high))
     value, least, most = budget
     ends = [] if least is None else [least, x[-1] if most is None else most]
     answer = [] if value is None else [value]
     chart = _wall()
-    colour, given_up = chart.colours[family], f"can be given up: {plain_number(at_most)}"
+    colour, accepted = chart.colours[family], f"acceptable loss: {plain_number(at_most)}"
     chart.band(x, lower, upper, colour, sure)
-    chart.curve(x, smooth, colour, "points lost, on average", width=4)
+    chart.curve(x, smooth, colour, "accuracy loss, mean", width=4)
     _dots(chart, x, heights, "as measured", {"color": colour, "size": 7})
-    chart.level(x, at_most, chart.colours["reference"], given_up, width=3, dash="dash")
+    chart.level(x, at_most, chart.colours["reference"], accepted, width=3, dash="dash")
     if learnable is not None:
         all_lost(chart, x, learnable)
     chart.curve(ends, [at_most] * len(ends), colour, f"smallest budget, {sure}", width=12, opacity=0.5)
@@ -215,26 +217,26 @@ def lost_on_wall(
     _dots(chart, answer, [at_most] * len(answer), "smallest budget", diamond)
     top = 1.1 * max(1.0, 1.5 * at_most, float(np.nanmax(upper)))
     bottom = min(0.0, float(np.nanmin(np.append(lower, heights)))) - 0.02 * top
-    return _on_wall(chart, x, epsilon, "points lost, of 100", chart.axis(range=[bottom, top], nticks=6))
+    return _on_wall(chart, x, epsilon, "accuracy loss, points", chart.axis(range=[bottom, top], nticks=6))
 
 
-def worth_on_wall(
-    epsilons: Shares, worth: Shares, low: Shares, high: Shares, *, n: int, epsilon: float, sure: str, family: str
+def equivalent_on_wall(
+    epsilons: Shares, size: Shares, low: Shares, high: Shares, *, n: int, epsilon: float, sure: str, family: str
 ) -> Figure:
-    """How many people without privacy n people with it are worth, against epsilon, on logarithmic axes.
+    """Equivalent sample size of n records against epsilon, on logarithmic axes.
 
-    worth, low, high: [K] as epsilons; None where fewer than can be told. sure: of the interval, in words.
+    size, low, high: [K] as epsilons; None below the smallest size that was tried. sure: name of the interval.
     """
-    x, people, lower = (np.array(values, float) for values in (epsilons, worth, low))
+    x, sizes, lower = (np.array(values, float) for values in (epsilons, size, low))
     chart = _wall()
     colour = chart.colours[family]
     chart.band(x, lower, high, colour, sure)
-    chart.curve(x, people, colour, "are worth so many without privacy", width=4)
-    _dots(chart, x, people, "as measured", {"color": colour, "size": 7}, showlegend=False)
+    chart.curve(x, sizes, colour, "equivalent sample size", width=4)
+    _dots(chart, x, sizes, "as measured", {"color": colour, "size": 7}, showlegend=False)
     chart.level(x, n, chart.colours["reference"], f"all {n:,}", width=3, dash="dash")
-    least = float(np.min(positive([people, lower]), initial=n / 3))
+    least = float(np.min(positive([sizes, lower]), initial=n / 3))
     upright = chart.log_axis(math.log10(least) - 0.1, math.log10(n) + 0.12)
-    return _on_wall(chart, x, epsilon, "people without privacy", upright)
+    return _on_wall(chart, x, epsilon, _EQUIVALENT, upright)
 
 
 def _dots(chart: Chart, x: Any, y: Any, name: str, look: Look, **more: Any) -> None:
@@ -248,7 +250,7 @@ def _wall() -> Chart:
 
 
 def _on_wall(chart: Chart, x: Array, epsilon: float, title: str, upright: Look) -> Figure:
-    """The figure, with epsilon along, a cursor with its flag, and a legend below that a phone stacks."""
+    """Figure with epsilon along its axis, a cursor with its flag, and a legend below that a phone stacks."""
     ink, rows, top = {"color": chart.text, "size": _SIZE}, chart.entries(), chart.top
     chart.write(title, 0, 1, size=_SIZE, yshift=top - 6, yanchor="top")
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")

@@ -1,4 +1,4 @@
-"""What idle columns do: accuracy, distance and damage against p; and the orthant, where sqrt(p) comes back."""
+"""Idle columns: accuracy, distance and excess risk by noise against p; and the orthant, where sqrt(p) comes back."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from .style import LARGER, NOISES, SYMBOLS, Look, Theme
 
 Lower = Literal["distance", "damage"]
 
-_PROMISES = {"gaussian": "guarantee (ε, δ)", "gamma": "guarantee pure ε"}
+_GUARANTEES = {"gaussian": "guarantee (ε, δ)", "gamma": "guarantee pure ε"}
 _LOWER_TITLES = {
     "distance": "distance from the model without privacy",
-    "damage": "damage by noise, in average loss",
+    "damage": "excess risk caused by the noise",
 }
 _LEGEND_LINE = 19  # px
 _ROOM = {"beyond": 0.1, "room": 55, "spare": 0.15}  # around the cursor's flag
@@ -38,11 +38,11 @@ def dimension_figure(
     theme: Theme,
     height: int,
 ) -> Figure:
-    """Accuracy against p over the model's distance, or over the damage beside what theory says of it.
+    """Accuracy against p over the model's distance, or over the excess risk by noise beside its bounds.
 
-    table: swept over p, as `dpcore.run` gives it. growth: of the same cells. lower: what the lower panel holds; the
-    earlier rates beside the damage are shapes, anchored at the smallest p, and left out where two families share the
-    panel. accuracy_title: what is counted, in words.
+    table: swept over p, as `dpcore.run` gives it. growth: of the same cells. lower: the quantity of the lower panel;
+    the earlier rates beside the excess risk are shapes, anchored at the smallest p, and left out where two families
+    share the panel. accuracy_title: what is counted, in words.
     """
     chart = Chart(theme, height, "p", left=52, upper=0.5)
     plain = chart.colours["reference"]
@@ -57,11 +57,15 @@ def dimension_figure(
     chart.level(span, larger, chart.muted, LARGER, label=LARGER, dash="dot", layer="nothing")
     for key in keys:
         rows = right[right.mechanism == key]
-        _curve(chart, key, rows.x, 100 * rows["mean"], curve_name(key, both), p, label=_promise(key, both))
+        _curve(chart, key, rows.x, 100 * rows["mean"], curve_name(key, both), p, label=_guarantee(key, both))
         _lower_curves(chart, ok, growth[key], lower, both, p)
     if lower == "distance" and keys:
         name = "‖θ̂‖, its own length"
         chart.level(span, growth[keys[0]].length, plain, name, axis="y2", label=name, dash="dot")
+    elif keys:
+        excess = ok[(ok.mechanism == keys[0]) & (ok.metric == "excess_empirical_risk")].iloc[0]
+        level, name = float(excess.nothing_learned - excess.noiseless), "nothing learned"
+        chart.level(span, level, chart.muted, name, axis="y2", label=name, dash="dash", layer="nothing")
     chart.heading(accuracy_title)
     chart.heading(_LOWER_TITLES[lower], "y2")
     chart.cursor(p, f"p = {p:,}")
@@ -77,23 +81,23 @@ def dimension_figure(
     )
 
 
-def orthant_figure(corner: OrthantExample, *, p: int, theme: Theme, height: int) -> Figure:
+def orthant_figure(example: OrthantExample, *, p: int, theme: Theme, height: int) -> Figure:
     """The one prediction that matters against p: free, and with the model held in the positive orthant."""
     chart = Chart(theme, height, "p", left=44, right=46, top=26, bottom=32)
     shown: tuple[tuple[Array, Family, str, bool, str], ...] = (
-        (corner.projected, "output", "output, cut at 0", True, "solid"),
-        (corner.free_answer, "output", "output, free", False, "dot"),
-        (corner.constrained, "objective", "objective, held ≥ 0", True, "solid"),
-        (corner.free_question, "objective", "objective, free", False, "dash"),
+        (example.projected, "output", "output, cut at 0", True, "solid"),
+        (example.free_output, "output", "output, free", False, "dot"),
+        (example.constrained, "objective", "objective, held ≥ 0", True, "solid"),
+        (example.free_objective, "objective", "objective, free", False, "dash"),
     )
     for values, family, name, marked, dash in shown:
         if np.isfinite(values).any():
             colour = chart.colours[family]
-            look = _markers(corner.p, p, colour, SYMBOLS[family], colour) if marked else {}
-            chart.curve(corner.p, values, colour, name, width=2.5 if marked else 1.5, dash=dash, **look)
+            look = _markers(example.p, p, colour, SYMBOLS[family], colour) if marked else {}
+            chart.curve(example.p, values, colour, name, width=2.5 if marked else 1.5, dash=dash, **look)
     chart.write("noise in one prediction, E|z|", 0, 1, size=14, yshift=16)
     chart.cursor(p, f"p = {p:,}")
-    (across,) = chart.cursor_axes(corner.p, p, [230], **_ROOM)
+    (across,) = chart.cursor_axes(example.p, p, [230], **_ROOM)
     upright = chart.log_axis(*_decades([trace["y"] for trace in chart.traces]))
     return chart.below(across, upright, rows=4, row=_LEGEND_LINE, drop=28)
 
@@ -109,8 +113,8 @@ def curve_name(mechanism: str, both: bool) -> str:
     return f"{cls.place}, {noise}" if both else f"{noise} noise"
 
 
-def _promise(key: str, both: bool) -> str:
-    return curve_name(key, both) if both else f"{curve_name(key, both)},<br>{_PROMISES[mechanism_class(key).noise]}"
+def _guarantee(key: str, both: bool) -> str:
+    return curve_name(key, both) if both else f"{curve_name(key, both)},<br>{_GUARANTEES[mechanism_class(key).noise]}"
 
 
 def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: NoiseGrowth, lower: Lower, both: bool, p: int) -> None:

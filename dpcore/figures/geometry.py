@@ -1,4 +1,4 @@
-"""The geometry of l_p balls: excess against the norm order and against n, the ball and its noise, rates, tracing."""
+"""The geometry of l_p balls: excess against the norm order and n, the ball and its noise, rates, fingerprinting."""
 
 import math
 from collections.abc import Sequence
@@ -35,14 +35,16 @@ def place(p_norm: float) -> float:
 def order_figure(
     found: AgainstOrder, others: Sequence[AgainstOrder], *, p_norm: float, theme: Theme, height: int
 ) -> Figure:
-    """Excess of linear losses against the norm order: exponential mechanism, noisy gradient, and nothing learned.
+    """Excess of linear losses against the norm order: exponential mechanism, Gaussian noise, and nothing learned.
 
-    others: the same at other d, the smallest first, of which what the bounds choose is drawn thin.
+    others: the same at other d, the smallest first, of which the mechanism with the smaller bound is drawn thin.
     """
     chart = _order_chart(theme, height)
-    powers = powers_of([found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal])
+    powers = powers_of(
+        [found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal, found.least]
+    )
     for other in reversed(others):  # the most columns first, as the curves lie
-        name = f"best by its bound, d = {other.d:,}"
+        name = f"smaller bound, d = {other.d:,}"
         _curve(chart, other.p_norm, other.mean, chart.muted, name, label=f"d = {other.d:,}", width=1.2)
     for side, name, family, symbol in (
         (found.gaussian, "Gaussian noise", "gradient", "triangle-up"),
@@ -54,19 +56,21 @@ def order_figure(
         look = {"mode": "lines+markers", "marker": markers(found.p_norm, p_norm, ink, symbol, 8.0), "error_y": bars}
         label = name.replace(" ", "<br>")
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
-    nothing = "nothing learned"
-    _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dot", layer="nothing")
+    nothing, least = "nothing learned", "lower bound, hardest data"
+    _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dash", layer="nothing")
+    look = {"label": least.replace(", ", ",<br>"), "dash": "dot", "layer": "lower"}
+    _curve(chart, found.p_norm, found.least, chart.muted, least, **look)
     return _over_orders(chart, "excess risk on the records, linear losses", powers, p_norm)
 
 
 def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: int) -> Figure:
-    """Table 1 along the norm order, shape only: what sampling and what privacy costs, and the lower bound."""
+    """Table 1 along the norm order, shape only: cost of sampling, cost of privacy, and the lower bound."""
     chart = _order_chart(theme, height)
     orders = np.array([row.p_norm for row in rows])
     curves = [
-        ("privacy adds", [row.privacy for row in rows], chart.colours["gradient"], 3.0, "solid"),
-        ("sampling", [row.sampling for row in rows], chart.colours["reference"], 2.0, "solid"),
-        ("none has less,<br>hardest data", [row.least for row in rows], chart.muted, 1.5, "dot"),
+        ("cost of privacy", [row.privacy for row in rows], chart.colours["gradient"], 3.0, "solid"),
+        ("cost of sampling", [row.sampling for row in rows], chart.colours["reference"], 2.0, "solid"),
+        ("lower bound,<br>hardest data", [row.least for row in rows], chart.muted, 1.5, "dot"),
     ]
     for name, values, ink, width, dash in curves:
         plain = name.replace("<br>", " ")
@@ -76,7 +80,7 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
 
 
 def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> Figure:
-    """How long both laws of noise are on average, for a sensitivity of 1."""
+    """Mean length of both laws of noise, for a sensitivity of 1."""
     chart = _order_chart(theme, height)
     for name, values, family in (
         ("generalised<br>Gaussian", found.generalized, "output"),
@@ -87,7 +91,7 @@ def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: 
 
 
 def private_mean_figure(found: PrivateMean, *, d: int, theme: Theme, height: int) -> Figure:
-    """The error of a private mean against the number of columns, beside its bound and an answer without records."""
+    """Error of a private mean against the dimension, beside its bound and an answer that uses no record."""
     chart = Chart(theme, height, "d")
     proved: Look = {"dash": "dash", "layer": "upper private_mean"}
     chart.curve(found.d, found.bound, chart.colours["sampling"], "upper bound", label="upper bound", **proved)
@@ -103,23 +107,25 @@ def private_mean_figure(found: PrivateMean, *, d: int, theme: Theme, height: int
     chart.heading("error of the mean, in the dual norm")
     chart.cursor(d, f"d = {d:,}")
     powers = powers_of([found.generalized, found.gaussian], [found.bound, np.ones(1)])
-    axes = [titled(made, "columns d") for made in chart.cursor_axes(found.d, d, (320, 280))]
+    axes = [titled(made, "dimension d") for made in chart.cursor_axes(found.d, d, (320, 280))]
     return chart.beside(axes, chart.log_axis(*powers))
 
 
 def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """How often a member scores above a stranger on the hardest records, and the excess."""
+    """AUC of a membership attack on the hardest records, and the excess."""
     chart = Chart(theme, height)
     ink, x = chart.colours["frank_wolfe"], found.epsilon
     share = np.minimum(found.excess / found.signal, 1.2)
     bars = {"type": "data", "array": 2.0 * found.auc_se, "thickness": 1.2, "width": 0, "color": ink}
     chart.level(x, 0.5, chart.muted, "guessing", label="guessing", dash="dot")
-    chart.curve(x, found.limit, ink, "proved limit", label="proved limit", width=2, dash="dash")
-    above: Look = {"label": "member above<br>stranger", "width": 3, "error_y": bars}
-    chart.curve(x, found.auc, ink, "a member scores above a stranger", **above)
-    excess = "excess, of what θ = 0 has"
-    chart.curve(x, share, chart.colours["reference"], excess, label=excess.replace("of ", "of<br>"), width=2)
-    chart.heading("hardest records: accurate means traceable")
+    chart.curve(x, found.limit, ink, "limit of every attack", label="limit of<br>every attack", width=2, dash="dash")
+    above: Look = {"label": "attack's AUC", "width": 3, "error_y": bars}
+    chart.curve(x, found.auc, ink, "AUC: a member scores above a non-member", **above)
+    excess = "excess, share of that of x = 0"
+    chart.curve(
+        x, share, chart.colours["reference"], excess, label=excess.replace("share of ", "share of<br>"), width=2
+    )
+    chart.heading("AUC of the attack, and excess risk")
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
     return chart.beside(
         chart.cursor_axes(x, epsilon, (320, 280), title="privacy budget ε"),
@@ -128,7 +134,7 @@ def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int)
 
 
 def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
-    """The unit ball, noisy means of few people, and the models they lead to."""
+    """The unit ball, noisy means of a few records, and the models they lead to."""
     chart = Chart(theme, height, left=34, right=16, bottom=30)
     ink, model = chart.colours["gradient"], chart.colours["frank_wolfe"]
     spots, times = np.unique(found.models.round(9), axis=0, return_counts=True)
@@ -136,13 +142,13 @@ def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
     ball = f"the ball ‖x‖ ≤ 1, p = {order_text(found.p_norm)}"
     for points, colour, name, width, dash in (
         (found.ball, chart.text, ball, 2.0, "solid"),
-        (found.level, ink, "its noise: a level of the density", 1.5, "dash"),
+        (found.level, ink, "level set of the noise", 1.5, "dash"),
     ):
         chart.line(points[:, 0], points[:, 1], colour, name, width, dash, showlegend=True, hoverinfo="skip")
     cross = {"symbol": "x-thin", "size": 13, "line": {"width": 3, "color": chart.text}}
     for points, name, marker in (
         (found.noisy, "noisy means", _spots(ink, 4.0, 0.45, "circle")),
-        (spots, "their models: larger = more often", _spots(model, sizes, 0.6, "diamond")),
+        (spots, "their models (larger: more often)", _spots(model, sizes, 0.6, "diamond")),
         (found.best[None], "the best model", cross),
     ):
         chart.marks(points[:, 0], points[:, 1], marker, name=name, showlegend=True, hoverinfo="skip")
@@ -172,16 +178,16 @@ def _ticks(reach: float) -> list[float]:
 
 
 def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> Figure:
-    """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved."""
+    """Excess on fresh records against n: mean, 95% quantile, without noise, and the upper bound."""
     chart, family = Chart(theme, height, "n"), mechanism_class(found.mechanism).family
     ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
     shape = through(found.rate, found.private.mean)
     lines = [
-        ("upper bound on the mean", "upper bound", found.n, found.bound, ink, 2.0, "dash", f"upper {found.mechanism}"),
-        ("the paper's order, shape only", "paper's order,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
-        ("95 of 100 runs stay below", "95 of 100 runs<br>stay below", found.n, found.q95, ink, 1.2, "dot", ""),
-        ("the same without noise", "without noise", found.n, found.plain, plain, 1.5, "solid", "plain"),
-        ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dot", "nothing"),
+        ("upper bound", "upper bound", found.n, found.bound, ink, 2.0, "dash", f"upper {found.mechanism}"),
+        ("published rate, shape only", "published rate,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
+        ("95% quantile of the runs", "95% quantile", found.n, found.q95, ink, 1.2, "dot", ""),
+        ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", "plain"),
+        ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", "nothing"),
     ]
     return curves_chart(
         chart,
@@ -189,7 +195,7 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
         [("private, mean", "private", found.private, ink, SYMBOLS[family], "solid")],
         lines,
         cursor=n,
-        title="people n",
+        title="records n",
         must=[np.array([found.nothing])],
         may=[found.bound],
         heading="excess risk on fresh records",

@@ -42,5 +42,5 @@ def noisy_sgd_figure(table: pd.DataFrame, *, along: str, cursor: float, theme: T
         cursor=cursor,
         title=title,
         may=[bound, rows.nothing_learned.to_numpy(float)],
-        heading="excess risk above the best model's",
+        heading="excess risk: training loss above F*",
     )

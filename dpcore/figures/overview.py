@@ -1,4 +1,4 @@
-"""What privacy costs: accuracy over excess risk against epsilon."""
+"""What privacy costs under several mechanisms: accuracy over excess risk against epsilon."""
 
 import math
 
@@ -10,77 +10,98 @@ from ..mechanisms import mechanism_class
 from .chart import Chart
 from .figure import Figure
 from .log_chart import decades
-from .style import LARGER, Look, Theme, plain_number, tied
+from .style import LARGER, PERTURBATIONS, Look, Theme, plain_number, with_opacity
 from .theorems import constants
 
 
 def cost_figure(
     table: pd.DataFrame,
     *,
+    mechanism: str,
     epsilon: float,
     accuracy_title: str,
     theme: Theme,
     height: int,
-    decision: float | None = None,
+    released: float | None = None,
 ) -> Figure:
-    """Accuracy against epsilon over excess empirical risk against epsilon, with bands, bounds and a cursor, beside the
-    best model and what learns nothing.
+    """Accuracy against epsilon over excess empirical risk against epsilon, with a cursor, beside the best model without
+    privacy and what learns nothing.
 
-    table: of one mechanism swept over epsilon, as `dpcore.run` gives it. accuracy_title: what is counted, in words.
-    decision: epsilon to mark as the budget question's answer.
+    table: of one or several mechanisms swept over epsilon, as `dpcore.run` gives it. mechanism: the key of the one that
+    has a thick curve, a band and bounds. accuracy_title: what is counted, in words. released: accuracy of one release
+    at the cursor, from 0 to 1.
     """
-    chart = Chart(theme, height, left=52, right=150, upper=0.6)
-    main, plain = chart.colours[mechanism_class(table.mechanism.iloc[0]).family], chart.colours["reference"]
+    chart = Chart(theme, height, left=52, right=156, upper=0.6)
+    plain = chart.colours["reference"]
+    names = {key: PERTURBATIONS[mechanism_class(key).place] for key in [mechanism, *table.mechanism.unique()]}
+    inks = {key: chart.colours[mechanism_class(key).family] for key in names}
+    main, name, budgets = inks[mechanism], names[mechanism], table.x.unique()
     ok = table[table.status == "ok"]
-    accuracy, excess = ok[ok.metric == "accuracy"], ok[ok.metric == "excess_empirical_risk"]
-    nothing = _first(excess, "nothing_learned")
-    percent, powers = _accuracy_range(accuracy), decades([excess["mean"], excess.bound, excess.noiseless, [nothing]])
-    budgets, floor = table.x.unique(), 10.0 ** powers[0]
-    right, average = 100 * accuracy["mean"], "private, on average"
-    banded = "<br>(band: 8 of 10 runs)" if ok.repetitions.max() >= LEAST_BANDED else ""
-    best, larger = (100 * _first(accuracy, column) for column in ("reference", "nothing_learned"))
+    accuracies, risks = ok[ok.metric == "accuracy"], ok[ok.metric == "excess_empirical_risk"]
+    accuracy, excess = (rows[rows.mechanism == mechanism] for rows in (accuracies, risks))
+    nothing = _first(risks, "nothing_learned")
+    percent = _accuracy_range(accuracies, accuracy)
+    powers = decades([risks["mean"], excess.bound, excess.noiseless, [nothing]])
+    floor = 10.0 ** powers[0]
+    best, larger = (100 * _first(accuracies, column) for column in ("reference", "nothing_learned"))
 
-    enough = accuracy[accuracy.repetitions >= LEAST_BANDED]
+    enough, low = accuracy[accuracy.repetitions >= LEAST_BANDED], excess[excess.repetitions >= LEAST_BANDED]
     chart.band(enough.x, 100 * enough.q10, 100 * enough.q90, main)
-    chart.curve(accuracy.x, right, main, average, width=3)
+    chart.band(low.x, low.q10, low.q90, main, axis="y2", legend=False, floor=floor)
+    for key in reversed(names):  # the one that is shown in full lies on top
+        for rows, scale, axis in ((accuracies, 100, "y"), (risks, 1, "y2")):
+            mine, thick = rows[rows.mechanism == key], 3.0 if key == mechanism else 1.5
+            chart.curve(mine.x, scale * mine["mean"], inks[key], names[key], axis=axis, width=thick, legend=axis == "y")
+    banded = "<br>(band: 8 of 10 runs)" if len(enough) else ""
+    for key in names:
+        words = f"{names[key]}{banded}" if key == mechanism else names[key]
+        chart.end(accuracies[accuracies.mechanism == key]["mean"] * 100, words, inks[key])
     chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy", layer="plain")
     chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot", layer="nothing")
-    chart.end(right, f"{average}{banded}", main)
-    enough = excess[excess.repetitions >= LEAST_BANDED]
-    chart.band(enough.x, enough.q10, enough.q90, main, axis="y2", legend=False, floor=floor)
-    chart.curve(excess.x, excess["mean"], main, average, axis="y2", label=average, width=3, legend=False)
-    upper, alone = "upper bound", "regularisation alone"
-    proved: Look = {"layer": f"upper {table.mechanism.iloc[0]}", "text": constants(excess)}
-    chart.curve(excess.x, excess.bound, main, upper, axis="y2", label=upper, dash="dash", **proved)
+    chart.end(excess["mean"], name, main, "y2")
+    upper = "upper bound"
+    alone = "stopping early" if mechanism_class(mechanism).family == "gradient" else "regularisation alone"
+    chart.curve(
+        excess.x,
+        excess.bound,
+        main,
+        upper,
+        axis="y2",
+        label=upper,
+        dash="dash",
+        layer=f"upper {mechanism}",
+        text=constants(excess),
+    )
     chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot", layer="plain")
     chart.against(excess.x, nothing, excess.lower_bound, "y2")
-    chart.zero_or_below(excess.x, excess["mean"], main, average, floor, "y2")
-    here, decided = accuracy[accuracy.x == epsilon], accuracy[accuracy.x == decision]
+    chart.zero_or_below(excess.x, excess["mean"], main, name, floor, "y2")
+    here = accuracy[accuracy.x == epsilon]
     chart.dot(here.x, 100 * here["mean"], main)
     here = excess[excess.x == epsilon]
     chart.dot(here.x, here["mean"], main, "y2")
+    drawn = [] if released is None else [100 * released]
     diamond: Look = {"color": chart.paper, "symbol": "diamond", "line": {"color": main, "width": 2}}
-    chart.dot(decided.x, 100 * decided["mean"], main, **diamond)
+    chart.dot([epsilon] * len(drawn), drawn, main, **diamond)
 
     chart.heading(accuracy_title)
     chart.heading("excess risk above the best model's", "y2")
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
-    if len(decided):
-        _good_enough(chart, decided, main, percent)
+    for each in drawn:
+        _one_release(chart, epsilon, each, main)
     return chart.beside(
         [chart.log_axis(-2, 1, title="privacy budget ε  (smaller = more private)")] * 2,
         chart.axis(range=list(percent), dtick=10),
         chart.log_axis(*powers),
         phone=(44, 26),  # half a cursor flag on the right
-        rows=5,
+        rows=6,
         taken=14,
         drop=58,
     )
 
 
-def _accuracy_range(rows: pd.DataFrame) -> tuple[float, float]:
+def _accuracy_range(means: pd.DataFrame, banded: pd.DataFrame) -> tuple[float, float]:
     """From 50%, below which no larger class is, or a round number below everything that is drawn, to one above it."""
-    drawn = 100 * rows[["mean", "q10", "q90", "reference"]].to_numpy(float)
+    drawn = 100 * np.concatenate([means[["mean", "reference"]], banded[["q10", "q90"]]]).astype(float)
     low, top = (np.nanmin(drawn), np.nanmax(drawn)) if np.isfinite(drawn).any() else (50.0, 100.0)
     return min(50.0, 10.0 * math.floor(low / 10)), min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
 
@@ -89,12 +110,9 @@ def _first(rows: pd.DataFrame, column: str) -> float:
     return float(rows[column].iloc[0]) if len(rows) else math.nan
 
 
-def _good_enough(chart: Chart, decided: pd.DataFrame, colour: str, percent: tuple[float, float]) -> None:
-    """Words below the budget question's answer (above it where the panel ends), tied to it by a thin line."""
-    height = 100 * float(decided["mean"].iloc[0])
-    low, high = percent
-    x = math.log10(decided.x.iloc[0])
-    anchor = "left" if x < -1.6 else "right" if x > 0.6 else "center"  # never over the chart's edge
-    away = 44 if height - low > 0.35 * (high - low) else -44
-    place = {"xref": "x", "yref": "y", "xanchor": anchor, **tied(colour, away, 7)}
-    chart.write("good enough", x, height, colour, 14, **place)
+def _one_release(chart: Chart, epsilon: float, height: float, colour: str) -> None:
+    """Words beside one release, on the side where the chart has room."""
+    x = math.log10(epsilon)
+    left, shift = ("right", -12) if x > 0.2 else ("left", 12)
+    place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "middle"}
+    chart.write("one release", x, height, colour, 14, bgcolor=with_opacity(chart.paper, 0.8), **place)

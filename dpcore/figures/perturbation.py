@@ -25,8 +25,9 @@ _DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse th
 _DASHES = {"gaussian": "solid", "gamma": "dashdot"}
 RULE_NAMES = {"smooth": "smooth", "averaging": "average", "last_iterate": "last iterate"}
 _SYMBOLS = {"smooth": "triangle-up", "averaging": "triangle-right", "last_iterate": "triangle-down"}
+_NEAR = 1_000.0  # a lower bound this close to a measurement has its place on the axis
 _UPPER, _BREAK = 0.28, 0.1  # shares of the drawing's height
-_HEADING = "excess risk above the best model's"
+_HEADING = "excess risk: training loss above F*"
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
 _CLEAR = "rgba(0,0,0,0)"
 _ALONE: Look = {"width": 1, "dash": "dot", "layer": "plain"}  # what regularisation or stopping early costs
@@ -45,7 +46,7 @@ def excess_figure(
 
     table: swept over epsilon, as `dpcore.run` gives it. rates: name -> a value for each epsilon of the table, an order
     of growth without constants; it is drawn through the first mechanism's curve at the smallest epsilon. exhibits:
-    name -> a table of one mechanism whose promise is another; a curve without markers.
+    name -> a table of one mechanism whose guarantee is another; a curve without markers.
     """
     chart = Chart(theme, height)
     curves = _Curves(chart, table, epsilon, bounds=True)
@@ -75,7 +76,8 @@ class _Curves:
         excess = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
         self.shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
         columns = ("mean", "noiseless", *(["bound", "nothing_learned"] if bounds else []))
-        self.powers = decades([excess[column] for column in columns], _DEPTH)
+        near = excess["lower_bound"].where(excess["lower_bound"] > excess["mean"] / _NEAR) if bounds else []
+        self.powers = decades([*(excess[column] for column in columns), near], _DEPTH)
         floor = 10.0 ** self.powers[0]
         classes = {key: mechanism_class(key) for key in self.shown}
         several = len({cls.noise for cls in classes.values()}) > 1
@@ -134,7 +136,7 @@ class _Curves:
             self.chart.curve(self.places, values, self.chart.muted, words, label=words, dash="dash")
 
     def exhibit(self, words: str, table: pd.DataFrame) -> None:
-        """Add a mechanism whose promise is another, as a curve without markers."""
+        """Add a mechanism whose guarantee is another, as a curve without markers."""
         rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
         if len(rows):
             low, high = decades([rows["mean"]], _DEPTH)

@@ -8,7 +8,7 @@ _OPTIONS = {"nogil": True}
 
 @njit(forceinline=True, **_OPTIONS)
 def passed(cumulative, level):
-    """How many entries of an increasing array are at most `level`; without a branch that depends on it."""
+    """Number of entries of an increasing array that are at most `level`; no branch depends on the level."""
     start, size = 0, cumulative.size
     while size > 1:
         half = size // 2
@@ -19,7 +19,7 @@ def passed(cumulative, level):
 
 @njit(**_OPTIONS)
 def draw_counts(cumulative, ms, rng):
-    """How often each of r outcomes comes up in the first ms[k] draws of one stream, shape [len(ms), r].
+    """Counts of each of r outcomes in the first ms[k] draws of one stream, shape [len(ms), r].
 
     cumulative: [r], running sums of the probabilities; what is beyond the last is an outcome that is not counted. ms:
     in increasing order. A draw is the outcome in whose interval one uniform falls.

@@ -76,7 +76,7 @@ def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slop
 
 @njit(forceinline=True, **_OPTIONS)
 def gap(log_absent, n, u):
-    """How many records are passed over before the next one of a batch, for a uniform u; n where none is left."""
+    """Number of records skipped before the next one of a batch, for a uniform u; n where none is left."""
     passed = math.log1p(-u) / log_absent
     return int(passed) if passed < n else n
 

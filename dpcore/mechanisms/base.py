@@ -1,4 +1,4 @@
-"""What every mechanism is: calibrate without data, prepare once per data set, release privately."""
+"""The base of every mechanism: calibrate without data, prepare once per data set, release privately."""
 
 import abc
 import dataclasses as dc
@@ -180,7 +180,7 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def attack_limit(self, plan: Plan) -> float:
-        """How often the best attacker at 50:50 tells two neighbours apart: the mechanism's own limit, in [1/2, 1]."""
+        """Attack success at 50:50 of the best attacker: the mechanism's own limit, in [1/2, 1]."""
 
     @abc.abstractmethod
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
@@ -258,7 +258,7 @@ class Mechanism(abc.ABC):
         return opposite_labels(plan.spec)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """How far apart two data sets are in what the noise is added to; at most `plan.ledger[0].sensitivity`."""
+        """Distance of two data sets in the quantity that gets the noise; at most `plan.ledger[0].sensitivity`."""
         raise NotApplicable(f"{self.key} has no separation and cannot be audited")
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
@@ -270,14 +270,14 @@ class Mechanism(abc.ABC):
         return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
-        """What every step added its noise to on these records, at the iterates that transcripts [k, T p] lead to.
+        """Quantity to which every step added noise on these records, at the iterates that transcripts [k, T p] lead to.
 
         Shape [k, T p]; NotApplicable where steps do not all add noise of one size.
         """
         raise NotApplicable(f"{self.key} does not add noise of one size to every step")
 
     def gradients(self, plan: Plan) -> int:
-        """How many gradients of single records one release evaluates, for mechanisms that read each record once."""
+        """Number of single-record gradients that one release evaluates, for mechanisms that read each record once."""
         raise NotApplicable(f"{self.key} counts no gradients: it reads records more than once")
 
     @abc.abstractmethod

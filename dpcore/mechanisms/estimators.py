@@ -35,7 +35,7 @@ _LISTED = 10  # labels in a refusal
 
 @dc.dataclass(eq=False, kw_only=True)
 class _PrivateEstimator(BaseEstimator, abc.ABC):
-    """What all estimators share: parameters, the price, what is kept of a fit."""
+    """Base of all estimators: parameters, privacy spent, and the state of a fit."""
 
     epsilon: float
     delta: float = 0.0
@@ -129,12 +129,12 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         return validate_data(self, unmasked("X", X), accept_sparse="csr", **options)
 
     def _fitted(self, X: Any) -> tuple[Array, Any]:
-        """What was released, and X [n, p] as `Data` keeps it."""
+        """The released model, and X [n, p] as `Data` keeps it."""
         check_is_fitted(self, self._model)
         return getattr(self, self._model), as_matrix(self._validated(X, reset=False))
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn asks an estimator about itself."""
+        """Answers to scikit-learn's questions about the estimator."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -222,7 +222,7 @@ class _Classifier(ClassifierMixin, _PrivateEstimator):
         return accuracy_score(class_numbers(self.classes_, y), places, sample_weight=sample_weight)
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn asks an estimator about itself."""
+        """Answers to scikit-learn's questions about the estimator."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._multi_class
         tags.classifier_tags.poor_score = True  # noise may outweigh what a small budget learns
@@ -320,7 +320,7 @@ class PrivateRegressor(RegressorMixin, _LinearEstimator):
         return self._linear(X)
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn asks an estimator about itself."""
+        """Answers to scikit-learn's questions about the estimator."""
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # noise may outweigh what a small budget learns
         return tags

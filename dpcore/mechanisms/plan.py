@@ -1,4 +1,4 @@
-"""What a mechanism has planned before it sees a record, and what it releases.
+"""Plans, made before a mechanism sees a record, and releases.
 
 Both frozen and picklable; only a `Release` depends on data.
 """

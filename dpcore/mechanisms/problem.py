@@ -1,4 +1,4 @@
-"""What is learned from which records: one value that experiments, studies and pages hand on."""
+"""A learning problem on named records: one value that experiments, studies and pages hand on."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Problem:
         return records.load(self.source, self.n, self.p, self.seed)
 
     def spec(self, mechanism: Mechanism) -> Spec:
-        """What a mechanism is told: the source's promise about records, in the norm that the mechanism asks for."""
+        """Specification for a mechanism: the source's promise about records, in the norm that it asks for."""
         domain = self.load().domain.implied(mechanism.q, self.p)
         facts = (self.n, self.p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
         return Spec(self.loss, *facts)  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ class Problem:
         return mechanism.calibrate(self.spec(mechanism), Budget(epsilon, self.delta))
 
     def reference(self) -> solvers.Minimum:
-        """What excess risk is measured from: `best` on the training records, from a cache."""
+        """Reference of excess risk: `best` on the training records, from a cache."""
         where, radius = self._models()
         # Idle columns change no risk in a ball: one reference serves every p beyond the source's own columns.
         p = (where == "ball" and records.get_source(self.source).p) or self.p

@@ -30,5 +30,5 @@ def auto_size(spec: Spec) -> float:
 
 
 def no_lam(spec: Spec) -> ValueError:
-    """What a rule for lam raises where it would leave the range of lam."""
+    """Error of a rule for lam that would leave the range of lam."""
     return ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")

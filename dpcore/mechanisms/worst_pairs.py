@@ -35,7 +35,7 @@ def check_ball(key: str, spec: Spec) -> None:
 
 
 def parts(budget: Budget) -> tuple[Budget, Budget]:
-    """What a perturbed objective's noise and its charge may spend, and what the trace of noise may."""
+    """Budgets of a perturbed objective: for its noise with the charge, and for the extra noise."""
     main, rest = (Budget(share * budget.epsilon, share * budget.delta) for share in (1.0 - TRACE_SHARE, TRACE_SHARE))
     return main, rest
 
@@ -53,7 +53,7 @@ def objective_claim(spent: Budget, charge: float, vertices: Vertices) -> Objecti
 
 
 def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Vertices, paid: float) -> float:
-    """How often an attacker is right against a perturbed objective, by the noise that the plan adds.
+    """Attack success against a perturbed objective, from the noise that the plan adds.
 
     law, dimensions: of the noise; the ledger holds it and its trace. vertices: of the polytope that holds the
     difference of two records' gradients. paid: the epsilon of noise and charge at their part of the spent delta.

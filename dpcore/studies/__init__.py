@@ -1,1 +1,1 @@
-"""What pages and papers ask, each computed by a module of its own."""
+"""The questions of pages and papers, each computed by its own module."""

@@ -1,4 +1,4 @@
-"""Bounds and rates of noise on, or in, a regularised minimiser: the first two doors."""
+"""Bounds and rates of noise on, or in, a regularised minimiser: output and objective perturbation."""
 
 import math
 
@@ -51,7 +51,7 @@ def inexactness(slope: float, L: float, c: float, R: float, tol: float) -> float
 
 
 def stability(L: float, R: float, n: int, lam: float) -> float:
-    """How much F on fresh records may exceed F on the training records, on average, at theta_hat: 2 (L R)^2 / (n lam).
+    """Largest mean excess of F on fresh records over F on the training records, at theta_hat: 2 (L R)^2 / (n lam).
 
     Replacing one record moves theta_hat by at most 2 L R / (n lam), and the loss by L R times that (Bousquet and
     Elisseeff 2002).

@@ -1,4 +1,4 @@
-"""Bounds and rates of (noisy) gradient descent, the third door, with every constant; last in phases."""
+"""Bounds and rates of (noisy) gradient descent with every constant; last in phases."""
 
 import math
 
@@ -94,7 +94,7 @@ def phase_sizes(n: int) -> tuple[int, ...]:
 
 
 def replaced_share(size: int) -> float:
-    """How much of the largest move of an iterate is left in the mean of the size + 1 iterates of a phase.
+    """Share of the largest move of an iterate that is left in the mean of the size + 1 iterates of a phase.
 
     The first iterate has seen no record, so that a record moves at most `size` of them.
 
@@ -206,7 +206,7 @@ def published_phased_rate(L: float, diameter: float, p_norm: float, d: int, n: i
 
 
 def non_private_rate(L: float, diameter: float, p_norm: float, d: int, n: int) -> float:
-    """What no algorithm beats, private or not, shape only: L D d^(1/2 - 1/p_norm) / sqrt(n), for d <= n.
+    """Lower bound for every algorithm, private or not, shape only: L D d^(1/2 - 1/p_norm) / sqrt(n), for d <= n.
 
     L D sqrt(d / n) on the box. Beyond d = n it is L D n^(-1/p_norm), the order that mirror descent reaches; the
     smaller of the two is given.

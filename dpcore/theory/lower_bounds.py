@@ -1,4 +1,4 @@
-"""What no private mechanism can avoid, on the data that are hardest for it."""
+"""Lower bounds on the excess risk of every private mechanism, on the data that are hardest for it."""
 
 import functools
 import math
@@ -6,9 +6,10 @@ import math
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.hard_blocks import hard_blocks
 from ..core.losses import Loss
 from ..core.privacy import Bound, Budget
-from ..core.sets import L1Ball
+from ..core.sets import L1Ball, dual_order
 from ..core.specification import Spec
 
 _SWAPS = 400
@@ -17,6 +18,8 @@ _HALVINGS = 60
 _SMALLEST = 1e-13
 # Numbers of records that carry a signal, tried by `packing`: all of them up to about this many, then ever sparser.
 _SIGNALS = 4_000
+_LEVELS = 256  # of <x, v> in `linear_packing`
+_FEWEST = 3  # blocks: with fewer, one line of records is harder
 
 
 def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
@@ -32,6 +35,8 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     For location losses the records lie at R u and -R u instead, and z = <u, theta>: a model beside their line is
     farther from all of them than its projection.
 
+    For classification losses that of `_on_blocks`, where it fits: of order 1/(n epsilon) also where there is curvature.
+
     Source: two-point method (Le Cam); constants derived here (explicit).
 
     >>> from dpcore.core.losses import get_loss
@@ -40,20 +45,46 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     0.278
     """
     ball = min(spec.theta_norm, spec.radius or math.inf)
+    if loss.linear and loss.classification and (found := _on_blocks(loss, spec, budget, ball)):
+        return found
     if loss.linear:
         y = 1.0 if loss.classification else spec.domain.y_max
         k, gains = _gains(loss, spec.n, y, spec.domain.R * ball)
     else:
         k, gains = _gains(loss, spec.n, spec.domain.R, ball)
-    group = np.minimum(k * budget.epsilon, 700.0)
-    # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
-    grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
-    cap = np.minimum(1.0, (1.0 + grown) / (1.0 + np.exp(-group)))
-    best = float(np.max(gains * (1.0 - cap), initial=0.0)) - _SMALLEST
+    best = float(np.max(gains * _missed(k, budget), initial=0.0)) - _SMALLEST
     if best <= _SMALLEST:
         return ()
     says = "hardest data: the worse of two data sets with all records on one line; any private mechanism"
     return (Bound("excess_empirical_risk", "lower", best, "expectation", "two-point method", says),)
+
+
+def _on_blocks(loss: Loss, spec: Spec, budget: Budget, ball: float) -> tuple[Bound, ...]:
+    """The bound for the 2^J data sets D_v of `hard_blocks`; () where they do not fit, or where it says nothing.
+
+    In D_v, v a vector of signs, block j lies at R e_j: a_j of its records have the label v_j, b_j < a_j have -v_j. A
+    wrong sign of theta_j costs g_j, and turning v_j takes k_j = a_j - b_j replacements, so that the mean excess is at
+    least sum_j g_j (1 - `attack_cap` of (k_j epsilon, delta_k)) on average over v; on each D_v for mechanisms that
+    treat an axis like its mirror image. Needs minima of all blocks that together are a model of the ball.
+
+    Source: Assouad's lemma with group privacy; constants derived in docs/formulas.md (explicit).
+    """
+    if not _FEWEST <= len(hard_blocks(spec.n)) <= spec.p:
+        return ()
+    k, gains = _block_gains(loss, spec.n, spec.domain.R * ball)
+    best = float(gains @ _missed(k, budget)) - _SMALLEST
+    if best <= _SMALLEST:
+        return ()
+    says = f"hardest data: the worst of {2 ** len(k)} data sets of blocks of 4, 16, … records; any private mechanism"
+    return (Bound("excess_empirical_risk", "lower", best, "expectation", "Assouad's lemma", says),)
+
+
+def _missed(k: Array, budget: Budget) -> Array:
+    """Smallest probability of error for any test that tells two data sets k replacements apart, each as likely."""
+    group = np.minimum(k * budget.epsilon, 700.0)
+    # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
+    grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
+    return 1.0 - np.minimum(1.0, (1.0 + grown) / (1.0 + np.exp(-group)))
 
 
 def packing(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
@@ -82,20 +113,7 @@ def packing(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     >>> f"{bound.value:.2e}"
     '2.18e-03'
     """
-    if spec.loss != "squared" or not isinstance(spec.shape, L1Ball) or spec.size is None:
-        return ()
-    k = np.unique(np.geomspace(1.0, spec.n, _SIGNALS).astype(np.int64)).astype(float)
-    k = k[k * budget.epsilon < math.log(2.0 * spec.p)]  # for all others the bracket is 0 already at M = 1
-    if not len(k):
-        return ()
-    each = np.exp(k * budget.epsilon) / (2.0 * spec.p)
-    kept = 1.0 - budget.delta * np.expm1(k * budget.epsilon) / math.expm1(budget.epsilon)
-    gains = _layers(spec)
-    before = np.concatenate([[0.0], np.cumsum(gains)[:-1]])  # [M]: E_0 + ... + E_{M-1}
-    # Summed by parts up to m, the last M whose bracket is not negative.
-    m = np.clip(np.floor(kept / each), 0, spec.p).astype(np.int64)
-    means = (k / spec.n) * ((kept - each * m) * gains[m] + each * before[m])
-    best = float(means.max()) * (1.0 - _SMALLEST * spec.p)
+    best, _ = _packed(spec, budget)
     if not best > 0.0:
         return ()
     says = (
@@ -105,12 +123,64 @@ def packing(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     return (Bound("excess_empirical_risk", "lower", best, "expectation", "packing", says),)
 
 
+def packing_signal(spec: Spec, budget: Budget) -> int:
+    """k of the data sets D_{j,s} on which `packing` is largest; 1 where it says nothing."""
+    return int(_packed(spec, budget)[1])
+
+
+def _packed(spec: Spec, budget: Budget) -> tuple[float, float]:
+    """The largest value of `packing`, and its k; (0, 1) where there is none."""
+    if spec.loss != "squared" or not isinstance(spec.shape, L1Ball) or spec.size is None:
+        return 0.0, 1.0
+    k = np.unique(np.geomspace(1.0, spec.n, _SIGNALS).astype(np.int64)).astype(float)
+    k = k[k * budget.epsilon < math.log(2.0 * spec.p)]  # for all others the bracket is 0 already at M = 1
+    if not len(k):
+        return 0.0, 1.0
+    each = np.exp(k * budget.epsilon) / (2.0 * spec.p)
+    kept = 1.0 - budget.delta * np.expm1(k * budget.epsilon) / math.expm1(budget.epsilon)
+    gains = _layers(spec)
+    before = np.concatenate([[0.0], np.cumsum(gains)[:-1]])  # [M]: E_0 + ... + E_{M-1}
+    # Summed by parts up to m, the last M whose bracket is not negative.
+    m = np.clip(np.floor(kept / each), 0, spec.p).astype(np.int64)
+    means = (k / spec.n) * ((kept - each * m) * gains[m] + each * before[m])
+    most = int(means.argmax())
+    return float(means[most]) * (1.0 - _SMALLEST * spec.p), float(k[most])
+
+
 def _layers(spec: Spec) -> Array:
     """E_0, ..., E_p of `packing`."""
     y, places = spec.domain.y_max, 1.0 / np.arange(1.0, spec.p + 2.0)
     places[-1] = 0.0
     u = min(spec.domain.R * (spec.size or 0.0), y)
     return u * (1.0 - places) * (2.0 * y - u * (1.0 + places))
+
+
+def linear_packing(p_norm: float, d: int, n: int, budget: Budget) -> float:
+    """A lower bound on the worst mean excess over the l_p ball for f(x, z) = -<x, z>, ||z||_q* <= 1; 0 where none.
+
+    In D_0 all n records are zero; in D_v k records are v instead, and a model x has an excess of (k/n) (1 - <x, v>). By
+    group privacy P_v(<x, v> > c) <= e^{k epsilon} P_0(<x, v> > c) + delta_k. Averaged over v the right side is at most
+    e^{k epsilon} G(c) + delta_k, where for every x of the ball no more than a share G(c) of all v has <x, v> > c:
+    (1) v = d^(-1/q*) times signs: G = exp(-c^2 D / 2), by Hoeffding's inequality, since ||x||_2^2 <= d^(1 - 2/p) for
+    p >= 2 and <= 1 below, so that D = d^min{2/q*, 1}; (2) v = +-e_j: G = min{c^(-p), d} / (2d). Both are at most 1/2.
+    The mean excess over all v is at least (k/n) times the integral of [1 - delta_k - e^{k epsilon} G(c)]_+ over c from
+    0 to 1, here a sum from below. The best k and the better of (1) and (2) are taken.
+
+    Source: packing of Hardt and Talwar 2010 with group privacy; constants derived here (explicit).
+
+    >>> f"{linear_packing(2.0, 1_024, 2_000, Budget(1.0, 1e-6)):.2e}"
+    '4.55e-03'
+    """
+    q_star = dual_order(p_norm)
+    k = np.unique(np.geomspace(1.0, n, _SWAPS).astype(np.int64)).astype(float)
+    group = np.minimum(k * budget.epsilon, 700.0)
+    kept = 1.0 - budget.delta * (np.expm1(group) / math.expm1(min(budget.epsilon, 700.0)))
+    c = np.arange(_LEVELS) / _LEVELS
+    signs = np.exp(-0.5 * c**2 * d ** min(2.0 / q_star, 1.0))
+    axes = np.minimum(np.maximum(c, 1.0 / d) ** -p_norm, d) / (2.0 * d)
+    shares = np.minimum(0.5, np.stack([signs, axes])[:, None])
+    left = np.maximum(kept[:, None] - np.exp(group)[:, None] * shares, 0.0).mean(axis=-1)
+    return float((k / n * left).max())
 
 
 @functools.lru_cache(maxsize=64)
@@ -122,8 +192,22 @@ def _gains(loss: Loss, n: int, end: float, reach: float) -> tuple[Array, Array]:
     k = np.unique(np.geomspace(1.0, n - 1.0, _SWAPS).astype(np.int64))
     k = np.unique(k + (n - k) % 2)
     k = k[k < n]
-    up, down = (n + k) / (2.0 * n), (n - k) / (2.0 * n)
-    ups, downs = np.full(len(k), end), np.full(len(k), -end)
+    return k.astype(float), _least(loss, (n + k) / (2.0 * n), (n - k) / (2.0 * n), end, reach)[1]
+
+
+@functools.lru_cache(maxsize=64)
+def _block_gains(loss: Loss, n: int, reach: float) -> tuple[Array, Array]:
+    """k_j and g_j of `_on_blocks`; all g_j are 0 where the c_j lie beyond `reach`."""
+    own, other = hard_blocks(n).T
+    places, gains = _least(loss, own / n, other / n, 1.0, reach)
+    within = gains.all() and np.linalg.norm(places) <= reach
+    return own - other, gains if within else np.zeros(len(gains))
+
+
+def _least(loss: Loss, up: Array, down: Array, end: float, reach: float) -> tuple[Array, Array]:
+    """The z of the least up l(z; end) + down l(z; -end), and the fall to it from 0, taken as 0 where that z is beyond
+    `reach`. up > down: of several at once."""
+    ups, downs = np.full(len(up), end), np.full(len(up), -end)
 
     def slope(z: Array) -> Array:
         return up * _slope(loss, z, ups) + down * _slope(loss, z, downs)
@@ -131,14 +215,14 @@ def _gains(loss: Loss, n: int, end: float, reach: float) -> tuple[Array, Array]:
     def risk(z: Array) -> Array:
         return up * _value(loss, z, ups) + down * _value(loss, z, downs)
 
-    # The risks are convex: bisection on their slopes, for all k at once.
-    low, high = np.zeros(len(k)), np.full(len(k), reach)
+    # The risks are convex: bisection on their slopes.
+    low, high = np.zeros(len(up)), np.full(len(up), reach)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         falling = slope(middle) < 0.0
         low, high = np.where(falling, middle, low), np.where(falling, high, middle)
-    inside = slope(np.full(len(k), reach)) >= 0.0
-    return k.astype(float), np.where(inside, risk(np.zeros(len(k))) - risk(high), 0.0)
+    inside = slope(np.full(len(up), reach)) >= 0.0
+    return high, np.where(inside, risk(np.zeros(len(up))) - risk(high), 0.0)
 
 
 def _value(loss: Loss, z: Array, ends: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What stands behind the page Decide: pictures, assumptions, formula, code and data."""
+"""Figures and details of the page Decide: assumptions, formula, code and data."""
 
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ import pandas as pd
 from dpcore import Problem
 from dpcore.core.facts import text_beside
 from dpcore.data import UploadedRecords, held, is_private, read_sheet
-from dpcore.figures.decide import budget_figure, worth_figure
+from dpcore.figures.decide import budget_figure, equivalent_figure
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 from pages.decide.state import State
@@ -22,7 +22,7 @@ FORMULA = text_beside(__file__, "formula.md")
 
 
 def budget_picture(state: State, height: int) -> Figure:
-    """The hero: points lost against epsilon, with a cursor, and the answer."""
+    """Accuracy loss against epsilon, with a cursor and the smallest budget."""
     assert state.curve is not None
     low, high = state.band
     return _budget_chart(state)(
@@ -41,16 +41,17 @@ def _budget_chart(state: State) -> partial[Figure]:
     return partial(budget_figure, at_most=state.at_most, epsilon=state.epsilon, family=state.family)
 
 
-def worth_picture(state: State, height: int) -> Figure:
-    """The price in people against epsilon."""
-    assert state.price is not None
-    value, low, high = (np.array([getattr(w, end) for w in state.worth], float) for end in ("value", "low", "high"))
-    return worth_figure(
-        state.price.curve.epsilons,
+def equivalent_picture(state: State, metric: str, height: int) -> Figure:
+    """Equivalent sample size against epsilon."""
+    assert state.equivalent is not None
+    value, low, high = (np.array([getattr(w, end) for w in state.sizes], float) for end in ("value", "low", "high"))
+    return equivalent_figure(
+        state.equivalent.curve.epsilons,
         value,
         low,
         high,
         n=state.n,
+        metric=metric,
         epsilon=state.epsilon,
         family=state.family,
         theme=state.theme,
@@ -59,13 +60,13 @@ def worth_picture(state: State, height: int) -> Figure:
 
 
 def assumptions(state: State) -> str:
-    """What must be true for the answers, as a list in Markdown."""
+    """Assumptions behind the answers, as a list in Markdown."""
     lines = assumption_lines(state)
     return "\n".join(f"- **{head}:** {rest}" for head, _, rest in (line.partition(": ") for line in lines))
 
 
 def assumption_lines(state: State) -> list[str]:
-    """What must be true for the answers, a sentence each that begins with what it is about."""
+    """Assumptions behind the answers, a sentence each that begins with its subject."""
     assert state.curve is not None
     told = assumed(
         __file__,
@@ -84,25 +85,25 @@ def assumption_lines(state: State) -> list[str]:
 
 
 def table(state: State) -> pd.DataFrame:
-    """What is drawn: points lost and what people are worth, along epsilon."""
+    """Accuracy loss and equivalent sample size along epsilon."""
     assert state.curve is not None
     low, high = state.band
     columns = {
         "epsilon": state.curve.epsilons,
-        "lost_mean": state.curve.mean,
-        "lost_smooth": state.curve.smooth,
-        "lost_low": low,
-        "lost_high": high,
+        "loss_mean": state.curve.mean,
+        "loss_smooth": state.curve.smooth,
+        "loss_low": low,
+        "loss_high": high,
     }
-    if state.price is not None and len(state.worth) == len(state.curve.epsilons):
+    if state.equivalent is not None and len(state.sizes) == len(state.curve.epsilons):
         columns |= {
-            f"people_{end}": np.array([getattr(w, end) for w in state.worth]) for end in ("value", "low", "high")
+            f"equivalent_{end}": np.array([getattr(w, end) for w in state.sizes]) for end in ("value", "low", "high")
         }
     return pd.DataFrame(columns)
 
 
 def snippet(state: State) -> str:
-    """Python that answers the budget question and redraws the chart from an empty file."""
+    """Program that answers the budget question and draws the chart again."""
     setting, records, problem = state.setting, {}, vars(state.setting.problem)
     if is_private(setting.source):
         records, problem = _read(held(setting.source)), problem | {"source": verbatim("records.key")}
@@ -118,7 +119,7 @@ def snippet(state: State) -> str:
 
 
 def _read(own: UploadedRecords) -> dict[str, Any]:
-    """What a program has to read for a file of the reader's own, by name."""
+    """Steps by which a program reads an uploaded file, by name."""
     written = (own.label, own.form) if own.form else ()
     return {
         "name": verbatim(f"{own.file!r}  # in the folder where this runs"),

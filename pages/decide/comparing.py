@@ -1,4 +1,4 @@
-"""The view "All mechanisms": what each registered mechanism costs on the records at hand, or why it does not apply."""
+"""The view "all mechanisms": accuracy loss of each registered mechanism, or why it does not apply."""
 
 from typing import cast
 
@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import list_mechanisms
-from dpcore.studies.decide.compare_mechanisms import Row, ranked
+from dpcore.studies.decide.compare_mechanisms import SPLITS, Row, ranked
 from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.numbers import points
@@ -18,7 +18,7 @@ def show(state: State) -> None:
     """Draw the view."""
     rows = cast("tuple[Row, ...] | None", state.held.jobs[NAME].snapshot)
     if not rows:
-        st.caption("The first mechanism is being tried …")
+        st.caption("The first mechanism is running …")
         return
     table = ranked(rows)
     st.markdown(words(table, state))
@@ -28,39 +28,40 @@ def show(state: State) -> None:
             {
                 "": ["●" if best else "" for best in ok.best],
                 "mechanism": ok.label,
-                "promise": ok.promise,
-                "points lost": ok.lost.round(2),
+                "guarantee": ok.guarantee,
+                "accuracy loss, points": ok.lost.round(2),
                 "± (1 s.e.)": ok.lost_se.round(2),
-                "right, of 100": (100 * ok.score).round(1),
-                "attacker right, of 100, at most": ok.limit.round(1),
-                "loss": ok.loss,
+                "accuracy, %": (100 * ok.score).round(1),
+                "attack success at most, %": ok.limit.round(1),
+                "loss function": ok.loss,
                 "models in": ok.set,
             }
         ),
         hide_index=True,
     )
-    _list("Why another loss:", ok[ok.reason != ""])
-    _list("Not for these records:", table[table.status != "ok"])
+    _list("Run with another loss function:", ok[ok.reason != ""])
+    _list("Not applicable to these records:", table[table.status != "ok"])
 
 
 def _list(title: str, rows: pd.DataFrame) -> None:
-    """A line for each mechanism with its reason, whole; a table's cells would cut it."""
+    """Write a line for each mechanism with its whole reason; a table's cells would cut it."""
     if len(rows):
         lines = [f"- {label}: {readable(reason)}." for label, reason in zip(rows.label, rows.reason, strict=True)]
         st.markdown("\n".join([f"**{title}**", "", *lines]))
 
 
 def words(table: pd.DataFrame, state: State) -> str:
-    """Who loses least, and how many apply."""
+    """The mechanism with the smallest loss, and how many apply."""
     ok, all_of = table[table.status == "ok"], len(list_mechanisms())
     so_far = "" if len(table) == all_of else f" ({len(table)} of {all_of} tried so far)"
     if ok.empty:
         return f"**No mechanism** applies to these records at ε = {state.epsilon:g}{so_far}."
     best = ok[ok.best]
-    tied = f" ({len(best) - 1} more cannot be told from it)" if len(best) > 1 else ""
+    tied = f" ({len(best) - 1} more cannot be told apart from it)" if len(best) > 1 else ""
     return (
-        f"**{best.label.iloc[0]}** loses least at ε = {state.epsilon:g}: {points(best.lost.iloc[0])}{tied}; always "
-        f"answering with the larger class is right {100 * ok.floor.iloc[0]:.1f} times of 100. "
-        f"{len(ok)} of {all_of} mechanisms apply{so_far}. Picking the best by this table is itself a look "
-        "at the records."
+        f"**{best.label.iloc[0]}** has the smallest accuracy loss at ε = {state.epsilon:g}: "
+        f"{points(best.lost.iloc[0])}{tied}. Always predicting the larger class has an accuracy of "
+        f"{100 * ok.floor.iloc[0]:.1f}%. {len(ok)} of {all_of} mechanisms apply{so_far}. Choosing the "
+        "best one from this table costs privacy that ε does not include. The table is from "
+        f"{SPLITS} splits of its own, the chart from {state.setting.splits}."
     )

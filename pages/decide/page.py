@@ -30,14 +30,14 @@ from pages.ui.pickers import chips, pick_source_or_file, switch
 from pages.ui.sidebar import PEOPLE, Controls, release, sidebar
 from pages.ui.upload_form import clipping_warning, upload_source
 
-HEIGHT = 390
+HEIGHT = 330
 MAX_COLUMNS = 32
 FILE_SIZE = "size of the file that n was set from"
 POINTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
 def questions_of(setting: Setting, controls: Controls, at_most: float, view: str) -> tuple[dict[str, Question], str]:
-    """What is asked in the background, most wanted first, and why there is no price in people ("" where there is)."""
+    """Questions for the background, by urgency, and why there is no equivalent sample size ("" where there is)."""
     asked: dict[str, Question] = {"curve": setting}
     cell = setting.cell(0)
     try:
@@ -49,33 +49,31 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
     if view == "compare":
         asked[comparing.NAME] = CompareQuestion(setting.problem, controls.epsilon)
     try:
-        asked["price"] = EquivalentSampleSizeQuestion(setting)
+        asked["equivalent"] = EquivalentSampleSizeQuestion(setting)
     except NotApplicable as reason:
         return asked, str(reason)
     return asked, ""
 
 
 def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
-    """Draw all that is below the controls, for records that are there."""
+    """Draw everything below the controls."""
     with st.container(key="decide_halves"):
         chart, beside = st.columns([1.9, 1], gap="medium")
     row = st.container()
     names = {key: name for key, (name, _) in views.VIEWS.items()}
-    view = switch("More", names, "people", key="more", wrap=True)
+    view = switch("More", names, "equivalent", key="more", wrap=True)
     below = st.container()
     with below:
-        error = cast(
-            Error, switch("Error", words.ERRORS, ERRORS[0], key="error", wrap=True) if view == "people" else ERRORS[0]
-        )
+        metric = switch("Metric", words.ERRORS, ERRORS[0], key="error") if view == "equivalent" else ERRORS[0]
 
     def setting_at(controls: Controls) -> Setting:
         return Setting(controls.problem(source.key), way, splits=loss_curve.SPLITS)
 
     setting = setting_at(controls)
-    questions, no_price = questions_of(setting, controls, at_most, view)
+    questions, no_equivalent = questions_of(setting, controls, at_most, view)
     held = ask(questions)
     theme = current_theme()
-    state = State(held, source, setting, controls, at_most, error, no_price, theme)
+    state = State(held, source, setting, controls, at_most, cast(Error, metric), no_equivalent, theme)
     sentence = words.takeaway(state)
     told = (plain(clipping_warning(source)), sentence)
     headline.html("".join(emphasised(line, FAMILIES[theme][state.family]) for line in told if line))
@@ -85,7 +83,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         return
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        """The chart there, and its sentence, which is about the curve."""
+        """The chart there, and its sentence."""
         asked, known = setting_at(controls), held
         if asked != setting:
             known = Open({"curve": prefetch.answered(asked, cancelled)})
@@ -98,12 +96,13 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         st.caption(words.caption(state))
     glance(held)
-    with beside:
+    with beside, st.container(key="odds"):
         views.odds(state)
     cards(words.readouts(state), row)
+    row.caption(words.SPENDS)
     with below:
         views.VIEWS[view][1](state)
-    chips(words.CHIPS)
+    chips([*words.CHIPS, *words.next_budget(state)])
     behind(
         lambda: background.assumptions(state),
         background.FORMULA,
@@ -120,20 +119,20 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     ways = words.mechanisms()
     way = url_controls.select(
         "way",
-        "How privacy is kept",
+        "Mechanism",
         tuple(ways),
         "output_gaussian",
         ways.__getitem__,
         width=290,
     )
     with url_controls.block("give_up", width=300):
-        at_most = url_controls.slider("give_up", "I can give up at most (points)", POINTS, 2.0, "{:g}".format)
+        at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format)
 if source is None:
     source = upload_source()
 people = source.people if source else PEOPLE[0]
 size = people if source and is_private(source.key) else None
 another = st.session_state.get(FILE_SIZE) != size
-if another and size is not None:  # whatever n was before: it belonged to other records
+if another and size is not None:  # n belonged to other records
     release("n")
 most = MAX_VALUES // ((source and source.p) or MAX_COLUMNS)
 controls = sidebar(
@@ -141,7 +140,7 @@ controls = sidebar(
     default_people=people,
     columns=source.p if source else None,
     max_columns=MAX_COLUMNS,
-    unused={"m": "nothing here draws samples"},
+    unused={"m": "no mechanism here draws samples"},
 )
 if another and size not in (None, controls.n):
     st.rerun()  # a slider with another scale is a new one, which at first says what the address says
@@ -153,7 +152,7 @@ elif is_private(source.key):
     try:
         show(source, way, at_most, controls)
     except Exception as error:
-        # Streamlit logs what reaches it, and these words may quote a record.
+        # Streamlit logs every error, and this one may quote a record.
         raise RuntimeError(f"a page with an upload met an error ({type(error).__name__})") from None
 else:
     show(source, way, at_most, controls)

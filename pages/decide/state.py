@@ -1,4 +1,4 @@
-"""What the page Decide knows by now: the open questions with their answers at the cursor."""
+"""State of the page Decide: its controls, and the answers that its background questions have given so far."""
 
 import dataclasses as dc
 from functools import cached_property
@@ -21,10 +21,10 @@ from pages.ui.sidebar import Controls
 
 @dc.dataclass(frozen=True)
 class State:
-    """The page's controls and the answers that are there.
+    """Controls of the page and the answers that are there.
 
-    held: questions "curve" and "needed", and, where they can be asked, "odds" and "price"; no_price: why that cannot.
-    at_most: points.
+    held: questions "curve" and "needed", and, where they can be asked, "odds" and "equivalent"; no_equivalent: why that
+    one cannot. at_most: percentage points.
     """
 
     held: Open
@@ -33,7 +33,7 @@ class State:
     controls: Controls
     at_most: float
     error: Error
-    no_price: str
+    no_equivalent: str
     theme: Theme
 
     @property
@@ -65,7 +65,7 @@ class State:
 
     @property
     def refusal(self) -> str | None:
-        """Why the mechanism refuses every budget."""
+        """Reason for which the mechanism refuses every budget."""
         found: LostCurve | None = self._snapshot("curve")
         if found is not None and not len(found.epsilons):
             return next(iter(found.refused.values()))
@@ -96,17 +96,17 @@ class State:
         return float(self._known.floor.mean())
 
     def learned(self, epsilon: float) -> Document:
-        """What is lost there, and what there is to learn above the larger class."""
+        """Accuracy lost there, and what can be learned above the larger class."""
         found = learned(self.reference - 0.01 * self.lost_at(epsilon), self.reference, self.floor)
         return found | {"source": {"drawn": self.drawn}}
 
     def lost_at(self, epsilon: float) -> float:
-        """Points lost there on the smoothed curve; nan where nothing is released."""
+        """Accuracy loss there on the smoothed curve, in points; nan where nothing is released."""
         return self._between(epsilon, self._known.smooth)
 
     @property
     def lost(self) -> tuple[float, float, float]:
-        """Points lost at the cursor, and their interval."""
+        """Accuracy loss at the slider's epsilon, and its interval, in points."""
         low, high = self.band
         return self.lost_at(self.epsilon), self._between(self.epsilon, low), self._between(self.epsilon, high)
 
@@ -116,13 +116,13 @@ class State:
 
     @property
     def plan(self) -> Plan | None:
-        """What one release at the cursor's budget promises; None where nothing is released."""
+        """Plan of one release at the slider's epsilon; None where nothing is released."""
         asked = self.held.jobs.get("odds")
         return cast(AttackSuccessQuestion, asked.question).plan if asked else None
 
     @property
     def attack(self) -> Attack | None:
-        """Our own attack on it, as far as it is; None before the first runs, and where nothing is released."""
+        """Our own attack on that release so far; None before the first runs, and where nothing is released."""
         return self._snapshot("odds")
 
     @property
@@ -131,27 +131,27 @@ class State:
 
     @property
     def needed(self) -> Answer | None:
-        """How many people make the cursor's budget affordable; None before that is known."""
+        """Sample size at which the slider's epsilon is affordable; None before that is known."""
         found: LossBySampleSize | None = self._snapshot("needed")
         return found.answer() if found is not None and self.held.jobs["needed"].complete else None
 
     @property
-    def price(self) -> EquivalentSampleSize | None:
-        return self._snapshot("price")
+    def equivalent(self) -> EquivalentSampleSize | None:
+        return self._snapshot("equivalent")
 
     def _snapshot(self, name: str) -> Any:
-        """What an answer is by now; None where the question cannot be asked."""
+        """Answer so far; None where the question cannot be asked."""
         return self.held.jobs[name].snapshot if name in self.held.jobs else None
 
     @cached_property
-    def worth(self) -> tuple[Answer, ...]:
-        """How many people without privacy are worth as much, along the price's epsilons."""
-        return self.price.worth(self.error) if self.price else ()
+    def sizes(self) -> tuple[Answer, ...]:
+        """Equivalent sample sizes along epsilon."""
+        return self.equivalent.answers(self.error) if self.equivalent else ()
 
     @property
-    def worth_here(self) -> Answer | None:
-        """The same at the cursor."""
-        if self.price is None:
+    def equivalent_here(self) -> Answer | None:
+        """The same at the slider's epsilon."""
+        if self.equivalent is None:
             return None
-        at = np.flatnonzero(self.price.curve.epsilons == self.epsilon)
-        return self.worth[at[0]] if len(at) else None
+        at = np.flatnonzero(self.equivalent.curve.epsilons == self.epsilon)
+        return self.sizes[at[0]] if len(at) else None

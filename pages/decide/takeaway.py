@@ -1,17 +1,16 @@
-"""The view "Take away": the decision as a briefing, as slides, as numbers and as code."""
+"""The view "download": the decision as a briefing, as slides, as numbers and as code."""
 
 import math
 from collections.abc import Callable
 from importlib.util import find_spec
 
-import numpy as np
 import streamlit as st
 
 import dpcore
 from dpcore.data import is_private
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import background, words
-from pages.decide.briefing.content import Briefing, Interval, LossCurve, People, Promise
+from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve
 from pages.decide.briefing.page import html_page
 from pages.decide.state import State
 from pages.ui import share_link
@@ -25,17 +24,17 @@ SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentat
 
 
 def show(state: State) -> None:
-    """Draw the view: what can be taken away, once all of it is known."""
+    """Draw the view; its files are offered once every number is known."""
     st.markdown(
-        "Five slides in one file that opens without a network: the question, the curve, the odds, the price in people, "
-        "what it rests on. And the numbers behind it."
+        f"A briefing on **ε = {state.epsilon:g}**, the slider's: five slides in one file that opens offline, on the "
+        "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions. And its numbers."
     )
     missing = unfinished(state)
     if missing:
         st.caption(missing)
         return
     briefing = briefing_of(state, link(state))
-    # What takes long to make, or is large, is made when it is asked for.
+    # Large files, and those that take long, are made on demand.
     offers: list[tuple[str, str | Callable[[], str | bytes], str, str]] = [
         ("Briefing (HTML)", lambda: html_page(briefing), "html", "text/html"),
         ("Numbers (JSON)", briefing.to_json(), "json", "application/json"),
@@ -48,7 +47,7 @@ def show(state: State) -> None:
         for label, make, ending, kind in offers:
             st.download_button(label, make, f"{NAME}.{ending}", kind, on_click="ignore", key=f"take_{ending}")
     if not slides_available():
-        st.caption("Slides with charts to edit need the package python-pptx on the server.")
+        st.caption("Slides with editable charts need the package python-pptx on the server.")
 
 
 def slides_available() -> bool:
@@ -63,18 +62,18 @@ def _slides(briefing: Briefing) -> bytes:
 
 
 def unfinished(state: State) -> str:
-    """What a briefing still waits for, or why there will be none; "" when it can be made."""
+    """Reason for which there is no briefing yet, or will be none; "" when it can be made."""
     if state.plan is None:
-        return f"Nothing is released at ε = {state.epsilon:g}: there is nothing to brief on."
+        return f"There is no briefing, as nothing is released at ε = {state.epsilon:g}: choose a larger ε."
     if not state.held.finished:
-        return "Its numbers are still being computed …"
+        return "Its numbers are being computed …"
     if state.odds is None or any(job.failed for job in state.held.jobs.values()):
-        return "An error, noted in the server's log, keeps a number away."
+        return "There is no briefing, as a number could not be computed: the server's log has the error."
     return ""
 
 
 def link(state: State) -> str:
-    """The address of this state; a file of one's own is in no address."""
+    """Address of this state, which never names an uploaded file."""
     address = share_link.link_to_here()
     if is_private(state.source.key):
         return f"{address} (without the file, which stays with its holder)"
@@ -82,27 +81,26 @@ def link(state: State) -> str:
 
 
 def briefing_of(state: State, address: str) -> Briefing:
-    """The page's numbers as a briefing at the cursor's budget."""
+    """Briefing on the slider's epsilon, with the page's numbers."""
     assert state.curve is not None and state.plan is not None and state.odds is not None
     curve, (low, high), spent = state.curve, state.band, state.plan.spent
-    at = int(np.flatnonzero(curve.epsilons == state.epsilon)[0])
     return Briefing(
         title=QUESTION,
         source=state.source,
         mechanism=words.mechanisms()[state.way],
         family=state.family,
         n=state.n,
-        promise=Promise(state.epsilon, state.setting.problem.delta, spent.epsilon, spent.delta),
+        guarantee=Guarantee(state.epsilon, state.setting.problem.delta, spent.epsilon, spent.delta),
         at_most=state.at_most,
         curve=LossCurve(
             *(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))
         ),
         reference=state.reference,
-        score=float(curve.private[:, at].mean()),
+        score=state.learned(state.epsilon)["score"],
         floor=state.floor,
-        budget=_interval(state.found, f"no budget up to {state.found.last:g} loses so little"),
+        budget=_interval(state.found, f"The largest ε tried was {state.found.last:g}."),
         odds=state.odds,
-        people=_people(state),
+        equivalent=_equivalent(state),
         needed=_needed(state),
         assumptions=tuple(background.assumption_lines(state)[:MOST_ASSUMPTIONS]),
         link=address,
@@ -121,19 +119,23 @@ def _interval(found: Answer, reason: str) -> Interval:
 def _needed(state: State) -> Interval:
     found = state.needed
     if found is None:
-        return Interval(None, None, None, readable(state.held.jobs["needed"].reason or "no number suffices"))
-    return _interval(found, f"more than {found.last:,.0f} {state.source.records} are needed")
+        return Interval(None, None, None, _sentence(state.held.jobs["needed"].reason or "no sample size is enough"))
+    return _interval(found, f"More than {found.last:,.0f} {state.source.records} are needed.")
 
 
-def _people(state: State) -> People:
-    error = words.BRIEF_ERRORS[state.error]
-    here = state.worth_here
+def _equivalent(state: State) -> EquivalentSizes:
+    metric, here = words.ERRORS[state.error], state.equivalent_here
     if here is None:
-        return People(error, Interval(None, None, None, readable(state.no_price or "nothing is released here")))
-    assert state.price is not None
-    columns = [tuple(float(getattr(worth, end)) for worth in state.worth) for end in ("value", "low", "high")]
-    epsilons = tuple(map(float, state.price.curve.epsilons))
-    if here.at_first:
-        fewest = f"{here.first:,.0f} {state.source.records} without it, the fewest looked at, have no larger error"
-        return People(error, Interval(None, None, None, fewest), epsilons, *columns)
-    return People(error, _interval(here, "fewer than can be told"), epsilons, *columns)
+        reason = _sentence(state.no_equivalent or "nothing is released at this ε")
+        return EquivalentSizes(metric, Interval(None, None, None, reason))
+    assert state.equivalent is not None
+    columns = [tuple(float(getattr(size, end)) for size in state.sizes) for end in ("value", "low", "high")]
+    epsilons = tuple(map(float, state.equivalent.curve.epsilons))
+    reason = f"Even {here.first:,.0f} {state.source.records} without privacy, the fewest tried, do no worse."
+    found = Interval(None, None, None, reason) if here.at_first else _interval(here, "It is too small to be measured.")
+    return EquivalentSizes(metric, found, epsilons, *columns)
+
+
+def _sentence(reason: str) -> str:
+    told = readable(reason)
+    return f"{told[0].upper()}{told[1:]}."

@@ -1,4 +1,4 @@
-"""What stands beside and below the hero of the page Decide."""
+"""Attack success beside the chart of the page Decide, and the views below it."""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from dpcore.studies.decide.deployments import DEPLOYMENTS
 from pages.decide import background, comparing, several, takeaway, words
 from pages.decide.state import State
 from pages.ui.html import plain
-from pages.ui.icon_array import ODDS_QUESTION, icon_array
+from pages.ui.icon_array import icon_array
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import switch
 
@@ -16,47 +16,55 @@ HEIGHT = 330
 
 
 def odds(state: State) -> None:
-    """Three odds at the cursor's budget."""
-    st.markdown(f"**{ODDS_QUESTION}**")
+    """Attack success at the slider's epsilon."""
+    st.markdown(f"**Attack success at ε = {state.epsilon:g}**")
     if state.plan is None:
-        st.caption("Nothing is released at this budget.")
+        st.caption("Nothing is released at this ε: choose a larger one.")
         return
     if state.odds is None:
         st.caption(words.playing(state))
         return
-    said = words.odds(state.odds, state.epsilon)
+    said = words.odds(state.odds)
     colour = FAMILIES[state.theme][state.family]
     st.html(icon_array(*state.odds.of_100, colour=colour, rest=GRID[state.theme], alt=plain(said)))
     st.markdown(said)
+
+
+def suspicion(state: State) -> None:
+    """Limits for an attacker who suspected the record before."""
     prior = switch("What the attacker thought before", words.PRIORS, "2", key="prior", wrap=True)
-    st.caption(words.belief(state, 1 / int(prior)))
+    st.markdown(words.belief(state, 1 / int(prior)) if state.plan else f"Nothing is released at ε = {state.epsilon:g}.")
 
 
-def people(state: State) -> None:
-    """The price in people along epsilon."""
-    said = words.people_told(state)
+def equivalent(state: State) -> None:
+    """Equivalent sample size along epsilon."""
+    said = words.equivalent(state)
+    if state.equivalent is None:
+        st.markdown(said)
+        return
     chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
     text.markdown(said)
-    if state.price is not None:
-        with chart:
-            live_figure(background.worth_picture(state, HEIGHT), key="worth", alt=plain(said), height=HEIGHT)
+    with chart:
+        figure = background.equivalent_picture(state, words.ERRORS[state.error], HEIGHT)
+        live_figure(figure, key="equivalent", alt=plain(said), height=HEIGHT)
 
 
-def elsewhere(state: State) -> None:
-    """Budgets in use, for scale."""
+def deployments(state: State) -> None:
+    """Budgets of deployments, for scale."""
     figure = uses_figure(DEPLOYMENTS, epsilon=state.epsilon, theme=state.theme)
-    said = words.elsewhere(state.epsilon, [use.epsilon for use in DEPLOYMENTS])
+    said = words.deployments(state.epsilon, [use.epsilon for use in DEPLOYMENTS])
     st.markdown(said)
-    live_figure(figure, key="elsewhere", alt=plain(said), height=figure.layout.height)
+    live_figure(figure, key="deployments", alt=plain(said), height=figure.layout.height)
     with st.expander("Facts and sources"):
         st.dataframe(words.facts(DEPLOYMENTS), hide_index=True)
 
 
-# What the reader is shown of each, and what draws it.
+# Each view's label, and the function that draws it.
 VIEWS = {
-    "people": ("in people", people),
+    "equivalent": ("equivalent sample size", equivalent),
+    "suspicion": ("prior suspicion", suspicion),
     "several": ("several releases", several.show),
     "compare": ("all mechanisms", comparing.show),
-    "elsewhere": ("elsewhere", elsewhere),
-    "take": ("take away", takeaway.show),
+    "deployments": ("deployments", deployments),
+    "download": ("download", takeaway.show),
 }

@@ -9,10 +9,9 @@ import pandas as pd
 
 from dpcore import AttackSuccess
 from dpcore.audit.attack_success import AttackSuccessQuestion
-from dpcore.core.facts import facts_beside
+from dpcore.experiments.experiment import EPSILON_GRID
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.decide.deployments import Deployment
-from dpcore.studies.decide.equivalent_sample_size import Error
 from dpcore.studies.decide.posterior import belief_of
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.briefing import words as briefings
@@ -21,24 +20,19 @@ from pages.ui.html import readable
 from pages.ui.numbers import people, points, rounded
 from pages.ui.pickers import chips_beside
 
-_GLOSSES = {row["mechanism"]: row["gloss"] for row in facts_beside(__file__, "glosses.csv")}
-ERRORS: dict[str, str] = {"loss": "how sure and right it is (log loss)", "accuracy": "how often it is right"}
-BRIEF_ERRORS: dict[Error, str] = {"loss": "log loss on fresh records", "accuracy": "share of right answers"}
-ERROR_NAMES: dict[Error, str] = {"loss": "the same log loss", "accuracy": "the same share of errors"}
+ERRORS: dict[str, str] = {"loss": "log loss", "accuracy": "accuracy"}
 SPENDS = (
-    "Every look costs: running it again, tuning λ by eye and trying sliders on one's own records spend privacy that no "
-    "label counts."
+    "Another run, a λ tuned by eye and a slider tried on your own records cost privacy that this ε does not include."
 )
 PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
-NO_FILE = "Bring records along: a file that only this session sees, with bounds that you declare."
+NO_FILE = "Upload a file to find its smallest privacy budget: only this session sees it, and you declare its bounds."
 CHIPS = chips_beside(__file__, "chips.json")
 
 
 def mechanisms() -> dict[str, str]:
-    """The mechanisms that learn to predict a class on R^p or in the L2 ball, and what they are called here."""
+    """Labels of the mechanisms that learn to predict a class on R^p or in the L2 ball, by their keys."""
     found = {key: mechanism_class(key) for key in list_mechanisms()}
-    offered = {key: cls.label for key, cls in found.items() if (cls.usual_loss, cls.set) == ("logistic", "ball")}
-    return offered | _GLOSSES
+    return {key: cls.label for key, cls in found.items() if (cls.usual_loss, cls.set) == ("logistic", "ball")}
 
 
 def number(value: float) -> str:
@@ -51,164 +45,175 @@ def number(value: float) -> str:
 
 
 def interval(found: Answer) -> str:
-    """The interval of an answer in words, with ends that are open where they are beyond the scale.
+    """The 95% confidence interval of an answer, with open ends where they are beyond the scale.
 
     >>> interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)), interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0))
-    ('95% sure: 0.35 to 0.62', '95% sure: 6 or more')
+    ('95% interval: 0.35 to 0.62', '95% interval: 6 or more')
     """
     if found.low > found.last:
-        return f"95% sure: more than {number(found.last)}"
+        return f"95% interval: more than {number(found.last)}"
     low = "" if found.low <= found.first else number(found.low)
     high = "" if found.high > found.last else number(found.high)
     if low and high:
-        return f"95% sure: {low} to {high}"
+        return f"95% interval: {low} to {high}"
     if low:
-        return f"95% sure: {low} or more"
-    return f"95% sure: {high} or less" if high else "not known any closer"
+        return f"95% interval: {low} or more"
+    return f"95% interval: {high} or less" if high else "95% interval: the whole scale"
 
 
 def takeaway(state: State) -> str:
-    """The answer in one sentence, or why there is none."""
+    """The smallest budget and what it costs, then the loss at the slider's epsilon; or why there is no answer."""
     if state.refusal:
-        return f"**No release** at any budget with {state.drawn}: {readable(state.refusal)}."
+        return f"**No release** at any ε with {state.drawn}: {readable(state.refusal)}."
     if state.curve is None:
-        return "The first records are being split …"
+        return "The first splits are being computed …"
     found, source = state.found, state.source
     told = state.learned(found.value if found.reachable else found.last)
     if none := briefings.nothing(told):
         return briefings.fill(none, told)
     right = (
-        f"**{100 * told['score']:.1f}** of 100 {source.things} are {source.outcome}, without privacy "
-        f"{100 * state.reference:.1f}. {briefings.fill(briefings.floor(told), told)}"
+        f"**{100 * told['score']:.1f}%** of {source.things} are {source.outcome}, "
+        f"without privacy {100 * state.reference:.1f}%. {briefings.fill(briefings.floor(told), told)}"
     ).strip()
-    if not found.reachable:
-        return (
-            f"**Not reachable:** with {state.drawn} no privacy budget up to {found.last:g} keeps the loss within "
-            f"{points(state.at_most)}; at ε = {found.last:g}, {right}"
-        )
-    budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
-    return (
-        f"With {state.drawn}, a privacy budget of **{budget}** is the smallest that gives up at most "
-        f"{points(state.at_most)}: {right}"
-    )
+    setting = f"With {state.drawn} and {mechanisms()[state.way].split(',')[0]}"
+    limit = f"costs at most {points(state.at_most)} of accuracy"
+    if found.reachable:
+        budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
+        said = f"{setting}, **ε = {budget}** is the smallest privacy budget that {limit}: {right}"
+    else:
+        last = f"ε = {found.last:g}"
+        said = f"**Not reachable.** {setting}, no privacy budget up to {last} {limit}. At {last}, {right}"
+    lost = state.lost_at(state.epsilon)
+    here = "nothing is released" if math.isnan(lost) else f"the loss is {points(lost)}"
+    return f"{said} At the slider's ε = {state.epsilon:g} {here}."
 
 
 def caption(state: State) -> str:
-    """What the curve is, and what no label counts."""
+    """What the curve is."""
     assert state.curve is not None
     source, splits = state.source, state.curve.splits
     counted = "all" if splits == state.setting.splits else f"{splits} of"
     return (
-        f"Points lost: of 100 {source.things}, so many fewer are {source.outcome} than by the best model without "
-        f"privacy; the mean of {counted} {state.setting.splits} splits, made falling. {SPENDS}"
+        f"Accuracy: share of {source.things} {source.outcome}. Accuracy loss: percentage points below the best model "
+        f"without privacy, mean over {counted} {state.setting.splits} splits, made non-increasing in ε."
     )
 
 
-def readouts(state: State) -> list[tuple[str, str]]:
-    """Four (value, label) pairs below the chart."""
-    return [_budget(state), _lost(state), _price(state), _needed(state)]
+def next_budget(state: State) -> list[tuple[str, dict[str, float]]]:
+    """A preset that puts the slider on the first epsilon of its scale that is enough; none where there is none."""
+    if state.curve is None or not state.found.reachable:
+        return []
+    enough = min(epsilon for epsilon in EPSILON_GRID if epsilon >= state.found.value)
+    return [(f"ε = {enough:g}, the next above the smallest budget", {"epsilon": enough})]
 
 
-def _budget(state: State) -> tuple[str, str]:
-    found = state.found
-    label = f"smallest budget that costs {points(state.at_most)} or less ({interval(found)})"
+def readouts(state: State) -> list[tuple[str, str, str]]:
+    """Four (noun, value, rest) triples below the chart."""
+    return [_budget(state), _lost(state), _equivalent(state), _needed(state)]
+
+
+def _budget(state: State) -> tuple[str, str, str]:
+    found, noun = state.found, "Smallest budget"
+    rest = f"for an accuracy loss of at most {points(state.at_most)} ({interval(found)})"
     if not found.reachable:
-        return "not reachable", label
-    return (f"ε = {number(found.first)} or less" if found.at_first else f"ε = {number(found.value)}"), label
+        return noun, "not reachable", rest
+    return noun, f"ε = {number(found.first)} or less" if found.at_first else f"ε = {number(found.value)}", rest
 
 
-def _lost(state: State) -> tuple[str, str]:
+def _lost(state: State) -> tuple[str, str, str]:
     lost, low, high = state.lost
+    noun, here = "Accuracy loss", f"at ε = {state.epsilon:g}"
     if math.isnan(lost):
-        return "no release", f"at ε = {state.epsilon:g}"
+        return noun, "no release", here
     share = briefings.share(state.learned(state.epsilon))
-    return points(lost), f"lost at ε = {state.epsilon:g} (95% sure: {rounded(low, 2)} to {rounded(high, 2)}){share}"
+    return noun, points(lost), f"{here} (95% interval: {rounded(low, 2)} to {rounded(high, 2)}){share}"
 
 
-def _price(state: State) -> tuple[str, str]:
-    label = (
-        f"of {state.n:,} {state.source.records} would do as well without privacy at ε = {state.epsilon:g} "
-        f"({ERROR_NAMES[state.error]})"
-    )
-    if state.no_price:
-        return "no price in people", readable(state.no_price)
-    here = state.worth_here
+def _equivalent(state: State) -> tuple[str, str, str]:
+    records, noun = state.source.records, "Equivalent sample size"
+    rest = f"{records} without privacy reach the {ERRORS[state.error]} of {state.n:,} at ε = {state.epsilon:g}"
+    if state.no_equivalent:
+        return noun, "none", readable(state.no_equivalent)
+    here = state.equivalent_here
     if here is None:
-        return "…", label
-    count = f"{here.first:,.0f} or fewer" if here.at_first else number(here.value)
-    return count, label
+        return noun, "…", rest
+    return noun, f"{here.first:,.0f} or fewer" if here.at_first else number(here.value), rest
 
 
-def _needed(state: State) -> tuple[str, str]:
-    found, what = state.needed, f"ε = {state.epsilon:g} cost {points(state.at_most)} or less"
+def _needed(state: State) -> tuple[str, str, str]:
+    found, noun, records = state.needed, "Sample size needed", state.source.records
+    rest = f"{records} for a loss of at most {points(state.at_most)} at ε = {state.epsilon:g}"
     if found is None:
-        return "…", f"{state.source.records} that make {what}"
+        return noun, "…", rest
     if not found.reachable:
-        return f"over {found.last:,.0f}", f"{state.source.records} are needed to make {what}"
+        return noun, f"over {found.last:,.0f}", rest
     count = f"{found.first:,.0f} or fewer" if found.at_first else people(found.value)
     size = state.source.size
     copies = f"; a what-if, from copies of {size:,}" if size is not None and found.value > size else ""
-    return count, f"{state.source.records} make {what} ({interval(found)}{copies})"
+    return noun, count, f"{rest} ({interval(found)}{copies})"
 
 
 def playing(state: State) -> str:
     """How far the attack is."""
     asked = cast(AttackSuccessQuestion, state.held.jobs["odds"].question)
-    return f"Our own attack is being played: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
+    return f"Our own attack is running: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
 
 
-def odds(found: AttackSuccess, epsilon: float) -> str:
-    """What our attack reached, and what the best can, in natural frequencies."""
+def odds(found: AttackSuccess) -> str:
+    """Success of our attack and limits of the best one, in natural frequencies."""
     certified, limit, cap = found.of_100
     return (
-        f"**At most {limit} times of 100** with this noise (pale); a coin is right 50 times. "
-        f"Our own attack on the worst data sets we know: {100 * found.right:.1f} in {found.runs:,} tries, surely "
-        f"{certified} (solid, 99.9%). Another mechanism with the label ε = {epsilon:g} could allow {cap} (ringed)."
+        "An attacker guessing whether your record or a substitute was used is right "
+        f"**at most {limit} times in 100** (pale), a coin 50. Our attack: at least {certified} (solid, 99.9% sure). "
+        f"Any mechanism with this guarantee: at most {cap} (ringed)."
     )
 
 
-def people_told(state: State) -> str:
-    """The price in people at the cursor, in words."""
-    here = state.worth_here
-    if state.no_price:
-        return f"**No price in people here:** {readable(state.no_price)}."
+def equivalent(state: State) -> str:
+    """The equivalent sample size at the slider's epsilon, in words."""
+    if state.no_equivalent:
+        return f"**No equivalent sample size here:** {readable(state.no_equivalent)}."
+    here, metric, records = state.equivalent_here, ERRORS[state.error], state.source.records
     if here is None:
         return "The learners without privacy are being trained …"
     if here.at_first:
-        worth = f"{here.first:,.0f} or fewer without, whose error is no larger"
+        size = f"that **{here.first:,.0f} or fewer** reach without"
     else:
-        worth = f"about **{number(here.value)}** without: both make the same error"
+        size = f"that about **{number(here.value)}** reach without"
     return (
-        f"At ε = {state.epsilon:g}, {state.n:,} {state.source.records} with privacy are worth {worth} "
-        f"({ERRORS[state.error]}; {interval(here)}). The number depends on the error that is "
-        f"named: a decision may stay while its precision is gone.{_levels_off(state)}"
+        f"At ε = {state.epsilon:g}, {state.n:,} {records} with privacy reach the {metric} {size} ({interval(here)}). "
+        "Another metric gives another number: predicted classes can survive noise that ruins "
+        f"probabilities.{_levels_off(state)}"
     )
 
 
 def _levels_off(state: State) -> str:
-    """Why no budget brings all the people back where λ follows the noise."""
+    """Why no budget recovers the full sample size where λ follows the noise."""
     if state.setting.problem.lam == "auto" and state.way.startswith("output"):
-        return " With λ = auto the noise in a prediction has one size at every ε, so no ε brings all of them back."
+        return " With λ = auto, the noise in a prediction has the same size at every ε: no ε reaches all n."
     return ""
 
 
 def belief(state: State, prior: float) -> str:
-    """What a suspicion becomes: what may be believed where the promise is pure, else how often a guess is right."""
+    """Limits of an attacker's belief where the guarantee is pure, else of his success."""
     assert state.plan is not None
-    curve = state.plan.mechanism.claimed_curve(state.plan)
-    found = belief_of(state.plan.spent, curve, prior)
+    found = belief_of(state.plan.spent, state.plan.mechanism.claimed_curve(state.plan), prior)
+    said = f"**At ε = {state.epsilon:g}:** {found.words}"
     if found.after is not None:
-        return found.words
-    return f"{found.words} Who may accuse 1 innocent of 100 finds {100 * found.caught:.1f} of 100 who are not."
+        return said
+    return (
+        f"{said} An attacker who wrongly accuses 1 in 100 others identifies "
+        f"{100 * found.caught:.1f} in 100 whose record was used."
+    )
 
 
-def elsewhere(epsilon: float, used: Sequence[float]) -> str:
-    """How many of the deployments stand on either side of the cursor."""
+def deployments(epsilon: float, used: Sequence[float]) -> str:
+    """How many of the deployments stand on either side of the slider's epsilon."""
     larger, equal = (sum(test(other) for other in used) for test in (epsilon.__lt__, epsilon.__eq__))
     return (
-        f"**{larger} of {len(used)}** published uses have a larger ε than {epsilon:g} and promise less (the same: "
-        f"{equal}, more: {len(used) - larger - equal}). For scale, not as advice: their units differ (a person, a day, "
-        "a query), and what renews adds up."
+        f"**{larger} of {len(used)}** published deployments have a larger ε than {epsilon:g}, a weaker guarantee "
+        f"(the same: {equal}, smaller: {len(used) - larger - equal}). This is no advice, as units differ (a person, a "
+        "day, a query) and repeated releases add up."
     )
 
 

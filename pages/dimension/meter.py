@@ -1,4 +1,4 @@
-"""The slope meter: the exponent of p that was measured beside those that theory promises."""
+"""The slope meter: the measured exponent of p beside those of theory."""
 
 import dataclasses as dc
 import html
@@ -14,14 +14,14 @@ from dpcore.studies.dimension.orthant import OrthantExample
 
 HEADS = ("exponent of p", "measured", "bound", "earlier")
 NOTE = (
-    "A bound holds for the worst records, these are benign: slopes may differ. "
-    f"Silent (–) below R² = {LEAST_R_SQUARED:g} or {LEAST_DECADES:g} decades."
+    "Bounds hold for the worst records; on these slopes may be smaller. "
+    f"A dash stands where R² is below {LEAST_R_SQUARED:g} or p spans fewer than {LEAST_DECADES:g} decades."
 )
 
 
 @dc.dataclass(frozen=True)
 class Row:
-    """One quantity: measured (or exact), what our bound says, what was published earlier; None where there is none."""
+    """One quantity: measured (or exact), by our bound, by earlier theory; None where there is none."""
 
     name: str
     measured: PowerLaw
@@ -29,8 +29,8 @@ class Row:
     earlier: PowerLaw | None = None
 
 
-def slope_rows(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], corner: OrthantExample) -> list[Row]:
-    """Damage to predictions and distance for each mechanism that releases something, then the corner."""
+def slope_rows(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], example: OrthantExample) -> list[Row]:
+    """Excess risk by noise and distance for each mechanism that releases something, then the orthant."""
     ok = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     shown = [key for key in grown if key in set(ok.mechanism)]
     both = len({key.split("_")[0] for key in shown}) > 1
@@ -39,7 +39,7 @@ def slope_rows(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], corner: Or
         rows, g, name = ok[ok.mechanism == key], grown[key], curve_name(key, both).removesuffix(" noise")
         damage.append(
             Row(
-                f"damage, {name}",
+                f"excess, {name}",
                 power_law(rows.x, rows["mean"] - rows.noiseless),
                 _known(g.p, g.damage_bound),
                 _known(g.p, g.earlier),
@@ -48,9 +48,10 @@ def slope_rows(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], corner: Or
         if key.startswith(shown[0].split("_")[0]):  # the same exponent wherever the noise goes
             noise = curve_name(key, False).removesuffix(" noise")
             distance.append(Row(f"distance, {noise}", power_law(g.p, g.distance)))
-    held = [Row("corner, answer", power_law(corner.p, corner.projected))]
-    if not corner.reason:
-        held.append(Row("corner, question", power_law(corner.p, corner.constrained), power_law(corner.p, corner.bound)))
+    held = [Row("orthant, output", power_law(example.p, example.projected))]
+    if not example.reason:
+        measured, bound = power_law(example.p, example.constrained), power_law(example.p, example.bound)
+        held.append(Row("orthant, objective", measured, bound))
     return [*damage, *distance, *held]
 
 

@@ -24,7 +24,7 @@ from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import DIMENSIONS, PEOPLE, Controls, sidebar
 from pages.ui.sources import axis_title
 
-HEIGHT, CORNER_HEIGHT = 420, 290
+HEIGHT, ORTHANT_HEIGHT = 420, 290
 # A sweep over p is computed at once.
 MOST_PEOPLE = 20_000
 LARGEST = DIMENSIONS[-1]
@@ -39,7 +39,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     st.markdown("Perturbation:", width="content")
     noise_in = switch("Where the noise goes", words.PLACES, "output", key="noise_in")
     below = switch("Lower panel", words.PANELS, "distance", key="below")
-    chips(words.CHIPS, width="content")
 controls = sidebar(
     people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
     default_people=1_000,
@@ -89,17 +88,20 @@ headline.html(emphasised(sentence, colour))
 with chart:
     live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
 with left:
+    if lower == "damage":
+        st.markdown(words.verdict_of(table, grown, controls.p))
     st.caption(words.caption(experiment, grown, controls.lam))
     cards(words.readouts(table, grown, controls.p, source))
+    chips(words.CHIPS)
 with right:
-    st.markdown(f"**{words.CORNER_QUESTION}**")
-    asked = partial(orthant.corner, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget)
-    corner = asked()
-    told = words.corner_takeaway(corner, controls.p)
-    corner_figure = orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
-    live_figure(corner_figure, key="corner", alt=plain(told), height=CORNER_HEIGHT)
-    st.caption(f"{told} {words.CORNER_PROMISE}")
-    st.html(slope_meter(slope_rows(table, grown, corner)))
+    st.markdown(f"**{words.ORTHANT_TITLE}**")
+    asked = partial(orthant.example, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget)
+    example = asked()
+    told = words.orthant_takeaway(example, controls.p)
+    beside = orthant_figure(example, p=controls.p, theme=theme, height=ORTHANT_HEIGHT)
+    live_figure(beside, key="orthant", alt=plain(told), height=ORTHANT_HEIGHT)
+    st.caption(f"{told} {words.ORTHANT_GUARANTEE}")
+    st.html(slope_meter(slope_rows(table, grown, example)))
 
 
 def code() -> str:
@@ -107,10 +109,10 @@ def code() -> str:
         "experiment": experiment_call(experiment, epsilon=experiment.epsilon, sweep=experiment.sweep),
         "table": partial(dpcore.run, verbatim("experiment")),
         "growth": partial(noise_growth.growth_of, verbatim("experiment.cells()")),
-        "corner": asked,
+        "example": asked,
     }
     damage = partial(dimension_figure, verbatim("table"), verbatim("growth"), p=controls.p, lower=lower, height=HEIGHT)
-    held = partial(orthant_figure, verbatim("corner"), p=controls.p, height=CORNER_HEIGHT)
+    held = partial(orthant_figure, verbatim("example"), p=controls.p, height=ORTHANT_HEIGHT)
     return script(made, partial(damage, accuracy_title=axis_title(source)), held)
 
 

@@ -19,9 +19,10 @@ from pages.ui.numbers import amount, points
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text, lam_text
 from pages.ui.sources import assumed, neighbours_line
+from pages.ui.verdict import NO_LOWER, verdict
 
 PLACES = {"output": "output", "objective": "objective", "both": "both"}
-PANELS = {"distance": "distance", "damage": "damage and theory"}
+PANELS = {"distance": "distance", "damage": "excess risk and theory"}
 MECHANISMS = {
     "output": ("output_gaussian", "output_gamma"),
     "objective": ("objective_gaussian", "objective_gamma"),
@@ -41,12 +42,12 @@ def one_lam(here: Controls) -> float:
 
 
 def _larger_class(table: pd.DataFrame) -> float:
-    """Its share: the accuracy of always answering with it."""
+    """Its share: the accuracy of always predicting it."""
     return float(table[table.metric == "accuracy"].nothing_learned.max())
 
 
 def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source) -> str:
-    """What happens at the cursor's p, in one or two sentences."""
+    """Distance and accuracy at the cursor's p, in one or two sentences."""
     now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
     if not now:
         return " ".join(_refusals(table, now))
@@ -54,15 +55,15 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
     useful, larger = int(table.x.min()), _larger_class(table)
     if p == useful:
         cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
-        end = ": here the stronger guarantee is even the cheaper one." if gaussian and cheaper else "."
+        end = ": here the stronger guarantee even costs less." if gaussian and cheaper else "."
         parts = [
             f"{_list(now, keys)} with {noise} noise"
             for keys, noise in ((gaussian, "Gaussian"), (gamma, "Gamma"))
             if keys
         ]
         open_ = (
-            f"With {useful} useful features and no idle one, of 100 {source.things} these are {source.outcome}: "
-            f"{', '.join(parts)}{end}"
+            f"With {useful} useful columns and no idle one, {' and '.join(parts)} of {source.things} are "
+            f"{source.outcome}{end}"
         )
         return " ".join([open_, *_refusals(table, now)])
     said = []
@@ -73,25 +74,26 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
         lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
         said.append(
             f"With {p - useful:,} idle columns, Gaussian {places} perturbation moves the model by {up_to}"
-            f"**{' and '.join(map(amount, far))}** ({' and '.join(map(amount, lengths))} times its own length), "
-            f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of 100 {source.things} are "
+            f"**{' and '.join(map(amount, far))}** ({' and '.join(map(amount, lengths))} times its length), "
+            f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of {source.things} are "
             f"{source.outcome}, {_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
         )
     if gamma:
         changes = [100 * (now[key] - first[key]) for key in gamma]
         more = "hardly more" if any(now[key] > larger for key in gamma) else "no more"
-        near = f"{more} than the {100 * larger:.1f} of always answering with the larger class"
+        near = f"{more} than by always predicting the larger class ({100 * larger:.1f}%)"
         end = near if _near(now, gamma, larger) else _since(changes, useful)
-        said.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
+        said.append(f"With Gamma noise it is {_list(now, gamma)}, {end}.")
     return " ".join([*said, *_refusals(table, now)])
 
 
 def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
-    """One sentence for each place where nothing is released, with the first reason."""
+    """For each place without a guarantee: what is refused, the first reason as the rule, and what to do."""
     places: dict[str, str] = {}
     for _, row in table[~table.mechanism.isin(list(now))].iterrows():
         places.setdefault(row.mechanism.split("_")[0], readable(row.reason.replace(row.mechanism, "it")))
-    return [f"**No release** by {place} perturbation: {reason}." for place, reason in places.items()]
+    said = "{} perturbation gives **no guarantee** here: {}. Raise λ or ε."
+    return [said.format(place.capitalize(), reason) for place, reason in places.items()]
 
 
 def _near(values: Mapping[str, float], keys: list[str], larger: float) -> bool:
@@ -106,19 +108,19 @@ def _accuracies(table: pd.DataFrame, p: int) -> dict[str, float]:
 
 
 def _list(values: Mapping[str, float], keys: list[str]) -> str:
-    return " and ".join(f"**{100 * values[key]:.1f}**" for key in keys)
+    return " and ".join(f"**{100 * values[key]:.1f}%**" for key in keys)
 
 
 def _since(changes: list[float], useful: int) -> str:
-    """How accuracies, in points, differ from those without idle columns.
+    """Differences of accuracies, in points, from those without idle columns.
 
     >>> _since([0.0], 8), _since([-3.04], 8), _since([-1.0, -2.0], 8)
-    ('as at p\xa0=\xa08', '3.0 points fewer than at p\xa0=\xa08', '1.0 point and 2.0 points fewer than at p\xa0=\xa08')
+    ('as at p\xa0=\xa08', '3.0 points less than at p\xa0=\xa08', '1.0 point and 2.0 points less than at p\xa0=\xa08')
     """
     if all(abs(change) < _SAME for change in changes):
         return f"as at p = {useful}"
     if all(change < 0 for change in changes):
-        return f"{' and '.join(points(-change) for change in changes)} fewer than at p = {useful}"
+        return f"{' and '.join(points(-change) for change in changes)} less than at p = {useful}"
     signed = " and ".join(f"{'+' if change >= 0 else '−'}{points(abs(change))}" for change in changes)
     return f"{signed} against p = {useful}"
 
@@ -127,8 +129,10 @@ def _at(g: NoiseGrowth, p: int) -> float:
     return float(g.distance[g.p == p][0])
 
 
-def readouts(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source) -> list[tuple[str, str]]:
-    """(value, label) pairs below the chart; none where nothing is released."""
+def readouts(
+    table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source
+) -> list[tuple[str, str, str]]:
+    """(noun, value, rest) of the cards below the chart; none where nothing is released."""
     now = _accuracies(table, p)
     if not now:
         return []
@@ -136,31 +140,33 @@ def readouts(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
     names = " · ".join(curve_name(key, both).removesuffix(" noise") for key in now)
     best = float(table[table.metric == "accuracy"].reference.dropna().iloc[0])
     length = next(iter(grown.values())).length
-    at_most = "" if all(grown[key].exact for key in now) else "at most, "
+    at_most = "" if all(grown[key].exact for key in now) else " at most"
     return [
         (
-            " · ".join(f"{100 * value:.1f}" for value in now.values()),
-            f"of 100 {source.outcome} at p = {p:,} ({100 * best:.1f} without privacy, "
-            f"{100 * _larger_class(table):.1f} by always answering with the larger class): {names}",
+            f"Accuracy at p = {p:,}",
+            " · ".join(f"{100 * value:.1f}%" for value in now.values()),
+            f"{names}; {100 * best:.1f}% without privacy, {100 * _larger_class(table):.1f}% by always predicting the "
+            "larger class",
         ),
         (
+            "Distance from the non-private model",
             " · ".join(amount(_at(grown[key], p)) for key in now),
-            f"away from the model without privacy, {at_most}whose own length is {amount(length)}: {names}",
+            f"{names}{at_most}; that model has length {amount(length)}",
         ),
     ]
 
 
 def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: float | str) -> str:
-    """What the curves share, whether they make the same promise, and where the two noises break even."""
+    """Guarantees and λ of the curves, and the p at which the two noises are equally large."""
     rule = f" ({lam_text(asked)}, as Gaussian output perturbation takes it)" if isinstance(asked, str) else ""
     said = [
-        f"**Same guarantee? No.** Gamma noise guarantees ε = {experiment.epsilon:g}; Gaussian noise guarantees "
-        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}), failing with that probability.",
+        f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
+        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}).",
         f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises.",
     ]
     even = break_even(grown)
     if even is not None:
-        said.append(f"The two noises are equally large in a prediction at p = {even:,.0f}.")
+        said.append(f"The two noises move a prediction equally far at p = {even:,.0f}.")
     return " ".join(said)
 
 
@@ -176,29 +182,44 @@ def break_even(grown: Mapping[str, NoiseGrowth]) -> float | None:
     return None
 
 
-CORNER_QUESTION = "Held in a corner, √p comes back"
-CORNER_PROMISE = (
-    "Cutting a released model at 0 is post-processing, so its guarantee stays. For objective perturbation over the "
-    "orthant no guarantee is proved here; it is shown for illustration only."
+def verdict_of(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int) -> str:
+    """The verdict on the bounds on the excess risk by noise, along p."""
+    ok = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+    shown = [key for key in grown if key in set(ok.mechanism)]
+    both = len({key.split("_")[0] for key in shown}) > 1
+    curves = []
+    for key in shown:
+        rows = ok[ok.mechanism == key]
+        curves.append((curve_name(key, both), rows["mean"] - rows.noiseless, grown[key].damage_bound))
+    if not curves:
+        return ""
+    nothing = rows.nothing_learned - rows.noiseless
+    return f"{verdict(rows.x, curves, nothing, p, 'p', text='{:,.0f}'.format)} {NO_LOWER}"
+
+
+ORTHANT_TITLE = "In the positive orthant, √p comes back"
+ORTHANT_GUARANTEE = (
+    "Cutting a released model at 0 is post-processing and keeps its guarantee. For objective perturbation over the "
+    "orthant no guarantee is proved here; illustration only."
 )
 
 
-def corner_takeaway(corner: OrthantExample, p: int) -> str:
-    """What the orthant does at the cursor's p."""
-    k = int(np.flatnonzero(corner.p == p)[0])
-    times = corner.projected[k] / corner.free_answer[k]
+def orthant_takeaway(example: OrthantExample, p: int) -> str:
+    """The factor by which the orthant makes noise move a prediction farther, at the cursor's p."""
+    k = int(np.flatnonzero(example.p == p)[0])
+    times = example.projected[k] / example.free_output[k]
     said = (
-        f"If θ ≥ 0 is demanded, Gaussian noise no longer cancels: at p = {p:,} it moves one prediction "
+        f"Where every θ must be at least 0, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
         f"{amount(times)} times as far."
     )
-    if corner.reason:
-        return f"{said} Objective perturbation is refused at this λ and ε."
+    if example.reason:
+        return f"{said} Objective perturbation gives no guarantee at this λ and ε; raise one of them."
     return said
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
-    """What must be true for the curves, the bounds and the promises."""
-    accuracy, ok = "**Nothing is released** here.", table[table.status == "ok"]
+    """The assumptions behind the curves, the bounds and the guarantees."""
+    accuracy, ok = "**No guarantee** here, so nothing is released.", table[table.status == "ok"]
     if len(ok):
         accuracy = f"**Accuracy:** on {int(ok.test_records.iloc[0]):,} {source.records} that no model was trained on."
     return assumed(
@@ -216,7 +237,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
 
 
 def own_lam_line(experiment: Experiment) -> str:
-    """What Gamma noise would reach at the largest p if its λ grew along, as its own rule has it."""
+    """Accuracy with Gamma noise at the largest p and the λ of its own rule."""
     p = int(experiment.sweep.values[-1])
     problem = dc.replace(experiment.problem, lam="auto")
     alone = dc.replace(
@@ -225,8 +246,8 @@ def own_lam_line(experiment: Experiment) -> str:
     run = dpcore.run(alone)
     row = run[run.metric == "accuracy"].iloc[0]
     return (
-        f"With a λ of its own at p = {p:,}, {row.lam:.3g}, Gamma output perturbation would leave "
-        f"{100 * row['mean']:.1f} of 100."
+        f"With the λ of its own rule at p = {p:,}, {row.lam:.3g}, Gamma output perturbation has an accuracy of "
+        f"{100 * row['mean']:.1f}%."
     )
 
 
@@ -235,7 +256,7 @@ def small_p_line(experiment: Experiment, n: int) -> str:
     p = int(experiment.sweep.values[0])
 
     def size(key: str, epsilon: float) -> float:
-        """How far the noise moves a prediction, root mean square."""
+        """Root mean square of what the noise adds to a prediction."""
         mechanism, budget = dpcore.make_mechanism(key), dpcore.Budget(epsilon, experiment.problem.delta)
         plan = mechanism.calibrate(dpcore.Spec("logistic", n, p, experiment.problem.lam), budget)  # type: ignore[arg-type]
         return plan.scale * math.sqrt(mechanism.law.reach(p)[1])

@@ -33,7 +33,7 @@ from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
-# Against people a model is learned for each number of them; larger tables are too slow to update live.
+# Against n a model is learned for each n; larger tables are too slow to update live.
 FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 1_024, 65_536, 64
 OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
 REPETITIONS = 10
@@ -49,8 +49,15 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("Excess risk against", words.VIEWS, "order", key="view")
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
     with url_controls.block("p_norm", width=250):
-        name = url_controls.slider("p_norm", "p norm order of the ball", names, "1")
-    knobs = {}
+        name = url_controls.slider("p_norm", "p norm order", names, "1")
+    knobs, hardest = {}, False
+    if view == "order":
+        hardest = (
+            url_controls.select(
+                "geometry_data", "Records", list(words.RECORDS), "fingerprints", words.RECORDS.__getitem__, width=220
+            )
+            == "hardest"
+        )
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {
             "noise": switch("Noise", words.LAWS, "gaussian", key="noise"),
@@ -64,7 +71,7 @@ controls = sidebar(
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     letter="d",
-    unused={"lam": "the ball takes the place of λ", "m": "no samples are drawn here"},
+    unused={"lam": "the ball takes the place of λ", "m": "this page draws no samples"},
 )
 theme = current_theme()
 with st.container(key="halves"):
@@ -72,16 +79,17 @@ with st.container(key="halves"):
 with left:
     chart, layers = st.container(), pick_layers()
 
-here = words.GeometryState(**vars(controls), name=name)
+here = words.GeometryState(**vars(controls), name=name, hardest=hardest)
 row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
 
 def order_picture(
     here: words.GeometryState, cancelled: Cancelled = never
 ) -> tuple[Figure, str, AgainstOrder, Callable[[], str]]:
-    """The chart there, its sentence, its curves for the reader's number of columns, and its code."""
+    """The chart there, its sentence, its curves for the reader's dimension, and its code."""
     columns = (here.d, *sorted({*OTHERS} - {here.d}))
-    asked = [partial(excess_by_norm.against_order, d, here.n, repetitions=REPETITIONS, **here.budget) for d in columns]
+    more = here.budget | {"repetitions": REPETITIONS, "hardest": here.hardest}
+    asked = [partial(excess_by_norm.against_order, d, here.n, **more) for d in columns]
     curves = []
     for curve in asked:
         go_on(cancelled)
@@ -111,7 +119,7 @@ def people_picture(
 
 if view == "order":
     picture, sentence, found, code = order_picture(here)
-    family, caption, judged = "frank_wolfe", words.order_caption(found), words.order_verdict(found, here)
+    family, caption, judged = "frank_wolfe", words.order_caption(found, here), words.order_verdict(found, here)
     readouts, table = words.order_readouts(found, row, here), words.order_table(found)
 else:
     picture, sentence, learned, code = people_picture(here)

@@ -20,11 +20,12 @@ from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import NO_LOWER, verdict
+from pages.ui.verdict import NO_LOWER, lower_verdict, verdict
 
-VIEWS = {"order": "norm order", "n": "people"}
+VIEWS = {"order": "norm order", "n": "n"}
+RECORDS = {"fingerprints": "fingerprints", "hardest": "hardest data"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
-SCALES = {"displacement": "as far as it moved", "fixed": "worst case"}
+SCALES = {"displacement": "displacement", "fixed": "worst case"}
 VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as published"}
 SIDES = ("Ball", "Rates", "Private mean", "Noise", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
@@ -46,12 +47,12 @@ def learner(name: str) -> str:
 
 
 def variant_knobs(variant: str) -> dict[str, str]:
-    """Algorithm 2 as published is so with its own noise, too."""
+    """Algorithm 2 as published comes with its own noise."""
     return {"variant": variant} | ({"accounting": "published"} if variant == "published" else {})
 
 
 def fewer(p_norm: float, knobs: dict[str, str]) -> dict[str, Any]:
-    """What keeps a picture live: fewer runs where steps are projected on a curved ball, or choices are many."""
+    """Arguments that keep a picture live: fewer runs where steps are projected on a curved ball or choices many."""
     if knobs.get("variant") == "published":
         return {"ns": PEOPLE[:-2], "repetitions": 4, "datasets": 2}
     return {"repetitions": 4, "datasets": 2} if 2.0 < p_norm < math.inf else {}
@@ -59,9 +60,10 @@ def fewer(p_norm: float, knobs: dict[str, str]) -> dict[str, Any]:
 
 @dc.dataclass(frozen=True)
 class GeometryState(Controls):
-    """What all pictures of the page share. name: of the norm order on its slider."""
+    """The state that all pictures of the page share. name: of the norm order on its slider. hardest: the records."""
 
     name: str
+    hardest: bool = False
 
     @property
     def d(self) -> int:
@@ -86,79 +88,84 @@ def _at(found: AgainstOrder, p_norm: float) -> int:
 
 
 def _learned(found: AgainstOrder, k: int) -> bool:
-    """Whether a private answer loses less than learning nothing, by more than the error."""
+    """Whether a private answer has less excess than learning nothing, by more than the error."""
     return bool(found.mean[k] + 2.0 * found.se[k] < found.signal[k])
 
 
 def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
-    """What the chart says: vertices against a round ball, and the cursor's place between them."""
+    """The sentence above the chart: L1 ball, L2 ball, and the cursor's norm order between them."""
     first, euclid, k = 0, _at(found, 2.0), _at(found, here.p_norm)
     ratio = found.mean[euclid] / found.mean[first]
-    why = "the L1 ball has only 2d vertices to choose from; the L2 ball feels noise in every column"
+    why = "the L1 ball has only 2d vertices to choose from, while noise in all d columns reaches the L2 ball"
     if found.chosen[euclid] == "vertices":
-        why = "the L1 ball has only 2d vertices to choose from; the best model of the L2 ball is near none of them"
+        why = "the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
     apart = found.mean[euclid] - found.mean[first] > 2.0 * math.hypot(found.se[euclid], found.se[first])
-    corner, ball = rounded(found.mean[first]), rounded(found.mean[euclid])
-    said = f"With {found.d:,} columns a private answer loses **{corner}** on the L1 ball and **{ball}** on the L2 ball"
+    lasso, ball = rounded(found.mean[first]), rounded(found.mean[euclid])
+    said = f"In d = {found.d:,} dimensions the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
     if not _learned(found, first):
         said += (
-            f": **nothing is learned**, which loses {rounded(found.signal[first])} and {rounded(found.signal[euclid])}"
+            f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[euclid])}"
         )
     elif not _learned(found, euclid):
-        said += f", where learning nothing loses {rounded(found.signal[euclid])}: {why}"
+        said += f", where a model that learns nothing has {rounded(found.signal[euclid])}: {why}"
     elif apart:
         said += f", **{rounded(ratio, 2)} times** as much: {why}"
     said += "."
     if k not in (first, euclid):
         share = found.mean[k] / found.signal[k]
-        said += f" At {here.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of learning nothing."
+        said += f" At {here.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of “nothing learned”."
     return said
 
 
-def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[tuple[str, str]]:
-    """(value, label) pairs below the chart."""
+def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[tuple[str, str, str]]:
+    """(noun, value, rest) of the cards below the chart."""
     k = _at(found, here.p_norm)
-    chosen = "exponential mechanism" if found.chosen[k] == "vertices" else "Gaussian noise"
-    other = found.gaussian if found.chosen[k] == "vertices" else found.vertices
+    chosen, other = "Exponential mechanism", "Gaussian noise"
+    more = found.gaussian
+    if found.chosen[k] != "vertices":
+        chosen, other, more = other, chosen.lower(), found.vertices
     return [
-        (chosen, f"smaller proved bound at {here.words}; the choice looks at no record"),
+        ("Smaller upper bound", chosen, f"at {here.words}; the choice uses no record"),
         (
+            "Its excess risk",
             rounded(found.mean[k]),
-            f"excess of that choice; the other one leaves {rounded(other.mean[k])}, nothing learned "
-            f"{rounded(found.signal[k])}",
+            f"{other} leaves {rounded(more.mean[k])}, nothing learned {rounded(found.signal[k])}",
         ),
-        (f"n = {people(row.free)}", "from here on, by the rates, sampling costs more than privacy"),
+        ("Privacy for free", f"from n = {people(row.free)} on", "by the rates, sampling then costs more than privacy"),
     ]
 
 
 def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
-    """What the upper bounds say along the norm orders."""
+    """The bounds along the norm orders."""
     curves = [
         ("exponential mechanism", found.vertices.mean, found.vertices.bound),
         ("Gaussian noise", found.gaussian.mean, found.gaussian.bound),
     ]
+    places, at = 1.0 - 1.0 / found.p_norm, 1.0 - 1.0 / here.p_norm  # where an infinite order has a place, too
     told = verdict(
-        1.0 - 1.0 / found.p_norm,  # where an infinite order has a place, too
+        places,
         curves,
         found.signal,
-        1.0 - 1.0 / here.p_norm,
+        at,
         "p",
         text=lambda place: order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf),
     )
-    return f"{told} {NO_LOWER}"
+    return f"{told} {lower_verdict(places, found.mean, found.least, at)}"
 
 
-def order_caption(found: AgainstOrder) -> str:
+def order_caption(found: AgainstOrder, here: GeometryState) -> str:
+    why = "so few that no private answer learns them" if here.hardest else "half of them"
     return (
-        f"Means of {found.repetitions} draws of records and noise, bars: two standard errors. {found.n0} of "
-        f"{found.n:,} records are fingerprints, the hardest data known, the others zero; the same columns for every p, "
-        "scaled to norm 1 in the dual norm. Thin: the same at other d. **Not the same guarantee**: the exponential "
+        "Exponential mechanism over vertices: a vertex of the L1 ball drawn at random. Means of "
+        f"{found.repetitions} draws of records and noise, bars: two standard errors. Linear losses; {found.n0:,} of "
+        f"{found.n:,} records are fingerprints ({why}), the others zero; the same columns for every p, scaled to dual "
+        "norm 1. Thin: the mechanism with the smaller bound, at other d. **Not the same guarantee**: the exponential "
         f"mechanism has ({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
     )
 
 
 def people_takeaway(found: ExcessByN, here: GeometryState) -> str:
-    """What the chart against n says at the cursor."""
+    """The sentence above the chart against n, at the cursor."""
     k = nearest(found.n, here.n)
     if found.reasons[k]:
         return f"**Nothing is released**: {readable(found.reasons[k])}."
@@ -166,38 +173,44 @@ def people_takeaway(found: ExcessByN, here: GeometryState) -> str:
     measured, bound, _ = found.exponents
     said = (
         f"At {here.words} and n = {found.n[k]:,.0f} one pass over the records leaves **{rounded(mean)}** of excess "
-        f"risk on fresh ones; nothing learned has {rounded(found.nothing)}, without noise it would be "
-        f"{rounded(found.plain[k])}."
+        f"risk on fresh records, {rounded(found.plain[k])} without noise; a model that learns nothing has "
+        f"{rounded(found.nothing)}."
     )
     if measured is not None and measured >= 0.0:
         return f"{said} It does not fall with n here."
     if measured is not None and bound is not None:
-        return f"{said} It falls like **{rate(measured)}**, its proved bound like {rate(bound)}."
-    return f"{said} It follows no one power of n here." if measured is None else said
+        return f"{said} It falls like **{rate(measured)}**, its upper bound like {rate(bound)}."
+    return f"{said} It follows no single power of n here." if measured is None else said
 
 
 def people_verdict(found: ExcessByN, here: GeometryState) -> str:
-    """What the upper bound says along n."""
+    """The upper bound along n."""
     return f"{verdict(found.n, [('', found.private.mean, found.bound)], found.nothing, here.n, 'n')} {NO_LOWER}"
 
 
-def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tuple[str, str]]:
+def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tuple[str, str, str]]:
     k = nearest(found.n, here.n)
     if found.reasons[k]:
         return []
     _, _, work = found.exponents
-    leads = {"sampling": "sampling", "privacy": "privacy", "trivial": "neither, the rate says nothing"}
+    leads = {"sampling": "sampling", "privacy": "privacy", "trivial": "neither"}
     return [
         (
-            f"{rounded(found.bound[k] / found.private.mean[k], 2)} times",
-            f"how far the proved bound, {rounded(found.bound[k])}, lies above the mean: it holds for all data",
+            "Upper bound",
+            rounded(found.bound[k]),
+            f"{rounded(found.bound[k] / found.private.mean[k], 2)} times the mean; it holds for all data",
         ),
         (
+            "Gradients of single records",
             f"{found.gradients[k]:,.0f}",
-            "gradients of single records that a run evaluates"
-            + ("" if work is None else f"; they grow like {rate(work)}: linear time"),
+            "a run" + ("" if work is None else f"; they grow like {rate(work)}: linear time"),
         ),
-        (leads[row.leads], f"larger term of the rate here; both are equal at n = {people(row.free)}"),
+        (
+            "Larger term of the rate",
+            leads[row.leads],
+            f"{'the rate is above the largest possible loss; ' if row.leads == 'trivial' else ''}both terms are equal "
+            f"at n = {people(row.free)}",
+        ),
     ]
 
 
@@ -205,14 +218,14 @@ def people_caption(found: ExcessByN, here: GeometryState) -> str:
     label = mechanism_class(found.mechanism).label
     label = label[0].upper() + label[1:]
     said = (
-        f"{label}, logistic loss, {found.repetitions} runs on tables of their own"
-        f"{'; band: 8 of 10' if found.repetitions >= LEAST_BANDED else ''}. Risk on fresh "
-        "people; the best model is known exactly. The bound holds for all data and is loose on easy ones."
+        f"{label}, logistic loss, {found.repetitions} runs on independent tables"
+        f"{'; band: 8 of 10' if found.repetitions >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
+        "known exactly."
     )
     if found.mechanism == "polyhedral_frank_wolfe":
         said += (
-            " Its steps are those with the smallest proved bound; a larger n or δ lowers that bound and allows more "
-            "steps, which can leave more on these people"
+            " The number of steps is the one with the smallest upper bound. A larger n or δ allows more steps, which "
+            "can leave more excess risk on these records"
         )
         rises = np.diff(found.private.mean) > 2.0 * np.hypot(found.private.se[1:], found.private.se[:-1])
         if rises.any():
@@ -225,26 +238,31 @@ def people_caption(found: ExcessByN, here: GeometryState) -> str:
     least = np.nanmin(found.spent) if np.isfinite(found.spent).any() else here.epsilon
     if least < 0.99 * here.epsilon:
         most = np.nanmax(found.spent)
-        said += f" The noise as printed spends ε = {rounded(least)} to {rounded(most)} of the {here.epsilon:g} granted."
+        said += f" The noise as published spends ε = {rounded(least)} to {rounded(most)} of {here.epsilon:g}."
     if found.n[-1] < here.n:
-        said += f" Drawn up to n = {found.n[-1]:,.0f}: a step for every record takes its time."
+        said += f" Drawn up to n = {found.n[-1]:,.0f}: larger n are too slow to update live."
     refused = sorted({reason for reason in found.reasons if reason})
-    return f"{said} Left out: {readable(refused[0])}." if refused else said
+    return f"{said} Not drawn: {readable(refused[0])}." if refused else said
 
 
 def ball_caption(found: BallPicture, here: GeometryState) -> str:
     spots = len(np.unique(found.models.round(9), axis=0))
+    why = "Vertices hide noise" if spots < 10 else "On a round ball, all of the noise reaches the model"
     return (
-        f"{found.people} people in the plane, ε = {here.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
-        f"different models. {'Corners hide noise' if spots < 10 else 'A round ball shows every bit of it'}."
+        f"{found.people} records in the plane, ε = {here.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
+        f"different models. {why}."
     )
 
 
 def rates_caption(row: Row, here: GeometryState) -> str:
-    leads = {"sampling": "sampling leads", "privacy": "privacy leads", "trivial": "the rate says nothing"}
+    leads = {
+        "sampling": "sampling costs more than privacy",
+        "privacy": "privacy costs more than sampling",
+        "trivial": "the rate is above the largest possible loss",
+    }
     return (
-        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.leads]}. Orders of growth without "
-        f"constants, {row.source}; lower bound: {readable(row.least_formula)}."
+        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.leads]}. Rates without constants, {row.source}; "
+        f"lower bound: {readable(row.least_formula)}."
     )
 
 
@@ -252,31 +270,31 @@ def mean_caption(found: PrivateMean, here: GeometryState) -> str:
     """The generalised Gaussian mechanism by itself, at the reader's d."""
     k = nearest(found.d, here.d)
     return (
-        f"The generalised Gaussian mechanism by itself: the mean of n = {found.n:,} records, each of norm at most 1 in "
-        f"l_q, q = {order_text(found.q_star)}. At d = {found.d[k]:,.0f} its error is {rounded(found.generalized[k])} "
-        f"on average (proved: at most {rounded(found.bound[k])}), with Gaussian noise scaled to the norm "
-        f"{rounded(found.gaussian[k])}; an answer that uses no record errs by 1 at most. Density ~ exp(−‖z‖ᵣ²/2), "
-        f"r = {rounded(found.order[k])}."
+        f"The generalised Gaussian mechanism by itself: the mean of n = {found.n:,} records of norm at most 1 in l_q, "
+        f"q = {order_text(found.q_star)}. At d = {found.d[k]:,.0f} its mean error is "
+        f"{rounded(found.generalized[k])} (upper bound {rounded(found.bound[k])}), that of Gaussian noise scaled to "
+        f"the norm {rounded(found.gaussian[k])}; an answer that uses no record errs by at most 1. "
+        f"Density ~ exp(−‖z‖ᵣ²/2), r = {rounded(found.order[k])}."
     )
 
 
 def noise_caption(found: NoiseLengths) -> str:
     worst = int(np.argmax(found.generalized / found.gaussian))
     return (
-        f"For one and the same promise the paper's generalised Gaussian is never shorter; at p = "
+        "For the same guarantee, generalised Gaussian noise is never shorter than Gaussian noise: at p = "
         f"{order_text(found.p_norm[worst])} it is {rounded(found.generalized[worst] / found.gaussian[worst], 3)} times "
-        f"as long (r = {rounded(found.order[worst], 3)}). Its accounting is zCDP, that of Gaussian noise exact."
+        f"as long (r = {rounded(found.order[worst], 3)}). Accounting: zCDP for the former, exact for the latter."
     )
 
 
 def tracing_caption(found: Tracing) -> str:
     last = len(found.epsilon) - 1
     return (
-        f"Fingerprints of {found.n} members in {found.d:,} columns at p = {order_text(found.p_norm)}: the exact model "
-        f"tells them from strangers in {rounded(100 * found.exact, 3)}% of pairs, at ε = {found.epsilon[0]:g} in "
-        f"{rounded(100 * found.auc[0], 3)}%, and then it has lost {rounded(100 * found.excess[0] / found.signal, 2)}% "
-        f"of what can be learned; at ε = {found.epsilon[last]:g} it has lost "
-        f"{rounded(100 * found.excess[last] / found.signal, 2)}%."
+        f"Fingerprints of {found.n} members in d = {found.d:,} at p = {order_text(found.p_norm)}. An attacker ranks a "
+        f"member above a non-member in {rounded(100 * found.exact, 3)}% of pairs by the non-private model, in "
+        f"{rounded(100 * found.auc[0], 3)}% at ε = {found.epsilon[0]:g}. At that ε the excess risk is "
+        f"{rounded(100 * found.excess[0] / found.signal, 2)}% of “nothing learned”, at ε = {found.epsilon[last]:g} "
+        f"{rounded(100 * found.excess[last] / found.signal, 2)}%: accurate models are traceable."
     )
 
 
@@ -286,9 +304,9 @@ def assumptions(here: GeometryState) -> str:
 
 def order_table(found: AgainstOrder) -> pd.DataFrame:
     columns: dict[str, Any] = {"p_norm": found.p_norm, "chosen": found.chosen, "mean": found.mean, "se": found.se}
-    for name, side in (("corner", found.vertices), ("gradient", found.gaussian)):
+    for name, side in (("exponential", found.vertices), ("gaussian", found.gaussian)):
         columns |= {f"{name}_{key}": getattr(side, key) for key in ("mean", "se", "noiseless", "bound")}
-    return pd.DataFrame(columns | {"nothing_learned": found.signal})
+    return pd.DataFrame(columns | {"nothing_learned": found.signal, "lower_bound": found.least})
 
 
 def people_table(found: ExcessByN) -> pd.DataFrame:

@@ -4,7 +4,7 @@ page: Perturbation
 title: Where should the noise go?
 controls: {n: 1_000, noise: gaussian}     # where those stand that not every page has
 steps:
-  - words: Three doors, the same promise. Move ε.     # `Step` says what these are
+  - words: Three mechanisms, one guarantee. Move ε.    # `Step` says what these are
     shows: perturbation
     state: {epsilon: 0.1}
     kept: [epsilon, n]
@@ -26,7 +26,7 @@ import yaml
 from pages.ui.sidebar import DEFAULTS
 
 # Pages that have a lecture, in the order of the navigation.
-PAGES = ("Overview", "Perturbation", "Dimension", "Sparsity", "Geometry", "Multiclass", "Audit")
+PAGES = ("Overview", "Perturbation", "Dimension", "Sparsity", "Geometry", "Multiclass", "Audit", "Decide")
 _FILE = ("page", "title", "controls", "steps")
 _PICTURE = ("shows", "aside", "state")
 _STEP = ("words", *_PICTURE, "kept", "same_picture", "answers", "right")
@@ -179,11 +179,11 @@ class _Reader:
         return Question(answers, right - 1)
 
     def check_words(self, story: Story, number: int, node: yaml.Node) -> None:
-        """Few words, in which every number is that of a control."""
+        """Few words, in which every number is that of a control; the 1 of L1 is none."""
         known = {*story.defaults, *(f"next_{key}" for key in story.defaults)}
         try:
             for typed, field, form, conversion in string.Formatter().parse(story.steps[number - 1].words):
-                if re.search(r"\d", typed):
+                if re.search(r"\b\d", typed):
                     self.fault(
                         node, f"A number is not typed, but the name of a control in braces, got “{typed.strip()}”."
                     )

@@ -1,22 +1,24 @@
 """Overview: what does privacy cost, and what does it buy?"""
 
+import dataclasses as dc
 from functools import partial
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 import dpcore
+from dpcore.audit.attack_success import Attack, AttackSuccessQuestion
 from dpcore.core.cancel import Cancelled, never
-from dpcore.experiments.metrics import smallest_epsilon
 from dpcore.figures.figure import Figure
 from dpcore.figures.overview import cost_figure
 from dpcore.figures.style import FAMILIES, GRID
+from dpcore.mechanisms import Mechanism
+from pages.background.jobs import Question
+from pages.background.polling import ask, glance, keep_alive
+from pages.background.tables import TableQuestion, refined
 from pages.overview import words
 from pages.server import prefetch
-from pages.ui import url_controls
 from pages.ui.cards import cards
-from pages.ui.code import experiment_call, redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import ODDS_QUESTION, icon_array
@@ -27,107 +29,123 @@ from pages.ui.sources import axis_title
 
 HEIGHT = 420
 MAX_COLUMNS = 32
-PROOFS = {"tight": "exact noise", "published": "as published", "classical": "textbook"}
-POINTS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
+# As on Perturbation, whose numbers are the same; beyond, where single releases differ less, a move stays short.
+REPETITIONS, MANY_RECORDS, FEWER_REPETITIONS = 50, 10_000, 10
+FIRST_REPETITIONS = 4
+OTHERS_SECONDS = 0.3  # what a move waits for the curves of the other mechanisms
+RELEASED = "released models"  # in the session
+KEYS = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 
 # Controls first, wherever they stand: the first run already knows what the address says.
 st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("breast_cancer", "source")
-    proof = switch("Which proof sets the noise", PROOFS, "tight", key="proof")
-    chips(words.chips(source), width="content")
+    place = switch("Perturbation", words.PLACES, "objective", key="place")
+    proof = switch("Which proof sets the noise", words.PROOFS, "tight", key="proof") if place == "output" else "tight"
 controls = sidebar(
     people=tuple(sorted({*PEOPLE, people})),
     default_people=people,
     columns=source.p,
     max_columns=MAX_COLUMNS,
-    unused={"m": "output perturbation draws no samples"},
+    unused={"m": "no samples are drawn here"},
 )
 chart, odds = st.columns([2.2, 1], gap="medium")
 row = st.container()
-question, answer = st.columns([1, 2.2], gap="medium", vertical_alignment="center")
-with question:
-    at_most = url_controls.slider("at_most", "I can give up at most (points)", POINTS, 5.0, "{:g}".format)
+
+mechanisms: dict[str, Mechanism] = {name: dpcore.make_mechanism(key) for name, key in KEYS.items()}
+mechanisms["output"] = dpcore.make_mechanism(KEYS["output"], accounting=proof)
+chosen = mechanisms.pop(place)
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
+    """Of all mechanisms, the page's first."""
     return dpcore.Experiment(
         controls.problem(source.key),
-        mechanisms=(dpcore.make_mechanism("output_gaussian", accounting=proof),),
-        repetitions=100 if controls.n <= 10_000 else 40,  # keeps a move of n within half a second
+        (chosen, *mechanisms.values()),
+        repetitions=REPETITIONS if controls.n <= MANY_RECORDS else FEWER_REPETITIONS,
     )
-
-
-def decision_of(table: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, float | None]:
-    """The rows about accuracy, the points that each loses, and the smallest epsilon that loses few enough."""
-    accuracy = table[table.metric == "accuracy"]
-    lost = 100 * (accuracy.reference - accuracy["mean"]).to_numpy(float)
-    return accuracy, lost, smallest_epsilon(accuracy.x.to_numpy(float), lost, at_most)
 
 
 def sentence_of(table: pd.DataFrame, controls: Controls) -> str:
     """What the chart shows with its cursor there."""
-    at_cursor = table[table.x == controls.epsilon].set_index("metric")
+    at_cursor = table[(table.x == controls.epsilon) & (table.mechanism == chosen.key)].set_index("metric")
     if "accuracy" not in at_cursor.index:
         return words.refusal(at_cursor.iloc[0], source)
     return words.takeaway(at_cursor.loc["accuracy"], source, by_hand=not isinstance(controls.lam, str))
 
 
+drawing = partial(cost_figure, mechanism=chosen.key, accuracy_title=axis_title(source), height=HEIGHT)
+
+
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     """The chart there, and its sentence."""
-    asked = experiment_at(controls)
-    found = table if asked == experiment else prefetch.whole(asked, cancelled)
-    figure = cost_figure(
-        found,
-        epsilon=controls.epsilon,
-        accuracy_title=axis_title(source),
-        theme=theme,
-        height=HEIGHT,
-        decision=decision_of(found)[2],
-    ).showing(layers)
+    asked, one = experiment_at(controls), None
+    if asked == experiment:
+        found, one = table, released if controls.epsilon == at else None
+    else:
+        found = prefetch.whole(asked, cancelled)
+    figure = drawing(found, epsilon=controls.epsilon, theme=theme, released=one).showing(layers)
     return figure, plain(sentence_of(found, controls))
 
 
-experiment = experiment_at(controls)
-table = dpcore.run(experiment)
-accuracy, lost, enough = decision_of(table)
+experiment, at = experiment_at(controls), controls.epsilon
+mine = dc.replace(experiment, mechanisms=(chosen,))
+table, progress = refined(mine, first=FIRST_REPETITIONS)
+questions: dict[str, Question] = {
+    "others": TableQuestion(dc.replace(experiment, mechanisms=tuple(mechanisms.values())))
+}
+here = table[(table.x == at) & (table.metric == "accuracy")]
+plan = experiment.problem.plan(chosen, at) if len(here) else None
+if plan is not None:
+    questions["odds"] = AttackSuccessQuestion(plan, controls.seed)
+held = ask(questions, OTHERS_SECONDS)
+complete = held.jobs["others"].snapshot is not None
+if complete:
+    table = pd.concat([table, held.jobs["others"].snapshot], ignore_index=True)
 theme = current_theme()
-colour = FAMILIES[theme]["output"]
+colour = FAMILIES[theme][chosen.family]
 
 # The chart first: the browser draws it while the attack is played.
 with chart:
     drawn = st.container()
-    layers = pick_layers()
+    with st.container(horizontal=True, vertical_alignment="center", key="below"):
+        layers = pick_layers()
+        pressed = plan is not None and st.button("Release once", key="release", help=words.RELEASE_HELP)
+    releases, before = words.Releases(experiment.problem, chosen.key, at), st.session_state.get(RELEASED)
+    if before is not None and before.same_state(releases):
+        releases = before
+    if pressed and plan is not None:
+        releases = st.session_state[RELEASED] = releases.one_more(plan)
+    released = releases.accuracies[-1] if releases.accuracies else None
     with drawn:
         figure, alt = picture_at(controls)
-        live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=(picture_at, controls))
-    st.markdown(words.verdict_of(table, controls.epsilon))
-    st.caption(words.caption(experiment))
+        ahead = (picture_at, controls) if complete and not progress else None
+        live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=ahead)
+    if plan is not None and releases.accuracies:
+        st.markdown(words.released(releases, plan))
+    st.markdown(words.verdict_of(table[table.mechanism == chosen.key], at))
+    st.caption(" ".join(filter(None, (words.caption(experiment, table), progress))))
+    st.markdown(words.decide_link(source, controls))
 sentences = [sentence_of(table, controls)]
-here = accuracy[accuracy.x == controls.epsilon]
-if len(here):
-    cell = next(experiment.cells())
-    plan = cell.problem.plan(cell.mechanism, controls.epsilon)
-    found = dpcore.attack_success(plan, seed=controls.seed)
-    sentences.append(words.answer(found))
-    if told := words.larger_class(here.iloc[0], source):
-        sentences.insert(1, told)
-    text = words.odds(found)
+if plan is not None:
+    glance(held)
+    attack: Attack | None = held.jobs["odds"].snapshot
+    found = attack.odds if attack and attack.odds else words.unattacked(plan)
+    sentences += filter(None, [words.larger_class(here.iloc[0], source), words.answer(found)])
+    text = words.odds(found, attack.runs if attack else 0, held.jobs["odds"].question.runs)  # type: ignore[attr-defined]
     with odds, st.container(key="odds"):
         st.markdown(f"**{ODDS_QUESTION}**")
         st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
         st.markdown(text)
     cards(words.readouts(here.iloc[0], source), row)
+chips(words.chips(source))
 headline.html("".join(emphasised(line, colour) for line in sentences))
-answer.markdown(words.decision(accuracy, lost, enough, source))
 
 behind(
-    lambda: words.assumptions(table, experiment, source, controls.epsilon),
+    lambda: words.assumptions(table, experiment, source, at),
     words.FORMULA,
-    lambda: redrawn(
-        partial(dpcore.run, experiment_call(experiment)),
-        partial(cost_figure, epsilon=controls.epsilon, accuracy_title=axis_title(source), height=HEIGHT),
-    ),
+    lambda: words.snippet(experiment, partial(drawing, epsilon=at)),
     lambda: table,
 )
+keep_alive(held)

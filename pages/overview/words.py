@@ -1,42 +1,68 @@
-"""The words of the start page. Every number comes out of the table or of an audit."""
+"""The words of the page Overview. Every number comes out of the table or of an audit."""
 
-import math
+import dataclasses as dc
+import re
+from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 
-from dpcore import AttackSuccess, Experiment, NotApplicable
+import dpcore
+from dpcore import AttackSuccess, Experiment, NotApplicable, Plan, Problem
+from dpcore.accounting.attack_limits import attack_cap
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from dpcore.experiments.tuning_gap import regret_at
+from dpcore.figures.figure import Figure
+from dpcore.figures.style import PERTURBATIONS
+from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms.api import release_once
+from dpcore.studies.decide.loss_curve import SPLITS
 from pages.decide.briefing import words as briefings
+from pages.ui.code import experiment_call, redrawn
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
-from pages.ui.sidebar import delta_text
+from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed, neighbours_line, records_line
 from pages.ui.verdict import verdict
 
 FORMULA = text_beside(__file__, "formula.md")
+PLACES = {"output": "output", "objective": "objective", "gradient": "gradient"}
+PROOFS = {"tight": "tight", "published": "as published", "classical": "textbook"}
+RELEASE_HELP = "Draw one private model with fresh noise, as a real deployment would"
+
+
+def name_of(mechanism: str) -> str:
+    """Of a mechanism's key, the perturbation."""
+    return PERTURBATIONS[mechanism_class(mechanism).place]
 
 
 def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
     """What the chart shows at the cursor, in one sentence.
 
-    by_hand: λ was set by hand; then what it costs is not the price of privacy. A rule sets λ as the noise needs it.
+    by_hand: the reader chose λ, and its cost is not the price of privacy. A rule sets λ as the noise needs it.
     """
     now, best = 100 * row["mean"], 100 * row.reference
     lost, by_noise = best - now, 100 * (row.noiseless - row["mean"])
-    if lost < 0.05:
-        price = "privacy is **free** here"
-    elif by_hand and by_noise < 0.1 * lost:
-        price = f"of the **{points(lost)}** lost nearly all go to the λ set by hand, not to noise"
-    else:
-        price = f"privacy costs **{points(lost)}**"
+    price = "as many as the best model without privacy"
+    if lost >= 0.05:
+        price = f"**{percentage_points(lost)} fewer** than the best model without privacy"
+    if lost >= 0.05 and by_hand and by_noise < 0.1 * lost:
+        price += "; almost all of the loss comes from the λ you chose, not from the noise"
     return (
-        f"With {source.drawn(row.n)} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are "
-        f"{source.outcome} instead of {best:.1f}: {price}."
+        f"With {source.drawn(row.n)} and ε = {row.epsilon:g}, **{name_of(row.mechanism)}** classifies **{now:.1f}%** "
+        f"of {source.things} correctly, {price}."
     )
+
+
+def percentage_points(value: float) -> str:
+    """
+    >>> percentage_points(18.46), percentage_points(1.0)
+    ('18.5 percentage points', '1.0 percentage point')
+    """
+    return f"{points(value).replace(' ', ' percentage ', 1)}"
 
 
 def _learned(row: pd.Series, source: Source) -> briefings.Document:
@@ -51,22 +77,70 @@ def larger_class(row: pd.Series, source: Source) -> str:
 
 
 def answer(found: AttackSuccess) -> str:
-    """How often an attacker could be right, in one sentence beside the takeaway; the share is rounded up."""
+    """The attack success that the mechanism allows, in one sentence beside the takeaway; the share is rounded up."""
     return (
-        "Asked “your record, or another in its place?”, an attacker is right at most "
-        f"**{found.of_100[1]} times of 100**; a coin, 50."
+        "An attacker who guesses whether your record or a substitute was used is right at most "
+        f"**{found.of_100[1]} times in 100**; a coin is right 50 times."
     )
 
 
-def caption(experiment: Experiment) -> str:
-    """What the curves are, in small print below the chart."""
+def unattacked(plan: Plan) -> AttackSuccess:
+    """The limits of the attack success before our own attack has run."""
+    return AttackSuccess(attack_cap(plan.spent), plan.mechanism.attack_limit(plan), 0.5, 0.5, 0)
+
+
+def caption(experiment: Experiment, table: pd.DataFrame) -> str:
+    """What the curves are, in small print below the chart, and which of them are missing; table: of all mechanisms."""
     said = (
-        f"Best model, without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. "
-        f"Averages are exact; the band holds the middle 80% of {experiment.repetitions} releases."
+        f"Without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Averages over "
+        f"{experiment.repetitions} releases (exact for output perturbation) on one split into training and test "
+        f"records; *Decide* averages over {SPLITS} splits. Gradient perturbation is noisy SGD."
     )
-    if isinstance(experiment.problem.lam, str):
-        said += " λ is set without a look at the records; *Assumptions* says what the best λ would win."
+    for key, rows in table.groupby("mechanism", sort=False):
+        if (rows.status != "ok").all():
+            said += f" {name_of(str(key)).capitalize()} is not drawn: {_reason(rows.iloc[0])}."
     return said
+
+
+def decide_link(source: Source, controls: Controls) -> str:
+    """The way to the page that answers the opposite question, with these records."""
+    asked = {"at_hand": source.label, "n": f"{controls.n:,}", "epsilon": f"{controls.epsilon:g}"}
+    return f"[Decide](./decide?{urlencode(asked)}) finds the smallest ε for the accuracy loss that you accept."
+
+
+@dc.dataclass(frozen=True)
+class Releases:
+    """Single private models that the reader has drawn in one state. accuracies: of each, from 0 to 1."""
+
+    problem: Problem
+    mechanism: str
+    epsilon: float
+    accuracies: tuple[float, ...] = ()
+
+    def one_more(self, plan: Plan) -> "Releases":
+        """After another release, with fresh noise."""
+        split = self.problem.load()
+        theta = release_once(plan, split.train).theta[: split.test.active]
+        right = float(np.mean((split.test.X @ theta > 0) == (split.test.y > 0)))
+        return dc.replace(self, accuracies=(*self.accuracies, right))
+
+    def same_state(self, other: "Releases") -> bool:
+        return dc.replace(self, accuracies=()) == dc.replace(other, accuracies=())
+
+
+def released(releases: Releases, plan: Plan) -> str:
+    """What one release shows, and what all so far spend; by basic composition."""
+    count, spent = len(releases.accuracies), plan.spent
+    said = (
+        f"**One release:** {100 * releases.accuracies[-1]:.1f}% correct. A real deployment shows this model only, not "
+        "the average and not the band."
+    )
+    if count == 1:
+        return f"{said} Each further release spends another ε = {spent.epsilon:.3g}."
+    return (
+        f"{said} You have drawn {count}: by basic composition they spend ε = {count * spent.epsilon:.3g} and "
+        f"δ = {count} × {delta_text(spent.delta)}."
+    )
 
 
 def verdict_of(table: pd.DataFrame, epsilon: float) -> str:
@@ -78,63 +152,64 @@ def verdict_of(table: pd.DataFrame, epsilon: float) -> str:
 
 
 def refusal(row: pd.Series, source: Source) -> str:
-    """Why nothing is released at the cursor."""
-    return f"**No release** with {source.drawn(row.n)} at ε = {row.epsilon:g}: {readable(row.reason)}."
-
-
-def odds(found: AttackSuccess) -> str:
-    """What our attack reached, and what the best can: against this noise, and against any mechanism with this label."""
-    certified, limit, cap = found.of_100
+    """Why nothing is released at the cursor, and what helps."""
     return (
-        f"**At most {limit} times of 100** against this noise (pale). A coin is right 50 times. "
-        f"Our own attack on the worst data sets we know: {100 * found.right:.1f} in {found.runs:,} tries, "
-        f"surely {certified} (solid, 99.9%). Another mechanism with this label could allow {cap} (ringed)."
+        f"**{name_of(row.mechanism).capitalize()} gives no guarantee** with {source.drawn(row.n)} at "
+        f"ε = {row.epsilon:g}: {_reason(row)}. Choose another mechanism, ε or λ."
     )
 
 
-def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
-    """Three (value, label) pairs below the chart."""
+def _reason(row: pd.Series) -> str:
+    return readable(re.sub(f"^{row.mechanism}", "it", row.reason))
+
+
+def odds(found: AttackSuccess, played: int, runs: int) -> str:
+    """The attack success that our attack reached, and what the best can: against this mechanism, and against any with
+    its guarantee. played: runs of our attack by now, of `runs`."""
+    certified, limit, cap = found.of_100
+    ours = f"Our own attack is running: {played:,} of {runs:,} tries …"
+    if found.runs:
+        ours = (
+            f"Our own attack on the worst data sets we know was right {100 * found.right:.1f} times in 100, certainly "
+            f"{certified} (solid; {found.runs:,} tries, 99.9% confidence)."
+        )
+    return (
+        f"**At most {limit} times in 100** against this mechanism (pale). {ours} Another mechanism with the same "
+        f"guarantee could allow {cap} (ringed)."
+    )
+
+
+def readouts(row: pd.Series, source: Source) -> list[tuple[str, str, str]]:
+    """Three (noun, value, rest) below the chart."""
+    early = mechanism_class(row.mechanism).family == "gradient"
+    split = _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless), early=early)
     return [
         (
-            points(100 * (row.reference - row["mean"])),
-            _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless))
-            + briefings.share(_learned(row, source)),
+            "Accuracy loss",
+            percentage_points(100 * (row.reference - row["mean"])),
+            split + briefings.share(_learned(row, source)),
         ),
-        (f"{100 * row.q10:.0f} to {100 * row.q90:.0f} of 100", f"{source.outcome} in 8 of 10 releases"),
+        ("Single releases", f"{100 * row.q10:.0f}% to {100 * row.q90:.0f}%", "correct in 8 of 10 releases"),
         (
+            "Privacy spent",
             f"({row.spent_epsilon:.3g}, {delta_text(row.spent_delta)})",
-            f"really spent; any one {source.record} replaced",
+            f"(ε, δ) when any one {source.record} is replaced",
         ),
     ]
 
 
-def _split(by_noise: float, by_lam: float) -> str:
-    """Where the points went; noise can win some back, where it frees a model from a bad habit.
+def _split(by_noise: float, by_rule: float, *, early: bool = False) -> str:
+    """Which part of the loss is the noise's; noise can also win some back.
 
-    >>> _split(1.0, 2.0), _split(-1.2, 28.3)
-    ('lost: 1.0 to noise, 2.0 to regularisation', 'lost: 28.3 to regularisation, 1.2 won back by noise')
+    early: the rest comes from stopping early, not from λ.
+
+    >>> _split(1.0, 2.0), _split(-1.2, 28.3, early=True)
+    ('1.0 from noise, 2.0 from regularisation', '28.3 from stopping early, 1.2 won back by noise')
     """
+    rest = f"{tenths(by_rule)} from {'stopping early' if early else 'regularisation'}"
     if by_noise <= -0.05:
-        return f"lost: {tenths(by_lam)} to regularisation, {tenths(-by_noise)} won back by noise"
-    return f"lost: {tenths(by_noise)} to noise, {tenths(by_lam)} to regularisation"
-
-
-def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, source: Source) -> str:
-    """The answer of the budget question."""
-    if accuracy.empty:
-        return "**Not reachable:** this proof releases nothing here."
-    if enough is None:
-        last = accuracy.iloc[-1]
-        return (
-            f"**Not reachable** up to ε = {last.epsilon:g} with {source.drawn(last.n)}: "
-            f"there privacy still costs {points(lost[-1])}."
-        )
-    row = accuracy[accuracy.x == enough].iloc[0]
-    return (
-        f"Smallest good ε: **{enough:g}**. It costs {points(100 * (row.reference - row['mean']))}; "
-        f"an attacker is right at most {math.ceil(100 * row.attack_limit)} times of 100. "
-        f"{larger_class(row, source)}"
-    ).strip()
+        return f"{rest}, {tenths(-by_noise)} won back by noise"
+    return f"{tenths(by_noise)} from noise, {rest}"
 
 
 def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
@@ -145,37 +220,49 @@ def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+def snippet(experiment: Experiment, chart: partial[Figure]) -> str:
+    """Python that redraws the chart from an empty file and prints the headline's numbers."""
+    key, epsilon = chart.keywords["mechanism"], chart.keywords["epsilon"]
+    return redrawn(partial(dpcore.run, experiment_call(experiment)), chart) + (
+        f"rows = found.query(\"metric == 'accuracy' and mechanism == '{key}' and x == {epsilon}\")\n"
+        "# % correct with privacy and without\n"
+        "print((100 * rows[['mean', 'reference']]).round(1).to_string(index=False))\n"
+    )
+
+
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, epsilon: float) -> str:
-    """What must be true for the curves, the bound and the promise, and what the choice of λ costs at epsilon."""
-    row = table[table.status == "ok"].iloc[0]
-    measured = table[table.metric == "excess_empirical_risk"]
-    below = int((measured.q10 < 0).sum())
+    """What must be true for the curves, the bound and the guarantee, and what the choice of λ costs at epsilon."""
+    problem, mine = experiment.problem, experiment.mechanisms[0]
+    measured = table[(table.metric == "excess_empirical_risk") & (table.mechanism == mine.key)]  # type: ignore[union-attr]
+    below, test = int((measured.q10 < 0).sum()), problem.load().test
     told = assumed(
         __file__,
         "assumptions.md",
         records=records_line(source),
         neighbours=neighbours_line(source),
-        tested=row.test_records,
+        tested=test.n,
         of=source.records,
-        larger=100 * table[table.metric == "accuracy"].nothing_learned.max(),
-        theta_norm=experiment.problem.theta_norm,
-        gap=max(row.reference_gap, 1e-15),
+        larger=100 * max((test.y > 0).mean(), (test.y <= 0).mean()),
+        theta_norm=problem.theta_norm,
+        gap=max(problem.reference().gap, 1e-15),
         repetitions=experiment.repetitions,
-        lam=lam_line(experiment, epsilon),
+        lam=lam_line(dc.replace(experiment, mechanisms=(mine,)), epsilon),
     )
     if below:
         told += (
-            f"\n- At {below} of {len(measured)} budgets at least 1 release of 10 beats the reference on the training "
-            "records; a logarithmic axis cannot show that, the data table does."
+            f"\n- At {below} of {len(measured)} values of ε at least 1 release in 10 beats the reference on the "
+            "training records. A logarithmic axis cannot show that; the data table does."
         )
     return told
 
 
 def lam_line(experiment: Experiment, epsilon: float) -> str:
-    """Where λ comes from, and how many points the best λ would win: what only a look at the records could find."""
+    """Where λ comes from, and how much accuracy the best λ of a grid would gain (one mechanism)."""
     told = {
-        "auto": "**λ = auto** gives the noise in a prediction one size, whatever ε and n are; no record is seen.",
-        "population": "**λ = theory** minimises the proved bound for fresh records at that norm; no record is seen.",
+        "auto": "**λ = auto** gives the noise in a prediction one size for all ε and n; noisy SGD uses λ = 0. It is "
+        "chosen without looking at the data.",
+        "population": "**λ = theory** minimises the proved bound for fresh records and models of that norm. It is "
+        "chosen without looking at the data.",
     }.get(str(experiment.problem.lam), "**λ** is set by hand.")
     try:
         lost = regret_at(experiment, epsilon)
@@ -183,4 +270,5 @@ def lam_line(experiment: Experiment, epsilon: float) -> str:
         return told
     if lost < 0.05:
         return f"{told} At ε = {epsilon:g} no λ of a grid does better."
-    return f"{told} At ε = {epsilon:g} the best λ of a grid, which one may not look for, would win {points(lost)}."
+    gain = percentage_points(lost)
+    return f"{told} At ε = {epsilon:g} the best λ of a grid would gain {gain}, but searching for it costs privacy."

@@ -1,4 +1,4 @@
-"""Noisy SGD beside the chart: what the size of its random batches and the number of its steps do; and one path."""
+"""Noisy SGD beside the chart: excess risk against the size of its random batches or its steps; and one path."""
 
 import dataclasses as dc
 
@@ -41,14 +41,14 @@ def show_batches(experiment: Experiment, controls: Controls, theme: Theme, heigh
         problem = dc.replace(problem, lam="auto")
     chosen = dpcore.make_mechanism("noisy_sgd", batch=batch, steps=steps)
     if along == "path":
-        made = clouds((chosen,), controls.problem("synthetic", p=2, lam=problem.lam), controls.epsilon, walks=True)
+        made = clouds((chosen,), dc.replace(problem, source="synthetic", p=2), controls.epsilon, walks=True)
         figure = release_scatter_figure(made, theme=theme, height=height)
         captioned_figure(figure, path_caption(made, controls.n), key="cloud", height=height)
         return
     try:
         plan = problem.plan(chosen, controls.epsilon)
     except NotApplicable as error:
-        st.caption(f"Nothing is released: {readable(str(error))}.")
+        st.caption(f"Noisy SGD gives no guarantee here: {readable(str(error))}. Choose other steps or batches.")
         return
     mechanisms = (*_swept(along, batch, steps, controls.n), dpcore.make_mechanism("noisy_gd"))
     swept = Experiment(problem, mechanisms, sweep=dpcore.Axis("epsilon", (controls.epsilon,)), repetitions=REPETITIONS)
@@ -71,10 +71,10 @@ def _records(batch: float) -> str:
 
 
 def path_caption(made: ReleaseScatter, n: int) -> str:
-    """How one descent on random batches goes, or why there is none."""
+    """The steps of one descent on random batches, or why there is none."""
     (cloud,) = made.clouds
     if cloud.plan is None:
-        return f"Nothing is released: {readable(cloud.reason)}."
+        return f"Noisy SGD gives no guarantee here: {readable(cloud.reason)}. Choose other steps or batches."
     return (
         f"Two features, {n:,} synthetic people: {cloud.plan.steps} noisy steps from 0, each on "
         f"{_records(cloud.plan.ledger[0].rate * n)} drawn at random. Dotted: the same batches without noise. "
@@ -83,17 +83,19 @@ def path_caption(made: ReleaseScatter, n: int) -> str:
 
 
 def caption(table: pd.DataFrame, along: str, cursor: float) -> str:
-    """What the cursor's batches leave and cost, beside all records in every step."""
+    """Excess risk and gradients at the cursor, beside noisy GD, which takes all records in every step."""
     rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     own, full = rows[rows.mechanism == "noisy_sgd"], rows[rows.mechanism == "noisy_gd"]
     here = own.loc[(own[along] - cursor).abs().idxmin()]
     said = (
-        f"{here.steps:,} steps on {_records(here.batch)} each leave {rounded(here['mean'])} of excess risk and compute "
-        f"{here.steps * here.batch:,.0f} gradients of single records"
+        f"{here.steps:,} steps on {_records(here.batch)} each compute {here.steps * here.batch:,.0f} gradients and "
+        f"leave an excess risk of {rounded(here['mean'])}"
     )
     for _, row in full.iterrows():
-        said += f"; noisy GD leaves {rounded(row['mean'])} with {row.steps * row.n:,}"
+        said += f"; noisy GD computes {row.steps * row.n:,} and leaves {rounded(row['mean'])}"
+    beyond = ", above “nothing learned” and not informative" if here.bound >= here.nothing_learned else ""
     return (
-        f"{said}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement. Each record joins "
-        "a batch by its own coin, which makes the same noise worth more privacy; the coins must stay secret."
+        f"{said}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement{beyond}. Each "
+        "record joins each batch independently at random, which gives more privacy for the same noise as long as the "
+        "batches stay secret."
     )

@@ -1,15 +1,13 @@
-"""One of several closer looks beside the chart of the perturbations, and what is said below it.
-
-Every number comes out of what is drawn.
-"""
+"""Side views beside the chart of the perturbations, each with a caption whose numbers come out of what is drawn."""
 
 import dataclasses as dc
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import dpcore
-from dpcore import Experiment
+from dpcore import Experiment, Problem
 from dpcore.core.arrays import Array
 from dpcore.data import Source
 from dpcore.figures.perturbation import (
@@ -19,8 +17,7 @@ from dpcore.figures.perturbation import (
     release_scatter_figure,
     valley_figure,
 )
-from dpcore.figures.style import NOISES, Theme
-from dpcore.mechanisms import Mechanism, mechanism_class
+from dpcore.figures.style import Theme
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import DescentCost, work
 from dpcore.studies.perturbation.published_rates import lecture_bound
@@ -28,7 +25,7 @@ from dpcore.studies.perturbation.release_scatter import ReleaseScatter, clouds
 from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.batches import show_batches
-from pages.perturbation.zero import show_door_zero
+from pages.perturbation.exact_answers import show_exact_answers
 from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure
 from pages.ui.numbers import rounded
@@ -39,13 +36,13 @@ VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
 WORK_PEOPLE = 100  # all records in each of n^2 steps are n^3 gradients
-# Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many people
+# Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many records
 # times curves, of which one by steps counts several times.
 QUICK, STEPPING, FIRST_REPETITIONS = 7_000, 5, 10
 
 
 def first_repetitions(experiment: Experiment) -> int:
-    """How many releases come at once."""
+    """The number of releases that come at once."""
     stepping = sum(isinstance(mechanism, NoisyGD) for mechanism in experiment.mechanisms)
     curves = len(experiment.mechanisms) + STEPPING * stepping
     return experiment.repetitions if experiment.problem.n * curves <= QUICK else FIRST_REPETITIONS
@@ -56,9 +53,9 @@ def show_beside(
 ) -> None:
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
     if side == "Releases":
-        _show_cloud(experiment.mechanisms, False, controls, theme, height)  # type: ignore[arg-type]
+        _show_cloud(experiment.mechanisms, False, experiment.problem, controls.epsilon, theme, height)
     elif side == "Path":
-        _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, controls, theme, height)
+        _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
     elif side == "Noisy SGD":
         show_batches(experiment, controls, theme, height)
     elif side == "λ":
@@ -71,12 +68,12 @@ def show_beside(
         said = work_caption(done, dpcore.data.get_source(problem.source))
         captioned_figure(descent_cost_figure(done, theme=theme, height=height), said, key="work", height=height)
     else:
-        show_door_zero(controls.seed, theme)
+        show_exact_answers(controls.seed, theme)
 
 
-def _show_cloud(mechanisms: tuple[Mechanism, ...], walks: bool, controls: Controls, theme: Theme, height: int) -> None:
-    made = clouds(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks)
-    said = path_caption(made, controls.n) if walks else cloud_caption(made, controls.n)
+def _show_cloud(mechanisms: Any, walks: bool, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
+    made = clouds(mechanisms, dc.replace(problem, source="synthetic", p=2), epsilon, walks=walks)
+    said = path_caption(made, problem.n) if walks else cloud_caption(made, problem.n)
     captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
 
 
@@ -105,18 +102,12 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, heigh
     captioned_figure(picture, said, key="proved", height=height, progress=progress)
 
 
-def _name(mechanism: str, several: bool) -> str:
-    """The perturbation; several: of more than one law."""
-    cls = mechanism_class(mechanism)
-    return f"{cls.place}, {NOISES[cls.noise]}" if several else cls.place
-
-
 def cloud_caption(made: ReleaseScatter, n: int) -> str:
-    """What the cloud shows, with how far releases lie from their own model without noise."""
+    """Distance of each mechanism's releases from its model without noise."""
     several = len(words.noises_of(cloud.mechanism for cloud in made.clouds)) > 1
     parts, outside = [], 0
     for cloud in made.clouds:
-        name = _name(cloud.mechanism, several)
+        name = words.name_of(cloud.mechanism, several)
         if cloud.plan is None:
             parts.append(f"{name}: refused")
             continue
@@ -126,28 +117,28 @@ def cloud_caption(made: ReleaseScatter, n: int) -> str:
         outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
     releases = max(len(cloud.thetas) for cloud in made.clouds)
     said = (
-        f"A problem with two features and {n:,} synthetic people, same guarantee and choice of λ: {releases} releases "
-        f"each over contours of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
+        f"Two features, {n:,} synthetic people, same guarantee and rule for λ: {releases} releases of each mechanism "
+        f"over contours of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
     )
-    return f"{said} {outside} lie outside." if outside else said
+    return f"{said} Outside the window: {outside}." if outside else said
 
 
 def path_caption(made: ReleaseScatter, n: int) -> str:
-    """How one descent went, and how far its noise led it away."""
+    """The steps of one descent, and how far its noise moved it."""
     (cloud,) = made.clouds
     if cloud.plan is None or cloud.path is None or cloud.quiet_path is None:
-        return f"Gradient perturbation gives no guarantee here: {readable(cloud.reason)}."
+        return f"Gradient perturbation gives no guarantee here: {readable(cloud.reason)}. Choose another λ."
     astray = float(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]))
     end = float(np.linalg.norm(cloud.path[-1] - cloud.thetas[0]))
     return (
         f"Two features, {n:,} synthetic people: {cloud.plan.steps} noisy steps from 0. The last iterate lies "
-        f"{rounded(astray, 2)} from where the same steps end without noise (dotted); what is released is the mean of "
-        f"the second half of the way, {rounded(end, 2)} from it. Triangles: {len(cloud.thetas)} such releases."
+        f"{rounded(astray, 2)} from where the same steps end without noise (dotted). The release is the mean of the "
+        f"second half of the path, {rounded(end, 2)} from the last iterate. Triangles: {len(cloud.thetas)} releases."
     )
 
 
 def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
-    """How far each rule's bound lies above what it promises, and why the lecture's has a panel of its own.
+    """Each rule's bound over its measurement, and why the lecture's bound has a panel of its own.
 
     worst: the excess of the worst model of the ball.
     """
@@ -155,29 +146,29 @@ def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
     parts = []
     for rule, name in RULE_NAMES.items():
         ratio = (rows.bound / rows["mean"])[rows.rule == rule].astype(float)
-        parts.append(f"{name} {rounded(ratio.min(), 2)} to {rounded(ratio.max(), 2)} times")
-    said = f"Each bound lies above what was measured, by a factor of: {'; '.join(parts)}."
+        parts.append(f"{name} {rounded(ratio.min(), 2)} to {rounded(ratio.max(), 2)}")
+    said = f"Upper bound over measurement, by rule for the steps: {'; '.join(parts)}."
     told = lecture[np.isfinite(lecture)]
     if len(told):
         vacuous = "all" if (told > worst).all() else f"{int((told > worst).sum())} of {len(told)}"
         said += (
-            f" The lecture's bound for its n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, what the worst "
-            f"model of the ball can lose, at {vacuous} of these ε."
+            f" The lecture's bound for its n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, the largest "
+            f"excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} of these ε."
         )
     if len(told) < len(lecture):
-        said += " Where it is missing, its accounting does not hold: it needs ε < 2√ln(1/δ)."
+        said += " It is missing where its accounting fails: that needs ε < 2√ln(1/δ)."
     return said
 
 
 def work_caption(made: DescentCost, source: Source) -> str:
-    """Two ways to the same risk, and what they cost."""
+    """The cost of two ways to the same risk."""
     excesses = (float(progress.risks[-1]) - made.best for progress in (made.full, made.single))
     full, single = (rounded(excess) if excess > _FLOOR else "less than 10⁻⁹" for excess in excesses)
     return (
-        f"No privacy here: {made.n} {source.records}, n² = {made.n**2:,} steps of D/(G√t) by both. All records a step "
-        f"take n³ = {int(made.full.gradients[-1]):,} gradients to an excess of {full}, one record a step "
-        f"n² = {int(made.single.gradients[-1]):,} to {single}. Theorem 2 bounds both by "
-        f"{rounded(made.bound[-1])}."
+        f"No privacy here: both take n² = {made.n**2:,} steps of size D/(G√t) on {made.n} {source.records}. With all "
+        f"records in each step, n³ = {int(made.full.gradients[-1]):,} gradients leave an excess risk of {full}; with "
+        f"one record in each step, n² = {int(made.single.gradients[-1]):,} gradients leave {single}. Theorem 2 bounds "
+        f"both by {rounded(made.bound[-1])}."
     )
 
 
@@ -197,7 +188,7 @@ def _lams(table: pd.DataFrame) -> pd.Series:
 
 
 def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
-    """Where each perturbation's best λ is, and where λ stands now.
+    """The best λ of each perturbation on the grid, and the λ in use.
 
     valley: swept over λ. here: the rows at the cursor of the main chart.
     """
@@ -206,12 +197,12 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
     parts = []
     for key, mine in rows.groupby("mechanism", sort=False):
         best = mine.loc[mine["mean"].astype(float).idxmin()]
-        parts.append(f"{_name(str(key), several)}: {rounded(best['mean'])} at λ = {best.x:g}")
+        parts.append(f"{words.name_of(str(key), several)}: {rounded(best['mean'])} at λ = {best.x:g}")
     said = (
-        f"Small λ: noise. Large λ: regularisation. In between, lowest on this grid, {'; '.join(parts)}. "
-        "Searching for the best λ on the records would cost privacy too."
+        "At small λ the noise dominates, at large λ the regularisation. Smallest excess risk on this grid: "
+        f"{'; '.join(parts)}. Searching for the best λ on the data would cost privacy."
     )
     lams = _lams(here)
     if lam_at(here) is None and len(lams):
-        said += f" Now λ is {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}, a rule's choice for each curve."
+        said += f" The rule now sets λ to between {rounded(lams.min(), 2)} and {rounded(lams.max(), 2)}."
     return said

@@ -14,6 +14,7 @@ from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.beside import SIDES, first_repetitions, show_beside
 from pages.server import prefetch
+from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.code import verbatim
 from pages.ui.details import behind
@@ -23,7 +24,7 @@ from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
 HEIGHT = 390
-# Every draw by objective or gradient perturbation passes all records many times: few people to begin with, never too
+# Every draw by objective or gradient perturbation passes all records many times: few records to begin with, never too
 # many.
 FIRST_PEOPLE, MOST_PEOPLE = 1_000, 10_000
 MAX_COLUMNS = 32
@@ -32,7 +33,7 @@ REPETITIONS = 50
 st.title("Where should the noise go: the output, the objective, or every gradient?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source, people = pick_source("synthetic", "records", FIRST_PEOPLE)
+    source, people = pick_source("synthetic", "records", FIRST_PEOPLE, also=(words.HARDEST,))
     noise = switch("Noise", words.PICKED_NOISES, "gaussian", key="noise")
 controls = sidebar(
     people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), people})),
@@ -45,6 +46,7 @@ with st.container(key="halves"):
     left, right = st.columns([1.55, 1], gap="medium")
 with left, st.container(horizontal=True, vertical_alignment="center", key="above"):
     badge = st.empty()
+    ball = url_controls.select("ball", "F* over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170)
 with left:
     drawn, layers = st.container(), pick_layers(rates="earlier rates", lemma="n-fold noise")
 place = st.container()
@@ -57,7 +59,8 @@ mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
-    return dpcore.Experiment(controls.problem(source.key), mechanisms, repetitions=REPETITIONS)
+    problem = controls.problem(source.key, theta_norm=float(ball))
+    return dpcore.Experiment(problem, mechanisms, repetitions=REPETITIONS)
 
 
 chart = partial(excess_figure, height=HEIGHT)
@@ -85,14 +88,14 @@ theme = current_theme()
 sentence = words.takeaway(here, source)
 headline.html(emphasised(sentence, FAMILIES[theme][words.winner(here)]))
 with left:
-    same, promise = words.promise(here)
-    badge.html(framed(promise, strong=not same), width="content")
+    same, guarantee = words.guarantee(here)
+    badge.html(framed(guarantee, strong=not same), width="content")
     with drawn:
         figure, alt = picture_at(controls)
         live_figure(
             figure, key="perturbation", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls)
         )
-    st.markdown(words.verdict_of(table, controls.epsilon))
+    st.markdown(words.verdict_of(table, controls.epsilon, source.key))
     small = [words.caption(experiment, table, controls.epsilon)]
     if "lemma" in layers:
         exhibit = dpcore.run(words.lemma(experiment))

@@ -23,11 +23,13 @@ from pages.ui.numbers import rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, neighbours_line, records_line
-from pages.ui.verdict import verdict
+from pages.ui.verdict import NO_LOWER, verdict
 
 RATE = "published rate,<br>shape only"
 LEMMA = "output: n times the noise<br>(lecture's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
+HARDEST = "synthetic_hardest"
+BALLS = (6, 10, 20, 40)  # norms of the models that F* is taken over
 CHIPS = chips_beside(__file__, "chips.json")
 
 FORMULA = text_beside(__file__, "formula.md")
@@ -41,7 +43,7 @@ def lemma(experiment: Experiment) -> Experiment:
 
 
 def takeaway(table: pd.DataFrame, source: Source) -> str:
-    """Which perturbation wins and by how much, or which is refused and why.
+    """The perturbation with the smallest excess risk and by how much, and those that are refused and why.
 
     table: the rows at the cursor, of several perturbations with the same one or two laws of noise.
     """
@@ -51,7 +53,7 @@ def takeaway(table: pd.DataFrame, source: Source) -> str:
     said = []
     if any(duels):
         said.append(f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}.")
-    return " ".join([*said, *(_closed(row, table) for _, row in table[table.status != "ok"].iterrows())])
+    return " ".join([*said, *(_refusal(row, table) for _, row in table[table.status != "ok"].iterrows())])
 
 
 def winner(table: pd.DataFrame) -> str:
@@ -87,49 +89,50 @@ def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
         said = (
-            f"{kind}**{names[0]}** and {names[1]} leave excess risks too close to call: {values[0]} and "
+            f"{kind}**{names[0]}** and {names[1]} have excess risks too close to call: {values[0]} and "
             f"{values[1]}, ± {rounded(error / 2.0, 1)} from {max(best.repetitions, second.repetitions)} draws"
         )
-        return said + "".join(f"; {name} leaves {value}" for name, value in zip(names[2:], values[2:], strict=True))
-    shares = [f"{less(best['mean'], row['mean'])} than {name}" for row, name in zip(rows, names, strict=True)]
-    first = f"**{less(best['mean'], second['mean'])}** excess risk than {names[1]}"
-    return (
-        f"{kind}**{names[0]}** leaves {' and '.join([first, *shares[2:]])}: {values[0]} against "
-        f"{' and '.join(values[1:])}"
-    )
+        return said + "".join(f"; {name} has {value}" for name, value in zip(names[2:], values[2:], strict=True))
+    others = [
+        f"{value} for {name} ({more(best['mean'], row['mean'])})"
+        for row, name, value in zip(rows[1:], names[1:], values[1:], strict=True)
+    ]
+    return f"{kind}**{names[0]}** has the smallest excess risk, **{values[0]}**, against {' and '.join(others)}"
 
 
-def less(small: float, large: float) -> str:
-    """How much less `small` is than `large`; a difference where one is not positive.
+def more(small: float, large: float) -> str:
+    """`large` in multiples of `small`; a difference where one is not positive.
 
-    >>> less(1.0, 1.9), less(1.0, 35.2), less(0.96, 1.0), less(-0.1, 0.2)
-    ('1.9 times less', '35 times less', '4% less', '0.3 less')
+    >>> more(1.0, 1.9), more(1.0, 35.2), more(1.0, 1.04), more(-0.1, 0.2)
+    ('1.9 times as much', '35 times as much', '4% more', '0.3 more')
     """
     if small <= 0.0:
-        return f"{rounded(large - small)} less"
+        return f"{rounded(large - small)} more"
     if large < 1.1 * small:
-        return f"{100 * (1 - small / large):.2g}% less"
-    return f"{large / small:{'.1f' if large < 10 * small else ',.0f'}} times less"
+        return f"{100 * (large / small - 1):.2g}% more"
+    return f"{large / small:{'.1f' if large < 10 * small else ',.0f'}} times as much"
 
 
-def _closed(row: pd.Series, table: pd.DataFrame) -> str:
-    """Why a perturbation is refused at the cursor, and what output perturbation costs."""
+def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
+    """The perturbation that is refused at the cursor, the rule, and what to do instead."""
     mechanism, several = mechanism_class(row.mechanism), len(noises_of(table.mechanism)) > 1
     noise = mechanism.noise
     name = PERTURBATIONS[mechanism.place]
     said = f"{name.capitalize()}{f' with {NOISES[noise]} noise' if several else ''} gives **no guarantee** here: "
-    said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}."
+    said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
+    said += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
     twin = _excess(table, f"output_{noise}")
-    return said if twin is None else f"{said} Output perturbation leaves **{rounded(twin['mean'])}**."
+    use = "" if twin is None else f", or use output perturbation (excess risk **{rounded(twin['mean'])}**)"
+    return f"{said}{use}."
 
 
-def promise(table: pd.DataFrame) -> tuple[bool, str]:
+def guarantee(table: pd.DataFrame) -> tuple[bool, str]:
     """Whether all curves have the same guarantee at the cursor, and which ones they have.
 
     table: the rows at the cursor.
     """
-    open_doors = table[table.status == "ok"].drop_duplicates("mechanism")
-    texts = {row.mechanism: _budget(row) for _, row in open_doors.iterrows()}
+    released = table[table.status == "ok"].drop_duplicates("mechanism")
+    texts = {row.mechanism: _budget(row) for _, row in released.iterrows()}
     if len(set(texts.values())) <= 1:
         return True, f"Same guarantee: {next(iter(texts.values()), 'none')}"
     by_noise: dict[str, set[str]] = {}
@@ -143,7 +146,7 @@ def promise(table: pd.DataFrame) -> tuple[bool, str]:
 
 
 def _budget(row: pd.Series) -> str:
-    """The budget that a mechanism really spends: ε alone where it is pure.
+    """The budget that a mechanism spends: ε alone where it is pure.
 
     >>> _budget(pd.Series({"spent_epsilon": 1.0, "spent_delta": 0.0}))
     'ε = 1'
@@ -152,8 +155,9 @@ def _budget(row: pd.Series) -> str:
     return f"({epsilon}, {delta_text(row.spent_delta)})" if row.spent_delta else f"ε = {epsilon}"
 
 
-def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
-    """(value, label) pairs: how often the models of each perturbation are right, and the best model.
+def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str, str]]:
+    """(noun, value, rest) of cards: accuracy of each perturbation and of the best model; on the hardest data, where
+    accuracy says nothing, the excess risk over the lower bound.
 
     table: the rows at the cursor; the first law of noise counts.
     """
@@ -162,39 +166,65 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
     cards = []
     for key in table.mechanism.unique():
         if (mechanism := mechanism_class(key)).noise == noise:
-            value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "refused"
-            cards.append((value, f"{source.outcome}, {NOISES[noise]} {PERTURBATIONS[mechanism.place]}"))
-    best = f"{100 * accuracy.reference.iloc[0]:.1f} of 100" if len(accuracy) else "—"
-    return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
+            name, row = f"{NOISES[noise]} {PERTURBATIONS[mechanism.place]}", _excess(table, key)
+            if row is None:
+                cards.append((name, "refused", "no guarantee here"))
+            elif source.key != HARDEST:
+                cards.append((name, f"{100 * accuracy.loc[key]['mean']:.1f}%", f"of {source.things} {source.outcome}"))
+            elif pd.notna(row.lower_bound):
+                cards.append((name, f"{rounded(row['mean'] / row.lower_bound, 2)} times", "the lower bound"))
+    if source.key == HARDEST:
+        return cards
+    best = f"{100 * accuracy.reference.iloc[0]:.1f}%" if len(accuracy) else "—"
+    return [*cards, ("Best model without privacy", best, f"of {source.things} {source.outcome}")]
 
 
 def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
-    """What the curves are, in small print below the chart."""
+    """Small print below the chart: the quantity, its error, the bands."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
     B = experiment.problem.theta_norm
-    said = f"Excess over the smallest training loss with ‖θ‖ ≤ {B:g}, on average over the noise"
+    said = f"Excess risk: mean training loss above F*, the smallest with ‖θ‖ ≤ {B:g}, averaged over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
-        said += f": exact for output perturbation, else from {draws}"
+        said += f"; exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
-        said += ". Gradient perturbation has no pure form here: its noise is Gaussian"
+        said += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
     several = len(noises_of(table.mechanism)) > 1
     banded = not several and table.repetitions.max() >= LEAST_BANDED
-    return f"{said}. Bands: 8 of 10 releases." if banded else f"{said}."
+    return f"{said}. Bands hold 8 of 10 releases." if banded else f"{said}."
 
 
-def verdict_of(table: pd.DataFrame, epsilon: float) -> str:
-    """What the upper bounds say; table: of several perturbations, swept over epsilon."""
+def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
+    """The verdict on the bounds; table: of several perturbations, swept over epsilon. source: key of the records."""
     rows = table[table.metric == "excess_empirical_risk"]
     if rows.empty:
         return ""
     several = len(noises_of(rows.mechanism)) > 1
     curves, x = [], np.unique(rows.x.to_numpy(float))
     for key, mine in rows.groupby("mechanism", sort=False):
-        cls, found = mechanism_class(str(key)), mine.set_index("x").reindex(x)
-        name = f"{cls.place}, {NOISES[cls.noise]}" if several else cls.place
-        curves.append((name, found["mean"], found.bound))
-    return verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
+        found = mine.set_index("x").reindex(x)
+        curves.append((name_of(str(key), several), found["mean"], found.bound))
+    said = verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
+    return f"{said} {lower_line(rows[rows.x == epsilon], source)}".strip()
+
+
+def lower_line(rows: pd.DataFrame, source: str) -> str:
+    """The lower bound at the cursor, and by which factor the means lie above it on the records where it is proved."""
+    rows = rows[rows.lower_bound.notna()]
+    if rows.empty:
+        return NO_LOWER
+    least = rounded(rows.lower_bound.max(), 2)
+    if source != HARDEST:
+        return f"Lower bound: {least} for every private mechanism on the hardest data; these records can be easier."
+    factors = rows["mean"].astype(float) / rows.lower_bound.astype(float)
+    times = " to ".join(dict.fromkeys(rounded(factor, 2) for factor in (factors.min(), factors.max())))
+    return f"Lower bound: {least} for every private mechanism on these records; measured is {times} times as much."
+
+
+def name_of(mechanism: str, several: bool) -> str:
+    """The perturbation; several: of more than one law."""
+    cls = mechanism_class(mechanism)
+    return f"{cls.place}, {NOISES[cls.noise]}" if several else cls.place
 
 
 def _errors(rows: pd.DataFrame) -> str:
@@ -202,16 +232,16 @@ def _errors(rows: pd.DataFrame) -> str:
 
 
 def lemma_caption(table: pd.DataFrame) -> str:
-    """What n times the noise costs and what it really promises; table: its rows at the cursor."""
+    """The cost of n times the noise, and the privacy it spends; table: its rows at the cursor."""
     row = table[table.metric == "excess_empirical_risk"].iloc[0]
     return (
         f"Lemma 1 of the lecture states a sensitivity of 2n/λ; the correct bound is 2L/λ. Its noise is {row.n:,} times "
-        f"larger, leaves {rounded(row['mean'])} and guarantees ε = {rounded(row.spent_epsilon, 2)}."
+        f"larger: the excess risk is {rounded(row['mean'])}, the privacy spent ε = {rounded(row.spent_epsilon, 2)}."
     )
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
-    """What must be true for the curves, the bounds and the guarantees."""
+    """The assumptions behind the curves, the bounds and the guarantees."""
     ok = table[table.status == "ok"]
     rule = experiment.problem.lam if isinstance(experiment.problem.lam, str) else "number"
     return assumed(

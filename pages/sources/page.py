@@ -14,13 +14,14 @@ from pages.sources import words
 from pages.sources.provenance import SETTINGS, traces
 from pages.sources.short_run import ShortRun
 from pages.sources.table import code, link, small, table, text
-from pages.ui import share_link, url_controls
+from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 from pages.ui.sidebar import sidebar
+from pages.ui.terms import GLOSSARY
 
 HEIGHT = 620
 SEEDED = ("errata", "reproductions")  # views in which chance plays
@@ -202,12 +203,12 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
 
 def show_glossary() -> None:
     """Meanings of the terms on the pages."""
-    headline.html(emphasised(f"**{len(words.GLOSSARY)}** terms that the pages use, a sentence each.", ink))
+    headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, a sentence each.", ink))
     st.html(
         table(
             "Glossary",
             ["term", "meaning", "pages"],
-            [[text(entry[column]) for column in ("word", "meaning", "pages")] for entry in words.GLOSSARY],
+            [[text(entry[column]) for column in ("word", "meaning", "pages")] for entry in GLOSSARY],
         )
     )
     behind_nothing()
@@ -238,10 +239,9 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         reproduced = url_controls.select(
             "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=640
         )
-settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line has its own settings")
-share_link.hide_controls([*settled, *([] if view in SEEDED else ["seed"])])  # they keep their values for other pages
-controls = sidebar(default_people=2_000, max_columns=8, unused=settled)
-st.sidebar.caption("Each line here has its own settings.")
+settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line here has its own settings")
+seedless = {} if view in SEEDED else {"seed": "nothing is drawn at random here"}
+controls = sidebar(default_people=2_000, max_columns=8, unused=settled | seedless)
 {
     "errata": lambda: show_errata(controls.seed),
     "traces": lambda: show_traces(mechanism),

@@ -29,8 +29,6 @@ SHOWN = {row["mechanism"]: row["address"] for row in ALGORITHMS if row["mechanis
 FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
 VERDICTS = text_beside(__file__, "verdicts.md")
-# Words of the screens: word, meaning, and the pages where it stands.
-GLOSSARY = facts_beside(__file__, "glossary.csv")
 
 
 def attack_of(key: str) -> str:
@@ -134,7 +132,7 @@ def limits() -> list[tuple[str, str]]:
     """Heading and first sentence of every paragraph of docs/sharp_edges.md; where they are one, all of it twice.
 
     >>> limits()[0][0]
-    'Only an unseeded release carries its promise'
+    'Only an unseeded release carries its guarantee'
     """
     found = re.findall(r"^\*\*(.+?)\*\*(.*?)(?=\n\n|\Z)", SHARP_EDGES.read_text(encoding="utf-8"), re.S | re.M)
     return [

@@ -1,4 +1,4 @@
-"""The tab L1 ball: one private vertex a step, against steps, people and columns."""
+"""The tab LASSO: private Frank-Wolfe on the L1 ball against T, n and p."""
 
 from collections.abc import Callable
 from functools import partial
@@ -44,12 +44,18 @@ SIDES = ("Vertices", "Simplex", "Tracing")
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     against = switch("Excess risk against", words.AXES, "T", key="against")
-    accounting = switch("Noise", words.ACCOUNTINGS, "tight", key="vertex_noise")
-    with url_controls.block("T", width=135):
+    chosen = url_controls.select(
+        "lasso_data", "Records", list(words.RECORDS), "sparse", words.RECORDS.__getitem__, width=150
+    )
+    accounting = url_controls.select(
+        "vertex_noise", "Noise", list(words.ACCOUNTINGS), "tight", words.ACCOUNTINGS.__getitem__, width=180
+    )
+    with url_controls.block("T", width=115):
         T = url_controls.slider("T", "T steps", STEPS, "auto")
-    with url_controls.block("radius", width=125):
+    with url_controls.block("radius", width=105):
         radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format)
-    return lambda: _show(headline, against, {"accounting": accounting, "T": T, "radius": radius})
+    own = {"accounting": accounting, "T": T, "radius": radius, "hardest": chosen == "hardest"}
+    return lambda: _show(headline, against, own)
 
 
 def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
@@ -57,7 +63,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         default_people=FIRST_PEOPLE,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
-        unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
+        unused={"lam": "the L1 ball takes the place of λ", "m": "one vertex is drawn in each of T steps"},
     )
     theme = current_theme()
     with st.container(key="halves"):
@@ -98,7 +104,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
 
 
 def _hero(against: str, here: words.L1State, walked: Path | None) -> tuple[partial[Any], partial[Figure]]:
-    """What computes the curves over the chosen axis, and what draws them with the cursor at the reader's state."""
+    """The computation of the curves over the chosen axis, and their figure with the cursor at the reader's state."""
     asked: partial[Any]
     if against == "n":
         asked = partial(curves.against_n, here.setting, p=here.p, T=here.T)

@@ -1,4 +1,4 @@
-"""The words of the tab L1 ball. Every number comes out of the curves, a run or a plan."""
+"""The words of the tab LASSO. Every number comes out of the curves, a run or a plan."""
 
 import dataclasses as dc
 from typing import Any
@@ -14,18 +14,20 @@ from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Exce
 from dpcore.studies.sparsity.l1.data import SOURCE, Setting
 from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
 from dpcore.studies.sparsity.simplex.beside_others import BesideSampling
+from dpcore.theory.lower_bounds import packing_signal
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import NO_LOWER, verdict
+from pages.ui.verdict import lower_verdict, verdict
 
-AXES = {"T": "steps", "n": "people", "p": "columns"}
-ACCOUNTINGS = {"tight": "tight", "published": "printed", "published_safe": "4 × printed"}
+AXES = {"T": "T", "n": "n", "p": "p"}
+RECORDS = {"sparse": "sparse data", "hardest": "hardest data"}
+ACCOUNTINGS = {"tight": "tight noise", "published": "noise as published", "published_safe": "4 × as published"}
 SIMPLEX_LOSS = "huber"
 CHIPS = chips_beside(__file__, "l1_chips.json")
-# A power law is read off from this many people on: below, few steps are affordable.
+# A power law is read off from this many records on: below, few steps are affordable.
 _LEAST_PEOPLE = 1_000
 _MORE_COLUMNS = 256
 Found = AgainstT | AgainstN | AgainstP
@@ -35,15 +37,16 @@ FORMULA = text_beside(__file__, "l1_formula.md")
 
 @dc.dataclass(frozen=True)
 class L1State(Controls):
-    """What all pictures of the tab share. T: steps or "auto"."""
+    """The state that all pictures of the tab share. T: steps or "auto". hardest: whether the records are so."""
 
     accounting: str
     T: int | str
     radius: float
+    hardest: bool
 
     @property
     def setting(self) -> Setting:
-        return Setting(self.epsilon, self.delta, self.radius, self.accounting, self.seed)
+        return Setting(self.epsilon, self.delta, self.radius, self.accounting, self.seed, hardest=self.hardest)
 
 
 def steps_of(walked: Path | None, asked: int | str) -> int:
@@ -54,7 +57,7 @@ def steps_of(walked: Path | None, asked: int | str) -> int:
 
 
 def gumbel_epsilon(walked: Path) -> float:
-    """What Gumbel noise of the plan's scale would cost."""
+    """Epsilon of Gumbel noise of the plan's scale."""
     (event,) = walked.plan.ledger
     rho = bounded_range_rho(2.0 * event.sensitivity / event.scale, event.times)
     return zcdp_epsilon(rho, walked.plan.requested.delta)
@@ -65,31 +68,52 @@ def overspent(walked: Path) -> bool:
 
 
 def takeaway(found: Found, walked: Path | None, here: L1State, reason: str) -> str:
-    """What the chart says at the cursor."""
+    """The sentence above the chart, at the cursor."""
     if walked is None:
         return f"**Nothing is released**: {readable(reason)}."
     if overspent(walked):
         spent = walked.plan.spent
         said = (
-            f"With the noise as printed, {walked.plan.steps:,} choices cost **ε = {rounded(spent.epsilon)}** by what "
-            f"is proved, more than the {here.epsilon:g} that was granted: nothing is released."
+            f"**Nothing is released**: the noise as published spends **ε = {rounded(spent.epsilon)}** in "
+            f"{walked.plan.steps:,} choices, more than the budget of {here.epsilon:g}."
         )
         if gumbel_epsilon(walked) <= here.epsilon:
-            said += " Gumbel noise of the same scale would keep the promise."
+            said += " Gumbel noise of the same scale would stay within the budget."
         return said
+    if here.hardest:
+        return _on_hardest(found, walked, here)
     if isinstance(found, AgainstN):
         return _by_people(found, here)
     return _by_columns(found, here) if isinstance(found, AgainstP) else _by_steps(found, walked, here)
 
 
-def verdict_of(found: Found, walked: Path | None, here: L1State) -> str:
-    """What the upper bound says along the axis."""
-    letter, at = ("n", here.n) if isinstance(found, AgainstN) else ("p", here.p)
+def _axis(found: Found, walked: Path | None, here: L1State) -> tuple[str, int]:
+    """The letter of the axis, and the place of the cursor on it."""
     if isinstance(found, AgainstT):
-        letter, at = "T", steps_of(walked, here.T)
-    curve = "", found.private.measured.mean, found.private.bound
-    said = verdict(getattr(found, letter), [curve], found.nothing, at, letter)
-    return said if isinstance(found, AgainstN) else f"{said} {NO_LOWER}"
+        return "T", steps_of(walked, here.T)
+    return ("n", here.n) if isinstance(found, AgainstN) else ("p", here.p)
+
+
+def verdict_of(found: Found, walked: Path | None, here: L1State) -> str:
+    """The bounds along the axis."""
+    (letter, at), mean = _axis(found, walked, here), found.private.measured.mean
+    axis = getattr(found, letter)
+    told = verdict(axis, [("", mean, found.private.bound)], found.nothing, at, letter)
+    return f"{told} {lower_verdict(axis, mean, np.resize(found.packing, len(axis)), at)}"
+
+
+def _on_hardest(found: Found, walked: Path, here: L1State) -> str:
+    letter, at = _axis(found, walked, here)
+    k = nearest(getattr(found, letter), at)
+    mean, nothing = found.private.measured.mean[k], np.resize(found.nothing, k + 1)[k]
+    least = np.resize(found.packing, k + 1)[k]
+    said = f"On the hardest data, private Frank-Wolfe leaves **{rounded(mean)}** of excess risk at {letter} = {at:,}"
+    if not least > 0.0:
+        return f"{said}; at ε = {here.epsilon:g} the lower bound says nothing."
+    return (
+        f"{said}; no private algorithm can guarantee less than **{rounded(least)}**. A model that learns nothing "
+        f"leaves {rounded(nothing)}."
+    )
 
 
 def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
@@ -99,32 +123,32 @@ def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
     said = f"**{T} steps** at ε = {here.epsilon:g} leave **{rounded(mean[k])}** of excess risk"
     others = []
     if best != k:
-        others.append(f"{found.T[best]:.0f} would leave {rounded(mean[best])}")
+        others.append(f"{found.T[best]:.0f} steps would leave {rounded(mean[best])}")
     if k not in (last, best) and best != last:
-        others.append(f"{found.T[last]:.0f}, each with more noise, {rounded(mean[last])}")
-    plain = f"Without privacy {T} steps leave {rounded(found.plain[T - 1])}."
+        others.append(f"{found.T[last]:.0f} noisier steps {rounded(mean[last])}")
+    plain = f"Without privacy, {T} steps leave {rounded(found.plain[T - 1])}."
     return f"{'; '.join([said, *others])}. {plain}"
 
 
 def _by_people(found: AgainstN, here: L1State) -> str:
-    measured, hard, bound = slopes(found)
+    measured, dense, bound = slopes(found)
     parts = [
         f"{words} {_moves(slope)}"
         for words, slope in (
-            ("the excess where few features matter", measured),
-            ("the excess on hard records", hard),
-            ("the bound for all data", bound),
+            ("the excess risk", measured),
+            ("the excess where every column matters", dense),
+            ("the upper bound", bound),
         )
         if slope is not None
     ]
     if measured is None:
         said = (
-            f"The excess follows **no power of n** here: at n = {here.n:,} it is "
-            f"{rounded(_value(found.n, found.private, here.n))}, and θ = 0 has "
+            f"The excess risk follows **no power of n** here: at n = {here.n:,} it is "
+            f"{rounded(_value(found.n, found.private, here.n))}, where a model that learns nothing has "
             f"{rounded(found.nothing[nearest(found.n, here.n)])}"
         )
         return "; ".join([said, *parts]) + "."
-    return f"With more people, {', '.join(parts)}."
+    return f"With more records, {', '.join(parts)}."
 
 
 def _moves(slope: float) -> str:
@@ -138,37 +162,38 @@ def _moves(slope: float) -> str:
 
 
 def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
-    """Exponents of n from 1,000 people on: measured, on hard records, of the bound; None where there is none."""
+    """Exponents of n from 1,000 records on: measured, where every column matters, of the bound; None where none is."""
     far = found.n >= _LEAST_PEOPLE
-    curves = (found.private.measured.mean, found.hardest, found.private.bound)
-    measured, hard, bound = (power_law(found.n[far], curve[far]).slope for curve in curves)
-    return measured, hard, bound
+    curves = (found.private.measured.mean, found.dense, found.private.bound)
+    measured, dense, bound = (power_law(found.n[far], curve[far]).slope for curve in curves)
+    return measured, dense, bound
 
 
 def _by_columns(found: AgainstP, here: L1State) -> str:
     private, whole, last = found.private.measured, found.whole.measured.mean, len(found.p) - 1
     first, mean = nearest(found.p, found.p[last] / _MORE_COLUMNS), private.mean
     said = (
-        f"**{found.p[last] / found.p[first]:.0f} times more columns**, {found.p[last]:,.0f} instead of "
+        f"**{found.p[last] / found.p[first]:.0f} times as many columns**, {found.p[last]:,.0f} instead of "
         f"{found.p[first]:,.0f}, "
     )
     if mean[last] + 2.0 * private.se[last] >= found.nothing[last]:
         said += (
-            f"leave **nothing learned**: the excess is {rounded(mean[last])} with {found.p[last]:,.0f} columns, where "
-            f"θ = 0 has {rounded(found.nothing[last])}, and {rounded(mean[first])} with {found.p[first]:,.0f}, where "
-            f"it has {rounded(found.nothing[first])}"
+            f"leave **nothing learned**: the excess risk is {rounded(mean[last])} at p = {found.p[last]:,.0f}, where "
+            f"θ = 0 has {rounded(found.nothing[last])}, and {rounded(mean[first])} at p = {found.p[first]:,.0f}, where "
+            f"θ = 0 has {rounded(found.nothing[first])}"
         )
     elif abs(mean[last] - mean[first]) <= 2.0 * np.hypot(private.se[last], private.se[first]):
-        said += f"leave **the same excess** within the error, {rounded(mean[last])} and {rounded(mean[first])}"
+        said += (
+            f"leave **the same excess risk** up to the standard error, {rounded(mean[last])} and {rounded(mean[first])}"
+        )
     else:
-        verb = "cost" if mean[last] > mean[first] else "leave"
-        said += f"{verb} **{rounded(mean[last] / mean[first], 2)} times** the excess"
+        said += f"mean **{rounded(mean[last] / mean[first], 2)} times** the excess risk"
     if not np.isfinite(whole[last]):
         return f"{said}. {readable(found.whole.reasons[last])}"
     share = whole[last] / found.nothing[last]
     return (
-        f"{said}. Noise in the whole gradient leaves {rounded(whole[last])}, {rounded(100 * share, 2)}% of what θ = 0, "
-        "which has learned nothing, leaves."
+        f"{said}. Noise in the whole gradient leaves {rounded(whole[last])}, {rounded(100 * share, 2)}% of the excess "
+        "of a model that learns nothing."
     )
 
 
@@ -176,75 +201,84 @@ def _value(grid: Any, curve: ExcessCurve, at: float) -> float:
     return float(curve.measured.mean[nearest(grid, at)])
 
 
-def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str, str]]:
-    """(value, label) pairs below the chart."""
+def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str, str, str]]:
+    """(noun, value, rest) of the cards below the chart."""
     if walked is None:
         return []
     plan = walked.plan
-    pairs = [
+    spent = rounded(plan.spent.epsilon)
+    over = "; too much, so nothing is released" if overspent(walked) else "; every vertex may be published"
+    made = [
         (
+            "Relevant columns found",
             f"{walked.found} of {np.count_nonzero(walked.truth)}",
-            f"features that matter were chosen with their sign in {plan.steps} steps; "
-            f"{rounded(100 * walked.share[walked.right].sum(), 2)}% of the weight went to them",
+            f"with their sign, in {plan.steps} steps; they carry {rounded(100 * walked.share[walked.right].sum(), 2)}% "
+            "of the weight",
         ),
-        (
-            f"ε = {rounded(plan.spent.epsilon)}",
-            f"is what {plan.steps} choices cost, "
-            + (
-                f"more than the {here.epsilon:g} granted: an exhibit"
-                if overspent(walked)
-                else f"of the {here.epsilon:g} granted; every vertex may be published"
-            ),
-        ),
+        ("Privacy spent", f"ε = {spent} of {here.epsilon:g}", f"{plan.steps} choices{over}"),
     ]
     if isinstance(found, AgainstT):
         best = int(np.nanargmin(found.private.measured.mean))
-        pairs.append(
+        made.append(
             (
+                "Smallest upper bound",
                 f"T = {found.tuned}",
-                f"has the smallest bound with this noise, auto takes {found.auto}, about a quarter of it; the smallest "
-                f"measured mean is at {found.T[best]:.0f}, but choosing T from the data would cost extra privacy",
+                f"auto takes about a quarter of it, {found.auto}; the smallest measured mean is at "
+                f"{found.T[best]:.0f}, but choosing T from the data would cost extra privacy",
             )
         )
     if isinstance(found, AgainstN):
-        pairs.append(
+        made.append(
             (
-                f"{people(found.free)} people",
-                "and more: what privacy costs falls under what fresh records add, by bounds at the best T, and privacy "
-                "comes for free",
+                "Privacy for free",
+                f"from n = {people(found.free)} on",
+                "by bounds at the best T: there the cost of privacy is below the generalisation gap",
             )
         )
     if isinstance(found, AgainstP):
         k = nearest(found.p, here.p)
-        pairs.append(
+        made.append(
             (
+                "Excess risk",
                 f"{rounded(found.private.measured.mean[k])}",
-                f"excess at p = {here.p:,} with a noisy vertex a step, {rounded(found.whole.measured.mean[k])} with "
-                "noise in the whole gradient",
+                f"at p = {here.p:,}, one vertex a step; {rounded(found.whole.measured.mean[k])} with noise in the "
+                "whole gradient",
             )
         )
-    return pairs
+    return made
 
 
 def caption(found: Found, here: L1State) -> str:
-    """What the curves share, and why measured and proved slopes differ."""
-    said = [f"Means over {found.repetitions} runs that share their randomness; band: 8 of 10."]
-    if isinstance(found, AgainstN):
+    """The mechanism, the records, and why measured and proved slopes differ."""
+    said = [
+        "LASSO by private Frank-Wolfe: in each of T steps the exponential mechanism over vertices draws one at random "
+        f"from the 2p vertices of the L1 ball. Means of {found.repetitions} runs with common random numbers; band: 8 "
+        "of 10."
+    ]
+    if here.hardest:
+        signal = packing_signal(here.setting.instance(here.n, here.p).spec, here.setting.budget)
         said.append(
-            "A bound holds for all data. Where few features matter a handful of vertices is enough, and the excess "
-            "falls faster; on the hard records every column matters, no few vertices come near, and it falls like the "
-            "bound."
+            f"Hardest data: {signal:,} of {here.n:,} records carry one label and lie on one axis, all others are zero. "
+            f"The lower bound is the mean over {2 * here.p:,} such data sets, which the algorithm treats alike."
+        )
+    else:
+        said.append("Sparse data: few columns matter.")
+    if isinstance(found, AgainstN) and not here.hardest:
+        said.append(
+            "An upper bound holds for all data. On sparse data a handful of vertices suffices and the excess "
+            "falls faster. Where every column matters, no few vertices come near the best model, and the excess "
+            "falls like the bound."
         )
     if here.accounting != "tight":
         over = [T for T, spent in zip(found.private.T, found.private.spent, strict=True) if spent > here.epsilon]
         if over:
-            said.append(f"{len(over)} of {len(found.private.T)} points spend more than was granted: exhibits.")
+            said.append(f"{len(over)} of {len(found.private.T)} points spend more than ε = {here.epsilon:g}.")
     stored = int(np.max(found.stored))
-    if stored < here.p or (isinstance(found, AgainstP) and stored < found.p[-1]):
+    if not here.hardest and (stored < here.p or (isinstance(found, AgainstP) and stored < found.p[-1])):
         said.append(f"At most {stored:,} columns are filled, all others are zero in every record.")
     refused = sorted({reason for reason in found.private.reasons if reason})
     if refused:
-        said.append(f"Left out: {readable(refused[0])}.")
+        said.append(f"Not drawn: {readable(refused[0])}.")
     return " ".join(said)
 
 
@@ -252,19 +286,20 @@ def path_caption(walked: Path) -> str:
     """One run in words."""
     missed = int((~walked.right).sum())
     return (
-        f"One run: {missed} of {walked.plan.steps} choices are not a feature that matters with its sign, and the model "
-        f"leaves {rounded(walked.excess)}. Early choices fade: the last of T vertices weighs "
-        f"{rounded(walked.share[-1] / walked.share[0], 2)} times the first."
+        f"One run: {missed} of {walked.plan.steps} choices miss, by column or by sign; the model leaves "
+        f"{rounded(walked.excess)} of excess risk. The last vertex has "
+        f"{rounded(walked.share[-1] / walked.share[0], 2)} times the weight of the first."
     )
 
 
 def remark_caption(found: BesideSampling, here: L1State) -> str:
-    """Both mechanisms on the records of the tab Simplex."""
+    """Both mechanisms on the records of the tab Simplex sampling."""
     last = len(found.n) - 1
     pair = found.frank_wolfe.mean[last], found.sampling.mean[last]
     said = (
-        f"Over the simplex, with Huber loss and ε = {here.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
-        f"{rounded(pair[0])} and m draws {rounded(pair[1])}. Remark 2 promises n⁻²⁄³ instead of n⁻¹⁄³."
+        f"Over the simplex, Huber loss, ε = {here.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
+        f"{rounded(pair[0])} and simplex sampling {rounded(pair[1])}. Remark 2 of Jain and Thakurta (2014) gives "
+        "n⁻²⁄³ instead of n⁻¹⁄³."
     )
     if found.stored < here.p:
         said += f" {found.stored:,} of {here.p:,} columns are filled."
@@ -272,26 +307,26 @@ def remark_caption(found: BesideSampling, here: L1State) -> str:
 
 
 def tracing_caption(tracing: Tracing) -> str:
-    """What the attack sees, and how far it is from the theorem."""
+    """The attack, and how far it is from the theorem."""
     size = literal_size()
     last = len(tracing.epsilon) - 1
     worse = tracing.epsilon[tracing.excess > tracing.nothing]
     said = (
-        f"Who of {tracing.w} users was in the data? The exact minimiser tells members from strangers with AUC "
-        f"{tracing.exact:.2f}; at ε = {tracing.epsilon[last]:,.0f} it is {tracing.auc[last]:.2f}, at ε = "
-        f"{tracing.epsilon[0]:g} it is {tracing.auc[0]:.2f}, while the excess grows from "
-        f"{rounded(tracing.excess[last])} to {rounded(tracing.excess[0])}: accurate means traceable."
+        f"Fingerprinting code of {tracing.w} users: an attacker tells members from non-members by the signs of the "
+        f"model. AUC {tracing.exact:.2f} for the non-private minimiser, {tracing.auc[last]:.2f} at ε = "
+        f"{tracing.epsilon[last]:,.0f}, {tracing.auc[0]:.2f} at ε = {tracing.epsilon[0]:g}; the excess risk grows from "
+        f"{rounded(tracing.excess[last])} to {rounded(tracing.excess[0])}: accurate models are traceable."
     )
     if len(worse):
-        said += f" Up to ε = {worse[-1]:g}, a model of zeros would do better."
+        said += f" Up to ε = {worse[-1]:g}, θ = 0 has less excess risk."
     return (
-        f"{said} A scaled illustration with {tracing.n} records; the theorem's own data need m ≥ {size.m:,}, "
-        f"{people(size.p)} columns and {people(size.n)} records."
+        f"{said} An illustration with {tracing.n} records, not a lower bound: Theorem 3.1 of Talwar, Thakurta and "
+        f"Zhang (2015) needs m ≥ {size.m:,}, {people(size.p)} columns and {people(size.n)} records."
     )
 
 
 def assumptions(here: L1State) -> str:
-    """What has to be true for the page's statements, as a list."""
+    """The assumptions of the tab's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
     facts = {"R": domain.R, "y_max": domain.y_max, "radius": here.radius}
     return assumed(__file__, "l1_assumptions.md", **facts, epsilon=here.epsilon, delta=delta_text(here.delta))
@@ -307,5 +342,5 @@ def table(found: Found) -> pd.DataFrame:
         more = {"steps": curve.T, "bound": curve.bound, "spent_epsilon": curve.spent, "reason": curve.reasons}
         columns |= {f"{name}_{key}": values for key, values in (measured | more).items()}
     if isinstance(found, AgainstN):
-        columns |= {key: getattr(found, key) for key in ("hardest", "packing", "sampling", "nothing")}
-    return pd.DataFrame(columns)
+        columns |= {key: getattr(found, key) for key in ("dense", "sampling")}
+    return pd.DataFrame(columns | {"lower_bound": found.packing, "nothing_learned": found.nothing})

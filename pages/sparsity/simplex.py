@@ -1,4 +1,4 @@
-"""The tab Simplex: m random draws from a mixture, and the valley between too few and too many."""
+"""The tab Simplex sampling: m random draws from a mixture, and the valley between too few and too many."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +23,7 @@ from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
-FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 128, 65_536
+FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 20_000, 20_000, 128, 65_536
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
 SIDES = ("Draws", "Columns", "As published")
 
@@ -105,6 +105,6 @@ def _show_beside(side: str, here: Controls, release: Support | None, theme: Them
         picture = support_figure(release, theme=theme, height=SIDE_HEIGHT)
         said = words.support_caption(release)
     else:
-        st.caption("Nothing is drawn: the budget pays for no sample.")
+        st.caption("Nothing is drawn: the budget allows no sample. Choose a larger ε, λ or n.")
         return
     captioned_figure(picture, said, key="beside_chart", height=SIDE_HEIGHT)

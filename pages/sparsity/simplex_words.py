@@ -1,4 +1,4 @@
-"""The words of the tab Simplex. Every number comes out of the valley, a release or a plan."""
+"""The words of the tab Simplex sampling. Every number comes out of the valley, a release or a plan."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, verdict
 
 LOSS = "huber"
-ON = {"training": "the same people", "fresh": "fresh people"}
+ON = {"training": "training records", "fresh": "fresh records"}
 _WHERE = {"training": "", "fresh": " on fresh records"}
 CHIPS = chips_beside(__file__, "simplex_chips.json")
 # How many times fewer and how many times more draws the headline compares with.
@@ -38,14 +38,14 @@ def asked(here: Controls, *left_out: str) -> dict[str, Any]:
 
 
 def cursor(release: Support | None, asked: int | str) -> int:
-    """The number of draws that the chart points at: 1 where none is paid for and none was asked for."""
+    """The m that the chart points at: 1 where the budget allows none and none was asked for."""
     if release:
         return release.plan.steps
     return asked if isinstance(asked, int) else 1
 
 
 def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
-    """What the cursor's draws cost and leave, and what fewer or more would."""
+    """The excess risk of the cursor's draws, and that of fewer or more."""
     if not release:
         return f"**Nothing is released**: {readable(reason)}."
     m, spent = release.plan.steps, release.plan.spent.epsilon
@@ -53,12 +53,12 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
     draws = _draws(m)
     if spent > made.epsilon * (1 + 1e-9):
         return (
-            f"**{draws}** at λ = {release.plan.spec.lam:.3g} cost **ε = {rounded(spent)}**, more than the "
-            f"{made.epsilon:g} that was granted: nothing is released. They would leave {rounded(here)} of excess risk."
+            f"**Nothing is released**: {draws} at λ = {release.plan.spec.lam:.3g} spend **ε = {rounded(spent)}**, more "
+            f"than the budget of {made.epsilon:g}. Their excess risk would be {rounded(here)}."
         )
     said = (
-        f"**{draws}** instead of {made.p:,} numbers tell the mixture at ε = {made.epsilon:g} and leave "
-        f"**{rounded(here)}** of excess risk{_WHERE[on]}."
+        f"At ε = {made.epsilon:g} the release is **{draws}** instead of {made.p:,} weights, with an excess risk of "
+        f"**{rounded(here)}**{_WHERE[on]}."
     )
     return f"{said} {_others(made, m, here, on)}"
 
@@ -68,13 +68,13 @@ def _others(made: Valley, m: int, here: float, on: On) -> str:
     mean, said = made.measured(on).mean, []
     few, many = nearest(made.m, m / _FEWER), nearest(made.m, m * _MORE)
     if made.m[few] < m and np.isfinite(mean[few]):
-        said.append(f"{_draws(made.m[few])} leave {_against(mean[few], here)}")
+        said.append(f"{_draws(made.m[few])} would leave {_against(mean[few], here)}")
     if made.m[many] > m and np.isfinite(mean[many]):
         if made.lam_is_free:
-            said.append(f"{_draws(made.m[many])}, from a mixture blurred for their sake, {_against(mean[many], here)}")
+            said.append(f"{_draws(made.m[many])} need a larger λ and leave {_against(mean[many], here)}")
         else:
             cost = rounded(made.spent_epsilon[many])
-            said.append(f"{_draws(made.m[many])} would leave {rounded(mean[many])} and cost ε = {cost}")
+            said.append(f"{_draws(made.m[many])} would leave {rounded(mean[many])} and spend ε = {cost}")
     return f"{'; '.join(said)}." if said else ""
 
 
@@ -92,76 +92,84 @@ def _against(other: float, here: float) -> str:
     return f"{rounded(other)}, {rounded(other / here, 2)} times as much"
 
 
-def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str]]:
-    """(value, label) pairs below the chart."""
+def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str, str]]:
+    """(noun, value, rest) of the cards below the chart."""
     k, plan = nearest(made.m, release.plan.steps), release.plan
     bound, measured = made.best_by_bound(on), made.best_measured(on)
     cards = [
         (
+            "Excess risk",
             rounded(made.measured(on).mean[k]),
-            f"excess risk over the best mixture at m = {plan.steps:,}; the bound allows {rounded(made.bound(on)[k])}",
+            f"over the best mixture, at m = {plan.steps:,}; upper bound {rounded(made.bound(on)[k])}",
         ),
         (
+            "Size of the release",
             f"{release.bits:,.0f} bits",
-            f"{_draws(plan.steps)} instead of {made.p:,} numbers: this release names {release.distinct:,} columns",
+            f"{_draws(plan.steps)} instead of {made.p:,} weights; they name {release.distinct:,} columns",
         ),
         (
-            f"ε = {rounded(plan.spent.epsilon)}",
-            f"is what {_draws(plan.steps)} cost at λ = {plan.spec.lam:.3g}; one alone costs {rounded(made.eta[k])}",
+            "Privacy spent",
+            f"ε = {rounded(plan.spent.epsilon)} of {made.epsilon:g}",
+            f"{_draws(plan.steps)} at λ = {plan.spec.lam:.3g}; one alone {rounded(made.eta[k])}",
         ),
     ]
     if bound is not None and measured is not None:
         cards.append(
             (
+                "Smallest upper bound",
                 f"m = {bound:,}",
-                f"has the smallest bound of those drawn here; measured it would be {measured:,}, but who looks at the "
-                "records to choose has spent more",
+                f"the smallest measured mean is at m = {measured:,}, but choosing m from the data would cost extra "
+                "privacy",
             )
         )
     return cards
 
 
 def verdict_of(made: Valley, on: On, m: int) -> str:
-    """What the upper bound says along m."""
+    """The upper bound along m."""
     curve = "", made.measured(on).mean, made.bound(on)
     return f"{verdict(made.m, [curve], made.nothing[on], m, 'm')} {NO_LOWER}"
 
 
 def caption(made: Valley, on: On) -> str:
-    """What the curves share."""
+    """The mechanism and the rule for λ."""
     said = [
-        "For each m the smallest λ whose draws cost the budget: many draws ask for a blurred mixture."
-        if made.lam_is_free
-        else "λ is fixed: more draws are more precise, and leak more.",
-        f"Means over {made.repetitions} releases that share their randomness; band: 8 of 10.",
+        "Simplex sampling releases the mean of m columns, drawn at random with the weights of a regularised mixture. "
+        + (
+            "Each m has the smallest λ that keeps the budget: more draws need a larger λ, which blurs the mixture."
+            if made.lam_is_free
+            else "λ is fixed: more draws have less sampling error and spend more privacy."
+        ),
+        f"Means of {made.repetitions} releases with common random numbers; band: 8 of 10.",
     ]
     if made.stored < made.p:
         said.append(
-            f"{made.stored:,} of {made.p:,} columns are filled, the others zero in every record: more would not fit "
-            "into a move of a slider."
+            f"{made.stored:,} of {made.p:,} columns are filled, the others are zero in every record: larger tables are "
+            "too slow to update live."
         )
     if on == "fresh":
-        said.append(f"Fresh: {TEST_RECORDS:,} records that nobody has trained on, against the true mixture.")
+        said.append(f"Fresh: {TEST_RECORDS:,} records outside the training set, against the true mixture.")
     return " ".join(said)
 
 
 def support_caption(release: Support) -> str:
-    """How the draws name the truth."""
+    """The columns that the draws hit and miss."""
     found = int(((release.drawn > 0) & (release.truth > 0)).sum())
     there = int((release.truth > 0).sum())
     wasted = 1.0 - float(release.drawn[release.truth > 0].sum())
     return (
-        f"The draws find {found} of the {there} columns that matter and waste {100 * wasted:.0f} of 100 on others; "
-        f"the mixture before the draws puts {100 * (1.0 - float(release.weights[release.truth > 0].sum())):.0f} there."
+        f"The draws hit {found} of the {there} columns that matter; {100 * wasted:.0f}% of them fall on other columns, "
+        "which have "
+        f"{100 * (1.0 - float(release.weights[release.truth > 0].sum())):.0f}% of the weight before sampling."
     )
 
 
 def columns_caption(price: ExcessByColumns, here: Controls) -> str:
-    """How both grow with p, and who is ahead at the cursor."""
+    """The growth of both with p, and their values at the cursor."""
     k, last = int(np.flatnonzero(price.p == here.p)[0]), len(price.p) - 1
     said = []
     for name, curve, reasons in (
-        ("draws", price.sampling, price.sampling_reasons),
+        ("simplex sampling", price.sampling, price.sampling_reasons),
         ("objective perturbation", price.objective, price.objective_reasons),
     ):
         seen = np.flatnonzero(np.isfinite(curve.mean) & (curve.mean > 0))
@@ -172,29 +180,34 @@ def columns_caption(price: ExcessByColumns, here: Controls) -> str:
         said.append(f"{plain_number(grown)} times the excess for {name}")
     left = ", ".join(
         f"{name} {rounded(curve.mean[k])}"
-        for name, curve in (("draws", price.sampling), ("question", price.objective), ("projected", price.projected))
+        for name, curve in (
+            ("simplex sampling", price.sampling),
+            ("objective perturbation", price.objective),
+            ("projected", price.projected),
+        )
         if np.isfinite(curve.mean[k])
     )
     return (
-        f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {here.p:,}: {left}. The "
-        "same records and F*; entries up to 1 make records √p long, which objective perturbation has to cover. "
-        f"Projecting its model onto the simplex costs no privacy. Means of {price.repetitions} releases."
+        f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {here.p:,}: {left}. Same "
+        "records and F*. Records with entries up to 1 have an L2 norm of √p, which is the scale of the noise in "
+        f"objective perturbation. Projecting its model onto the simplex costs no privacy. Means of {price.repetitions} "
+        "releases."
     )
 
 
 def published_caption(allowed: PublishedDraws, here: Controls) -> str:
-    """Why there is no measured curve of the theorem's own."""
+    """The reason why no curve of the theorem's own is measured."""
     theirs, ours = draws_at(here.n, **asked(here, "n", "seed"))
-    first = "beyond 10¹⁵ people" if allowed.first is None else f"from {people(allowed.first, 3)} people on"
+    first = "n = 10¹⁵" if allowed.first is None else f"n = {people(allowed.first, 3)}"
     return (
-        f"With the λ and m of Theorem 4 as printed, {here.n:,} people would get {rounded(theirs, 2)} of one draw: "
-        f"nothing can be released, and no curve measured, at any size this slider has. A first draw comes {first}. "
-        f"What is proved here pays for {ours:,}."
+        f"Theorem 4 of Jain and Thakurta (2014) as published allows {rounded(theirs, 2)} draws at n = {here.n:,}, less "
+        f"than one: nothing can be released, for any n of the slider. Its first draw comes "
+        f"{'beyond' if allowed.first is None else 'at'} {first}. The tight accounting allows {ours:,}."
     )
 
 
 def assumptions(made: Valley, here: Controls) -> str:
-    """What has to be true for the page's statements, as a list."""
+    """The assumptions of the tab's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
     facts = {"n": here.n, "R": domain.R, "y_max": domain.y_max, "epsilon": here.epsilon}
     lines = [assumed(__file__, "simplex_assumptions.md", **facts, delta=delta_text(here.delta))]

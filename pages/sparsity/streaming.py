@@ -1,4 +1,4 @@
-"""The tab Streaming: a private choice in every step, against costs that an adversary picks."""
+"""The tab Online: private FTRL draws an arm in every step, against costs that an adversary picks."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -25,7 +25,7 @@ from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, sidebar
 
 HEIGHT = 430
-LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)
+LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 FIRST_LENGTH, MOST_ARMS = 2_000, 2_048
 
 
@@ -45,8 +45,8 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     controls = sidebar(
         default_people=PEOPLE[-1],
         max_columns=MOST_ARMS,
-        unused={"n": "a stream has steps, T, not people", "m": "one draw a step"},
-        rules=("auto",),  # the other one is for fresh records, which a stream has not
+        unused={"n": "a stream has T steps instead of n records", "m": "one arm is drawn in each step"},
+        rules=("auto",),  # the other rule is for fresh records
     )
     theme = current_theme()
     with st.container(key="halves"):
@@ -58,23 +58,28 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     def curves_at(here: words.StreamingState) -> list[partial[regret.RegretCurve]]:
         return [partial(regret.regret_curve, here.adversary, p, LENGTHS, **here.shared) for p in here.arms]
 
+    def plain_at(here: words.StreamingState) -> partial[regret.RegretCurve]:
+        return partial(regret.regret_curve, here.adversary, here.p, LENGTHS, **here.shared | words.NON_PRIVATE)
+
     def play_at(here: words.StreamingState) -> partial[regret.Play]:
         return partial(regret.play, here.adversary, here.p, here.steps, **here.shared)
 
     def played(
         here: words.StreamingState, cancelled: Cancelled = never
     ) -> tuple[Figure, str, Sequence[regret.RegretCurve], regret.Play | None, str]:
-        """The chart there and its sentence; its curves, what one player did, or the reason why none plays."""
+        """The chart there and its sentence; its curves, one play, or the reason why there is none."""
         play, reason = or_reason(play_at(here))
         curves = [curve(cancelled=cancelled) for curve in curves_at(here)]
-        figure = regret_figure(curves, steps=here.steps, theme=theme, height=HEIGHT).showing(layers)
-        return figure, words.takeaway(play, words.without_privacy(here), here, reason), curves, play, reason
+        free = plain_at(here)(cancelled=cancelled)
+        figure = regret_figure(curves, free, steps=here.steps, theme=theme, height=HEIGHT).showing(layers)
+        return figure, words.takeaway(play, free, here, reason), curves, play, reason
 
     figure, sentence, curves, play, reason = played(here)
     headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
     with chart:
         live_figure(figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=(played, here))
     with left:
+        st.markdown(words.verdict_of(curves, here))
         st.caption(words.caption(curves, here))
     with right:
         if play:
@@ -89,8 +94,8 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
         lambda: words.assumptions(here),
         words.FORMULA,
         lambda: script(
-            {"curves": curves_at(here), "play": play_at(here)},
-            partial(regret_figure, verbatim("curves"), steps=here.steps, height=HEIGHT),
+            {"curves": curves_at(here), "non_private": plain_at(here), "play": play_at(here)},
+            partial(regret_figure, verbatim("curves"), verbatim("non_private"), steps=here.steps, height=HEIGHT),
             partial(play_figure, verbatim("play"), height=HEIGHT),
         ),
         lambda: words.table(curves),

@@ -1,4 +1,4 @@
-"""The words of the tab Streaming. Every number comes out of a played stream or a plan."""
+"""The words of the tab Online. Every number comes out of a played stream or a plan."""
 
 import dataclasses as dc
 import functools
@@ -10,7 +10,6 @@ import pandas as pd
 
 from dpcore import Budget
 from dpcore.core.facts import text_beside
-from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
 from dpcore.theory import sampling_and_regret as theory
@@ -19,14 +18,17 @@ from pages.ui.numbers import amount, rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
+from pages.ui.verdict import lower_verdict, verdict
 
 REPETITIONS = 50
-ARMS = (8, 128, 2_048)  # whose curves stand beside the reader's
-ACCOUNTINGS = {"tight": "proved λ", "published": "published λ"}
+ARMS = (8, 1_024)  # whose curves stand beside the reader's
+ACCOUNTINGS = {"tight": "tight λ", "published": "λ as published"}
 CHIPS = chips_beside(__file__, "streaming_chips.json")
-# What privacy costs nothing at, and where equation (12)'s ratio has settled.
-_FREE, _LONG, _REFUTED_AT = 1e6, 4_000_000, (10, 1_000, 1_000_000)
-_CLOSE = 0.8  # from this share of the bound on, costs are called as bad as they get
+# A budget at which the λ of the smallest bound costs no more, and of one run all is exact but its arms.
+NON_PRIVATE: dict[str, Any] = {"epsilon": 1e6, "lam": "auto", "accounting": "tight", "repetitions": 1}
+# Where equation (12)'s ratio has settled.
+_LONG, _REFUTED_AT = 4_000_000, (10, 1_000, 1_000_000)
+_CLOSE = 0.8  # from this share of the bound on, the measurement is said to come close
 
 FORMULA = text_beside(__file__, "streaming_formula.md")
 
@@ -49,80 +51,84 @@ class StreamingState(Controls):
         return self.budget | {"lam": self.lam, "repetitions": REPETITIONS, "accounting": self.accounting}
 
 
-def without_privacy(here: StreamingState) -> float:
-    """Expected regret of the learner whose λ minimises the bound, on the same costs."""
-    curve = streaming.regret_curve(
-        here.adversary, here.p, [here.steps], epsilon=_FREE, delta=here.delta, repetitions=1, seed=here.seed
-    )
-    return float(curve.expected[0])
-
-
-def takeaway(play: Play | None, free: float, here: StreamingState, reason: str) -> str:
-    """What the private learner loses, beside one without privacy."""
+def takeaway(play: Play | None, plain: RegretCurve, here: StreamingState, reason: str) -> str:
+    """The regret of the private learner, beside that of one without privacy."""
     if not play:
-        return f"**No private play here**: {readable(reason)}."
+        return f"**Nothing is released**: {readable(reason)}."
     regret, T = float(play.expected[-1]), here.steps
-    spent = play.plan.spent.epsilon
-    told = (
-        f"lose **{amount(regret)}** against the best arm, {amount(free)} without privacy; no costs can force more than "
-        f"{amount(play.bound)} on average."
-    )
+    spent, free = play.plan.spent.epsilon, float(plain.expected[list(plain.steps).index(T)])
+    bounds = f"without privacy it is {amount(free)}. No costs can raise its mean above {amount(play.bound)}."
     choices = f"{T:,} choices among {here.p:,} arms"
     if spent > here.epsilon * (1 + 1e-9):
         return (
-            f"{choices} at this λ cost **ε = {rounded(spent)}**, more than the {here.epsilon:g} that was granted: "
-            f"nothing is released. They would {told}"
+            f"**Nothing is released**: {choices} at this λ spend **ε = {rounded(spent)}**, more than the budget of "
+            f"{here.epsilon:g}. Their regret would be **{amount(regret)}**; {bounds}"
         )
-    said = f"{choices} at ε = {here.epsilon:g} {told}"
+    said = f"{choices} at ε = {here.epsilon:g} have a regret of **{amount(regret)}** to the best arm; {bounds}"
+    if here.adversary == "fair":
+        least = float(plain.least[list(plain.steps).index(T)])
+        return f"{said} On average over fair coins every learner has {amount(least)}."
     if regret > _CLOSE * play.bound:
         return f"{said} These costs come close."
     trust = float(play.trust[-1])
     if trust < 0.5:
-        return (
-            f"{said} The learner has hardly begun: at the end it gives the best arm {100 * trust:.0f}% of its weight."
-        )
+        return f"{said} The learner has hardly begun: at the end the best arm has {100 * trust:.0f}% of the weight."
     return said
 
 
-def readouts(play: Play, here: StreamingState) -> list[tuple[str, str]]:
-    """(value, label) pairs below the charts."""
+def readouts(play: Play, here: StreamingState) -> list[tuple[str, str, str]]:
+    """(noun, value, rest) of the cards below the charts."""
     T, plan = here.steps, play.plan
     return [
-        (rounded(play.expected[-1] / T), f"average regret a step after T = {T:,}; a blind choice costs up to 2"),
-        (f"{100 * play.trust[-1]:.0f}%", "of the weight is on the best arm at the end: what the learner knows"),
+        ("Regret per step", rounded(play.expected[-1] / T), f"over T = {T:,} steps; at most 2 for any choice"),
+        ("Weight of the best arm", f"{100 * play.trust[-1]:.0f}%", f"at the end; 1 of {here.p:,} at the start"),
         (
-            f"ε = {rounded(plan.spent.epsilon)}",
-            f"is what {T - 1:,} plays cost at Λ = {rounded(T * plan.scale)}; one alone "
-            f"{rounded(4.0 / (T * plan.scale))}",
+            "Privacy spent",
+            f"ε = {rounded(plan.spent.epsilon)} of {here.epsilon:g}",
+            f"{T - 1:,} choices at Λ = {rounded(T * plan.scale)}; one alone {rounded(4.0 / (T * plan.scale))}",
         ),
-        (amount(play.one_run), "is the regret that a single run stays below in nine of ten, whatever the costs"),
+        ("Upper bound for 90% of runs", amount(play.one_run), "on the regret of a single run, whatever the costs"),
     ]
 
 
+def _of_reader(curves: Sequence[RegretCurve], here: StreamingState) -> RegretCurve:
+    return next(curve for curve in curves if curve.p == here.p)
+
+
+def verdict_of(curves: Sequence[RegretCurve], here: StreamingState) -> str:
+    """The bounds along T for the reader's number of arms."""
+    curve = _of_reader(curves, here)
+    told = verdict(curve.steps, [("", curve.expected, curve.bound)], curve.nothing, here.steps, "T")
+    return f"p = {here.p:,}. {told} {lower_verdict(curve.steps, curve.expected, curve.least, here.steps)}"
+
+
 def caption(curves: Sequence[RegretCurve], here: StreamingState) -> str:
-    """What the curves share; and what the counterexample does to equation (12)."""
-    sentence = ADVERSARIES[here.adversary].sentence.replace("-R", "−R")
-    said = [f"{sentence} Lines: exact means; bands: 8 of 10 runs; dashed: proved."]
+    """The learner, the costs, and the effect of the counterexample on equation (12)."""
+    said = [
+        "Private FTRL (follow the regularised leader) draws an arm in each step with weights that fall with the costs "
+        f"so far. {ADVERSARIES[here.adversary].sentence} Lines: exact means; bands: 8 of 10 runs. “Nothing learned” "
+        "draws every arm with equal probability."
+    ]
     if here.adversary == "counterexample":
         ratios = " / ".join(rounded(forced_ratio(p)) for p in _REFUTED_AT)
         arms = " / ".join(f"{p:,}" for p in _REFUTED_AT)
         said.append(
-            f"With its own λ these costs force {ratios} times what equation (12) claims at p = {arms}: √8 ln p, not a "
-            "constant."
+            f"With the published λ the regret is {ratios} times the value of equation (12) at p = {arms}: √8 ln p, not "
+            "a constant."
         )
     points = [spent for curve in curves for spent in curve.spent if np.isfinite(spent)]
     dear = sum(spent > here.epsilon * (1 + 1e-9) for spent in points)
     if dear:
-        said.append(f"{dear} of the {len(points)} points cost more than ε = {here.epsilon:g} at this λ.")
+        said.append(f"{dear} of the {len(points)} points spend more than ε = {here.epsilon:g} at this λ.")
     refused = next((reason for curve in curves for reason in curve.reasons if reason), None)
     if refused:
-        said.append(f"Some lengths are left out: {readable(refused)}.")
+        said.append(f"Not drawn: {readable(refused)}.")
     return " ".join(said)
 
 
 @functools.lru_cache(maxsize=8)
 def forced_ratio(p: int) -> float:
-    """Regret that the counterexample forces over equation (12) without its constant, on a long stream.
+    """Regret on the counterexample over equation (12) without its constant, on a long stream.
 
     >>> round(forced_ratio(10), 2)
     6.51
@@ -133,17 +139,17 @@ def forced_ratio(p: int) -> float:
 
 
 def play_caption(play: Play, here: StreamingState) -> str:
-    """How one run ends."""
+    """The end of one run."""
     end = float(play.regret[-1])
     return (
-        f"One run, arm by arm: it ends {amount(abs(end))} {'behind' if end >= 0 else 'ahead of'} the best arm; "
-        f"8 of 10 runs end between {amount(play.q10[-1])} and {amount(play.q90[-1])}. Each cost vector is somebody's "
-        "secret; what is published are the arms."
+        f"One run, arm by arm. It ends {amount(abs(end))} {'behind' if end >= 0 else 'ahead of'} the best arm; 8 of 10 "
+        f"runs end between {amount(play.q10[-1])} and {amount(play.q90[-1])}. Cost vectors are private, the arms are "
+        "published."
     )
 
 
 def assumptions(here: StreamingState) -> str:
-    """What has to be true for the page's statements, as a list."""
+    """The assumptions of the tab's statements, as a list."""
     return assumed(__file__, "streaming_assumptions.md", epsilon=here.epsilon, delta=delta_text(here.delta))
 
 

@@ -14,7 +14,7 @@ def readout(noun: str, value: str, rest: str = "") -> str:
     3
     """
     return "".join(
-        f'<div style="font-size:{size}rem;line-height:{line}">{html.escape(text)}</div>'
+        f'<div class="readout" style="font-size:{size}rem;line-height:{line}">{html.escape(text)}</div>'
         for text, size, line in ((noun, 0.875, 1.35), (value, 1.6, 1.3), (rest, 0.875, 1.35))
         if text
     )

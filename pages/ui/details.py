@@ -1,25 +1,39 @@
-"""What stands folded below a picture: assumptions, formula, code, data and the link that leads back to it."""
+"""Details below a chart: assumptions, formula, code, data and the link that leads back to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.core.facts import text_beside
 from pages.ui import share_link, url_controls
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PROVED = "proved"  # in the session: by figure, the bounds that a run draws
+# At import, so once per process.
+_component = st.components.v2.component("details", js=text_beside(__file__, "details.js"), isolate_styles=False)
 
 
+@contextmanager
+def _together() -> Iterator[None]:
+    """A place that details.js brings into sight when something in it is opened."""
+    with st.container(key="details"):
+        yield
+
+
+@_together()
 def behind(
     assumptions: Callable[[], str], formula: str, code: Callable[[], str], data: Callable[[], pd.DataFrame]
 ) -> None:
-    """Pills, and what the chosen one shows; all but the formula are asked for only when they are wanted. Below the
-    formula stands what `live_figure` has noted of the bounds that this run has drawn."""
+    """Draw pills and the content of the chosen one; all but the formula are computed only when they are wanted.
+
+    Below the formula stands what `live_figure` has noted of the bounds that this run has drawn.
+    """
     proved = [f"- {line}" for each in st.session_state.pop(PROVED, {}).values() for line in each]
     chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
     if chosen == "Assumptions":
@@ -39,6 +53,7 @@ def behind(
         )
 
 
+@_together()
 def behind_nothing() -> None:
     """The same row where there is no picture: its link can be had all the same."""
     if _picked("Link"):
@@ -46,4 +61,9 @@ def behind_nothing() -> None:
 
 
 def _picked(*offered: str) -> str | None:
-    return url_controls.pill(share_link.BEHIND, "Behind this picture", offered, label_visibility="collapsed")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Details:", width="content")
+        chosen = url_controls.pill(share_link.BEHIND, "Details", offered, label_visibility="collapsed", wrap=True)
+    if chosen:
+        _component(key=f"details_{chosen}")
+    return chosen

@@ -26,6 +26,11 @@ def framed(text: str, *, strong: bool) -> str:
     return f'<span style="{style}">{html.escape(text)}</span>'
 
 
+def term(word: str, meaning: str) -> str:
+    """A word as HTML that shows its meaning when it is pointed at, focused or tapped (terms.js)."""
+    return f'<dfn class="term" tabindex="0" data-meaning="{html.escape(meaning)}">{html.escape(word)}</dfn>'
+
+
 def plain(sentence: str) -> str:
     """The sentence without its marks, for screen readers."""
     return sentence.replace("**", "")

@@ -1,11 +1,11 @@
-"""How often an attacker is right, as ten by ten dots and in words."""
+"""Attack success as ten by ten dots."""
 
 import base64
 import html
 
 from dpcore.figures.icon_array import ICONS_SIDE, icons_svg
 
-ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
+ODDS_QUESTION = "Attack success: your record or a substitute?"
 
 
 def icon_array(reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:

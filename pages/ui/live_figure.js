@@ -335,6 +335,29 @@ function keepUp(node) {
   const known = node.remembered.get(stateNow(node.latest));
   if (known) show(node, known);
   else if (node.wide) follow(node, sliderText("epsilon"));
+  tell(node, known);
+}
+
+const NUMBERS = /\d(?:[\d.,]*\d)?/g;
+
+// The headline is the sentence of one of the charts: it follows as its pictures do, and keeps its marks while nothing
+// but numbers change. Without a picture it is what the server said.
+function tell(node, picture) {
+  const line = document.querySelector(".takeaway");
+  if (line?.textContent === node.said.alt) {
+    line.own ??= line.cloneNode(true);
+    line.own.querySelectorAll("dfn").forEach((it) => it.replaceWith(it.textContent)); // of terms.js
+  }
+  if (line?.own?.textContent !== node.said.alt) return;
+  line.toggleAttribute("data-follows", Boolean(picture));
+  const alt = (picture ?? node.said).alt;
+  if (line.textContent === alt) return;
+  const bare = (text) => text.replace(NUMBERS, "#");
+  line.replaceChildren(...line.own.cloneNode(true).childNodes);
+  if (bare(alt) !== bare(line.textContent)) return void (line.textContent = alt);
+  const numbers = alt.match(NUMBERS) ?? [];
+  const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(NUMBERS, () => numbers.shift());
 }
 
 // While the slider of epsilon is dragged, the cursor follows on the curves that are there; new ones come on its release.

@@ -9,10 +9,10 @@ from dpcore.figures.style import plain_number
 def tenths(value: float) -> str:
     """A number with one decimal, without a negative zero.
 
-    >>> tenths(2.25), tenths(-0.04)
-    ('2.2', '0.0')
+    >>> tenths(2.25), tenths(-0.04), tenths(-1.0)
+    ('2.2', '0.0', '−1.0')
     """
-    return f"{round(value, 1) + 0.0:.1f}"
+    return f"{round(value, 1) + 0.0:.1f}".replace("-", "−")
 
 
 def rounded(value: float, digits: int = 3) -> str:
@@ -31,7 +31,7 @@ def points(value: float) -> str:
     ('1.0 point', '2.2 points')
     """
     shown = tenths(value)
-    return f"{shown} point" if shown in ("1.0", "-1.0") else f"{shown} points"
+    return f"{shown} point" if shown in ("1.0", "−1.0") else f"{shown} points"
 
 
 def rate(slope: float) -> str:

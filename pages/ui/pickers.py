@@ -14,18 +14,19 @@ from pages.ui import url_controls
 from pages.ui.share_link import UPLOAD
 from pages.ui.sidebar import release
 
-# Data sets with two classes; idle columns have a page of their own.
-SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
+# Data sets with two classes; idle columns have a page of their own, and the hardest records are of one page only.
+_APART = ("synthetic_padded", "synthetic_hardest")
+SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key not in _APART]
 
 OWN_FILE = f"{UPLOAD}own"
 
 
-def pick_source(default: str, key: str, most: int = 100_000) -> tuple[Source, int]:
-    """The data set that the reader chose, and the number of people it starts with: all of its own, at most `most`.
+def pick_source(default: str, key: str, most: int = 100_000, also: Sequence[str] = ()) -> tuple[Source, int]:
+    """The data set that the reader chose, and the number of records it starts with: all of its own, at most `most`.
 
-    key: of the picker and in the address; pages with different defaults need different ones.
+    key: of the picker and in the address; pages with different defaults need different ones. also: of this page only.
     """
-    source = data.get_source(_pick(SHOWN, default, key))
+    source = data.get_source(_pick([*SHOWN, *also], default, key))
     return source, min(source.people, most)
 
 

@@ -234,7 +234,7 @@ def note(control: Control, value: Any) -> None:
     if any(text.startswith(UPLOAD) for text in texts):
         reason = "uploads are not in links"
     elif len(texts) > 1 and not control.many:
-        reason = f"said more than once: {shown} is shown"
+        reason = f"given more than once: {shown} is shown"
     else:
         scale = isinstance(control.options[-1], int | float)
         reason = f"not {'on the scale' if scale else 'to be chosen'}: {shown} is shown"
@@ -287,7 +287,7 @@ def end(place: DeltaGenerator) -> None:
         more = len(held.ignored) - MOST
         told = [*held.ignored[:MOST], *([f"{more} more"] if more > 0 else [])]
         with place.container(horizontal=True, vertical_alignment="center", key="ignored"):
-            st.html(f"<small>{html.escape('This link also said: ' + '; '.join(told) + '.')}</small>", width="stretch")
+            st.html(f"<small>{html.escape('Ignored in this link: ' + '; '.join(told) + '.')}</small>", width="stretch")
             st.button("Dismiss", key="dismiss_ignored", on_click=held.ignored.clear, type="tertiary")
 
 
@@ -340,7 +340,7 @@ def offer() -> None:
     drawn: Mapping[str, tuple[Control, Any]] = st.session_state[_DRAWN]
     keys = [key for key in drawn if key != BEHIND]
     hide = st.multiselect(
-        "Controls that whoever opens it does not see",
+        "Controls to hide in this link",
         keys,
         [key for key in keys if key in st.session_state[_HIDDEN]],
         format_func=lambda key: drawn[key][0].label,
@@ -348,4 +348,4 @@ def offer() -> None:
     )
     st.code(link_to_here(hide), language=None, wrap_lines=True)
     if any(str(option).startswith(UPLOAD) for control, value in drawn.values() for option in control.chosen(value)):
-        st.caption("Your own data are not in the link: whoever opens it sees the page's first records instead.")
+        st.caption("Your file is not in the link: it opens with the page's default data set.")

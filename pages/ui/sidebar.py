@@ -1,7 +1,8 @@
 """The shared sidebar: every control in the same place on every page.
 
-A page says which controls it uses; the others stay visible, disabled, with the page's reason. Sliders walk frozen
-grids, so that every position has a finished curve behind it.
+A page says which controls it uses; the others take one line together, with the page's reason for each. They are drawn
+all the same, disabled and out of sight, so that they keep their values and their place in the address. Sliders walk
+frozen grids, so that every position has a finished curve behind it.
 
 What the reader sets goes along to every page and tab (see `pages.ui.navigation`); what nobody has set stands at each
 page's default. A page that does not use a control shows it unchanged; a value that is not on a page's grid is replaced
@@ -10,13 +11,15 @@ there by the nearest one, with a note, until the reader moves that control or re
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
 import streamlit as st
 
 from dpcore import EPSILON_GRID, Problem
+from dpcore.core.facts import text_beside
 from pages.ui import share_link, url_controls
+from pages.ui.html import term
 from pages.ui.numbers import power
 
 DELTAS = tuple(10.0**-k for k in range(10, 2, -1))
@@ -29,8 +32,16 @@ LAMBDAS: tuple[float | str, ...] = (
 )
 SAMPLES: tuple[int | str, ...] = ("auto", *(m * 10**k for k in range(4) for m in (1, 2, 5)), 10_000)
 LARGEST_SEED = 10**6
+KEYS = ("epsilon", "delta", "n", "p", "lam", "m", "seed")
 DEFAULTS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto", "m": "auto", "seed": 7}
-GOES_ALONG = "What you set here goes with you to every page. Choosing other records sets n to theirs."
+GOES_ALONG = "Your settings go with you to every page. Choosing another data set resets n."
+
+# At import, so once per process.
+_by_hand = st.components.v2.component(
+    "epsilon",
+    js=text_beside(__file__, "epsilon.js").replace("EPSILON_GRID", str([*EPSILON_GRID])),
+    isolate_styles=False,
+)
 
 
 @dc.dataclass(frozen=True)
@@ -86,9 +97,9 @@ def lam_text(lam: float | str) -> str:
 def delta_note(delta: float, n: int) -> str | None:
     """What a large delta means, or None while delta is below 1/n^2."""
     if delta >= 1 / n:
-        return "⚠️ δ ≥ 1/n: a rule that publishes one whole record at random would pass."
+        return "⚠️ δ ≥ 1/n: even publishing a random record would satisfy this guarantee."
     if delta > 1 / n**2:
-        return "δ is above 1/n²; cautious users stay below."
+        return "δ > 1/n²: a smaller δ is safer."
     return None
 
 
@@ -111,41 +122,61 @@ def sidebar(
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
-        epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, reason=unused.get("epsilon"))
+        epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, unused=unused)
         with url_controls.block("delta_and_note", gap="xsmall"):
-            delta = _slider("delta", "δ failure chance", DELTAS, delta_text, reason=unused.get("delta"))
+            delta = _slider("delta", "δ failure probability", DELTAS, delta_text, unused=unused)
             note = st.empty()
-        n = _slider("n", "n people", people, "{:,}".format, default_people, unused.get("n"))
+        n = _slider("n", "n records", people, "{:,}".format, default_people, unused)
         if not {"delta", "n"} & set(unused) and (text := delta_note(delta, n)):
             note.caption(text)
-        p = _dimension(letter, columns, max_columns, default_columns, unused.get("p"))
+        dimension = f"{letter} dimension"
+        if columns is None:
+            # Where p is not used it may be any of another page, and a link that says so is understood.
+            columns_to = [p for p in DIMENSIONS if "p" in unused or p <= max_columns]
+            dimension += "" if "p" in unused else f" (to {max_columns:,})"
+            p = _slider("p", dimension, columns_to, "{:,}".format, default_columns, unused)
+        else:  # its own key: the free slider keeps its value for data sets that have no columns of their own
+            with url_controls.block("p", gap="xsmall"):
+                options = sorted({*DIMENSIONS, columns})
+                p = st.select_slider(dimension, options, columns, key=f"p_{columns}", disabled=True)
         lams = (*rules, *(lam for lam in LAMBDAS if not isinstance(lam, str)))
-        lam = _slider("lam", "λ regularisation", lams, lam_text, reason=unused.get("lam"))
-        m = _slider("m", "m samples", SAMPLES, reason=unused.get("m"))
-        seed = _seed(unused.get("seed"))
+        lam = _slider("lam", "λ regularisation", lams, lam_text, unused=unused)
+        m = _slider("m", "m draws", SAMPLES, unused=unused)
+        seed = _seed(disabled="seed" in unused)
+        st.html(_not_used(unused, letter, columns))
         _reset_all()
     return Controls(epsilon, delta, n, p, lam, m, seed)
 
 
-def _seed(reason: str | None) -> int:
-    """The seed and the button that draws another one; with a reason both are disabled and say so."""
+def _not_used(unused: Mapping[str, str], letter: str, columns: int | None) -> str:
+    """One line of HTML with the controls that a page does not use, each with its reason, and what hides them."""
+    symbols = {"epsilon": "ε", "delta": "δ", "p": letter, "lam": "λ"}
+    why = {key: f"{reason[0].upper()}{reason[1:]}." for key, reason in unused.items()}
+    named = [term(symbols.get(key, key), why[key]) for key in KEYS if key in why]
+    said = [f"Not used here: {', '.join(named)}."] if named else []
+    if columns is not None and "p" not in unused:
+        said.insert(0, f"Fixed here: {term(f'{letter} = {columns}', f'This data set has {columns} columns.')}.")
+        unused = {**unused, "p": ""}
+    hidden = ("delta_and_note" if key == "delta" else key for key in unused)
+    places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in hidden)
+    return f"<style>{places or 'none'} {{ display: none }}</style><p class='not-used'>{' '.join(said)}</p>"
+
+
+def _seed(*, disabled: bool) -> int:
+    """The seed and the button that draws another one."""
     drawn, default = _drawn(), DEFAULTS["seed"]
     last = drawn.get("seed")
     asked, by_hand = wanted(st.session_state.get("seed", default), last, default)
     _settle("seed", asked, default, last)
     with url_controls.block("seed", gap="xsmall"):
-        number, reroll = st.columns([3, 2], vertical_alignment="bottom")
+        number, button = st.columns([5, 4], vertical_alignment="bottom")
         with number:
-            numbers, label = range(LARGEST_SEED + 1), "seed of chance"
-            seed = url_controls.whole_number("seed", label, numbers, default, disabled=reason is not None)
+            seed = url_controls.whole_number("seed", "seed", range(LARGEST_SEED + 1), default, disabled=disabled)
         if seed != asked:  # the address decided otherwise
             by_hand = seed != default
         drawn["seed"] = Drawn(seed, seed, by_hand, f"seed {seed}")
-        reroll.button(
-            "Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.", disabled=reason is not None
-        )
-        if reason:
-            st.caption(reason)
+        tip = "Draws new data and new noise."
+        button.button("New seed", on_click=_new_seed, width="stretch", help=tip, disabled=disabled)
     return seed
 
 
@@ -155,28 +186,28 @@ def _slider(
     options: Sequence[Any],
     text: Callable[[Any], str] = str,
     default: Any = None,
-    reason: str | None = None,
+    unused: Collection[str] = (),
 ) -> Any:
-    """A slider over a frozen grid, kept in the address; with a reason it is disabled and says so."""
+    """A slider over a frozen grid, kept in the address; disabled where it is unused."""
     if default is None:
         default = DEFAULTS[key]
     drawn = _drawn()
     last = drawn.get(key)
     asked, by_hand = wanted(st.session_state.get(key, default), last, default)
-    if reason and asked not in options:
+    if key in unused and asked not in options:
         options = sorted({*options, asked})
     fitting = nearest(asked, options, default)
     _settle(key, fitting, default, last)
     with url_controls.block(key, gap="xsmall"):
-        shown = url_controls.slider(key, label, options, default, text, disabled=reason is not None)
+        shown = url_controls.slider(key, label, options, default, text, disabled=key in unused)
         if shown != fitting:  # the address decided otherwise
             asked, by_hand = shown, shown != default
+        if key == "epsilon" and key not in unused:
+            _by_hand(key="play")
         drawn[key] = Drawn(asked, shown, by_hand, f"{label.split()[0]} = {text(asked)}")
-        if reason:
-            st.caption(reason)
-        elif asked != shown:
+        if asked != shown:
             replaced = "takes its place" if isinstance(asked, str) else "is the nearest"
-            st.caption(f"{text(asked)} is not on this page's scale; {text(shown)} {replaced}.")
+            st.caption(f"{text(asked)} is not on this page's scale: {text(shown)} {replaced}.")
     return shown
 
 
@@ -213,14 +244,14 @@ def release(key: str) -> None:
 def _reset_all() -> None:
     """The button that sets all back, the rule of what goes along, and what the reader has set."""
     drawn = _drawn()
-    in_order = [drawn[key] for key in ("epsilon", "delta", "n", "p", "lam", "m", "seed") if key in drawn]
+    in_order = [drawn[key] for key in KEYS if key in drawn]
     kept = [control.text for control in in_order if control.by_hand]
     with st.container(key="reset_all", gap="xsmall"):
         st.button(
             "Reset all",
             on_click=_reset,
             width="stretch",
-            help="Sets the sidebar and all other controls of this page to their defaults. A file of yours stays.",
+            help="Sets the sidebar and this page's other controls to their defaults. An uploaded file stays.",
         )
         st.caption(f"{GOES_ALONG} Set by you: {', '.join(kept)}." if kept else GOES_ALONG)
 
@@ -247,18 +278,5 @@ def _settle(key: str, value: Any, default: Any, last: Drawn | None) -> None:
         st.session_state[key] = value
 
 
-def _dimension(letter: str, columns: int | None, max_columns: int, default: int | None, reason: str | None) -> int:
-    label = f"{letter} dimension"
-    if columns is None:
-        columns_to = [p for p in DIMENSIONS if p <= max_columns]
-        label = label if reason else f"{label} (to {max_columns:,})"
-        return _slider("p", label, columns_to, "{:,}".format, default, reason)
-    # Its own key: the free slider keeps its value for data sets that have no columns of their own.
-    with url_controls.block("p", gap="xsmall"):
-        st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
-        st.caption(f"this data set has {columns} columns")
-    return columns
-
-
-def _reroll() -> None:
+def _new_seed() -> None:
     st.session_state["seed"] = (int(st.session_state["seed"]) + 1) % (LARGEST_SEED + 1)

@@ -1,11 +1,11 @@
-"""What several pages say of the records that they are drawn from, and of every seeded run."""
+"""Sentences that several pages share: on their records and on seeded runs."""
 
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from pages.ui.html import readable
 
 SEEDED = (
-    "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its promise."
+    "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise has its guarantee."
 )
 
 
@@ -23,13 +23,12 @@ def axis_title(source: Source) -> str:
 
 
 def records_line(source: Source) -> str:
-    """Where the records come from, and what is promised of each."""
+    """Source and scaling of the records."""
     return (
-        f"**Records:** {source.label}; {readable(source.scaling)}. That keeps ‖x‖ ≤ 1; a record beyond it would be "
-        "refused."
+        f"**Records:** {source.label}; {readable(source.scaling)}. This keeps ‖x‖ ≤ 1, and a longer record is refused."
     )
 
 
 def neighbours_line(source: Source) -> str:
-    """Which data sets are neighbours, and what is public."""
+    """Definition of neighbours, and what is public."""
     return f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public."

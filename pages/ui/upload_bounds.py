@@ -23,7 +23,7 @@ Pair = tuple[float, float]  # nan where there is none yet
 CONTROLS = "upload "  # how the keys of all controls begin that ask something about the file
 _HELD = f"{CONTROLS}bounds"
 _NO_BOUNDS: Pair = (math.nan, math.nan)
-# Bounds that are public knowledge: what a column's name must be in small letters, smallest and largest value.
+# Bounds of public knowledge: pattern of a column's name in small letters, smallest and largest value.
 _PROPOSED = [
     (row["name"], float(row["smallest"]), float(row["largest"])) for row in facts_beside(__file__, "public_bounds.csv")
 ]
@@ -31,7 +31,7 @@ _PROPOSED = [
 
 @dc.dataclass
 class Bounds:
-    """What a session holds of them.
+    """Bounds of a session.
 
     of: of each column that has been in the table. confirmed: those that their holder called public knowledge. table:
     before the edits that its editor holds, None where it is to be made anew; tables: how many there were.
@@ -47,7 +47,7 @@ class Bounds:
 
 
 def held_bounds() -> Bounds:
-    """What this session holds."""
+    """Bounds of this session."""
     held: Bounds = st.session_state.setdefault(_HELD, Bounds())
     return held
 
@@ -106,8 +106,8 @@ def ask_bounds(used: tuple[str, ...], columns: Sequence[str], decimal: str) -> l
     held = held_bounds()
     st.markdown("**Smallest and largest value of each column**")
     st.caption(
-        "What the column can hold in any record, from what is publicly known of it, never from this file: bounds that "
-        "follow the records give them away. Values beyond are clipped."
+        "Enter the smallest and largest value that any record could have, from public knowledge and never from this "
+        "file: bounds taken from the records reveal them. Values beyond the bounds are clipped."
     )
     for column in used:
         held.of.setdefault(column, proposed_bounds(column))
@@ -135,10 +135,10 @@ def ask_bounds(used: tuple[str, ...], columns: Sequence[str], decimal: str) -> l
         st.caption("You confirmed that these bounds are public knowledge.")
         return [held.of[column] for column in used]
     if proposed := [column for column in used if held.of[column] == proposed_bounds(column)]:
-        st.caption(f"Proposed because of the column's name: {listed(map(literal, proposed))}.")
+        st.caption(f"Proposed from the column's name: {listed(map(literal, proposed))}.")
     if lacking := held.lacking(used):
         still = listed(map(literal, lacking))
-        st.info(f"No result is computed before each column has its bounds; still without: {still}.")
+        st.info(f"Nothing is computed until every column has bounds; still missing: {still}.")
     else:
         st.button("Confirm: these bounds are public knowledge, not taken from this file", on_click=_confirm)
     return None
@@ -155,7 +155,7 @@ def _set_several(held: Bounds, used: tuple[str, ...]) -> None:
     with st.form(f"{CONTROLS}several", clear_on_submit=True, border=False):
         which, first, second, button = st.columns([3, 1, 1, 1], vertical_alignment="bottom")
         chosen = which.multiselect(
-            "Set several columns at once", used, placeholder="all that have no bounds", key=f"{CONTROLS}chosen"
+            "Set several columns at once", used, placeholder="all columns without bounds", key=f"{CONTROLS}chosen"
         )
         low = first.number_input("Smallest", value=None, format="%g", key=f"{CONTROLS}low")
         high = second.number_input("Largest", value=None, format="%g", key=f"{CONTROLS}high")
@@ -173,16 +173,16 @@ def _paste(held: Bounds, columns: Sequence[str], decimal: str) -> None:
     """Ask for a table of bounds as text."""
     with st.expander("Paste bounds from a spreadsheet"), st.form(f"{CONTROLS}paste", border=False):
         text = st.text_area(
-            "A line for each column: its name, smallest and largest value, with tabs, semicolons or commas between",
+            "One line per column: name, smallest and largest value, with tabs, semicolons or commas between",
             placeholder="age, 0, 120",
             key=f"{CONTROLS}pasted",
         )
-        if st.form_submit_button("Take over this table"):
+        if st.form_submit_button("Import this table"):
             try:
                 found = pasted_bounds(text, columns, decimal)
             except ValueError as error:
-                st.error(literal(f"Nothing was taken over: {readable(str(error))}."))
+                st.error(literal(f"No bounds were imported: {readable(str(error))}."))
                 return
             held.of |= found
             held.table = None
-            st.caption(f"Bounds of {len(found):,} columns were taken over: check and confirm them below.")
+            st.caption(f"Bounds of {len(found):,} columns were imported: check and confirm them below.")

@@ -1,4 +1,4 @@
-"""Records that a visitor brings along: one file, declared by its holder, in the memory of this session only.
+"""Uploaded records: one file, declared by its holder, kept in the memory of this session only.
 
 The file's words and numbers appear in messages to its holder and nowhere else.
 """
@@ -20,13 +20,13 @@ from pages.ui.upload_bounds import CONTROLS, ask_bounds, held_bounds
 Value = TypeVar("Value")
 
 NOT_PRIVATE = (
-    "What you see of these records here, their accuracy, their excess risk, even the ε that you pick by them, is "
-    "computed from them and is itself not private. Only a release made by the mechanism is."
+    "Nothing shown here about your records is private: not their accuracy, not their excess risk, not an ε that you "
+    "choose by them. Only a release made by the mechanism is."
 )
 STAYS = (
     "The file stays in this server's memory: it is not written to disk, not logged, shown to no other visitor, and "
-    f"gone when you remove it here or {LEFT_SECONDS + CHECK_SECONDS:g} seconds after you close the page. It is kept "
-    "while you visit other pages of this dashboard."
+    f"gone when you remove it here or {LEFT_SECONDS + CHECK_SECONDS:g} seconds after you close the page. Visits to "
+    "other pages of this dashboard do not remove it."
 )
 _HELD = "upload held"
 _CHOSEN = "upload"
@@ -44,7 +44,7 @@ _ENCODINGS = {
 
 @dc.dataclass
 class _Upload:
-    """What a session holds of its file. kept: see `_kept`."""
+    """A session's file. kept: see `_kept`."""
 
     name: str
     content: bytes
@@ -52,9 +52,9 @@ class _Upload:
 
 
 class _Facts(NamedTuple):
-    """What the controls must know of a table, so that it need not be held once there are records.
+    """Facts about a table for the controls, which replace it once there are records.
 
-    columns: those with a number in some row. words: the others. gaps: rows without a number, of each column.
+    columns: with a number in some row. words: the others. gaps: rows without a number, of each column.
     unlabelled: rows without a label. values: the labels that occur. suspects: as in `RawTable`. decimal: how numbers
     are written.
     """
@@ -69,7 +69,7 @@ class _Facts(NamedTuple):
 
 
 def upload_source() -> Source | None:
-    """The uploader with all that its holder must declare; a source once that is complete and confirmed, else None.
+    """Draw the uploader and all that its holder must declare; a source once that is complete and confirmed, else None.
 
     The source's key is known to `dpcore` while this session holds the records, and to nobody afterwards. What was
     declared is kept while other pages are shown. Not to be called twice in a script.
@@ -89,14 +89,14 @@ def upload_source() -> Source | None:
         st.button(f"Remove {literal(held.name)}", on_click=_forget)
     st.caption(STAYS)
     try:
-        # Once the bounds are confirmed, results are wanted near the top of the page.
+        # Once the bounds are confirmed, results belong near the top of the page.
         with st.expander("What the file holds", expanded=not held_bounds().confirmed):
             records = _records(held)
     except ValueError as error:
         st.error(literal(readable(str(error).replace(held.name, repr(held.name)))))
         records = None
     except Exception as error:
-        # Streamlit logs what reaches it, and these words may quote a cell.
+        # Streamlit logs every error, and this one may quote a cell.
         raise RuntimeError(f"an upload could not be read ({type(error).__name__})") from None
     if records is None:
         held.kept.pop("records", None)
@@ -107,11 +107,11 @@ def upload_source() -> Source | None:
 
 
 def done(report: Report, source: Source) -> str:
-    """What was read, left out and clipped, as Markdown.
+    """Rows read, left out and clipped, as Markdown.
 
     >>> from dpcore.data import SOURCES
     >>> done(Report(150, 0, {"width": 0}), SOURCES["iris"])
-    'Read 150 rows; nothing was left out or clipped. 105 records to learn from, 45 to measure with.'
+    'Read 150 rows; nothing was left out or clipped. 105 records for training, 45 for testing.'
     """
     told = [f"Read {report.read:,} rows"]
     if report.dropped:
@@ -124,13 +124,13 @@ def done(report: Report, source: Source) -> str:
     if len(told) == 1:
         told.append("nothing was left out or clipped")
     whole = report.read - report.dropped
-    return f"{'; '.join(told)}. {source.size:,} records to learn from, {whole - (source.size or 0):,} to measure with."
+    return f"{'; '.join(told)}. {source.size:,} records for training, {whole - (source.size or 0):,} for testing."
 
 
 def clipping_warning(source: Source) -> str:
     """A sentence for a headline where bounds clip more than 1% of a column of an upload, else "".
 
-    Plain text with a column's name in it: to be escaped where it is shown.
+    Plain text with a column's name in it, to be escaped where it is shown.
     """
     if not data.is_private(source.key):
         return ""
@@ -142,7 +142,7 @@ def clipping_warning(source: Source) -> str:
     told = f"{shown(worst)} in {share:.1%} of the records"
     if len(clipped) > 1:
         told = f"{len(clipped)} of {len(report.clipped)} columns in more than 1% of the records, most of all {told}"
-    return f"Your bounds clip {told}: every result below is about the clipped values."
+    return f"Your bounds clip {told}: all results below use the clipped values."
 
 
 def _take() -> None:
@@ -155,13 +155,13 @@ def _take() -> None:
 
 
 def _forget() -> None:
-    """Drop the file, and what its controls hold, which has its words."""
+    """Drop the file and its controls, which hold its words."""
     for key in [key for key in st.session_state if str(key).startswith(CONTROLS)]:
         del st.session_state[key]
 
 
 def _kept(held: _Upload, name: str, key: Hashable, make: Callable[[], Value]) -> Value:
-    """What is held under a name, made anew when its key differs."""
+    """Value held under a name, made anew when its key differs."""
     if name not in held.kept or held.kept[name][0] != key:
         held.kept.pop(name, None)
         held.kept[name] = (key, make())
@@ -169,7 +169,7 @@ def _kept(held: _Upload, name: str, key: Hashable, make: Callable[[], Value]) ->
 
 
 def _asked(widget: Callable[..., Any], key: str, label: str, *options: Any, **more: Any) -> Any:
-    """A control about the file; what it says is kept while other pages are shown."""
+    """A control about the file, whose value is kept while other pages are shown."""
     return widget(label, *options, key=f"{CONTROLS}{key}", persist_state="session", **more)
 
 
@@ -197,7 +197,7 @@ def _records(held: _Upload) -> UploadedRecords | None:
 
 
 def _format(held: _Upload) -> Format:
-    """How the file is written: as it seems, unless its holder says otherwise."""
+    """Format of the file: as guessed, unless its holder says otherwise."""
     guess = _kept(held, "guess", None, lambda: data.sniff(held.content, held.name))
     with st.container(horizontal=True, vertical_alignment="center"):
         told = st.empty()
@@ -214,8 +214,8 @@ def _format(held: _Upload) -> Format:
     separator, decimal, encoding = chosen
     if not guess.header:
         st.warning(
-            "Is the first line a header? It holds values like the lines below, so it is read as a record, and columns "
-            "are called by their places."
+            "Is the first line a header? It looks like the lines below it. Unless you say otherwise, it is read as a "
+            "record, and columns are named by position."
         )
     with change if guess.header else st.container():
         header = _asked(st.checkbox, "header", "The first line is a header", guess.header)
@@ -237,20 +237,20 @@ def _facts(sheet: RawTable, decimal: str) -> _Facts:
 
 
 def _declared(facts: _Facts, name: str) -> Declared | None:
-    """What the holder says of a table, None while something is left to say.
+    """Declaration of a table by its holder, None while something is left to declare.
 
     name: tells the controls of different tables apart.
     """
     if facts.words:
-        st.caption(f"Without any number, and not to be used: {_with_reasons(facts.words, facts.suspects)}.")
-    which = "Which label counts as +1? Any other counts as −1."
+        st.caption(f"Not usable, as they hold no number: {_with_reasons(facts.words, facts.suspects)}.")
+    which = "Which label counts as +1? All others count as −1."
     positive = _asked(st.selectbox, f"positive {name}", which, facts.values, None)
     if doubtful := [column for column in facts.columns if column in facts.suspects]:
-        st.warning(f"No feature unless you choose it below: {_with_reasons(doubtful, facts.suspects)}.")
+        st.warning(f"Not used as features unless you choose them below: {_with_reasons(doubtful, facts.suspects)}.")
     unsuspected = [column for column in facts.columns if column not in facts.suspects]
     used = tuple(_asked(st.multiselect, f"columns {name}", "Which columns are features?", facts.columns, unsuspected))
     bounds = ask_bounds(used, facts.columns, facts.decimal) if used else None
-    norm = "Guess of a good model's norm, made without looking (0: by the rule of the bundled sets)"
+    norm = "Guess at the norm of a good model, made without looking at the file (0: the default rule)"
     theta_norm = _asked(st.number_input, "norm", norm, min_value=0.0, max_value=1e6, value=0.0, format="%g")
     drop = _drops(facts, used)
     if positive is None or bounds is None:
@@ -269,14 +269,14 @@ def _with_reasons(columns: Iterable[str], reasons: Mapping[str, str]) -> str:
 
 
 def _drops(facts: _Facts, used: tuple[str, ...]) -> bool:
-    """Whether to leave out rows with a gap; asks only where there are some."""
+    """Whether to leave out rows with a gap; asks only where there are gaps."""
     lacking = [f"{literal(column)} in {facts.gaps[column]:,} rows" for column in used if facts.gaps[column]]
     if facts.unlabelled:
         lacking.append(f"the label in {facts.unlabelled:,} rows")
     if not lacking:
         return False
     st.markdown(
-        f"Missing: {listed(lacking)}. Take these columns off the list of features, or leave the rows out. The number "
-        "of records counts as public, and then it depends on who has gaps."
+        f"Missing: {listed(lacking)}. Remove these columns from the features, or leave the rows out. The number of "
+        "records is public: leaving rows out reveals how many have gaps."
     )
     return bool(_asked(st.checkbox, "drop", "Leave out rows with a gap"))

@@ -46,6 +46,20 @@ def verdict(
     return f"{kind} (informative where below “nothing learned”): {'; '.join(parts)}."
 
 
+def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
+    """How many times a lower bound the measurement at the cursor is, or that none is proved there.
+
+    >>> lower_verdict([1.0, 10.0], [0.3, 0.1], [0.2, float("nan")], 1.0)
+    'Lower bound (hardest data): here the measurement is 1.5 times it.'
+    """
+    k = nearest(np.asarray(x, float), at)
+    share = np.asarray(means, float)[k] / np.asarray(least, float)[k]
+    if not np.isfinite(share):
+        return NO_LOWER
+    here = "here" if share >= 1.0 else "on this data set"
+    return f"Lower bound (hardest data): {here} the measurement is {rounded(share, 2)} times it."
+
+
 def _where(x: np.ndarray, below: np.ndarray, name: str, text: Callable[[float], str]) -> str:
     """On which part of the axis a bound is below the excess of learning nothing."""
     if not below.any():

@@ -26,7 +26,7 @@ from dpcore.core.losses import get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.noise.rounding import on_grid
-from tests.audits import DRAWING, KEYS, REPEATS, plan_for
+from tests.audits import DRAWING, KEYS, REPEATS, plan_for, refuted
 from tests.harness import ROOT
 
 every_mechanism = pytest.mark.parametrize("key", KEYS)
@@ -93,12 +93,7 @@ def caught(key: str, bug: str | None, *, runs: int = RUNS, seeds: int = REPEATS)
 
 def seen_in_one_game(key: str, bug: str, most: int, looks: tuple[int, ...] = ()) -> bool:
     """Whether a game of so many runs is refuted at its end or at a look before."""
-    game = Audit(worst_plan(key, bug), bug=bug)
-    for runs in (*(look for look in looks if look < most), most):
-        game.play(runs - game.runs)
-        if game.report().verdict == "contradicted":
-            return True
-    return False
+    return refuted(worst_plan(key, bug), *(look for look in looks if look < most), most, bug=bug)
 
 
 def cases() -> Iterator[Any]:

@@ -34,7 +34,7 @@ class Chart:
 
     def settled(self) -> None:
         """Wait until it fills its place, with the fonts loaded, and none of its labels moves any more."""
-        self.page.wait_for_function(SETTLED, arg=self.where, polling=100, timeout=30_000)
+        settled(self.page, self)
 
     def look(self, expression: str) -> object:
         return self.page.evaluate(f"(it => {expression})(document.querySelector('{self.where}'))")
@@ -63,16 +63,29 @@ class Chart:
         return self.page.locator(self.where).evaluate(OVERLAPS)
 
 
-# Two looks, a tenth of a second apart, that find the same labels in the same places.
+# Two looks, a twentieth of a second apart, that find the same labels in the same places, in all these charts
+# that can be seen.
 SETTLED = """where => {
-    const it = document.querySelector(where);
-    const boxes = [...it.querySelectorAll('text')].map(e => [e.textContent, e.getBoundingClientRect()]);
-    const seen = JSON.stringify([it.clientWidth, boxes]);
-    const same = it.seen === seen;
-    it.seen = seen;
-    const drawn = boxes.length > 0 && Math.abs(it._fullLayout?.width - it.clientWidth) < 1;
-    return same && drawn && document.fonts.status === 'loaded';
+    const at_rest = it => {
+        const boxes = [...it.querySelectorAll('text')].map(e => [e.textContent, e.getBoundingClientRect()]);
+        const seen = JSON.stringify([it.clientWidth, boxes]);
+        const same = it.seen === seen;
+        it.seen = seen;
+        return same && boxes.length > 0 && Math.abs(it._fullLayout?.width - it.clientWidth) < 1;
+    };
+    const found = [...document.querySelectorAll(where)].filter(it => it.checkVisibility()).map(at_rest);
+    return found.length > 0 && found.every(it => it) && document.fonts.status === 'loaded';
 }"""
+
+
+def settled(page: Page, *charts: Chart) -> None:
+    """Wait until these charts are at rest, as `Chart.settled`."""
+    where = ", ".join(chart.where for chart in charts)
+    page.wait_for_function(SETTLED, arg=where, polling=50, timeout=30_000)
+
+
+# The server has answered the last move of a slider, and its script has ended (markHeadline in live_figure.js).
+ANSWERED = "!('ahead' in document.documentElement.dataset)"
 
 
 # Texts of the chart that share space, in px: none may overlap another or leave the drawing.
@@ -175,7 +188,7 @@ def check_two_charts(
             charts = charts or open_page(page, state)
             for chart in charts:
                 chart.wait(f"it.layout?.paper_bgcolor === '{BACKGROUND[scheme]}'")
-                chart.settled()
+            settled(page, *charts)
             for chart in charts:
                 assert chart.broken_labels() == [], (state, width)
             assert page.evaluate(CUT) == [], (state, width)

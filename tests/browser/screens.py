@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-from .looks import BETWEEN, LARGE, PHONE, Chart, Screen, check_two_charts
+from .looks import BETWEEN, LARGE, PHONE, Chart, Screen, check_two_charts, settled
 
 
 def check_open_charts(
@@ -13,8 +13,7 @@ def check_open_charts(
     """As `check_two_charts`, in the light; leaves the page on a large screen, with its charts at rest."""
     check_two_charts(lambda **_: page, lambda *_: charts, screens, "light", ("",))
     page.set_viewport_size({"width": LARGE[0], "height": LARGE[1]})
-    for chart in charts:
-        chart.settled()
+    settled(page, *charts)
 
 
 def check_in_the_dark(page: Page, charts: tuple[Chart, Chart]) -> None:

@@ -89,11 +89,9 @@ def test_controls_change_the_attack_in_place_on_every_screen(server: Server, pag
 
 def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, page: Page, complaints: list[str]):
     """The picked version alone takes seconds here."""
-    query = (
-        "?mechanism=gradient+perturbation%2C+full+batch&version=correct+code&runs=100%2C000&beside_attack=Betting+test"
-    )
+    query = "?mechanism=gradient+perturbation%2C+full+batch&version=correct+code&runs=50000&beside_attack=Betting+test"
     charts = _, beside = open_attack(page, server.url, query)
-    expect(page.get_by_text("of 100,000 runs")).to_be_visible()
+    expect(page.get_by_text("of 50,000 runs")).to_be_visible()
     report = page.get_by_role("button", name="Download the report")
     expect(report).to_be_disabled()
     for chart in charts:
@@ -102,7 +100,7 @@ def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, pa
     first = beside.look(last)
     beside.wait(f"{last} > 2 * {first}")
     expect(report).to_be_enabled(timeout=60_000)
-    expect(page.locator(".takeaway").first).to_contain_text("100,000 runs")
+    expect(page.locator(".takeaway").first).to_contain_text("50,000 runs")
     assert page.get_by_text("waits").count() > 0, "the other versions are still to come"
     for chart in charts:
         assert chart.look("it.mark") == "same node"

@@ -41,6 +41,13 @@ def go(page: Page, title: str) -> None:
     page.get_by_role("link", name=title, exact=True).click()
 
 
+def answered(page: Page, title: str, number: str) -> None:
+    """Wait until the page with this title says this number, and its script has ended."""
+    said = re.compile(f"{title}: .*{number}")
+    expect(page.locator("[data-testid=stMain] p").filter(has_text=said)).to_be_visible()
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+
+
 def press(page: Page, key: str, stroke: str) -> None:
     page.locator(f".st-key-{key} input[type=range]").press(stroke)
 
@@ -65,7 +72,7 @@ def test_every_control_goes_along_and_the_address_of_each_page_says_so(dashboard
     state = "epsilon 1.5, delta 1e-05, n 500, p 16, lam population, m 20, seed 7."
     query = "?epsilon=1.5&delta=10⁻⁵&n=500&p=16&lam=theory&m=20"
     expect_state(page, f"perturbation: {state}", f"/perturbation{query}")
-    page.get_by_role("button", name="Re-roll").click()
+    page.get_by_role("button", name="New seed").click()
     state, query = state.replace("seed 7", "seed 8"), f"{query}&seed=8"
     expect_state(page, f"perturbation: {state}", f"/perturbation{query}")
     go(page, "Overview")
@@ -153,10 +160,12 @@ def test_n_set_by_hand_comes_back_from_a_page_whose_default_it_is_until_all_is_r
         press(page, "n", "ArrowRight")
         expect(thumb).to_have_text(n)
     page.wait_for_url("**n=2%2C000*")
+    answered(page, "overview", "n 2000,")
     go(page, "Perturbation")
-    expect(page.get_by_text("perturbation: epsilon")).to_be_visible()
+    answered(page, "perturbation", "n 2000,")
     expect(thumb).to_have_text("2,000")
     go(page, "Overview")
+    answered(page, "overview", "n 2000,")
     expect(told).to_contain_text("n = 2,000")
     expect(thumb).to_have_text("2,000")
     page.wait_for_url("**n=2%2C000*")

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.browser
 
 
 STATES = (
-    "?n=1%2C000&give_up=2",
+    "?n=300&give_up=2",
     "",
-    "?more=several+releases",
-    "?more=elsewhere",
+    "?n=300&more=several+releases",
+    "?more=deployments",
     "?more=all+mechanisms&n=300",
     "?at_hand=iris%2C+virginica+or+not+%28real%29&n=105&give_up=20",
 )
@@ -46,10 +46,10 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     open_decide(page, fresh_server.url, "?n=1%2C000&give_up=5&epsilon=0.5")
     complete(page)
     expect(
-        page.get_by_text(re.compile(r"a privacy budget of [\d.]+ is the smallest that gives up at most 5.0 points"))
+        page.get_by_text(re.compile(r"ε = [\d.]+ is the smallest privacy budget that costs at most 5.0 points"))
     ).to_be_visible()
-    expect(page.get_by_text(re.compile("of 1,000 people .* without privacy"))).to_be_visible()
-    expect(page.locator("img[alt*='times of 100']")).to_be_visible()
+    expect(page.get_by_text(re.compile("With 1,000 people and .* without privacy"))).to_be_visible()
+    expect(page.locator("img[alt*='times in 100']")).to_be_visible()
     assert page.locator("[data-testid=stException]").count() == 0
     assert "Traceback" not in fresh_server.log.read_text()
     assert complaints == []
@@ -87,7 +87,7 @@ def test_a_file_of_one_s_own_is_decided_on_not_in_the_link_and_stays(server: Ser
     declare(page)
     Chart(page, "budget").shown()
     expect(page.get_by_text(re.compile("Read 1,000 rows.* 700 records"))).to_be_visible()
-    expect(page.get_by_text(re.compile("With 700 records, .* budget"))).to_be_visible()
+    expect(page.get_by_text(re.compile("With 700 records and .* budget"))).to_be_visible()
     expect(page.get_by_text("not in the link")).to_be_visible()
     assert "upload-" not in page.locator("[data-testid=stCode] code").inner_text()
     # After a visit to another page all is there, in the picker, too.
@@ -109,7 +109,7 @@ def test_a_file_of_one_s_own_is_decided_on_not_in_the_link_and_stays(server: Ser
 def test_what_is_taken_away_says_what_the_page_says(
     server: Server, page: Page, new_page: NewPage, tmp_path: Path, complaints: list[str]
 ):
-    open_decide(page, server.url, "?n=1%2C000&give_up=5&more=take+away")
+    open_decide(page, server.url, "?n=1%2C000&give_up=5&more=download")
     complete(page)
 
     def taken(label: str) -> Path:
@@ -121,7 +121,7 @@ def test_what_is_taken_away_says_what_the_page_says(
         return tmp_path / waiting.value.suggested_filename
 
     numbers = json.loads(taken("Numbers (JSON)").read_text(encoding="utf-8"))
-    shown = page.get_by_text(re.compile("a privacy budget of")).inner_text()
+    shown = page.get_by_text(re.compile("is the smallest privacy budget")).inner_text()
     budget, reference = float(f"{numbers['budget']['value']:.2g}"), 100 * numbers["reference"]
     assert f"{budget:g}" in shown and f"{reference:.1f}" in shown
     assert numbers["link"].startswith(f"{server.url}/decide?")
@@ -131,7 +131,7 @@ def test_what_is_taken_away_says_what_the_page_says(
     briefing.goto(html.as_uri())
     expect(briefing.locator("section")).to_have_count(5)
     assert taken("Slides (PowerPoint)").stat().st_size > 10_000
-    assert taken("Curves (CSV)").read_text().startswith("epsilon,lost")
+    assert taken("Curves (CSV)").read_text().startswith("epsilon,loss")
     space: dict[str, object] = {}
     exec(taken("Code (Python)").read_text(encoding="utf-8").replace("figure.show()", ""), space)
     assert abs(space["found"].value - numbers["budget"]["value"]) < 1e-9  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 def open_dimension(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     page.goto(f"{url}/dimension{query}")
-    charts = Chart(page, "dimension"), Chart(page, "corner")
+    charts = Chart(page, "dimension"), Chart(page, "orthant")
     for chart in charts:
         chart.shown()
     return charts

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import Page, expect
+
+from pages.server.prefetch import _CROWD_SECONDS
 
 from ..harness import Server
 from .test_live_figure import SEEN, Line
@@ -21,12 +23,13 @@ def open_with_pictures_ahead(page: Page, url: str) -> None:
     such for a while, the server draws none.
     """
     for _ in range(10):
-        page.goto(url)
-        try:
-            page.wait_for_function(f"{CHART}?.drawnWidth && {CHART}.remembered.size >= 3", timeout=6_000)
+        with page.expect_response("**/ahead/*", timeout=60_000) as first:
+            page.goto(url)
+        if first.value.status == 200:
+            page.wait_for_function(f"{CHART}?.drawnWidth && {CHART}.remembered.size >= 3", timeout=60_000)
             return
-        except TimeoutError:
-            continue
+        page.goto("about:blank")
+        page.wait_for_timeout(1000 * _CROWD_SECONDS)
     raise AssertionError("no pictures ahead")
 
 
@@ -41,7 +44,13 @@ def test_the_next_step_has_its_picture_before_the_server_answers(page: Page, ser
     slider.press("ArrowRight")
     page.wait_for_function(f"{CURSOR} === 'ε = 1.5'")
     expect(page.get_by_role("figure").first).not_to_have_attribute("aria-label", said or "")
+    headline, strong = page.locator(".takeaway").first, page.locator(".takeaway").first.locator("b")
+    expect(headline).to_contain_text("ε = 1.5,")
+    ahead = headline.inner_text(), strong.all_inner_texts()
+    assert ahead[0] == page.get_by_role("figure").first.get_attribute("aria-label") and len(ahead[1]) == 2
     line.let_go(page)
+    page.wait_for_function("!('ahead' in document.documentElement.dataset)")
+    assert (headline.inner_text(), strong.all_inner_texts()) == ahead, "what came ahead is what the server says"
     assert len(page.evaluate("seen")) == 1, "the server's is the same and is not drawn again"
     slider.press("Home")
     page.wait_for_function(f"{CURSOR} === 'ε = 0.01'")

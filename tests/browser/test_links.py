@@ -33,7 +33,7 @@ def block(page: Page, key: str):
 
 @pytest.mark.usefixtures("own_tab")
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
-    link = "/audit?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
+    link = "/audit?epsilon=0.5&n=500&defaults=runs:1000~check:attack&v=0.1.0&hide=delta,runs"
     loaded: list[Response] = []
     page.on("response", lambda answer: loaded.append(answer) if "plotly" in answer.url else None)
     page.goto(below.url + link)
@@ -71,7 +71,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
 
 
 def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page):
-    page.goto(f"{below.url}/?proof=textbook")
+    page.goto(f"{below.url}/?place=output&proof=textbook&n=200")
     page.get_by_role("link", name="Dimension", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Dimension"].title)
     page.get_by_text("Link", exact=True).click()
@@ -153,7 +153,7 @@ FIRST = (
         ("classes", "beside_classes_chart"),
         r"3 columns .*4 classes",
     ),
-    ("dimension?p=1%2C024&noise_in=question&epsilon=3", ("dimension", "corner"), r"1,016 .*Gaussian"),
+    ("dimension?p=1%2C024&noise_in=question&epsilon=3", ("dimension", "orthant"), r"1,016 .*Gaussian"),
 )
 
 

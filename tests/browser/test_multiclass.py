@@ -27,7 +27,7 @@ def open_classes(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
 
 def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
     """One opening: screens, a move, and the exhibit, one click away, in the dark."""
-    hero, beside = charts = open_classes(page, server.url)
+    hero, beside = charts = open_classes(page, server.url, "?n=300")
     check_open_charts(page, charts)
     for chart in charts:
         chart.look("it.mark = 'same node'")

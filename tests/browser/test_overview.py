@@ -30,7 +30,7 @@ def open_start(page: Page, url: str) -> Chart:
 
 
 def mean_curve(chart: Chart) -> list[float]:
-    found = chart.look("JSON.stringify([...it._fullData.find(t => t.name === 'private, on average').y])")
+    found = chart.look("JSON.stringify([...it._fullData.find(t => t.name === 'objective perturbation').y])")
     return json.loads(str(found))
 
 
@@ -50,24 +50,34 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
     chart = open_start(page, server.url)
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_have_text(STORIES["Overview"].title)
-    icons = page.locator("img[alt*='times of 100']")
+    icons = page.locator("img[alt*='times in 100']")
     expect(icons).to_be_visible()
     assert icons.evaluate("it => it.complete && it.naturalWidth > 0")
     label = page.locator(CHART).get_attribute("aria-label") or ""
-    assert re.search(r"398 patients.* ε = 1, \d+\.\d of 100", label)
+    assert re.search(r"398 patients.* ε = 1, objective perturbation .* \d+\.\d%", label)
     assert page.locator(CHART).get_attribute("role") == "figure"
     lost, right = page.locator(".takeaway").all()
     for place in (lost, right, page.locator(CHART), icons):
         box = place.bounding_box()
         assert box and box["y"] > 0 and box["y"] + box["height"] < 768
-    (accuracy,) = re.findall(r"(\d+\.\d) of 100", lost.inner_text())
-    private = "it._fullData.find(t => t.name === 'private, on average')"
+    (accuracy,) = re.findall(r"(\d+\.\d)%", lost.inner_text())
+    private = "it._fullData.find(t => t.name === 'objective perturbation')"
     assert float(accuracy) == round(float(str(chart.look(f"{private}.y[[...{private}.x].indexOf(1)]"))), 1)
-    (times,) = re.findall(r"(\d+) times of 100", right.inner_text())
-    assert (icons.get_attribute("alt") or "").startswith(f"At most {times} times of 100")
+    (times,) = re.findall(r"(\d+) times in 100", right.inner_text())
+    assert (icons.get_attribute("alt") or "").startswith(f"At most {times} times in 100")
     wears(page, chart, "light")
     chart.settled()
     assert chart.broken_labels() == [] == page.evaluate(CUT)
+
+    term, meaning = page.locator("label dfn", has_text="privacy budget"), page.locator("#meaning")
+    place = term.bounding_box()
+    slider = page.locator(".st-key-epsilon input[type=range]")
+    for ask in (term.hover, lambda: term.dispatch_event("pointerdown"), slider.focus):  # mouse, finger, keyboard
+        ask()
+        expect(meaning).to_have_text(re.compile(r"^ε: "))
+        page.keyboard.press("Escape")
+        expect(meaning).to_be_hidden()
+    assert term.bounding_box() == place, "nothing has moved"
 
     page.evaluate(WITHOUT)
     chart.look("it.mark = 'same node'")
@@ -78,12 +88,12 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
         expect(lost).to_contain_text(f"ε = {epsilon:g},")
     assert mean_curve(chart) == curve, "the curve does not depend on where the cursor stands"
     assert "epsilon=3" in page.url, "the address carries the state"
-    changed = "it._fullData.find(t => t.name === 'private, on average').y[12] !== it.before"
+    changed = "it._fullData.find(t => t.name === 'objective perturbation').y[12] !== it.before"
     for key in ("n", "delta", "lam", "seed"):
         before = mean_curve(chart)
-        chart.look("it.before = it._fullData.find(t => t.name === 'private, on average').y[12]")
+        chart.look("it.before = it._fullData.find(t => t.name === 'objective perturbation').y[12]")
         if key == "seed":
-            page.get_by_role("button", name="Re-roll").click()
+            page.get_by_role("button", name="New seed").click()
             chart.wait(changed)
         else:
             chart.press(key, "ArrowRight", changed)
@@ -96,8 +106,13 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
+    details = page.locator(".st-key-details")
+    expect(details).to_be_in_viewport(ratio=0.99)  # it comes to where it was asked for
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-testid=stDataFrame]")).to_have_count(0)
+    expect(page.get_by_role("radio", name="Data", exact=True)).to_be_focused()
     lines = waiting.value.path().read_text().splitlines()
-    assert len(lines) == 1 + 2 * len(EPSILON_GRID)
+    assert len(lines) == 1 + 3 * 2 * len(EPSILON_GRID)
     assert lines[0].startswith("mechanism,label,accounting,rule,axis,x,metric")
     assert complaints == []
 
@@ -151,6 +166,31 @@ def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server:
     assert text == f"ε = {seen[-1]}" and chart.look("it.layout.shapes[0].x0") == float(seen[-1])
     assert line == pytest.approx(flag, abs=2.0) and line == pytest.approx(chart.look(PLACE.format(said)), abs=1.0)
 
+    # A click in either panel brings the slider there, its line is a handle, and a drag elsewhere zooms.
+    panels = [panel.bounding_box() for panel in page.locator(f"{CHART} .nsewdrag").all()]
+    for panel, epsilon in zip(panels, ("0.1", "3"), strict=True):
+        assert panel
+        page.mouse.click(float(str(chart.look(PLACE.format(epsilon)))) + 3, panel["y"] + 0.7 * panel["height"])
+        chart.wait(f"it.layout.shapes[0].x0 === {epsilon}")
+        expect(thumb).to_have_attribute("aria-valuetext", epsilon)
+        expect(page.locator(".takeaway").first).to_contain_text(f"ε = {epsilon},")
+    page.mouse.move(float(str(chart.look(PLACE.format("3")))), box[1] + 200)
+    page.mouse.down()
+    page.mouse.move(float(str(chart.look(PLACE.format("0.2")))), box[1] + 230, steps=4)
+    chart.wait(f"{MARKS}[0] === 'ε = 0.2'")
+    assert "epsilon=3" in page.url, "the server hears of it when it is let go"
+    page.mouse.up()
+    expect(page.locator(".takeaway").first).to_contain_text("ε = 0.2,")
+    assert chart.look("it._fullLayout.xaxis.range") == [-2, 1], "nothing was zoomed"
+    chart.zoom()
+    expect(thumb).to_have_attribute("aria-valuetext", "0.2")
+
+    page.get_by_role("button", name="Play").click()
+    chart.wait("it.layout.shapes[0].x0 === 0.015")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert float(thumb.get_attribute("aria-valuetext") or "") < 0.2
+
 
 # Two in every run; the landing page's own is looked at with the cursor between the ends.
 SOURCES = ("&source=synthetic+people", "", "&n=50,000")
@@ -176,6 +216,6 @@ def test_no_label_is_cut_or_covered_at_either_end_of_the_slider(
             assert scroll <= 0, "the page scrolls sideways"
     # Without this all of that could pass by finding no labels and no texts.
     page.add_style_tag(content=".stMarkdown { width: 60px !important; overflow: hidden; white-space: nowrap }")
-    assert any("Best model" in text or "times of 100" in text for text in page.evaluate(CUT))
+    assert any("Without privacy" in text or "times in 100" in text for text in page.evaluate(CUT))
     chart.look("Plotly.relayout(it, {'annotations[0].x': 0.5, 'annotations[0].y': 0, 'annotations[0].yshift': -22})")
     assert chart.broken_labels() != []

@@ -86,8 +86,8 @@ STATES = (
     ("noise=both&layers=upper+bound&layers=non-private&layers=earlier+rates&layers=n-fold+noise", "valley"),
     ("lam=0.0001&epsilon=0.01", "valley"),
     ("noise=both&lam=0.05&epsilon=10", "cloud"),
-    ("epsilon=0.01&leak=a+classifier", "zero_vector"),
-    ("leak=a+curve", "zero_curve"),
+    ("epsilon=0.01&leak=a+classifier", "exact_vector"),
+    ("leak=a+curve", "exact_curve"),
     ("layers=n-fold+noise", "proved"),
     ("epsilon=10", "work"),
 )

@@ -147,7 +147,7 @@ def test_whoever_cannot_see_the_panel_or_holds_a_phone_declares_too(
     said(page, "column 1 counts the rows")
     page.get_by_text("Paste bounds").click()
     page.locator("textarea").fill("column 2, 0, 6")
-    page.get_by_role("button", name="Take over").click()
+    page.get_by_role("button", name="Import").click()
     page.get_by_role("button", name="Confirm").wait_for()
     page.get_by_role("button", name="Read it differently").click()
     page.get_by_label("separated by").wait_for()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pandas as pd
@@ -35,10 +40,27 @@ def call(*command: str, folder: Path, **environment: str) -> subprocess.Complete
     )
 
 
-def sentence(result: subprocess.CompletedProcess[bytes]) -> str:
-    """The one sentence with which a command gives up, after whatever it told of its progress."""
-    assert result.returncode == 2 and b"Traceback" not in result.stderr, result.stderr
-    return result.stderr.decode().splitlines()[-1]
+@contextmanager
+def full_disk(most: int) -> Iterator[None]:
+    """No file of this process may grow beyond so many bytes; Python would keep the beginning of its bytecode."""
+    kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    told, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, told)
+        sys.dont_write_bytecode = kept
+
+
+def sentence(most: int, *command: str) -> str:
+    """The one sentence with which a command gives up on a full disk, after whatever it told of its progress."""
+    said = io.StringIO()  # captured output is a file as well
+    with pytest.raises(SystemExit) as stopped, full_disk(most), redirect_stderr(said), redirect_stdout(io.StringIO()):
+        main(list(command))
+    assert stopped.value.code == 2 and "Traceback" not in said.getvalue(), said.getvalue()
+    return said.getvalue().splitlines()[-1]
 
 
 def table(path: Path) -> pd.DataFrame:
@@ -79,10 +101,10 @@ def whole(tmp_path_factory) -> pd.DataFrame:
 def test_a_run_onto_a_full_disk_names_its_file_and_goes_on_from_what_it_kept(
     folder, whole, output, monkeypatch, capsys
 ):
-    told = sentence(call("tests.cli.full_disk", "5000", "run", "e.json", "-o", output, folder=folder))
+    monkeypatch.chdir(folder)
+    told = sentence(5_000, "run", "e.json", "-o", output)
     assert told.startswith(f"Error: {output} cannot be used: ")
     assert sorted(path.name for path in folder.iterdir()) == ["e.json", f"{output}.unfinished"]
-    monkeypatch.chdir(folder)
     main(["run", "e.json", "-o", output, "--resume", "--json"])
     assert json.loads(capsys.readouterr().out)["cells_reused"] == 1
     read = table(folder / output)
@@ -105,9 +127,9 @@ def test_numbers_that_were_given_up_are_those_of_an_undisturbed_process_when_ask
     assert_frame_equal(table(folder / "again.csv"), whole)
 
 
-def test_a_reproduction_onto_a_full_disk_leaves_no_half_of_a_file(folder):
-    command = ("reproduce", "bassily-transition", "--runs", "2", "-o", "out")
-    told = sentence(call("tests.cli.full_disk", "8000", *command, folder=folder))
+def test_a_reproduction_onto_a_full_disk_leaves_no_half_of_a_file(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    told = sentence(8_000, "reproduce", "bassily-transition", "--runs", "2", "-o", "out")
     assert told.startswith("Error: out/figure.json cannot be used: ")
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["claims.json", "table.csv"]
 
@@ -125,13 +147,14 @@ print(len(kernels.unkept))
 
 def test_compiled_functions_that_cannot_be_kept_are_used_all_the_same(folder):
     (folder / "probe.py").write_text(KERNEL, encoding="utf-8")
-    limited = f"from tests.cli import full_disk\nimport resource\n{LIMIT}\n"
+    limited = f"import resource\n{LIMIT}\n"
     (folder / "full.py").write_text(limited + KERNEL, encoding="utf-8")
-    full = call("full", folder=folder, NUMBA_CACHE_DIR=str(folder / "cache"))
+    places = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}  # or half of it is kept
+    full = call("full", folder=folder, **places)
     assert full.returncode == 0 and int(full.stdout) >= 2, full.stderr
     assert full.stderr.decode().count("cannot be kept in") == 1, "said once"
     assert not [path for path in (folder / "cache").rglob("*.nbc") if path.stat().st_size], "nothing was kept"
-    roomy = call("probe", folder=folder, NUMBA_CACHE_DIR=str(folder / "cache"))
+    roomy = call("probe", folder=folder, **places)
     assert roomy.returncode == 0 and int(roomy.stdout) == 0 and not roomy.stderr
 
 

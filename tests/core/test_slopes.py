@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.core.power_law import LEAST_DECADES, LEAST_R_SQUARED, power_law
@@ -12,6 +12,7 @@ from dpcore.core.power_law import LEAST_DECADES, LEAST_R_SQUARED, power_law
 P = 2.0 ** np.arange(3, 21)
 
 
+@settings(max_examples=30)
 @given(st.floats(-3, 3), st.floats(1e-6, 1e6))
 def test_a_power_law_gives_its_exponent_whatever_its_constant(exponent, constant):
     found = power_law(P, constant * P**exponent)

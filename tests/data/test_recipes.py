@@ -14,7 +14,8 @@ from dpcore.data.population_risk import reflect
 from tests.nights import each
 from tests.problems import LINEAR
 
-RECIPES = [key for key, source in data.SOURCES.items() if source.size is None]
+HARDEST = "synthetic_hardest"  # laid out, not drawn: it has tests of its own below
+RECIPES = [key for key, source in data.SOURCES.items() if source.size is None and key != HARDEST]
 LAWS = [key for key in RECIPES if data.SOURCES[key].task != "location" and data.SOURCES[key].set == "ball"]
 CLASSES = [key for key in RECIPES if data.SOURCES[key].task == "classification"]
 NUMBERS = ("squared", "huber", "absolute")
@@ -299,6 +300,21 @@ def test_records_keep_their_promise_and_their_place(key):
         assert np.abs(many.train.y).max() <= many.domain.y_max == largest
         assert not np.array_equal(many.train.X, data.load(key, 500, p, 4).train.X)
         assert not np.array_equal(many.train.X, many.test.X[:500])
+
+
+@pytest.mark.parametrize("n, blocks", [(1_000, (4, 16, 64, 256)), (83, (4, 16)), (3, ())])
+def test_the_hardest_data_are_blocks_on_axes_and_zeros(n, blocks):
+    """Each block has the label of the seed, one in eight the other; the rest makes both labels equally frequent."""
+    signs = set()
+    for seed in range(6):
+        train = data.load(HARDEST, n, 8, seed).train
+        assert np.array_equal((train.X != 0.0).sum(axis=0), [*blocks, *[0] * (8 - len(blocks))])
+        assert set(np.unique(train.X)) <= {0.0, 1.0} and (train.X.sum(axis=1) <= 1.0).all()
+        sums = train.y @ train.X
+        signs.add(tuple(np.sign(sums)))
+        assert np.abs(sums).tolist() == [*(size - 2 * max(1, size // 8) for size in blocks), *[0] * (8 - len(blocks))]
+        assert train.n == n and set(np.unique(train.y)) == {-1.0, 1.0} and (abs(train.y.sum()) <= 1 or n == 3)
+    assert len(signs) > 1 or not blocks
 
 
 def test_a_mixture_keeps_its_columns_and_labels_when_there_are_more_and_is_what_it_says():

@@ -32,7 +32,7 @@ def test_more_steps_of_the_trees_cost_what_is_said():
 
 
 def test_the_default_audit_of_generalised_gaussian_noise_certifies_about_half():
-    assert "the default audit certifies about half of epsilon = 1" in TEXT
+    assert re.search(r"default audit certifies only about half of epsilon = 1\.", TEXT)
     assert 0.35 < dpcore.run_audit("generalized_gaussian").certified_epsilon_95 < 0.65
 
 
@@ -47,7 +47,7 @@ def test_sizes_are_those_of_the_code():
 
 
 def test_numba_s_cache_is_first_where_its_variable_says(tmp_path, monkeypatch):
-    assert "lives where `NUMBA_CACHE_DIR` says" in TEXT
+    assert re.search(r"lives in `NUMBA_CACHE_DIR`, else", TEXT)
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     assert choose_cache_folder().parent == tmp_path
 

@@ -15,7 +15,6 @@ from dpcore.experiments.metrics import (
     population_curve,
     r_squared,
     risk,
-    smallest_epsilon,
 )
 from dpcore.mechanisms.base import Drawn
 from dpcore.solvers import minimise_in_ball
@@ -207,22 +206,6 @@ def test_r_squared_is_the_explained_share_of_the_variance():
     assert engine("full rank", "logistic", 4)[0][0].metric == "accuracy"
 
 
-@pytest.mark.parametrize(
-    "lost, at_most, answer",
-    [
-        ([9.0, 1.5, 0.2], 2.0, 1.0),
-        ([9.0, 1.5, 0.2], 0.1, None),
-        ([9.0, 2.0, 0.2], 2.0, 1.0),
-        ([1.0, 0.5, 0.2], 2.0, 0.1),
-        ([1.0, 5.0, 0.2], 2.0, 10.0),  # a lucky dip at small epsilon does not count
-        ([np.nan, np.nan, np.nan], 2.0, None),
-        ([-0.1, -0.2, -0.3], 0.5, 0.1),
-    ],
-)
-def test_smallest_epsilon(lost, at_most, answer):
-    assert smallest_epsilon(np.array([0.1, 1.0, 10.0]), np.array(lost), at_most) == answer
-
-
 @pytest.mark.parametrize("p", [1, 2, 8, 31, 10_000])
 @every_loss
 def test_gamma_noise_is_gaussian_noise_of_a_random_size(key, p):
@@ -231,7 +214,7 @@ def test_gamma_noise_is_gaussian_noise_of_a_random_size(key, p):
 
     loss, (nodes, weights) = get_loss(key), chi_quadrature(p + 1)
     low, high = np.sqrt(stats.chi2.ppf(1e-17, p + 1)), np.sqrt(stats.chi2.isf(1e-17, p + 1))
-    sizes = np.linspace(low, high, 100_001)
+    sizes = np.linspace(low, high, 20_001)
     density = stats.chi.pdf(sizes, p + 1)
     density /= density.sum()
     for z in (-3.0, 0.0, 0.9, 1.0, 1.4):

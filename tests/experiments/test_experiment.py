@@ -411,7 +411,7 @@ def test_a_cancelled_run_in_processes_keeps_what_they_have_begun_and_cancels_the
     """One worker and a short queue: of twelve cells the last is never begun when the first row stops the run."""
     stop = threading.Event()
     many = replace(MANY, sweep=Axis("n", tuple(range(60, 72))))
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as processes:  # begins at once
         table = dpcore.run(many, processes, on_row=lambda row: stop.set(), cancelled=stop.is_set)
     assert list(table.x.unique()) == list(many.sweep.values)
     assert (table.status[:2] == "ok").all() and table.status.iloc[-1] == "cancelled"

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.figures.decide import budget_figure, uses_figure, worth_figure
+from dpcore.figures.decide import budget_figure, equivalent_figure, uses_figure
 from dpcore.figures.style import BACKGROUND
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.threshold_interval import Answer
@@ -39,13 +39,14 @@ def budget(theme="light", lost=LOST, at_most=5.0, answer=Answer(0.8, 0.6, 1.2, 0
     )
 
 
-def worth(theme="light", people=np.array([math.nan, 50.0, 500.0, 900.0]), epsilon=1.0):  # noqa: B008
-    return worth_figure(
+def equivalent(theme="light", size=np.array([math.nan, 50.0, 500.0, 900.0]), epsilon=1.0):  # noqa: B008
+    return equivalent_figure(
         EPSILONS,
-        people,
-        0.8 * people,
-        np.minimum(1000.0, 1.2 * people),
+        size,
+        0.8 * size,
+        np.minimum(1000.0, 1.2 * size),
         n=1000,
+        metric="log loss",
         epsilon=epsilon,
         family="output",
         theme=theme,
@@ -57,7 +58,7 @@ def uses(theme="light"):
     return uses_figure(USES, epsilon=1.0, theme=theme)
 
 
-ALL = pytest.mark.parametrize("draw", [budget, worth, uses], ids=lambda f: f.__name__)
+ALL = pytest.mark.parametrize("draw", [budget, equivalent, uses], ids=lambda f: f.__name__)
 
 
 @THEMES
@@ -73,21 +74,21 @@ def named(figure, start):
     return next(trace for trace in figure.data if (trace.name or "").startswith(start))
 
 
-def test_the_budget_s_answer_stands_where_the_curve_meets_what_can_be_given_up():
+def test_the_smallest_budget_stands_where_the_curve_meets_the_acceptable_loss():
     figure = budget()
     diamond = figure.data[-1]
     assert diamond.marker.symbol == "diamond" and (diamond.x[0], diamond.y[0]) == (0.8, 5.0)
-    sure = named(figure, "the budget")
+    sure = named(figure, "smallest budget, 95%")
     assert list(sure.x) == [0.6, 1.2] and set(sure.y) == {5.0}
-    assert any("smallest budget: 0.8" in note.text for note in figure.layout.annotations)
+    assert any("smallest budget: ε = 0.8" in note.text for note in figure.layout.annotations)
 
 
 @pytest.mark.parametrize(
     "learnable, text, edge",
     [
-        (9.0, "always the larger class:<br>9.0 lost", 9.0),
+        (9.0, "always the larger class:<br>loss 9.0", 9.0),
         (45.2, "↑ always the larger class<br>45", 30.0),
-        (-1.5, "always the larger class:<br>-1.5 lost", -1.5),
+        (-1.5, "always the larger class:<br>loss -1.5", -1.5),
     ],
 )
 def test_all_that_there_is_to_learn_is_a_line_or_its_label_at_the_edge(learnable, text, edge):
@@ -99,12 +100,12 @@ def test_all_that_there_is_to_learn_is_a_line_or_its_label_at_the_edge(learnable
 
 
 def test_an_interval_without_an_upper_end_goes_to_the_end_of_the_axis():
-    assert list(named(budget(answer=Answer(9.0, 6.0, math.inf, 0.01, 10.0)), "the budget").x) == [6.0, 10.0]
+    assert list(named(budget(answer=Answer(9.0, 6.0, math.inf, 0.01, 10.0)), "smallest budget, 95%").x) == [6.0, 10.0]
 
 
 def test_what_is_not_reachable_is_not_marked():
     figure = budget(answer=NOWHERE)
-    assert len(named(figure, "the budget").x) == 0 and math.isnan(figure.data[-1].x[0])
+    assert len(named(figure, "smallest budget, 95%").x) == 0 and math.isnan(figure.data[-1].x[0])
     assert not any("smallest budget" in note.text for note in figure.layout.annotations)
 
 
@@ -114,7 +115,7 @@ def test_threshold_and_curve_lie_inside_the_axis(at_most):
     low, high = figure.layout.yaxis.range
     assert low <= 0.0 and max(at_most, 4.0) < high, "threshold and cursor"
     assert high <= max(6.0 * at_most, 1.3 * 4.0) or at_most == 80.0, "and neither lies flat"
-    assert list(named(figure, "can be given up").y) == [at_most] * 2
+    assert list(named(figure, "acceptable loss").y) == [at_most] * 2
 
 
 def test_the_cursor_s_dot_lies_on_the_curve_between_grid_points_too():
@@ -128,9 +129,10 @@ def test_a_refused_part_of_the_curve_is_left_open():
     assert list(figure.data[0].x) == [1.0, 10.0] and math.isnan(figure.data[-2].y[0])
 
 
-def test_people_are_drawn_against_all_that_there_are():
-    figure = worth()
+def test_equivalent_sizes_are_drawn_against_all_records_and_name_their_metric():
+    figure = equivalent()
     assert list(named(figure, "all 1,000").y) == [1000.0] * 2
+    assert any("log loss" in note.text for note in figure.layout.annotations)
     low, high = figure.layout.yaxis.range
     assert 10**low < 40.0 and 10**high > 1000.0
     assert list(figure.data[0].x) == [0.1, 1.0, 10.0]

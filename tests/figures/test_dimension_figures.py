@@ -31,7 +31,7 @@ def draw(mechanisms=ANSWER, p=128, lower="distance", theme="light", **changes):
 
 def draw_corner(p=128, theme="light", **changes):
     arguments = {"n": 300, "epsilon": 1.0, "delta": 1e-6, "lam": 0.05, "seed": 0} | changes
-    corner = orthant.corner(PS, **arguments)
+    corner = orthant.example(PS, **arguments)
     return corner, orthant_figure(corner, p=p, theme=theme, height=290)
 
 
@@ -176,9 +176,9 @@ def test_the_corner_s_curves_are_the_corner():
     drawn = {t.name: t for t in figure.data}
     for name, values in (
         ("output, cut at 0", corner.projected),
-        ("output, free", corner.free_answer),
+        ("output, free", corner.free_output),
         ("objective, held ≥ 0", corner.constrained),
-        ("objective, free", corner.free_question),
+        ("objective, free", corner.free_objective),
     ):
         assert np.array_equal(drawn[name].y, values)
     assert drawn["output, cut at 0"].line.color == FAMILIES["light"]["output"]

@@ -101,10 +101,11 @@ def test_the_palette_is_readable_and_distinct(theme):
         assert contrast(text[theme], BACKGROUND[theme]) >= 4.5
 
 
-def draw(epsilon=1.0, theme="light", decision=None, **changes):
+def draw(epsilon=1.0, theme="light", released=None, **changes):
     table = dpcore.run(experiment_of(**({"source": "synthetic", "n": 400, "repetitions": 10} | changes)))
     title = "people classified correctly, %"
-    figure = cost_figure(table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision)
+    look = {"accuracy_title": title, "theme": theme, "height": 500, "released": released}
+    figure = cost_figure(table, mechanism=table.mechanism.iloc[0], epsilon=epsilon, **look)
     return table, figure
 
 
@@ -113,9 +114,9 @@ def test_curves_are_the_table():
     excess = table[table.metric == "excess_empirical_risk"]
     traces = {(t.name, t.yaxis): t for t in figure.data}
     assert np.array_equal(traces["upper bound", "y2"].y, excess.bound)
-    assert np.array_equal(traces["private, on average", "y2"].y, excess["mean"])
+    assert np.array_equal(traces["output perturbation", "y2"].y, excess["mean"])
     accuracy = table[table.metric == "accuracy"]
-    assert np.array_equal(traces["private, on average", "y"].y, 100 * accuracy["mean"])
+    assert np.array_equal(traces["output perturbation", "y"].y, 100 * accuracy["mean"])
     assert set(traces["without privacy", "y"].y) == {100 * accuracy.reference.iloc[0]}
     assert set(traces["always the larger class", "y"].y) == {100 * accuracy.nothing_learned.iloc[0]}
     assert set(traces["nothing learned", "y2"].y) == {excess.nothing_learned.iloc[0]}
@@ -165,13 +166,13 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
     rows = table.metric == "excess_empirical_risk"
     for column in ("mean", "q10", "q90", "noiseless"):
         table.loc[rows & (table.x > 2.0), column] = -0.00123
-    figure = cost_figure(table, epsilon=5.0, accuracy_title="", theme="light", height=500)
+    figure = cost_figure(table, mechanism="output_gaussian", epsilon=5.0, accuracy_title="", theme="light", height=500)
     floor = figure.layout.yaxis2.range[0]
-    (below,) = [t for t in figure.data if t.name == "private, on average: 0 or below"]
+    (below,) = [t for t in figure.data if t.name == "output perturbation: 0 or below"]
     assert set(below.x) == set(table.x[table.x > 2.0]) and set(below.customdata) == {-0.00123}
     assert np.log10(below.y) == pytest.approx(floor) and below.showlegend
     labels = {a.text: a for a in figure.layout.annotations}
-    for text in ("private, on average", "regularisation alone"):
+    for text in ("output perturbation", "regularisation alone"):
         label = labels[f"↓ {text}<br>−0.0012"]
         assert label.yref == "y2" and label.y == pytest.approx(floor)
     band = [t for t in figure.data if t.yaxis == "y2" and t.line.width == 0]
@@ -202,11 +203,11 @@ def test_curves_beyond_the_same_edge_have_a_row_each_beside_a_legend():
 def test_a_mechanism_that_stops_applying_leaves_a_gap():
     classical = dpcore.make_mechanism("output_gaussian", accounting="classical")
     _, figure = draw(mechanisms=(classical,))
-    private = next(t for t in figure.data if t.name == "private, on average")
+    private = next(t for t in figure.data if t.name == "output perturbation")
     assert max(private.x) < 1.0
     assert all(len(t.x) == 0 for t in figure.data if t.mode == "markers"), "no dot where nothing is released"
     nothing = dpcore.run(Experiment(Problem("synthetic", n=400, delta=0.0)))
-    cost_figure(nothing, epsilon=1.0, accuracy_title="", theme="light", height=500)
+    cost_figure(nothing, mechanism="output_gaussian", epsilon=1.0, accuracy_title="", theme="light", height=500)
 
 
 @pytest.mark.parametrize(
@@ -232,15 +233,24 @@ def test_the_cursor_s_flag_stands_at_its_line(logarithmic, place):
     assert line["x0"] == line["x1"] == 100.0 and flag["x"] == place and flag["text"] == "here"
 
 
-@pytest.mark.parametrize("decision", [None, 0.5, 1.0])
-def test_the_decision_is_marked_on_the_curve(decision):
-    table, figure = draw(decision=decision)
+@pytest.mark.parametrize("released", [None, 0.5, 0.87])
+def test_one_release_is_marked_at_the_cursor(released):
+    _, figure = draw(epsilon=0.5, released=released)
     diamond = figure.data[-1]
-    accuracy = table[table.metric == "accuracy"].set_index("x")["mean"]
     assert diamond.marker.symbol == "diamond"
-    assert list(diamond.x) == ([] if decision is None else [decision])
-    assert list(diamond.y) == ([] if decision is None else [100 * accuracy[decision]])
-    assert [a.text for a in figure.layout.annotations].count("good enough") == len(diamond.x)
+    assert list(zip(diamond.x, diamond.y, strict=True)) == ([] if released is None else [(0.5, 100 * released)])
+    assert [a.text for a in figure.layout.annotations].count("one release") == len(diamond.x)
+
+
+def test_of_several_mechanisms_one_is_shown_in_full():
+    keys = ("output_gaussian", "objective_gaussian", "noisy_sgd")
+    table, figure = draw(mechanisms=keys, source="iris", n=105)
+    assert (table.status == "ok").all()
+    widths = {trace.name: trace.line.width for trace in figure.data if trace.yaxis == "y" and trace.line.color}
+    assert widths["output perturbation"] > max(widths["objective perturbation"], widths["gradient perturbation"])
+    bounds = [trace for trace in figure.data if trace.name == "upper bound"]
+    mine = table[(table.mechanism == "output_gaussian") & (table.metric == "excess_empirical_risk")]
+    assert len(bounds) == 1 and np.array_equal(bounds[0].y, mine.bound)
 
 
 def test_the_phone_layout_has_a_legend_instead_of_labels():

@@ -56,8 +56,9 @@ def test_against_the_norm_order(orders, theme):
         bound = named(figure, f"{name}: upper bound")
         seen = np.isfinite(bound.y)
         assert bound.line.dash == "dash" and np.array_equal(np.asarray(bound.y)[seen], side.bound[seen])
-    assert np.array_equal(named(figure, "best by its bound, d = 100").y, other.mean)
+    assert np.array_equal(named(figure, "smaller bound, d = 100").y, other.mean)
     assert np.array_equal(named(figure, "nothing learned").y, found.signal)
+    assert np.array_equal(named(figure, "lower bound, hardest data").y, found.least)
     assert figure.layout.shapes[0].x0 == 0.5 and "L2 ball" in words(figure) and "d = 100" in words(figure)
     assert [w.strip("↑ ").partition("<br>")[0] for w in words(figure)].count("upper bound") == 2
     assert figure.layout.paper_bgcolor == BACKGROUND[theme]
@@ -99,9 +100,9 @@ def test_rates_are_those_of_table_1_cut_at_what_every_model_has():
     rows = [table_1.table_row(p, 1_000, 300, 0.5, 1e-6) for p in excess_by_norm.orders(1_000)]
     assert max(row.privacy for row in rows) > 1.0
     figure = rates_figure(rows, p_norm=1.5, theme="dark", height=380)
-    assert np.array_equal(named(figure, "sampling").y, np.minimum([row.sampling for row in rows], 1.0))
-    assert np.array_equal(named(figure, "privacy adds").y, np.minimum([row.privacy for row in rows], 1.0))
-    assert np.array_equal(named(figure, "none has less, hardest data").y, [row.least for row in rows])
+    assert np.array_equal(named(figure, "cost of sampling").y, np.minimum([row.sampling for row in rows], 1.0))
+    assert np.array_equal(named(figure, "cost of privacy").y, np.minimum([row.privacy for row in rows], 1.0))
+    assert np.array_equal(named(figure, "lower bound, hardest data").y, [row.least for row in rows])
     assert any("shape only" in text for text in words(figure)) and "p = 1.5" in words(figure)
 
 
@@ -113,9 +114,11 @@ def test_lengths_of_both_noises_and_the_hardest_records():
     assert np.all(lengths.gaussian < lengths.generalized)
     traced = hardest_data.hardest_tracing(seed=1, p_norm=1.5, d=300, delta=1e-6)
     figure = members_figure(traced, epsilon=1.0, theme="light", height=380)
-    assert np.array_equal(named(figure, "a member scores above a stranger").y, traced.auc)
-    assert np.array_equal(named(figure, "proved limit").y, traced.limit)
-    assert np.array_equal(named(figure, "excess, of what θ = 0 has").y, np.minimum(traced.excess / traced.signal, 1.2))
+    assert np.array_equal(named(figure, "AUC: a member scores above a non-member").y, traced.auc)
+    assert np.array_equal(named(figure, "limit of every attack").y, traced.limit)
+    assert np.array_equal(
+        named(figure, "excess, share of that of x = 0").y, np.minimum(traced.excess / traced.signal, 1.2)
+    )
     assert figure.layout.shapes[0].x0 == 1.0 and MUTED["light"] == figure.layout.shapes[0].line.color
 
 
@@ -125,11 +128,11 @@ def test_against_people(p_norm, family):
     figure = learners_figure(found, n=4_000, theme="light", height=430)
     private = named(figure, "private, mean")
     assert np.array_equal(private.y, found.private.mean) and private.line.color == FAMILIES["light"][family]
-    for name, values in (("the same without noise", found.plain), ("95 of 100 runs stay below", found.q95)):
+    for name, values in (("non-private, the same without noise", found.plain), ("95% quantile of the runs", found.q95)):
         floor = 10.0 ** figure.layout.yaxis.range[0]
         assert np.array_equal(named(figure, name).y, np.where(values >= floor, values, np.nan), equal_nan=True)
-    assert np.array_equal(named(figure, "upper bound on the mean").y, found.bound)
-    order = named(figure, "the paper's order, shape only").y
+    assert np.array_equal(named(figure, "upper bound").y, found.bound)
+    order = named(figure, "published rate, shape only").y
     assert order == pytest.approx(found.rate * found.private.mean[0] / found.rate[0], rel=1e-12)
     assert named(figure, "nothing learned").y.tolist() == [found.nothing] * 2
     assert "excess risk on fresh records" in words(figure) and "n = 4,000" in words(figure)

@@ -63,48 +63,50 @@ def test_against_steps(steps, theme):
     measured(named(figure, "private, mean"), steps.private, colour, 20, steps.T)
     bound = named(figure, "upper bound")
     assert np.array_equal(np.asarray(bound.y), steps.private.bound) and bound.line.dash == "dash"
-    inside(named(figure, "without privacy"), steps.plain[1:], figure)
-    inside(named(figure, "bound without privacy"), steps.plain_bound[1:], figure)
-    assert named(figure, "without privacy").line.color == plain and named(figure, "without privacy").x[0] == 2
-    assert set(named(figure, "θ = 0, nothing learned").y) == {steps.nothing}
+    inside(named(figure, "non-private"), steps.plain[1:], figure)
+    inside(named(figure, "non-private: upper bound"), steps.plain_bound[1:], figure)
+    assert named(figure, "non-private").line.color == plain and named(figure, "non-private").x[0] == 2
+    assert set(named(figure, "nothing learned, θ = 0").y) == {steps.nothing}
     upper, lower = figure.data[:2]
     assert np.array_equal(np.asarray(upper.y), steps.private.measured.q90) and lower.name == "8 of 10 runs"
-    for text in ("private", "upper bound", "without privacy", "nothing learned", "T = 20"):
-        assert sum(text in said for said in words(figure)) == 1
+    assert steps.packing > 0
+    inside(named(figure, "lower bound, hardest data"), np.full(2, steps.packing), figure)
+    for text in ("private", "upper bound", "non-private", "nothing learned", "lower bound,<br>hardest data", "T = 20"):
+        assert sum(said in (text, f"↓ {text}") or said.startswith(f"↓ {text}<br>") for said in words(figure)) == 1
     (cursor,) = figure.layout.shapes
     assert cursor.x0 == cursor.x1 == 20 and cursor.line.color == MUTED[theme]
 
 
-def test_noise_as_printed_is_not_called_private(steps):
+def test_noise_as_published_is_not_called_private(steps):
     figure = steps_figure(dc.replace(steps, accounting="published"), T=20, theme="light", height=430)
-    assert named(figure, "as printed, mean") and "private" not in words(figure)
+    assert named(figure, "as published, mean") and "private" not in words(figure)
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_against_people(crowd, theme):
     figure = excess_by_n_figure(crowd, n=200, theme=theme, height=430)
     colour = FAMILIES[theme]["frank_wolfe"]
-    measured(named(figure, "few features matter, mean"), crowd.private, colour, 200, crowd.n)
-    hard = named(figure, "hard records, mean")
-    assert np.isnan(crowd.hardest[0]) and np.isfinite(crowd.hardest[1:]).all()
-    assert np.array_equal(np.asarray(hard.y), crowd.hardest, equal_nan=True)
-    inside(named(figure, "no private model has less, hardest data"), crowd.packing, figure)
-    inside(named(figure, "what fresh records add, at most"), crowd.sampling, figure)
+    measured(named(figure, "private, mean"), crowd.private, colour, 200, crowd.n)
+    hard = named(figure, "every column matters, mean")
+    assert np.isnan(crowd.dense[0]) and np.isfinite(crowd.dense[1:]).all()
+    assert np.array_equal(np.asarray(hard.y), crowd.dense, equal_nan=True)
+    inside(named(figure, "lower bound, hardest data"), crowd.packing, figure)
+    inside(named(figure, "generalisation gap, at most"), crowd.sampling, figure)
     shape = named(figure, "(n ln n)⁻²⁄³, shape only")
     law = (crowd.n * np.log(crowd.n)) ** (-2 / 3)
-    assert np.asarray(shape.y) == pytest.approx(law * crowd.hardest[1] / law[1]), "through the first hard point"
-    assert shape.line.dash == "dash" and named(figure, "no private model has less, hardest data").line.dash == "dot"
+    assert np.asarray(shape.y) == pytest.approx(law * crowd.dense[1] / law[1]), "through the first hard point"
+    assert shape.line.dash == "dash" and named(figure, "lower bound, hardest data").line.dash == "dot"
     assert any("hardest data" in text for text in words(figure)) and any("shape only" in text for text in words(figure))
 
 
 def test_the_n_from_which_privacy_is_free_is_marked_where_the_axis_reaches_it(crowd):
     assert crowd.free > crowd.n[-1]
     figure = excess_by_n_figure(crowd, n=200, theme="light", height=430)
-    assert len(figure.layout.shapes) == 1 and "free from here" not in words(figure)
+    assert len(figure.layout.shapes) == 1 and "privacy for free" not in words(figure)
     figure = excess_by_n_figure(dc.replace(crowd, free=1_234.5), n=200, theme="light", height=430)
     cursor, mark = figure.layout.shapes
     assert (cursor.x0, mark.x0, mark.x1) == (200, 1_234.5, 1_234.5)
-    (note,) = [each for each in figure.layout.annotations if each.text == "free from here"]
+    (note,) = [each for each in figure.layout.annotations if each.text == "privacy for free"]
     assert note.x == pytest.approx(np.log10(1_234.5)) and note.xanchor == "right"
     assert any(each["text"] == note.text for each in figure.layout.meta["narrow"]["annotations"])
 
@@ -113,12 +115,16 @@ def test_the_n_from_which_privacy_is_free_is_marked_where_the_axis_reaches_it(cr
 def test_against_columns(width, theme):
     figure = width_figure(width, p=256, theme=theme, height=430)
     colour = FAMILIES[theme]["frank_wolfe"]
-    vertices, whole = named(figure, "a noisy vertex a step"), named(figure, "noise in the whole gradient")
+    vertices, whole = (
+        named(figure, "exponential mechanism over vertices, mean"),
+        named(figure, "noise in the whole gradient, mean"),
+    )
     measured(vertices, width.private, colour, 256, width.p)
     measured(whole, width.whole, colour, 256, width.p)
     assert (vertices.marker.symbol, whole.marker.symbol) == ("diamond", "diamond-open")
     assert (vertices.line.dash, whole.line.dash) == ("solid", "dashdot")
-    assert np.array_equal(np.asarray(named(figure, "θ = 0, nothing learned").y), width.nothing)
+    assert np.array_equal(np.asarray(named(figure, "nothing learned, θ = 0").y), width.nothing)
+    inside(named(figure, "lower bound, hardest data"), width.packing, figure)
 
 
 def test_phones_get_a_legend_instead_of_labels(steps, crowd, width):
@@ -144,11 +150,11 @@ def test_the_title_of_an_axis_leaves_room_for_the_flag(steps):
 
 
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
-    nothing = dc.replace(crowd, hardest=np.full(4, np.nan), packing=np.full(4, np.nan))
+    nothing = dc.replace(crowd, dense=np.full(4, np.nan), packing=np.full(4, np.nan))
     figure = excess_by_n_figure(nothing, n=200, theme="light", height=430)
-    for name in ("hard records, mean", "no private model has less, hardest data", "(n ln n)⁻²⁄³, shape only"):
+    for name in ("every column matters, mean", "lower bound, hardest data", "(n ln n)⁻²⁄³, shape only"):
         assert not named(figure, name).showlegend
-    assert not any("hard" in text for text in words(figure))
+    assert not any("hard" in text or "every" in text for text in words(figure))
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -165,7 +171,7 @@ def test_the_path_shows_every_choice_once_in_its_row(walked, theme):
         for x, y, column in zip(trace.x, trace.y, trace.customdata, strict=True):
             assert column == walked.columns[int(x) - 1] + 1
             assert y == (list(places).index(column - 1) + 1 if column - 1 in places else 0)
-    idle = named(figure, "a column that is zero")
+    idle = named(figure, "column of zeros")
     assert len(idle.x) == np.count_nonzero(walked.columns >= len(walked.truth)) > 0
 
 

@@ -56,7 +56,7 @@ def test_curves_are_the_numbers_of_the_valley(free, on, theme):
     assert list(mean.marker.size) == [13.0 if m == 20 else 7.0 for m in free.m]
     inside(named(figure, "sampling term"), free.sampling, figure)
     inside(named(figure, "entropy term"), free.bias, figure)
-    inside(named(figure, "θ̂, before the draws"), measured.noiseless, figure)
+    inside(named(figure, "non-private, before sampling"), measured.noiseless, figure)
     bound = named(figure, "upper bound")
     assert (np.asarray(bound.y) == free.bound(on)).all()
     assert (bound.line.dash, bound.line.color) == ("dash", colour)
@@ -67,7 +67,7 @@ def test_curves_are_the_numbers_of_the_valley(free, on, theme):
     else:
         assert not [trace for trace in figure.data if trace.name == "stability term"]
     assert (np.asarray(named(figure, "λ").y) == free.lam).all()
-    for text in ("measured mean", "upper bound", "entropy term", "m = 20", "λ that m draws ask for"):
+    for text in ("measured mean", "upper bound", "entropy term", "m = 20", "λ that m draws need"):
         assert text in words(figure)
     assert ("excess risk on the training records" in words(figure)) == (on == "training")
 
@@ -104,13 +104,13 @@ def test_what_the_budget_does_not_pay_for_is_grey_and_says_so(fixed, free):
     grey, cursor = figure.layout.shapes
     assert grey.x0 == pytest.approx(np.sqrt(fixed.m[first - 1] * fixed.m[first])) and grey.x1 == fixed.m[-1]
     assert cursor.x0 == cursor.x1 == 1 and cursor.line.color == MUTED["light"]
-    assert "would cost more than ε = 1" in words(figure)
-    assert (np.asarray(named(figure, "spent ε").y) == fixed.spent_epsilon).all()
+    assert "privacy spent above ε = 1" in words(figure)
+    assert (np.asarray(named(figure, "privacy spent").y) == fixed.spent_epsilon).all()
     assert set(named(figure, "budget ε = 1").y) == {1.0} and "budget ε = 1" in words(figure)
     assert len(draws_figure(free, m=1, on="training", theme="light", height=520).layout.shapes) == 1
     richer = dc.replace(fixed, epsilon=0.25, affordable=fixed.spent_epsilon <= 0.25)
     other = draws_figure(richer, m=1, on="training", theme="light", height=520)
-    assert "would cost more than ε = 0.25" in words(other) and "would cost more than ε = 1" not in words(other)
+    assert "privacy spent above ε = 0.25" in words(other) and "privacy spent above ε = 1" not in words(other)
 
 
 def test_refused_points_leave_a_gap_that_is_labelled(free):
@@ -165,17 +165,17 @@ def test_bars_and_ticks_are_the_shares_of_a_release(theme):
 def test_idle_columns_stand_together():
     seen = support(**(SETTINGS | {"p": 2_000}), lam="auto", m=50, columns=6)
     figure = support_figure(seen, theme="light", height=360)
-    assert figure.layout.xaxis.ticktext[-1] == "1,360<br>idle" and figure.data[0].y[-1] == seen.idle.drawn > 0
-    assert figure.layout.meta["narrow"]["xaxis"]["ticktext"][-2:] == ["634<br>others", "1.4k<br>idle"]
+    assert figure.layout.xaxis.ticktext[-1] == "1,360<br>zero" and figure.data[0].y[-1] == seen.idle.drawn > 0
+    assert figure.layout.meta["narrow"]["xaxis"]["ticktext"][-2:] == ["634<br>others", "1.4k<br>zero"]
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_price_has_two_families_and_two_shapes(price, theme):
     figure = columns_figure(price, p=32, theme=theme, height=420)
     for name, measured, family in (
-        ("draws from the mixture", price.sampling, "sampling"),
+        ("simplex sampling", price.sampling, "sampling"),
         ("objective perturbation", price.objective, "objective"),
-        ("objective, on the simplex", price.projected, "objective"),
+        ("objective, projected", price.projected, "objective"),
     ):
         curve = named(figure, name)
         assert (np.asarray(curve.y) == measured.mean).all()
@@ -188,7 +188,7 @@ def test_the_price_has_two_families_and_two_shapes(price, theme):
         rate = np.asarray(named(figure, name).y)
         assert rate / rate[0] == pytest.approx(shape / shape[0]) and rate[0] == pytest.approx(measured.mean[0])
         assert named(figure, name).line.dash == "dash" and name in words(figure)
-    assert (np.asarray(named(figure, "θ = 0, nothing learned").y) == price.nothing).all()
+    assert (np.asarray(named(figure, "nothing learned, θ = 0").y) == price.nothing).all()
     assert "p = 32" in words(figure) and figure.layout.shapes[0].x0 == 32
     low, high = (10.0**edge for edge in figure.layout.yaxis.range)
     assert all((np.asarray(trace.y)[np.isfinite(trace.y)] > 0.99 * low).all() for trace in figure.data)
@@ -199,7 +199,7 @@ def test_a_price_without_objective_perturbation_shows_the_draws():
     price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=10, ps=(8, 16))
     figure = columns_figure(price, p=8, theme="light", height=420)
     shown = {trace.name for trace in figure.data if trace.showlegend}
-    assert "draws from the mixture" in shown and "ln p, shape only" in shown
+    assert "simplex sampling" in shown and "ln p, shape only" in shown
     assert not any("objective" in name or "√p" in name for name in shown)
     assert not any("objective" in text or "√p" in text for text in words(figure))
 

@@ -23,9 +23,14 @@ def named(figure, name):
     return found
 
 
+def free(p, adversary="random"):
+    """Without privacy."""
+    return streaming.regret_curve(adversary, p, GRID, **(BUDGET | {"epsilon": 1e6, "repetitions": 1}))
+
+
 def regret(adversary="random", ps=(2, 8, 64), theme="light", **more):
     curves = [streaming.regret_curve(adversary, p, GRID, **(BUDGET | more)) for p in ps]
-    return curves, regret_figure(curves, steps=60, theme=theme, height=HEIGHT)
+    return curves, regret_figure(curves, free(ps[-1], adversary), steps=60, theme=theme, height=HEIGHT)
 
 
 @themes
@@ -33,7 +38,7 @@ def test_regret_curves_are_the_engine_s_in_the_family_s_colour_with_dashed_bound
     curves, figure = regret(theme=theme)
     bands = [trace for trace in figure.data if trace.name == "8 of 10 runs"]
     for curve, band in zip(curves, bands, strict=True):
-        drawn, bound = named(figure, f"p = {curve.p}"), named(figure, f"p = {curve.p}: bound")
+        drawn, bound = named(figure, f"p = {curve.p}"), named(figure, f"p = {curve.p}: upper bound")
         assert np.array_equal(drawn.x, GRID) and np.array_equal(drawn.y, curve.expected)
         assert np.array_equal(bound.y, curve.bound) and bound.line.dash == "dash"
         assert {drawn.line.color, bound.line.color} == {FAMILIES[theme]["sampling"]}
@@ -43,6 +48,10 @@ def test_regret_curves_are_the_engine_s_in_the_family_s_colour_with_dashed_bound
     for curve in curves:
         for values in (curve.expected, curve.bound, curve.q90):
             assert low < math.log10(values.min()) and math.log10(values.max()) < high
+    for text, values in (("non-private", free(64).expected), ("nothing learned", curves[-1].nothing)):
+        assert np.array_equal(named(figure, f"p = 64: {text}").y, values)
+    assert np.array_equal(named(figure, "p = 64: lower bound, hardest data").y, curves[-1].least)
+    assert figure.layers == ["upper", "lower", "nothing", "plain"]
     assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     assert any("T = 60" in note.text for note in figure.layout.annotations)
     assert sum(trace.showlegend for trace in bands) == 1
@@ -52,8 +61,8 @@ def test_published_orders_are_shapes_anchored_at_the_smallest_p():
     curves, figure = regret()
     budget, small, large = Budget(4.0, 1e-4), curves[0], curves[-1]
     for label, order in (
-        ("equation (12) at p = 64,<br>shape only", theory.published_stream_rate),
-        ("earlier √(Tp) at p = 64,<br>shape only", theory.earlier_stream_rate),
+        ("equation (12), p = 64,<br>shape only", theory.published_stream_rate),
+        ("earlier √(Tp), p = 64,<br>shape only", theory.earlier_stream_rate),
     ):
         shape = named(figure, label)
         at = [order(T, 64, 1.0, budget) / order(200, 2, 1.0, budget) * small.expected[-1] for T in GRID]
@@ -69,7 +78,7 @@ def test_regret_below_zero_is_counted_not_lost():
     """A single arm has no regret; a mean below 0 is set by hand."""
     (single, eight), _ = regret(ps=(1, 8))
     lower = dc.replace(eight, expected=eight.expected - [eight.expected[0] + 1.0, 0.0, 0.0])
-    figure = regret_figure((single, lower), steps=60, theme="light", height=HEIGHT)
+    figure = regret_figure((single, lower), free(8), steps=60, theme="light", height=HEIGHT)
     assert any(note.text.startswith("not drawn: 4 of the means") for note in figure.layout.annotations)
     assert np.isnan(named(figure, "p = 1").y).all() and np.isnan(named(figure, "p = 8").y).sum() == 1
     _, figure = regret()
@@ -97,7 +106,7 @@ def test_a_play_shows_the_arms_the_best_one_and_the_regret_with_its_bounds(theme
     assert np.array_equal(run.y, made.regret) and np.array_equal(mean.y, made.expected)
     assert np.array_equal(band.y, made.q10) and run.line.color == FAMILIES[theme]["sampling"]
     low, high = figure.layout.yaxis2.range
-    for name, value in (("bound on the mean", made.bound), ("bound for 9 of 10 runs", made.one_run)):
+    for name, value in (("upper bound, mean", made.bound), ("upper bound, 90% of runs", made.one_run)):
         assert named(figure, name).y.tolist() == [value] and named(figure, name).x.tolist() == [120.0]
         assert low < value < high
     assert low < made.regret.min() and made.regret.max() < high

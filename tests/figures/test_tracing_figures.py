@@ -35,9 +35,9 @@ def test_curves_are_the_numbers_of_the_tracing(found, theme):
     assert (private.line.width, private.line.dash, private.line.color) == (3, "solid", colour)
     assert list(private.marker.size) == [7.0, 7.0, 7.0, 13.0, 7.0, 7.0, 7.0]
     assert (np.asarray(private.customdata) == np.column_stack([100 * found.agreement, found.excess])).all()
-    limit = named(figure, "proved limit")
+    limit = named(figure, "limit of every attack")
     assert (np.asarray(limit.y) == found.limit).all() and limit.line.dash == "dash"
-    best, guess = named(figure, "best model, no privacy"), named(figure, "guessing")
+    best, guess = named(figure, "best model, non-private"), named(figure, "guessing")
     assert list(best.y) == [found.exact] * 2 and best.line.color == FAMILIES[theme]["reference"]
     assert list(guess.y) == [0.5, 0.5] and (guess.line.dash, guess.line.color) == ("dot", MUTED[theme])
     assert list(best.x) == list(guess.x) == [1.0, 1000.0]
@@ -56,7 +56,7 @@ def test_everything_lies_in_the_window_and_is_labelled_once(found):
         figure = tracing_figure(made, epsilon=3.0, theme="dark", height=420)
         low, high = figure.layout.yaxis.range
         assert all((np.asarray(trace.y) >= low).all() and (np.asarray(trace.y) <= high).all() for trace in figure.data)
-        for text in ("private model", "proved limit", "best model,<br>no privacy", "guessing", "ε = 3"):
+        for text in ("private model", "limit of<br>every attack", "best model,<br>non-private", "guessing", "ε = 3"):
             assert words(figure).count(text) == 1
         left, right = figure.layout.xaxis.range
         assert left < 0.0 and right > 3.0 and figure.layout.xaxis.type == "log"

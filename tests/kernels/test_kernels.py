@@ -250,7 +250,9 @@ def probe(project: Path, **environment: str) -> dict:
 
 @pytest.fixture()
 def copy(tmp_path: Path) -> Path:
-    shutil.copytree(ROOT / "dpcore", tmp_path / "dpcore", ignore=shutil.ignore_patterns("__pycache__"))
+    """The library, without what numba has compiled."""
+    shutil.copytree(ROOT / "dpcore", tmp_path / "dpcore", ignore=shutil.ignore_patterns("dpcore-numba-*"))
+    shutil.rmtree(tmp_path / "dpcore" / "kernels" / "__pycache__", ignore_errors=True)
     return tmp_path
 
 
@@ -362,18 +364,18 @@ def test_a_read_only_installation_uses_its_warm_cache_and_no_temporary_folder_st
     for name in ("home", "tmp"):
         (copy / name).mkdir()
     places = {"TMPDIR": str(copy / "tmp"), "XDG_CACHE_HOME": str(copy / "home")}
-    first, _ = printed(copy, SUMS, **places)
+    first, _ = printed(copy, one_loss := SUMS.replace("(8, 3)", "(2, 3)"), **places)
     kept = [copy / "dpcore" / "kernels" / "__pycache__", copy / "home"]
     folders = [f for top in kept for f in (top, *top.rglob("*")) if f.is_dir()]
     for folder in folders:
         folder.chmod(0o555)
     try:
         files = sorted(copy.rglob("*"))
-        assert printed(copy, SUMS, alone, **places) == (first, "") and sorted(copy.rglob("*")) == files
+        assert printed(copy, one_loss, alone, **places) == (first, "") and sorted(copy.rglob("*")) == files
         shutil.rmtree(kept[0])
         kept[0].write_text("not a folder")
         files = sorted(copy.rglob("*"))
-        assert printed(copy, SUMS, alone, **places)[0] == first and sorted(copy.rglob("*")) == files
+        assert printed(copy, one_loss, alone, **places)[0] == first and sorted(copy.rglob("*")) == files
     finally:
         for folder in folders:
             if folder.exists():

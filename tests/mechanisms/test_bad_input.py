@@ -444,7 +444,7 @@ def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
 @pytest.mark.parametrize(
     "page, state",
     [
-        ("overview/page.py", {"proof": "classical", "epsilon": 2.0}),
+        ("overview/page.py", {"place": "output", "proof": "classical", "epsilon": 2.0}),
         ("perturbation/page.py", {"lam": 1e-4, "epsilon": 0.1, "n": 300}),
         ("dimension/page.py", {"noise_in": "question", "lam": 1e-4, "epsilon": 0.1, "n": 200}),
         ("sparsity/page.py", {"tab": "simplex", "lam": 1e-4, "epsilon": 0.01}),

@@ -18,6 +18,7 @@ from dpcore.experiments.metrics import risk
 from dpcore.mechanisms.gradient.base import descent_of
 from dpcore.mechanisms.gradient.gd import NoisyGD, schedule_of
 from dpcore.solvers import minimise_in_ball
+from tests.audits import refuted
 from tests.nights import each
 from tests.problems import BALL, LOCATION, PROBLEMS, for_loss
 from tests.solvers.test_descent import plain_gradient
@@ -288,11 +289,10 @@ def test_correct_code_is_not_contradicted_and_broken_code_is(knobs, repeats, run
     """At most 20 seeds: a false alarm in at most 2% of choices of them. Faults are missed with probability < 1e-6."""
     mechanism = NoisyGD(**knobs)
     plan = mechanism.calibrate(mechanism.worst_spec, BUDGET)
-    reports = [dpcore.run_audit(plan, runs=5_000, seed=seed) for seed in range(repeats)]
+    reports = [dpcore.run_audit(plan, runs=min(runs // 2, 5_000), seed=seed) for seed in range(repeats)]
     assert "contradicted" not in [report.verdict for report in reports]
     assert all(report.attained == pytest.approx(1.0) for report in reports)
-    for bug in ("halved_noise", "lam_of_the_sum"):
-        assert dpcore.run_audit(plan, runs=runs, bug=bug).verdict == "contradicted"
+    assert refuted(plan, 1_000, runs, bug="halved_noise") and refuted(plan, 500, runs, bug="lam_of_the_sum")
 
 
 @pytest.mark.parametrize("steps", [4, 30])
@@ -313,7 +313,7 @@ def test_audits_of_other_losses_pass_and_see_missing_noise(key):
     report = dpcore.run_audit(plan, runs=2_000)
     reached = {"squared": 1 / 1.4}.get(key, 1.0)
     assert report.verdict == "no contradiction found" and report.attained == pytest.approx(reached, rel=1e-6)
-    assert dpcore.run_audit(plan.weakened(0.4), runs=3_000).verdict == "contradicted"
+    assert refuted(plan.weakened(0.4), 1_000, 3_000)
 
 
 # Many columns, and plans as values

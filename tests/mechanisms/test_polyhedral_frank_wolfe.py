@@ -18,6 +18,7 @@ from dpcore.mechanisms.frank_wolfe import one_pass_sensitivity as rules
 from dpcore.mechanisms.frank_wolfe.one_pass import PolyhedralFrankWolfe
 from dpcore.solvers.frank_wolfe.one_pass import Followed, Walk, recursive_walk, tree_walk
 from dpcore.solvers.frank_wolfe.tree import tree_of
+from tests.audits import refuted
 
 KEY = "polyhedral_frank_wolfe"
 L1 = L1Ball()
@@ -351,12 +352,11 @@ AUDITED = [
 def test_honest_runs_pass_an_audit_and_little_noise_does_not(shape, knobs, n):
     """False "contradicted" in at most one audit of a thousand; seeds are fixed. A third of the noise."""
     plan = plan_for(shape, n, 3, "huber_hinge", 0.4 / shape.norm(1, 3), Budget(1.0, 1e-5), **knobs)
-    report = dpcore.run_audit(plan, runs=5_000)
+    report = dpcore.run_audit(plan, runs=2_500)
     assert report.verdict == "no contradiction found" and 0.3 < report.attained <= 1.0 + 1e-9
     if knobs["variant"] == "tree":
         assert report.attained == pytest.approx(1.0, abs=1e-9)
-    broken = dpcore.run_audit(plan.weakened(0.2 if knobs["variant"] == "published" else 0.35), runs=5_000)
-    assert broken.verdict == "contradicted"
+    assert refuted(plan.weakened(0.2 if knobs["variant"] == "published" else 0.35), 2_000, 5_000)
 
 
 def test_the_printed_noise_keeps_the_little_that_it_claims():
@@ -365,7 +365,7 @@ def test_the_printed_noise_keeps_the_little_that_it_claims():
     plan = plan_for(L1Ball(), 10, 3, "huber_hinge", 0.4, budget, variant="published", accounting="published")
     assert plan.spent.epsilon < budget.epsilon
     assert dpcore.run_audit(plan, runs=4_000).verdict == "no contradiction found"
-    assert dpcore.run_audit(plan.weakened(0.05), runs=4_000).verdict == "contradicted"
+    assert refuted(plan.weakened(0.05), 1_000, 4_000)
     with pytest.raises(NotApplicable, match="laplace noise"):
         pair = [plan.mechanism.prepare(plan, data) for data in plan.mechanism.worst_pair(plan)]
         plan.mechanism.log_ratio(plan, *pair, np.ones((1, plan.steps)))

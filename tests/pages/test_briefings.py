@@ -12,7 +12,7 @@ import pytest
 import dpcore
 from dpcore.data import SOURCES
 from pages.decide.briefing import page, words
-from pages.decide.briefing.content import UNCOUNTED, Interval, LossCurve, People, Promise
+from pages.decide.briefing.content import UNCOUNTED, EquivalentSizes, Guarantee, Interval, LossCurve
 from pages.decide.briefing.page import html_page
 
 from ..briefings import EPSILONS, EVIL, MEAN, Reader, evil, example, plain, untrue
@@ -24,7 +24,7 @@ def test_the_page_says_what_the_download_says():
     page = html_page(briefing)
     assert document == briefing.document() and untrue(page, document) == []
     reader = Reader(page)
-    assert len(reader.said) > 60 and {"budget.value", "odds_of_100.limit", "people.here.value"} <= {
+    assert len(reader.said) > 60 and {"budget.value", "odds_of_100.limit", "equivalent.here.value"} <= {
         path for path, *_ in reader.said
     }
     assert json.loads(reader.scripts["briefing"]) == document
@@ -32,22 +32,22 @@ def test_the_page_says_what_the_download_says():
     drawn = {trace["name"]: trace for trace in charts["lost"]["data"] if "name" in trace}
     assert plain(drawn["as measured"]["x"]) == document["curve"]["epsilons"]
     assert plain(drawn["as measured"]["y"]) == document["curve"]["mean"]
-    assert plain(drawn["points lost, on average"]["y"]) == document["curve"]["smooth"]
-    assert set(plain(drawn["always the larger class: 33.0 lost"]["y"])) == {document["learnable"]}
-    assert plain(drawn["95% sure"]["y"]) == document["curve"]["low"]
-    assert plain(drawn["smallest budget, 95% sure"]["x"]) == [document["budget"]["low"], document["budget"]["high"]]
+    assert plain(drawn["accuracy loss, mean"]["y"]) == document["curve"]["smooth"]
+    assert set(plain(drawn["always the larger class: loss 33.0"]["y"])) == {document["learnable"]}
+    assert plain(drawn["95% interval"]["y"]) == document["curve"]["low"]
+    assert plain(drawn["smallest budget, 95% interval"]["x"]) == [document["budget"]["low"], document["budget"]["high"]]
     assert plain(drawn["smallest budget"]["x"]) == [document["budget"]["value"]]
-    assert plain(charts["worth"]["data"][2]["y"]) == document["people"]["worth"]
+    assert plain(charts["equivalent"]["data"][2]["y"]) == document["equivalent"]["size"]
     for label in reader.labels:
-        assert words.fill("{odds_of_100.limit:count}", document) in label or "ε = 1" in label
+        assert words.fill("ε = {guarantee.epsilon:plain}", document) in label
 
 
 def test_one_changed_number_is_found():
     """The power twin: a page that says one number otherwise, or one more, is caught."""
     briefing = example()
     page, document = html_page(briefing), briefing.document()
-    assert untrue(page.replace(">93.4</data>", ">93.5</data>", 1), document)
-    assert untrue(page.replace("What do we lose?", "What do we lose in 2026?", 1), document)
+    assert untrue(page.replace(">93.4%</data>", ">93.5%</data>", 1), document)
+    assert untrue(page.replace("an accuracy loss of", "an accuracy loss in 2026 of", 1), document)
     assert untrue(page, briefing.document() | {"score": 0.91})
 
 
@@ -90,25 +90,25 @@ def test_odds_are_rounded_to_the_safe_side():
     [
         (
             {"budget": Interval(None, None, None, "Too few.")},
-            "With 4,321 patients drawn with replacement from 398 (a what-if) no privacy budget looked at loses at most "
-            "5.5 points. Too",
+            "With 4,321 patients drawn with replacement from 398 (a what-if), no privacy budget that was "
+            "tried costs at most 5.5 points of accuracy. Too",
         ),
         ({"budget": Interval(0.01, 0.01, 0.02)}, "any privacy budget from ε = 0.01 on"),
-        ({"source": SOURCES["synthetic"]}, "With 4,321 people the smallest privacy budget"),
+        ({"source": SOURCES["synthetic"]}, "With 4,321 people, ε = 0.57 is the smallest privacy budget"),
         ({"needed": Interval(2_345.0, 1_876.0, 3_141.0)}, "Only 398 exist: this is a what-if, from copies of them."),
-        ({"budget": Interval(0.5, 0.01, None)}, "95% sure: from below the scale to beyond the scale"),
-        ({"needed": Interval(None, None, None, "None would do.")}, "cannot be told. None would do."),
+        ({"budget": Interval(0.5, 0.01, None)}, "95% interval: below the scale to beyond the scale"),
+        ({"needed": Interval(None, None, None, "None would do.")}, "cannot be given. None would do."),
         (
-            {"people": People("accuracy", Interval(None, None, None, "Nobody knows."))},
-            "cannot be told here. Nobody knows.",
+            {"equivalent": EquivalentSizes("accuracy", Interval(None, None, None, "Nobody knows."))},
+            "cannot be given here. Nobody knows.",
         ),
         (
             {"floor": 0.9262},
-            "right 92.6 times of 100: of the 3.1 points there are to learn above it, 2.3 are given up (74%)",
+            "an accuracy of 92.6%: of the 3.1 points above it, 2.3 are lost (74%)",
         ),
-        ({"floor": 0.94}, "no better than always answering with the larger class (94.0): all of the 1.7 points"),
+        ({"floor": 0.94}, "no better than always predicting the larger class (94.0%): all of the 1.7 points"),
         ({"floor": 0.957}, "Nothing to learn from 4,321 patients drawn with replacement from 398 (a what-if): always"),
-        ({"promise": Promise(1.0, 0.0, 1.0, 0.0)}, "without slack (δ = none)"),
+        ({"guarantee": Guarantee(1.0, 0.0, 1.0, 0.0)}, "δ = none (pure)"),
     ],
 )
 def test_what_cannot_be_told_is_said(changes, said):
@@ -118,7 +118,7 @@ def test_what_cannot_be_told_is_said(changes, said):
     assert untrue(html_page(briefing), briefing.document()) == []
 
 
-SENTENCES = (words.budget, words.cost, words.floor, words.people, words.needed, words.promise)
+SENTENCES = (words.budget, words.cost, words.floor, words.equivalent, words.needed, words.guarantee)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ SENTENCES = (words.budget, words.cost, words.floor, words.people, words.needed, 
     [
         (lambda: example(score=0.9), "score must be the curve's"),
         (lambda: example(odds=dpcore.AttackSuccess(0.7, 0.6, 0.6, 0.61, 10)), "certified <= limit <= cap"),
-        (lambda: example(n=1_000), "people must be worth at most n = 1000"),
+        (lambda: example(n=1_000), "equivalent sizes must be at most n = 1000"),
         (lambda: example(at_most=0.0), "at_most must be"),
         (lambda: example(family="green"), "family must be one of"),
         (lambda: example(assumptions=()), "assumptions must be"),
         (lambda: example(title="x" * 141), "title must be"),
         (lambda: Interval(1.0, 2.0, 3.0), "answers must be in order"),
         (lambda: Interval(None, None, None), "reason must be"),
-        (lambda: Promise(1.0, 1e-6, 1.1, 1e-6), "spent must be at most"),
+        (lambda: Guarantee(1.0, 1e-6, 1.1, 1e-6), "spent must be at most"),
         (lambda: LossCurve(EPSILONS, MEAN, MEAN, MEAN, MEAN[1:]), "curve.high must be as long"),
         (lambda: LossCurve(EPSILONS[::-1], MEAN, MEAN, MEAN, MEAN), "epsilons must be increasing"),
         (lambda: LossCurve(EPSILONS, MEAN, MEAN, tuple(v + 1 for v in MEAN), MEAN), "curve must be ordered"),
@@ -145,7 +145,7 @@ def test_numbers_that_contradict_one_another_are_refused(change, message):
         change()
 
 
-def test_what_no_label_counts_is_always_said():
+def test_what_epsilon_does_not_include_is_always_said():
     assert example(warnings=()).warnings == (UNCOUNTED,)
     assert example(warnings=("Another.", UNCOUNTED)).warnings == (UNCOUNTED, "Another.")
 
@@ -155,9 +155,9 @@ def test_the_table_has_the_curves():
     rows = list(csv.DictReader(io.StringIO(briefing.csv())))
     assert [float(row["epsilon"]) for row in rows] == list(EPSILONS)
     for name, values in (
-        ("lost", briefing.curve.mean),
-        ("lost_high", briefing.curve.high),
-        ("worth_low", briefing.people.low),
+        ("loss", briefing.curve.mean),
+        ("loss_high", briefing.curve.high),
+        ("equivalent_low", briefing.equivalent.low),
     ):
         assert [float(row[name]) if row[name] else None for row in rows] == plain(values), name
 
@@ -172,7 +172,7 @@ def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
     charts = [shape.chart for slide in deck for shape in slide.shapes if shape.has_chart]
     for chart, record, keys in (
         (charts[0], briefing.curve, ("smooth", "low", "high")),
-        (charts[1], briefing.people, ("worth", "low", "high")),
+        (charts[1], briefing.equivalent, ("size", "low", "high")),
     ):
         for series, key in zip(chart.plots[0].series, keys, strict=False):
             known = [v for v in getattr(record, key) if v is not None]
@@ -181,7 +181,7 @@ def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
         assert chart.category_axis._element.xpath("c:scaling/*")[0].tag.endswith("logBase")
     *_, given_up, larger = charts[0].plots[0].series
     assert given_up.values == (briefing.at_most,) * 2
-    assert larger.name == "always the larger class: 33.0 lost"
+    assert larger.name == "always the larger class: loss 33.0"
     assert larger.values == (briefing.document()["learnable"],) * 2
     looks = [(series.format.line.color.rgb, series.format.line.dash_style) for series in (given_up, larger)]
     assert looks[0] != looks[1]
@@ -190,7 +190,7 @@ def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
     assert names.count("solid") == counts["certified"] and names.count("grey") == 100 - counts["cap"]
     text = "\n".join(shape.text_frame.text for slide in deck for shape in slide.shapes if shape.has_text_frame)
     document = briefing.document()
-    told = [sentence(document) for sentence in (words.budget, words.cost, words.people, words.needed)]
+    told = [sentence(document) for sentence in (words.budget, words.cost, words.equivalent, words.needed)]
     for sentence in (*told, words.ATTACKER):
         assert words.fill(sentence, document).replace("**", "") in text
     assert briefing.link in text and deck[4].notes_slide.notes_text_frame.text.startswith("import dpcore")

@@ -20,7 +20,7 @@ from ..page_driver import LIVE
 from .counted import computed, write_app
 
 PAGES = ("", *LIVE[1:])  # the first is at the root
-SMALL = {"classes": "n=300&C=2"}  # what the link says, of others "n=300"
+SMALL = {"multiclass": "n=300&C=2"}  # what the link says, of others "n=300"
 # Pages whose work in the background goes on for long: nobody waits for its end here.
 ENDLESS = ("audit", "decide")
 

@@ -54,35 +54,39 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     found = smallest_budget(curve, 5.0)
     assert found.reachable
     right = 100 * curve.reference.mean() - 5.0
-    assert tells(
-        said(page), "500 people", f"budget of {words.number(found.value)} ", "smallest", f"{right:.1f} of 100 people"
-    )
-    budget, lost, price, needed = readouts(page)
-    assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
     at_one = curve.smooth[np.flatnonzero(curve.epsilons == 1.0)[0]]
-    assert f"{at_one:.1f} points" in lost
-    worth = last(EquivalentSampleSizeQuestion(setting)).worth("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
-    assert (words.number(worth.value) if not worth.at_first else "or fewer") in price
-    assert "people make ε = 1 cost 5.0 points or less" in needed
+    best, here = f"ε = {words.number(found.value)} is the smallest", f"At the slider's ε = 1 the loss is {at_one:.1f}"
+    assert tells(said(page), "500 people", best, f"{right:.1f}% of people", here)
+    budget, lost, equivalent, needed = readouts(page)
+    assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
+    assert all("at ε = 1" in card for card in (lost, equivalent, needed))
+    assert f"{at_one:.1f} points" in lost and "Attack success at ε = 1" in texts(page)
+    size = last(EquivalentSampleSizeQuestion(setting)).answers("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
+    assert (words.number(size.value) if not size.at_first else "or fewer") in equivalent and "log loss" in equivalent
+    assert "people for a loss of at most 5.0 points" in needed
 
 
-def test_people_worth_the_fewest_looked_at_are_not_called_equal_nor_more_lost_than_there_is(monkeypatch):
+def test_the_smallest_equivalent_size_is_not_called_equal_nor_more_lost_than_can_be_learned(monkeypatch):
     monkeypatch.setattr(loss_curve, "SPLITS", 4)
     page = opened(n=200, epsilon=0.01, give_up=0.1)
     assert "10 or fewer" in texts(page) and "inf" not in readouts(page)[0]
-    assert "(95% sure: more than 10)" in readouts(page)[0] and "; all of the" in readouts(page)[1]
+    assert "(95% interval: more than 10)" in readouts(page)[0] and "; all of the" in readouts(page)[1]
 
 
 def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
     page = finished(open_script(PAGE, at_hand="iris", n=105, give_up=0.1), "curve")
-    assert "Not reachable:" in said(page) and "not reachable" in readouts(page)[0]
+    assert "Not reachable." in said(page) and "not reachable" in readouts(page)[0]
     (chart,) = [c for c in charts(page).values() if c["alt"].startswith("Not reachable")]
     assert not any("smallest budget" in a["text"] for a in json.loads(chart["figure"])["layout"]["annotations"])
 
 
-def test_a_what_if_is_named_and_has_no_price_in_people():
+def test_a_what_if_is_named_and_has_no_equivalent_sample_size():
     page = opened(at_hand="iris", n=2_000)
-    assert tells(said(page), "2,000 flowers", " 105 ", "what-if") and "no price" in readouts(page)[2]
+    assert (
+        tells(said(page), "2,000 flowers", " 105 ", "what-if")
+        and "what-if" not in readouts(page)[2]
+        and "none" in readouts(page)[2]
+    )
 
 
 @functools.cache
@@ -125,9 +129,9 @@ def rarely_sick(old_only: bool) -> bytes:
 @pytest.mark.parametrize(
     "old_only, give_up, phrase",
     [
-        (True, 3.0, "points there are to learn above it, 3.0 are given up ("),
-        (True, 20.0, "no better than always answering with the larger class"),
-        (False, 2.0, "Nothing to learn from 1,400 records: always answering with the larger class is right"),
+        (True, 3.0, "points above it, 3.0 are lost ("),
+        (True, 20.0, "no better than always predicting the larger class"),
+        (False, 2.0, "Nothing to learn from 1,400 records: always predicting the larger class has an accuracy"),
     ],
 )
 def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, old_only, give_up, phrase):
@@ -138,9 +142,9 @@ def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, o
     assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
     if curve.learnable >= 0.05:
         share = curve.smooth[np.flatnonzero(curve.epsilons == 0.3)[0]] / curve.learnable
-        assert f"{100 * share:.0f}% of the {curve.learnable:.1f} points there are to learn" in readouts(page)[1]
+        assert f"{100 * share:.0f}% of the {curve.learnable:.1f} points above the larger class" in readouts(page)[1]
     (chart,) = [c["figure"] for c in charts(page).values() if "larger class" in c["figure"]]
-    assert f"always the larger class: {curve.learnable:.1f} lost" in [t.get("name") for t in json.loads(chart)["data"]]
+    assert f"always the larger class: loss {curve.learnable:.1f}" in [t.get("name") for t in json.loads(chart)["data"]]
 
 
 def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
@@ -151,61 +155,61 @@ def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
 
 
 def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():
-    page = opened(way="output_gamma", prior="10")
-    assert "may suspect you" in captions(page) and "accuse" not in captions(page)
-    page = opened(way="output_gaussian", prior="10")
-    assert "may suspect you" not in captions(page) and "such guesses" in captions(page)
-    assert "1 innocent of 100" in captions(page)
-    assert re.search(r"At most \d+ times of 100", texts(page))
+    page = opened(way="output_gamma", more="suspicion", prior="10")
+    assert "may suspect you" in texts(page) and "accuses" not in texts(page)
+    page = opened(way="output_gaussian", more="suspicion", prior="10")
+    assert "may suspect you" not in texts(page) and "Of 1,000 guesses" in texts(page)
+    assert "wrongly accuses 1 in 100" in texts(page)
+    assert re.search(r"at most \d+ times in 100", texts(page))
 
 
 def test_several_releases_cost_more_and_say_what_each_may_have():
     page = opened(more="several", releases=4, per_person=3)
     told = texts(page)
-    assert "4 releases" in told and "3 records a person" in told
-    assert float(re.search(r"really \*\*ε = ([\d.]+)\*\*", told)[1]) > 4.0
-    assert float(re.search(r"each may have ε = ([\d.]+)", told)[1].rstrip(".")) < 0.25
-    assert "No accounting here counts them" in captions(page)
+    assert "4 releases" in told and "3 records per person" in told
+    assert float(re.search(r"privacy spent is \*\*ε = ([\d.]+)\*\*", told)[1]) > 4.0
+    assert float(re.search(r"give each release ε = ([\d.]+)", told)[1].rstrip(".")) < 0.25
+    assert "No accounting here includes them" in captions(page)
     once = texts(opened(more="several", releases=1, per_person=1))
-    assert "the label means what it says" in once
+    assert "the guarantee holds as stated" in once
 
 
 def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reason():
     page = opened(more="compare", n=200)
-    _, reasons = texts(page).split("**Not for these records:**")
+    _, reasons = texts(page).split("**Not applicable to these records:**")
     why = [line for line in reasons.splitlines() if line.startswith("- ")]
     assert len(page.dataframe[0].value) + len(why) == len(list_mechanisms())
     assert "- follow the regularised leader:" in reasons
     assert all(line.endswith(".") and "dpcore" not in line for line in why)
-    assert "always answering with the larger class is right" in texts(page)
-    assert "tried so far" not in texts(page) and "itself a look" in texts(page)
+    assert "Always predicting the larger class has an accuracy" in texts(page)
+    assert "tried so far" not in texts(page) and "costs privacy" in texts(page)
 
 
 def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
-    page = opened(more="elsewhere", epsilon=1.0)
+    page = opened(more="deployments", epsilon=1.0)
     larger, smaller = sum(one.epsilon > 1.0 for one in DEPLOYMENTS), sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
-    told = f"**{larger} of {len(DEPLOYMENTS)}** published uses have a larger ε than 1 and promise less"
-    assert tells(texts(page), f"{told} (the same: 1, more: {smaller})", "not as advice")
+    told = f"**{larger} of {len(DEPLOYMENTS)}** published deployments have a larger ε than 1, a weaker guarantee"
+    assert tells(texts(page), f"{told} (the same: 1, smaller: {smaller})", "no advice")
     (frame,) = [frame.value for frame in page.dataframe]
     assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
 
 
 def test_an_interval_names_its_ends_and_leaves_open_what_is_beyond_the_scale():
-    assert words.interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)) == "95% sure: 0.35 to 0.62"
-    assert words.interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0)) == "95% sure: 6 or more"
-    assert words.interval(Answer(0.01, 0.01, 0.02, 0.01, 10.0)) == "95% sure: 0.02 or less"
-    assert words.interval(Answer(5.0, 0.01, math.inf, 0.01, 10.0)) == "not known any closer"
-    assert words.interval(Answer(math.inf, math.inf, math.inf, 0.01, 10.0)) == "95% sure: more than 10"
+    assert words.interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)) == "95% interval: 0.35 to 0.62"
+    assert words.interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0)) == "95% interval: 6 or more"
+    assert words.interval(Answer(0.01, 0.01, 0.02, 0.01, 10.0)) == "95% interval: 0.02 or less"
+    assert words.interval(Answer(5.0, 0.01, math.inf, 0.01, 10.0)) == "95% interval: the whole scale"
+    assert words.interval(Answer(math.inf, math.inf, math.inf, 0.01, 10.0)) == "95% interval: more than 10"
 
 
 def test_the_page_says_that_looking_spends_privacy():
-    assert "spend privacy" in captions(opened())
+    assert words.SPENDS in captions(opened())
 
 
 def test_a_refused_budget_has_no_odds_and_a_refused_mechanism_no_curve():
-    page = open_script(PAGE, n=500, way="objective_gaussian", lam=1e-4, epsilon=0.01, more="take")
+    page = open_script(PAGE, n=500, way="objective_gaussian", lam=1e-4, epsilon=0.01, more="download")
     assert not page.exception
-    assert tells(captions(page), "Nothing is released", "nothing to brief")
+    assert tells(captions(page), "Nothing is released", "no briefing")
 
 
 LONG = "noisy_sgd"  # half a minute
@@ -230,8 +234,8 @@ def test_the_code_behind_the_picture_runs_and_draws_it(monkeypatch):
 
 
 def test_the_briefing_says_the_page_s_numbers():
-    page = finished(open_app(PAGE, **SMALL, more="take", give_up=5.0))
-    assert not page.error and "still being computed" not in captions(page)
+    page = finished(open_app(PAGE, **SMALL, more="download", give_up=5.0))
+    assert not page.error and "being computed" not in captions(page)
     offered = {each.proto.label: each for each in page.get("download_button")}
     assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)
 

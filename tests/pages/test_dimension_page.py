@@ -15,9 +15,12 @@ from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import sidebar
+from pages.ui.cards import readout
 from pages.ui.html import emphasised, plain
+from pages.ui.numbers import rounded
+from pages.ui.verdict import NO_LOWER
 from tests.nights import each
-from tests.page_driver import headline, open_script, shown, texts
+from tests.page_driver import headline, open_script, shown, tells, texts
 
 from ..flat_fields import experiment_of
 
@@ -40,7 +43,7 @@ def computed(**changes):
     experiment = experiment_at(**changes)
     table, grown = dpcore.run(experiment), noise_growth.growth_of(experiment.cells())
     public = {name: getattr(experiment.problem, name) for name in ("n", "delta", "lam", "seed")}
-    corner = orthant.corner(experiment.sweep.values, epsilon=experiment.epsilon, **public)
+    corner = orthant.example(experiment.sweep.values, epsilon=experiment.epsilon, **public)
     return experiment, table, grown, corner
 
 
@@ -51,16 +54,16 @@ def test_the_default_state_teaches_without_a_click():
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == plain(words.takeaway(table, grown, 2**20, SOURCE))
     accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
-    assert f"{100 * accuracy['output_gaussian']:.1f} of 100 people" in said and "as at p\u00a0=\u00a08" in said
-    assert f"Gamma noise leaves {100 * accuracy['output_gamma']:.1f}, no more than the" in said
+    assert f"{100 * accuracy['output_gaussian']:.1f}% of people" in said and "as at p\u00a0=\u00a08" in said
+    assert tells(said, "Gamma noise", f"{100 * accuracy['output_gamma']:.1f}%", "no more than by")
     assert f"{grown['output_gaussian'].distance[-1]:,.0f} (" in said
-    for value, label in words.readouts(table, grown, 2**20, SOURCE):
-        assert value in texts(page) and label in texts(page)
-    assert words.corner_takeaway(corner, 2**20) in texts(page)
+    for card in words.readouts(table, grown, 2**20, SOURCE):
+        assert readout(*card) in texts(page)
+    assert words.orthant_takeaway(corner, 2**20) in texts(page)
     assert (
         "no guarantee is proved" in texts(page)
         and "post-processing" in texts(page)
-        and "Same guarantee? No." in texts(page)
+        and "Not the same guarantee:" in texts(page)
     )
     for row in slope_rows(table, grown, corner):
         assert row.name in texts(page)
@@ -74,11 +77,11 @@ def test_one_model_flies_away_and_its_predictions_stay_the_other_is_destroyed():
         gaussian, gamma = (accuracy[accuracy.mechanism == key]["mean"].to_numpy() for key in words.MECHANISMS["output"])
         assert np.ptp(gaussian) < 1e-12 and gamma[0] - gamma[-1] > 0.2 and gamma[-1] < 0.51
         slopes = {row.name: row for row in slope_rows(table, grown, corner)}
-        assert slopes["damage, Gaussian"].measured.slope == pytest.approx(0.0, abs=1e-9)
-        assert 0.5 < slopes["damage, Gamma"].measured.slope < slopes["damage, Gamma"].earlier.slope
-        assert slopes["damage, Gaussian"].earlier.slope == pytest.approx(0.5)
+        assert slopes["excess, Gaussian"].measured.slope == pytest.approx(0.0, abs=1e-9)
+        assert 0.5 < slopes["excess, Gamma"].measured.slope < slopes["excess, Gamma"].earlier.slope
+        assert slopes["excess, Gaussian"].earlier.slope == pytest.approx(0.5)
         assert slopes["distance, Gaussian"].measured.slope == pytest.approx(0.5)
-        assert slopes["corner, answer"].measured.slope == pytest.approx(0.5)
+        assert slopes["orthant, output"].measured.slope == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("case", each(3, range(12)))
@@ -105,10 +108,22 @@ def test_random_states_show_no_error_and_true_numbers(case):
     assert not re.search(r"\bnan\b", texts(page).lower())
 
 
+def test_the_view_of_excess_risk_says_where_its_bounds_are_informative():
+    """Everywhere for Gaussian noise: below what learning nothing costs, and at most ten times the measurement."""
+    _, table, grown, _ = computed()
+    rows = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "output_gaussian")]
+    measured, bound = (rows["mean"] - rows.noiseless).to_numpy(float), grown["output_gaussian"].damage_bound
+    assert (bound < rows.nothing_learned - rows.noiseless).all()
+    assert ((measured <= bound) & (bound <= 10.0 * measured)).all()
+    said = words.verdict_of(table, grown, 2**20)
+    assert tells(said, "Gaussian noise all along this axis", f"{rounded(bound[-1] / measured[-1], 2)} times", NO_LOWER)
+    assert said in texts(open_page(below="damage")) and said not in texts(open_page())
+
+
 def test_unused_controls_are_disabled_and_p_reaches_a_million():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
-    assert sliders["m samples"].disabled
+    assert sliders["m draws"].disabled
     assert page.session_state["p"] == 2**20 and "p dimension (to 1,048,576)" in sliders
 
 
@@ -140,9 +155,9 @@ def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
     _, table, grown, _ = computed()
     rows = table[(table.metric == "accuracy") & (table.x == 8)].set_index("mechanism")["mean"]
     assert rows["output_gamma"] > rows["output_gaussian"]
-    assert "stronger guarantee is even the cheaper one" in words.takeaway(table, grown, 8, SOURCE)
+    assert "stronger guarantee even costs less" in words.takeaway(table, grown, 8, SOURCE)
     swapped = table.assign(mean=-table["mean"] + 1.5)
-    assert "cheaper" not in words.takeaway(swapped, grown, 8, SOURCE)
+    assert "costs less" not in words.takeaway(swapped, grown, 8, SOURCE)
 
 
 @pytest.mark.parametrize("delta, count", [(1e-6, "every ε"), (1e-3, "of 19 ε")])
@@ -190,23 +205,23 @@ def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy(
         repetitions=2,
     )
     row = dpcore.run(own).iloc[0]
-    assert f"{row.lam:.3g}" in said and f"{100 * row['mean']:.1f} of 100" in said
+    assert f"{row.lam:.3g}" in said and f"{100 * row['mean']:.1f}%" in said
 
 
 def test_a_refusal_is_told_and_the_other_place_stays():
     page = open_page(noise_in="both", lam=1e-4, epsilon=0.1)
-    refusal = "No release</b> by objective perturbation: it needs λ"
-    assert refusal in headline(page)
+    refusal = "Objective perturbation gives <b>no guarantee</b> here: it needs λ", "Raise λ or ε"
+    assert tells(re.sub(r"<b [^>]*>", "<b>", headline(page)), *refusal)
     assert "Gaussian output perturbation moves" in headline(page)
     alone = open_page(noise_in="objective", lam=1e-4, epsilon=0.1)
-    assert not alone.exception and headline(alone).count("No release") == 1
-    assert "Objective perturbation is refused at this λ and ε" in texts(alone)
+    assert not alone.exception and headline(alone).count("no guarantee") == 1
+    assert "Objective perturbation gives no guarantee at this λ and ε" in texts(alone)
 
 
 def test_distances_in_the_question_are_called_bounds():
     _, table, grown, _ = computed(noise_in="objective")
     assert "moves the model by up to **" in words.takeaway(table, grown, 1 << 20, SOURCE)
-    assert "at most" in words.readouts(table, grown, 1 << 20, SOURCE)[1][1]
+    assert "at most" in words.readouts(table, grown, 1 << 20, SOURCE)[1][2]
     _, table, grown, _ = computed()
     assert "up to" not in words.takeaway(table, grown, 1 << 20, SOURCE)
 
@@ -218,22 +233,22 @@ def test_changes_are_told_as_they_are():
     assert "+2.0 points against p" in words.takeaway(gained, grown, 2**20, SOURCE)
     lost = table.copy()
     lost.loc[(lost.mechanism == "output_gaussian") & (lost.x == 2**20), "mean"] -= 0.02
-    assert ", 2.0 points fewer than at p" in words.takeaway(lost, grown, 2**20, SOURCE)
+    assert ", 2.0 points less than at p" in words.takeaway(lost, grown, 2**20, SOURCE)
     larger = table[table.metric == "accuracy"].nothing_learned.max()
-    told = f"hardly more than the {100 * larger:.1f} of always answering with the larger class"
+    told = f"hardly more than by always predicting the larger class ({100 * larger:.1f}%)"
     for above, hardly in ((0.0099, True), (0.0101, False)):
         near = table.copy()
         near.loc[near.mechanism == "output_gamma", "mean"] = larger + above
         assert (told in words.takeaway(near, grown, 2**20, SOURCE)) is hardly
     gaussian = table.copy()
     gaussian.loc[gaussian.mechanism == "output_gaussian", "mean"] = larger + 0.005
-    assert f"and **{100 * larger + 0.5:.1f}** of 100" in words.takeaway(gaussian, grown, 2**20, SOURCE)
+    assert f"and **{100 * larger + 0.5:.1f}%** of" in words.takeaway(gaussian, grown, 2**20, SOURCE)
 
 
 def test_a_silent_slope_is_a_dash_and_the_note_says_why():
     silent = power_law([8, 16, 32, 64], [1, 2, 4, 8])
-    shown = slope_meter([Row("damage, Gamma", silent)])
-    assert "–" in shown and "damage, Gamma: only 0.9 decades." in shown
+    shown = slope_meter([Row("excess, Gamma", silent)])
+    assert "–" in shown and "excess, Gamma: only 0.9 decades." in shown
     assert exponent(PowerLaw(-0.001, 1.0)) == "0.00" and exponent(None) == "" and exponent(silent) == "–"
     loud = slope_meter([Row("x", power_law(PS, PS), power_law(PS, np.sqrt(PS)))])
     assert re.findall(r">(-?\d\.\d\d)<", loud) == ["1.00", "0.50"]
@@ -241,7 +256,7 @@ def test_a_silent_slope_is_a_dash_and_the_note_says_why():
 
 def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
     _, table, grown, corner = computed()
-    row = next(row for row in slope_rows(table, grown, corner) if row.name == "damage, Gamma")
+    row = next(row for row in slope_rows(table, grown, corner) if row.name == "excess, Gamma")
     excess = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "output_gamma")]
     logs = np.log(excess.x.astype(float)), np.log(excess["mean"] - excess.noiseless)
     assert row.measured.slope == pytest.approx(np.polyfit(*logs, 1)[0])
@@ -252,12 +267,12 @@ def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
 
 def test_the_corner_moves_a_prediction_half_root_p_times_as_far():
     _, _, _, corner = computed()
-    assert "512 times as far" in words.corner_takeaway(corner, 2**20)
-    assert "1.41 times as far" in words.corner_takeaway(corner, 8)
+    assert "512 times as far" in words.orthant_takeaway(corner, 2**20)
+    assert "1.41 times as far" in words.orthant_takeaway(corner, 8)
 
 
 def test_the_answer_and_the_question_share_their_rows_where_exponents_are_equal():
     _, table, grown, corner = computed(noise_in="both")
     names = [row.name for row in slope_rows(table, grown, corner)]
     assert len(names) == len(set(names)) == 8
-    assert names[:2] == ["damage, output, Gaussian", "damage, output, Gamma"]
+    assert names[:2] == ["excess, output, Gaussian", "excess, output, Gamma"]

@@ -34,7 +34,7 @@ def told(figure: Figure, alt: str, state: dict[str, str]) -> dict[str, object]:
 
 HERE = Controls(epsilon=1.0, delta=1e-6, n=500, p=8, lam="auto", m="auto", seed=7)
 EPSILON = Control("epsilon", "privacy budget", EPSILON_GRID, 1.0, "{:g}".format)
-DELTA = Control("delta", "failure chance", DELTAS, 1e-6, delta_text)
+DELTA = Control("delta", "failure probability", DELTAS, 1e-6, delta_text)
 
 
 def drawn(controls: Controls, cancelled: object) -> tuple[Figure, str]:

@@ -27,21 +27,30 @@ def open_page(**state) -> AppTest:
 def test_the_default_state_shows_the_cliff_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
-    found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, **BUDGET)
+    found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, hardest=False, **BUDGET)
     euclid = found.p_norm.tolist().index(2.0)
     ratio = found.mean[euclid] / found.mean[0]
     assert ratio > 5.0 and found.mean[1] > 3.0 * found.mean[0], "just right of 1 it is steep"
-    assert tells(
-        said(page), "1,024 columns", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[euclid])} "
-    )
+    assert tells(said(page), "d = 1,024", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[euclid])} ")
     assert tells(said(page), f" {rounded(found.mean[euclid])} ", "L2 ball", f" {rounded(ratio, 2)} times")
-    assert "exponential mechanism" in texts(page)
+    assert "Exponential mechanism" in texts(page)
     assert tells(texts(page), f" {rounded(found.gaussian.mean[0])}", f"nothing learned {rounded(found.signal[0])}")
     row = table_1.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
     assert f"n = {people(row.free)}" in texts(page)
-    assert f"{found.n0} of 2,000 records" in captions(page)
+    assert "1,000 of 2,000 records" in captions(page)
     assert tells(captions(page), "**Not the same guarantee**", "(1, 0)", "(1, 10⁻⁶)")
     assert len(charts(page)) == 2
+
+
+def test_on_the_hardest_data_no_private_answer_learns_the_l2_ball_and_the_bound_says_why():
+    page = open_page(geometry_data="hardest", p_norm="2")
+    found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, **BUDGET)
+    k = found.p_norm.tolist().index(2.0)
+    assert (found.least < found.mean)[1:].all() and found.mean[k] < 2.0 * found.least[k]
+    assert found.mean[k] > 0.9 * found.signal[k] and f"{found.n0} of 2,000 records" in captions(page)
+    assert f"the measurement is {rounded(found.mean[k] / found.least[k], 2)} times it" in texts(page)
+    easy = texts(open_page(p_norm="2"))
+    assert tells(easy, "Gaussian noise from p = 1.1 to 2", "Lower bound")
 
 
 def test_the_price_of_roundness_grows_with_the_columns():
@@ -61,12 +70,12 @@ def test_against_people_one_pass_beside_its_bound(name):
     knobs = {"1": {"variant": "minibatch"}, "1.5": {"noise": "gaussian", "scales": "displacement"}}.get(name, {})
     found = excess_by_n.excess_against_n(here.p_norm, d=16, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
-    assert f"At {here.words} and n = 10,000 one pass" in said(page)
+    assert tells(said(page), f"At {here.words} and n = 10,000 ")
     assert f"leaves {rounded(found.private.mean[k])} of excess risk" in said(page)
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
     measured, _, work = found.exponents
-    falls = "It follows no one power of n here" if measured is None else f"It falls like {rate(measured)}"
+    falls = "It follows no single power of n here" if measured is None else f"It falls like {rate(measured)}"
     assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing
     assert work == pytest.approx(1.0, abs=0.15) and f"{rate(work)}: linear time" in texts(page)
     assert "the best model is known exactly" in captions(page)
@@ -87,16 +96,16 @@ def test_the_published_walk_learns_nothing_at_this_size():
     assert not page.exception and found.private.mean[-1] > 0.9 * found.nothing
     assert np.all(found.spent < 0.6) and "Drawn up to n" not in captions(page)
     assert "Drawn up to n = 10,000" in captions(open_page(view="n", p_norm="1", p=16, n=50_000, variant="published"))
-    assert f"spends ε = {rounded(found.spent.min())} to {rounded(found.spent.max())} of the 1 granted" in captions(page)
+    assert f"spends ε = {rounded(found.spent.min())} to {rounded(found.spent.max())} of 1." in captions(page)
     assert f"leaves {rounded(found.private.mean[-1])} of excess risk" in said(page)
 
 
 def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so():
     few, many = open_page(p=1_024), open_page(p=65_536)
-    assert "the L2 ball feels noise in every column" in said(few)
-    found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, **BUDGET)
+    assert "noise in all d columns reaches the L2 ball" in said(few)
+    found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, hardest=False, **BUDGET)
     assert found.chosen[found.p_norm.tolist().index(2.0)] == "vertices"
-    assert "the best model of the L2 ball is near none of them" in said(many)
+    assert "none of them is near the best model of the L2 ball" in said(many)
 
 
 def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
@@ -109,10 +118,10 @@ def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
 @pytest.mark.parametrize(
     "side, phrase",
     [
-        ("Ball", "different models. Corners hide noise."),
-        ("Rates", "Orders of growth without constants"),
-        ("Noise", "the paper's generalised Gaussian is never shorter"),
-        ("Tracing", "the exact model tells them from strangers"),
+        ("Ball", "different models. Vertices hide noise."),
+        ("Rates", "Rates without constants"),
+        ("Noise", "generalised Gaussian noise is never shorter"),
+        ("Tracing", "An attacker ranks a member above a non-member"),
     ],
 )
 def test_every_side_says_what_it_shows(side, phrase):
@@ -123,7 +132,7 @@ def test_every_side_says_what_it_shows(side, phrase):
 
 
 def test_a_round_ball_shows_every_bit_of_noise():
-    assert "A round ball shows every bit of it" in captions(open_page(p_norm="2"))
+    assert "all of the noise reaches the model" in captions(open_page(p_norm="2"))
 
 
 @pytest.mark.parametrize("case", each(3, range(12)))
@@ -137,6 +146,7 @@ def test_random_states_show_no_error(case):
         "p": rng.choice([d for d in sidebar.DIMENSIONS if d <= (65_536 if view == "order" else 64)]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
+        "geometry_data": rng.choice(list(words.RECORDS)),
         "beside_geometry": rng.choice(words.SIDES),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data"]),
     }

@@ -1,4 +1,4 @@
-"""The page Sparsity, tab L1 ball: sentences, read-outs, refusals and code, in the default state and in random ones."""
+"""The page Sparsity, tab LASSO: sentences, read-outs, refusals and code, in the default state and in random ones."""
 
 import dataclasses as dc
 import json
@@ -13,9 +13,11 @@ from dpcore.figures.figure import Figure
 from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.simplex import beside_others
+from dpcore.theory.lower_bounds import packing_signal
 from pages.sparsity import l1_ball, l1_words
 from pages.ui import sidebar
 from pages.ui.numbers import people, rate, rounded
+from pages.ui.verdict import NO_LOWER
 from tests.nights import each
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
@@ -36,11 +38,11 @@ def test_the_default_state_shows_the_U_without_a_click():
     best = min(mean, key=mean.get)
     assert best < T < found.T[-1] and mean[best] < mean[T] < mean[found.T[-1]]
     assert tells(
-        said(page), f"{T} steps at ε = 1 leave {rounded(mean[T])} ", f" {best:.0f} ", "512, ", rounded(mean[512])
+        said(page), f"{T} steps at ε = 1 leave {rounded(mean[T])} ", f" {best:.0f} ", "512 ", rounded(mean[512])
     )
-    assert f"Without privacy {T} steps leave {rounded(found.plain[T - 1])}" in said(page)
+    assert f"Without privacy, {T} steps leave {rounded(found.plain[T - 1])}" in said(page)
     assert f"{walked.found} of 4" in texts(page) and f"T = {found.tuned}" in texts(page)
-    assert f"{np.count_nonzero(~walked.right)} of {T - 1} choices are not" in captions(page)
+    assert f"{np.count_nonzero(~walked.right)} of {T - 1} choices miss" in captions(page)
     assert len(charts(page)) == 2
 
 
@@ -48,12 +50,12 @@ def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why
     page = open_page(against="n")
     assert not page.exception and not page.error
     found = curves.against_n(SETTING, p=256, T="auto")
-    measured, hard, bound = l1_words.slopes(found)
-    assert measured < hard - 0.1 and -0.8 < hard < -0.6 and bound > -0.7
-    for slope in (measured, hard, bound):
+    measured, dense, bound = l1_words.slopes(found)
+    assert measured < dense - 0.1 and -0.8 < dense < -0.6 and bound > -0.7
+    for slope in (measured, dense, bound):
         assert rate(slope) in said(page)
-    assert "A bound holds for all data. Where few features matter" in captions(page)
-    assert f"{people(found.free)} people" in texts(page)
+    assert "An upper bound holds for all data. On sparse data" in captions(page)
+    assert f"from n = {people(found.free)} on" in texts(page)
 
 
 def test_against_columns_the_growth_and_the_null_model_are_told():
@@ -62,26 +64,44 @@ def test_against_columns_the_growth_and_the_null_model_are_told():
     found = curves.against_p(SETTING, n=10_000, T="auto", ps=curves.PS)
     mean, whole = found.private.measured.mean, found.whole.measured.mean
     assert tells(said(page), "256 times", "65,536", "256", f" {rounded(mean[-1] / mean[2], 2)} times")
-    assert f"leaves {rounded(whole[-1])}, {rounded(100 * whole[-1] / found.nothing[-1], 2)}% of what" in said(page)
+    assert f"leaves {rounded(whole[-1])}, {rounded(100 * whole[-1] / found.nothing[-1], 2)}% of the excess" in said(
+        page
+    )
     assert "512 columns" in captions(page)
 
 
-def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
+@pytest.mark.parametrize("against", ["T", "n", "p"])
+def test_on_the_hardest_data_the_measurement_meets_the_lower_bound_and_nothing_is_learned(against):
+    page = open_page(lasso_data="hardest", against=against)
+    assert not page.exception and not page.error
+    setting = dc.replace(SETTING, hardest=True)
+    found = curves.against_n(setting, p=256, T="auto")
+    k = list(found.n).index(10_000)
+    mean, least, nothing = found.private.measured.mean, found.packing, found.nothing
+    assert (least < mean).all() and (mean < 1.5 * least).all() and mean == pytest.approx(nothing, rel=0.1)
+    signal = packing_signal(setting.instance(10_000, 256).spec, setting.budget)
+    assert tells(said(page), rounded(mean[k]), "no private algorithm", rounded(least[k]), rounded(nothing[k]))
+    assert f"{signal} of 10,000 records" in captions(page)
+    assert f"the measurement is {rounded(mean[k] / least[k], 2)} times" in texts(page) and NO_LOWER not in texts(page)
+    assert NO_LOWER in texts(open_page(lasso_data="hardest", against=against, epsilon=10.0))
+
+
+def test_noise_as_published_has_no_guarantee_and_the_page_says_what_is_proved():
     page = open_page(vertex_noise="published")
     assert not page.exception and not page.error
     walked = curves.path(dc.replace(SETTING, accounting="published"), n=10_000, p=256, T="auto")
     spent = walked.plan.spent.epsilon
     assert spent > 1.5
-    assert tells(said(page), f"cost ε = {rounded(spent)} ", "more than", " 1 ")
-    assert "nothing is released" in said(page) and "at ε = 1 leave" not in said(page)
+    assert tells(said(page), f"spends ε = {rounded(spent)} ", "more than", " 1.")
+    assert "Nothing is released" in said(page) and "at ε = 1 leave" not in said(page)
     assert "Gumbel noise" in said(page)
-    assert "more than the 1 granted: an exhibit" in texts(page) and "may be published" not in texts(page)
+    assert f"ε = {rounded(spent)} of 1" in texts(page) and "may be published" not in texts(page)
     # Not for every budget: at epsilon = 10 the same scale costs more than that with Gumbel noise, too.
     large = curves.path(dc.replace(SETTING, accounting="published", epsilon=10.0), n=10_000, p=256, T="auto")
     assert l1_words.gumbel_epsilon(large) > 10.0 and "Gumbel" not in said(
         open_page(vertex_noise="published", epsilon=10.0)
     )
-    assert "points spend more than was granted: exhibits" in captions(page)
+    assert "points spend more than ε = 1" in captions(page)
     safe = open_page(vertex_noise="published_safe")
     assert "steps at ε = 1 leave" in said(safe)
 
@@ -89,7 +109,7 @@ def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
 def test_the_simplex_beside_is_remark_2_on_the_records_of_the_other_tab():
     page = open_page(beside_ball="Simplex", p=64)
     found = beside_others.beside_sampling(p=64, epsilon=1.0, delta=1e-6, loss="huber", seed=7, repetitions=8)
-    assert f"Frank-Wolfe leaves {rounded(found.frank_wolfe.mean[-1])} and m draws" in captions(page)
+    assert f"Frank-Wolfe leaves {rounded(found.frank_wolfe.mean[-1])} and simplex sampling" in captions(page)
     assert found.frank_wolfe.mean[-1] < found.sampling.mean[-1]
 
 
@@ -98,7 +118,7 @@ def test_tracing_tells_how_far_the_illustration_is_from_the_theorem():
     assert not page.exception and not page.error
     found = membership.tracing(seed=7, p=256, repetitions=l1_ball.TRACING_REPETITIONS)
     assert found.exact > 0.8 and found.auc[-1] > 0.75 > 0.6 > found.auc[0]
-    assert f"with AUC {found.exact:.2f}; at ε = 1,000 it is {found.auc[-1]:.2f}" in captions(page)
+    assert tells(captions(page), f"AUC {found.exact:.2f}", f" {found.auc[-1]:.2f} at ε = 1,000")
     assert f"m ≥ {membership.literal_size().m:,}" in captions(page)
 
 
@@ -107,6 +127,7 @@ def test_random_states_show_no_error(case):
     rng = random.Random(case)
     state = {
         "against": rng.choice(list(l1_words.AXES)),
+        "lasso_data": rng.choice(list(l1_words.RECORDS)),
         "vertex_noise": rng.choice(list(l1_words.ACCOUNTINGS)),
         "T": rng.choice(l1_ball.STEPS),
         "radius": rng.choice(l1_ball.RADII),

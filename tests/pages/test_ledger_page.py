@@ -123,7 +123,7 @@ def test_unused_controls_are_disabled_with_their_reasons():
     disabled = {slider.label.split()[0] for slider in page.sidebar.select_slider if slider.disabled}
     assert disabled == {"p", "λ", "m"}
     assert page.sidebar.number_input[0].disabled and page.sidebar.button[0].disabled
-    for reason in ("p has no effect", "the objective of a step has no effect", "own slider", "draws no noise"):
+    for reason in ("p has no effect", "objective of a step has no effect", "own slider", "draws no noise"):
         assert reason in texts(page)
     assert not {s.label.split()[0] for s in page.main.select_slider if s.disabled}
 

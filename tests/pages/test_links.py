@@ -111,7 +111,7 @@ def offered(app: AppTest) -> str:
 
 def remarks(app: AppTest) -> str:
     """The note at the top of the page, as a reader sees it."""
-    found = [e.proto.body for e in app.get("html") if "This link also said" in e.proto.body]
+    found = [e.proto.body for e in app.get("html") if "Ignored in this link" in e.proto.body]
     assert len(found) <= 1
     return html.unescape(re.sub("<[^>]*>", "", found[0])) if found else ""
 
@@ -223,7 +223,7 @@ FULL = "defaults=m:auto~side:Releases&n=500"
         ("n=17", "n = 17 (not on the scale: 1,000 is shown)"),
         ("seed=-1", "seed = -1 (not on the scale: 7 is shown)"),
         ("noise=purple", "noise = purple (not to be chosen: Gaussian is shown)"),
-        ("n=200&n=500", "n = 200, 500 (said more than once: 1,000 is shown)"),
+        ("n=200&n=500", "n = 200, 500 (given more than once: 1,000 is shown)"),
         ("records=upload-4711", "records = upload-4711 (uploads are not in links)"),
         (
             "defaults=side:Nowhere~m",
@@ -243,9 +243,9 @@ FULL = "defaults=m:auto~side:Releases&n=500"
 )
 def test_what_a_link_says_in_vain_is_told_once_and_harms_nothing(query, told):
     app = follow("perturbation", query)
-    assert remarks(app) == (f"This link also said: {told}." if told else "")
+    assert remarks(app) == (f"Ignored in this link: {told}." if told else "")
     if told:
-        raw = next(e.proto.body for e in app.get("html") if "This link also said" in e.proto.body)
+        raw = next(e.proto.body for e in app.get("html") if "Ignored in this link" in e.proto.body)
         assert "<img" not in raw
         app.button(key="dismiss_ignored").click().run()
         assert remarks(app) == "" and not app.exception

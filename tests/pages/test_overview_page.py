@@ -1,6 +1,7 @@
 """The start page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
 
 import base64
+import json
 import random
 import re
 
@@ -9,78 +10,139 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import data
+from dpcore import Problem, data
+from dpcore.audit.attack_success import AttackSuccessQuestion
 from dpcore.experiments.tuning_gap import regret_at
 from dpcore.figures.figure import Figure
+from dpcore.figures.style import FAMILIES, PERTURBATIONS
 from pages.overview import words
 from pages.ui import sidebar
 from pages.ui.cards import readout
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import icon_array
-from pages.ui.numbers import points
 from tests.nights import each
-from tests.page_driver import headline, open_app, texts
+from tests.page_driver import charts, finished, headline, open_app, tells, texts
 
 from ..flat_fields import experiment_of
 
+KEYS = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 SHOWN = ["breast_cancer", "digits", "wine", "iris", "synthetic", "synthetic_correlated"]
 
 
 def open_page(**state) -> AppTest:
-    return open_app(**state)
+    """The page once all its answers are there."""
+    return complete(open_app(**state))
 
 
-def table_of(**changes):
-    fields = {"delta": 1e-6, "repetitions": 100, "seed": 7} | changes
+def complete(page: AppTest) -> AppTest:
+    """The same once all its releases and answers are there."""
+    page = finished(page)
+    if "refined in the background" in page.session_state:
+        job = page.session_state["refined in the background"]
+        while not job.complete:
+            job.watch(page.session_state["watcher"])
+            job.wait(0.05)
+        page.run()
+    return page
+
+
+def table_of(place: str = "objective", proof: str = "tight", **changes):
+    """Of one mechanism, as the page asks for it."""
+    fields = {"delta": 1e-6, "repetitions": 50, "seed": 7, "mechanisms": (mechanism_of(place, proof),)} | changes
     return dpcore.run(experiment_of(**fields))
 
 
-def odds_at_cursor(epsilon: float = 1.0, proof: str = "tight", seed: int = 7, **changes) -> dpcore.AttackSuccess:
+def mechanism_of(place: str, proof: str = "tight"):
+    knobs = {"accounting": proof} if place == "output" else {}
+    return dpcore.make_mechanism(KEYS[place], **knobs)
+
+
+def odds_at_cursor(epsilon: float = 1.0, place: str = "objective", proof: str = "tight", seed: int = 7, **changes):
     """Of the default state, or of a changed one."""
-    mechanism = dpcore.make_mechanism("output_gaussian", accounting=proof)
+    mechanism = mechanism_of(place, proof)
     fields = {"source": "breast_cancer", "delta": 1e-6, "seed": seed} | changes
-    cell = next(experiment_of(mechanisms=(mechanism,), **fields).cells())
-    return dpcore.attack_success(cell.problem.plan(mechanism, epsilon), seed=seed)
+    question = AttackSuccessQuestion(Problem(**fields).plan(mechanism, epsilon), seed)
+    *_, attack = question.snapshots()
+    return attack.odds
+
+
+def at_cursor(table, epsilon: float = 1.0):
+    return table[(table.metric == "accuracy") & (table.x == epsilon)].iloc[0]
 
 
 def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
-    row = table_of().query("metric == 'accuracy' and x == 1.0").iloc[0]
+    row, source = at_cursor(table_of()), data.get_source("breast_cancer")
     found = odds_at_cursor()
-    said = re.sub(r"<[^>]+>", "", headline(page))
-    source = data.get_source("breast_cancer")
+    headlined = re.sub(r"<[^>]+>", "", headline(page))
     lost = plain(words.takeaway(row, source, by_hand=False) + words.larger_class(row, source))
-    assert said == lost + plain(words.answer(found)), "what is lost, and how often an attacker could be right"
+    assert headlined == lost + plain(words.answer(found)), "what is lost, and how often an attacker could be right"
     cost = 100 * (row.reference - row["mean"])
-    assert f"{cost:.1f} points" in said and "398 patients" in said
-    assert words.odds(found) in texts(page)
+    assert tells(
+        headlined, "398 patients", "ε = 1", "objective perturbation", f"{100 * row['mean']:.1f}%", f"{cost:.1f}"
+    )
+    assert words.odds(found, found.runs, found.runs) in texts(page)
     assert (found.cap, found.limit) == (row.attack_cap, row.attack_limit)
     (dots,) = re.findall(r"base64,([^\"]+)", "".join(e.proto.body for e in page.get("html")))
     svg = base64.b64decode(dots).decode()
-    solid, pale, ringed = (svg.count(look) for look in ('fill="#CB7513"/>', 'fill-opacity="0.4"', 'fill="none"'))
+    solid, pale, ringed = (svg.count(look) for look in ('fill="#002B95"/>', 'fill-opacity="0.4"', 'fill="none"'))
     certified, limit, cap = found.of_100
     assert (solid, solid + pale, solid + pale + ringed) == (certified, limit, cap)
     assert certified <= 100 * found.certified and limit >= 100 * row.attack_limit and cap >= 100 * row.attack_cap
-    assert 50 < certified <= limit < cap and f"at most {limit} times of 100" in said
+    assert 50 <= certified <= limit < cap and f"at most {limit} times in 100" in headlined
     assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
-    for value, label in words.readouts(row, data.SOURCES["breast_cancer"]):
-        assert readout(value, label) in texts(page)
+    for noun, value, rest in words.readouts(row, source):
+        assert readout(noun, value, rest) in texts(page)
 
 
-def test_unused_controls_are_visible_disabled_and_say_why():
+def test_all_three_perturbations_are_drawn_in_the_colours_of_their_families():
+    (chart,) = charts(open_page()).values()
+    traces = {
+        (trace["name"], trace.get("yaxis", "y")): trace
+        for trace in json.loads(chart["figure"])["data"]
+        if trace.get("name") and trace["mode"] == "lines"
+    }
+    for place, name in PERTURBATIONS.items():
+        if place != "selection":
+            look = traces[name, "y"]["line"]
+            assert look["color"] == FAMILIES["light"][place] and (look["width"] == 3) == (place == "objective")
+            assert len(np.frombuffer(base64.b64decode(traces[name, "y"]["y"]["bdata"]))) == len(dpcore.EPSILON_GRID)
+
+
+def test_perturbation_shows_the_same_number():
+    """One state, one number: the same split, releases and reference."""
+    page = finished(open_app("perturbation/page.py", records="breast_cancer"))
+    assert f"{100 * at_cursor(table_of())['mean']:.1f}" in texts(page)
+
+
+def test_one_release_is_marked_and_every_further_one_is_counted():
+    page = open_page(place="output", source="iris", epsilon=2.0)
+    for _ in range(2):
+        page.button(key="release").click().run()
+        page = complete(page)
+        (chart,) = charts(page).values()
+        assert "one release" in chart["figure"]
+        (text,) = (m.value for m in page.markdown if "One release" in m.value)
+    assert tells(text, "2", "ε = 4", "2 × 10⁻⁶")
+    page.select_slider(key="epsilon").set_value(3.0).run()
+    assert "One release" not in texts(page), "it belongs to the state in which it was drawn"
+
+
+def test_controls_without_use_are_disabled_and_one_line_says_why():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
     assert list(sliders)[:5] == [
         "ε privacy budget",
-        "δ failure chance",
-        "n people",
+        "δ failure probability",
+        "n records",
         "p dimension",
         "λ regularisation",
     ]
-    captions = [caption.value for caption in page.sidebar.caption]
-    assert sliders["m samples"].disabled and "output perturbation draws no samples" in captions
-    assert sliders["p dimension"].disabled and "this data set has 31 columns" in captions
+    (line,) = [each.proto.body for each in page.sidebar.get("html") if "not-used" in each.proto.body]
+    assert sliders["m draws"].disabled and 'data-meaning="No samples are drawn here."' in line
+    assert sliders["p dimension"].disabled and 'data-meaning="This data set has 31 columns."' in line
+    assert all(f".st-key-block_{key}" in line for key in ("m", "p")) and ".st-key-block_n" not in line
     assert not sliders["λ regularisation"].disabled
 
 
@@ -90,41 +152,42 @@ def test_random_states_show_no_error_and_true_numbers(case):
     source = rng.choice(SHOWN)
     chosen = {
         "source": source,
+        "place": rng.choice(list(KEYS)),
         "proof": rng.choice(["tight", "published", "classical"]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
         "n": rng.choice([n for n in sidebar.PEOPLE if n <= 3000]),
         "lam": rng.choice(sidebar.LAMBDAS),
         "seed": rng.randrange(100),
-        "at_most": rng.choice([0.5, 5.0, 20.0]),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
     page = open_page(**chosen)
     assert not page.exception and not page.error, chosen
-    mechanism = dpcore.make_mechanism("output_gaussian", accounting=chosen["proof"])
-    table = table_of(mechanisms=(mechanism,), **{k: chosen[k] for k in ("source", "delta", "n", "lam", "seed")})
+    table = table_of(**{k: chosen[k] for k in ("place", "proof", "source", "delta", "n", "lam", "seed")})
     here = table[(table.x == chosen["epsilon"])].iloc[0]
     by_hand = not isinstance(chosen["lam"], str)
     refused = here.status != "ok"
     if refused:
         expected = [words.refusal(here, data.SOURCES[source])]
     else:
-        found = odds_at_cursor(**{k: chosen[k] for k in ("epsilon", "proof", "seed", "source", "delta", "n", "lam")})
+        fields = ("epsilon", "place", "proof", "seed", "source", "delta", "n", "lam")
+        found = odds_at_cursor(**{k: chosen[k] for k in fields})
         larger = [sentence for sentence in [words.larger_class(here, data.SOURCES[source])] if sentence]
         expected = [words.takeaway(here, data.SOURCES[source], by_hand=by_hand), *larger, words.answer(found)]
-    assert headline(page) == "".join(emphasised(sentence, "#CB7513") for sentence in expected)
+    colour = FAMILIES["light"][chosen["place"]]
+    assert headline(page) == "".join(emphasised(sentence, colour) for sentence in expected)
     assert not re.search(r"\bnan\b", texts(page).lower())
 
 
 def test_what_is_hardly_better_than_the_larger_class_says_so():
     """Almost two thirds of the tumours are benign: an accuracy of 60 of 100 is worth nothing, though a coin has 50."""
     page = open_page(epsilon=0.1)
-    row = table_of().query("metric == 'accuracy' and x == 0.1").iloc[0]
+    row = at_cursor(table_of(), 0.1)
     assert row["mean"] < row.nothing_learned < row.reference and row.nothing_learned > 0.6
-    larger = f"no better than always answering with the larger class ({100 * row.nothing_learned:.1f})"
+    larger = f"no better than always predicting the larger class ({100 * row.nothing_learned:.1f}%)"
     assert larger in re.sub(r"<[^>]+>", "", headline(page))
     there = 100 * (row.reference - row.nothing_learned)
-    assert f"; all of the {there:.1f} points there are to learn above the larger class" in texts(page)
+    assert f"; all of the {there:.1f} points above the larger class" in texts(page)
     assert "coin: 50" not in texts(page)
 
 
@@ -147,27 +210,30 @@ def test_chips_set_the_controls():
 
 
 def test_a_refusal_is_a_sentence_and_the_rest_of_the_page_stays():
-    page = open_page(proof="classical")
+    page = open_page(place="output", proof="classical")
     assert "<b" in headline(page) and "proved for ε &lt; 1 only" in headline(page)
-    assert not page.exception and "to regularisation" not in texts(page)
-    assert "Smallest good ε" in texts(page) or "Not reachable" in texts(page)
+    assert not page.exception and "from regularisation" not in texts(page) and len(charts(page)) == 1
+    assert "release" not in [button.key for button in page.button], "nothing can be released"
 
 
-def test_the_code_redraws_the_chart(monkeypatch):
+def test_the_code_redraws_the_chart_and_prints_the_headline_s_number(monkeypatch, capsys):
     page = open_page(behind="Code", source="synthetic", n=500, epsilon=0.1)
     drawn = []
     monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     table = table_of(source="synthetic", n=500)
-    accuracy = table[table.metric == "accuracy"]
-    private = next(t for t in drawn[0].data if t.name == "private, on average")
-    assert np.array_equal(private.y, 100 * accuracy["mean"])
+    private = next(t for t in drawn[0].data if t.name == "objective perturbation" and t.yaxis == "y")
+    assert np.array_equal(private.y, 100 * table[table.metric == "accuracy"]["mean"])
+    row = at_cursor(table, 0.1)
+    printed = capsys.readouterr().out.split()[-2:]
+    assert printed == [f"{100 * row['mean']:.1f}", f"{100 * row.reference:.1f}"]
+    assert f"{printed[0]}%" in headline(page)
 
 
 def test_re_roll_changes_the_seed_and_the_numbers():
     page = open_page(source="synthetic", n=500)
     before = headline(page)
-    next(b for b in page.button if b.label == "Re-roll").click().run()
+    next(b for b in page.button if b.label == "New seed").click().run()
     assert page.session_state["seed"] == 8 and headline(page) != before
 
 
@@ -192,37 +258,38 @@ def test_words_for_costs():
     source = data.SOURCES["synthetic"]
     row = table_of(source="synthetic", n=300).iloc[0].copy()
     row["mean"], row["reference"] = 0.8, 0.79
-    assert "privacy is **free** here" in words.takeaway(row, source, by_hand=False)
+    assert "as many as the best model" in words.takeaway(row, source, by_hand=False)
     row["mean"] = 0.78
     row["noiseless"] = 0.79
-    assert "privacy costs **1.0 point**" in words.takeaway(row, source, by_hand=True)
+    assert "**1.0 percentage point fewer**" in words.takeaway(row, source, by_hand=True)
     row["noiseless"], row["lam"] = 0.7801, 0.5
-    said = words.takeaway(row, source, by_hand=True)
-    assert "of the **1.0 point** lost nearly all go to the λ set by hand, not to noise" in said
-    assert "privacy costs **1.0 point**" in words.takeaway(row, source, by_hand=False), "a rule sets λ for the noise"
-    assert words.readouts(row, source)[0] == (
-        "1.0 point",
-        "lost: 0.0 to noise, 1.0 to regularisation; "
-        f"{1 / (0.79 - row.nothing_learned):.0f}% of the {100 * (0.79 - row.nothing_learned):.1f} points there are to "
-        "learn above the larger class",
-    )
+    by_hand = words.takeaway(row, source, by_hand=True)
+    assert tells(by_hand, "**1.0 percentage point fewer**", "almost all of the loss", "λ you chose")
+    assert "λ" not in words.takeaway(row, source, by_hand=False), "a rule sets λ for the noise"
+    there = 100 * (0.79 - row.nothing_learned)
+    noun, value, rest = words.readouts(row, source)[0]
+    assert (noun, value) == ("Accuracy loss", "1.0 percentage point")
+    assert tells(rest, "0.0 from noise", "1.0 from regularisation", f"{100 / there:.0f}%", f"{there:.1f}")
 
 
 @pytest.mark.parametrize("lam", ["auto", "population", 0.5])
-def test_the_assumptions_say_what_the_best_lam_would_win(lam):
-    page = open_page(behind="Assumptions", lam=lam, source="iris", n=200, epsilon=3.0)
+def test_the_assumptions_say_what_the_best_lam_would_gain(lam):
+    page = open_page(behind="Assumptions", lam=lam, place="output", source="iris", n=200, epsilon=3.0)
     assert not page.exception and not page.error
-    lost = regret_at(
-        dpcore.Experiment(dpcore.Problem("iris", n=200, delta=1e-6, lam=lam, seed=7), repetitions=100), 3.0
-    )
-    said = f"would win {points(lost)}" if lost >= 0.05 else "no λ of a grid does better"
-    assert said in texts(page)
+    lost = regret_at(dpcore.Experiment(dpcore.Problem("iris", n=200, delta=1e-6, lam=lam, seed=7), repetitions=50), 3.0)
+    gain = f"would gain {words.percentage_points(lost)}" if lost >= 0.05 else "no λ of a grid does better"
+    assert gain in texts(page)
     name = {"auto": "λ = auto", "population": "λ = theory"}.get(lam, "set by hand")
     assert name in texts(page)
 
 
 def test_a_refused_release_has_no_lam_to_judge():
-    page = open_page(behind="Assumptions", proof="classical", epsilon=0.5)
+    page = open_page(behind="Assumptions", place="output", proof="classical", epsilon=0.5)
     assert "of a grid" in texts(page)
-    refused = open_page(behind="Assumptions", proof="classical", epsilon=2.0)
+    refused = open_page(behind="Assumptions", place="output", proof="classical", epsilon=2.0)
     assert not refused.exception and "of a grid" not in texts(refused)
+
+
+def test_where_gradient_perturbation_has_no_rule_the_caption_says_so():
+    page = open_page(lam="population", source="iris")
+    assert tells(texts(page), "Gradient perturbation is not drawn", "λ")

@@ -19,19 +19,21 @@ from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import clouds
 from dpcore.theory.erm import published_output_rate
 from pages.background import tables
-from pages.perturbation import batches, beside, words, zero
+from pages.perturbation import batches, beside, exact_answers, words
 from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
 from pages.ui import sidebar
 from pages.ui.cards import readout
 from pages.ui.html import emphasised, plain
 from pages.ui.numbers import rounded
 from pages.ui.pickers import SHOWN
+from pages.ui.verdict import NO_LOWER
 from tests.nights import each
 from tests.page_driver import captions, headline, open_app, tells, texts
 
 from ..flat_fields import experiment_of
 
 PEOPLE = data.SOURCES["synthetic"]
+BALL = float(words.BALLS[0])
 
 
 def open_page(**state) -> AppTest:
@@ -47,7 +49,14 @@ def mechanisms_of(noise="gaussian"):
 
 
 def table_of(noise="gaussian", **changes) -> pd.DataFrame:
-    fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "repetitions": 50, "seed": 7} | changes
+    fields = {
+        "source": "synthetic",
+        "n": 300,
+        "delta": 1e-6,
+        "theta_norm": BALL,
+        "repetitions": 50,
+        "seed": 7,
+    } | changes
     return dpcore.run(experiment_of(mechanisms=mechanisms_of(noise), **fields))
 
 
@@ -69,51 +78,48 @@ def rows(answer, question, *step, se=0.001, noise="gaussian", **more) -> pd.Data
 
 def test_the_sentence_names_the_winner_and_by_how_much():
     said = words.takeaway(rows(0.02, 0.005), PEOPLE)
-    assert said == (
-        "At ε = 0.5 with 1,000 people, **objective perturbation** leaves **4.0 times less** excess risk "
-        "than output perturbation: 0.005 against 0.02."
+    assert tells(
+        said, "ε = 0.5", "1,000 people", "**objective perturbation**", "**0.005**", "0.02 for output", "(4.0 times"
     )
     said = words.takeaway(rows(0.02, 0.005, 0.001), PEOPLE)
-    assert said.endswith(
-        "**gradient perturbation** leaves **5.0 times less** excess risk than objective perturbation and 20 times less "
-        "than output perturbation: 0.001 against 0.005 and 0.02."
-    )
+    assert tells(said, "**gradient perturbation**", "**0.001**", "0.005 for objective", "(5.0 times", "0.02 for output")
+    assert said.endswith("(20 times as much).")
     said = words.takeaway(rows(0.02, 0.05), PEOPLE)
-    assert "**output perturbation** leaves **2.5 times less**" in said and "0.02 against 0.05" in said
+    assert tells(said, "**output perturbation**", "**0.02**", "0.05 for objective", "(2.5 times")
     assert words.winner(rows(0.02, 0.05)) == "output" and words.winner(rows(0.02, 0.005)) == "objective"
     assert words.winner(rows(0.02, 0.05, 0.01)) == "gradient"
 
 
 def test_what_the_draws_cannot_tell_is_called_too_close():
     said = words.takeaway(rows(0.02, 0.0185, se=0.001), PEOPLE)
-    assert "too close to call" in said and "0.0185 and 0.02, ± 0.001 from 50 draws" in said and "less" not in said
-    assert "less" in words.takeaway(rows(0.02, 0.0185, se=0.0001), PEOPLE)
+    assert "too close to call" in said and "0.0185 and 0.02, ± 0.001 from 50 draws" in said and "% more" not in said
+    assert "(8.1% more)" in words.takeaway(rows(0.02, 0.0185, se=0.0001), PEOPLE)
     said = words.takeaway(rows(0.5, 0.02, 0.0185, se=0.001), PEOPLE)
-    assert tells(said, "**gradient perturbation** and objective perturbation leave", "0.0185 and 0.02, ± 0.001")
-    assert said.endswith("; output perturbation leaves 0.5.")
+    assert tells(said, "**gradient perturbation** and objective perturbation", "0.0185 and 0.02, ± 0.001")
+    assert said.endswith("; output perturbation has 0.5.")
 
 
-def test_a_closed_door_is_named_with_its_reason_and_what_the_other_costs():
+def test_a_refusal_says_what_the_rule_and_what_to_do():
     said = words.takeaway(rows(0.3, None), PEOPLE)
-    assert said == (
-        "Objective perturbation gives **no guarantee** here: it needs λ > 0.02 for ε = 0.5 and n = 1,000 (here 0.01): "
-        "below that. Output perturbation leaves **0.3**."
+    assert tells(said, "Objective perturbation gives **no guarantee**", "λ > 0.02", "(here 0.01)", "Raise λ or ε")
+    assert tells(said, "or use output perturbation", "**0.3**") and "use" not in words.takeaway(
+        rows(None, None), PEOPLE
     )
     assert words.winner(rows(None, None)) == "output"
     both = pd.concat([rows(0.3, None), rows(0.2, 0.1, noise="gamma")])
     said = words.takeaway(both, PEOPLE)
-    assert "with Gamma noise **objective perturbation** leaves" in said and "with Gaussian noise gives **no" in said
+    assert "with Gamma noise **objective perturbation** has" in said and "with Gaussian noise gives **no" in said
 
 
 def test_different_promises_are_never_called_the_same():
-    assert words.promise(rows(0.1, 0.2)) == (True, "Same guarantee: (0.5, 10⁻⁶)")
-    assert words.promise(rows(0.1, 0.2, noise="gamma")) == (True, "Same guarantee: ε = 0.5")
+    assert words.guarantee(rows(0.1, 0.2)) == (True, "Same guarantee: (0.5, 10⁻⁶)")
+    assert words.guarantee(rows(0.1, 0.2, noise="gamma")) == (True, "Same guarantee: ε = 0.5")
     both = pd.concat([rows(0.1, 0.2), rows(0.1, 0.2, noise="gamma")])
-    assert words.promise(both) == (False, "Not the same guarantee: Gaussian (0.5, 10⁻⁶), Gamma ε = 0.5")
+    assert words.guarantee(both) == (False, "Not the same guarantee: Gaussian (0.5, 10⁻⁶), Gamma ε = 0.5")
     published = rows(0.1, 0.2)
     published.loc[1, "spent_epsilon"] = 0.7
-    assert words.promise(published) == (False, "Not the same guarantee: output (0.5, 10⁻⁶), objective (0.7, 10⁻⁶)")
-    assert words.promise(rows(None, None)) == (True, "Same guarantee: none")
+    assert words.guarantee(published) == (False, "Not the same guarantee: output (0.5, 10⁻⁶), objective (0.7, 10⁻⁶)")
+    assert words.guarantee(rows(None, None)) == (True, "Same guarantee: none")
 
 
 @pytest.mark.parametrize(
@@ -129,33 +135,44 @@ def test_the_default_state_teaches_without_a_click():
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == plain(words.takeaway(here, PEOPLE))
-    assert "gradient perturbation leaves" in said and "times less" in said
+    assert tells(said, "gradient perturbation has the smallest excess risk", "times as much")
     assert "Same guarantee: (1, 10⁻⁶)" in texts(page)
-    made = clouds(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, seed=7), 1.0)
+    made = clouds(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, theta_norm=BALL, seed=7), 1.0)
     assert beside.cloud_caption(made, 1000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
     named = "; ".join(
         f"{door}: {rounded(d, 2)}" for door, d in zip(("output", "objective", "gradient"), away, strict=True)
     )
     assert f"{named}." in captions(page)
-    for value, label in words.readouts(here, PEOPLE):
-        assert readout(value, label) in texts(page)
+    for card in words.readouts(here, PEOPLE):
+        assert readout(*card) in texts(page)
+    assert_between_bounds(table_of(n=1000))
 
 
-def test_unused_controls_are_visible_disabled_and_say_why():
+def assert_between_bounds(table):
+    """Over a third of the axis, on its log scale, some upper bound is informative: below what learning nothing costs,
+    and at most ten times the measurement."""
+    rows = table[table.metric == "excess_empirical_risk"]
+    bites = (rows.bound < rows.nothing_learned) & (rows.bound <= 10.0 * rows["mean"])
+    x, found = np.unique(rows.x), np.unique(rows.x[bites])
+    assert np.isin(x[x >= found.min()], found).all(), "without gaps"
+    assert np.log(x[-1] / found.min()) >= np.log(x[-1] / x[0]) / 3.0
+    assert (rows.lower_bound < rows["mean"]).all()
+
+
+def test_controls_without_use_are_disabled_and_n_stops_early():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
-    said = [caption.value for caption in page.sidebar.caption]
-    assert sliders["m samples"].disabled and "no samples are drawn here" in said
+    assert sliders["m draws"].disabled
     assert not sliders["λ regularisation"].disabled
-    assert sliders["n people"].options[-1] == "10,000", "every draw is a minimisation"
+    assert sliders["n records"].options[-1] == "10,000", "every draw is a minimisation"
     assert "**n** stops at 10,000" in texts(open_page(behind="Assumptions"))
 
 
 @pytest.mark.parametrize("case", each(3, range(14)))
 def test_random_states_show_no_error_and_true_numbers(case):
     rng = random.Random(case)
-    source = rng.choice(SHOWN)
+    source = rng.choice([*SHOWN, words.HARDEST])
     chosen = {
         "records": source,
         "noise": rng.choice(list(words.PICKED_NOISES)),
@@ -164,13 +181,15 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "n": rng.choice([200, 300, 500]),
         "lam": rng.choice(sidebar.LAMBDAS),
         "seed": rng.randrange(100),
+        "ball": rng.choice(words.BALLS),
         "side": rng.choice(SIDES),
-        "leak": rng.choice(list(zero.LEAKS)),
+        "leak": rng.choice(list(exact_answers.LEAKS)),
         "layers": rng.sample(["bounds", "bias", "rates", "lemma"], rng.randrange(5)),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
     same = ("noise", "delta", "n", "lam", "seed")
-    table = table_of(source=source, p=data.SOURCES[source].p or 8, **{key: chosen[key] for key in same})
+    more = {"p": data.SOURCES[source].p or 8, "theta_norm": float(chosen["ball"])}
+    table = table_of(source=source, **more, **{key: chosen[key] for key in same})
     page = open_page(**chosen)
     assert not page.exception and not page.error, chosen
     here = table[table.x == chosen["epsilon"]]
@@ -192,7 +211,7 @@ def test_the_valley_s_floor_is_the_table_s():
 
 
 def test_the_path_says_how_far_noise_led_it():
-    problem = dpcore.Problem("synthetic", n=300, p=2, seed=7)
+    problem = dpcore.Problem("synthetic", n=300, p=2, theta_norm=BALL, seed=7)
     (cloud,) = clouds((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).clouds
     said = captions(open_page(side="Path"))
     assert f"{cloud.plan.steps} noisy steps from 0" in said
@@ -206,40 +225,46 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
     tables = [
         dpcore.run(
             dpcore.Experiment(
-                dpcore.Problem("synthetic", n=300, seed=5), mechanisms=rules, sweep=sweep, repetitions=repetitions
+                dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=5),
+                mechanisms=rules,
+                sweep=sweep,
+                repetitions=repetitions,
             )
         )
         for repetitions in (FEWEST, BOUND_REPETITIONS)
     ]
-    lecture = lecture_bound(next(dpcore.Experiment(dpcore.Problem("synthetic", n=300), sweep=sweep).cells()))
+    lecture = lecture_bound(
+        next(dpcore.Experiment(dpcore.Problem("synthetic", n=300, theta_norm=BALL), sweep=sweep).cells())
+    )
     said = captions(page)
-    assert any(beside.bounds_caption(table, lecture, 20.0) in said for table in tables)
-    assert "n² = 90,000 steps exceeds 20" in said and "it needs ε < 2√ln(1/δ)" in said
+    assert any(beside.bounds_caption(table, lecture, 2.0 * BALL) in said for table in tables)
+    assert "n² = 90,000 steps exceeds 12" in said and "needs ε < 2√ln(1/δ)" in said
     ratios = tables[0].bound / tables[0]["mean"]
     assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
 
 
 def test_work_counts_gradients():
     page = open_page(side="Work")
-    done = work(dpcore.Problem("synthetic", WORK_PEOPLE, 8, seed=7))
+    done = work(dpcore.Problem("synthetic", WORK_PEOPLE, 8, theta_norm=BALL, seed=7))
     assert beside.work_caption(done, PEOPLE) in captions(page)
-    assert f"n³ = {WORK_PEOPLE**3:,} gradients" in captions(page) and f"n² = {WORK_PEOPLE**2:,} to" in captions(page)
+    assert tells(captions(page), f"n³ = {WORK_PEOPLE**3:,} gradients", f"n² = {WORK_PEOPLE**2:,} gradients")
 
 
 def test_n_fold_noise_says_what_it_costs_and_what_it_promises():
     page = open_page(layers=["lemma"], epsilon=0.5)
     wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
-    table = dpcore.run(dpcore.Experiment(dpcore.Problem("synthetic", n=300, seed=7), mechanisms=(wasteful,)))
+    problem = dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=7)
+    table = dpcore.run(dpcore.Experiment(problem, mechanisms=(wasteful,)))
     row = table[(table.x == 0.5) & (table.metric == "excess_empirical_risk")].iloc[0]
     said = captions(page)
-    assert tells(said, "noise is 300 times", f"leaves {rounded(row['mean'])} ")
-    assert f"guarantees ε = {rounded(row.spent_epsilon, 2)}." in said and row.spent_epsilon < 0.01
+    assert tells(said, "noise is 300 times", f"excess risk is {rounded(row['mean'])}")
+    assert f"privacy spent ε = {rounded(row.spent_epsilon, 2)}." in said and row.spent_epsilon < 0.01
     assert "n times the noise" not in headline(page), "an exhibit never wins"
 
 
-def test_pure_noise_has_two_doors_and_says_why():
+def test_pure_noise_has_two_places_and_says_why():
     page = open_page(noise="gamma")
-    assert "Gradient perturbation has no pure form here" in captions(page)
+    assert "Gradient perturbation is missing" in captions(page)
     assert "gradient" not in headline(page)
 
 
@@ -251,28 +276,30 @@ def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
     apart = here.assign(lam=[0.01, 0.02])
     assert beside.lam_at(apart) is None
     valley = rows(0.1, 0.2).assign(x=0.5)
-    assert "Now λ is 0.01 to 0.02" in beside.valley_caption(valley, apart)
-    assert "Now λ" not in beside.valley_caption(valley, here)
+    assert "between 0.01 and 0.02" in beside.valley_caption(valley, apart)
+    assert "between" not in beside.valley_caption(valley, here)
 
 
-def test_a_closed_door_shows_on_every_part_of_the_page():
+def test_a_refusal_shows_on_every_part_of_the_page():
     page = open_page(lam=0.0001, epsilon=0.1)
     assert "needs λ &gt;" in headline(page) and "no guarantee" in headline(page)
     assert "objective: refused" in captions(page)
-    assert readout("refused", "classified correctly, Gaussian objective perturbation") in texts(page)
+    assert readout("Gaussian objective perturbation", "refused", "no guarantee here") in texts(page)
 
 
 @pytest.mark.parametrize("seed", [7, 8])
-def test_door_zero_prints_the_records_it_names(seed):
+def test_exact_answers_print_the_records_they_name(seed):
     median, vector, fit = median_leak(seed), support_vector_leak(seed), polynomial_fit(seed)
     for leak, said in (
-        ("median", zero.median_words(median)),
-        ("vector", zero.vector_words(vector)),
-        ("curve", zero.curve_words(fit)),
+        ("median", exact_answers.median_words(median)),
+        ("vector", exact_answers.vector_words(vector)),
+        ("curve", exact_answers.curve_words(fit)),
     ):
         assert said in texts(open_page(side="No noise", leak=leak, seed=seed))
-    assert f"**{median.before[median.owner_before]:,.0f}**" in zero.median_words(median)
-    assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in zero.vector_words(vector)
+    assert f"**{median.before[median.owner_before]:,.0f}**" in exact_answers.median_words(median)
+    assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in exact_answers.vector_words(
+        vector
+    )
 
 
 def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
@@ -283,9 +310,9 @@ def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
     monkeypatch.setattr(beside, "QUICK", 4_000)  # that smaller states are heavy
     monkeypatch.setattr(tables, "AT_ONCE_SECONDS", 0.0)
     said = captions(open_page(n=500, noise="both", seed=91))
-    assert "else from 10 draws" in said and "10 of 50 releases, refining" in said
+    assert "from 10 draws" in said and "10 of 50 releases, refining" in said
     light = captions(open_page(n=300, noise="both", seed=91))
-    assert "else from 50 draws" in light and "refining" not in light
+    assert "from 50 draws" in light and "refining" not in light
 
 
 def test_chips_set_the_controls():
@@ -294,6 +321,23 @@ def test_chips_set_the_controls():
     assert page.session_state["lam"] == 0.0001 and "no guarantee" in headline(page)
     next(b for b in page.button if b.label == "pure ε").click().run()
     assert page.session_state["noise"] == "gamma" and "Same guarantee: ε =" in texts(page)
+
+
+def test_on_the_hardest_data_the_page_says_how_far_measurements_lie_above_the_lower_bound():
+    page = open_page(records=words.HARDEST, epsilon=0.1)
+    table = table_of(source=words.HARDEST)
+    here = table[(table.metric == "excess_empirical_risk") & (table.x == 0.1)]
+    assert len(here) == 3 and (here["mean"] > here.lower_bound).all()
+    said = words.lower_line(here, words.HARDEST)
+    factors = here["mean"] / here.lower_bound
+    assert tells(
+        said, rounded(here.lower_bound.max(), 2), f"{rounded(factors.min(), 2)} to {rounded(factors.max(), 2)} times"
+    )
+    assert said in texts(page) and "times" not in words.lower_line(here, "synthetic")
+    cards = words.readouts(table[table.x == 0.1], data.SOURCES[words.HARDEST])
+    assert [value for _, value, _ in cards] == [f"{rounded(factor, 2)} times" for factor in factors]
+    assert all(readout(*card) in texts(page) for card in cards)
+    assert words.lower_line(here.assign(lower_bound=np.nan), words.HARDEST) == NO_LOWER
 
 
 def test_another_data_set_starts_with_its_own_people():
@@ -310,10 +354,10 @@ def test_the_code_redraws_the_chart(monkeypatch, layers):
     drawn = []
     monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
-    fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "lam": 0.01, "repetitions": 50, "seed": 7}
-    experiment = experiment_of(mechanisms=mechanisms_of("both"), **fields)
+    fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "lam": 0.01, "theta_norm": BALL, "repetitions": 50}
+    experiment = experiment_of(mechanisms=mechanisms_of("both"), seed=7, **fields)
     table = dpcore.run(experiment)
-    published = [published_output_rate(1.0, 1.0, 300, 10.0, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
+    published = [published_output_rate(1.0, 1.0, 300, BALL, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
     expected = excess_figure(
         table,
         epsilon=0.1,
@@ -336,7 +380,7 @@ def test_noisy_sgd_has_a_view_with_its_batch_its_steps_and_a_path(along, monkeyp
     if along != "path":
         table = dpcore.run(
             dpcore.Experiment(
-                dpcore.Problem("synthetic", n=200, p=8, seed=7),
+                dpcore.Problem("synthetic", n=200, p=8, theta_norm=BALL, seed=7),
                 (dpcore.make_mechanism("noisy_sgd", batch=20, steps=50), dpcore.make_mechanism("noisy_gd")),
                 sweep=dpcore.Axis("epsilon", (1.0,)),
                 repetitions=4,

@@ -60,6 +60,7 @@ def test_two_servers_that_start_at_once_share_an_empty_cache(tmp_path: Path, mon
 
 def test_a_server_on_a_full_disk_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # Python would keep the beginning of its bytecode
     (tmp_path / "app.py").write_text(FULL_DISK, encoding="utf-8")
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
     with serve(tmp_path / "app.py") as server:

@@ -1,4 +1,4 @@
-"""The page Sparsity, tabs Simplex and Streaming: sentences, read-outs, refusals, code, in default and random states."""
+"""The page Sparsity, tabs Simplex sampling and Online: sentences, cards, refusals, code, in many states."""
 
 import json
 import random
@@ -21,7 +21,7 @@ from pages.ui.numbers import amount, people, rounded
 from tests.nights import each
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
-DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
+DEFAULT = {"n": 20_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
 LIVE = simplex.REPETITIONS
 
 
@@ -45,15 +45,13 @@ def test_the_default_state_shows_the_valley_without_a_click():
     m = release.plan.steps
     made = valley(ms=tuple(sorted({*excess_by_draws.MS, m})))
     mean = dict(zip(made.m, made.training.mean, strict=True))
-    assert f"{m} random draws instead of 128 numbers tell the mixture at ε = 1 and leave {rounded(mean[m])}" in said(
-        page
-    )
+    assert tells(said(page), "ε = 1", f"{m} random draws instead of 128 weights", rounded(mean[m]))
     few, many = (float(made.m[np.argmin(abs(made.m - at))]) for at in (m / 8, 32 * m))
     assert mean[few] > 2.0 * mean[m] and mean[many] > 1.5 * mean[m], "a valley, with the cursor at its bottom"
-    assert f"{few:.0f} random draws leave {rounded(mean[few])}" in said(page)
-    assert tells(said(page), f"{many:.0f} random draws", rounded(mean[many]))
-    assert f"{m * 7:,} bits" in texts(page) and f"this release names {release.distinct:,} columns" in texts(page)
-    assert f"m = {made.best_by_bound('training')}" in texts(page) and "share their randomness" in captions(page)
+    assert tells(said(page), f"{few:.0f} random draws ", f" {rounded(mean[few])}")
+    assert tells(said(page), f"{many:,.0f} random draws", rounded(mean[many]))
+    assert f"{m * 7:,} bits" in texts(page) and f"they name {release.distinct:,} columns" in texts(page)
+    assert f"m = {made.best_by_bound('training')}" in texts(page) and "common random numbers" in captions(page)
 
 
 def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_cost():
@@ -61,9 +59,9 @@ def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_c
     release = single_release.support(**DEFAULT, lam=0.02, m=100)
     spent = release.plan.spent.epsilon
     assert spent > 1.0
-    assert tells(said(page), "100 random draws", "λ = 0.02", f"ε = {rounded(spent)}, more than", "nothing is released")
+    assert tells(said(page), "Nothing is released", "100 random draws", "λ = 0.02", f"ε = {rounded(spent)}, more than")
     cheap = open_page(lam=0.02, m=2)
-    assert "tell the mixture at ε = 1" in said(cheap) and "and cost ε = " in said(cheap)
+    assert "At ε = 1 the release is 2 random draws" in said(cheap) and "and spend ε = " in said(cheap)
 
 
 def test_no_draw_at_all_is_a_sentence_that_says_what_would_allow_one():
@@ -78,9 +76,9 @@ def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
     page = open_page(beside="As published", epsilon=1.0)
     allowed = published_draws.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
     assert allowed.first is not None and allowed.first > 10**9
-    assert f" {people(allowed.first, 3)} people" in captions(page) and "nothing can be released" in captions(page)
-    theirs, ours = published_draws.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
-    assert f"5,000 people would get {rounded(theirs, 2)} " in captions(page) and f" {ours}." in captions(page)
+    assert f"n = {people(allowed.first, 3)}." in captions(page) and "nothing can be released" in captions(page)
+    theirs, ours = published_draws.draws_at(20_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    assert f"allows {rounded(theirs, 2)} draws at n = 20,000" in captions(page) and f" {ours}." in captions(page)
 
 
 def test_the_published_count_reaches_one_draw_where_its_formula_does():
@@ -114,9 +112,10 @@ def test_the_columns_side_compares_both_ways_on_the_same_records():
         ps=tuple(sorted({*beside_others.PS, 1_024})),
     )
     k = list(price.p).index(1_024)
-    assert (
-        f"At p = 1,024: draws {rounded(price.sampling.mean[k])}, question {rounded(price.objective.mean[k])}"
-        in captions(page)
+    assert tells(
+        captions(page),
+        f"At p = 1,024: simplex sampling {rounded(price.sampling.mean[k])}",
+        f"objective perturbation {rounded(price.objective.mean[k])}",
     )
     assert price.sampling.mean[-1] / price.sampling.mean[0] < 10 < price.objective.mean[-1] / price.objective.mean[0]
 
@@ -154,16 +153,28 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     page = open_page(tab="streaming")
     assert not page.exception and not page.error
     play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
-    assert f"2,000 choices among 8 arms at ε = 1 lose {amount(play.expected[-1])} " in said(page)
-    assert f"more than {amount(play.bound)} on average" in said(page)
-    free = float(re.search(r"([\d.]+) without privacy", said(page))[1])
+    assert f"2,000 choices among 8 arms at ε = 1 have a regret of {amount(play.expected[-1])} " in said(page)
+    assert f" mean above {amount(play.bound)}" in said(page)
+    free = float(re.search(r"without privacy it is ([\d.]+\d)", said(page))[1])
     assert 0 < free < 0.2 * play.expected[-1]
-    assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "steps, T, not people" in captions(page)
+    assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "T steps instead of n records" in captions(page)
+
+
+def test_the_online_tab_says_what_both_bounds_are_worth_for_the_reader_s_arms():
+    page = open_page(tab="streaming", adversary="fair", p=128)
+    budget = {"epsilon": 1.0, "delta": 1e-6, "seed": 7}
+    curve = regret.regret_curve("fair", 128, tab.LENGTHS, repetitions=streaming_words.REPETITIONS, **budget)
+    k = tab.LENGTHS.index(tab.FIRST_LENGTH)
+    assert np.allclose(curve.expected[k:], curve.nothing[k:], rtol=0.2), "nobody learns a fair coin"
+    assert tells(texts(page), "p = 128", f"the measurement is {rounded(curve.expected[k] / curve.least[k], 2)} times")
+    assert tells(texts(page), "Upper bound", "nowhere on this axis")
+    default = texts(open_page(tab="streaming"))
+    assert tells(default, "Upper bound", "from T = 2,000 on") and "Lower bound" in default
 
 
 def test_the_counterexample_s_ratios_are_those_of_the_errata():
     page = open_page(tab="streaming", adversary="counterexample", stream_lam="published", p=128)
-    assert "force 6.51 / 19.5 / 39.1 times what equation (12) claims at p = 10 / 1,000 / 1,000,000" in captions(page)
+    assert tells(captions(page), "6.51 / 19.5 / 39.1 times", "equation (12) at p = 10 / 1,000 / 1,000,000")
 
 
 def test_the_adaptive_adversary_comes_close_to_the_bound():
@@ -173,11 +184,11 @@ def test_the_adaptive_adversary_comes_close_to_the_bound():
 
 def test_a_lam_that_overspends_says_so_and_one_that_cannot_be_played_gives_the_reason():
     page = open_page(tab="streaming", lam=0.01)
-    assert re.search(r"8 arms .*ε = [\d.]+, more than .*: nothing is released", said(page))
+    assert re.search(r"Nothing is released: .* 8 arms .*ε = [\d.]+, more than", said(page))
     play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, lam=0.01, repetitions=50, seed=7)
     assert play.plan.spent.epsilon > 1.0 and f"ε = {rounded(play.plan.spent.epsilon)}, more" in said(page)
-    assert re.search(r"\d+ of the 21 points cost more than ε = 1 at this λ", captions(page))
-    assert "cost more than" not in captions(open_page(tab="streaming"))
+    assert re.search(r"\d+ of the 16 points spend more than ε = 1 at this λ", captions(page))
+    assert "spend more than" not in captions(open_page(tab="streaming"))
     fast = open_page(tab="streaming", stream_lam="published", epsilon=10.0)
     assert not fast.exception and not fast.error
 

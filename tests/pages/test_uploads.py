@@ -110,10 +110,10 @@ def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
     assert page.selectbox[-1].label == "Which column is the label?"
     page.selectbox[-1].select("sick").run()
     assert named(page, "Which columns").value == ["age", "dose"], "a column of words is no feature"
-    assert "Without any number, and not to be used: name." in said(page)
+    assert "Not usable, as they hold no number: name." in said(page)
     assert page.selectbox[-1].options == ["no", "yes"]
     page.selectbox[-1].select("yes").run()
-    assert "still without: dose." in said(page) and "Proposed because of the column's name: age." in said(page)
+    assert "still missing: dose." in said(page) and "Proposed from the column's name: age." in said(page)
     bounded(page, 0.0, 1.0)
     assert table_of(page) == {"age": [0.0, 120.0], "dose": [0.0, 1.0]}
     assert "0 in memory" in said(page), "what is proposed or typed is not yet confirmed"
@@ -145,7 +145,7 @@ def test_what_bounds_clip_is_told():
         page
     )
     confirmed(bounded(page, 0.0, 100.0, "age"))
-    assert "Read 60 rows; nothing was left out or clipped. 42 records to learn from, 18 to measure with." in said(page)
+    assert "Read 60 rows; nothing was left out or clipped. 42 records for training, 18 for testing." in said(page)
 
 
 def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all():
@@ -172,13 +172,13 @@ def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all()
 
 def test_bounds_are_pasted_from_a_spreadsheet():
     page = labelled(opened(people()))
-    named(page, "A line for each").set_value('column\tsmallest\tlargest\n"dose"\t-1e-1\t1\n\nage; 0; 99.5\n')
-    named(page, "Take over").click().run()
+    named(page, "One line per column").set_value('column\tsmallest\tlargest\n"dose"\t-1e-1\t1\n\nage; 0; 99.5\n')
+    named(page, "Import").click().run()
     assert table_of(page) == {"age": [0.0, 99.5], "dose": [-0.1, 1.0]} and "Bounds of 2 columns" in said(page)
-    named(page, "A line for each").set_value("age,0,1\nheight,0,250")
-    named(page, "Take over").click().run()
+    named(page, "One line per column").set_value("age,0,1\nheight,0,250")
+    named(page, "Import").click().run()
     assert table_of(page)["age"] == [0.0, 99.5], "a table with a mistake changes nothing"
-    assert "Nothing was taken over: line 2 must begin with a column of numbers" in said(page).replace("\\", "")
+    assert "No bounds were imported: line 2 must begin with a column of numbers" in said(page).replace("\\", "")
 
 
 @pytest.mark.parametrize(
@@ -247,11 +247,11 @@ def test_a_file_that_cannot_be_read_is_told_in_one_sentence(content):
         ),
         (
             lambda page: pasted(page, "dose_mg; 1e-06; 1e-07"),
-            "Nothing was taken over: line 1 must have its smallest value first (here 10⁻⁶ and 10⁻⁷).",
+            "No bounds were imported: line 1 must have its smallest value first (here 10⁻⁶ and 10⁻⁷).",
         ),
         (
             lambda page: pasted(page, "no_mg,0,1"),
-            "Nothing was taken over: line 1 must begin with a column of numbers of this file (here “no_mg”).",
+            "No bounds were imported: line 1 must begin with a column of numbers of this file (here “no_mg”).",
         ),
         (
             lambda page: confirmed(bounded(pasted(page, "dose_mg,-1e200,0"), 0.0, 1.0)),
@@ -271,25 +271,25 @@ def test_a_mistake_is_told_in_people_s_words_and_the_file_s_own_stay(give, told)
 
 
 def pasted(page: AppTest, table: str) -> AppTest:
-    named(page, "A line for each").set_value(table)
-    return named(page, "Take over").click().run()
+    named(page, "One line per column").set_value(table)
+    return named(page, "Import").click().run()
 
 
 def test_the_words_of_a_file_show_no_markup():
     page = opened(b"**b**,:red[x],$y$\n" + b"1,a,2\n1,b,2\n")
     named(page, "Which column").select("$y$").run()
-    assert "Without any number, and not to be used: \\:red\\[x\\]." in said(page)
+    assert "Not usable, as they hold no number: \\:red\\[x\\]." in said(page)
 
 
 @pytest.mark.parametrize(
     "highs, warning",
     [
         ((99.0, 1.0), ""),  # 1% and no more
-        ((98.0, 1.0), "Your bounds clip 'age' in 2.0% of the records: every result below is about the clipped values."),
+        ((98.0, 1.0), "Your bounds clip 'age' in 2.0% of the records: all results below use the clipped values."),
         (
             (98.0, 0.4),
             "Your bounds clip 2 of 2 columns in more than 1% of the records, most of all 'dose' in 60.0% of the "
-            "records: every result below is about the clipped values.",
+            "records: all results below use the clipped values.",
         ),
     ],
 )
@@ -317,8 +317,8 @@ def test_how_a_file_is_written_is_seen_said_and_changed(separator, decimal, enco
     )
     page = labelled(opened(text.encode(encoding)), "zustand", "krank")
     assert f"Read as: {told}, the first line is a header." in said(page) and not page.error
-    named(page, "A line for each").set_value(bounds)
-    named(page, "Take over").click().run()
+    named(page, "One line per column").set_value(bounds)
+    named(page, "Import").click().run()
     confirmed(page)
     assert held(page).report == data.Report(40, 0, {"größe": 0, "alter": 0}) and table_of(page)["größe"] == [-1.5, 9.0]
     named(page, "The first line").uncheck().run()
@@ -348,8 +348,10 @@ def test_columns_that_number_the_rows_are_off_until_they_are_chosen():
     columns = named(page, "Which columns")
     assert columns.value == ["age"] and columns.options == ["column 1 (no name)", "age", "ticket"]
     warned = page.warning[0].value.replace("\\", "")
-    assert warned.startswith("No feature unless you choose it below: column 1 (no name) has no name, ticket has a")
-    assert "not to be used: income has separators of thousands." in said(page)
+    assert warned.startswith(
+        "Not used as features unless you choose them below: column 1 (no name) has no name, ticket has a"
+    )
+    assert "hold no number: income has separators of thousands." in said(page)
     assert list(table_of(page)) == ["age"]
     columns.select("ticket").run()
     assert list(table_of(page)) == ["age", "ticket"]

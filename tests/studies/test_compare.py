@@ -30,13 +30,13 @@ def test_every_registered_mechanism_has_a_row_with_numbers_or_a_reason(rows):
     for row in rows:
         numbers = (row.score, row.without, row.lost, row.lost_se, row.limit, row.spent_epsilon, row.spent_delta)
         assert all(map(math.isnan, numbers)) == (row.status != "ok")
-        assert bool(row.reason) == (row.status != "ok") == (row.promise == "")
+        assert bool(row.reason) == (row.status != "ok") == (row.guarantee == "")
     assert {row.mechanism for row in rows if row.status != "ok"} == {
         "ftrl",
         "generalized_gaussian",
         "gaussian_classifier",
     }
-    assert {row.promise for row in rows if row.mechanism in ("output_gamma", "objective_gamma")} == {"pure"}
+    assert {row.guarantee for row in rows if row.mechanism in ("output_gamma", "objective_gamma")} == {"pure"}
 
 
 def test_numbers_are_those_of_the_experiment(rows):
@@ -82,7 +82,7 @@ def test_rows_come_one_by_one_until_cancelled():
 
 def test_pure_budgets_leave_pure_mechanisms():
     found = {row.mechanism: row for row in compared(dc.replace(PROBLEM, delta=0.0))}
-    assert {row.promise for row in found.values() if row.status == "ok"} == {"pure"}
+    assert {row.guarantee for row in found.values() if row.status == "ok"} == {"pure"}
     assert "delta" in found["output_gaussian"].reason and found["objective_gamma"].status == "ok"
 
 

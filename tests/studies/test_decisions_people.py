@@ -1,4 +1,4 @@
-"""People needed and the price in people: the same question asked the other way round, and limits that must hold."""
+"""Sample size needed and equivalent sample size: the same question in reverse, and limits that must hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpcore.experiments.metrics import accuracy, risk
 from dpcore.studies.decide import sample_size
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
-from dpcore.studies.decide.sample_size import PEOPLE, SampleSizeQuestion
+from dpcore.studies.decide.sample_size import SIZES, SampleSizeQuestion
 from dpcore.studies.decide.threshold_interval import falling
 from pages.ui import sidebar
 from tests.decisions import last
@@ -35,13 +35,13 @@ def test_people_for_a_budget_and_the_budget_for_these_people_agree():
 
 
 def test_the_search_ends_early_and_misses_nothing(monkeypatch):
-    monkeypatch.setattr(sample_size, "PEOPLE", PEOPLE[:9])
+    monkeypatch.setattr(sample_size, "SIZES", SIZES[:9])
     asked = SampleSizeQuestion(Setting(Problem("iris"), "objective_gaussian", splits=5), 1.0, 6.0)
     early = list(asked.snapshots())
-    assert early[-1].people[-1] < PEOPLE[8] and [len(found.people) for found in early] == list(range(1, len(early) + 1))
+    assert early[-1].sizes[-1] < SIZES[8] and [len(found.sizes) for found in early] == list(range(1, len(early) + 1))
     monkeypatch.setattr(sample_size, "_ENOUGH", 10**6)
     *_, full = asked.snapshots()
-    assert full.people.tolist() == list(PEOPLE[:9])
+    assert full.sizes.tolist() == list(SIZES[:9])
     for field in ("value", "low", "high"):
         assert getattr(early[-1].answer(), field) == pytest.approx(getattr(full.answer(), field), rel=1e-6)
 
@@ -49,11 +49,11 @@ def test_the_search_ends_early_and_misses_nothing(monkeypatch):
 def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
     wide = SampleSizeQuestion(Setting(Problem("synthetic", p=2_000), splits=2), 0.01, 1.0)
     assert max(wide.sizes) == 20_000, "no more records than fit into memory"
-    monkeypatch.setattr(sample_size, "PEOPLE", PEOPLE[:7])
+    monkeypatch.setattr(sample_size, "SIZES", SIZES[:7])
     setting = Setting(Problem("breast_cancer", lam=1e-3), "objective_gaussian", splits=2)
     found = last(SampleSizeQuestion(setting, epsilon=0.3, at_most=20.0))
-    assert set(found.refused) | set(found.people) <= set(PEOPLE)
-    assert len(found.refused) > 0 and max(found.refused) < min(found.people)
+    assert set(found.refused) | set(found.sizes) <= set(SIZES)
+    assert len(found.refused) > 0 and max(found.refused) < min(found.sizes)
     with pytest.raises(NotApplicable, match="delta"):
         last(SampleSizeQuestion(Setting(Problem("synthetic", delta=0.0)), epsilon=1.0, at_most=5.0))
     never = last(SampleSizeQuestion(Setting(Problem("wine"), splits=2), epsilon=0.01, at_most=0.5)).answer()
@@ -67,7 +67,7 @@ def test_questions_are_equal_wherever_the_sliders_stand():
     )
     assert SampleSizeQuestion(here, 1.0, 5.0) == SampleSizeQuestion(there, 1.0, 5.0)
     assert SampleSizeQuestion(here, 1.0, 5.0) != SampleSizeQuestion(here, 2.0, 5.0)
-    assert sidebar.PEOPLE == PEOPLE
+    assert sidebar.PEOPLE == SIZES
     for epsilon, at_most, named in ((0.0, 5.0, "epsilon"), (1.0, 0.0, "at_most")):
         with pytest.raises(ValueError, match=f"{named} must be"):
             SampleSizeQuestion(here, epsilon, at_most)
@@ -97,7 +97,7 @@ def test_the_price_tends_to_n_and_is_never_above(setting):
     price = last(EquivalentSampleSizeQuestion(setting))
     n = setting.problem.n
     for error in ERRORS:
-        worth = price.worth(error)
+        worth = price.answers(error)
         values = [w.value for w in worth]
         assert values[0] < 0.15 * n, "at a small epsilon n people are worth few"
         assert values[-1] > (0.9 if error == "loss" else 0.7) * n
@@ -131,7 +131,7 @@ def test_noise_never_lowers_the_mean_loss():
 def test_noise_of_one_size_keeps_its_price():
     """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the price vanish."""
     price = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=10)))
-    worth = [w.value for w in price.worth("loss")]
+    worth = [w.value for w in price.answers("loss")]
     assert worth == sorted(worth) and worth[-1] < 500
     above = (price.private("loss") - price.same[0, :, -1]).mean(axis=0)
     assert above[-1] > 0.5 * above[2] > 0.0
@@ -160,7 +160,7 @@ def test_so_many_people_have_the_same_error():
     price = last(
         EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=2_000), splits=10, epsilons=(0.3, 1.0, 3.0)))
     )
-    for k, worth in enumerate(price.worth("loss")):
+    for k, worth in enumerate(price.answers("loss")):
         learners = [falling(curve.mean(axis=0)) for curve in (price.best[0], price.same[0, :, :, k])]
         errors = [np.interp(np.log(worth.value), np.log(price.sizes), curve) for curve in learners]
         assert min(errors) == pytest.approx(price.private("loss").mean(axis=0)[k], rel=2e-3)
@@ -174,4 +174,4 @@ def test_copies_of_records_have_no_price():
         last(EquivalentSampleSizeQuestion(Setting(Problem("iris", delta=0.0), splits=2)))
     price = last(EquivalentSampleSizeQuestion(Setting(Problem("iris", n=20), splits=2, epsilons=(1.0,))))
     with pytest.raises(ValueError, match=r"error must .*loss, accuracy"):
-        price.worth("distance")
+        price.answers("distance")

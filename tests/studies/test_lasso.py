@@ -85,9 +85,9 @@ def test_the_U_shape_over_T():
 def test_benign_records_fall_like_1_over_n_hard_ones_like_the_bound():
     found = curves.against_n(SETTING, p=256, T="auto")
     far = found.n >= LEAST_PEOPLE
-    benign, hard = (power_law(found.n[far], curve[far]).slope for curve in (found.private.measured.mean, found.hardest))
+    benign, hard = (power_law(found.n[far], curve[far]).slope for curve in (found.private.measured.mean, found.dense))
     assert -1.2 <= benign <= -0.85 and -0.8 <= hard <= -0.6
-    assert (found.private.bound[far] > found.hardest[far]).all() and (found.hardest[far] > found.packing[far]).all()
+    assert (found.private.bound[far] > found.dense[far]).all() and (found.dense[far] > found.packing[far]).all()
     # With T tuned by the bound itself its slope is -2/3.
     tuned = curves.against_n(dc.replace(SETTING, repetitions=2), p=256, T="bound", ns=(10_000, 20_000, 50_000, 100_000))
     slope = np.log(tuned.private.bound[-1] / tuned.private.bound[1]) / np.log(5.0)
@@ -164,7 +164,7 @@ def test_the_hardest_share_is_the_worst_that_the_mechanism_meets():
         rngs = [generator(7, mechanism.key, r) for r in range(8)]
         thetas = mechanism.release_many(plan, mechanism.prepare(plan, records_of(spread)), rngs)
         means.append(float((squared_error(records_of(spread), thetas) - spread.best(1.0)).mean()))
-    assert len(means) > 3 and found.hardest[0] == pytest.approx(max(means), rel=1e-9)
+    assert len(means) > 3 and found.dense[0] == pytest.approx(max(means), rel=1e-9)
 
 
 def test_many_columns_cost_little_one_by_one_and_everything_all_at_once():
@@ -213,5 +213,5 @@ def test_published_noise_says_what_it_spends_and_nothing_is_released():
 
 def test_points_without_a_plan_have_reasons_instead_of_values():
     found = curves.against_n(dc.replace(SETTING, accounting="published", delta=0.0), p=64, T="auto", ns=(500, 5_000))
-    assert np.isnan(found.private.measured.mean).all() and np.isnan(found.hardest).all()
+    assert np.isnan(found.private.measured.mean).all() and np.isnan(found.dense).all()
     assert all("needs delta > 0" in reason for reason in found.private.reasons)

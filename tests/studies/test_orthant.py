@@ -19,26 +19,26 @@ GAUSSIAN = NOISES["gaussian"]
 PS = (16, 64, 256, 1024, 4096)
 
 
-def test_the_projected_answer_has_the_published_example_s_numbers():
-    found = [orthant.projected_answer(GAUSSIAN, 0.05, p) for p in PS]
+def test_the_projected_output_has_the_published_example_s_numbers():
+    found = [orthant.projected_output(GAUSSIAN, 0.05, p) for p in PS]
     assert [round(z, 3) for z in found] == [0.080, 0.160, 0.319, 0.638, 1.277]
-    assert [orthant.free_answer(GAUSSIAN, 0.05, p) for p in PS] == pytest.approx([0.05 * math.sqrt(2 / math.pi)] * 5)
+    assert [orthant.free_output(GAUSSIAN, 0.05, p) for p in PS] == pytest.approx([0.05 * math.sqrt(2 / math.pi)] * 5)
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gamma"])
 @pytest.mark.parametrize("p", [1, 3, 50])
-def test_projected_and_free_answers_are_means_of_literal_draws(noise, p):
+def test_projected_and_free_outputs_are_means_of_literal_draws(noise, p):
     """20,000 draws, 5.5 standard errors: false alarm below 1e-6 for all six and both means together."""
     law, rng = NOISES[noise], np.random.default_rng(p)
     b = 0.3 * np.stack([law.direction(p, p, rng) for _ in range(20_000)])
     cut, free = np.maximum(b, 0).sum(axis=1) / math.sqrt(p), np.abs(b.sum(axis=1)) / math.sqrt(p)
-    for draws, mean in ((cut, orthant.projected_answer(law, 0.3, p)), (free, orthant.free_answer(law, 0.3, p))):
+    for draws, mean in ((cut, orthant.projected_output(law, 0.3, p)), (free, orthant.free_output(law, 0.3, p))):
         assert abs(draws.mean() - mean) < 5.5 * draws.std() / math.sqrt(len(draws))
 
 
-def test_the_constrained_question_has_the_sheet_s_numbers():
+def test_the_constrained_objective_has_the_sheet_s_numbers():
     """n = 200, lam = s = 20 for the sum, 0.1 here; the sheet gives its own sampled means, two digits."""
-    found = [orthant.constrained_question(UNIT, 0.1, 0.1, p, seed=0).mean() for p in PS]
+    found = [orthant.constrained_objective(UNIT, 0.1, 0.1, p, seed=0).mean() for p in PS]
     assert found == pytest.approx([0.37, 0.73, 2.5, 8.3, 20.8], rel=0.04)
 
 
@@ -46,7 +46,7 @@ def test_the_constrained_question_has_the_sheet_s_numbers():
 def test_each_draw_minimises_the_noisy_objective_over_the_orthant(s, lam):
     """Against a bounded quasi-Newton method on the objective itself."""
     p = 12
-    z = orthant.constrained_question(HUBER, s, lam, p, seed=3)[:5]
+    z = orthant.constrained_objective(HUBER, s, lam, p, seed=3)[:5]
     draws = np.random.default_rng([3, p]).standard_normal((orthant.NORMALS // p, p))[:5]
     u = np.full(p, 1 / math.sqrt(p))
 
@@ -63,7 +63,7 @@ def test_each_draw_minimises_the_noisy_objective_over_the_orthant(s, lam):
 def test_the_fixed_point_is_one_on_both_sides_of_the_bend():
     for s, lam in ((0.1, 0.1), (0.05, 0.02)):
         for p in (8, 300, 5000):
-            z = orthant.constrained_question(HUBER, s, lam, p, seed=1)
+            z = orthant.constrained_objective(HUBER, s, lam, p, seed=1)
             rows = np.random.default_rng([1, p]).standard_normal((max(1, orthant.NORMALS // p), p))
             slope = np.clip(z / HUBER.shape, -1, 1)
             right = np.maximum(s * rows - slope[:, None] / math.sqrt(p), 0).sum(axis=1)
@@ -71,7 +71,7 @@ def test_the_fixed_point_is_one_on_both_sides_of_the_bend():
 
 
 @pytest.mark.parametrize("s, lam", [(0.1, 0.1), (2.0, 0.1), (0.01, 0.5), (50.0, 1e-3)])
-def test_the_free_question_is_the_mean_of_its_definition(s, lam):
+def test_the_free_objective_is_the_mean_of_its_definition(s, lam):
     """lam z + l'(z) + s g = 0 by bisection, averaged over the quantiles of g."""
     g = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
     low, high = np.full(len(g), -1e7), np.full(len(g), 1e7)
@@ -79,16 +79,16 @@ def test_the_free_question_is_the_mean_of_its_definition(s, lam):
         z = (low + high) / 2
         above = lam * z + np.clip(z / HUBER.shape, -1, 1) + s * g > 0
         low, high = np.where(above, low, z), np.where(above, z, high)
-    assert orthant.free_question(HUBER, s, lam) == pytest.approx(np.abs(z).mean(), rel=2e-4)
+    assert orthant.free_objective(HUBER, s, lam) == pytest.approx(np.abs(z).mean(), rel=2e-4)
 
 
-def test_the_sheet_s_free_question_does_not_know_p():
-    assert orthant.free_question(UNIT, 0.1, 0.1) == pytest.approx(0.0725, abs=1e-4)
+def test_the_sheet_s_free_objective_does_not_know_p():
+    assert orthant.free_objective(UNIT, 0.1, 0.1) == pytest.approx(0.0725, abs=1e-4)
 
 
 def corner(**changes):
     arguments = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": 0.02, "seed": 0} | changes
-    return orthant.corner((8, 64, 512, 4096, 32_768), **arguments)
+    return orthant.example((8, 64, 512, 4096, 32_768), **arguments)
 
 
 @pytest.mark.parametrize("changes", [{}, {"epsilon": 0.1, "lam": 0.2}, {"lam": 1.0}, {"n": 200, "epsilon": 10.0}])
@@ -96,36 +96,36 @@ def test_the_orthant_brings_root_p_back_and_the_bound_holds(changes):
     """The bound holds for means; sampled means stay within 5 standard errors (1% each) of it: false alarm 1e-6."""
     found = corner(**changes)
     assert power_law(found.p, found.projected).slope == pytest.approx(0.5)
-    assert power_law(found.p, found.free_answer).slope == pytest.approx(0.0)
-    assert power_law(found.p, found.free_question).slope == pytest.approx(0.0, abs=1e-9)
+    assert power_law(found.p, found.free_output).slope == pytest.approx(0.0)
+    assert power_law(found.p, found.free_objective).slope == pytest.approx(0.0, abs=1e-9)
     assert power_law(found.p, found.bound).slope == pytest.approx(0.5, abs=1e-6)
     assert (found.constrained <= 1.05 * found.bound).all()
     assert (np.diff(found.constrained) > 0).all() and found.reason == ""
-    assert found.projected / found.free_answer == pytest.approx(np.sqrt(found.p) / 2)
+    assert found.projected / found.free_output == pytest.approx(np.sqrt(found.p) / 2)
 
 
 def test_a_refused_question_leaves_the_answer_and_says_why():
     found = corner(epsilon=0.1, lam=1e-4)
-    assert "lam" in found.reason and np.isnan(found.constrained).all() and np.isnan(found.free_question).all()
+    assert "lam" in found.reason and np.isnan(found.constrained).all() and np.isnan(found.free_objective).all()
     assert (found.projected > 0).all()
 
 
 def test_draws_come_from_seed_and_p_alone_and_are_kept():
-    one = orthant.constrained_question(HUBER, 0.1, 0.1, 64, seed=0)
-    assert one is orthant.constrained_question(HUBER, 0.1, 0.1, 64, seed=0)
-    assert not np.array_equal(one, orthant.constrained_question(HUBER, 0.1, 0.1, 64, seed=1))
-    larger = orthant.constrained_question(HUBER, 0.2, 0.1, 64, seed=0)
+    one = orthant.constrained_objective(HUBER, 0.1, 0.1, 64, seed=0)
+    assert one is orthant.constrained_objective(HUBER, 0.1, 0.1, 64, seed=0)
+    assert not np.array_equal(one, orthant.constrained_objective(HUBER, 0.1, 0.1, 64, seed=1))
+    larger = orthant.constrained_objective(HUBER, 0.2, 0.1, 64, seed=0)
     assert (larger > one).all(), "the same noise, twice as large"
-    assert len(orthant.constrained_question(HUBER, 0.1, 0.1, 2**17, seed=0)) == 1
+    assert len(orthant.constrained_objective(HUBER, 0.1, 0.1, 2**17, seed=0)) == 1
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: orthant.projected_answer(GAUSSIAN, 0.0, 8), "scale must be a finite number > 0, got 0.0"),
-        (lambda: orthant.projected_answer(GAUSSIAN, 1.0, 0), "p must be an integer >= 1, got 0"),
-        (lambda: orthant.free_question(HUBER, 1.0, -1.0), "lam must be a finite number > 0, got -1.0"),
-        (lambda: orthant.constrained_question(HUBER, 1.0, 1.0, 8, -1), "seed must be an integer >= 0, got -1"),
+        (lambda: orthant.projected_output(GAUSSIAN, 0.0, 8), "scale must be a finite number > 0, got 0.0"),
+        (lambda: orthant.projected_output(GAUSSIAN, 1.0, 0), "p must be an integer >= 1, got 0"),
+        (lambda: orthant.free_objective(HUBER, 1.0, -1.0), "lam must be a finite number > 0, got -1.0"),
+        (lambda: orthant.constrained_objective(HUBER, 1.0, 1.0, 8, -1), "seed must be an integer >= 0, got -1"),
     ],
 )
 def test_wrong_arguments_are_one_sentence(call, message):

@@ -63,12 +63,12 @@ def test_a_pure_release_after_several_is_pure():
     after = several(plan, releases=2, records=2)
     belief = belief_of(Budget(after.epsilon, after.delta), after.curve, 1 / 10)
     assert belief.after == pytest.approx(0.1 * math.exp(2.0) / (0.9 + 0.1 * math.exp(2.0)))
-    assert "Who suspected you with a chance of 100 in 1,000" in belief.words
+    assert "suspected you with a probability of 10% " in belief.words
     assert belief.right <= max(belief.before, belief.after) + 1e-12
 
 
 def test_words_are_rounded_to_the_safe_side_and_priors_checked():
     belief = belief_of(Budget(1.0), PureCurve(1.0), 1 / 1000)
-    assert belief.words.startswith("Who suspected you with a chance of 1 in 1,000 may suspect you with 3 in 1,000")
+    assert "a probability of 0.1% may suspect you with at most 0.3%" in belief.words
     with pytest.raises(ValueError, match=r"prior must .*\(0, 1\), got 1"):
         belief_of(Budget(1.0), PureCurve(1.0), 1.0)

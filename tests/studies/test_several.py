@@ -124,7 +124,7 @@ def test_order_of_what_is_proved(key):
     plan = plan_of(key)
     plain = sev.several(plan)
     assert 0.9 < plain.epsilon <= plan.spent.epsilon
-    assert sev.label_alone(plan.spent, 1, 1) == plan.spent and plain.limit <= plan.mechanism.attack_limit(plan)
+    assert sev.guarantee_alone(plan.spent, 1, 1) == plan.spent and plain.limit <= plan.mechanism.attack_limit(plan)
     spent = {}
     for k, g in itertools.product((1, 2, 20), (1, 2, 4)):
         found = spent[k, g] = sev.several(plan, k, g)
@@ -162,9 +162,9 @@ def test_a_pure_release_read_at_some_delta_costs_less():
     assert sev.several(plan, 100, delta=1e-6).advanced > 5.0
 
 
-def test_the_label_alone_adds_up_along_a_chain():
+def test_the_guarantee_alone_adds_up_along_a_chain():
     epsilon, delta, g = 0.7, 1e-6, 4
-    found = sev.label_alone(Budget(epsilon, delta), releases=3, records=g)
+    found = sev.guarantee_alone(Budget(epsilon, delta), releases=3, records=g)
     assert found.epsilon == pytest.approx(3 * g * epsilon)
     assert found.delta == pytest.approx(3 * sum(delta * math.exp(epsilon * i) for i in range(g)))
     assert RecordsCurve(epsilon, PureCurve(epsilon, delta), g).delta(np.array([g * epsilon])) < 1.02 * found.delta / 3
@@ -197,9 +197,9 @@ def test_steps_on_random_batches_cost_no_more_than_by_renyi_divergences(n, delta
 def test_several_cost_at_most_what_basic_composition_of_the_label_says(key):
     plan = plan_of(key)
     for k, g in ((3, 1), (10, 1), (1000, 1), (2, 3), (1, 5)):
-        label = sev.label_alone(plan.spent, k, g)
+        label = sev.guarantee_alone(plan.spent, k, g)
         assert sev.several(plan, k, g, delta=label.delta).epsilon <= label.epsilon
-    assert sev.label_alone(plan.spent, 10, 1).delta == 10 * plan.spent.delta
+    assert sev.guarantee_alone(plan.spent, 10, 1).delta == 10 * plan.spent.delta
 
 
 @pytest.mark.parametrize("key", ["frank_wolfe_polytope", "simplex_sampling", "polyhedral_frank_wolfe"])
@@ -230,7 +230,7 @@ def test_where_nothing_is_proved():
     # A grid on which everything is certain already.
     beyond = sev.several(plan, 1000, 100)
     assert beyond.epsilon == math.inf and beyond.cap == beyond.limit == 1.0
-    assert sev.label_alone(plan.spent, 1000, 100) is None
+    assert sev.guarantee_alone(plan.spent, 1000, 100) is None
     with pytest.raises(NotApplicable, match=r"ftrl .*10 releases"):
         stream = plan_of("ftrl")
         sev.budget_each(stream.mechanism, stream.spec, Budget(1.0, 1e-6), 10, 1)

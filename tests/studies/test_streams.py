@@ -20,7 +20,7 @@ def test_costs_are_plus_or_minus_one_and_repeat_by_seed(key):
     assert costs.shape == (50, 7) and set(np.unique(costs)) == {-1.0, 1.0}
     assert np.array_equal(costs, stream(key, steps=50, p=7, seed=3, lam=0.1))
     moved = not np.array_equal(costs, stream(key, steps=50, p=7, seed=4, lam=0.1))
-    assert moved == (key in ("random", "drifting", "switching"))
+    assert moved == (key in ("random", "drifting", "switching", "fair"))
     for p in (1, 2, 3):
         assert stream(key, steps=9, p=p).shape == (9, p)
     assert ADVERSARIES[key].label and ADVERSARIES[key].sentence.endswith(".")

@@ -8,6 +8,7 @@ import pytest
 
 import dpcore
 from dpcore import Budget, Data, Domain, Spec
+from dpcore.core.hard_blocks import hard_blocks
 from dpcore.core.losses import get_loss
 from dpcore.theory.lower_bounds import hardest_data
 from tests.problems import LINEAR
@@ -112,3 +113,54 @@ def test_a_radius_counts_as_the_reach_of_models():
     free = Spec("hinge", 100, 1, theta_norm=10.0)
     assert hardest_data(get_loss("hinge"), free, Budget(0.1))
     assert hardest_data(get_loss("hinge"), dc.replace(free, radius=0.5), Budget(0.1)) == ()
+
+
+@pytest.mark.parametrize("key", ["logistic", "hinge", "huber_hinge"])
+def test_without_privacy_to_spare_half_of_what_learning_brings_on_the_blocks_is_out_of_reach(key):
+    """At epsilon near 0 each sign is wrong half of the time; the sum over blocks is minimised here on a fine grid."""
+    n, loss, z = 1_000, get_loss(key), np.linspace(0.0, 5.0, 50_001)
+    risks = (a * loss.value(z, np.ones_like(z)) + b * loss.value(z, -np.ones_like(z)) for a, b in hard_blocks(n))
+    gained = sum(risk[0] - risk.min() for risk in risks) / n
+    (bound,) = hardest_data(loss, Spec(key, n, 8), Budget(1e-9))
+    assert bound.value == pytest.approx(gained / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.03, 0.1, 0.3, 1.0])
+def test_randomised_signs_lie_within_a_factor_of_the_bound_on_blocks(epsilon):
+    """Sign s_j with P(s_j = 1) = 1 / (1 + e^(-epsilon m_j / 2)), m_j the sum of block j's labels, is epsilon-private: a
+    replaced record moves one m_j by 2 or two by 1. It releases c_j s_j, and a wrong sign costs k_j c_j / n."""
+    own, other = hard_blocks(1_000).T
+    k, c = own - other, np.log(own / other)
+    exact = float((k * c / 1_000 / (1 + np.exp(epsilon * k / 2))).sum())
+    (bound,) = hardest_data(get_loss("logistic"), Spec("logistic", 1_000, 8), Budget(epsilon))
+    assert bound.value <= exact <= 14.0 * bound.value
+
+
+def test_blocks_are_left_out_where_they_do_not_fit():
+    logistic, budget = get_loss("logistic"), Budget(0.1)
+    fits = Spec("logistic", 1_000, 4, theta_norm=4.0)
+    assert hardest_data(logistic, fits, budget)[0].source == "Assouad's lemma"
+    for wrong in ({"p": 3}, {"n": 83}, {"theta_norm": 3.0}, {"radius": 3.0}):
+        others = hardest_data(logistic, dc.replace(fits, **wrong), budget)
+        assert all(bound.source == "two-point method" for bound in others), wrong
+
+
+@pytest.mark.parametrize("n, lam", [(100, "auto"), (400, "auto"), (100, "population"), (100, 0.1)])
+def test_every_mechanism_lies_above_the_bound_on_the_hardest_data(n, lam):
+    """Means over the noise, of which a mechanism that draws may be 4 standard errors below."""
+    from dpcore.experiments.cell import run_cell
+    from dpcore.experiments.experiment import Experiment
+
+    problem, compared = dpcore.Problem("synthetic_hardest", n, 8, lam=lam, theta_norm=6.0), set()
+    keys = [key for key in dpcore.list_mechanisms() if dpcore.make_mechanism(key).quantity != "regret"]
+    for key in keys:
+        swept = Experiment(problem, (key,), sweep=dpcore.Axis("epsilon", (0.03, 0.3, 3.0)), repetitions=6)
+        for cell in swept.cells():
+            for row in run_cell(cell):
+                if row["status"] == "ok" and row["metric"] == "excess_empirical_risk":
+                    spent = Budget(row["spent_epsilon"], row["spent_delta"])
+                    (bound,) = hardest_data(get_loss("logistic"), Spec("logistic", n, 8, theta_norm=6.0), spent)
+                    assert row["mean"] + 4.0 * row["se"] >= bound.value > 0.0, (key, row["epsilon"])
+                    assert row["lower_bound"] in (None, pytest.approx(bound.value))
+                    compared.add(key)
+    assert len(compared) >= (4 if lam == "population" else 6), compared

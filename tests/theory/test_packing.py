@@ -1,4 +1,4 @@
-"""The packing bound for squared loss on the L1 ball, against mechanisms that are private and known exactly."""
+"""Packing bounds for squared and linear losses and for regret, against private mechanisms that are known exactly."""
 
 import dataclasses as dc
 import itertools
@@ -9,8 +9,12 @@ import pytest
 from scipy.optimize import linprog
 
 from dpcore import Budget, Data, Domain, Spec
+from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms import make_mechanism
-from dpcore.theory.lower_bounds import packing
+from dpcore.studies.geometry.excess_by_norm import vertex_temperature
+from dpcore.studies.sparsity.streaming.adversaries import counterexample_regret
+from dpcore.theory.lower_bounds import linear_packing, packing, packing_signal
+from dpcore.theory.sampling_and_regret import least_regret
 
 
 def problem(n: int, p: int, r: float = 1.0, R: float = 1.0, y_max: float = 1.0) -> Spec:
@@ -220,3 +224,67 @@ def test_it_says_what_it_assumes_and_stays_silent_elsewhere():
     assert packing(dc.replace(spec, set="simplex"), budget) == packing(dc.replace(spec, set="ball"), budget) == ()
     assert packing(spec, Budget(1e100)) == packing(spec, Budget(10.0, 1e-6)) == ()
     assert packing(spec, Budget(1e-100))[0].value < 1.0
+
+
+def test_the_signal_is_the_k_of_the_bound():
+    """With k records of one kind among 60, no fewer and no more lead to a larger sum of `layered`."""
+    spec, budget = problem(60, 1), Budget(0.3)
+    gains = {k: k / 60 * (1.0 - math.exp(0.3 * k) / 2) for k in range(1, 61)}  # M = 1 alone, E_1 = 1
+    assert packing_signal(spec, budget) == max(gains, key=gains.get)
+    assert packing_signal(spec, Budget(10.0)) == 1
+
+
+@pytest.mark.parametrize("p_norm", [1.0, 1.2, 1.5, 2.0, 4.0, math.inf])
+def test_no_model_agrees_with_more_of_the_linear_packing_than_is_said(p_norm):
+    """All sign vectors and all axes of 10 dimensions, and models at random and at the ends of the ball."""
+    d, q, rng = 10, dual_order(p_norm), np.random.default_rng(1)
+    signs = d ** (-1.0 / q) * np.array(list(itertools.product((-1.0, 1.0), repeat=d)))
+    axes = np.vstack([np.eye(d), -np.eye(d)])
+    models = norm_ball(p_norm).extreme(rng.standard_normal((200, d)) * (rng.random((200, d)) < 0.6))
+    for c in (0.0, 0.05, 0.2, 0.5, 0.8, 0.99):
+        most = min(0.5, math.exp(-(c**2) * d ** min(2.0 / q, 1.0) / 2))
+        assert (models @ signs.T > c + 1e-12).mean(axis=1).max() <= most
+        few = d if c == 0.0 else min(c**-p_norm, d)
+        assert (models @ axes.T > c + 1e-12).mean(axis=1).max() <= few / (2 * d) + 1e-12
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("p_norm", [1.0, 1.5, 2.0, math.inf])
+@pytest.mark.parametrize("d", [4, 1_024])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0])
+def test_the_linear_packing_lies_below_the_exponential_mechanism_on_its_worst_data(p_norm, d, epsilon):
+    n, q = 500, dual_order(p_norm)
+    k = np.arange(1.0, n + 1.0)
+    up = np.exp(-np.minimum(k / n / vertex_temperature(n, epsilon), 300.0))  # weight of no gain, then of a loss
+    axis = k / n * (1.0 - (1.0 - up**2) / (1.0 + up**2 + 2.0 * (d - 1) * up))
+    entry = d ** (-1.0 / q)
+    signs = k / n * (1.0 - entry * np.tanh(entry * k / n / vertex_temperature(n, epsilon)))
+    least = linear_packing(p_norm, d, n, Budget(epsilon, 1e-6))
+    assert 0.0 < least <= max(axis.max(), signs.max())
+    assert (
+        linear_packing(p_norm, d, n, Budget(epsilon, 0.1))
+        <= least
+        >= linear_packing(p_norm, d, 2 * n, Budget(epsilon, 1e-6))
+    )
+
+
+def test_the_linear_packing_is_its_plain_sum():
+    d, n, epsilon, delta, best = 64, 40, 0.5, 1e-3, 0.0
+    for k in range(1, n + 1):
+        kept = 1.0 - delta * sum(math.exp(i * epsilon) for i in range(k))
+        places = [i / 256 for i in range(256)]
+        left = sum(max(kept - math.exp(k * epsilon) * min(0.5, math.exp(-c * c * d / 2)), 0.0) for c in places) / 256
+        best = max(best, k / n * left)
+    assert linear_packing(2.0, d, n, Budget(epsilon, delta)) == pytest.approx(best, rel=1e-9)
+
+
+def test_the_least_regret_is_that_of_fair_coins_or_of_one_good_arm():
+    coins = np.array(list(itertools.product((-1, 1), repeat=10))).reshape(-1, 2, 5).sum(axis=2).max(axis=1).mean()
+    assert least_regret(2, 1.0, 5, Budget(50.0)) == pytest.approx(coins)
+    arms, epsilon, delta, T = 1_000, 0.5, 1e-6, 30
+    grown = [delta * sum(math.exp(i * epsilon) for i in range(t)) for t in range(T)]
+    private = 2 * sum(max(1 - math.exp(t * epsilon) / arms - g, 0) for t, g in enumerate(grown))
+    assert least_regret(arms, 3.0, T, Budget(epsilon, delta)) == pytest.approx(3 * private) and private > 20
+    # FTRL with 4 R / Lambda a step is private with epsilon T 4 / Lambda in all: no less on its worst costs.
+    for lam_sum in (100.0, 1_000.0):
+        assert counterexample_regret(T, arms, lam_sum) >= least_regret(arms, 1.0, T, Budget(4.0 * T / lam_sum))

@@ -110,7 +110,7 @@ class ZcdpCurve(BoundedCurve):
 
 
 def summed_curve(total: float, root: float, *, pure: bool = False) -> ZcdpCurve:
-    """What zCDP and a plain sum say of adaptive choices whose ranges add up to `total`, and their squares to root^2.
+    """Curve by zCDP and basic composition of adaptive choices whose ranges sum to `total` and their squares to root^2.
 
     pure: they are no ranges but epsilons.
 

@@ -1,4 +1,4 @@
-"""What a mechanism promises at every epsilon at once: the trade-off curves that audits can refute.
+"""Guarantees at every epsilon at once: the trade-off curves that audits can refute.
 
 Each family has one parameter mu: of Gaussian noise the sensitivity of what is noised over its scale, of draws the range
 of one. `TradeoffCurve.needed` turns what an attacker has shown into the smallest mu that allows it. All neighbours may
@@ -53,7 +53,7 @@ class TradeoffCurve(abc.ABC):
         return _EPSILONS
 
     def attack_limit(self) -> float:
-        """How often the best attacker is right at 50:50, at most: (1 + delta(0)) / 2."""
+        """Attack success at 50:50, at most: (1 + delta(0)) / 2."""
         return 0.5 + 0.5 * float(self.delta(np.zeros(1))[0])
 
     def missed(self, false: Array) -> Array:

@@ -95,7 +95,7 @@ class ReleasesCurve(TradeoffCurve):
 
 
 def several_curve(one: TradeoffCurve, releases: int, records: int) -> TradeoffCurve:
-    """What `releases` adaptive releases allow that each have the curve `one`, where a person has `records` records.
+    """Trade-off curve of `releases` adaptive releases with the curve `one` each, for a person with `records` records.
 
     Gaussian: mu grows by records sqrt(releases). zCDP: rho by records^2 releases. Ranges of choices by records. Pure:
     `PureReleasesCurve`. All others on a grid, first the records, then the releases. releases, records: >= 1.
@@ -129,7 +129,7 @@ def several_curve(one: TradeoffCurve, releases: int, records: int) -> TradeoffCu
 
 
 def _ranges(one: TradeoffCurve) -> tuple[tuple[float, float], ...]:
-    """What the ranges of a release's choices, and the root of their squares, add up to at most; nothing of others."""
+    """Upper bounds on the sum of the ranges of a release's choices, and on their l2 norm; () if there are none."""
     match one:
         case ChoicesCurve(pure=False):
             most = max(map(math.fsum, one.readings)), max(math.hypot(*ranges) for ranges in one.readings)

@@ -1,4 +1,4 @@
-"""What every convex set answers: where a linear function is smallest and how wide it is; balls, the nearest point."""
+"""The interface of convex sets: the minimiser of a linear function and the width; for balls also the nearest point."""
 
 import abc
 import dataclasses as dc
@@ -50,7 +50,7 @@ class ConvexSet(abc.ABC):
         return 2.0 * self.norm(order, p)
 
     def corners(self, p: int) -> int | None:
-        """How many vertices it is the convex hull of; None where they are not listed: no polytope, or a box."""
+        """Number of vertices whose convex hull it is; None where they are not listed: no polytope, or a box."""
         return None
 
     @abc.abstractmethod

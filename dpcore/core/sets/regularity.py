@@ -1,4 +1,4 @@
-"""How smooth the square of a dual norm is: what generalised Gaussian noise is calibrated with."""
+"""Smoothness of the square of a dual norm, which calibrates generalised Gaussian noise."""
 
 import dataclasses as dc
 import math
@@ -24,7 +24,7 @@ class Regularity:
 
 
 def kappa_of_order(order: float, q_star: float, d: int) -> Regularity:
-    """What one order proves: kappa = (order - 1) d^(2/order - 2/q_star), 2 <= order <= q_star; d >= 1.
+    """The constant that one order proves: kappa = (order - 1) d^(2/order - 2/q_star), 2 <= order <= q_star; d >= 1.
 
     ||x||_r^2 is 2 (r - 1)-smooth in ||.||_r for r >= 2, which is the first inequality of `Regularity`. The second is
     ||x||_q_star <= ||x||_r <= d^(1/r - 1/q_star) ||x||_q_star, attained where all entries are equal.

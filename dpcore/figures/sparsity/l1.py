@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe on the L1 ball: excess risk against steps, people and columns; one run; who was in the data."""
+"""Private Frank-Wolfe on the L1 ball: excess risk against T, n and p; one run; membership of single users."""
 
 import numpy as np
 
@@ -14,19 +14,30 @@ from ..style import Theme, plain_number
 _SYMBOL = "diamond"
 _UPPER = "upper frank_wolfe_polytope"
 _TRAINING = "excess risk on the training records"
+_LEAST = "lower bound, hardest data", "lower bound,<br>hardest data"
 _LOW, _HIGH = 0.36, 1.03  # of tracing: guessing is 0.5, and chance goes below it
 
 
 def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figure:
-    """Excess against T: private, without privacy, and the bounds on both."""
+    """Excess against T: private, non-private, and the bounds on both."""
     chart = Chart(theme, height, "T")
     colour, plain = chart.colours["frank_wolfe"], chart.colours["reference"]
     steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
     lines = [
         ("upper bound", "upper bound", found.T, found.private.bound, colour, 2.0, "dash", _UPPER),
-        ("bound without privacy", "its bound", steps, found.plain_bound[1:], plain, 1.0, "dash", "plain"),
-        ("without privacy", "without privacy", steps, found.plain[1:], plain, 1.5, "solid", "plain"),
-        ("θ = 0, nothing learned", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dot", "nothing"),
+        (
+            "non-private: upper bound",
+            "non-private<br>upper bound",
+            steps,
+            found.plain_bound[1:],
+            plain,
+            1.0,
+            "dash",
+            "plain",
+        ),
+        ("non-private", "non-private", steps, found.plain[1:], plain, 1.5, "solid", "plain"),
+        ("nothing learned, θ = 0", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dash", "nothing"),
+        (*_LEAST, found.T, found.packing, chart.muted, 1.5, "dot", "lower packing"),
     ]
     return curves_chart(
         chart,
@@ -34,7 +45,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figur
         [(f"{_noise(found)}, mean", _noise(found), found.private, colour, _SYMBOL, "solid")],
         lines,
         cursor=T,
-        title="T  (more steps = a finer model, and more noise in each)",
+        title="steps T  (more steps: less bias, more noise in each)",
         short="steps T",
         may=[found.private.bound, np.array([found.nothing])],
         heading=_TRAINING,
@@ -42,51 +53,52 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figur
 
 
 def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> Figure:
-    """Excess against n: records where few features matter, hard ones, bounds from above and below."""
+    """Excess against n: records where few columns matter, those where all do, bounds from above and below."""
     chart = Chart(theme, height, "n")
     colour, muted = chart.colours["frank_wolfe"], chart.muted
-    shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)
-    fresh, least = "what fresh records add, at most", "no private model has less, hardest data"
+    shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.dense)
+    fresh = "generalisation gap, at most"
     lines = [
         ("upper bound", "upper bound", found.n, found.private.bound, colour, 2.0, "dash", _UPPER),
-        ("hard records, mean", "hard records", found.n, found.hardest, colour, 1.5, "solid", ""),
+        ("every column matters, mean", "every column<br>matters", found.n, found.dense, colour, 1.5, "solid", ""),
         ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
-        (fresh, "fresh records add,<br>at most", found.n, found.sampling, muted, 1.5, "longdash", ""),
-        ("θ = 0, nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dot", "nothing"),
-        (least, "none has less,<br>hardest data", found.n, found.packing, colour, 1.5, "dot", "lower packing"),
+        (fresh, fresh.replace(", ", ",<br>"), found.n, found.sampling, muted, 1.5, "longdash", ""),
+        ("nothing learned, θ = 0", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", "nothing"),
+        (*_LEAST, found.n, found.packing, muted, 1.5, "dot", "lower packing"),
     ]
     return curves_chart(
         chart,
         found.n,
-        [("few features matter, mean", "few matter", found.private, colour, _SYMBOL, "solid")],
+        [("private, mean", "private", found.private, colour, _SYMBOL, "solid")],
         lines,
         cursor=n,
-        title="people n",
-        mark=(found.free, "free from here"),
-        must=[found.hardest],
+        title="records n",
+        mark=(found.free, "privacy for free"),
+        must=[found.dense],
         may=[found.private.bound, found.sampling],
         heading=_TRAINING,
     )
 
 
 def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figure:
-    """Excess against p: a vertex a step, beside noise in the whole gradient."""
+    """Excess against p: one vertex a step, beside noise in the whole gradient."""
     chart = Chart(theme, height, "p")
     colour = chart.colours["frank_wolfe"]
     lines = [
-        ("upper bound, vertices", "bound, vertices", found.p, found.private.bound, colour, 2.0, "dash", _UPPER),
-        ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, chart.muted, 1.5, "dot", "nothing"),
+        ("one vertex: upper bound", "upper bound", found.p, found.private.bound, colour, 2.0, "dash", _UPPER),
+        ("nothing learned, θ = 0", "nothing learned", found.p, found.nothing, chart.muted, 1.5, "dash", "nothing"),
+        (*_LEAST, found.p, found.packing, chart.muted, 1.5, "dot", "lower packing"),
     ]
     curves = [
-        ("noise in the whole gradient", "whole gradient", found.whole, colour, f"{_SYMBOL}-open", "dashdot"),
-        ("a noisy vertex a step", "vertices", found.private, colour, _SYMBOL, "solid"),
+        ("noise in the whole gradient, mean", "whole gradient", found.whole, colour, f"{_SYMBOL}-open", "dashdot"),
+        ("exponential mechanism over vertices, mean", "one vertex", found.private, colour, _SYMBOL, "solid"),
     ]
     may = [found.private.bound, found.nothing]
-    return curves_chart(chart, found.p, curves, lines, cursor=p, title="columns p", may=may, heading=_TRAINING)
+    return curves_chart(chart, found.p, curves, lines, cursor=p, title="dimension p", may=may, heading=_TRAINING)
 
 
 def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure:
-    """Excess over the simplex against n: vertices one after the other beside m draws."""
+    """Excess over the simplex against n: private Frank-Wolfe beside simplex sampling."""
     shown = {
         "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n⁻²⁄³, shape only", _SYMBOL, "Frank-Wolfe"),
         "sampling": (found.sampling, -1.0 / 3.0, "n⁻¹⁄³, shape only", "x", "m draws"),
@@ -97,7 +109,7 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure
         shape = through(found.n**power, measured.mean)
         lines.append((words, words.replace(", ", ",<br>"), found.n, shape, ink, 1.5, "dash", ""))
         curves.append((name, name, measured, ink, symbol, "solid"))
-    return curves_chart(chart, found.n, curves, lines, cursor=None, title="people n", may=[], heading=_TRAINING)
+    return curves_chart(chart, found.n, curves, lines, cursor=None, title="records n", may=[], heading=_TRAINING)
 
 
 def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
@@ -113,8 +125,8 @@ def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
     for name, chosen, symbol, ink in (
         ("right column and sign", path.right, _SYMBOL, colour),
         ("right column, wrong sign", wrong, f"{_SYMBOL}-open", colour),
-        ("a column that does not matter", (row == 0) & stored, "circle-open", muted),
-        ("a column that is zero", ~stored, "line-ns-open", muted),
+        ("irrelevant column", (row == 0) & stored, "circle-open", muted),
+        ("column of zeros", ~stored, "line-ns-open", muted),
     ):
         chart.marks(
             steps[chosen],
@@ -127,7 +139,7 @@ def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
             hovertemplate="step %{x}<br>column %{customdata:,}<extra>%{fullData.name}</extra>",
         )
     names = ["others", *(f"{'+' if path.truth[place] > 0 else '−'} column {place + 1}" for place in places)]
-    chart.heading("the vertex that was chosen")
+    chart.heading("vertex chosen in each step of one run")
     return chart.below(
         chart.axis("step", 6, range=[0.0, len(steps) + 1.0], showgrid=False),
         chart.axis(tickvals=list(range(len(names))), ticktext=names, range=[-0.6, len(names) - 0.4]),
@@ -137,16 +149,18 @@ def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
 
 
 def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """How often a member scores above a stranger (AUC) against epsilon: private releases, the best model, guessing;
-    and what no attack on such releases can exceed."""
+    """AUC of a membership attack against epsilon: private releases, the non-private model, guessing, and the limit of
+    every attack on such releases."""
     chart = Chart(theme, height, right=136)
     colour, x = chart.colours["frank_wolfe"], tracing.epsilon
     low, high = middle(tracing.every_auc, 1)
     chart.band(x, low, high, colour)
-    best = "best model, no privacy"
+    best = "best model, non-private"
     chart.level(x, tracing.exact, chart.colours["reference"], best, label=best.replace(", ", ",<br>"))
     chart.level(x, 0.5, chart.muted, "guessing", label="guessing", dash="dot")
-    chart.curve(x, tracing.limit, colour, "proved limit", label="proved limit", width=2, dash="dash")
+    chart.curve(
+        x, tracing.limit, colour, "limit of every attack", label="limit of<br>every attack", width=2, dash="dash"
+    )
     hover = (
         "ε = %{x}<br>private model: %{y:.3~g}<br>%{customdata[0]:.0f}% of the common signs"
         "<br>excess risk %{customdata[1]:.2~g}<extra></extra>"
@@ -159,7 +173,7 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
         hovertemplate=hover,
     )
     lowest = float(np.quantile(tracing.every_auc, 0.1, axis=1).min())
-    chart.heading("a member scores above a stranger")
+    chart.heading("AUC: a member scores above a non-member")
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
     return chart.beside(
         chart.cursor_axes(x, epsilon, (560, 300), title="privacy budget ε  (smaller = more private)"),
@@ -168,5 +182,5 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
 
 
 def _noise(found: AgainstT) -> str:
-    """Noise as printed may cost more than the budget: then the curve is no private one."""
-    return "as printed" if found.accounting == "published" else "private"
+    """Noise as published may cost more than the budget: then the curve is no private one."""
+    return "as published" if found.accounting == "published" else "private"

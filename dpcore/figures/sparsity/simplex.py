@@ -1,4 +1,4 @@
-"""Draws from a mixture: excess risk against their number, the price of columns, one release, what a theorem allows."""
+"""Simplex sampling: excess risk against m and p, one release, and the m that a theorem allows."""
 
 import math
 
@@ -19,9 +19,9 @@ _SYMBOL = "x"
 
 
 def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -> Figure:
-    """Mean excess risk against the number of draws, with its terms and bound, over what the draws cost or ask for.
+    """Mean excess risk against m, with its terms and bound, above the privacy spent or the λ that m draws need.
 
-    on: which records excess is measured on; fresh ones have a third term. A mean at or below 0, which a logarithmic
+    on: the records on which excess is measured; fresh ones have a third term. A mean at or below 0, which a logarithmic
     axis cannot hold, is a triangle on the lower edge.
     """
     chart = Chart(theme, height, "m", upper=_UPPER, gap=58)
@@ -39,25 +39,28 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     for name, values, ink, width, dash, layer in (
         *((name, values, colour, 1.5, dash, "") for name, values, dash in terms),
         ("upper bound", bound, colour, 2.0, "dash", f"upper simplex_sampling:{on}"),
-        ("θ̂, before the draws", measured.noiseless, plain, 1.5, "solid", "plain"),
+        ("non-private, before sampling", measured.noiseless, plain, 1.5, "solid", "plain"),
     ):
-        chart.curve(valley.m, values, ink, name, label=name, width=width, dash=dash, floor=floor, layer=layer)
+        look: Look = {"width": width, "dash": dash, "floor": floor, "layer": layer}
+        chart.curve(valley.m, values, ink, name, label=name.replace(", ", ",<br>"), **look)
     if math.isfinite(nothing):
-        look: Look = {"label": "nothing learned", "dash": "dash", "layer": "nothing"}
-        chart.level(valley.m, nothing, chart.muted, "uniform mixture, nothing learned", **look)
+        look = {"label": "nothing learned", "dash": "dash", "layer": "nothing"}
+        chart.level(valley.m, nothing, chart.muted, "nothing learned, uniform mixture", **look)
     name = "measured mean"
     add_means(chart, valley.m, measured, colour, name, label=name, floor=floor, cursor=m, symbol=_SYMBOL)
 
     chart.heading(f"excess risk {_ON[on]}")
     if valley.lam_is_free:
-        chart.heading("λ that m draws ask for", "y2")
+        chart.heading("λ that m draws need", "y2")
         held = [valley.lam]
         chart.curve(valley.m, valley.lam, colour, "λ", axis="y2", width=2.5, legend=False)
     else:
-        chart.heading("what m draws cost, ε", "y2")
+        chart.heading("privacy spent, ε", "y2")
         budget = f"budget ε = {plain_number(valley.epsilon)}"
         held = [valley.spent_epsilon, np.array([valley.epsilon])]
-        chart.curve(valley.m, valley.spent_epsilon, colour, "spent ε", axis="y2", label="spent ε", width=2.5)
+        chart.curve(
+            valley.m, valley.spent_epsilon, colour, "privacy spent", axis="y2", label="privacy spent", width=2.5
+        )
         chart.level(valley.m, valley.epsilon, chart.muted, budget, axis="y2", label=budget, dash="dot")
     refused = _closed(valley)
     for interval, _ in refused:
@@ -66,15 +69,16 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     for interval, text in refused:  # in the upper right corner, where no curve is
         place: Look = {"xref": "x", "xanchor": "right", "yanchor": "top", "xshift": -4}
         chart.write(text, math.log10(interval[1]), 0.99, **place)
+    price = "larger λ" if valley.lam_is_free else "more privacy spent"
     return chart.beside(
-        chart.cursor_axes(valley.m, m, (560, 300), title="draws m  (more = finer, and dearer)"),
+        chart.cursor_axes(valley.m, m, (560, 300), title=f"draws m  (more draws: less sampling error, {price})"),
         chart.log_axis(*powers),
         chart.log_axis(*powers_of(held, [])),
     )
 
 
 def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int) -> Figure:
-    """Mean excess risk against the number of columns: draws from a mixture beside objective perturbation.
+    """Mean excess risk against p: simplex sampling beside objective perturbation.
 
     ln p and sqrt(p) are shapes, drawn through the first measured point of either. A mean at or below 0 is a triangle on
     the lower edge.
@@ -92,28 +96,28 @@ def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int)
     chart.band(price.p, price.objective.q10, price.objective.q90, objective, floor=floor, legend=False)
     for name, values, ink in shapes:
         chart.curve(price.p, values, ink, name, label=name, dash="dash")
-    nothing: Look = {"label": "nothing learned", "dash": "dot"}
-    chart.curve(price.p, price.nothing, chart.muted, "θ = 0, nothing learned", **nothing)
-    projected = "objective, on the simplex"
+    nothing: Look = {"label": "nothing learned", "dash": "dash"}
+    chart.curve(price.p, price.nothing, chart.muted, "nothing learned, θ = 0", **nothing)
+    projected = "objective, projected"
     for name, label, curve, ink, symbol, dash in (
         (projected, projected.replace(", ", ",<br>"), price.projected, objective, "square-open", "dashdot"),
         ("objective perturbation", "objective", price.objective, objective, "square", "solid"),
-        ("draws from the mixture", "draws", price.sampling, sampling, _SYMBOL, "solid"),
+        ("simplex sampling", "sampling", price.sampling, sampling, _SYMBOL, "solid"),
     ):
         look = {"label": label, "floor": floor, "cursor": p, "symbol": symbol, "dash": dash}
         add_means(chart, price.p, curve, ink, name, **look)
     chart.heading("excess risk on the training records")
     chart.cursor(p, f"p = {p:,}")
-    return chart.beside(chart.cursor_axes(price.p, p, (560, 300), title="columns p"), chart.log_axis(*powers))
+    return chart.beside(chart.cursor_axes(price.p, p, (560, 300), title="dimension p"), chart.log_axis(*powers))
 
 
 def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:
-    """Intervals of m that the budget does not pay for, up to half-way to those that it does, and in which words."""
+    """Intervals of m outside the budget, up to half-way to those within it, and their labels."""
     edges = np.concatenate([valley.m[:1], np.sqrt(valley.m[:-1] * valley.m[1:]), valley.m[-1:]])
     refused = np.isnan(valley.training.mean)
     dear = ~valley.affordable & ~refused
     found = []
-    for chosen, words in ((dear, f"would cost more than ε = {plain_number(valley.epsilon)}"), (refused, "refused")):
+    for chosen, words in ((dear, f"privacy spent above ε = {plain_number(valley.epsilon)}"), (refused, "refused")):
         if chosen.any():
             first, last = np.flatnonzero(chosen)[[0, -1]]
             found.append(((float(edges[first]), float(edges[last + 1])), words))
@@ -121,12 +125,12 @@ def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:
 
 
 def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
-    """Shares of the weight, column by column: the truth, the model before the draws, and one release of m draws.
+    """Shares of the weight, column by column: the truth, the model before sampling, and one release of m draws.
 
-    The columns that are not listed stand together, and so do those that are zero in every record.
+    Columns that are not listed are summed, and so are those that are zero in every record.
     """
     chart = Chart(theme, height, left=48, right=16, bottom=70)
-    groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "idle")) if group.columns]
+    groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "zero")) if group.columns]
     listed = [f"{column + 1:,}" for column in support.columns]
     names = listed + [f"{group.columns:,}<br>{word}" for group, word in groups]
     short = listed + [f"{_short(group.columns)}<br>{word}" for group, word in groups]
@@ -144,9 +148,9 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
         chart.bars(places, y, width, look, name, hover, customdata=columns)
     dash = {"symbol": "line-ew", "size": 18, "line": {"color": chart.colours["reference"], "width": 3}}
     told: Look = {"customdata": columns, "hovertemplate": f"{hover}<extra></extra>"}
-    chart.marks(places, weights, dash, name="θ̂, before the draws", **told)
+    chart.marks(places, weights, dash, name="before sampling", **told)
     top = 1.08 * float(max(truth.max(), weights.max(), drawn.max()))
-    chart.heading("share of the weight")
+    chart.heading("share of the weight, by column")
     across = chart.axis("column", 6, tickvals=places, range=[-0.6, len(names) - 0.4], showgrid=False)
     ticks = {"ticktext": short, "tickangle": 0, "tickfont": {"color": chart.text, "size": 10}}
     narrow = chart.legend(height + 2 * LEGEND_ROW, 3 * LEGEND_ROW, drop=72, sides=(44, 8))
@@ -166,11 +170,11 @@ def _short(count: int) -> str:
 
 
 def published_draws_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:
-    """Draws m against people, by Theorem 4 as printed, and proved here; below one draw nothing is released."""
+    """Draws m against n, by Theorem 4 as published and by the bound proved here; below one draw nothing is released."""
     chart = Chart(theme, height, "n", left=62, right=108)
     for name, values, width, dash in (
-        ("proved here", draws.ours, 3.0, "solid"),
-        ("as printed", draws.published, 2.0, "dash"),
+        ("tight", draws.ours, 3.0, "solid"),
+        ("as published", draws.published, 2.0, "dash"),
     ):
         chart.curve(draws.n, values, chart.colours["sampling"], name, label=name, width=width, dash=dash)
     both = np.concatenate([draws.ours, draws.published])
@@ -179,12 +183,12 @@ def published_draws_figure(draws: PublishedDraws, *, n: int, theme: Theme, heigh
     less = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": 10.0**low, "y1": 1.0}
     fill = {"layer": "below", "fillcolor": with_opacity(chart.muted, 0.14), "line": {"width": 0}}
     chart.shapes.append(less | fill)
-    chart.heading("random draws m")
+    chart.heading("draws m within the budget")
     place: Look = {"xanchor": "right", "yshift": 10, "xshift": -6}
     chart.write("less than one draw: no release", 1, 0, chart.muted, **place)
     chart.cursor(n, f"n = {n:,}")
     axes = [
         made | {"ticktext": [text if k % 2 == 0 else "" for k, text in enumerate(made["ticktext"])]}
-        for made in chart.cursor_axes(draws.n, n, (360, 280), title="people n")
+        for made in chart.cursor_axes(draws.n, n, (360, 280), title="records n")
     ]
     return chart.beside(axes, chart.log_axis(low, high), phone=(58, 30), rows=len(chart.traces))

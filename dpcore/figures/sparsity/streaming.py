@@ -20,11 +20,14 @@ _SHARE = 0.42  # of a play's height for the upper panel
 _MOST_DOTS = 2000
 
 
-def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, height: int) -> Figure:
+def regret_figure(
+    curves: Sequence[RegretCurve], plain: RegretCurve, *, steps: int, theme: Theme, height: int
+) -> Figure:
     """Mean regret against the length of the stream for several numbers of arms, with its bounds, on log axes.
 
-    curves: of the same lengths, at most four, by growing p. Two orders of growth are shown as shapes: what they make of
-    the largest p, given the smallest p's regret on the longest stream.
+    curves: of the same lengths, at most four, by growing p. plain: the non-private learner's for one of these p, for
+    which the lower bound and the regret of an arm drawn uniformly are shown too. Two orders of growth are shown as
+    shapes: what they make of the largest p, given the smallest p's regret on the longest stream.
     """
     chart = Chart(theme, height, "T", right=_RIGHT)
     colour = chart.colours["sampling"]
@@ -39,12 +42,24 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
         sizes = np.where(curve.steps == steps, 12.0, 7.0)
         marker = {"symbol": symbol, "size": sizes, "color": colour, "opacity": 1}
         chart.marked(curve.steps, expected, colour, name, marker, label=name, width=3)
-        bound = f"{name}: bound"
+        bound = f"{name}: upper bound"
         chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper ftrl")
+        if curve.p != plain.p:
+            continue
+        least = "lower bound, hardest data"
+        for values, text, ink, dash, layer in (
+            (plain.expected, "non-private", chart.colours["reference"], "solid", "plain"),
+            (curve.nothing, "nothing learned", chart.muted, "dash", "nothing"),
+            (curve.least, least, chart.muted, "dot", "lower"),
+        ):
+            heights, title = np.where(values > 0.0, values, np.nan), f"{name}: {text}"
+            label = title.replace(", ", ",<br>")
+            chart.curve(curve.steps, heights, ink, title, label=label, dash=dash, layer=layer)
+            shown.append(heights)
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
         shown.append(values)
-    chart.heading("regret: cost beyond that of the best arm")
+    chart.heading("mean regret: cost beyond that of the best arm")
     if hidden:
         text = f"not drawn: {hidden} of the means, which are not above 0"
         chart.write(text, 0.01, 0, chart.muted, 12, yshift=10)
@@ -88,8 +103,8 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     chart.curve(play.marks, play.expected, quiet, "exact mean", axis="y2", label="exact mean")
     chart.curve(play.marks, play.regret, colour, "this run", axis="y2", label="this run", width=3)
     for y, name, symbol in (
-        (play.bound, "bound on the mean", "diamond"),
-        (play.one_run, "bound for 9 of 10 runs", "diamond-open"),
+        (play.bound, "upper bound, mean", "diamond"),
+        (play.one_run, "upper bound, 90% of runs", "diamond-open"),
     ):
         look = {"symbol": symbol, "size": 10, "color": colour, "line": {"color": colour, "width": 2}}
         more = {"cliponaxis": False, "showlegend": True, "hovertemplate": f"{name}: %{{y:.4~g}}<extra></extra>"}
@@ -123,6 +138,6 @@ def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
         anchors = np.flatnonzero((small.expected > 0) & (order > 0))
         if len(anchors):
             factor = small.expected[anchors[-1]] / order[anchors[-1]]
-            text = f"{label} at p = {large.p:,},<br>shape only"
+            text = f"{label}, p = {large.p:,},<br>shape only"
             made.append((getattr(large, field) * factor, text, dash))
     return made

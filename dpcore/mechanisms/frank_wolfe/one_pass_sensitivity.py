@@ -1,4 +1,4 @@
-"""How far one record moves the scores of one-pass Frank-Wolfe on a polytope, and what noise and steps are chosen by.
+"""Sensitivity of the scores of one-pass Frank-Wolfe on a polytope, and the choice of noise and steps.
 
 A choice with probability ~ exp(-score / G) whose scores one record moves by half a range of at most s (the largest
 move less the smallest, halved) has log-ratios in an interval of length 2 s / G: it is s^2 / (2 G^2)-zCDP and
@@ -65,7 +65,7 @@ def slopes_of(spec: Spec) -> Slopes:
 
 @dc.dataclass(frozen=True)
 class Weight:
-    """What the worst record costs, where the noise of a choice is `share` times the plan's scale.
+    """Privacy cost of the worst record, where the noise of a choice is `share` times the plan's scale.
 
     root: the largest root of the sum of (s / share)^2 over the choices behind a reading. total: the largest sum of
     s / share.

@@ -110,7 +110,7 @@ class FrankWolfePolytope(VertexMechanism):
         return Plan(made, spec, budget, spent, (event,), T - 1, law, scale, tol=0.0)
 
     def _sensitivity(self, spec: Spec) -> float:
-        """How far one record moves <v, grad F>, for any vertex v and any theta of the set."""
+        """Sensitivity of <v, grad F> for any vertex v and any theta of the set."""
         return 2.0 * terrain(spec).extent / spec.n
 
     def _scale(self, spec: Spec, budget: Budget, T: Array) -> Array:
@@ -129,7 +129,7 @@ class FrankWolfePolytope(VertexMechanism):
         return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
 
     def _selection(self, spec: Spec, scale: Array) -> Array:
-        """How much worse a chosen vertex is than the best, on average, at noise of this scale.
+        """Mean loss of a chosen vertex against the best one, at noise of this scale.
 
         b ln |S| for the exponential mechanism; for Laplace noise b times the |S|-th harmonic number.
         """

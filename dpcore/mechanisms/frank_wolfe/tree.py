@@ -205,7 +205,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
 
 def runs_of(plan: Plan) -> TreeRuns:
-    """What a plan's runs share; computed once for each problem."""
+    """State shared by a plan's runs; computed once for each problem."""
     return _runs(cast(TreeFrankWolfe, plan.mechanism), plan.spec)
 
 

@@ -115,5 +115,5 @@ class TreeRuns:
         return total
 
     def first_mean(self, data: Data) -> Array:
-        """What the first root adds noise to, [p]."""
+        """Gradient to which the first root adds noise, [p]."""
         return batch_mean(get_loss(self.loss), data, nodes(self.tree)[0].batch, np.zeros((1, self.land.d)))[0]

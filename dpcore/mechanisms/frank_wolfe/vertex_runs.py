@@ -1,4 +1,4 @@
-"""What a plan of Frank-Wolfe on a polytope does step by step: its runs, their start, scores and local noise."""
+"""The steps of Frank-Wolfe on a polytope under a plan: runs, their start, scores and local noise."""
 
 import dataclasses as dc
 from collections.abc import Callable, Sequence

@@ -63,7 +63,7 @@ class GradientPerturbation(ReadingMechanism):
         return self.rule
 
     def land(self, spec: Spec) -> ProblemConstants:
-        """What the rules are told of a resolved problem."""
+        """Facts of a resolved problem for the rules."""
         return terrain(spec)
 
     def descent(self, land: ProblemConstants, steps: int, error: float) -> Descent:
@@ -117,7 +117,7 @@ class GradientPerturbation(ReadingMechanism):
 
 
 def terrain(spec: Spec) -> ProblemConstants:
-    """What the rules for steps need to know of a resolved problem."""
+    """Facts of a resolved problem that the rules for steps need."""
     loss, lam = get_loss(spec.loss), float(spec.lam)
     B = comparator_norm(spec)
     reach = spec.radius if spec.radius is not None else math.inf

@@ -239,7 +239,7 @@ def phases_of(plan: Plan) -> list[Phase]:
 
 
 def descender_of(plan: Plan, data: Data) -> Descender:
-    """What takes the steps of a plan on these records."""
+    """Solver that takes a plan's steps on these records."""
     spec, loss = plan.spec, get_loss(plan.spec.loss)
     width = loss.shape
     if loss.key in _ROUNDED:

@@ -126,7 +126,7 @@ class NoisySGD(GradientPerturbation):
         return n * n
 
     def _records(self, n: int) -> float:
-        """How many a batch holds on average."""
+        """Mean number of records in a batch."""
         if self.batches == "single":
             return 1.0
         if self.batch == "auto":
@@ -244,7 +244,7 @@ def _run(plan: Plan, data: Data, rng: np.random.Generator, *, stored: int, watch
 
 
 def _shared(plan: Plan) -> dict[str, Any]:
-    """What the solver is told of a plan, but for the sizes of its steps and of its noise."""
+    """Arguments of the solver for a plan, without the sizes of its steps and of its noise."""
     descent, event = descent_of(plan), plan.ledger[0]
     return {
         "steps": plan.steps,

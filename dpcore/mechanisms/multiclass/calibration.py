@@ -1,4 +1,4 @@
-"""What the large-margin Gaussian classifier asks of its noise and of lam: public facts only.
+"""Calibration of noise and lam for the large-margin Gaussian classifier, from public facts only.
 
 In J's normalisation: one replaced record moves the gradient by at most D = sqrt(2) C / n, where the features have norm
 at most 1, and the Hessian of one record has eigenvalues c C / n once and c / n C - 2 times, c the curvature of a margin
@@ -67,13 +67,13 @@ def reach(law: Noise, spec: Spec) -> tuple[float, float]:
 
 
 def shaken(law: Noise, spec: Spec, scale: float) -> float:
-    """What noise of this scale in a model adds to F on average, at most."""
+    """Upper bound on the mean increase of F by noise of this scale in a model."""
     line, curve = reach(law, spec)
     return min(line * scale, curve * scale**2)
 
 
 def band(law: Noise, spec: Spec, scale: float, miss: float) -> float:
-    """What it adds in one run, with probability 1 - miss."""
+    """Upper bound on that increase in one run, with probability 1 - miss."""
     return (spec.classes - 1.0) * math.sqrt(2.0) * scale * law.mean_draw_band(dimensions(spec), miss)
 
 

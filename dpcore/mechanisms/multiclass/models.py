@@ -55,8 +55,9 @@ def restored(weights: Array) -> Array:
 
 
 def rounded(matrices: Array, resolution: float) -> Array:
-    """What `restored` made, [..., C, p, p], on the grid of the noise: all classes are rounded, and shifted anew by a
-    multiple of the grid, so that no eigenvalue is negative.
+    """Models made by `restored`, [..., C, p, p], on the grid of the noise.
+
+    All classes are rounded, and shifted anew by a multiple of the grid, so that no eigenvalue is negative.
     """
     own = on_grid(matrices - matrices.mean(axis=-3, keepdims=True), resolution)
     least = np.linalg.eigvalsh(own)[..., 0].min(axis=-1)

@@ -71,7 +71,7 @@ class LpNoise:
         return -0.5 * length(draws, self.order)[..., 0] ** 2
 
     def distance(self, shift: Array) -> float:
-        """How far a shift [d] is in the norm that the noise is calibrated in: sqrt(r - 1) ||shift||_r, r = `order`.
+        """Length of a shift [d] in the norm that calibrates the noise: sqrt(r - 1) ||shift||_r, r = `order`.
 
         At most widening ||shift||_q, with equality where all entries are equal and widening is kappa's of this order.
 

@@ -41,7 +41,7 @@ class Noise(abc.ABC):
 
     @abc.abstractmethod
     def length(self, p: int, miss: float) -> float:
-        """What the length of a draw exceeds with probability `miss`."""
+        """Length that a draw exceeds with probability `miss`."""
 
     @abc.abstractmethod
     def log_density(self, draws: Array) -> Array:

@@ -68,7 +68,7 @@ class ObjectivePerturbation(Mechanism):
 
     @abc.abstractmethod
     def cost(self, spec: Spec, scale: float, delta: float, charge: float) -> Budget:
-        """What b of this scale is proved to spend, the charge included."""
+        """Budget that b of this scale provably spends, the charge included."""
 
     @abc.abstractmethod
     def trace_scale(self, sensitivity: float, budget: Budget) -> float:
@@ -287,7 +287,7 @@ def pull(spec: Spec) -> float:
 
 
 def gradient_vertices(spec: Spec) -> Vertices:
-    """Where the difference of two records' gradients lies."""
+    """Range of the difference of two records' gradients."""
     return linear_vertices(one_sided=get_loss(spec.loss).classification)
 
 

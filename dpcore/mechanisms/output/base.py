@@ -40,7 +40,7 @@ class OutputPerturbation(AdditiveMechanism):
 
     @abc.abstractmethod
     def cost(self, budget: Budget, multiplier: float) -> Budget:
-        """What noise of this multiplier really spends."""
+        """Budget that noise of this multiplier spends."""
 
     def excess(self, spec: Spec) -> float:
         """By what the chosen proof overstates the sensitivity."""

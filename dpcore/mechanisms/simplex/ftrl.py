@@ -222,7 +222,7 @@ def _check(key: str, spec: Spec) -> None:
 
 
 def _spent(eta: float, times: int, budget: Budget) -> Budget:
-    """What `times` choices of range eta cost: by their sum, which needs no delta, or by zCDP."""
+    """Privacy cost of `times` choices of range eta: by their sum, which needs no delta, or by zCDP."""
     found = price(eta, times, budget.delta)
     # What fits in the budget by the formula for eta does not leave it by a rounding.
     within = eta <= bounded_range_eta(budget, times)

@@ -215,7 +215,7 @@ class SimplexSampling(Mechanism):
 
 
 def tempered(weights: PreparedWeights, plan: Plan) -> PreparedWeights:
-    """What the plan draws from: the weights themselves or, with `Plan.weakened` noise, their power lam / scale."""
+    """Distribution of the plan's draws: the weights or, with `Plan.weakened` noise, their power lam / scale."""
     power = float(plan.spec.lam) / plan.scale
     if power == 1.0:
         return weights

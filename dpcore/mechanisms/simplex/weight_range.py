@@ -1,4 +1,4 @@
-"""How far one record moves the weights of entropy-regularised minimisers, and how many draws from them a budget buys.
+"""Range of the weights of entropy-regularised minimisers under one record, and the number of draws a budget buys.
 
 lam and the number of draws are chosen by it; no data is seen. Both follow from zCDP, whose inverse is a formula. The
 exact price of repeated draws (`repeated_choice_delta`), which audits hold the mechanism to, would allow 12 to 21% more.
@@ -37,7 +37,7 @@ _GRID = np.linspace(0.0, math.log(MOST_DRAWS), 56)
 
 @dc.dataclass(frozen=True)
 class WeightRange:
-    """What one replaced record does to the logarithms of weights that minimise J, as a function of lam.
+    """Change of the logarithms of the weights that minimise J by one replaced record, as a function of lam.
 
     slope: L R radius, the largest gradient of one record. bend: c (R radius)^2, how fast it turns. n: records.
 
@@ -88,7 +88,7 @@ def weight_range(spec: Spec) -> WeightRange:
 
 
 def price(eta: float, times: int, delta: float) -> Budget:
-    """What `times` draws of range eta are proved to cost, at most `delta` of it as delta.
+    """Privacy cost proved for `times` draws of range eta, at most `delta` of it as delta.
 
     The smaller of times eta, with delta 0, and the epsilon of (times eta^2 / 8)-zCDP.
 
@@ -119,7 +119,7 @@ def _rho(budget: Budget) -> float:
 
 
 def most_draws(eta: float, budget: Budget) -> int:
-    """How many draws of range eta cost at most `budget`, up to 10^12; 0 where one costs more.
+    """Number of draws of range eta that cost at most `budget`, up to 10^12; 0 where one costs more.
 
     >>> most_draws(0.01, Budget(1.0, 1e-6)), most_draws(0.01, Budget(1.0)), most_draws(1.1, Budget(1.0, 1e-6))
     (1948, 100, 0)

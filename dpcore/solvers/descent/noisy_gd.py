@@ -23,7 +23,7 @@ _CACHED_NUMBERS = 1 << 17
 
 @dc.dataclass(frozen=True)
 class Schedule:
-    """How one plan descends.
+    """Descent of one plan.
 
     etas: [T], the step sizes. noise: s, standard deviation of each coordinate of the noise in a gradient. lam: >= 0.
     first: the answer is the mean of the iterates after steps first, ..., T; T is the last alone.

@@ -40,7 +40,7 @@ Inverse = Callable[[Array], Array]
 
 @dc.dataclass(frozen=True)
 class Way:
-    """How steps are made: what stands for the inverse Hessian near a point, and how many of them may be taken.
+    """Settings of steps: the stand-in for the inverse Hessian near a point, and the largest number of steps.
 
     flatter: a step ends where the slope along it is at most this part of what it was at its start. single: products
     may be in single precision.
@@ -78,7 +78,7 @@ def _refine(problem: Objective, here: Iterate, tol: float, way: Way) -> tuple[It
 
 
 class _Walk:
-    """What steps have learnt of the Hessian, and how many there were."""
+    """Curvature learnt from steps, and their number."""
 
     def __init__(self, here: Iterate, tol: float, way: Way) -> None:
         self.way, self.max_steps, self.steps = way, way.max_steps, 0
@@ -109,7 +109,7 @@ class _Walk:
         return here
 
     def left(self, here: Iterate) -> float:
-        """How many more steps there will be if they are as good as those so far."""
+        """Number of further steps if they are as good as those so far."""
         if not 0.0 < here.norm < self.first:
             return math.inf if here.norm > self.tol else 0.0
         return self.steps * math.log(here.norm / self.tol) / math.log(self.first / here.norm)

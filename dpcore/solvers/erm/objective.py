@@ -34,7 +34,7 @@ SINGLE_RANGE = 1e-18, 1e18
 
 @dc.dataclass(frozen=True)
 class Point:
-    """What a solver found: theta [r], and what certifies it.
+    """Result of a solver: theta [r] and its certificate.
 
     residual: a gradient norm, or for losses with kinks a duality gap with the multipliers alpha [n]. steps: taken.
     """
@@ -61,7 +61,7 @@ class Minimum:
 
 @dc.dataclass(frozen=True)
 class Iterate:
-    """What steps start from: theta [r], predictions z [n] and slopes l'(z) [n], grad J [r].
+    """State at the start of a step: theta [r], predictions z [n] and slopes l'(z) [n], grad J [r].
 
     exact: all from the records at this very theta in double precision.
     """

@@ -111,7 +111,7 @@ def _row_space(data: Data) -> Array | None:
 
 
 class _Task:
-    """What all repetitions share: the records in both precisions, and how small gradients must be."""
+    """State shared by all repetitions: the records in both precisions, and the goal for gradients."""
 
     def __init__(self, loss: Loss, data: Data, accuracy: float) -> None:
         self.loss, self.data, self.accuracy = loss, data, accuracy
@@ -123,7 +123,7 @@ class _Task:
         self._records: dict[bool, Records] = {}
 
     def goal(self, forces: Array) -> Array:
-        """How small the gradient must be for these grad F [k, r]; shape [k]."""
+        """Goal for the gradient at these grad F [k, r]; shape [k]."""
         return np.maximum(self.accuracy * lengths(forces), _FLOOR * self.steepest)
 
     def records(self, forces: Array, thetas: Array) -> Records:

@@ -58,7 +58,7 @@ def minimise_smooth(
 
 
 def _ways(problem: Objective, loss: Loss) -> list[Way]:
-    """What to try before Newton's method.
+    """The method to try before Newton's.
 
     The Hessian of a sample serves tables that have more rows than columns; that of all rows, X'X, where it has been
     computed before and for squared loss, whose curvature it is everywhere. Where it costs many passes plain steps, with
@@ -148,7 +148,7 @@ def newton(problem: Objective, theta: Array, gradient: Array, tol: float) -> tup
 
 
 def rows_for(n: int, r: int) -> int:
-    """How many rows to take: as many as cost a pass or two over the table, at least 15 a column."""
+    """Number of rows to take: as many as cost a pass or two over the table, at least 15 a column."""
     return min(n, max(_PER_COLUMN * r, int(min(n / 8, 16 * n / r, 256 * r))))
 
 

@@ -1,4 +1,4 @@
-"""What runs of Frank-Wolfe walk on: a mean loss in the form whose steps cost least, and where K runs are on it.
+"""Objectives of Frank-Wolfe: a mean loss in the form whose steps cost least, and the positions of K runs on it.
 
 A run moves towards one vertex a step, so that predictions, or gradients where the loss is a square, follow from those
 of the step before and one column.
@@ -23,7 +23,7 @@ _MAX_KEPT = 1 << 25
 
 
 class State(Protocol):
-    """Where K runs are, and what their gradients are there."""
+    """Positions of K runs, and their gradients there."""
 
     def gradients(self, live: int) -> Array:
         """grad F of the first `live` runs, [live, r]."""
@@ -36,7 +36,7 @@ class State(Protocol):
 
 
 class Walkable(Protocol):
-    """What runs can walk on: a risk of `active` columns."""
+    """An objective for runs: a risk of `active` columns."""
 
     @property
     def active(self) -> int: ...
@@ -147,7 +147,7 @@ class _ColumnsAsked:
         self.places, self.kept = np.full(data.active, -1), 0
 
     def find(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where in the table these columns are, of which there are at most as many as the table has rows."""
+        """Positions of these columns in the table; there are at most as many as the table has rows."""
         new = np.unique(columns[self.places[columns] < 0])
         if self.kept + len(new) > len(self.table):
             self.places[:], self.kept = -1, 0

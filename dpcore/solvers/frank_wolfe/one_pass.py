@@ -24,7 +24,7 @@ _ASK_EVERY = 32  # steps between two looks at whether somebody cancelled
 
 @dc.dataclass(frozen=True)
 class Walk:
-    """What R runs walk on. loss, data: records, read from the first on. start: theta_0, [w], w >= r, r
+    """Problem of R runs. loss, data: records, read from the first on. start: theta_0, [w], w >= r, r
     columns being stored. size: of the set.
 
     count: R. choice: how vertices are chosen. cancelled: asked now and then; if it says yes, CancelledError is raised.
@@ -94,7 +94,7 @@ def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array
 
 
 class _Vertices:
-    """Which vertices the runs took."""
+    """Vertices that the runs took."""
 
     def __init__(self, walk: Walk, most: int) -> None:
         self.walk, self.done, self.rows = walk, 0, np.arange(walk.count)

@@ -125,7 +125,7 @@ class Table:
         return 1.0 if self.signed else 0.5
 
     def _reach(self) -> float:
-        """How many b the score of a column can be from 0, over its mass: at one end of the range of ||theta_t||_1."""
+        """Distance of a column's score from 0 over its mass, in units of b, at an end of the range of ||theta_t||_1."""
         norms = np.array([0.0, self.size] if self.signed else [self.size])
         noise = np.full_like(norms, self.noise)
         if self.local:

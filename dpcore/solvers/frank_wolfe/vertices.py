@@ -36,7 +36,7 @@ class Run:
 
 
 class Choice(abc.ABC):
-    """How a vertex is chosen, with the randomness of R streams.
+    """Choice of vertices with the randomness of R streams.
 
     signed: vertices are +e_j and -e_j, else e_j alone. idle: further columns, whose scores are all 0.
     """
@@ -109,7 +109,7 @@ class NoisyBest(Choice):
 
 @dc.dataclass(frozen=True)
 class Chosen:
-    """What K runs chose, in their order; runs of fewer steps are padded with column -1 and sign 0.
+    """Choices of K runs, in their order; runs of fewer steps are padded with column -1 and sign 0.
 
     columns, signs: [K, max T - 1]. vertex t of a run is size * sign * e_column; columns from r on are idle ones.
     risks: [K, max T], F(theta_1), ..., F(theta_T), where it was asked for, padded with nan; else [K, 0].

@@ -43,7 +43,7 @@ class Ellipsoids:
 
 @dc.dataclass(frozen=True)
 class _Asked:
-    """What a certificate must reach."""
+    """Goals of a certificate."""
 
     share: float
     distance: float
@@ -139,7 +139,7 @@ def loss_hessian(records: ClassRecords, scores: Array) -> Array:
 def _solve(
     objective: MulticlassObjective, asked: _Asked, start: Array, max_steps: int, inverse: Array | None = None
 ) -> tuple[Ellipsoids, Array]:
-    """What was reached, and the goals [R]: rounds of Newton's method, each from the predictions of its start anew."""
+    """Accuracy reached, and the goals [R]: rounds of Newton's method, each from the predictions of its start anew."""
     weights, steps = start.copy(), np.zeros(len(start), dtype=np.int64)
     gaps, sizes, values = objective.gaps(start)
     goals = asked.goals(sizes)
@@ -214,7 +214,7 @@ class _Iterate:
         return found
 
     def step(self, rows: Any, directions: Array) -> "tuple[Any, _Iterate]":
-        """Where the Newton steps of these draws end, or the lowest points before it (nearly), and which draws these
+        """End points of the Newton steps of these draws, or the (nearly) lowest points before, and which draws these
         are: those where rounding leaves no descent are not among them."""
         objective, records = self.objective, self.objective.records
         slopes = (self.gradient[rows] * directions).sum((1, 2))

@@ -1,1 +1,1 @@
-"""From curves to a decision: budgets, people, odds and what others signed."""
+"""From curves to a decision: smallest budget, sample sizes, attack success and published deployments."""

@@ -1,5 +1,5 @@
-"""Every registered mechanism on the data at hand, at one (epsilon, delta): what it promises and what it costs, or why
-it does not apply."""
+"""Guarantee and accuracy loss of every registered mechanism on one data set at one (epsilon, delta), or why it does not
+apply."""
 
 import dataclasses as dc
 import math
@@ -35,10 +35,10 @@ class Row:
     """One mechanism; numbers are means over splits of the data and over releases, nan unless status is "ok".
 
     reason: why there are no numbers; beside numbers, why another loss than the asked one stands here, or nothing.
-    set: where its models live. promise: "pure", "approximate", or "zCDP" where no more than that is known of the noise.
+    set: where its models live. guarantee: "pure", "approximate", or "zCDP" where no more is known of the noise.
     spent_epsilon, spent_delta: what a release costs. score: its accuracy, or r_squared for regression. without: the
     same without privacy. floor: that of the larger class, or 0 for regression. lost: 100 times the difference between
-    without and score, points; lost_se: its standard error; losses: of each split. limit: how often of 100 the best
+    without and score, points; lost_se: its standard error; losses: of each split. limit: how many times in 100 the best
     attacker at 50:50 is right, at most. seconds: that it took.
     """
 
@@ -48,7 +48,7 @@ class Row:
     reason: str
     loss: str
     set: str
-    promise: str = ""
+    guarantee: str = ""
     spent_epsilon: float = math.nan
     spent_delta: float = math.nan
     score: float = math.nan
@@ -63,14 +63,14 @@ class Row:
 
 @dc.dataclass(frozen=True)
 class CompareQuestion:
-    """What does every registered mechanism cost on these records, at one budget?
+    """Accuracy loss of every registered mechanism on these records, at one budget.
 
     A mechanism that is not proved for the problem's loss shows its own usual loss of the same task, and says so.
     splits: >= 2, seeds from the problem's on. repetitions: as in `Experiment`. Raises ValueError for sources whose
     outcomes are not predicted.
 
     >>> rows = next(CompareQuestion(Problem("synthetic", n=100, p=4), splits=2, repetitions=4).snapshots())
-    >>> rows[0].promise
+    >>> rows[0].guarantee
     'approximate'
     """
 
@@ -164,7 +164,7 @@ def _row(cell: Cell, seeds: range, cancelled: Cancelled) -> Row:
     weak = isinstance(mechanism.claimed_curve(plan), ZcdpCurve)
     return dc.replace(
         _blank(mechanism, problem.loss, "ok", ""),
-        promise="pure" if plan.spent.pure else "zCDP" if weak else "approximate",
+        guarantee="pure" if plan.spent.pure else "zCDP" if weak else "approximate",
         spent_epsilon=plan.spent.epsilon,
         spent_delta=plan.spent.delta,
         score=float(np.mean([row["mean"] for row in found])),

@@ -1,4 +1,4 @@
-"""What others have signed: public facts on real deployments, for scale. None of them is a recommendation.
+"""Published facts on real deployments, for scale. None of them is a recommendation.
 
 Numbers stand as their owners published them, read there or in the deployments registry of OpenDP
 (github.com/opendp/deployments-registry-data) and in Desfontaines' list of real-world uses (desfontain.es/blog). They
@@ -16,12 +16,12 @@ Model = Literal["central", "local", "federated"]
 
 @dc.dataclass(frozen=True)
 class Deployment:
-    """Who released what, when, and under which promise.
+    """A release, its owner, date and guarantee.
 
     date: year and month (ISO), or the year. epsilon, delta: of the whole release, or of each period that the unit
-    names; delta 0 is pure. unit: what the promise is about. model: "central": a curator sees the records; "local":
+    names; delta 0 is pure. unit: what the guarantee protects. model: "central": a curator sees the records; "local":
     each is noised before it leaves its owner; "federated": devices send updates, noise is added to their sum. renews:
-    whether it is spent again with each period. note: what makes it hard to compare. source, address: where it stands.
+    whether it is spent again in each period. note: why it is hard to compare. source, address: of its publication.
     """
 
     who: str
@@ -38,7 +38,7 @@ class Deployment:
 
 
 def _deployment(row: dict[str, Any]) -> Deployment:
-    """What was published as `rho`-zCDP alone is converted here."""
+    """Read a row; `rho`-zCDP without an epsilon is converted here."""
     rho, delta = row.pop("rho"), float(row["delta"])
     epsilon = zcdp_epsilon(float(rho), delta) if rho else float(row["epsilon"])
     return Deployment(**row | {"epsilon": epsilon, "delta": delta, "renews": row["renews"] == "yes"})

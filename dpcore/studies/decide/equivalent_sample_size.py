@@ -1,8 +1,9 @@
-"""The price in people: how many people without privacy n people with privacy are worth.
+"""Equivalent sample size: the number n' of records on which a learner without privacy makes the same error as the
+private one on n.
 
-Worth n': a learner without privacy makes the same error on n' records, the first n' of each split. Whoever learns
-without privacy may take what suits them: the best model in the ball, or the minimiser with the private release's own
-lambda and no noise. Noise of mean zero cannot lower the mean of a convex loss, so n' <= n in that error.
+The n' records are the first of each split. Without privacy the better of two learners counts: the best model in the
+ball, or the minimiser with the private release's own lambda and no noise. Noise of mean zero cannot lower the mean of a
+convex loss, and therefore n' <= n in that error.
 """
 
 import dataclasses as dc
@@ -34,14 +35,14 @@ _DISTANCE = 1e-5
 
 @dc.dataclass(frozen=True)
 class EquivalentSampleSizeQuestion:
-    """How many people without privacy have the same error as `setting` has with it?
+    """Which n' has the same error without privacy as `setting` has with it?
 
     Raises NotApplicable where n exceeds a source's records.
 
     >>> from dpcore import Problem
-    >>> *_, price = EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=300), splits=8)).snapshots()
-    >>> people = [worth.value for worth in price.worth("loss")]
-    >>> people[0] < 30, 30 < people[-1] <= 300
+    >>> *_, equivalent = EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=300), splits=8)).snapshots()
+    >>> sizes = [found.value for found in equivalent.answers("loss")]
+    >>> sizes[0] < 30, 30 < sizes[-1] <= 300
     (True, True)
     """
 
@@ -51,8 +52,8 @@ class EquivalentSampleSizeQuestion:
         n, source = self.setting.problem.n, records.get_source(self.setting.source)
         if source.size is not None and n > source.size:
             raise NotApplicable(
-                f"the price in people needs n <= {source.size:,} for {source.label}, got {n:,}: more are copies of the "
-                "same records, from which nobody learns more"
+                f"an equivalent sample size needs n <= {source.size:,} for {source.label}, got {n:,}: further records "
+                "are copies, which add no information"
             )
 
     @property
@@ -67,16 +68,16 @@ class EquivalentSampleSizeQuestion:
         return (*(size for size in steps if size < n), n)
 
     def snapshots(self, cancelled: Cancelled = never) -> "Iterator[EquivalentSampleSize]":
-        """The price by the first splits, from the second on; the last one is that of all."""
+        """Results of the first splits, from the second on; the last one is that of all."""
         learned: list[tuple[Array, Array]] = []
         for curve in self.setting.snapshots(cancelled):
             check_applicable(curve)
             while len(learned) < curve.splits:
                 learned.append(self._learned(self.setting.cell(len(learned)), curve.lam, cancelled))
             best, same = (np.stack(part, axis=1) for part in zip(*learned, strict=True))
-            price = EquivalentSampleSize(self, curve, np.array(self.sizes, float), best, same)
-            price.worth()  # kept: whoever sees this snapshot asks for it, and should not have to wait
-            yield price
+            found = EquivalentSampleSize(self, curve, np.array(self.sizes, float), best, same)
+            found.answers()  # kept: a reader of this snapshot asks for them and should not have to wait
+            yield found
 
     def _learned(self, cell: Cell, lams: Array, cancelled: Cancelled) -> tuple[Array, Array]:
         """`EquivalentSampleSize.best` [2, G] and `EquivalentSampleSize.same` [2, G, K'] of one split."""
@@ -122,19 +123,19 @@ class EquivalentSampleSize:
         """Errors of the private releases, [S, K]."""
         return self.curve.loss if error == "loss" else -self.curve.private
 
-    def worth(self, error: Error = "loss") -> tuple[Answer, ...]:
-        """How many people without privacy are worth as much as the setting's n with it, at each epsilon of the curve.
+    def answers(self, error: Error = "loss") -> tuple[Answer, ...]:
+        """Equivalent sample size of the setting's n at each epsilon of the curve.
 
         error: always to be named with the answer: "loss", the mean loss on the test records, or "accuracy", the
-        setting's metric on them. At the first size: so many or fewer. Where a private release is not worse on all n
+        setting's metric on them. At the first size: that size or less. Where a private release is not worse on all n
         records, which is chance or a solver's last digits, it is n. Two learners compete, so each interval takes half
         of the error.
         """
         if one_of("error", error, ERRORS) not in self._known:  # a page asks at each move of its cursor
-            self._known[error] = tuple(self._worth(error, k) for k in range(len(self.curve.epsilons)))
+            self._known[error] = tuple(self._answer(error, k) for k in range(len(self.curve.epsilons)))
         return self._known[error]
 
-    def _worth(self, error: Error, k: int) -> Answer:
+    def _answer(self, error: Error, k: int) -> Answer:
         """At one epsilon, from by how much each learner's error exceeds the private one, [S, G]."""
         at, n, seed = ERRORS.index(error), float(self.sizes[-1]), self.question.setting.problem.seed
         learners = [self.best[at], *([self.same[at, :, :, k]] if self.same.size else [])]

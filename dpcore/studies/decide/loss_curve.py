@@ -1,7 +1,7 @@
-"""What is decided about, and the points that privacy costs along epsilon: the curve behind every answer.
+"""Accuracy loss along epsilon for one problem and mechanism: the curve behind every answer of the page Decide.
 
 Seeds of data and noise come from the setting's seed and the split's number alone. So all budgets, all mechanisms and
-all numbers of people see the same splits, and 5 splits are the beginning of 20.
+all sample sizes see the same splits, and 5 splits are the beginning of 20.
 """
 
 import dataclasses as dc
@@ -28,11 +28,11 @@ _REPETITIONS = 4  # two pairs of releases a split where means over the noise are
 
 @dc.dataclass(frozen=True)
 class Setting:
-    """What is decided about: a problem and a mechanism, without a budget.
+    """A problem and a mechanism, without a budget.
 
     splits: how often records are split and noise is drawn anew, from 2 to 1,000. epsilons: the grid, increasing.
 
-    Raises ValueError as `Experiment` does, and for losses of a point, of which nothing can be counted as right.
+    Raises ValueError as `Experiment` does, and for location losses, which predict nothing.
 
     >>> Setting(Problem("synthetic")).seeds[:2] == Setting(Problem("synthetic", n=300)).seeds[:2]
     True
@@ -60,7 +60,7 @@ class Setting:
 
     @property
     def metric(self) -> str:
-        """What points are counted of: "accuracy", or "r_squared" for regression."""
+        """Metric whose loss is measured: "accuracy", or "r_squared" for regression."""
         return "accuracy" if get_loss(self.problem.loss).classification else "r_squared"
 
     @property
@@ -71,7 +71,7 @@ class Setting:
         )
 
     def cell(self, split: int) -> Cell:
-        """What one split measures."""
+        """Cell of one split."""
         problem = dc.replace(self.problem, seed=self.seeds[split])
         return Cell(cast(Mechanism, self.mechanism), self.epsilons, problem, _REPETITIONS, fresh=True)
 
@@ -105,12 +105,13 @@ class Setting:
 
 @dc.dataclass(frozen=True, eq=False)
 class LostCurve:
-    """What a setting loses by privacy along epsilon, split by split.
+    """Accuracy loss of a setting along epsilon, split by split.
 
     epsilons: [K], those of the grid at which the mechanism has a guarantee; refused: the reasons of the others.
     private: `Setting.metric` of the private releases, the mean over their noise, [S, K], and reference [S], that of the
-    best model without privacy. floor: [S], of whoever learns nothing, from the same test records: the share of their
-    larger class, or 0 of r_squared. loss: mean loss of the private releases on the test records, [S, K]. lam: [K].
+    best model without privacy. floor: [S], that of a model that learns nothing, from the same test records: the share
+    of their larger class, or 0 of r_squared. loss: mean loss of the private releases on the test records, [S, K]. lam:
+    [K].
     """
 
     setting: Setting
@@ -136,12 +137,12 @@ class LostCurve:
 
     @cached_property
     def lost(self) -> Array:
-        """Points lost, of 100: [S, K]."""
+        """Accuracy loss in percentage points, [S, K]."""
         return 100.0 * (self.reference[:, None] - self.private)
 
     @property
     def learnable(self) -> float:
-        """Points above `floor` without privacy; nothing where they are 0 or fewer."""
+        """Points above `floor` without privacy; where they are 0 or fewer, nothing can be learned."""
         return 100.0 * float((self.reference - self.floor).mean())
 
     @property
@@ -160,7 +161,7 @@ class LostCurve:
 
 
 def lost_curve(setting: Setting) -> LostCurve:
-    """The points lost by a setting, all of its splits; single splits come from the cache of cells.
+    """Curve of all splits of a setting; single splits come from the cache of cells.
 
     >>> curve = lost_curve(Setting(Problem("synthetic", n=500), splits=4))
     >>> curve.lost.shape, bool(curve.smooth[0] > 20.0 > 5.0 > curve.smooth[-1])
@@ -177,7 +178,7 @@ def check_applicable(curve: LostCurve) -> None:
 
 
 def smallest_budget(curve: LostCurve, at_most: float) -> Answer:
-    """The smallest epsilon from which on a setting is expected to lose at most `at_most` points.
+    """The smallest epsilon from which on a setting is expected to lose at most `at_most` percentage points.
 
     at_most: > 0. The expectation is over splits of the records, or draws of them, and over the noise; between the
     epsilons of the grid it is taken linear in ln epsilon. The interval covers it with confidence 95%; an end beyond the

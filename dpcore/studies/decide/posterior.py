@@ -1,4 +1,4 @@
-"""What an attacker may believe after a release, or how often he is right: "your record, or another in its place?"
+"""Belief of an attacker after a release, or how often he is right: "your record, or a substitute?"
 
 Pure epsilon: for every outcome o, P(o | your record) <= e^epsilon P(o | another), so his odds grow by e^epsilon at
 most, whatever he saw. That needs a prior under which the other records do not depend on which of the two is in. With
@@ -18,16 +18,16 @@ from ...core.validation import check_real
 
 PRIORS = (1 / 2, 1 / 10, 1 / 1000)
 GUESSES = 1000
-ALARMS = 0.01  # how often an attacker who must be sure accuses in vain
+ALARMS = 0.01  # share of others whom an attacker wrongly accuses
 
 
 @dc.dataclass(frozen=True)
 class Belief:
-    """What is known of an attacker who held your record for likely with probability `prior`, and its largest values.
+    """Largest belief and success of an attacker who took your record for used with probability `prior`.
 
-    after: what he may believe after any outcome; None unless the promise is pure. before: how often he is right who
-    does not look, max(prior, 1 - prior). right: how often the best guess is right. caught: of people whose record it
-    is, the share that is found by an attacker who accuses in vain in 1 of 100 cases.
+    after: his belief after any outcome; None unless the guarantee is pure. before: how often he is right without the
+    release, max(prior, 1 - prior). right: how often the best guess is right. caught: of people whose record it
+    is, the share found by an attacker who wrongly accuses 1 in 100 others.
     """
 
     prior: float
@@ -42,24 +42,24 @@ class Belief:
 
         >>> from dpcore.accounting.tradeoff import PureCurve
         >>> belief_of(Budget(1.0), PureCurve(1.0), 1 / 10).words
-        'Who suspected you with a chance of 100 in 1,000 may suspect you with 232 in 1,000 afterwards, and not more.'
+        'An attacker who suspected you with a probability of 10% may suspect you with at most 23.2% afterwards.'
         >>> from dpcore.accounting.tradeoff import GaussianCurve
         >>> belief_of(Budget(1.0, 1e-6), GaussianCurve(0.236676), 1 / 2).words
-        'Of 1,000 such guesses at most 548 are right; without the release 500 are.'
+        'Of 1,000 guesses at this prior, at most 548 are right; without the release, 500 are.'
         """
         if self.after is None:
             return (
-                f"Of {GUESSES:,} such guesses at most {_of_all(self.right):,} are right; "
-                f"without the release {round(GUESSES * self.before):,} are."
+                f"Of {GUESSES:,} guesses at this prior, at most {_of_all(self.right):,} are right; "
+                f"without the release, {round(GUESSES * self.before):,} are."
             )
         return (
-            f"Who suspected you with a chance of {_plain(GUESSES * self.prior)} in {GUESSES:,} may suspect you with "
-            f"{_of_all(self.after):,} in {GUESSES:,} afterwards, and not more."
+            f"An attacker who suspected you with a probability of {100 * self.prior:.4g}% may suspect you with at most "
+            f"{_of_all(self.after) * 100 / GUESSES:.4g}% afterwards."
         )
 
 
-def belief_of(promise: Budget, curve: TradeoffCurve, prior: float) -> Belief:
-    """What `promise` and the `curve` behind it allow an attacker with this prior in (0, 1).
+def belief_of(guarantee: Budget, curve: TradeoffCurve, prior: float) -> Belief:
+    """Limits that `guarantee` and the `curve` behind it set an attacker with this prior in (0, 1).
 
     For several releases: `RepeatedReleases.curve`, and its epsilon and delta.
 
@@ -70,7 +70,7 @@ def belief_of(promise: Budget, curve: TradeoffCurve, prior: float) -> Belief:
     """
     prior = check_real("prior", prior, "in (0, 1)", lambda v: 0 < v < 1)
     caught = 1.0 - float(curve.missed(np.array([ALARMS]))[0])
-    after = prior / (prior + (1.0 - prior) * math.exp(-promise.epsilon)) if promise.pure else None
+    after = prior / (prior + (1.0 - prior) * math.exp(-guarantee.epsilon)) if guarantee.pure else None
     # Neighbours may change places, so that a prior above 1/2 is as good as what it leaves.
     rare = min(prior, 1.0 - prior)
     told = float(curve.delta(np.array([math.log((1.0 - rare) / rare)]))[0])
@@ -80,7 +80,3 @@ def belief_of(promise: Budget, curve: TradeoffCurve, prior: float) -> Belief:
 def _of_all(share: float) -> int:
     """Rounded up: it is said to be the most."""
     return min(GUESSES, math.ceil(GUESSES * share - 1e-9))
-
-
-def _plain(number: float) -> str:
-    return f"{number:,.4g}"

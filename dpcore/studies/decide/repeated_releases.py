@@ -1,7 +1,7 @@
-"""What a label becomes when the same people's records are released from more than once, or a person has several.
+"""Privacy spent by several releases from the same records, or on people with several records.
 
-Not counted here, and by no label: re-rolled seeds, lambda tuned by eye and sliders moved over one's own data are
-releases too, as soon as anything that was seen of them has any influence on what is published.
+Not included: new seeds, a lambda tuned by eye and sliders tried on one's own data are further releases as soon as
+anything seen there influences what is published.
 """
 
 import dataclasses as dc
@@ -30,10 +30,10 @@ _HALVINGS = 20
 
 @dc.dataclass(frozen=True)
 class RepeatedReleases:
-    """`releases` releases, a person with `records` records, and what is proved of both together at `delta`.
+    """`releases` releases, people with `records` records each, and what is proved of both together at `delta`.
 
-    basic, advanced: the releases' losses added up, or composed by Dwork, Rothblum and Vadhan, nan where that says
-    nothing. exact: by the mechanism's own curve, of which most are not followed beyond 300. epsilon: the least of the
+    basic, advanced: the releases' losses added up, or composed by Dwork, Rothblum and Vadhan, nan where that has
+    no bound. exact: by the mechanism's own curve, of which most are not followed beyond 300. epsilon: the least of the
     three, inf where delta is too small for any. limit: how often the best attacker at 50:50 is right then, at most;
     cap: against any mechanism with (epsilon, delta).
     """
@@ -51,7 +51,7 @@ class RepeatedReleases:
 
 
 def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> RepeatedReleases:
-    """What `releases` adaptive releases like this plan cost people who have `records` records each.
+    """Privacy spent by `releases` adaptive releases like this plan, on people with `records` records each.
 
     releases: from 1 to 1,000. records: from 1 to 100. delta: in [0, 1); None is the plan's own. Raises NotApplicable
     for delta = 0 unless the plan is pure.
@@ -72,8 +72,8 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
     mechanism = plan.mechanism
     one = mechanism.claimed_curve(plan)
     curve = several_curve(one, k, g)
-    alone = label_alone(spent, k, g)
-    # What the label alone implies is proved too, from its delta on.
+    alone = guarantee_alone(spent, k, g)
+    # What the guarantee alone implies is proved too, from its delta on.
     known = alone.epsilon if alone is not None and alone.delta <= at else math.inf
     exact = min(known, _epsilon_of(curve, at))
     basic = min(known, k * _epsilon_of(several_curve(one, 1, g), at / k))
@@ -84,31 +84,31 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
     return RepeatedReleases(k, g, at, basic, advanced, exact, epsilon, limit, cap, curve)
 
 
-def label_alone(label: Budget, releases: int, records: int) -> Budget | None:
-    """What follows from (epsilon, delta) alone; None where delta would be 1 or more.
+def guarantee_alone(one: Budget, releases: int, records: int) -> Budget | None:
+    """Guarantee that follows from (epsilon, delta) alone; None where delta would be 1 or more.
 
     epsilon g k, delta k (e^(g epsilon) - 1) / (e^epsilon - 1) for k releases and g records: each of the g steps from
     one data set to the other multiplies by e^epsilon what the steps before have added.
 
-    >>> found = label_alone(Budget(1.0, 1e-6), releases=2, records=3)
+    >>> found = guarantee_alone(Budget(1.0, 1e-6), releases=2, records=3)
     >>> found.epsilon, round(found.delta, 9)
     (6.0, 2.2215e-05)
-    >>> label_alone(Budget(1.0, 1e-6), releases=1, records=20) is None
+    >>> guarantee_alone(Budget(1.0, 1e-6), releases=1, records=20) is None
     True
     """
     k, g = _planned(releases, records)
-    if label.pure or k == g == 1:
-        return Budget(g * k * label.epsilon, label.delta)
+    if one.pure or k == g == 1:
+        return Budget(g * k * one.epsilon, one.delta)
     if g == 1:
-        return Budget(k * label.epsilon, k * label.delta) if k * label.delta < 1.0 else None
-    log = math.log(k * label.delta) + (g - 1) * label.epsilon
-    log += math.log(math.expm1(-g * label.epsilon) / math.expm1(-label.epsilon))
-    return Budget(g * k * label.epsilon, math.exp(log) * (1 + _SAFETY)) if log < -_SAFETY else None
+        return Budget(k * one.epsilon, k * one.delta) if k * one.delta < 1.0 else None
+    log = math.log(k * one.delta) + (g - 1) * one.epsilon
+    log += math.log(math.expm1(-g * one.epsilon) / math.expm1(-one.epsilon))
+    return Budget(g * k * one.epsilon, math.exp(log) * (1 + _SAFETY)) if log < -_SAFETY else None
 
 
 @functools.lru_cache(maxsize=256)
 def budget_each(mechanism: Mechanism, spec: Spec, total: Budget, releases: int, records: int) -> Budget:
-    """The largest label of each release, to within 0.01%, that keeps the whole at `total`; never above it.
+    """The largest budget of each release, to within 0.01%, that keeps the whole at `total`; never above it.
 
     Each release is calibrated at the total's delta, at which the whole is read too. spec: as one asks for a release:
     where lam sets what a release costs (streams), a number leaves nothing to choose. Raises NotApplicable where no

@@ -1,4 +1,4 @@
-"""How many people make a budget affordable."""
+"""Sample size at which a budget is affordable."""
 
 import dataclasses as dc
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from ...core.validation import check_real, positive
 from .loss_curve import Setting
 from .threshold_interval import Answer, answer
 
-PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
-_ENOUGH = 2  # sizes in a row that surely suffice end the search: more people do not lose more
+SIZES = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
+_ENOUGH = 2  # sizes in a row that surely suffice end the search: more records do not lose more
 
 
 @dc.dataclass(frozen=True)
 class SampleSizeQuestion:
-    """How many people make `epsilon` lose at most `at_most` points?
+    """Number of records with which `epsilon` loses at most `at_most` percentage points.
 
     setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
-    again. The search goes up through `PEOPLE` and ends where two sizes in a row surely suffice; between sizes the loss
+    again. The search goes up through `SIZES` and ends where two sizes in a row surely suffice; between sizes the loss
     is linear in ln n.
 
     >>> from dpcore import Problem
@@ -50,13 +50,13 @@ class SampleSizeQuestion:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Those of `PEOPLE` whose records fit into memory."""
+        """Those of `SIZES` whose records fit into memory."""
         columns = records.get_source(self.setting.source).p or self.setting.problem.p
-        return tuple(n for n in PEOPLE if n * columns <= records.MAX_VALUES)
+        return tuple(n for n in SIZES if n * columns <= records.MAX_VALUES)
 
     def snapshots(self, cancelled: Cancelled = never) -> "Iterator[LossBySampleSize]":
-        """What is lost by the first sizes that are not refused, from the first on; the last one holds the answer."""
-        people: list[int] = []
+        """Loss at the first sizes that are not refused; the last snapshot holds the answer."""
+        sizes: list[int] = []
         lost: list[Array] = []
         refused: dict[int, str] = {}
         enough = 0
@@ -66,29 +66,29 @@ class SampleSizeQuestion:
             if curve.refused:
                 refused[n] = curve.refused[self.epsilon]
             else:
-                people.append(n)
+                sizes.append(n)
                 lost.append(curve.lost[:, 0])
-                found = LossBySampleSize(self, np.array(people, float), np.stack(lost, axis=1), dict(refused))
+                found = LossBySampleSize(self, np.array(sizes, float), np.stack(lost, axis=1), dict(refused))
                 enough = enough + 1 if found.answer().high < n else 0
                 yield found
                 if enough == _ENOUGH:
                     return
-        if not people:
+        if not sizes:
             raise NotApplicable(next(iter(refused.values())))
 
 
 @dc.dataclass(frozen=True, eq=False)
 class LossBySampleSize:
-    """Points lost at one epsilon by so many people: people [G], increasing, and lost [S, G].
+    """Accuracy loss at one epsilon by sample size: sizes [G], increasing, and lost [S, G], points.
 
     refused: sizes at which the mechanism has no guarantee, with the reasons.
     """
 
     question: SampleSizeQuestion
-    people: Array
+    sizes: Array
     lost: Array
     refused: dict[int, str]
 
     def answer(self) -> Answer:
-        """How many people are needed, as far as was looked."""
-        return answer(self.people, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)
+        """Sample size needed, by the sizes tried."""
+        return answer(self.sizes, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)

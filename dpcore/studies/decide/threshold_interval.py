@@ -1,4 +1,4 @@
-"""Where a falling mean curve meets a threshold, with an interval that covers: a studentised bootstrap, inverted.
+"""Point where a falling mean curve meets a threshold, with a confidence interval: an inverted studentised bootstrap.
 
 A test of "the expected curve is at the threshold here" at each point of a grid needs a mean and its error alone. The
 points that are not refuted are the interval. Nothing about the crossing itself is assumed normal, and a threshold that
@@ -23,7 +23,7 @@ _LEAST_SPREAD = 1e-6
 
 @dc.dataclass(frozen=True)
 class Answer:
-    """Where a curve crosses, and an interval for it.
+    """Crossing of a curve, and an interval for it.
 
     low <= value <= high. inf: beyond `last`, the grid's last point. At `first`, the grid's first: there or below.
     """
@@ -87,7 +87,7 @@ def limits(samples: Array, *, confidence: float = CONFIDENCE, seed: int = 0) -> 
 
 @functools.lru_cache(maxsize=16)  # an answer asks for the same at each epsilon
 def _resampled(S: int, seed: int) -> Array:
-    """How often each of S rows is drawn, as a share of S draws, [1,000, S]."""
+    """Share of S draws that takes each of S rows, [1,000, S]."""
     counts: Array = generator(seed, "bootstrap", 0).multinomial(S, np.full(S, 1.0 / S), size=_RESAMPLES) / S
     counts.flags.writeable = False
     return counts
@@ -122,7 +122,7 @@ def crossing(grid: Array, curve: Array, at_most: float) -> float:
 
 
 def answer(grid: Array, samples: Array, at_most: float, *, confidence: float = CONFIDENCE, seed: int = 0) -> Answer:
-    """Where the expected curve, of which `samples` [S, K] has independent rows, comes down to `at_most`.
+    """Place where the expected curve, of which `samples` [S, K] has independent rows, comes down to `at_most`.
 
     Raises ValueError as `limits`.
 

@@ -1,1 +1,1 @@
-"""What columns cost."""
+"""The cost of columns."""

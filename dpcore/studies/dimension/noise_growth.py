@@ -1,7 +1,7 @@
-"""How a release moves away from the model without privacy, and what was proved about its damage, as p grows.
+"""Distance of a release from the model without privacy, and bounds on the excess risk by its noise, as p grows.
 
 Distance: root mean square of ||theta - theta_hat||_2 over the noise, all p coordinates counted, also those of idle
-columns, which no prediction sees. Damage: E F(theta) - F(theta_hat), what the noise alone does to the average loss.
+columns, which no prediction sees. Damage: E F(theta) - F(theta_hat), the excess risk that the noise alone causes.
 """
 
 import dataclasses as dc

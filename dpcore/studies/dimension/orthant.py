@@ -1,4 +1,4 @@
-"""Where sqrt(p) comes back: a model that must stay in the positive orthant.
+"""Models that must stay in the positive orthant: there sqrt(p) comes back.
 
 All n records are (x = u, y = 0) with u = (1, ..., 1) / sqrt(p), the loss is Huber's, and z = <u, theta> is the one
 prediction that matters. The best model is 0, over R^p and over the orthant. Free noise b moves z by <u, b>, of one size
@@ -31,27 +31,27 @@ _PLAIN_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 class OrthantExample:
     """E|z| along p [K] under Gaussian noise: free models, and models held in the orthant.
 
-    projected, free_answer: output perturbation, exact. constrained, free_question: objective perturbation, sampled and
+    projected, free_output: output perturbation, exact. constrained, free_objective: objective perturbation, sampled and
     exact; nan where the mechanism does not apply, for the `reason`. bound: on `constrained`, proved: the loss pulls z
-    back towards 0, so that E z <= E <u, (-b)_+> / lam. `constrained` carries no privacy promise.
+    back towards 0, so that E z <= E <u, (-b)_+> / lam. `constrained` carries no guarantee.
     """
 
     p: Array
     projected: Array
-    free_answer: Array
+    free_output: Array
     constrained: Array
     bound: Array
-    free_question: Array
+    free_objective: Array
     reason: str = ""
 
 
-def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int) -> OrthantExample:
+def example(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int) -> OrthantExample:
     """The example at each p, with the noise that the Gaussian mechanisms calibrate for Huber loss.
 
-    Arguments as in `dpcore.solve`. Randomness: that of `constrained_question`.
+    Arguments as in `dpcore.solve`. Randomness: that of `constrained_objective`.
 
-    >>> found = corner((16, 64), n=2000, epsilon=1.0, delta=1e-6, lam=0.01, seed=0)
-    >>> (found.projected / found.free_answer).round(9).tolist()
+    >>> found = example((16, 64), n=2000, epsilon=1.0, delta=1e-6, lam=0.01, seed=0)
+    >>> (found.projected / found.free_output).round(9).tolist()
     [2.0, 4.0]
     """
     loss, budget = get_loss("huber"), Budget(epsilon, delta)
@@ -62,45 +62,45 @@ def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: floa
     for k, p in enumerate(ps):
         spec = Spec(loss.key, n, p, lam)
         scale = output.calibrate(spec, budget).scale
-        values["projected"][k] = projected_answer(output.law, scale, p)
-        values["free_answer"][k] = free_answer(output.law, scale, p)
+        values["projected"][k] = projected_output(output.law, scale, p)
+        values["free_output"][k] = free_output(output.law, scale, p)
         try:
             scale = objective.calibrate(spec, budget).scale
         except NotApplicable as error:
             reason = str(error)
             continue
-        values["constrained"][k] = constrained_question(loss, scale, lam, p, seed).mean()
-        values["bound"][k] = projected_answer(objective.law, scale / lam, p)
-        values["free_question"][k] = free_question(loss, scale, lam)
+        values["constrained"][k] = constrained_objective(loss, scale, lam, p, seed).mean()
+        values["bound"][k] = projected_output(objective.law, scale / lam, p)
+        values["free_objective"][k] = free_objective(loss, scale, lam)
     return OrthantExample(np.array(ps, float), **values, reason=reason)
 
 
-def projected_answer(law: Noise, scale: float, p: int) -> float:
-    """E z of output perturbation whose answer is projected onto the orthant: z = <u, (b)_+>.
+def projected_output(law: Noise, scale: float, p: int) -> float:
+    """E z of output perturbation whose release is projected onto the orthant: z = <u, (b)_+>.
 
-    law, scale: of the noise b on the answer. E z = sqrt(p) E (b_1)_+ = scale sqrt(p) E|direction_1| / 2, exactly; for
+    law, scale: of the noise b on the output. E z = sqrt(p) E (b_1)_+ = scale sqrt(p) E|direction_1| / 2, exactly; for
     Gaussian noise scale sqrt(p / (2 pi)).
 
     Source: Jain and Thakurta 2014, section 7 names the orthant; the constants are ours (docs/formulas.md).
 
     >>> from dpcore.mechanisms.noise.spherical import NOISES
-    >>> round(projected_answer(NOISES["gaussian"], 0.05, 16), 4)
+    >>> round(projected_output(NOISES["gaussian"], 0.05, 16), 4)
     0.0798
     """
-    return 0.5 * math.sqrt(integer("p", p, at_least=1)) * free_answer(law, scale, p)
+    return 0.5 * math.sqrt(integer("p", p, at_least=1)) * free_output(law, scale, p)
 
 
-def free_answer(law: Noise, scale: float, p: int) -> float:
+def free_output(law: Noise, scale: float, p: int) -> float:
     """E|z| of the same release without the orthant: E|<u, b>|, for Gaussian noise scale sqrt(2 / pi) for every p.
 
     >>> from dpcore.mechanisms.noise.spherical import NOISES
-    >>> round(free_answer(NOISES["gaussian"], 0.05, 16), 4) == round(free_answer(NOISES["gaussian"], 0.05, 4096), 4)
+    >>> round(free_output(NOISES["gaussian"], 0.05, 16), 4) == round(free_output(NOISES["gaussian"], 0.05, 4096), 4)
     True
     """
     return positive("scale", scale) * law.reach(p)[0]
 
 
-def free_question(loss: Loss, scale: float, lam: float) -> float:
+def free_objective(loss: Loss, scale: float, lam: float) -> float:
     """E|z| of the minimiser of J(theta) + <b, theta> over R^p with b ~ N(0, scale^2 I), for every p.
 
     lam z + l'(z) + <u, b> = 0, so |z| = |<u, b>| / (lam + 1/h) while that is below h, and (|<u, b>| - 1) / lam beyond.
@@ -108,7 +108,7 @@ def free_question(loss: Loss, scale: float, lam: float) -> float:
 
     >>> import dataclasses
     >>> from dpcore.core.losses import get_loss
-    >>> round(free_question(dataclasses.replace(get_loss("huber"), shape=1.0), 0.1, 0.1), 4)
+    >>> round(free_objective(dataclasses.replace(get_loss("huber"), shape=1.0), 0.1, 0.1), 4)
     0.0725
     """
     s, lam = positive("scale", scale), positive("lam", lam)
@@ -120,19 +120,19 @@ def free_question(loss: Loss, scale: float, lam: float) -> float:
 
 
 @shared(1_000)
-def constrained_question(loss: Loss, scale: float, lam: float, p: int, seed: int) -> Array:
+def constrained_objective(loss: Loss, scale: float, lam: float, p: int, seed: int) -> Array:
     """Draws of z for the minimiser of J(theta) + <b, theta> over the orthant, b ~ N(0, scale^2 I).
 
     theta_j = (-b_j - l'(z) / sqrt(p))_+ / lam leaves one equation in z.
     loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J. Shape [max(1, 2^15 / p)]: the more
     columns, the less z varies, so that one draw of a million tells its mean. Results are kept and must not be changed.
-    No privacy promise is known for this release: it is mathematics. Raises Unconverged if the equation is not solved.
+    No guarantee is proved for this release: illustration only. Raises Unconverged if the equation is not solved.
 
     Source: Jain and Thakurta 2014, section 7 in words; the fixed point is ours (docs/formulas.md).
     Randomness: from (seed, p): p standard normals a draw, in order.
 
     >>> from dpcore.core.losses import get_loss
-    >>> z = constrained_question(get_loss("huber"), 0.1, 0.1, 1024, seed=0)
+    >>> z = constrained_objective(get_loss("huber"), 0.1, 0.1, 1024, seed=0)
     >>> z.shape, bool((z > 0).all())
     ((32,), True)
     """

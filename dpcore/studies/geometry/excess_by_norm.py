@@ -5,7 +5,7 @@ mechanism among the 2 d points +-e_j of the L1 ball, which lies in every other o
 that is best for zbar plus Gaussian noise. docs/formulas.md, "Geometry experiments", proves their bounds.
 
 Records: n0 fingerprinting rows as in `hardest_data`, the others zero; scaled to ||z||_q* = 1, for every p from the same
-columns.
+columns. Half of the records are such rows, or on the hardest data so few that no private answer learns them.
 Source: the comparison is of the bounds of Bassily, Guzman and Nandi 2021, Table 1; constants derived here.
 """
 
@@ -24,6 +24,7 @@ from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball, widening
 from ...core.validation import check_real, integer, norm_order
+from ...theory.lower_bounds import linear_packing
 
 VERTICES, GAUSSIAN = "vertices", "gaussian"
 _FIXED = (1.0, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
@@ -51,8 +52,9 @@ class AgainstOrder:
     """Excess of linear losses against the norm order; arrays [K].
 
     p_norm: increasing. chosen: "vertices" or "gaussian", whose bound is smaller, a choice that sees no record; mean,
-    se: of the chosen one. signal: mean of ||zbar||_q*, the excess of x = 0. d, n, n0, epsilon, delta, repetitions: the
-    setting; n0 records are not zero.
+    se: of the chosen one. signal: mean of ||zbar||_q*, the excess of x = 0. least: on some records no private mechanism
+    has less (`theory.lower_bounds.linear_packing`). d, n, n0, epsilon, delta, repetitions: the setting; n0 records are
+    not zero.
     """
 
     p_norm: Array
@@ -62,6 +64,7 @@ class AgainstOrder:
     mean: Array
     se: Array
     signal: Array
+    least: Array
     d: int
     n: int
     n0: int
@@ -99,13 +102,14 @@ def against_order(
     seed: int,
     repetitions: int = 20,
     p_norms: Sequence[float] | None = None,
+    hardest: bool = True,
 ) -> AgainstOrder:
     """Both mechanisms at each norm order, on n >= 2 records with d >= 3 columns.
 
     epsilon > 0, 0 < delta < 1. repetitions: >= 2, each with new columns and new noise, which all norm orders share.
-    p_norms: increasing, None for `orders`. The mean over the vertices is exact for the records of a repetition; of the
-    Gaussian answer there is one a repetition, and its excess is exact, without a test set. About 0.1 s at d = 10,000;
-    kept, so its arrays must not be changed.
+    p_norms: increasing, None for `orders`. hardest: n0 by `fingerprinted`, else half of the records. The mean over the
+    vertices is exact for the records of a repetition; of the Gaussian answer there is one a repetition, and its excess
+    is exact, without a test set. About 0.1 s at d = 10,000; kept, so its arrays must not be changed.
     Raises ValueError for other values, NotApplicable where delta is too small for Gaussian noise.
 
     >>> found = against_order(1_000, 2_000, 1.0, 1e-6, seed=0, repetitions=4, p_norms=(1.0, 2.0))
@@ -118,7 +122,7 @@ def against_order(
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
     balls, duals = [norm_ball(p) for p in grid], [dual_order(p) for p in grid]
-    n0 = fingerprinted(d, n, budget)
+    n0 = fingerprinted(d, n, budget) if hardest else n // 2
     temperature = vertex_temperature(n, epsilon)
     sigmas = [2.0 / n * widening(2.0, q, d) / gaussian_mu(budget) for q in duals]
     # Of each repetition and order: signal, and the excess of vertices, of the best vertex, and of the Gaussian answer.
@@ -148,6 +152,7 @@ def against_order(
         mean=np.where(by_vertex, vertices, gaussian),
         se=np.where(by_vertex, se[1], se[3]),
         signal=signal,
+        least=np.array([linear_packing(p, d, n, budget) for p in grid]),
         d=d,
         n=n,
         n0=n0,

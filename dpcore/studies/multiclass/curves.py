@@ -1,4 +1,4 @@
-"""How well private classifiers of many classes do: against epsilon, the number of classes and the number of columns."""
+"""Accuracy of private multiclass classifiers against epsilon, the number of classes and the number of columns."""
 
 import dataclasses as dc
 from collections.abc import Iterator, Sequence
@@ -119,7 +119,7 @@ class Records:
 
 @dc.dataclass(frozen=True)
 class AccuracyQuestion:
-    """How accurate are learners along an axis? All else is as in `records` and at (epsilon, delta).
+    """Accuracy of learners along an axis. All else is as in `records` and at (epsilon, delta).
 
     values: of the axis, in order; the field of that name in `records`, or `epsilon`, is not used, and questions that
     differ in nothing else are equal. datasets: how many draws of the records, at least 1; draw k has the seed
@@ -262,7 +262,7 @@ def excess_against_epsilon(
 
 
 def accuracy_against_lam(epsilons: Sequence[float], records: Records, *, delta: float, repetitions: int = 6) -> Tuning:
-    """What another lam than the default would have done for private ellipsoids.
+    """Accuracy of the private Gaussian classifier with other lam than the default.
 
     >>> found = accuracy_against_lam((1.0,), Records("gaussian_classes", 200, 0), delta=1e-5)
     >>> bool((found.oracle >= found.default).all())

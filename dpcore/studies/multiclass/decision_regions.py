@@ -56,7 +56,7 @@ class Picture:
 
 @dc.dataclass(frozen=True)
 class _Shown:
-    """What is seen of one model. regions: [C, S, S] as in `Picture`. chosen: the classes of the test records, [m]."""
+    """View of one model. regions: [C, S, S] as in `Picture`. chosen: the classes of the test records, [m]."""
 
     regions: Array
     outlines: tuple[Array, ...]
@@ -148,7 +148,7 @@ def _scores(matrices: Array, X: Array, R: float) -> Array:
 
 
 def _leads(scores: Array) -> Array:
-    """How much smaller each class's score is than the best other one; scores [C, m]."""
+    """Margin of each class's score below the best other one; scores [C, m]."""
     best, second = np.sort(scores, axis=0)[:2]
     return np.where(scores == best, second, best) - scores
 

@@ -60,7 +60,7 @@ class Runs:
 
 
 def split_budget(budget: Budget, classes: int, answer: bool) -> Budget:
-    """What each of C binary problems may spend so that all together spend `budget`. answer: Gaussian noise in answers.
+    """Budget of each of C binary problems, so that all together spend `budget`. answer: Gaussian noise in answers.
 
     >>> split_budget(Budget(1.0, 1e-5), 4, answer=False)
     Budget(epsilon=0.25, delta=2.5e-06)

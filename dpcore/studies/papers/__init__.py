@@ -1,1 +1,1 @@
-"""What the papers print, beside what is right."""
+"""The papers' formulas beside the corrected ones."""

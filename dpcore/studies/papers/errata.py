@@ -71,12 +71,12 @@ class Recomputed:
 
     @property
     def times(self) -> float:
-        """How far they are apart: the larger over the smaller."""
+        """Ratio of the larger to the smaller."""
         return max(self.printed / self.right, self.right / self.printed)
 
     @property
     def sentence(self) -> str:
-        """What is printed and what is right, with three digits."""
+        """Published and corrected value, with three digits."""
         e = self.erratum
         return (
             f"{e.title} ({e.source}) {KINDS[e.kind]}: {e.unit} is {self.right:.3g} where {self.printed:.3g} is "
@@ -191,7 +191,7 @@ def _textbook_gaussian() -> tuple[float, float]:
 
 
 def _spent(key: str, n: int, p: int, accounting: str, **knobs: Any) -> Callable[[], tuple[float, float]]:
-    """What the noise of a printed accounting spends where epsilon = 1 is printed."""
+    """Privacy spent by the noise of a published accounting that claims epsilon = 1."""
 
     def compute() -> tuple[float, float]:
         plan = calibrate(key, n=n, p=p, epsilon=1.0, delta=1e-6, accounting=accounting, **knobs)

@@ -41,7 +41,7 @@ _BATCH, _LARGE_BATCH = 20_000, 250_000
 
 @dc.dataclass(frozen=True)
 class Finding:
-    """What an exhibit found.
+    """Result of an exhibit.
 
     says: what is printed, in words. unit: what is bounded, "epsilon", or "delta" at the printed epsilon. claimed: the
     printed number in that unit. exact: what it is on this pair, where that is computed without chance. certified_95,

@@ -86,7 +86,7 @@ def existence(d: int, epsilon: float, lam: float, *, draws: int = 40_000, seed: 
 
 
 class Quantiles(NamedTuple):
-    """What ||b||_F exceeds with probability delta: Lemma 4 as printed, its union bound done right, and the truth."""
+    """Quantiles of ||b||_F at delta: Lemma 4 as published, its union bound corrected, and the exact value."""
 
     printed: float
     union: float

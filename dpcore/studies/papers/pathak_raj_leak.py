@@ -1,4 +1,4 @@
-"""What the printed mechanism's output says about its records: an equation that they satisfy and neighbours do not.
+"""Leak of the mechanism as published: an equation that its records satisfy and neighbours do not.
 
 Where J_p = L + <A, sum_c Phi_c> has a minimiser (`pathak_raj.py`), any two classes have
     U_c' (dL/dPhi_c - dL/dPhi_c') U_c' = 0,
@@ -218,7 +218,7 @@ class Stillness(NamedTuple):
 
 
 def decisions_without_noise(draws: int = 20, seed: int = 0) -> Stillness:
-    """How far shared noise moves the Phi_c beside their mean, where ||Phi||^2 / 2 is added and the cone left away.
+    """Distance by which shared noise moves the Phi_c, relative to their mean, with ||Phi||^2 / 2 and without the cone.
 
     The loss sees only differences of the Phi_c and the noise only their sum, and the ridge is a sum over both: so each
     is minimised by itself. Decisions compare the Phi_c and are those without any noise.

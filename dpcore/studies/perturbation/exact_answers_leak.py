@@ -1,6 +1,6 @@
-"""What is published without noise can be somebody's record.
+"""Answers published without noise that reveal somebody's record.
 
-Three small data sets, each before and after one record is replaced. Nothing here is private; that is the lesson.
+Three small data sets, each before and after one record is replaced. Nothing here is private.
 """
 
 import dataclasses as dc

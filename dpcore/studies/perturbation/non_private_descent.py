@@ -20,7 +20,7 @@ _CHECKPOINTS = 40
 
 @dc.dataclass(frozen=True)
 class Progress:
-    """How the risk fell: after `steps` [m] steps, for which `gradients` [m] of one record were computed, F of the last
+    """Fall of the risk: after `steps` [m] steps, for which `gradients` [m] of one record were computed, F of the last
     iterate was `risks` [m]. The steps are at most 40, spread evenly on a logarithmic axis, the first and the last too.
     """
 

@@ -36,7 +36,7 @@ def rate_shape(cell: Cell) -> Array:
 
 
 def lecture_bound(cell: Cell) -> Array:
-    """What the lecture proves of its Algorithm 3 at each epsilon of a cell, [K]: Theorem 2 with its noise and T = n^2.
+    """The lecture's bound on its Algorithm 3 at each epsilon of a cell, [K]: Theorem 2 with its noise and T = n^2.
 
     In averages: D sqrt(G^2 + p sigma^2) times the last-iterate factor of n^2 steps, D = 2 theta_norm, with sigma / G by
     `lecture.lecture_multiplier`; nan where the lecture's accounting does not apply.

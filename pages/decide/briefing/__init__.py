@@ -1,1 +1,1 @@
-"""A decision to take away: one record of numbers, and the page, slides, table and code that are made from it."""
+"""Briefing on a decision: one record of numbers, and the page, slides, table and code made from it."""

@@ -1,4 +1,4 @@
-"""What a briefing says: one frozen record of plain numbers, checked once, from which everything else is made."""
+"""Content of a briefing: one frozen record of plain numbers, checked once, from which everything else is made."""
 
 import dataclasses as dc
 import json
@@ -14,20 +14,20 @@ from dpcore.data import Source
 from dpcore.figures.style import FAMILIES
 from pages.decide.briefing.words import learned
 
-# Said on every briefing: what the label cannot know.
+# On every briefing: what epsilon does not include.
 UNCOUNTED = (
-    "Every further release, every new seed for a nicer result, and every setting that was chosen by looking at "
-    "results of these records spends privacy that no label here counts."
+    "Every further release, every new seed for a nicer result and every setting chosen by looking at results of these "
+    "records cost privacy that this ε does not include."
 )
 _CONFIDENCE = 0.95  # of all intervals
-_POINT_ERROR = 1e-6  # of 100: the curve and the score at the budget are two ways to the same number
-# What fits on a printed page at a size that can be read.
+_POINT_ERROR = 1e-6  # points: the curve and the score at the budget are two ways to the same number
+# What fits on a printed page at a readable size.
 _LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 6, 1_500
 
 
 @dc.dataclass(frozen=True)
 class Interval:
-    """An answer with its interval; None where it, or an end, is beyond what was looked at. reason: why it is None."""
+    """Answer with its interval; None where it, or an end, is beyond what was tried. reason: why it is None."""
 
     value: float | None
     low: float | None
@@ -44,7 +44,7 @@ class Interval:
 
 @dc.dataclass(frozen=True)
 class LossCurve:
-    """Points lost, of 100, along epsilon, with their interval; [K] each.
+    """Accuracy loss in percentage points along epsilon, with its interval; [K] each.
 
     mean: as measured. smooth: made non-increasing, the line that is drawn; low <= smooth <= high.
     """
@@ -62,8 +62,8 @@ class LossCurve:
 
 
 @dc.dataclass(frozen=True)
-class Promise:
-    """What was asked for and what is really spent, for one record replaced by another."""
+class Guarantee:
+    """Privacy guaranteed and privacy spent, for one record replaced by another."""
 
     epsilon: float
     delta: float
@@ -77,41 +77,41 @@ class Promise:
             check_real(name, most, "at least 0 and below 1", lambda v: 0.0 <= v < 1.0)
         if self.spent_epsilon > self.epsilon * (1 + 1e-9) or self.spent_delta > self.delta * (1 + 1e-9):
             raise ValueError(
-                f"spent must be at most what is promised, got ({self.spent_epsilon}, {self.spent_delta}) "
+                f"spent must be at most what is guaranteed, got ({self.spent_epsilon}, {self.spent_delta}) "
                 f"of ({self.epsilon}, {self.delta})"
             )
 
 
 @dc.dataclass(frozen=True)
-class People:
-    """How many people without privacy have the same error as all with privacy.
+class EquivalentSizes:
+    """Number of records on which a learner without privacy does as well as the private one on all.
 
-    error: the name of that error. here: at the briefing's epsilon. epsilons, worth, low, high: along epsilon, [K] each,
-    None where they are worth fewer than can be told; all empty where there is no curve.
+    metric: by which it does. here: at the briefing's epsilon. epsilons, size, low, high: along epsilon, [K] each, None
+    below the smallest size that was tried; all empty where there is no curve.
     """
 
-    error: str
+    metric: str
     here: Interval
     epsilons: tuple[float, ...] = ()
-    worth: tuple[float | None, ...] = ()
+    size: tuple[float | None, ...] = ()
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
 
     def __post_init__(self) -> None:
-        _sentence("error", self.error)
-        _columns(self, "people", at_least=0)
+        _sentence("metric", self.metric)
+        _columns(self, "equivalent", at_least=0)
 
 
 @dc.dataclass(frozen=True)
 class Briefing:
-    """A decision and what it rests on.
+    """A decision and its basis.
 
     title: the question. source: words for records and outcomes. mechanism, family: its label, and its colour's key in
-    `FAMILIES`. n: records. at_most: points that can be given up. budget: the smallest epsilon that does. reference,
-    score, floor: accuracy, a share, of the best model without privacy, on average of the releases at promise.epsilon,
-    and of the larger class. people: the price in people. needed: records that would make promise.epsilon lose no more
-    than at_most. assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state.
-    version, seed, snippet: to compute everything again.
+    `FAMILIES`. n: records. at_most: acceptable accuracy loss, points. budget: the smallest epsilon that keeps to it.
+    reference, score, floor: accuracy, a share, of the best model without privacy, of releases at guarantee.epsilon by
+    the smoothed curve, and of the larger class. needed: records with which guarantee.epsilon loses at most at_most.
+    assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state. version, seed,
+    snippet: to compute everything again.
 
     Raises ValueError for numbers that contradict one another, or texts that fit on no page.
     """
@@ -121,7 +121,7 @@ class Briefing:
     mechanism: str
     family: str
     n: int
-    promise: Promise
+    guarantee: Guarantee
     at_most: float
     curve: LossCurve
     reference: float
@@ -129,7 +129,7 @@ class Briefing:
     floor: float
     budget: Interval
     odds: AttackSuccess
-    people: People
+    equivalent: EquivalentSizes
     needed: Interval
     assumptions: tuple[str, ...]
     link: str
@@ -162,45 +162,46 @@ class Briefing:
             raise ValueError(
                 f"odds must satisfy certified <= limit <= cap, got {found.certified}, {found.limit} and {found.cap}"
             )
-        if self.promise.epsilon in self.curve.epsilons:
-            there = self.curve.mean[self.curve.epsilons.index(self.promise.epsilon)]
+        if self.guarantee.epsilon in self.curve.epsilons:
+            there = self.curve.smooth[self.curve.epsilons.index(self.guarantee.epsilon)]
             if not math.isclose(there, self.lost, abs_tol=_POINT_ERROR):
                 raise ValueError(f"score must be the curve's at epsilon, got {self.lost} points lost against {there}")
-        for value in _known(self.people.here.value, *self.people.worth):
+        for value in _known(self.equivalent.here.value, *self.equivalent.size):
             if value > self.n:
-                raise ValueError(f"people must be worth at most n = {self.n}, got {value}")
+                raise ValueError(f"equivalent sizes must be at most n = {self.n}, got {value}")
 
     @property
     def lost(self) -> float:
-        """Points lost at the promise's epsilon, of 100."""
+        """Accuracy loss at the guarantee's epsilon, in percentage points."""
         return 100.0 * (self.reference - self.score)
 
     def document(self) -> dict[str, Any]:
-        """Everything as JSON's own types: what the page, the slides and the download say, and nothing else.
+        """Everything as JSON's own types: all that the page, the slides and the download say.
 
         `lost`, `learnable`, `lost_share` and `odds_of_100` are the record's numbers in the units that sentences use; of
-        the odds, what an attack surely reaches is rounded down, and what none can exceed is rounded up.
+        the odds, the certified success is rounded down and the limits are rounded up.
         """
         plain = dc.asdict(self) | {"confidence": _CONFIDENCE, "measure": "accuracy"}
         plain["source"] = {
             name: getattr(self.source, name)
             for name in ("key", "label", "record", "records", "things", "outcome", "size")
         } | {"drawn": self.source.drawn(self.n)}
-        plain["promise"]["unit"] = f"one {self.source.record} replaced by another"
+        plain["guarantee"]["unit"] = f"one {self.source.record} replaced by another"
         plain["odds_of_100"] = dict(zip(("certified", "limit", "cap"), self.odds.of_100, strict=True))
         return json.loads(json.dumps(plain | learned(self.score, self.reference, self.floor), allow_nan=False))
 
     def to_json(self) -> str:
-        """`document` as text, readable by people too."""
+        """`document` as indented text."""
         return json.dumps(self.document(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def csv(self) -> str:
-        """The curves as a table; empty cells where nothing can be told."""
-        people = self.people
-        lost = zip(("epsilon", "lost", "lost_smooth", "lost_low", "lost_high"), dc.astuple(self.curve), strict=True)
-        columns = people.epsilons, people.worth, people.low, people.high
-        worth = zip(("epsilon", "worth_people", "worth_low", "worth_high"), columns, strict=True)
-        both = pd.DataFrame(dict(lost)).merge(pd.DataFrame(dict(worth), dtype=float), how="outer", on="epsilon")
+        """The curves as a table; cells are empty where a value is unknown."""
+        found = self.equivalent
+        lost = zip(("epsilon", "loss", "loss_smooth", "loss_low", "loss_high"), dc.astuple(self.curve), strict=True)
+        columns = found.epsilons, found.size, found.low, found.high
+        names = ("epsilon", "equivalent_size", "equivalent_low", "equivalent_high")
+        sizes = dict(zip(names, columns, strict=True))
+        both = pd.DataFrame(dict(lost)).merge(pd.DataFrame(sizes, dtype=float), how="outer", on="epsilon")
         return both.to_csv(index=False, lineterminator="\n")
 
 
@@ -209,7 +210,7 @@ def _known(*values: float | None) -> list[float]:
 
 
 def _columns(record: Any, name: str, at_least: int) -> None:
-    """Every tuple of a record as floats and of one length, epsilons > 0 and increasing, or ValueError."""
+    """Make every tuple of a record floats of one length, epsilons > 0 and increasing, or raise ValueError."""
     epsilons = tuple(positive("epsilons", value) for value in record.epsilons)
     if list(epsilons) != sorted(set(epsilons)) or len(epsilons) < at_least:
         raise ValueError(f"epsilons must be increasing and at least {at_least}, got {shown(epsilons)}")

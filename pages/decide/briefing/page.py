@@ -1,8 +1,7 @@
 """The briefing as one HTML file: five slides that need no network, no server and no second file.
 
-Whatever plotly.js could fetch (maps, an upload to its maker) is switched off, and page.html has a
-Content-Security-Policy that forbids the browser to ask anybody for anything (blob: is for "download as picture": the
-browser's own memory, like data:).
+Everything plotly.js could fetch (maps, an upload to its maker) is switched off, and the Content-Security-Policy of
+page.html forbids the browser every request (blob: is for "download as picture": the browser's own memory, like data:).
 """
 
 import html
@@ -15,27 +14,27 @@ from string import Template
 from typing import Any
 
 from dpcore.core.facts import text_beside
-from dpcore.figures.decide import lost_on_wall, worth_on_wall
+from dpcore.figures.decide import equivalent_on_wall, lost_on_wall
 from dpcore.figures.icon_array import icons_svg
 from dpcore.figures.style import FAMILIES, GRID
 from pages.decide.briefing import words
 from pages.decide.briefing.content import Briefing
 
-_SAID = (words.budget, words.cost, words.floor, words.promise, words.people, words.needed)
-_LOST = {"epsilons": "ε", "mean": "points lost", "smooth": "drawn", "low": "at least", "high": "at most"}
-_WORTH = {"epsilons": "ε", "worth": "worth so many", "low": "at least", "high": "at most"}
+_SAID = (words.budget, words.cost, words.floor, words.guarantee, words.equivalent, words.needed)
+_LOST = {"epsilons": "ε", "mean": "accuracy loss", "smooth": "drawn", "low": "at least", "high": "at most"}
+_SIZES = {"epsilons": "ε", "size": "equivalent sample size", "low": "at least", "high": "at most"}
 
 
 def html_page(briefing: Briefing) -> str:
     """The whole file as text; write it as UTF-8.
 
-    Every number that is read stands in a <data> element that names its place in the JSON, so that a reader, or a test,
-    can hold one against the other.
+    Every number stands in a <data> element that names its place in the JSON, by which a reader or a test can compare
+    them.
     """
     document, colour = briefing.document(), FAMILIES["light"][briefing.family]
     write = _Writer(document)
-    along = document["people"]["epsilons"]
-    charts = {"lost": _lost_chart(document)} | ({"worth": _worth_chart(document)} if along else {})
+    along = document["equivalent"]["epsilons"]
+    charts = {"lost": _lost_chart(document)} | ({"equivalent": _equivalent_chart(document)} if along else {})
     return Template(text_beside(__file__, "page.html")).substitute(
         {f"{name}_heading": write(heading) for name, heading in words.HEADINGS.items()},
         **{sentence.__name__: write(sentence(document)) for sentence in _SAID},
@@ -51,8 +50,8 @@ def html_page(briefing: Briefing) -> str:
         attacker_label=write.plain(words.ATTACKER),
         icons=icons_svg(*briefing.odds.of_100, colour=colour, rest=GRID["light"]),
         attackers=_items(write, words.ATTACKERS),
-        worth_chart=_chart("worth", write.plain(words.people(document))) if along else "",
-        worth_table=_table(write, "people", _WORTH, "count") if along else "",
+        equivalent_chart=_chart("equivalent", write.plain(words.equivalent(document))) if along else "",
+        equivalent_table=_table(write, "equivalent", _SIZES, "count") if along else "",
         needed_class="" if along else ' class="lead"',
         assumptions=_items(write, words.each(document, "assumptions")),
         warnings=_items(write, words.each(document, "warnings")),
@@ -82,7 +81,7 @@ class _Writer:
         return html.escape(words.fill(sentence, self.document).replace("**", ""))
 
     def value(self, path: str, form: str) -> str:
-        """A table's cell; empty where nothing can be told."""
+        """A table's cell; empty where the value is unknown."""
         return "" if words.look_up(self.document, path) is None else self(f"{{{path}:{form}}}")
 
 
@@ -111,7 +110,7 @@ def _table(write: _Writer, record: str, columns: dict[str, str], form: str) -> s
 
 
 def _sure(document: words.Document) -> str:
-    return words.fill("{confidence:percent} sure", document)
+    return words.fill("{confidence:percent} interval", document)
 
 
 def _lost_chart(document: words.Document) -> dict[str, Any]:
@@ -121,18 +120,18 @@ def _lost_chart(document: words.Document) -> dict[str, Any]:
         at_most=document["at_most"],
         learnable=document["learnable"],
         budget=(answer["value"], answer["low"], answer["high"]),
-        epsilon=document["promise"]["epsilon"],
+        epsilon=document["guarantee"]["epsilon"],
         sure=_sure(document),
         family=document["family"],
     ).to_dict()
 
 
-def _worth_chart(document: words.Document) -> dict[str, Any]:
-    people = document["people"]
-    return worth_on_wall(
-        **{name: people[name] for name in ("epsilons", "worth", "low", "high")},
+def _equivalent_chart(document: words.Document) -> dict[str, Any]:
+    found = document["equivalent"]
+    return equivalent_on_wall(
+        **{name: found[name] for name in ("epsilons", "size", "low", "high")},
         n=document["n"],
-        epsilon=document["promise"]["epsilon"],
+        epsilon=document["guarantee"]["epsilon"],
         sure=_sure(document),
         family=document["family"],
     ).to_dict()
@@ -146,7 +145,7 @@ def _plotly() -> str:
 
 
 def _script(code: str) -> str:
-    """Code that ends no <script> before its time."""
+    """Code that does not end its <script> early."""
     if re.search(r"</script|<!--", code, re.IGNORECASE):
         raise ValueError("code must be free of </script and <!-- to stand in a page, got one")
     return code

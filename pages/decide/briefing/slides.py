@@ -1,4 +1,4 @@
-"""The briefing as PowerPoint slides with native charts; only for who has python-pptx, which is optional."""
+"""The briefing as PowerPoint slides with native charts; needs python-pptx, which is optional."""
 
 import io
 import math
@@ -31,7 +31,7 @@ def powerpoint(briefing: Briefing) -> bytes:
     file.core_properties.title = briefing.title
     file.core_properties.author = "Price of Privacy"
     deck = _Deck(file, document, FAMILIES["light"][briefing.family])
-    for name, fill in zip(words.HEADINGS, (_question, _curve, _odds, _people, _basis), strict=True):
+    for name, fill in zip(words.HEADINGS, (_question, _curve, _odds, _equivalent, _basis), strict=True):
         deck.start(name)
         fill(deck, document)
     out = io.BytesIO()
@@ -70,7 +70,7 @@ class _Deck:
     ) -> Any:
         """A native chart of columns of a record against epsilon, with horizontal levels, on a logarithmic axis.
 
-        said: the sentence that screen readers say of it.
+        said: the sentence for screen readers.
         """
         columns = self.document[record]
         epsilons = columns["epsilons"]
@@ -122,18 +122,18 @@ class _Deck:
 def _question(deck: _Deck, document: words.Document) -> None:
     lead = [words.budget(document), words.cost(document), words.floor(document)]
     deck.text([sentence for sentence in lead if sentence], 1.5, 2.6, size=22 if lead[-1] else 26)
-    facts = [words.DATA, "Method: {mechanism:text}", words.promise(document)]
+    facts = [words.DATA, "Mechanism: {mechanism:text}", "Guarantee: " + words.guarantee(document)]
     deck.text([words.ATTACKER, *facts], 4.2, 2.8)
 
 
 def _curve(deck: _Deck, document: words.Document) -> None:
     deck.text([words.cost(document)], 1.35, 0.9, size=22)
-    lines = {"smooth": "points lost, on average", "low": "at least", "high": "at most"}
+    lines = {"smooth": "accuracy loss, mean", "low": "at least", "high": "at most"}
     levels = {
-        words.fill("can be given up: {at_most:plain}", document): document["at_most"],
-        words.fill(f"{LARGER}: {{learnable:tenths}} lost", document): document["learnable"],
+        words.fill("acceptable loss: {at_most:plain}", document): document["at_most"],
+        words.fill(f"{LARGER}: loss {{learnable:tenths}}", document): document["learnable"],
     }
-    titles = ("privacy budget ε (smaller = more private)", "points lost, of 100")
+    titles = ("privacy budget ε (smaller = more private)", "accuracy loss, percentage points")
     deck.curve("curve", lines, levels, titles, words.cost(document))
     deck.text([words.budget(document)], 6.4, 0.8)
 
@@ -144,16 +144,16 @@ def _odds(deck: _Deck, document: words.Document) -> None:
     deck.text(words.ATTACKERS, 4.0, 3.0, left=6.4)
 
 
-def _people(deck: _Deck, document: words.Document) -> None:
-    if not document["people"]["epsilons"]:
-        deck.text([words.people(document), words.needed(document)], 1.6, 5.0, size=26)
+def _equivalent(deck: _Deck, document: words.Document) -> None:
+    if not document["equivalent"]["epsilons"]:
+        deck.text([words.equivalent(document), words.needed(document)], 1.6, 5.0, size=26)
         return
-    deck.text([words.people(document)], 1.35, 0.9)
-    lines = {"worth": "are worth so many without privacy", "low": "at least", "high": "at most"}
+    deck.text([words.equivalent(document)], 1.35, 0.9)
+    lines = {"size": "equivalent sample size", "low": "at least", "high": "at most"}
     levels = {words.fill("all {n:count}", document): document["n"]}
-    titles = ("privacy budget ε (smaller = more private)", "people without privacy")
-    chart = deck.curve("people", lines, levels, titles, words.people(document))
-    drawn = [v for key in lines for v in document["people"][key] if v is not None and v > 0]
+    titles = ("privacy budget ε (smaller = more private)", "records without privacy")
+    chart = deck.curve("equivalent", lines, levels, titles, words.equivalent(document))
+    drawn = [v for key in lines for v in document["equivalent"][key] if v is not None and v > 0]
     _logarithmic(chart.value_axis, [*drawn, document["n"]])
     deck.text([words.needed(document)], 6.4, 0.8)
 

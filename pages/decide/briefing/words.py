@@ -1,6 +1,6 @@
 """The sentences of a briefing, from sentences.json: {path:form} stands there for a value of the document.
 
-No sentence holds a number or a word of the user's by itself; so what is read is what the download says.
+No sentence holds a number or a word of the user's by itself; the page can only say what the download says.
 """
 
 import json
@@ -12,31 +12,22 @@ from typing import Any
 
 from dpcore.core.facts import text_beside
 from dpcore.figures.style import plain_number
-from pages.ui.numbers import rounded
+from pages.ui.numbers import points, rounded, tenths
 
 Document = dict[str, Any]
-_NOTHING = 0.05  # points that are shown as none
-_NEAR = 5.0  # points above the larger class within which its accuracy is said
+_NOTHING = 0.05  # points that are shown as 0.0
+_NEAR = 5.0  # points above the larger class below which its accuracy is named
 _PLACE = re.compile(r"\{([\w.]+):(\w+)\}")
 _SAID: dict[str, Any] = json.loads(text_beside(__file__, "sentences.json"))
 DATA: str = _SAID["data"]
 ATTACKER: str = _SAID["attacker"]
-ATTACKERS: list[str] = _SAID["attackers"]  # what the three kinds of dot are
+ATTACKERS: list[str] = _SAID["attackers"]  # the three kinds of dot
 ABOUT: str = _SAID["about"]
 HEADINGS: dict[str, str] = _SAID["headings"]
 
 
-def _tenths(value: float) -> str:
-    return f"{round(value, 1) + 0.0:.1f}".replace("-", "−")
-
-
-def _points(value: float) -> str:
-    shown = _tenths(value)
-    return f"{shown} point" if shown == "1.0" else f"{shown} points"
-
-
 def _spent(value: float) -> str:
-    """Three digits, rounded up: what is really spent is no more than what is read."""
+    """Three digits, rounded up: the privacy spent is no more than the number that is read."""
     return plain_number(float(Context(prec=3, rounding=ROUND_UP).create_decimal(repr(value))))
 
 
@@ -52,10 +43,10 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "spent": _spent,
     "count": lambda value: f"{value:,.0f}",
     "about": lambda value: f"{float(f'{value:.2g}'):,.0f}",
-    "tenths": _tenths,
-    "points": _points,
-    "of_100": lambda value: _tenths(100 * value),
+    "tenths": tenths,
+    "points": points,
     "percent": lambda value: f"{100 * value:g}%",
+    "percent_tenths": lambda value: f"{tenths(100 * value)}%",
     "share": lambda value: f"{100 * value:.0f}%",
     "one_in": _one_in,
 }
@@ -80,8 +71,8 @@ def fill(
 
     >>> fill("{n:count} {source.records:text}", {"n": 5000, "source": {"records": "patients"}})
     '5,000 patients'
-    >>> fill("{a:of_100}, {a:about}, {a:one_in}, {a:spent}", {"a": 0.0512})
-    '5.1, 0, 1 in 19.5, 0.0512'
+    >>> fill("{a:percent_tenths}, {a:about}, {a:one_in}, {a:spent}", {"a": 0.0512})
+    '5.1%, 0, 1 in 19.5, 0.0512'
     """
     return _PLACE.sub(lambda m: mark(m[1], m[2], FORMS[m[2]](look_up(document, m[1]))), sentence)
 
@@ -97,23 +88,23 @@ def budget(document: Document) -> str:
         return said["any"]
     least = "below the scale" if found["low"] in (None, first) else "{budget.low:two}"
     most = "beyond the scale" if found["high"] is None else "{budget.high:two}"
-    return f"{said['smallest']} {_sure(f'from {least}', most)}."
+    return f"{said['smallest']} {_interval(least, most)}."
 
 
-def _sure(low: str, high: str) -> str:
-    return f"({{confidence:percent}} sure: {low} to {high})"
+def _interval(low: str, high: str) -> str:
+    return f"({{confidence:percent}} interval: {low} to {high})"
 
 
 def cost(document: Document) -> str:
-    """What is lost at the promise's epsilon, consequence first."""
+    """Accuracy loss at the guarantee's epsilon, consequence first."""
     return _SAID["cost"]
 
 
 def learned(score: float, reference: float, floor: float) -> Document:
-    """What is lost and what there is to learn above `floor`, in points, with the shares that they come from.
+    """Points lost and points that can be learned above `floor`, with the shares that they come from.
 
-    score, reference, floor: accuracy with privacy, without it, and of the larger class. lost_share: of what there is to
-    learn; None where that is nothing.
+    score, reference, floor: accuracy with privacy, without it, and of the larger class. lost_share: of the
+    points that can be learned; None where there are none.
 
     >>> found = learned(0.870, 0.890, 0.859)
     >>> round(found["lost"], 9), round(found["learnable"], 9), round(found["lost_share"], 2)
@@ -126,12 +117,12 @@ def learned(score: float, reference: float, floor: float) -> Document:
 
 
 def nothing(document: Document) -> str:
-    """That there is nothing to learn above the larger class; "" where there is."""
+    """Warning that nothing can be learned above the larger class; "" where something can."""
     return _SAID["nothing"] if document["lost_share"] is None else ""
 
 
 def floor(document: Document) -> str:
-    """How the accuracy stands to that of the larger class; "" where it is far above."""
+    """Comparison with the accuracy of the larger class; "" where the model is far above it."""
     above = 100.0 * (document["score"] - document["floor"])
     if document["lost_share"] is None or above > _NEAR:
         return ""
@@ -142,41 +133,41 @@ def floor(document: Document) -> str:
 
 
 def share(document: Document) -> str:
-    """The share lost of what there is to learn, after a number of points lost; "" where there is nothing."""
+    """Share of the points above the larger class that is lost, to stand after a loss; "" where there are none."""
     if document["lost_share"] is None or document["lost"] < _NOTHING:
         return ""
     told = "all" if document["lost_share"] >= 1.0 else "{lost_share:share}"
-    return fill(f"; {told} of the {{learnable:tenths}} points there are to learn above the larger class", document)
+    return fill(f"; {told} of the {{learnable:points}} above the larger class", document)
 
 
-def promise(document: Document) -> str:
-    """The label, its unit, and what is really spent."""
-    said, asked = _SAID["promise"], document["promise"]
+def guarantee(document: Document) -> str:
+    """The guarantee, its unit, and the privacy spent."""
+    said, asked = _SAID["guarantee"], document["guarantee"]
     slack = said["slack" if asked["delta"] else "no slack"]
-    return said["label"] + slack + said["spent"] + (said["spent slack"] if asked["spent_delta"] else "")
+    return said["stated"] + slack + said["spent"] + (said["spent slack"] if asked["spent_delta"] else "")
 
 
-def people(document: Document) -> str:
-    """The price in people."""
-    here, said = document["people"]["here"], _SAID["people"]
+def equivalent(document: Document) -> str:
+    """The equivalent sample size."""
+    here, said = document["equivalent"]["here"], _SAID["equivalent"]
     if here["value"] is None:
         return said["none"]
-    low = "fewer" if here["low"] is None else "{people.here.low:about}"
-    high = "all" if here["high"] is None else "{people.here.high:about}"
-    return f"{said['worth']} {_sure(low, high)}. {said['error']}"
+    low = "fewer" if here["low"] is None else "{equivalent.here.low:about}"
+    high = "all" if here["high"] is None else "{equivalent.here.high:about}"
+    return f"{said['size']} {_interval(low, high)}. {said['metric']}"
 
 
 def needed(document: Document) -> str:
-    """How many people would make the promise's epsilon affordable."""
+    """Sample size at which the guarantee's epsilon is affordable."""
     found, size, said = document["needed"], document["source"]["size"], _SAID["needed"]
     if found["value"] is None:
         return said["none"]
     low = "fewer" if found["low"] is None else "{needed.low:about}"
     high = "more" if found["high"] is None else "{needed.high:about}"
     copies = said["copies"] if size is not None and found["value"] > size else ""
-    return f"{said['some']} {_sure(low, high)}.{copies}"
+    return f"{said['some']} {_interval(low, high)}.{copies}"
 
 
 def each(document: Document, name: str) -> list[str]:
-    """All of the document's texts of that name."""
+    """Placeholders of all of the document's texts of that name."""
     return [f"{{{name}.{k}:text}}" for k in range(len(document[name]))]

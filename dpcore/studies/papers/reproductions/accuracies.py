@@ -1,4 +1,4 @@
-"""How often linear classifiers of several mechanisms are right on records that they were not given."""
+"""Accuracy of linear classifiers of several mechanisms on test records."""
 
 import dataclasses as dc
 import math
@@ -35,7 +35,7 @@ class Point(NamedTuple):
 
 @dc.dataclass(frozen=True)
 class Protocol:
-    """What all points share: the loss, lam of the average loss, and delta."""
+    """Facts shared by all points: the loss, lam of the average loss, and delta."""
 
     loss: str
     lam: float
@@ -107,7 +107,7 @@ def span(values: Sequence[float]) -> str:
 
 
 def epsilon_at(means: pd.DataFrame, mechanism: str, right: float) -> float:
-    """Where a curve over epsilon first passes `right`, on straight lines over ln epsilon; nan where it does not.
+    """Place where a curve over epsilon first passes `right`, on straight lines over ln epsilon; nan where it does not.
 
     >>> epsilon_at(pd.DataFrame({"output_gamma": [50.0, 90.0]}, index=[0.01, 1.0]), "output_gamma", 60.0)
     0.031622776602

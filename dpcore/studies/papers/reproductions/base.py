@@ -1,4 +1,4 @@
-"""What every reproduction is: a protocol that can be run, what it says beside the paper, and what its chart shows."""
+"""The base of reproductions: a protocol that can be run, its comparison with the paper, and its chart."""
 
 import dataclasses as dc
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ def claim(key: str, verdict: Verdict, found: str, **numbers: object) -> Claim:
 
 
 def protocol(module: str, **numbers: object) -> str:
-    """What is done, from a module's Markdown file. numbers: what stands in its braces."""
+    """Protocol from a module's Markdown file. numbers: values for its braces."""
     return text_beside(__file__, f"{module}.md").format(**numbers).strip()
 
 
@@ -138,7 +138,7 @@ Chart = (
 
 @dc.dataclass(frozen=True)
 class Outcome:
-    """What one run gives.
+    """Result of one run.
 
     records: which data were used, in words; a stand-in says that it is one.
     """

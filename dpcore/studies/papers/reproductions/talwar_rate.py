@@ -68,11 +68,11 @@ def rates(
         tuned = against_n(setting, p=p, T="bound", ns=ns)
         wide = against_p(setting, n=n, T="auto", ps=ps)
         for found in (default, tuned):
-            bounded &= bool((np.fmax(found.private.measured.mean, found.hardest) <= found.private.bound).all())
+            bounded &= bool((np.fmax(found.private.measured.mean, found.dense) <= found.private.bound).all())
         bounded &= bool((wide.private.measured.mean <= wide.private.bound).all())
         for name, values in (
-            (HARD, default.hardest),
-            (HARD_BOUND, tuned.hardest),
+            (HARD, default.dense),
+            (HARD_BOUND, tuned.dense),
             (FEW, default.private.measured.mean),
             (BOUND, tuned.private.bound),
         ):

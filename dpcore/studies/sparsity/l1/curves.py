@@ -23,7 +23,7 @@ from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
 from ....theory import frank_wolfe as theory
 from ....theory import lower_bounds
-from .data import Instance, Setting, SpreadRisk, instances, sampling_term, spreads, stored_columns, truth
+from .data import Instance, Setting, SpreadRisk, sampling_term, spreads, stored_columns
 
 TS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 NS = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -49,9 +49,9 @@ class ExcessCurve:
 class AgainstT:
     """Excess risk on the training records against T [K].
 
-    plain: without privacy, at T = 1, ..., max T; plain_bound: its bound, the same. nothing: of theta = 0. auto, tuned:
-    the T that the mechanism chooses with this accounting and the T of its smallest bound; 0 where it has no guarantee.
-    stored: filled columns.
+    plain: without privacy, at T = 1, ..., max T; plain_bound: its bound, the same. nothing: of theta = 0. packing: no
+    private mechanism has less on the hardest data, nan where that says nothing. auto, tuned: the T that the mechanism
+    chooses with this accounting and the T of its smallest bound; 0 where it has no guarantee. stored: filled columns.
     """
 
     T: Array
@@ -59,6 +59,7 @@ class AgainstT:
     plain: Array
     plain_bound: Array
     nothing: float
+    packing: float
     auto: int
     tuned: int
     stored: int
@@ -70,14 +71,14 @@ class AgainstT:
 class AgainstN:
     """Excess risk on the training records against n [K], columns and T as asked for.
 
-    hardest: the worst of several shares of `data.Spread`, nan where n is too small; packing: no private mechanism
-    has less on the hardest data. sampling: a bound on what fresh records add without privacy, and free the n from
+    dense: the worst of several shares of `data.Spread`, nan where n is too small or the hardest records are in use;
+    packing: as in `AgainstT`. sampling: a bound on what fresh records add without privacy, and free the n from
     which the private bound, tuned in T, stays below it. stored: filled columns.
     """
 
     n: Array
     private: ExcessCurve
-    hardest: Array
+    dense: Array
     nothing: Array
     packing: Array
     sampling: Array
@@ -90,13 +91,14 @@ class AgainstN:
 class AgainstP:
     """Excess risk on the training records against p [K]: vertices, and the whole gradient under Gaussian noise.
 
-    stored: filled columns [K]. nothing: of theta = 0.
+    stored: filled columns [K]. nothing: of theta = 0. packing: as in `AgainstT`.
     """
 
     p: Array
     private: ExcessCurve
     whole: ExcessCurve
     nothing: Array
+    packing: Array
     stored: Array
     repetitions: int
 
@@ -125,7 +127,7 @@ class Path:
 
     @property
     def found(self) -> int:
-        """How many features that matter were chosen at least once, with their sign."""
+        """Number of relevant features that were chosen at least once, with their sign."""
         return len(set(self.columns[self.right].tolist()))
 
 
@@ -148,6 +150,7 @@ def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cance
         plain=risks - here.best,
         plain_bound=theory.frank_wolfe_bound(land.start, land.curvature, 0.0, steps),
         nothing=here.nothing - here.best,
+        packing=float(_packing([here], setting)[0]),
         auto=_T(auto),
         tuned=_T(tuned),
         stored=here.stored,
@@ -160,24 +163,23 @@ def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cance
 def against_n(
     setting: Setting, *, p: int, T: int | str, ns: Sequence[int] = NS, cancelled: Cancelled = never
 ) -> AgainstN:
-    """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds.
+    """Excess risk against n: on records where few features matter, on hard ones, and by the bounds.
 
     cancelled: asked now and then; when it says yes, CancelledError is raised.
     """
     stored, budget = stored_columns(ns[-1], p), setting.budget
-    made = instances(ns, p, stored, setting.radius, setting.seed)
+    made = setting.instances(ns, p, stored)
     points = [(here, _plan(setting, T, here)) for here in made]
     private = _curve(points, setting, cancelled)
-    hardest = _hardest(points, setting, cancelled)
+    dense = _dense(points, setting, cancelled)
     lands = [terrain(here.spec) for here in made]
-    packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
     sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
     return AgainstN(
         n=np.array(ns, float),
         private=private,
-        hardest=hardest,
+        dense=dense,
         nothing=np.array([here.nothing - here.best for here in made]),
-        packing=np.array(packing),
+        packing=_packing(made, setting),
         sampling=np.array(sampling),
         free=free_from(made[-1], budget, setting.accounting),
         stored=stored,
@@ -203,7 +205,7 @@ def free_from(here: Instance, budget: Budget, accounting: str) -> float:
 def against_p(
     setting: Setting, *, n: int, T: int | str, ps: Sequence[int] = PS, cancelled: Cancelled = never
 ) -> AgainstP:
-    """What columns cost: one noisy vertex a step, beside noise in every coordinate of the gradient.
+    """Excess risk against the number of columns: one noisy vertex a step, or noise in the whole gradient.
 
     cancelled: as for `against_n`.
     """
@@ -215,6 +217,7 @@ def against_p(
         private=_curve(vertices, setting, cancelled),
         whole=_curve(whole, setting, cancelled),
         nothing=np.array([here.nothing - here.best for here in made]),
+        packing=_packing(made, setting),
         stored=np.array([here.stored for here in made], float),
         repetitions=setting.repetitions,
     )
@@ -239,9 +242,14 @@ def path(setting: Setting, *, n: int, p: int, T: int | str) -> Path:
         chosen.columns[0],
         chosen.signs[0],
         share=np.arange(4.0, 2.0 * runs[0].T + 2.0, 2.0) / ends,
-        truth=truth(here.stored, setting.seed),
+        truth=here.truth,
         excess=float(here.risk.values(theta)) - here.best,
     )
+
+
+def _packing(made: Sequence[Instance], setting: Setting) -> Array:
+    bounds = (lower_bounds.packing(here.spec, setting.budget) for here in made)
+    return np.array([found[0].value if found else math.nan for found in bounds])
 
 
 def _plan(setting: Setting, T: int | str, here: Instance, *, vertices: bool = True) -> Plan | str:
@@ -280,14 +288,14 @@ def _curve(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, canc
     return ExcessCurve(measured_of(draws, np.full(len(points), np.nan)), T, bound, spent, reasons)
 
 
-def _hardest(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Cancelled) -> Array:
+def _dense(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Cancelled) -> Array:
     """The largest mean excess over several shares of agreeing rows, for each n; nan where there is none."""
     columns = 1 << (min(points[0][0].p, _MOST_HARD_COLUMNS).bit_length() - 1)
     found = np.full(len(points), np.nan)
     made = [
         (k, plan, spread)
         for k, (here, plan) in enumerate(points)
-        if isinstance(plan, Plan)
+        if isinstance(plan, Plan) and not setting.hardest
         for spread in spreads(here.n, columns, SHARES)
     ]
     if not made:

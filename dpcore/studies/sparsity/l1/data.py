@@ -18,20 +18,23 @@ from ....core.validation import integer
 from ....data.synthetic import draw_recipe
 from ....solvers import minimise_on_l1_ball
 from ....solvers.frank_wolfe.vertices import Quadratic
+from ....theory import lower_bounds
 
 SOURCE = "synthetic_sparse"
 LOSS = "squared"
 # Columns that are filled at most, and values of the table that they are counted from.
 MAX_COLUMNS, MAX_FILLED = 512, 25_600_000
+_FEWEST = 8  # columns that are filled at least
 
 _BEST: SharedCache[float] = SharedCache(256)
 
 
 @dc.dataclass(frozen=True)
 class Setting:
-    """What all curves share: the budget, the size of the ball, the noise of a choice, and the chance.
+    """Facts shared by all curves: the budget, the size of the ball, the noise of a choice, the seed, and the records.
 
-    accounting: as of `FrankWolfePolytope`. repetitions: runs behind each mean.
+    accounting: as of `FrankWolfePolytope`. repetitions: runs behind each mean. hardest: the records are those of
+    `theory.lower_bounds.packing`, else a few columns matter.
     """
 
     epsilon: float
@@ -40,13 +43,19 @@ class Setting:
     accounting: str
     seed: int
     repetitions: int = 16
+    hardest: bool = False
 
     @property
     def budget(self) -> Budget:
         return Budget(self.epsilon, self.delta)
 
     def instance(self, n: int, p: int) -> "Instance":
-        return instances((n,), p, stored_columns(n, p), self.radius, self.seed)[0]
+        return self.instances((n,), p, stored_columns(n, p))[0]
+
+    def instances(self, ns: Sequence[int], p: int, stored: int) -> list["Instance"]:
+        """One for each n; `stored` columns are filled where a few matter."""
+        made = instances(ns, p, stored, self.radius, self.seed)
+        return [packed(here.spec, self.budget) for here in made] if self.hardest else made
 
     def generators(self, key: str) -> list[np.random.Generator]:
         """Of the runs of a mechanism."""
@@ -57,7 +66,8 @@ class Setting:
 class Instance:
     """n records of p columns, of which the first len(risk.linear) are filled, by their moments.
 
-    best: F*, the smallest risk over the L1 ball of `radius`, certified to 1e-9. nothing: F(0).
+    best: F*, the smallest risk over the L1 ball of `radius`, certified to 1e-9. nothing: F(0). truth: [stored], the
+    weights behind the labels.
     """
 
     n: int
@@ -66,6 +76,7 @@ class Instance:
     domain: Domain
     risk: Quadratic
     best: float
+    truth: Array
 
     @property
     def stored(self) -> int:
@@ -86,7 +97,7 @@ def stored_columns(n: int, p: int) -> int:
     >>> stored_columns(10_000, 256), stored_columns(10_000, 65_536), stored_columns(100_000, 1_024)
     (256, 512, 256)
     """
-    return min(p, MAX_COLUMNS, max(8, MAX_FILLED // n))
+    return min(p, MAX_COLUMNS, max(_FEWEST, MAX_FILLED // n))
 
 
 def instances(ns: Sequence[int], p: int, stored: int, radius: float, seed: int) -> list[Instance]:
@@ -99,7 +110,19 @@ def instances(ns: Sequence[int], p: int, stored: int, radius: float, seed: int) 
     def best(n: int) -> float:
         return _BEST.get((n, stored, radius, seed), lambda: minimise_on_l1_ball(found[n], radius).risk)
 
-    return [Instance(n, p, radius, domain, found[n], best(n)) for n in ns]
+    return [Instance(n, p, radius, domain, found[n], best(n), truth(stored, seed)) for n in ns]
+
+
+def packed(spec: Spec, budget: Budget) -> Instance:
+    """D_{1,+} of `theory.lower_bounds.packing`: all records are zero but for k on the first axis.
+
+    The mechanisms treat all 2p data sets alike. k: where the bound is largest.
+    """
+    radius, y, k = cast(float, spec.radius), spec.domain.y_max, lower_bounds.packing_signal(spec, budget)
+    rho, gram, first = min(spec.domain.R, y / radius), np.zeros((_FEWEST, _FEWEST)), np.eye(_FEWEST)[0]
+    gram[0, 0] = k / spec.n * rho**2
+    risk = Quadratic(gram, k / spec.n * rho * y * first, k / spec.n * y**2)
+    return Instance(spec.n, spec.p, radius, spec.domain, risk, k / spec.n * (y - rho * radius) ** 2, first)
 
 
 def truth(stored: int, seed: int) -> Array:

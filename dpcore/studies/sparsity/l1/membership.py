@@ -57,7 +57,7 @@ class Code:
 
 @dc.dataclass(frozen=True)
 class Tracing:
-    """What releases give away at each epsilon; arrays are [E] but for `every_auc`.
+    """Membership leak of releases at each epsilon; arrays are [E] but for `every_auc`.
 
     auc: how often a member scores above a stranger, ties counting half; every_auc: [E, runs]. limit: what no attack on
     a release of this mechanism can exceed as auc (`Mechanism.attack_limit`). agreement: share of the consensus columns
@@ -79,7 +79,7 @@ class Tracing:
 
 
 class Size(NamedTuple):
-    """How large Theorem 3.1 is: a code of m / ln m users, columns p, records n, and the excess risk that it proves."""
+    """Sizes in Theorem 3.1: a code of m / ln m users, columns p, records n, and the excess risk that it proves."""
 
     m: int
     p: int

@@ -1,4 +1,4 @@
-"""What m random draws from a mixture cost and tell: a valley in m, one release column by column, the price of columns.
+"""Simplex sampling: excess risk against the number of draws m and of columns, and one release column by column.
 
 All of it learns the source "synthetic_mixture" over the simplex. Excess on the training records is F(theta) - F*, with
 F* the least risk over the simplex; on fresh records it is F(theta) - F(truth), the truth being the mixture behind the

@@ -23,7 +23,7 @@ _REFERENCES: SharedCache[solvers.Minimum] = SharedCache(64)
 
 
 def stored_columns(n: int, p: int, most: int = MAX_FILLED) -> int:
-    """How many of p columns are filled: all, as far as `most` values for n records and for the test records go.
+    """Number of the p columns that are filled: all, as far as `most` values for n records and for the test records go.
 
     >>> stored_columns(5_000, 512), stored_columns(5_000, 65_536), stored_columns(1_000_000, 64)
     (512, 512, 8)

@@ -1,4 +1,4 @@
-"""How many draws the published theorems allow, beside what is proved here: whole curves over the number of people."""
+"""Number of draws that the published theorems allow, beside what is proved here: whole curves over n."""
 
 import bisect
 import dataclasses as dc

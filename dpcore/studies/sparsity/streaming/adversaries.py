@@ -83,6 +83,10 @@ def _random(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
     return _bytes(T, p, rng) < chances
 
 
+def _fair(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
+    return _bytes(T, p, rng) < _FAIR
+
+
 def _drifting(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
     """The chance of -1 is 1/2 + cos(pi (t / T - j / p)) / 4: the best arm wanders over all of them once."""
     times, arms = (np.pi * (np.arange(count) + 0.5) / count for count in (T, p))
@@ -120,6 +124,7 @@ _LUCKY = {
     "random": _random,
     "drifting": _drifting,
     "switching": _switching,
+    "fair": _fair,
     "adaptive": _adaptive,
     "counterexample": _counterexample,
 }

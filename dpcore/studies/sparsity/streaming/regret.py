@@ -33,9 +33,10 @@ class RegretCurve:
     """One number of arms along streams of several lengths; every stream has a plan and costs of its own.
 
     p: arms. steps: [K]. mean, q10, q90: of the regret over the runs, [K]. expected: its exact mean, over all draws.
-    bound, one_run: proved for the mean, and for nine runs out of ten. published, earlier: orders of growth, shape only;
-    nan where there is none. best: the sum of costs of the best arm. lam: of the average. spent: epsilon. reasons: why
-    there is nothing at a length, else None; values are nan there.
+    bound, one_run: proved for the mean, and for nine runs out of ten. least: on some costs no private learner has a
+    smaller mean. nothing: the mean of an arm drawn uniformly in each step. published, earlier: orders of growth, shape
+    only; nan where there is none. best: the sum of costs of the best arm. lam: of the average. spent: epsilon. reasons:
+    why there is nothing at a length, else None; values are nan there.
     """
 
     p: int
@@ -46,6 +47,8 @@ class RegretCurve:
     expected: Array
     bound: Array
     one_run: Array
+    least: Array
+    nothing: Array
     published: Array
     earlier: Array
     best: Array
@@ -117,7 +120,7 @@ def regret_curve(
         try:
             plan = _plan(mechanism, p, T, lam, budget)
         except NotApplicable as error:
-            rows.append([math.nan] * 11)
+            rows.append([math.nan] * 13)
             reasons.append(str(error))
             continue
         data = _costs(adversary, plan, seed)
@@ -134,6 +137,8 @@ def regret_curve(
                 played.expected.sum() - best,
                 mean_bound.value,
                 one_run.value,
+                theory.least_regret(p, 1.0, T, budget),
+                float(np.asarray(data.X).sum()) / p - best,
                 published,
                 theory.earlier_stream_rate(T, p, 1.0, budget),
                 best,
@@ -214,5 +219,5 @@ def _costs(adversary: str, plan: Plan, seed: int) -> Data:
 
 
 def _paid(data: Data, played: Played) -> Array:
-    """What each run pays in each step, shape [runs, T]."""
+    """Cost of each run in each step, shape [runs, T]."""
     return np.take_along_axis(np.asarray(data.X), played.arms.astype(np.intp).T, axis=1).T

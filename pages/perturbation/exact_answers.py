@@ -1,4 +1,4 @@
-"""Releases without noise: three answers, each of which prints somebody's record."""
+"""Releases without noise: three exact answers, each of which reveals somebody's record."""
 
 import numpy as np
 import streamlit as st
@@ -19,13 +19,13 @@ from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 
 HEIGHT = 300
-ZERO = "**Releases without noise:** three exact answers that print somebody's record."
+TITLE = "**Releases without noise:** three exact answers, each of which reveals somebody's record."
 LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve"}
 
 
-def show_door_zero(seed: int, theme: Theme) -> None:
+def show_exact_answers(seed: int, theme: Theme) -> None:
     """A picker, a figure and what it shows. seed: of the records."""
-    st.markdown(ZERO)
+    st.markdown(TITLE)
     chosen = switch("What is published without noise", LEAKS, "median", key="leak")
     if chosen == "curve":
         fit = polynomial_fit(seed)
@@ -43,16 +43,16 @@ def show_door_zero(seed: int, theme: Theme) -> None:
         title = "feature x (lines: ±1/θ, ◇: replaced)"
         figure = leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
         said = vector_words(leak)
-    live_figure(figure, key=f"zero_{chosen}", alt=plain(said), height=HEIGHT)
+    live_figure(figure, key=f"exact_{chosen}", alt=plain(said), height=HEIGHT)
     st.markdown(said)
 
 
 def median_words(leak: Leak) -> str:
     """The published median is somebody's salary."""
     return (
-        f"Nine salaries, only their median is published: **{leak.printed_before:,.0f}**, which is what person "
-        f"{leak.owner_before + 1} earns. Person {leak.replaced + 1} is replaced by somebody with "
-        f"{leak.after[leak.replaced]:,.0f}, and it prints **{leak.printed_after:,.0f}**, the salary of person "
+        f"Only the median of nine salaries is published: **{leak.printed_before:,.0f}**, the salary of person "
+        f"{leak.owner_before + 1}. Person {leak.replaced + 1} is replaced by somebody who earns "
+        f"{leak.after[leak.replaced]:,.0f}; the median is now **{leak.printed_after:,.0f}**, the salary of person "
         f"{leak.owner_after + 1}."
     )
 
@@ -62,16 +62,16 @@ def vector_words(leak: Leak) -> str:
     return (
         f"{len(leak.before)} people, one feature x, hinge loss, λ = {MARGIN_LAM:g}. Only the weight θ is published: "
         f"**{leak.printed_before:.3f}**. Then 1/θ = {1 / leak.printed_before:.3f} is |x| of person "
-        f"{leak.owner_before + 1} (filled), to every digit shown. That person's record moves to "
-        f"{leak.after[leak.replaced]:.3f}: θ = **{leak.printed_after:.3f}**, and 1/θ = {1 / leak.printed_after:.3f} "
-        "has moved along."
+        f"{leak.owner_before + 1} (filled), to every digit shown. If that record becomes "
+        f"{leak.after[leak.replaced]:.3f}, θ becomes **{leak.printed_after:.3f}**, and 1/θ = "
+        f"{1 / leak.printed_after:.3f} follows the record."
     )
 
 
 def curve_words(fit: Fit) -> str:
     """The published curve passes through every record."""
     return (
-        f"{len(fit.x)} records, least squares with degree {len(fit.x) - 1}: the published curve passes through **every "
-        f"one**, at most {max(fit.miss, 1e-16):.0e} away. Record {fit.replaced + 1} moves from "
-        f"{rounded(fit.before[fit.replaced], 2)} to {rounded(fit.after[fit.replaced], 2)}, and the curve goes with it."
+        f"The published least-squares polynomial of degree {len(fit.x) - 1} passes through **every one** of the "
+        f"{len(fit.x)} records, at most {max(fit.miss, 1e-16):.0e} away. Record {fit.replaced + 1} moves from "
+        f"{rounded(fit.before[fit.replaced], 2)} to {rounded(fit.after[fit.replaced], 2)}, and the curve follows it."
     )

@@ -1,0 +1,91 @@
+"""Informative upper bounds on the pages' first views: python -m tools.bounds.
+
+For each chart of excess risk that a page or a tab opens with, and each upper bound on it: the share of the drawn axis
+on which the bound is below the excess of a model that learns nothing, at most ten times the measurement, and both.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # run as a script, from anywhere
+
+from tests.page_driver import charts, shown
+
+VIEWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Overview": ("overview/page.py", {}),
+    "Perturbation": ("perturbation/page.py", {}),
+    "Perturbation, noisy SGD": ("perturbation/page.py", {"side": "Noisy SGD"}),
+    "Dimension": ("dimension/page.py", {}),
+    "Sparsity, LASSO": ("sparsity/page.py", {"tab": "l1"}),
+    "Sparsity, simplex sampling": ("sparsity/page.py", {"tab": "simplex"}),
+    "Sparsity, online": ("sparsity/page.py", {"tab": "streaming"}),
+    "Geometry, norm order": ("geometry/page.py", {}),
+    "Geometry, records": ("geometry/page.py", {"view": "n"}),
+    "Multiclass, excess risk": ("multiclass/page.py", {"price_against": "excess"}),
+}
+
+
+def numbers(told: Any) -> np.ndarray:
+    """An array as plotly.js is told of it."""
+    if isinstance(told, dict):
+        return np.frombuffer(base64.b64decode(told["bdata"]), told["dtype"]).astype(float)
+    return np.array([np.nan if value is None else value for value in told], float)
+
+
+def along(trace: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    """The heights of a line at places of a logarithmic axis; nan beyond its ends."""
+    at, y = numbers(trace["x"]), numbers(trace["y"])
+    known = np.isfinite(y)
+    if not known.any():
+        return np.full(len(x), np.nan)
+    return np.interp(np.log(x), np.log(at[known]), y[known], left=np.nan, right=np.nan)
+
+
+def bounds(traces: list[dict[str, Any]]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """The name of each upper bound, and along the axis its ratios to the measurement and to learning nothing."""
+    lines = [trace for trace in traces if "lines" in trace.get("mode", "") and len(numbers(trace["y"])) > 1]
+    for bound in (line for line in lines if line.get("meta") == "upper"):
+
+        def fits(line: dict[str, Any], bound: dict[str, Any] = bound) -> bool:
+            return line.get("yaxis", "y") == bound.get("yaxis", "y")
+
+        x = numbers(bound["x"])
+        measured = [
+            line
+            for line in lines
+            if fits(line) and "meta" not in line and line["line"].get("color") == bound["line"]["color"]
+        ]
+        nothing = [line for line in lines if fits(line) and line.get("meta") == "nothing"]
+        if measured and nothing:
+            widest = max(measured, key=lambda line: line["line"]["width"])
+            height = along(bound, x)
+            yield bound["name"], height / along(widest, x), height / along(nothing[0], x)
+        else:
+            yield (
+                f"{bound['name']} (no {'measurement' if not measured else 'level of nothing learned'})",
+                x * np.nan,
+                x * np.nan,
+            )
+
+
+def main() -> None:
+    print(
+        "| view | upper bound | below nothing learned | at most 10 times the measurement | both |\n" + "|---" * 5 + "|"
+    )
+    for view, (script, state) in VIEWS.items():
+        for chart in charts(shown(script, **state)).values():
+            for name, far, informative in bounds(json.loads(chart["figure"])["data"]):
+                shares = (informative < 1.0, far <= 10.0, (far <= 10.0) & (informative < 1.0))
+                print(f"| {view} | {name} | {' | '.join(f'{share.mean():.0%}' for share in shares)} |")
+
+
+if __name__ == "__main__":
+    main()
