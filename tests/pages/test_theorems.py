@@ -41,3 +41,5 @@ def test_a_theorem_names_the_source_of_the_mechanism_s_own_bound(key):
     proved = {bound.source for bound in bounds_of(plan) if bound.form == "upper"}
     named = {row["source"] for name, row in THEOREMS.items() if name.split(":")[0] == key}
     assert named and named <= proved
+    lower = {bound.source for bound in bounds_of(plan) if bound.form == "lower"}
+    assert lower <= {row["source"] for row in THEOREMS.values()}
