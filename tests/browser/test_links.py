@@ -33,7 +33,7 @@ def block(page: Page, key: str):
 
 @pytest.mark.usefixtures("own_tab")
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
-    link = "/audit?epsilon=0.5&n=500&defaults=runs:1000~check:attack&v=0.1.0&hide=delta,runs"
+    link = "/audit?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
     loaded: list[Response] = []
     page.on("response", lambda answer: loaded.append(answer) if "plotly" in answer.url else None)
     page.goto(below.url + link)
@@ -44,7 +44,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
     assert page.locator(f"{IN_VAIN}, [data-testid=stException], [role=dialog]").count() == 0
     assert "Traceback" not in below.log.read_text()
-    page.wait_for_function("window.Plotly !== undefined")
+    page.wait_for_function("window.Plotly !== undefined", timeout=60_000)
     (library,) = loaded
     assert "/base/assets/plotly-" in library.url
     headers = library.headers

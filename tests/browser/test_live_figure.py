@@ -13,7 +13,6 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ..harness import ROOT, Server, serve
-from .looks import ANSWERED
 
 pytestmark = pytest.mark.browser
 
@@ -186,9 +185,8 @@ class Line:
         for message in messages:
             self._forward(message)
             page.wait_for_timeout(20)
-        page.wait_for_function(ANSWERED)
         self.rest(page)
-        page.wait_for_timeout(150)  # what is not to be drawn would be by then
+        page.wait_for_timeout(200)  # what is not to be drawn would be by then
 
 
 SEEN = """() => {
