@@ -1,4 +1,4 @@
-"""What an audit found: a verdict, a sentence that promises no more than was tested, and all that repeats it."""
+"""What an audit found: a verdict, a sentence that claims no more than was tested, and all that repeats it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ATTAINS = 0.95
 class AuditReport:
     """What an audit found.
 
-    plan: what was audited. claim: its promise, in words. pair: the two data sets, in words. runs, seed, bug,
+    plan: what was audited. claim: its guarantee, in words. pair: the two data sets, in words. runs, seed, bug,
     comparisons: as asked for. attained: how far the pair moves the model, as a share of the sensitivity; well below 1 a
     pass says less. right: how often the attacker was. certificates: see `run_audit`.
     """
@@ -65,7 +65,7 @@ class AuditReport:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words that promise no more than was tested."""
+        """The verdict in words that claim no more than was tested."""
         bound = (
             f"certified lower bound epsilon = {self.certified_epsilon_95:.3g} (95%), "
             f"claimed {self.plan.spent.epsilon:.3g}"

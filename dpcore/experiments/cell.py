@@ -139,7 +139,8 @@ def _measured(
     mean = [b for b in upper if b.holds == "expectation"]
     bound = min(mean, key=lambda b: b.value, default=None)
     band = min((b.value for b in upper if b.holds == "probability"), default=None)
-    lower = max((b.value for b in bounds if (b.quantity, b.form) == (curve.metric, "lower")), default=None)
+    lowers = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "lower")]
+    lower = max(lowers, key=lambda b: b.value, default=None)
     return {
         "metric": curve.metric,
         "repetitions": curve.draws.shape[1],
@@ -154,7 +155,8 @@ def _measured(
         "bound_form": bound.form if bound else None,
         "bound_source": bound.source if bound else None,
         "one_run_bound": band,
-        "lower_bound": lower,
+        "lower_bound": lower.value if lower else None,
+        "lower_source": lower.source if lower else None,
         "spent_epsilon": plan.spent.epsilon,
         "spent_delta": plan.spent.delta,
         "attack_limit": limit,

@@ -166,11 +166,16 @@ class Chart:
             hovertemplate=f"{self.over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
         )
 
-    def against(self, x: Any, nothing: float, lower: Any, axis: str = "y") -> None:
-        """Add the excess of a model that has learned nothing, and below which none can stay on the hardest data."""
+    def against(self, x: Any, nothing: float, lower: Any, sources: Any, axis: str = "y") -> None:
+        """Add the excess of a model that has learned nothing, and below which none can stay on the hardest data.
+
+        sources: of the lower bound, place by place; the theorem of most is named.
+        """
         x, least = np.asarray(x, float), np.asarray(lower, float)
         words, known = "lower bound, hardest data", np.isfinite(least)
-        look: Look = {"label": words.replace(", ", ",<br>"), "dash": "dot", "layer": "lower two_point"}
+        found = [source for source in sources if isinstance(source, str)]
+        named = max(found, key=found.count, default="").replace(" ", "_")
+        look: Look = {"label": words.replace(", ", ",<br>"), "dash": "dot", "layer": f"lower {named}".strip()}
         self.curve(x[known], least[known], self.muted, words, axis=axis, **look)
         if math.isfinite(nothing):
             words = "nothing learned"
@@ -266,7 +271,7 @@ class Chart:
             "plot_bgcolor": self.paper,
             "font": {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"},
             "hovermode": "closest",
-            "hoverlabel": {"font": {"size": size}},
+            "hoverlabel": {"font": {"size": size}, "align": "left"},
             "uirevision": "keep",
             "margin": {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom},
             "showlegend": False,

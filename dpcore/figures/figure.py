@@ -104,7 +104,10 @@ class Figure:
                 k = int(np.argmin(np.abs(np.asarray(trace["x"], float) - at)))
                 said = trace["hovertemplate"].removesuffix("<extra></extra>").split("<br>", 2)[2:]
                 told = "".join(said).replace("%{text}", str(np.broadcast_to(trace.get("text", ""), len(trace["x"]))[k]))
-                found.append(f"{trace['name']}: {float(np.asarray(trace['y'])[k]):.3g} {told.replace('<br>', ' ')}")
+                for start in ("Assumes", "Source", "Here"):
+                    told = told.replace(f"<br>{start}", f". {start}")
+                value = f"{trace['name']}: {float(np.asarray(trace['y'])[k]):.3g}"
+                found.append(f"{value} {told.replace('<br>', ' ')}")
         return found
 
     def show(self) -> None:

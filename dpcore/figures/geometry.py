@@ -58,7 +58,7 @@ def order_figure(
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
     nothing, least = "nothing learned", "lower bound, hardest data"
     _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dash", layer="nothing")
-    look = {"label": least.replace(", ", ",<br>"), "dash": "dot", "layer": "lower"}
+    look = {"label": least.replace(", ", ",<br>"), "dash": "dot", "layer": "lower linear_packing"}
     _curve(chart, found.p_norm, found.least, chart.muted, least, **look)
     return _over_orders(chart, "excess risk on the records, linear losses", powers, p_norm)
 

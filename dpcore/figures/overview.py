@@ -73,7 +73,7 @@ def cost_figure(
         text=constants(excess),
     )
     chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot", layer="plain")
-    chart.against(excess.x, nothing, excess.lower_bound, "y2")
+    chart.against(excess.x, nothing, excess.lower_bound, excess.lower_source, "y2")
     chart.zero_or_below(excess.x, excess["mean"], main, name, floor, "y2")
     here = accuracy[accuracy.x == epsilon]
     chart.dot(here.x, 100 * here["mean"], main)

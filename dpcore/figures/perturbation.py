@@ -107,7 +107,7 @@ class _Curves:
             self._curve(rows, "noiseless", chart.colours["reference"], "regularisation alone", **_ALONE)
         if bounds and len(excess):
             rows = excess.groupby("x")[["lower_bound"]].max().reset_index()
-            chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound)
+            chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound, excess.lower_source)
         for key, rows in self.shown.items():
             here, family = rows[rows.x == cursor], classes[key].family
             chart.dot(here.x, here["mean"], chart.colours[family], symbol=SYMBOLS[family], size=13)

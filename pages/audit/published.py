@@ -23,10 +23,10 @@ from pages.ui.sidebar import sidebar
 
 HEIGHT = 430
 NAMES = {
-    "objective_gamma": "Gamma noise<br>in the objective",
-    "objective_gaussian": "Gaussian noise<br>in the objective",
-    "quoted_kappa": "noise for the largest entry,<br>quoted constant",
-    "printed_classifier": "Gaussian classifier<br>of many classes",
+    "objective_gamma": "objective perturbation<br>with Gamma noise",
+    "objective_gaussian": "objective perturbation<br>with Gaussian noise",
+    "quoted_kappa": "generalised Gaussian noise<br>with the quoted constant",
+    "printed_classifier": "large-margin<br>Gaussian classifier",
 }
 FORMULA = text_beside(__file__, "published_formula.md")
 
@@ -83,9 +83,9 @@ def caption(found: Sequence[Finding]) -> str:
     epsilons = " and ".join(_short(each) for each in found if each.unit == "epsilon")
     deltas = " and ".join(_short(each) for each in found if each.unit == "delta")
     return (
-        f"The line at 1 is the published guarantee: the ε of {epsilons}; for {deltas}, the δ at the published ε. No "
-        "mechanism here keeps its guarantee as published. This library has a corrected version of each, which passes "
-        "the same tests."
+        f"The line at 1 is the published guarantee. Bars are multiples of ε for {epsilons}, and of δ at the "
+        f"published ε for {deltas}. No mechanism here keeps its guarantee as published. This library has "
+        "a corrected version of each, which passes the same tests."
     )
 
 

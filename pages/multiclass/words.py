@@ -165,7 +165,7 @@ def takeaway(found: Found, here: MulticlassState) -> str:
 def _excess_takeaway(found: Excesses, here: MulticlassState, k: int) -> str:
     over, bound = found.over.mean[k], found.over_bound[k]
     said = (
-        f"At ε = {here.epsilon:g} the excess over the regularised optimum is **{rounded(over)}**, "
+        f"At ε = {here.epsilon:g} the excess risk over the regularised optimum is **{rounded(over)}**, "
         f"{rounded(100 * over / bound, 2)}% of its upper bound"
     )
     if found.bound[k] > found.nothing:
@@ -175,8 +175,8 @@ def _excess_takeaway(found: Excesses, here: MulticlassState, k: int) -> str:
         )
     if found.excess.mean[k] < 0.0:
         return f"{said}. The loss is **below** that of the best model in the ball, since releases may leave the ball."
-    over = f"over the best model it is {rounded(found.excess.mean[k])}, with the bound {rounded(found.bound[k])}"
-    return f"{said}; {over}."
+    share = rounded(100 * found.excess.mean[k] / found.bound[k], 2)
+    return f"{said}; over the best model it is {rounded(found.excess.mean[k])}, {share}% of its upper bound."
 
 
 def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> list[tuple[str, str, str]]:

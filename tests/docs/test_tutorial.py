@@ -91,7 +91,7 @@ def test_the_pages_that_list_mechanisms_list_it(written, monkeypatch):
     sources = open_script("sources/page.py", about="traces", traced=KEY)
     assert not sources.exception and said(sources).lower().startswith(label)
     assert "test_the_whole_registry_is_audited" in texts(sources), "what is asked of all is asked of it"
-    assert texts(sources).count("no test is named yet") == len(dpcore.bounds_of(dpcore.calibrate(KEY, **SETTINGS)))
+    assert texts(sources).count("no test yet") == len(dpcore.bounds_of(dpcore.calibrate(KEY, **SETTINGS)))
     attack = finished(open_script("audit/page.py", mechanism=KEY, version="halved_noise", runs=1_000))
     assert label in attack.selectbox(key="mechanism").options and "No audit here" not in said(attack)
     decide = finished(open_script("decide/page.py", n=200, seed=5, way=KEY, more="compare"))

@@ -81,7 +81,7 @@ def test_the_default_state_teaches_without_a_click():
     assert not page.error
     broken, honest = report_of("missing_factor_2"), report_of(None)
     assert tells(said(page), "Contradicted with 99.9% confidence", "bug “a factor 2 is missing” leaks")
-    assert tells(said(page), f"ε = {rounded(broken.certified_epsilon_999)}, ", "claims ε = 1.")
+    assert tells(said(page), f"ε = {rounded(broken.certified_epsilon_999)}; ", "claims ε = 1.")
     assert f"right {100 * broken.right:.1f} times in 100" in said(page)
     assert f"the guarantee allows {100 * broken.attack.limit:.1f}." in said(page)
     pale, dark = figure(page, "certified")["data"]

@@ -316,8 +316,8 @@ def test_multiclass_one_model_for_all_and_a_price_that_more_than_triples():
         "classes", (5, 10), records, epsilon=1.0, delta=1e-6, learners=("ellipsoids", "split"), repetitions=6
     )
     joint, each = (found.plain - found.learners[key].mean for key in ("ellipsoids", "split"))
-    assert answer("Multiclass", 2) == "all classes at once" and joint[0] < 0.7 * each[0]
-    assert answer("Multiclass", 4) == "more than triple" and joint[1] > 3 * joint[0]
+    assert answer("Multiclass", 2) == "the Gaussian classifier" and joint[0] < 0.7 * each[0]
+    assert answer("Multiclass", 4) == "more than triples" and joint[1] > 3 * joint[0]
     guessed = pathak_raj_leak.membership_leak(seed=7)
     assert answer("Multiclass", 6) == "every time" and guessed.right == guessed.guesses > 100
 

@@ -8,7 +8,7 @@ from dpcore.figures.theorems import THEOREMS
 from dpcore.mechanisms import list_mechanisms
 from dpcore.mechanisms.api import bounds_of, calibrate
 from pages.sources.provenance import SETTINGS
-from tests.page_driver import LIVE, SCRIPTS, charts, shown
+from tests.page_driver import LIVE, SCRIPTS, charts, shown, texts
 
 # The views of a page that draw bounds of their own, beside the one that it opens with.
 _MORE = {
@@ -41,3 +41,11 @@ def test_a_theorem_names_the_source_of_the_mechanism_s_own_bound(key):
     proved = {bound.source for bound in bounds_of(plan) if bound.form == "upper"}
     named = {row["source"] for name, row in THEOREMS.items() if name.split(":")[0] == key}
     assert named and named <= proved
+    lower = {bound.source for bound in bounds_of(plan) if bound.form == "lower"}
+    assert lower <= {row["source"] for row in THEOREMS.values()}
+
+
+def test_details_say_what_the_bounds_are_at_the_cursor():
+    told = texts(shown(SCRIPTS["multiclass"], price_against="excess", behind="Formula"))
+    for name in ("gaussian_classifier", "gaussian_classifier:over"):
+        assert all(THEOREMS[name][part] in told for part in ("formula", "assumes", "source"))

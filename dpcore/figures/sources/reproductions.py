@@ -1,4 +1,4 @@
-"""Figures of the papers' claims done again: lines beside printed ones, fitted exponents, three doors, one table."""
+"""Figures of the papers' claims done again: lines beside published ones, fitted exponents, perturbations, a table."""
 
 import math
 from collections.abc import Sequence
@@ -54,8 +54,8 @@ def _exponents_figure(given: Sequence[Exponent], theme: Theme, height: int) -> F
         rows,
         {"symbol": "line-ns-open", "size": 18, "color": muted, "line": {"width": 3, "color": muted}},
         customdata=names,
-        name="as printed",
-        hovertemplate="%{customdata}<br>as printed: %{x:.3f}<extra></extra>",
+        name="as published",
+        hovertemplate="%{customdata}<br>as published: %{x:.3f}<extra></extra>",
     )
     chart.marks(
         np.array([fit.mean for fit in given]),
@@ -161,7 +161,7 @@ def _right_figure(given: RightAgainst, theme: Theme) -> Figure:
         chart.curve(mean.index, mean, colour, name, width=width, dash=dash)
         if marks := given.printed.get(key):
             open_mark = f"{symbol}-open{'-dot' if key.endswith('_gamma') else ''}"
-            _dots(chart, marks, f"{name}, as printed", open_mark, colour)
+            _dots(chart, marks, f"{name}, as published", open_mark, colour)
         if refused := [(x, _FLOOR + 1.0 + nth) for x in mean.index[mean.isna()]]:
             _dots(chart, refused, f"{name}, refused here", "x-thin-open", colour)
     larger = table.groupby("x").larger_class.mean()

@@ -50,7 +50,7 @@ def regret_figure(
         for values, text, ink, dash, layer in (
             (plain.expected, "non-private", chart.colours["reference"], "solid", "plain"),
             (curve.nothing, "nothing learned", chart.muted, "dash", "nothing"),
-            (curve.least, least, chart.muted, "dot", "lower"),
+            (curve.least, least, chart.muted, "dot", "lower least_regret"),
         ):
             heights, title = np.where(values > 0.0, values, np.nan), f"{name}: {text}"
             label = title.replace(", ", ",<br>")
