@@ -72,7 +72,7 @@ def prepare(page: Page, url: str) -> str:
     panel = page.locator(".js-plotly-plot .nsewdrag").first
     while (box := panel.bounding_box()) is None:  # just being replaced
         page.wait_for_timeout(100)
-    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
+    page.mouse.move(box["x"] + 0.05 * box["width"], box["y"] + 0.1 * box["height"])  # beside the cursor
     page.mouse.down()
     page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"], steps=4)
     page.mouse.up()

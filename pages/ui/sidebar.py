@@ -203,7 +203,7 @@ def _slider(
         if shown != fitting:  # the address decided otherwise
             asked, by_hand = shown, shown != default
         if key == "epsilon" and key not in unused:
-            _by_hand(key="epsilon_by_hand")
+            _by_hand(key="play_epsilon")
         drawn[key] = Drawn(asked, shown, by_hand, f"{label.split()[0]} = {text(asked)}")
         if asked != shown:
             replaced = "takes its place" if isinstance(asked, str) else "is the nearest"
