@@ -46,18 +46,14 @@ def regret_figure(
         chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper")
         if curve.p != plain.p:
             continue
-        least = "lower bound, hardest data"
-        looks: tuple[tuple[Array, str, str, Look], ...] = (
-            (plain.expected, "non-private", chart.colours["reference"], {"layer": "plain"}),
-            (curve.nothing, "nothing learned", chart.muted, {"dash": "dash", "layer": "nothing"}),
-            (curve.least, least, chart.muted, {"dash": "dot", "layer": "lower"}),
-        )
-        for values, text, ink, look in looks:
-            heights = np.where(values > 0.0, values, np.nan)
-            chart.curve(
-                curve.steps, heights, ink, f"{name}: {text}", label=f"{name}: {text}".replace(", ", ",<br>"), **look
-            )
-            shown.append(heights)
+        for values, text, ink, dash, layer in (
+            (plain.expected, "non-private", chart.colours["reference"], "solid", "plain"),
+            (curve.nothing, "nothing learned", chart.muted, "dash", "nothing"),
+            (curve.least, "lower bound, hardest data", chart.muted, "dot", "lower"),
+        ):
+            shown.append(np.where(values > 0.0, values, np.nan))
+            label = f"{name}: {text}".replace(", ", ",<br>")
+            chart.curve(curve.steps, shown[-1], ink, f"{name}: {text}", label=label, dash=dash, layer=layer)
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
         shown.append(values)
