@@ -26,11 +26,9 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     """A lower bound on the worst mean excess of every (epsilon, delta)-private mechanism; () where it says nothing.
 
     All records lie at x = R u. In D, (n + k) / 2 of them carry the label y_max and the others -y_max; in D' the shares
-    are swapped, which takes k replacements. With z = <R u, theta> and g = F_D(0) - min F_D, a release with z <= 0 loses
-    at least g on D and one with z >= 0 at least g on D', since both risks are convex with mirrored minima. By group
-    privacy no release tells D from D' better than `attack_cap` of (k epsilon, delta_k), where delta_k = delta times
-    1 + e^epsilon + ... + e^((k-1) epsilon). So the larger of the two mean excesses is at least g (1 - cap). The best k
-    is taken, among those whose minimum lies within ||theta|| <= theta_norm; only then is no excess negative.
+    are swapped. The larger of the two mean excesses is at least g (1 - cap), where g = F_D(0) - min F_D and cap is
+    `attack_cap` of (k epsilon, delta_k); the proof is in docs/formulas.md. The best k is taken, among those whose
+    minimum lies within ||theta|| <= theta_norm; only then is no excess negative.
 
     For location losses the records lie at R u and -R u instead, and z = <u, theta>: a model beside their line is
     farther from all of them than its projection.
@@ -90,21 +88,13 @@ def _missed(k: Array, budget: Budget) -> Array:
 def packing(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     """A lower bound for squared loss on the L1 ball that grows with ln p; () elsewhere and where it says nothing.
 
-    In D_0 all records are (0, 0). In D_{j,s}, one of 2p data sets, k records are (rho e_j, s y_max) instead, with
-    s = +1 or -1 and rho = min{R, y_max / r}, r the size of the ball. With u = rho r <= y_max, a model with
-    s theta_j = c r has an excess there of (k/n) E(c), where
-        E(c) = (y_max - c u)^2 - (y_max - u)^2 = u (1 - c) (2 y_max - u (1 + c)), which falls for c <= 1.
-    (1) Fewer than 1/c of the 2p numbers s theta_j exceed c r, c > 0, since ||theta||_1 <= r, and none of them both for
-    +1 and for -1: at most M(c) = min{ceil(1/c) - 1, p}. (2) D_0 and D_{j,s} differ in k records, so by group privacy
-    P_{j,s}(s theta_j > c r) <= e^{k epsilon} P_0(s theta_j > c r) + delta_k, delta_k = delta (1 + e^epsilon + ... +
-    e^{(k-1) epsilon}). Averaged over all (j, s) the right side is at most e^{k epsilon} M(c) / (2p) + delta_k.
-    (3) E(s theta_j / r) is at least the integral over c from 0 to 1 of -E'(c) wherever s theta_j <= c r. With M(c) = M
-    for c from 1/(M+1) to 1/M, and down to 0 for M = p, the mean over all (j, s) of the mean excess is at least
+    In D_{j,s}, one of 2p data sets, k records are (rho e_j, s y_max), s = +1 or -1, rho = min{R, y_max / r}, r the size
+    of the ball; all others are (0, 0). The mean over all (j, s) of the mean excess is at least
         (k/n) sum_{M=1}^{p} (E_M - E_{M-1}) [1 - delta_k - M e^{k epsilon} / (2p)]_+,
-    E_0 = 0, E_M = E(1/(M+1)), E_p = E(0). The best k is taken. M = 1 alone is the packing with disjoint sets, for
-    r = R = y_max = 1: (k / (4n)) [1 - delta_k - e^{k epsilon} / (2p)].
+    E_0 = 0, E_M = E(1/(M+1)), E_p = E(0), (k/n) E(c) the excess where s theta_j = c r, and delta_k = delta
+    (1 + e^epsilon + ... + e^{(k-1) epsilon}). The best k is taken. The proof is in docs/formulas.md.
 
-    Source: packing of Hardt and Talwar 2010 with group privacy; constants derived here (explicit). Talwar, Thakurta
+    Source: packing of Hardt and Talwar 2010 with group privacy; constants derived there (explicit). Talwar, Thakurta
     and Zhang 2015, Theorem 3.1, is of order 1/n^(2/3) but has no constant for small n.
 
     >>> from dpcore.core.specification import Domain
@@ -158,15 +148,10 @@ def _layers(spec: Spec) -> Array:
 def linear_packing(p_norm: float, d: int, n: int, budget: Budget) -> float:
     """A lower bound on the worst mean excess over the l_p ball for f(x, z) = -<x, z>, ||z||_q* <= 1; 0 where none.
 
-    In D_0 all n records are zero; in D_v k records are v instead, and a model x has an excess of (k/n) (1 - <x, v>). By
-    group privacy P_v(<x, v> > c) <= e^{k epsilon} P_0(<x, v> > c) + delta_k. Averaged over v the right side is at most
-    e^{k epsilon} G(c) + delta_k, where for every x of the ball no more than a share G(c) of all v has <x, v> > c:
-    (1) v = d^(-1/q*) times signs: G = exp(-c^2 D / 2), by Hoeffding's inequality, since ||x||_2^2 <= d^(1 - 2/p) for
-    p >= 2 and <= 1 below, so that D = d^min{2/q*, 1}; (2) v = +-e_j: G = min{c^(-p), d} / (2d). Both are at most 1/2.
-    The mean excess over all v is at least (k/n) times the integral of [1 - delta_k - e^{k epsilon} G(c)]_+ over c from
-    0 to 1, here a sum from below. The best k and the better of (1) and (2) are taken.
+    Data sets differ from all zeros in k records v, which are d^(-1/q*) times signs or +-e_j; the integral over <x, v>
+    is a sum from below. The proof is in docs/formulas.md.
 
-    Source: packing of Hardt and Talwar 2010 with group privacy; constants derived here (explicit).
+    Source: packing of Hardt and Talwar 2010 with group privacy; constants derived there (explicit).
 
     >>> f"{linear_packing(2.0, 1_024, 2_000, Budget(1.0, 1e-6)):.2e}"
     '4.55e-03'

@@ -83,19 +83,15 @@ def regret_band(R: float, T: int, miss: float) -> float:
 def least_regret(p: int, R: float, T: int, budget: Budget) -> float:
     """On some costs |x_t| <= R every (epsilon, delta)-private learner's mean regret is at least this.
 
-    The larger of two. (1) Fair coins, x_t(j) = +-R: every learner pays 0 on average, so its mean regret is the mean of
-    the largest of p sums, with or without privacy. (2) In D_j arm j costs -R and all others R in each step, in D_0 all
-    cost 0. What is played in step t + 1 depends on t cost vectors, so by group privacy and averaged over j it is arm j
-    with probability at most e^{t epsilon} / p + delta_t, delta_t = delta (1 + e^epsilon + ... + e^{(t-1) epsilon}). The
-    mean regret is at least 2 R sum_{t<T} [1 - e^{t epsilon} / p - delta_t]_+, about 2 R ln p / epsilon.
+    The larger of the mean of the largest of p sums of fair coins, which no learner beats, private or not, and of about
+    2 R ln p / epsilon, which one of p arms that is always best costs by group privacy; proof in docs/formulas.md.
 
-    Source: (1) Cesa-Bianchi and Lugosi 2006, Theorem 3.7; (2) packing with group privacy; constants derived here.
+    Source: Cesa-Bianchi and Lugosi 2006, Theorem 3.7, and packing with group privacy; constants derived there.
 
     >>> round(least_regret(8, 1.0, 2_000, Budget(1.0, 1e-6)), 1), round(least_regret(8, 1.0, 50, Budget(0.1)), 1)
     (63.7, 25.0)
     """
-    heads = bdtr(np.arange(T), T, 0.5)
-    coins = R * (2.0 * float((1.0 - heads**p).sum()) - T)
+    coins = R * (2.0 * float((1.0 - bdtr(np.arange(T), T, 0.5) ** p).sum()) - T)
     group = np.minimum(np.arange(T) * budget.epsilon, 700.0)
     grown = budget.delta * np.expm1(group) / math.expm1(min(budget.epsilon, 700.0))
     return max(coins, 2.0 * R * float(np.maximum(1.0 - np.exp(group) / p - grown, 0.0).sum()))

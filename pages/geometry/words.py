@@ -31,6 +31,7 @@ SIDES = ("Ball", "Rates", "Private mean", "Noise", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
 CHIPS = chips_beside(__file__, "chips.json")
+LEADS = {"sampling": "sampling", "privacy": "privacy", "trivial": "neither (above the largest loss)"}
 NAMES = {1.0: "L1 ball", 2.0: "L2 ball", math.inf: "box"}
 
 FORMULA = text_beside(__file__, "formula.md")
@@ -120,17 +121,12 @@ def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
 def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
     k = _at(found, here.p_norm)
-    chosen, other = "Exponential mechanism", "Gaussian noise"
-    more = found.gaussian
-    if found.chosen[k] != "vertices":
-        chosen, other, more = other, chosen.lower(), found.vertices
+    sides = [("Exponential mechanism", found.vertices), ("Gaussian noise", found.gaussian)]
+    (chosen, _), (other, more) = sides if found.chosen[k] == "vertices" else sides[::-1]
+    rest = f"{other} leaves {rounded(more.mean[k])}, nothing learned {rounded(found.signal[k])}"
     return [
         ("Smaller upper bound", chosen, f"at {here.words}; the choice uses no record"),
-        (
-            "Its excess risk",
-            rounded(found.mean[k]),
-            f"{other} leaves {rounded(more.mean[k])}, nothing learned {rounded(found.signal[k])}",
-        ),
+        ("Its excess risk", rounded(found.mean[k]), rest),
         ("Privacy for free", f"from n = {people(row.free)} on", "by the rates, sampling then costs more than privacy"),
     ]
 
@@ -142,14 +138,11 @@ def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
         ("Gaussian noise", found.gaussian.mean, found.gaussian.bound),
     ]
     places, at = 1.0 - 1.0 / found.p_norm, 1.0 - 1.0 / here.p_norm  # where an infinite order has a place, too
-    told = verdict(
-        places,
-        curves,
-        found.signal,
-        at,
-        "p",
-        text=lambda place: order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf),
-    )
+
+    def text(place: float) -> str:
+        return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
+
+    told = verdict(places, curves, found.signal, at, "p", text=text)
     return f"{told} {lower_verdict(places, found.mean, found.least, at)}"
 
 
@@ -193,24 +186,12 @@ def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tup
     if found.reasons[k]:
         return []
     _, _, work = found.exponents
-    leads = {"sampling": "sampling", "privacy": "privacy", "trivial": "neither"}
+    times = rounded(found.bound[k] / found.private.mean[k], 2)
+    grows = "" if work is None else f"; they grow like {rate(work)}: linear time"
     return [
-        (
-            "Upper bound",
-            rounded(found.bound[k]),
-            f"{rounded(found.bound[k] / found.private.mean[k], 2)} times the mean; it holds for all data",
-        ),
-        (
-            "Gradients of single records",
-            f"{found.gradients[k]:,.0f}",
-            "a run" + ("" if work is None else f"; they grow like {rate(work)}: linear time"),
-        ),
-        (
-            "Larger term of the rate",
-            leads[row.leads],
-            f"{'the rate is above the largest possible loss; ' if row.leads == 'trivial' else ''}both terms are equal "
-            f"at n = {people(row.free)}",
-        ),
+        ("Upper bound", rounded(found.bound[k]), f"{times} times the mean; it holds for all data"),
+        ("Gradients of single records", f"{found.gradients[k]:,.0f}", f"a run{grows}"),
+        ("Larger term of the rate", LEADS[row.leads], f"both terms are equal at n = {people(row.free)}"),
     ]
 
 
@@ -255,14 +236,9 @@ def ball_caption(found: BallPicture, here: GeometryState) -> str:
 
 
 def rates_caption(row: Row, here: GeometryState) -> str:
-    leads = {
-        "sampling": "sampling costs more than privacy",
-        "privacy": "privacy costs more than sampling",
-        "trivial": "the rate is above the largest possible loss",
-    }
     return (
-        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.leads]}. Rates without constants, {row.source}; "
-        f"lower bound: {readable(row.least_formula)}."
+        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: larger term: {LEADS[row.leads]}. Rates without "
+        f"constants, {row.source}; lower bound: {readable(row.least_formula)}."
     )
 
 

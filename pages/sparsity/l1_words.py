@@ -10,7 +10,7 @@ from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.facts import text_beside
 from dpcore.core.power_law import power_law
 from dpcore.data import load
-from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve, Path
+from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Path
 from dpcore.studies.sparsity.l1.data import SOURCE, Setting
 from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
 from dpcore.studies.sparsity.simplex.beside_others import BesideSampling
@@ -32,7 +32,7 @@ _LEAST_PEOPLE = 1_000
 _MORE_COLUMNS = 256
 Found = AgainstT | AgainstN | AgainstP
 
-FORMULA = text_beside(__file__, "l1_formula.md")
+FORMULA, CAPTION, DENSE = text_beside(__file__, "l1_formula.md"), *text_beside(__file__, "l1_caption.md").split("\n\n")
 
 
 @dc.dataclass(frozen=True)
@@ -102,17 +102,17 @@ def verdict_of(found: Found, walked: Path | None, here: L1State) -> str:
     return f"{told} {lower_verdict(axis, mean, np.resize(found.packing, len(axis)), at)}"
 
 
-def _on_hardest(found: Found, walked: Path, here: L1State) -> str:
+def _on_hardest(found: Found, walked: Path | None, here: L1State) -> str:
     letter, at = _axis(found, walked, here)
-    k = nearest(getattr(found, letter), at)
-    mean, nothing = found.private.measured.mean[k], np.resize(found.nothing, k + 1)[k]
-    least = np.resize(found.packing, k + 1)[k]
-    said = f"On the hardest data, private Frank-Wolfe leaves **{rounded(mean)}** of excess risk at {letter} = {at:,}"
-    if not least > 0.0:
-        return f"{said}; at ε = {here.epsilon:g} the lower bound says nothing."
+    axis = getattr(found, letter)
+    curves = found.private.measured.mean, found.packing, found.nothing
+    mean, least, nothing = (rounded(np.resize(curve, len(axis))[nearest(axis, at)]) for curve in curves)
+    proved = (
+        f"no private algorithm can guarantee less than **{least}**" if least != "nan" else "no lower bound is known"
+    )
     return (
-        f"{said}; no private algorithm can guarantee less than **{rounded(least)}**. A model that learns nothing "
-        f"leaves {rounded(nothing)}."
+        f"On the hardest data, private Frank-Wolfe leaves **{mean}** of excess risk at {letter} = {at:,}; {proved}. A "
+        f"model that learns nothing leaves {nothing}."
     )
 
 
@@ -144,7 +144,7 @@ def _by_people(found: AgainstN, here: L1State) -> str:
     if measured is None:
         said = (
             f"The excess risk follows **no power of n** here: at n = {here.n:,} it is "
-            f"{rounded(_value(found.n, found.private, here.n))}, where a model that learns nothing has "
+            f"{rounded(found.private.measured.mean[nearest(found.n, here.n)])}, where a model that learns nothing has "
             f"{rounded(found.nothing[nearest(found.n, here.n)])}"
         )
         return "; ".join([said, *parts]) + "."
@@ -183,9 +183,7 @@ def _by_columns(found: AgainstP, here: L1State) -> str:
             f"θ = 0 has {rounded(found.nothing[first])}"
         )
     elif abs(mean[last] - mean[first]) <= 2.0 * np.hypot(private.se[last], private.se[first]):
-        said += (
-            f"leave **the same excess risk** up to the standard error, {rounded(mean[last])} and {rounded(mean[first])}"
-        )
+        said += f"leave **the same excess risk**, up to its error: {rounded(mean[last])} and {rounded(mean[first])}"
     else:
         said += f"mean **{rounded(mean[last] / mean[first], 2)} times** the excess risk"
     if not np.isfinite(whole[last]):
@@ -197,10 +195,6 @@ def _by_columns(found: AgainstP, here: L1State) -> str:
     )
 
 
-def _value(grid: Any, curve: ExcessCurve, at: float) -> float:
-    return float(curve.measured.mean[nearest(grid, at)])
-
-
 def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
     if walked is None:
@@ -208,53 +202,30 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
     plan = walked.plan
     spent = rounded(plan.spent.epsilon)
     over = "; too much, so nothing is released" if overspent(walked) else "; every vertex may be published"
+    weight = rounded(100 * walked.share[walked.right].sum(), 2)
+    hits = f"{walked.found} of {np.count_nonzero(walked.truth)}"
     made = [
-        (
-            "Relevant columns found",
-            f"{walked.found} of {np.count_nonzero(walked.truth)}",
-            f"with their sign, in {plan.steps} steps; they carry {rounded(100 * walked.share[walked.right].sum(), 2)}% "
-            "of the weight",
-        ),
+        ("Relevant columns found", hits, f"with their sign, in {plan.steps} steps; {weight}% of the weight"),
         ("Privacy spent", f"ε = {spent} of {here.epsilon:g}", f"{plan.steps} choices{over}"),
     ]
     if isinstance(found, AgainstT):
         best = int(np.nanargmin(found.private.measured.mean))
-        made.append(
-            (
-                "Smallest upper bound",
-                f"T = {found.tuned}",
-                f"auto takes about a quarter of it, {found.auto}; the smallest measured mean is at "
-                f"{found.T[best]:.0f}, but choosing T from the data would cost extra privacy",
-            )
+        rest = (
+            f"auto takes about a quarter of it, {found.auto}; the smallest measured mean is at {found.T[best]:.0f}, "
+            "but choosing T from the data would cost extra privacy"
         )
+        return [*made, ("Smallest upper bound", f"T = {found.tuned}", rest)]
     if isinstance(found, AgainstN):
-        made.append(
-            (
-                "Privacy for free",
-                f"from n = {people(found.free)} on",
-                "by bounds at the best T: there the cost of privacy is below the generalisation gap",
-            )
-        )
-    if isinstance(found, AgainstP):
-        k = nearest(found.p, here.p)
-        made.append(
-            (
-                "Excess risk",
-                f"{rounded(found.private.measured.mean[k])}",
-                f"at p = {here.p:,}, one vertex a step; {rounded(found.whole.measured.mean[k])} with noise in the "
-                "whole gradient",
-            )
-        )
-    return made
+        rest = "by bounds at the best T: there the cost of privacy is below the generalisation gap"
+        return [*made, ("Privacy for free", f"from n = {people(found.free)} on", rest)]
+    k = nearest(found.p, here.p)
+    rest = f"at p = {here.p:,}, one vertex a step; {rounded(found.whole.measured.mean[k])} with noise in every column"
+    return [*made, ("Excess risk", rounded(found.private.measured.mean[k]), rest)]
 
 
 def caption(found: Found, here: L1State) -> str:
     """The mechanism, the records, and why measured and proved slopes differ."""
-    said = [
-        "LASSO by private Frank-Wolfe: in each of T steps the exponential mechanism over vertices draws one at random "
-        f"from the 2p vertices of the L1 ball. Means of {found.repetitions} runs with common random numbers; band: 8 "
-        "of 10."
-    ]
+    said = [CAPTION.format(repetitions=found.repetitions)]
     if here.hardest:
         signal = packing_signal(here.setting.instance(here.n, here.p).spec, here.setting.budget)
         said.append(
@@ -264,11 +235,7 @@ def caption(found: Found, here: L1State) -> str:
     else:
         said.append("Sparse data: few columns matter.")
     if isinstance(found, AgainstN) and not here.hardest:
-        said.append(
-            "An upper bound holds for all data. On sparse data a handful of vertices suffices and the excess "
-            "falls faster. Where every column matters, no few vertices come near the best model, and the excess "
-            "falls like the bound."
-        )
+        said.append(DENSE.strip())
     if here.accounting != "tight":
         over = [T for T, spent in zip(found.private.T, found.private.spent, strict=True) if spent > here.epsilon]
         if over:

@@ -94,34 +94,21 @@ def _against(other: float, here: float) -> str:
 
 def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
-    k, plan = nearest(made.m, release.plan.steps), release.plan
+    k, plan, draws = nearest(made.m, release.plan.steps), release.plan, _draws(release.plan.steps)
     bound, measured = made.best_by_bound(on), made.best_measured(on)
+    over = f"over the best mixture, at m = {plan.steps:,}; upper bound {rounded(made.bound(on)[k])}"
+    size = f"{draws} instead of {made.p:,} weights; they name {release.distinct:,} columns"
+    spent = f"ε = {rounded(plan.spent.epsilon)} of {made.epsilon:g}"
     cards = [
-        (
-            "Excess risk",
-            rounded(made.measured(on).mean[k]),
-            f"over the best mixture, at m = {plan.steps:,}; upper bound {rounded(made.bound(on)[k])}",
-        ),
-        (
-            "Size of the release",
-            f"{release.bits:,.0f} bits",
-            f"{_draws(plan.steps)} instead of {made.p:,} weights; they name {release.distinct:,} columns",
-        ),
-        (
-            "Privacy spent",
-            f"ε = {rounded(plan.spent.epsilon)} of {made.epsilon:g}",
-            f"{_draws(plan.steps)} at λ = {plan.spec.lam:.3g}; one alone {rounded(made.eta[k])}",
-        ),
+        ("Excess risk", rounded(made.measured(on).mean[k]), over),
+        ("Size of the release", f"{release.bits:,.0f} bits", size),
+        ("Privacy spent", spent, f"{draws} at λ = {plan.spec.lam:.3g}; one alone {rounded(made.eta[k])}"),
     ]
     if bound is not None and measured is not None:
-        cards.append(
-            (
-                "Smallest upper bound",
-                f"m = {bound:,}",
-                f"the smallest measured mean is at m = {measured:,}, but choosing m from the data would cost extra "
-                "privacy",
-            )
+        rest = (
+            f"the smallest measured mean is at m = {measured:,}, but choosing m from the data would cost extra privacy"
         )
+        cards.append(("Smallest upper bound", f"m = {bound:,}", rest))
     return cards
 
 
@@ -181,8 +168,8 @@ def columns_caption(price: ExcessByColumns, here: Controls) -> str:
     left = ", ".join(
         f"{name} {rounded(curve.mean[k])}"
         for name, curve in (
-            ("simplex sampling", price.sampling),
-            ("objective perturbation", price.objective),
+            ("sampling", price.sampling),
+            ("objective", price.objective),
             ("projected", price.projected),
         )
         if np.isfinite(curve.mean[k])

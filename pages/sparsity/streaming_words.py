@@ -91,13 +91,9 @@ def readouts(play: Play, here: StreamingState) -> list[tuple[str, str, str]]:
     ]
 
 
-def _of_reader(curves: Sequence[RegretCurve], here: StreamingState) -> RegretCurve:
-    return next(curve for curve in curves if curve.p == here.p)
-
-
 def verdict_of(curves: Sequence[RegretCurve], here: StreamingState) -> str:
     """The bounds along T for the reader's number of arms."""
-    curve = _of_reader(curves, here)
+    curve = next(curve for curve in curves if curve.p == here.p)
     told = verdict(curve.steps, [("", curve.expected, curve.bound)], curve.nothing, here.steps, "T")
     return f"p = {here.p:,}. {told} {lower_verdict(curve.steps, curve.expected, curve.least, here.steps)}"
 

@@ -31,7 +31,7 @@ VIEWS = (
     "perturbation?side=No+noise",
     "sparsity?tab=Simplex+sampling",
     "sparsity?tab=Online",
-    "geometry?view=people",
+    "geometry?view=n",
     "geometry?beside_geometry=Rates",
     "geometry?beside_geometry=Noise",
     "geometry?beside_geometry=Tracing",
@@ -261,14 +261,14 @@ def test_a_slider_moves_by_arrows_and_chart_and_numbers_follow(server: Server, p
 # Ends and middles of the sliders, each with all views that have charts of their own.
 PLACES = ("", "epsilon=0.01", "epsilon=10", "delta=1e-10", "n=200", "n=50,000", "lam=0.0001", "lam=0.005", "lam=1")
 LABELLED = (*PAGES, *(it for it in VIEWS if not it.startswith(("?behind", "decide?behind")) and "lecture" not in it))
-LABELLED += ("perturbation?noise=both", "dimension?below=damage", "sparsity?against=people", "sparsity?against=columns")
+LABELLED += ("perturbation?noise=both", "dimension?below=damage", "sparsity?against=n", "sparsity?against=p")
 LABELLED += ("multiclass?price_against=epsilon", "multiclass?price_against=excess")
 # Ends of the sliders that stand on one page alone, and of those whose ends differ from page to page.
 ENDS = (
     "audit?beside_attack=Scores&runs=1,000",
     "sparsity?T=2&radius=0.25",
-    "sparsity?against=people&T=512&radius=0.25",
-    "sparsity?against=columns&T=2&radius=4",
+    "sparsity?against=n&T=512&radius=0.25",
+    "sparsity?against=p&T=2&radius=4",
     "sparsity?tab=Simplex+sampling&lam=0.0001",
     "sparsity?beside_ball=Simplex&T=2&radius=4",
     "sparsity?beside_ball=Tracing&T=512&radius=4",
@@ -284,8 +284,8 @@ ENDS = (
     "geometry?p_norm=∞&p=65,536",
     "dimension?p=1,024&below=damage&noise_in=both",
     "geometry?p_norm=1+%2B+1/ln+d&p=8",
-    "geometry?view=people&p_norm=1.5&p=64",
-    "geometry?view=people&p_norm=∞&p=8",
+    "geometry?view=n&p_norm=1.5&p=64",
+    "geometry?view=n&p_norm=∞&p=8",
     "multiclass?C=10&columns=16",
     "decide?n=300&more=several&releases=100&per_person=10",
     "multiclass?C=2&columns=2",

@@ -54,8 +54,8 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
         assert second > first, "the first chart is on the screen before the second is drawn"
 
     page.emulate_media(color_scheme="dark")
-    page.get_by_role("radio", name="people").click()
-    page.wait_for_url("**view=people*")
+    page.get_by_role("radio", name="n", exact=True).click()
+    page.wait_for_url("**view=n*")
     page.get_by_role("radio", name="Tracing").click()
     page.wait_for_url("**beside_geometry=Tracing*")
     check_in_the_dark(page, charts)
@@ -65,9 +65,10 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
 STATES = (
     "",
     "?p_norm=2&p=65%2C536&beside_geometry=Noise",
+    "?p_norm=2&geometry_data=hardest+data",
     "?p_norm=1+%2B+1%2Fln+d&beside_geometry=Rates&epsilon=0.1",
-    "?view=people&p_norm=1.5&p=16&n=5%2C000&beside_geometry=Tracing",
-    "?view=people&p_norm=%E2%88%9E&p=8&n=20%2C000",
+    "?view=n&p_norm=1.5&p=16&n=5%2C000&beside_geometry=Tracing",
+    "?view=n&p_norm=%E2%88%9E&p=8&n=20%2C000",
 )
 
 

@@ -139,12 +139,12 @@ FIRST = (
         r"ε = 3 .*1,000 steps.* 100 of 2,000",
     ),
     (
-        "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns",
+        "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+records&beside=Columns",
         ("draws", "beside_chart"),
         r"20 random draws .*64 numbers",
     ),
     (
-        "geometry?view=people&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates",
+        "geometry?view=n&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates",
         ("geometry", "beside_geometry_chart"),
         r"p = 2 .*n = 10,000",
     ),

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
-    """Both charts of the tab that the query names, the L1 ball without a name."""
+    """Both charts of the tab that the query names, the LASSO without a name."""
     page.goto(f"{url}/sparsity{query}")
     keys = ("regret", "play") if "tab=Online" in query else ("lasso", "beside_lasso")
     keys = ("draws", "beside_chart") if "tab=Simplex+sampling" in query else keys
@@ -69,13 +69,15 @@ def test_controls_change_the_charts_in_place_in_every_tab(server: Server, page: 
 
 STATES = (
     "",
-    "?against=people&beside_ball=Tracing",
-    "?against=columns&beside_ball=Simplex&p=65%2C536",
-    "?vertex_noise=printed&T=512&epsilon=0.1",
+    "?against=n&beside_ball=Tracing",
+    "?against=n&lasso_data=hardest+data",
+    "?against=p&beside_ball=Simplex&p=65%2C536",
+    "?vertex_noise=noise+as+published&T=512&epsilon=0.1",
     "?tab=Simplex+sampling",
-    "?tab=Simplex+sampling&beside=Columns&on=fresh+people&p=1%2C024",
+    "?tab=Simplex+sampling&beside=Columns&on=fresh+records&p=1%2C024",
     "?tab=Simplex+sampling&beside=As+published&n=200",
     "?tab=Online",
+    "?tab=Online&adversary=costs%3A+hardest+data+%28fair+coins%29&p=64",
     "?tab=Online&adversary=costs%3A+refutes+equation+%2812%29&p=64",
 )
 

@@ -25,16 +25,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figur
     steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
     lines = [
         ("upper bound", "upper bound", found.T, found.private.bound, colour, 2.0, "dash", _UPPER),
-        (
-            "non-private: upper bound",
-            "non-private<br>upper bound",
-            steps,
-            found.plain_bound[1:],
-            plain,
-            1.0,
-            "dash",
-            "plain",
-        ),
+        ("non-private: upper bound", "its upper bound", steps, found.plain_bound[1:], plain, 1.0, "dash", "plain"),
         ("non-private", "non-private", steps, found.plain[1:], plain, 1.5, "solid", "plain"),
         ("nothing learned, θ = 0", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dash", "nothing"),
         (*_LEAST, found.T, found.packing, chart.muted, 1.5, "dot", "lower packing"),
@@ -158,9 +149,8 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
     best = "best model, non-private"
     chart.level(x, tracing.exact, chart.colours["reference"], best, label=best.replace(", ", ",<br>"))
     chart.level(x, 0.5, chart.muted, "guessing", label="guessing", dash="dot")
-    chart.curve(
-        x, tracing.limit, colour, "limit of every attack", label="limit of<br>every attack", width=2, dash="dash"
-    )
+    limit = "limit of every attack"
+    chart.curve(x, tracing.limit, colour, limit, label=limit.replace("of ", "of<br>"), width=2, dash="dash")
     hover = (
         "ε = %{x}<br>private model: %{y:.3~g}<br>%{customdata[0]:.0f}% of the common signs"
         "<br>excess risk %{customdata[1]:.2~g}<extra></extra>"

@@ -46,16 +46,14 @@ def regret_figure(
         chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper ftrl")
         if curve.p != plain.p:
             continue
-        least = "lower bound, hardest data"
         for values, text, ink, dash, layer in (
             (plain.expected, "non-private", chart.colours["reference"], "solid", "plain"),
             (curve.nothing, "nothing learned", chart.muted, "dash", "nothing"),
-            (curve.least, least, chart.muted, "dot", "lower least_regret"),
+            (curve.least, "lower bound, hardest data", chart.muted, "dot", "lower least_regret"),
         ):
-            heights, title = np.where(values > 0.0, values, np.nan), f"{name}: {text}"
-            label = title.replace(", ", ",<br>")
-            chart.curve(curve.steps, heights, ink, title, label=label, dash=dash, layer=layer)
-            shown.append(heights)
+            shown.append(np.where(values > 0.0, values, np.nan))
+            label = f"{name}: {text}".replace(", ", ",<br>")
+            chart.curve(curve.steps, shown[-1], ink, f"{name}: {text}", label=label, dash=dash, layer=layer)
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
         shown.append(values)
