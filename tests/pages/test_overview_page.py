@@ -267,7 +267,7 @@ def test_words_for_costs():
     assert "λ" not in words.takeaway(row, source, by_hand=False), "a rule sets λ for the noise"
     there = 100 * (0.79 - row.nothing_learned)
     noun, value, rest = words.readouts(row, source)[0]
-    assert (noun, value) == ("Accuracy loss", "1.0 percentage point")
+    assert (noun, value) == ("Accuracy loss, percentage points", "1.0")
     assert tells(rest, "0.0 from noise", "1.0 from regularisation", f"{100 / there:.0f}%", f"{there:.1f}")
 
 
