@@ -27,8 +27,7 @@ from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 from pages.ui.sources import axis_title
 
-HEIGHT = 420
-MAX_COLUMNS = 32
+HEIGHT, MAX_COLUMNS = 420, 32
 # As on Perturbation, whose numbers are the same; beyond, where single releases differ less, a move stays short.
 REPETITIONS, MANY_RECORDS, FEWER_REPETITIONS = 50, 10_000, 10
 FIRST_REPETITIONS = 4

@@ -112,7 +112,7 @@ def test_all_three_perturbations_are_drawn_in_the_colours_of_their_families():
 
 def test_perturbation_shows_the_same_number():
     """One state, one number: the same split, releases and reference."""
-    page = finished(open_app("perturbation/page.py", records="breast_cancer"))
+    page = complete(open_app("perturbation/page.py", records="breast_cancer"))
     assert f"{100 * at_cursor(table_of())['mean']:.1f}" in texts(page)
 
 
