@@ -122,7 +122,7 @@ with chart:
         st.markdown(words.released(accuracies, plan))
     st.markdown(words.verdict_of(table[table.mechanism == chosen.key], at))
     st.caption(" ".join(filter(None, (words.caption(experiment, table), progress))))
-    st.markdown(words.decide_link(source, controls))
+    st.markdown(words.decide_link(source, controls, chosen.key))
 sentences = [sentence_of(table, controls)]
 if plan is not None:
     glance(held)

@@ -90,7 +90,7 @@ def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     said = (
         f"Without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Averages over "
         f"{experiment.repetitions} releases (exact for output perturbation) on one split into training and test "
-        f"records; *Decide* averages over {SPLITS} splits. Gradient perturbation is noisy SGD."
+        f"records; *Decide* averages over {SPLITS} splits, and its numbers differ. Gradient perturbation is noisy SGD."
     )
     for key, rows in table.groupby("mechanism", sort=False):
         if (rows.status != "ok").all():
@@ -98,9 +98,9 @@ def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     return said
 
 
-def decide_link(source: Source, controls: Controls) -> str:
+def decide_link(source: Source, controls: Controls, mechanism: str) -> str:
     """The way to the page that answers the opposite question, with these records."""
-    asked = {"at_hand": source.label, "n": f"{controls.n:,}", "epsilon": f"{controls.epsilon:g}"}
+    asked = {"at_hand": source.label, "way": mechanism_class(mechanism).label, "n": f"{controls.n:,}"}
     return f"[Decide](./decide?{urlencode(asked)}) finds the smallest ε for the accuracy loss that you accept."
 
 
