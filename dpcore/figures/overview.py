@@ -86,14 +86,15 @@ def cost_figure(
     chart.heading(accuracy_title)
     chart.heading("excess risk above the best model's", "y2")
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
+    left, shift = ("right", -12) if epsilon > 1.5 else ("left", 12)  # never over the chart's edge
+    place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "middle"}
     for each in drawn:
-        _one_release(chart, epsilon, each, main)
+        chart.write("one release", math.log10(epsilon), each, main, 14, bgcolor=with_opacity(chart.paper, 0.8), **place)
     return chart.beside(
         [chart.log_axis(-2, 1, title="privacy budget ε  (smaller = more private)")] * 2,
         chart.axis(range=list(percent), dtick=10),
         chart.log_axis(*powers),
         phone=(44, 26),  # half a cursor flag on the right
-        rows=6,
         taken=14,
         drop=58,
     )
@@ -108,11 +109,3 @@ def _accuracy_range(means: pd.DataFrame, banded: pd.DataFrame) -> tuple[float, f
 
 def _first(rows: pd.DataFrame, column: str) -> float:
     return float(rows[column].iloc[0]) if len(rows) else math.nan
-
-
-def _one_release(chart: Chart, epsilon: float, height: float, colour: str) -> None:
-    """Words beside one release, on the side where the chart has room."""
-    x = math.log10(epsilon)
-    left, shift = ("right", -12) if x > 0.2 else ("left", 12)
-    place: Look = {"xref": "x", "yref": "y", "xanchor": left, "xshift": shift, "yanchor": "middle"}
-    chart.write("one release", x, height, colour, 14, bgcolor=with_opacity(chart.paper, 0.8), **place)

@@ -27,13 +27,12 @@ from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 from pages.ui.sources import axis_title
 
-HEIGHT = 420
-MAX_COLUMNS = 32
+HEIGHT, MAX_COLUMNS = 420, 32
 # As on Perturbation, whose numbers are the same; beyond, where single releases differ less, a move stays short.
 REPETITIONS, MANY_RECORDS, FEWER_REPETITIONS = 50, 10_000, 10
 FIRST_REPETITIONS = 4
 OTHERS_SECONDS = 0.3  # what a move waits for the curves of the other mechanisms
-RELEASED = "released models"  # in the session
+RELEASED = "released models"  # in the session: of the state in which they were drawn
 KEYS = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 
 # Controls first, wherever they stand: the first run already knows what the address says.
@@ -41,7 +40,7 @@ st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("breast_cancer", "source")
-    place = switch("Perturbation", words.PLACES, "objective", key="place")
+    place = switch("Perturbation", tuple(KEYS), "objective", key="place")
     proof = switch("Which proof sets the noise", words.PROOFS, "tight", key="proof") if place == "output" else "tight"
 controls = sidebar(
     people=tuple(sorted({*PEOPLE, people})),
@@ -55,14 +54,14 @@ row = st.container()
 
 mechanisms: dict[str, Mechanism] = {name: dpcore.make_mechanism(key) for name, key in KEYS.items()}
 mechanisms["output"] = dpcore.make_mechanism(KEYS["output"], accounting=proof)
-chosen = mechanisms.pop(place)
+chosen, others = mechanisms.pop(place), tuple(mechanisms.values())
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
     """Of all mechanisms, the page's first."""
     return dpcore.Experiment(
         controls.problem(source.key),
-        (chosen, *mechanisms.values()),
+        (chosen, *others),
         repetitions=REPETITIONS if controls.n <= MANY_RECORDS else FEWER_REPETITIONS,
     )
 
@@ -82,7 +81,7 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
     """The chart there, and its sentence."""
     asked, one = experiment_at(controls), None
     if asked == experiment:
-        found, one = table, released if controls.epsilon == at else None
+        found, one = table, accuracies[-1] if accuracies and controls.epsilon == at else None
     else:
         found = prefetch.whole(asked, cancelled)
     figure = drawing(found, epsilon=controls.epsilon, theme=theme, released=one).showing(layers)
@@ -92,9 +91,7 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
 experiment, at = experiment_at(controls), controls.epsilon
 mine = dc.replace(experiment, mechanisms=(chosen,))
 table, progress = refined(mine, first=FIRST_REPETITIONS)
-questions: dict[str, Question] = {
-    "others": TableQuestion(dc.replace(experiment, mechanisms=tuple(mechanisms.values())))
-}
+questions: dict[str, Question] = {"others": TableQuestion(dc.replace(experiment, mechanisms=others))}
 here = table[(table.x == at) & (table.metric == "accuracy")]
 plan = experiment.problem.plan(chosen, at) if len(here) else None
 if plan is not None:
@@ -112,21 +109,20 @@ with chart:
     with st.container(horizontal=True, vertical_alignment="center", key="below"):
         layers = pick_layers()
         pressed = plan is not None and st.button("Release once", key="release", help=words.RELEASE_HELP)
-    releases, before = words.Releases(experiment.problem, chosen.key, at), st.session_state.get(RELEASED)
-    if before is not None and before.same_state(releases):
-        releases = before
+    state = (experiment.problem, chosen, at)
+    accuracies = st.session_state.get(RELEASED, {}).get(state, [])
     if pressed and plan is not None:
-        releases = st.session_state[RELEASED] = releases.one_more(plan)
-    released = releases.accuracies[-1] if releases.accuracies else None
+        accuracies = [*accuracies, words.release(experiment.problem, plan)]
+        st.session_state[RELEASED] = {state: accuracies}
     with drawn:
         figure, alt = picture_at(controls)
         ahead = (picture_at, controls) if complete and not progress else None
         live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=ahead)
-    if plan is not None and releases.accuracies:
-        st.markdown(words.released(releases, plan))
+    if plan is not None and accuracies:
+        st.markdown(words.released(accuracies, plan))
     st.markdown(words.verdict_of(table[table.mechanism == chosen.key], at))
     st.caption(" ".join(filter(None, (words.caption(experiment, table), progress))))
-    st.markdown(words.decide_link(source, controls))
+    st.markdown(words.decide_link(source, controls, chosen.key))
 sentences = [sentence_of(table, controls)]
 if plan is not None:
     glance(held)
@@ -143,7 +139,7 @@ chips(words.chips(source))
 headline.html("".join(emphasised(line, colour) for line in sentences))
 
 behind(
-    lambda: words.assumptions(table, experiment, source, at),
+    lambda: words.assumptions(experiment, source, at),
     words.FORMULA,
     lambda: words.snippet(experiment, partial(drawing, epsilon=at)),
     lambda: table,

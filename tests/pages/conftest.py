@@ -6,9 +6,16 @@ import functools
 
 import pytest
 
+from dpcore.audit import attack_success
 from dpcore.studies.decide import loss_curve
 from pages.audit import published
 from pages.multiclass import words
+
+
+@pytest.fixture(autouse=True)
+def few_solves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of attacks on Overview and Decide, where each run of a mechanism that is no sum solves a problem of its own."""
+    monkeypatch.setattr(attack_success, "FEW_RUNS", 100)
 
 
 @pytest.fixture

@@ -21,9 +21,10 @@ from pages.ui.cards import readout
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import icon_array
 from tests.nights import each
-from tests.page_driver import charts, finished, headline, open_app, tells, texts
+from tests.page_driver import charts, headline, open_app, tells, texts
 
 from ..flat_fields import experiment_of
+from .test_links import settled
 
 KEYS = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 SHOWN = ["breast_cancer", "digits", "wine", "iris", "synthetic", "synthetic_correlated"]
@@ -31,19 +32,7 @@ SHOWN = ["breast_cancer", "digits", "wine", "iris", "synthetic", "synthetic_corr
 
 def open_page(**state) -> AppTest:
     """The page once all its answers are there."""
-    return complete(open_app(**state))
-
-
-def complete(page: AppTest) -> AppTest:
-    """The same once all its releases and answers are there."""
-    page = finished(page)
-    if "refined in the background" in page.session_state:
-        job = page.session_state["refined in the background"]
-        while not job.complete:
-            job.watch(page.session_state["watcher"])
-            job.wait(0.05)
-        page.run()
-    return page
+    return settled(open_app(**state))
 
 
 def table_of(place: str = "objective", proof: str = "tight", **changes):
@@ -112,7 +101,7 @@ def test_all_three_perturbations_are_drawn_in_the_colours_of_their_families():
 
 def test_perturbation_shows_the_same_number():
     """One state, one number: the same split, releases and reference."""
-    page = finished(open_app("perturbation/page.py", records="breast_cancer"))
+    page = settled(open_app("perturbation/page.py", records="breast_cancer"))
     assert f"{100 * at_cursor(table_of())['mean']:.1f}" in texts(page)
 
 
@@ -120,7 +109,7 @@ def test_one_release_is_marked_and_every_further_one_is_counted():
     page = open_page(place="output", source="iris", epsilon=2.0)
     for _ in range(2):
         page.button(key="release").click().run()
-        page = complete(page)
+        page = settled(page)
         (chart,) = charts(page).values()
         assert "one release" in chart["figure"]
         (text,) = (m.value for m in page.markdown if "One release" in m.value)
@@ -268,7 +257,7 @@ def test_words_for_costs():
     assert "λ" not in words.takeaway(row, source, by_hand=False), "a rule sets λ for the noise"
     there = 100 * (0.79 - row.nothing_learned)
     noun, value, rest = words.readouts(row, source)[0]
-    assert (noun, value) == ("Accuracy loss", "1.0 percentage point")
+    assert (noun, value) == ("Accuracy loss, percentage points", "1.0")
     assert tells(rest, "0.0 from noise", "1.0 from regularisation", f"{100 / there:.0f}%", f"{there:.1f}")
 
 
