@@ -62,7 +62,10 @@ def d(stand_in):
 
 @pytest.fixture(scope="module")
 def a():
-    data = url.url_like(0, rows=20_000, columns=1_000_000, nonzeros=30)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in (("ROWS", 20_000), ("COLUMNS", 1_000_000), ("NONZEROS", 30)):
+            patch.setattr(url, name, size)
+        data = url.url_like(0)
     points = [acc.Point(epsilon, epsilon, data.p) for epsilon in (0.01, 1.0, 10.0)]
     table = jt.table_of(data, points, 2, 0, quiet)
     return acc.means_of(table), acc.split(data, 0, 0)[0].n, data.p, float(table.margin.mean())
