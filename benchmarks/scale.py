@@ -3,9 +3,7 @@
     python -m benchmarks.scale [--rows 100000] [--columns 20000000] [--nonzeros 100] [--uniform] [--only output ...]
     python -m benchmarks.scale --table [--only output ...]
 
-Rows of about NONZEROS entries: columns drawn by the law of Zipf and Mandelbrot, 1 / (10 + rank), or --uniform, which
-fills more of them; a column that is drawn twice counts once. Entries lie between half of 1 / sqrt(NONZEROS) and that,
-so that rows lie in the unit ball. Labels follow a model of 200 frequent columns. Records are made in blocks of rows.
+Records are those of `dpcore.data.synthetic.sparse_records`; --uniform fills more of the columns.
 
 output: Gaussian output perturbation; objective: Gaussian objective perturbation; both logistic loss. frank_wolfe:
 private LASSO, squared loss on the L1 ball of 100. Each by `dpcore.solve`, epsilon = 1, delta = 1e-6, the automatic lam

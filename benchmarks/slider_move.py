@@ -9,9 +9,7 @@ perturbation, which the loops sample. Logistic loss, the recipe "synthetic", noi
 The loops, by numpy and scipy's L-BFGS-B: "plain", with np.logaddexp, expit and default tolerances; "tuned", with one
 exponential for risk and slope, each repetition started from its own solution at the epsilon before, at the loosest
 tolerance (in steps of sqrt(10)) whose mean excess risk is within 0.5% everywhere; and the same with gradients below
-1e-8. diffprivlib's LogisticRegression with its default tolerance does the Gamma half of objective perturbation. It
-needs scikit-learn < 1.7, so it lives in an environment of its own, whose Python is an argument; without it its line
-says "not run".
+1e-8. diffprivlib's LogisticRegression with its default tolerance does the Gamma half of objective perturbation.
 
 Ours is timed in one thread, and once more with a thread for each law. Errors are the largest relative ones of mean
 excess risk and of mean accuracy over all points of objective perturbation, against gradients below 1e-10; gradients are

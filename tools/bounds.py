@@ -53,33 +53,22 @@ def bounds(traces: list[dict[str, Any]]) -> Iterator[tuple[str, np.ndarray, np.n
     """The name of each upper bound, and along the axis its ratios to the measurement and to learning nothing."""
     lines = [trace for trace in traces if "lines" in trace.get("mode", "") and len(numbers(trace["y"])) > 1]
     for bound in (line for line in lines if line.get("meta") == "upper"):
-
-        def fits(line: dict[str, Any], bound: dict[str, Any] = bound) -> bool:
-            return line.get("yaxis", "y") == bound.get("yaxis", "y")
-
-        x = numbers(bound["x"])
-        measured = [
-            line
-            for line in lines
-            if fits(line) and "meta" not in line and line["line"].get("color") == bound["line"]["color"]
-        ]
-        nothing = [line for line in lines if fits(line) and line.get("meta") == "nothing"]
+        x, color = numbers(bound["x"]), bound["line"]["color"]
+        beside = [line for line in lines if line.get("yaxis", "y") == bound.get("yaxis", "y")]
+        measured = [line for line in beside if "meta" not in line and line["line"].get("color") == color]
+        nothing = [line for line in beside if line.get("meta") == "nothing"]
         if measured and nothing:
             widest = max(measured, key=lambda line: line["line"]["width"])
             height = along(bound, x)
             yield bound["name"], height / along(widest, x), height / along(nothing[0], x)
         else:
-            yield (
-                f"{bound['name']} (no {'measurement' if not measured else 'level of nothing learned'})",
-                x * np.nan,
-                x * np.nan,
-            )
+            missing = "level of nothing learned" if measured else "measurement"
+            yield f"{bound['name']} (no {missing})", x * np.nan, x * np.nan
 
 
 def main() -> None:
-    print(
-        "| view | upper bound | below nothing learned | at most 10 times the measurement | both |\n" + "|---" * 5 + "|"
-    )
+    print("| view | upper bound | below nothing learned | at most 10 times the measurement | both |")
+    print("|---" * 5 + "|")
     for view, (script, state) in VIEWS.items():
         for chart in charts(shown(script, **state)).values():
             for name, far, informative in bounds(json.loads(chart["figure"])["data"]):

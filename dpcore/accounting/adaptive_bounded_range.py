@@ -1,17 +1,10 @@
 """Privacy profile of adaptive choices of bounded range, exact up to chords that lie above.
 
-Let V(x) be the most that P1(S) - x P0(S) can be over all events of what is still to come. A choice whose log-ratios lie
-in an interval of length eta, wherever it lies, makes of that
-    sup E_0[ r V(x / r) ]
-over 0 <= t <= eta and over laws of a ratio r of probabilities, of mean 1 on [e^(t - eta), e^t]: given the choice, what
-follows faces x / r. V is convex, so r V(x / r) is convex in r and the two ends of the interval are the worst law. With
-p = (1 - e^(t - eta)) / (1 - e^-eta) that is
-    sup over t of  p V(x e^-t) + (1 - p) V(x e^(eta - t)),
-convex in x again. The start is V(x) = max(0, 1 - x). A choice that is only known to be eps-DP has t = eps, eta = 2 eps.
-
-Neighbours may change places, V(1 / x) = 1 - 1 / x + V(x) / x, so a grid of epsilon = ln x >= 0 is enough. Between its
-points V is replaced by chords, which lie above. Then r V(x / r) is a chord too, and with u = e^(t - eta) the value is
-a + b u + c / u with b, c <= 0 on every stretch of t between two kinks: its peak is u = sqrt(c / b).
+V(x) is the most that P1(S) - x P0(S) can be over all events S of what is still to come, max(0, 1 - x) at the end.
+Before a choice of range eta, p = (1 - e^(t - eta)) / (1 - e^-eta), it is
+    sup over 0 <= t <= eta of  p V(x e^-t) + (1 - p) V(x e^(eta - t));
+a choice that is only known to be eps-DP has t = eps, eta = 2 eps. V(1 / x) = 1 - 1 / x + V(x) / x, so a grid of
+epsilon = ln x >= 0 is enough, and chords between its points lie above V (docs/formulas.md, "Trade-off curves").
 """
 
 import functools
@@ -33,7 +26,7 @@ def choices_delta(ranges: tuple[float, ...], epsilon: Array, *, pure: bool = Fal
 
     ranges: > 0, at most MOST_CHOICES. pure: the choices are eps-DP with these eps, and no more is known of them.
 
-    Source: derived in the module's text; for ranges that are all equal also Dong, Durfee and Rogers 2020.
+    Source: derived in docs/formulas.md; for ranges that are all equal also Dong, Durfee and Rogers 2020.
 
     >>> choices_delta((1.0,), np.array([0.0])).round(6), round(math.tanh(0.25), 6)
     (array([0.244919]), 0.244919)

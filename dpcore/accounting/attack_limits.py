@@ -57,13 +57,10 @@ def bounded_range_attack_limit(eta: float, times: int = 1) -> float:
 def varied_range_attack_limit(total: float, root: float) -> float:
     """The same for adaptive choices whose ranges add up to s = `total`, and whose squares to r^2 = `root`^2.
 
-    TV <= tanh(s / 4), attained for one choice: TV is the mean under Q of (P/Q - 1)_+, convex in a ratio of mean 1 in
-    [u, u e^s], so two values make it largest, (1 - u) (u e^s - 1) / (u (e^s - 1)), and u = exp(-s/2) makes that
-    tanh(s/4). Sums over independent choices have the range s. For adaptive ones that is not proved here: their exact
-    optimum (`adaptive_bounded_range`) stayed below it in every case of a wide grid (docs/formulas.md). Besides, all are
-    (r^2 / 8)-zCDP (`bounded_range_rho`).
+    TV <= tanh(s / 4), attained for one choice and proved for independent ones; the exact optimum of adaptive ones
+    stayed below it in every case tried. Besides, all are (r^2 / 8)-zCDP (`bounded_range_rho`).
 
-    Source: derived here (constants explicit).
+    Source: derived in docs/formulas.md, "Mixtures: the simplex" (constants explicit).
 
     >>> round(varied_range_attack_limit(1.0, 1.0), 6)
     0.622459

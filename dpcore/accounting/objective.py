@@ -23,8 +23,7 @@ def objective_delta(epsilon: float, mu: float, jacobian: float, vertices: Vertic
     how far it moves the logarithm of the Hessian's determinant, charged once. vertices: of the polytope that holds
     every difference v of two records' gradients, whatever theta is; the longest has length D.
 
-    With e = epsilon - J the privacy loss exceeds epsilon only where t = (2 <b, v> + ||v||^2) / 2 s^2 > e. t is convex
-    in v and (1 - e^(e - t))_+ grows in t, so the mean is at most its sum over the vertices, H(e; ||v|| / s) each.
+    It is the sum over the vertices of H(epsilon - J; ||v|| / s), H as in `gaussian.hockey_stick`.
 
     Source: derived here for Jain and Thakurta 2014, section 4 (constants explicit, docs/formulas.md).
 
@@ -52,10 +51,8 @@ def linear_vertices(*, one_sided: bool) -> Vertices:
 def class_vertices(classes: int) -> Vertices:
     """For the large-margin loss of C classes: v = g (x) X - g' (x) X', D = sqrt(2) C max ||X||.
 
-    g = sum_{c != y} s_c (e_y - e_c) with slopes s_c in [0, 1], so a vertex is a set S of other classes for each of the
-    two records, of j and k classes: ||g||^2 = j (j + 1). With y' in S or not (a = 1, 0), y in S' or not (b), and o
-    other classes in both, <g, g'> = o - a k - b j. Since <X, X'> >= 0, ||v||^2 is at most
-    j (j + 1) + k (k + 1) + 2 max(a k + b j - o, 0). Records with equal labels have <g, g'> >= 0 and shorter v.
+    A vertex is a set of other classes for each of the two records (docs/formulas.md, "The repaired mechanism"): of j
+    and of k classes, the other record's class among them or not (a, b = 1, 0), with o further classes in both.
 
     >>> class_vertices(2) == linear_vertices(one_sided=True)
     True

@@ -1,20 +1,15 @@
 """Privacy profile of many steps: the distribution of their privacy loss, by Fourier transform.
 
 A step's profile H(e), an upper bound on P1(S) - e^e P0(S) for every event S of every pair of neighbours either way
-round, is convex in e^e and H(-e) = 1 - e^-e + e^-e H(e). Such a function belongs to one pair of laws, which dominates
-the step, and the T-fold product of the pair dominates T adaptive steps (Zhu, Dong and Wang 2022). Chords over a grid
-of e lie above a convex function, and are the profile of a pair whose losses lie on the grid: sums of T such losses are
-the T-fold convolution, and
+round, belongs to one pair of laws, which dominates the step. Chords over a grid of e lie above it and belong to a pair
+whose losses lie on the grid, so that T adaptive steps are a T-fold convolution (docs/formulas.md, "Trade-off curves"):
     delta(e) = E max(0, 1 - exp(e - loss)).
 What is lost is charged: losses beyond the grid of a step or of the sum, rounding of H and of the transform.
 
 For Gaussian steps on random batches z is the noise over one record's largest part, h = 1 / z, q the rate, as in
-`dpcore.accounting.subsampled_rdp`.
-
-"poisson": the dominating pair is known, (1 - q) N(0) + q N(h) against (1 - q) N(0) + q N(-h), and so is its best event
-{x > u}, where h u = e / 2 + asinh((1 - q) / q exp(h^2 / 2) sinh(e / 2)).
-
-"uniform": H(ln(1 + q (e^x - 1))) is q times that of N(2 h) against N(0) at x (Balle, Barthe and Gaboardi 2018).
+`dpcore.accounting.subsampled_rdp`. "poisson": the best event of the dominating pair is {x > u}, where
+h u = e / 2 + asinh((1 - q) / q exp(h^2 / 2) sinh(e / 2)). "uniform": H(ln(1 + q (e^x - 1))) is q times that of N(2 h)
+against N(0) at x.
 """
 
 import dataclasses as dc
@@ -58,7 +53,7 @@ class Losses:
 def batch_losses(z: float, rate: float, times: int, sampling: str) -> Losses:
     """The loss of `times` adaptive steps. Arguments as in `subsampled_rdp.subsampled_epsilon`.
 
-    Source: derived in the module's text (constants explicit).
+    Source: derived in docs/formulas.md, "Trade-off curves" (constants explicit).
 
     >>> batch_losses(z=1.0, rate=1.0, times=1, sampling="poisson").delta(np.array([0.0])).round(6)  # N(1) against N(-1)
     array([0.682689])

@@ -2,16 +2,13 @@
 
 A step releases a sum over a random batch plus Gaussian noise; z = sigma / C is its standard deviation over the largest
 length of ONE record's part, so that replacing a record moves the sum by up to 2 C. Neighbours differ by replacing one
-record, and the batch is secret. Write q for the rate, phi and Phi for the normal density and distribution, h = 1 / z.
+record, and the batch is secret. Proofs: docs/formulas.md, "Composition", Random batches.
 
-"poisson": every record enters with probability q on its own. Given the others' coins, a pair of neighbours is
-(1 - q) N(0) + q N(a) against (1 - q) N(0) + q N(b) with |a|, |b| <= h. An event of probability m under N(0) has at most
-Phi(Phi^-1(m) + h) under N(a) and at least Phi(Phi^-1(m) - h) under N(b), both attained by one half space for a = h,
-b = -h on a line: that pair dominates all others, also under adaptive composition (Zhu, Dong and Wang 2022).
+"poisson": every record enters with probability q = `rate` on its own. The pair (1 - q) N(0) + q N(h) against
+(1 - q) N(0) + q N(-h), h = 1 / z, dominates all others, also under adaptive composition.
 
-"uniform": a subset of q n records, drawn uniformly (one index: q = 1 / n). By advanced joint convexity the hockey-stick
-divergence at 1 + q (e^x - 1) is at most q times that of N(2 h) against N(0) at e^x (Balle, Barthe and Gaboardi 2018);
-the Renyi divergence is an integral over these, both ways round. It is a bound; no neighbours are known to attain it.
+"uniform": a subset of q n records, drawn uniformly (one index: q = 1 / n). A bound; no neighbours are known to attain
+it.
 
 The integrals are Gauss-Legendre sums of positive terms without cancellation: accurate to about 1e-10, not rigorous to
 the last digit, which the margin on every answer covers.
@@ -54,7 +51,7 @@ def renyi(alpha: ArrayLike, z: float, rate: float, sampling: Sampling) -> Array:
     alpha: > 1. z: noise over one record's largest part. rate: share of the records in a batch, in (0, 1].
     At rate 1, and for alpha / z > 194 where the integral is out of reach, it is that of a full batch, 2 alpha / z^2.
 
-    Source: derived in the module's text.
+    Source: derived in docs/formulas.md, "Composition" (Zhu, Dong and Wang 2022; Balle, Barthe and Gaboardi 2018).
 
     >>> renyi([2.0, 8.0], z=1.0, rate=1.0, sampling="poisson").round(9).tolist()
     [4.0, 16.0]

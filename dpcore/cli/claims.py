@@ -15,7 +15,7 @@ from .options import JSON, written
 @click.argument("key")
 @click.option("--runs", default=20_000, show_default=True, type=int, help="How often the game is played, >= 100.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the audit's coins and noise, >= 0.")
-@click.option("--bug", default=None, help="A fault to build in first; an unknown name lists them.")
+@click.option("--bug", help="A fault to build in first; an unknown name lists them.")
 @JSON
 def audit(key: str, as_json: bool, **arguments: Any) -> None:
     """Try to refute a mechanism's promise; exit code 1 if that succeeds with 99.9% confidence."""
@@ -34,7 +34,7 @@ def audit(key: str, as_json: bool, **arguments: Any) -> None:
 
 @click.command()
 @click.argument("key", required=False)
-@click.option("--runs", default=None, type=int, help="How many runs; default: the exhibit's own number.")
+@click.option("--runs", type=int, help="How many runs; default: the exhibit's own number.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Of all coins and noise, >= 0.")
 @JSON
 def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None:

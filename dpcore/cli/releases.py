@@ -74,24 +74,22 @@ def _section(text: str, name: str) -> str:
     type=click.Path(path_type=Path),
     help="CSV file (separators, decimal commas, encoding are guessed), or LIBSVM file (.libsvm, .svm, .txt, or .gz).",
 )
-@click.option("--label", default=None, help="CSV only: name of the label column (-1 or +1 for classification).")
+@click.option("--label", help="CSV only: name of the label column (-1 or +1 for classification).")
 @click.option(
     "--classes",
     "listed",
-    default=None,
     metavar="NAME,NAME,...",
     help="Names of all classes that could occur, in order, as the label column has them, in quotes where they hold a "
     "comma; for gaussian_classifier only.",
 )
 @click.option(
     "--p",
-    default=None,
     type=int,
     help="LIBSVM only: columns, a public number. Without it, the largest index in the file: a fact about the records.",
 )
 @click.option("--epsilon", required=True, type=float, help="Privacy budget, > 0.")
 @click.option("--delta", default=0.0, show_default=True, type=float, help="In [0, 1).")
-@click.option("--loss", default=None, help=f"One of {', '.join(LOSSES)}; logistic unless the mechanism has its own.")
+@click.option("--loss", help=f"One of {', '.join(LOSSES)}; logistic unless the mechanism has its own.")
 @click.option(
     "--lam",
     default="auto",
@@ -99,14 +97,14 @@ def _section(text: str, name: str) -> str:
     help=f"Regularisation of the average loss, >= 0, or one of {', '.join(LAM_RULES)}.",
 )
 @click.option("--R", "R", required=True, type=float, help="Public bound on ||x||_q; rows beyond it are refused.")
-@click.option("--q", default=None, type=float, help="Order of that norm, 1 to inf; the mechanism's own, mostly 2.")
+@click.option("--q", type=float, help="Order of that norm, 1 to inf; the mechanism's own, mostly 2.")
 @click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; how many is printed, and not private.")
 @click.option("--y-max", default=1.0, show_default=True, type=float, help="Public bound on |y|.")
-@click.option("--radius", default=None, type=float, help="Seek the model in the L2 ball of this radius.")
+@click.option("--radius", type=float, help="Seek the model in the L2 ball of this radius.")
 @click.option("--theta-norm", default=10.0, show_default=True, type=float, help="Public guess of the model's norm.")
 @click.option("--accounting", default="tight", show_default=True, help="Which proof sets the noise.")
 @click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help="See `info`; may be given again.")
-@click.option("--seed", default=None, type=int, help="Repeat a run; such a run carries no promise.")
+@click.option("--seed", type=int, help="Repeat a run; such a run carries no promise.")
 @JSON
 def solve(
     path: Path,

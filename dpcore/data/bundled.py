@@ -4,10 +4,8 @@ Every feature is mapped to [-1, 1] by its range, a constant 1 is appended, and a
 ||x||_2 <= 1. The ranges (`features.csv`) are constants written down and rounded outwards; nothing is measured on the
 records. Those of breast cancer (Wisconsin diagnostic: mean, standard error and worst over the cell nuclei), digits (4x4
 blocks of ink, counted), wine (UCI) and iris (Fisher, in cm) come from the public descriptions. Of diabetes (Efron et
-al. 2004) only the range of y, 25 to 346, is published; the rest is what such measurements of adults can be.
-
-theta_norm follows one rule: coefficients of norm about 5 on the mapped features (1 where y is a number in [-1, 1]),
-times the sqrt(p) that the scaling divides by, rounded.
+al. 2004) only the range of y, 25 to 346, is published; the rest is what such measurements of adults can be. The rule
+for theta_norm is in docs/data.md.
 """
 
 import functools

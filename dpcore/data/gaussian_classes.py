@@ -53,11 +53,9 @@ class Mixture:
 def crossing_ellipses(classes: int, d: int, rng: np.random.Generator) -> Mixture:
     """The law of `gaussian_classes` for C >= 2 classes in d >= 2 coordinates.
 
-    In the first two coordinates the means stand evenly on a circle of radius 0.55 - 0.8 / C around 0 and the long axes
-    point in directions spread evenly over a half turn, so that no two ellipses are parallel. Standard deviations are
-    0.15 + 0.3 / C along the long axis and 0.03 + 0.08 / C along the short one, times 1.5 for every second class. In
-    each further coordinate a class has mean -0.03 or 0.03 and standard deviation 0.08 or 0.12.
-    Randomness: the turn of the whole picture, then signs of the further means, then their spreads.
+    Means stand evenly on a circle, and the long axes of the ellipses, no two of them parallel, are spread over a half
+    turn (docs/data.md, "Several classes"). Randomness: the turn of the whole picture, then signs of the further means,
+    then their spreads.
     """
     turn, c = rng.uniform(0.0, 2.0 * math.pi), np.arange(classes)
     radius, long, short = (a + b / classes for a, b in (_RADIUS, _LONG, _SHORT))

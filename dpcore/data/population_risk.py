@@ -1,18 +1,8 @@
 """The exact population risk of the synthetic recipes.
 
 A record is x = A u with u uniform on the unit sphere of R^r; A is the identity, or a power-law scaling followed by a
-fixed reflection. Everything that matters about theta is w = A' theta: the prediction is <x, theta> = <u, w>.
-
-Logistic labels. In the coordinate a = <u, w / |w|> = sin(phi), with density proportional to cos(phi)^(r-2), the
-prediction is |w| a and <x, truth> = |w*| (a cos(psi) + c cos(phi) sin(psi)), where psi is the angle between w and w*,
-w* = A' truth, and c a coordinate of a uniform point on the sphere of R^(r-1), independent of a. Every loss depends on
-the margin m = y <x, theta> only (|z - y| = |1 - m| for y = +-1), and (u, y) and (-u, -y) have the same law, so
-
-    F(theta) = E l(|w| a; 1) S(a),   S(a) = 2 E sigmoid(|w*| (a cos(psi) + c cos(phi) sin(psi))).
-
-S is smooth and takes a Gauss rule in c; whatever the loss does happens in one coordinate, whose panels end there.
-
-Noisy labels y = <x, truth> + e, e uniform on [-h, h]: F(theta) = E g(|w - w*| a) with g(v) = E l(v - e) in closed form.
+fixed reflection. Everything that matters about theta is w = A' theta: the prediction is <x, theta> = <u, w>. The two
+integrals, one for logistic labels and one for noisy ones, and their proofs: docs/data.md, "Population risk".
 """
 
 import dataclasses as dc
@@ -83,12 +73,8 @@ class Population:
     def minimum(self, loss: Loss, radius: float) -> float:
         """The smallest F over ||theta|| <= radius, to 1e-8 max(1, radius). Raises ValueError as `risk` does.
 
-        On the line through the truth lies the minimiser over all of R^r: the part of w orthogonal to w* multiplies a
-        coordinate that is symmetric given <u, w*>, so dropping it lowers the average of a convex loss (Jensen). If that
-        minimiser is in the ball, this is all. Otherwise the minimum lies on the sphere and
-        grad F + mu theta = 0, mu > 0. The gradient is A (k w - j w*), with k >= 0 because F grows with the orthogonal
-        part, so theta is a multiple of (A A' + nu I)^-1 A A' truth, nu = mu / k in [0, inf]; the multiple is positive
-        because a model that agrees with the labels beats its negative. That leaves one number to search.
+        On the line through the truth lies the minimiser over all of R^r. Where that is outside the ball theta is a
+        positive multiple of (A A' + nu I)^-1 A A' truth for some nu in [0, inf]: one number to search (docs/data.md).
         """
         positive("radius", radius)
         size = float(np.linalg.norm(self.truth))

@@ -78,11 +78,7 @@ def _points(key: str, p: int, rng: np.random.Generator) -> Recipe:
 
 
 def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
-    """Features of -1 and +1, and y = <x, w> + e: w has few weights, on some of the first eight columns.
-
-    Features come as random bits in blocks of eight columns, each block from a stream of its own, so that neither the
-    first columns nor the labels change when p does.
-    """
+    """Features of -1 and +1, and y = <x, w> + e: w has few weights, on some of the first eight columns."""
     weights, noise = _FEW[key]
     places = rng.permutation(min(p, 8))[: len(weights)]
     truth = np.zeros(p)
@@ -91,6 +87,7 @@ def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
         truth[places] *= rng.choice([-1.0, 1.0], len(places))
 
     def draw(count: int, features: np.random.Generator, labels: np.random.Generator) -> Data:
+        # A stream of its own for each eight columns: the first of them and the labels do not change when p does.
         blocks = [block.integers(0, 256, count, np.uint8) for block in features.spawn(-(-p // 8))]
         bits = np.unpackbits(np.stack(blocks, axis=1), axis=1, count=p)
         X = 2.0 * bits - 1.0

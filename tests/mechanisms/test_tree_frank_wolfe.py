@@ -304,7 +304,7 @@ def test_the_bound_is_the_formula_with_the_best_number_of_phases():
             return theory.tree_frank_wolfe_bound(2.0, 1.0, 0.25, T=T, b=b, kappa=kappa, noise=noise, smooth=smooth)
 
         phases = [T for T in range(1, 15) if tree_of(n, T)]
-        best = min(value(T, M * math.sqrt(found.kappa * d), found.smooth) for T in phases)
+        best = min(value(T, M * math.sqrt(found.kappa * d), found.order - 1.0) for T in phases)
         assert best == pytest.approx(expected, abs=0.006)
         for T in phases:
             K, b = 2 ** (T + 1) - 2, tree_of(n, T).batch

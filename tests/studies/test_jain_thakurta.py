@@ -62,7 +62,10 @@ def d(stand_in):
 
 @pytest.fixture(scope="module")
 def a():
-    data = url.url_like(0, rows=20_000, columns=1_000_000, nonzeros=30)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in (("ROWS", 20_000), ("COLUMNS", 1_000_000), ("NONZEROS", 30)):
+            patch.setattr(url, name, size)
+        data = url.url_like(0)
     points = [acc.Point(epsilon, epsilon, data.p) for epsilon in (0.01, 1.0, 10.0)]
     table = jt.table_of(data, points, 2, 0, quiet)
     return acc.means_of(table), acc.split(data, 0, 0)[0].n, data.p, float(table.margin.mean())
@@ -239,9 +242,13 @@ def test_the_figure_holds_the_means_the_printed_marks_and_the_refusals(theme):
     shown = {trace.name: trace for trace in figure.data if trace.showlegend}
     ours, larger = "objective perturbation, Gamma", "always the larger class"
     assert list(shown[larger].x) == [0.001, 1.0] and list(shown[larger].y) == [60.5, 60.5]
-    assert list(shown) == ["without privacy", ours, f"{ours}, as published", f"{ours}, refused here", larger]
+    others = [f"{ours}, as published", f"{ours}, refused here", larger]
+    assert list(shown) == ["without privacy", ours, *others]
     assert np.array_equal(shown[ours].y, [math.nan, 80.5], equal_nan=True)
-    assert list(shown[f"{ours}, as published"].y) == [54.0, 88.0] and "open" in shown[f"{ours}, as published"].marker.symbol
+    assert (
+        list(shown[f"{ours}, as published"].y) == [54.0, 88.0]
+        and "open" in shown[f"{ours}, as published"].marker.symbol
+    )
     assert list(shown[f"{ours}, refused here"].x) == [0.001]
     assert figure.layout.xaxis.type == "log" and figure.layout.yaxis.range[0] < shown[f"{ours}, refused here"].y[0]
 

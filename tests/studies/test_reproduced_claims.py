@@ -6,6 +6,7 @@ exponents have errors below 0.01 in 10 runs, and the others are ratios far from 
 
 import dataclasses as dc
 import json
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -31,31 +32,44 @@ def verdicts(claims):
     return [claim.verdict for claim in claims]
 
 
+@contextmanager
+def smaller(module, **facts):
+    """The module with other facts of its protocol."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in facts.items():
+            patch.setattr(module, name, value)
+        yield
+
+
 @pytest.fixture(scope="module")
 def rates():
-    return talwar.rates(
-        3, 0, quiet, ns=(1_000, 2_000, 5_000, 10_000, 20_000, 40_000), ps=(16, 256, 4_096), p=64, n=5_000
-    )
+    ns = (1_000, 2_000, 5_000, 10_000, 20_000, 40_000)
+    with smaller(talwar, NS=ns, PS=(16, 256, 4_096), P=64, N=5_000):
+        return talwar.rates(3, 0, quiet)
 
 
 @pytest.fixture(scope="module")
 def ways():
-    return kamath.three_ways("synthetic", 2_000, 10, 20, 0, epsilons=(0.1, 0.3, 1.0, 3.0))
+    with smaller(kamath, EPSILONS=(0.1, 0.3, 1.0, 3.0)):
+        return kamath.three_ways("synthetic", 2_000, 10, 20, 0)
 
 
 @pytest.fixture(scope="module")
 def classified():
-    return pathak.found_of(6, 0, quiet, sources=("iris",), epsilons=(0.3, 3.0, 100.0), counts=(2, 4, 8))
+    with smaller(pathak, SOURCES=("iris",), EPSILONS=(0.3, 3.0, 100.0), CLASSES=(2, 4, 8)):
+        return pathak.found_of(6, 0, quiet)
 
 
 @pytest.fixture(scope="module")
 def transition():
-    return bassily.transition(4, 0, quiet, columns=(300, 1_000, 10_000, 100_000), few_columns=(4, 16), datasets=1)
+    with smaller(bassily, COLUMNS=(300, 1_000, 10_000, 100_000), FEW_COLUMNS=(4, 16), DATASETS=1):
+        return bassily.transition(4, 0, quiet)
 
 
 @pytest.fixture(scope="module")
 def table():
-    return iyengar.every_mechanism("synthetic_correlated", 4_000, 8, 4, 0, quiet, epsilons=(0.03, 10.0))
+    with smaller(iyengar, EPSILONS=(0.03, 10.0)):
+        return iyengar.every_mechanism("synthetic_correlated", 4_000, 8, 4, 0, quiet)
 
 
 def test_every_one_is_registered_and_says_what_it_does():
@@ -104,7 +118,8 @@ def test_verdicts_of_private_lasso_turn(rates):
 
 
 def test_an_exponent_that_no_line_fits_is_told_as_none():
-    few = talwar.rates(2, 0, quiet, ns=(1_000, 2_000, 4_000), ps=(16, 64), p=16, n=1_000)
+    with smaller(talwar, NS=(1_000, 2_000, 4_000), PS=(16, 64), P=16, N=1_000):
+        few = talwar.rates(2, 0, quiet)
     assert few.of(talwar.HARD).reason == "only 3 points" and np.isnan(few.of(talwar.HARD).mean)
     assert "none (only 3 points)" in talwar.claims_of(few)[0].found
     assert verdicts(talwar.claims_of(few))[0] == "differs"
@@ -245,9 +260,7 @@ def adult(rows, outside=False):
 
 
 def test_a_file_is_read_in_both_forms_and_is_not_called_a_stand_in(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(iyengar, "EPSILONS", (1.0,))
-    defaults = iyengar.every_mechanism.__defaults__
-    monkeypatch.setattr(iyengar.every_mechanism, "__defaults__", ((3.0,), *defaults[1:]))
+    monkeypatch.setattr(iyengar, "EPSILONS", (3.0,))
     made = []
     for name, text in zip(("adult.libsvm", "adult.csv"), adult(400), strict=True):
         (tmp_path / name).write_text(text)

@@ -1,11 +1,10 @@
 """Trade-off curves of several releases, for people who have several records in the data.
 
-`records` first: data sets that differ in g records have g - 1 others between them. With P_i the law of a release on
-the i-th, P_b(S) <= e^u P_a(S) + delta(u) for neighbours in this chain, any event S and any real u, so that
-    delta_(g + h)(e) = min over u of  delta_g(u) + e^u delta_h(e - u)
-holds for data sets that differ in g + h. Any u gives a bound: a grid costs tightness, not privacy. All u equal is the
-rule delta (e^(g e) - 1) / (e^e - 1) at g e. `releases` second: the losses of one release add up
-(`pld`). Families that stay in themselves are not put on a grid.
+`records` first: between data sets that differ in g + h records is one that differs in g from the one, in h from the
+other, so that
+    delta_(g + h)(e) = min over u of  delta_g(u) + e^u delta_h(e - u).
+Any u gives a bound: a grid costs tightness, not privacy. `releases` second: the losses of one release add up (`pld`).
+Families that stay in themselves are not put on a grid (docs/formulas.md, "Several releases").
 """
 
 import dataclasses as dc

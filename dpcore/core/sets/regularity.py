@@ -10,24 +10,19 @@ from ..validation import check_real, integer, norm_order
 class Regularity:
     """The norm of order r that stands in for the one of order q_star on R^d.
 
-    kappa: ||.||_q_star is kappa-regular. order: r, from 2 to q_star. smooth: kappa_+ = r - 1, for which
-    ||x + y||_r^2 <= ||x||_r^2 + <grad ||x||_r^2, y> + kappa_+ ||y||_r^2; and
+    kappa: ||.||_q_star is kappa-regular. order: r, from 2 to q_star. With kappa_+ = r - 1,
+    ||x + y||_r^2 <= ||x||_r^2 + <grad ||x||_r^2, y> + kappa_+ ||y||_r^2 and
     ||x||_q_star^2 <= ||x||_r^2 <= (kappa / kappa_+) ||x||_q_star^2.
     """
 
     kappa: float
     order: float
 
-    @property
-    def smooth(self) -> float:
-        return self.order - 1.0
-
 
 def kappa_of_order(order: float, q_star: float, d: int) -> Regularity:
     """The constant that one order proves: kappa = (order - 1) d^(2/order - 2/q_star), 2 <= order <= q_star; d >= 1.
 
-    ||x||_r^2 is 2 (r - 1)-smooth in ||.||_r for r >= 2, which is the first inequality of `Regularity`. The second is
-    ||x||_q_star <= ||x||_r <= d^(1/r - 1/q_star) ||x||_q_star, attained where all entries are equal.
+    The second inequality is attained where all entries are equal (docs/formulas.md, "Noise in the geometry").
 
     >>> kappa_of_order(3.0, 3.0, 100).kappa, round(kappa_of_order(4.0, math.inf, 100).kappa, 9)
     (2.0, 30.0)

@@ -218,12 +218,7 @@ def _runs(made: TreeFrankWolfe, spec: Spec) -> TreeRuns:
 
 
 def _bound(land: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:
-    """Noise N for a sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2, whichever its law.
-
-    Generalised Gaussian noise has E ||N||_r^2 = d sigma^2 with sigma = sqrt(kappa) M s. For Gaussian noise of deviation
-    sigma = d^(1/2 - 1/q) M s and any r in [2, q], ||N||_q <= ||N||_r and (E ||N||_r^r)^(1/r) <= d^(1/r) sqrt(r - 1)
-    sigma; the square of that is (r - 1) d^(2/r - 2/q) d M^2 s^2, whose smallest value over r is at kappa.
-    """
+    """Noise N for a sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2, whichever its law (`GeneralizedGaussian`)."""
     found = kappa_lq(land.q_star, land.d)
     return theory.tree_frank_wolfe_bound(
         land.diameter,

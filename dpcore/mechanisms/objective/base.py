@@ -40,13 +40,11 @@ _MARGIN = 1.01
 class ObjectivePerturbation(Mechanism):
     """Release the minimiser of J(theta) + <b, theta>, b = scale * direction, with a trace of noise for the solver.
 
-    A release theta tells b = -grad J(theta). One replaced record moves that gradient by at most 2 L R / n, and changes
-    the volume element det(Hessian) by a factor of at most 1 + c R^2 / (n lam), since its own Hessian has rank one. So
-    the budget pays J = ln(1 + c R^2 / (n lam)) once, and the rest of it pays for the noise.
-
-    The solver stops within tol of the exact minimiser, where depends on all records. Noise of the same law for
-    sensitivity 2 tol, with 1% of the budget, hides that: given the exact minimiser, the point where the solver stops
-    moves by at most 2 tol (adaptive composition). A subclass brings the law of the noise and its calibration.
+    One replaced record moves the gradient of J by at most 2 L R / n, and changes the volume element det(Hessian) by a
+    factor of at most 1 + c R^2 / (n lam). So the budget pays J = ln(1 + c R^2 / (n lam)) once, and the rest of it pays
+    for the noise. Noise of the same law for sensitivity 2 tol, with 1% of the budget, hides where the solver stops
+    within tol of the exact minimiser. A subclass brings the law of the noise and its calibration. Proofs:
+    docs/formulas.md.
     """
 
     accounting: str = knob(

@@ -43,17 +43,12 @@ class WeightRange:
 
     With W = n lam and x = (n - 1) bend / W,
         eta = (slope / W) (4 + 2 g(x)),  g(x) = 2x / (1 + x) for x <= 1 and sqrt(x) for x >= 1.
-    At the two minimisers, W (ln w - ln w') = u' - u - v up to a constant, where u and u' belong to the replaced record,
-    |u_j| <= slope, and v_j = radius^2 sum_i a_i <x_i, w - w'> x_ij to the others, 0 <= a_i <= c. Let d = ||w - w'||_1
-    and S = radius^2 sum_i a_i <x_i, w - w'>^2. The inner product with w - w', where <ln w - ln w', w - w'> >= d^2
-    (Pinsker), gives W d^2 + S <= 2 slope d. So s = W d / slope <= 2, S <= (slope^2 / W) (2s - s^2), and
-        |v_j| <= min{sqrt((n - 1) bend S), (n - 1) bend d} <= slope min{sqrt(x (2s - s^2)), x s} <= slope g(x):
-    the two cross at s = 2 / (1 + x); before that the minimum is x s, beyond it falls from s = 1 on.
+    The proof is in docs/formulas.md, "Mixtures: the simplex".
 
     A solver that leaves a residual tol, the range of ln w_j + g_j / lam, has found the minimiser of J - lam <e, w> for
     an e with |e_j| <= tol / 2. Twice, that adds what slope + W tol / 2 in place of slope does.
 
-    Source: Jain and Thakurta 2014, Theorem 3; constants derived here (explicit).
+    Source: Jain and Thakurta 2014, Theorem 3 (constants explicit).
 
     >>> linear, smooth = WeightRange(slope=1.0, bend=0.0, n=100), WeightRange(slope=1.0, bend=2.0, n=100)
     >>> round(linear.eta(lam=0.1), 6), round(smooth.eta(lam=0.1), 6)

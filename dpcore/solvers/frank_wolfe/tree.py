@@ -90,8 +90,7 @@ class Node:
     def reach(self) -> float:
         """A bound on the distance to the parent's iterate, over the set's diameter: 2 / 2^j.
 
-        2^(t - j) steps lie between them, those of the leaves below the left sibling, and each is at most 2 / 2^t of the
-        diameter, since tau = 2^t - 2 + k. 0 for the root, which has no parent.
+        2^(t - j) steps lie between them, each of at most 2 / 2^t of the diameter. 0 for the root, which has no parent.
         """
         return 2.0 * 0.5**self.depth if self.depth else 0.0
 

@@ -7,10 +7,8 @@ last diagonal entry,
     F(Phi) = sum_i sum_{c != y_i} psi(m_ic) + (mu/2) sum_c ||Phi_c||_F^2 + tau sum_c tr_d Phi_c + <B, Phi>
 is mu-strongly convex. It is minimised over all symmetric matrices.
 
-Certificate. psi(m) is the largest s (1 - m) + h s (1 - s) with s in [0, 1], attained at s = -psi'(m). So any slopes s
-bound F from below: with V_c = -(sum_i g_ic X_i + tau I_d + B_c), where g_ic = -s_ic and g_iy = sum_c s_ic,
-    F >= D(s) = sum_ic [s_ic + h s_ic (1 - s_ic)] - ||V||^2 / (2 mu).
-At the slopes of Phi V = mu Phi - grad F, and F(Phi) - D(s) is the gap ||grad F||^2 / (2 mu), in which nothing cancels.
+Certificate. psi(m) is the largest s (1 - m) + h s (1 - s) with s in [0, 1], so any slopes s bound F from below. At
+those of Phi, s = -psi'(m), the gap to that bound is ||grad F||^2 / (2 mu), in which nothing cancels (docs/formulas.md).
 Hence F(Phi) - F* <= gap and ||Phi - Phi*|| <= sqrt(2 gap / mu).
 
 What is not here: with several ellipsoids in a class, x~' Phi_c x~ becomes the softmin -ln sum_m exp(-x~' Phi_cm x~),

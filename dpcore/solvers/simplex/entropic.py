@@ -37,10 +37,7 @@ class Weights:
     none. residual: the range over all columns, idle ones too, of ln w_j + g_j / lam with g = radius grad F(radius w),
     evaluated at these weights; it is 0 at the minimiser. gap: J(w) - min J <= gap. steps: Newton steps.
 
-    The gap is lam KL(w || softmax(-g / lam)). With alpha_i = l'(z_i), F(v) >= <g, v> - (1/n) sum_i l*(alpha_i) for
-    every v on the simplex, so min J >= -lam ln sum_j exp(-g_j / lam) - (1/n) sum_i l*(alpha_i), and for v = w the first
-    is an equality (Fenchel-Young); their difference is J(w) - min J <= lam (sum_j w_j (ln w_j + g_j / lam) +
-    ln sum_j exp(-g_j / lam)).
+    The gap is lam KL(w || softmax(-g / lam)), by Fenchel and Young (docs/formulas.md, "Mixtures: the simplex").
     """
 
     log_weights: Array

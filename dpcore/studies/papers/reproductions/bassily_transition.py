@@ -2,7 +2,7 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ RUNS = 20
 COLUMNS = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
 ORDERS = (1.0, 1.001, 1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 FEW_COLUMNS, FEW_ORDERS = (4, 16, 64), (2.0, 4.0, math.inf)
-PEOPLE = 10_000
+PEOPLE, DATASETS = 10_000, 3  # beyond p = 2
 _N, _EPSILON, _DELTA = 2_000, 1.0, 1e-6
 _NEAR = 0.1  # of an exponent; and of a ratio, as a share
 
@@ -43,24 +43,16 @@ class Transition:
         return np.asarray(self.mean[:, ORDERS.index(p_norm)])
 
 
-def transition(
-    runs: int,
-    seed: int,
-    told: Callable[[str], None],
-    *,
-    columns: Sequence[int] = COLUMNS,
-    few_columns: Sequence[int] = FEW_COLUMNS,
-    datasets: int = 3,
-) -> Transition:
+def transition(runs: int, seed: int, told: Callable[[str], None]) -> Transition:
     """runs: >= 2 repetitions with records and noise of their own; an even number is needed beyond p = 2."""
     if integer("runs", runs, at_least=2) % 2:
         raise ValueError(f"runs must be even, as noise is drawn in pairs, got {runs}")
     pictures = []
-    for d in columns:
+    for d in COLUMNS:
         pictures.append(excess_by_norm.against_order(d, _N, _EPSILON, _DELTA, seed, runs, ORDERS))
         told(f"d = {d:,} is done")
-    beyond = np.empty((2, len(few_columns), len(FEW_ORDERS)))
-    for i, d in enumerate(few_columns):
+    beyond = np.empty((2, len(FEW_COLUMNS), len(FEW_ORDERS)))
+    for i, d in enumerate(FEW_COLUMNS):
         for k, p_norm in enumerate(FEW_ORDERS):
             found = excess_by_n.excess_against_n(
                 p_norm,
@@ -70,16 +62,16 @@ def transition(
                 seed=seed,
                 ns=(PEOPLE,),
                 repetitions=runs,
-                datasets=datasets,
+                datasets=DATASETS,
             )
             beyond[:, i, k] = found.private.mean[0], found.bound[0]
     return Transition(
-        np.array(columns, float),
+        np.array(COLUMNS, float),
         np.array([each.mean for each in pictures]),
         np.array([each.se for each in pictures]),
         np.array([each.signal for each in pictures]),
         tuple(pictures),
-        np.array(few_columns, float),
+        np.array(FEW_COLUMNS, float),
         *beyond,
     )
 

@@ -1,7 +1,7 @@
 """Every mechanism that applies, on one table of records, accuracy against epsilon, as Iyengar et al. 2019 compare."""
 
 import dataclasses as dc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -22,13 +22,7 @@ _CLOSE = 2.0  # points of accuracy
 
 
 def every_mechanism(
-    source: str,
-    n: int | None,
-    p: int | None,
-    runs: int,
-    seed: int,
-    told: Callable[[str], None],
-    epsilons: Sequence[float] = EPSILONS,
+    source: str, n: int | None, p: int | None, runs: int, seed: int, told: Callable[[str], None]
 ) -> pd.DataFrame:
     """The rows of `ranked` at each epsilon, delta = 1/n^2; runs: an even number >= 4, two on each of runs / 2 splits.
 
@@ -39,7 +33,7 @@ def every_mechanism(
     problem = Problem(source, n, p, seed=seed)  # type: ignore[arg-type]
     problem = dc.replace(problem, delta=1.0 / problem.n**2)
     tables = []
-    for epsilon in epsilons:
+    for epsilon in EPSILONS:
         *_, rows = CompareQuestion(problem, epsilon, runs // 2, _ON_EACH_SPLIT).snapshots()
         tables.append(ranked(rows).assign(epsilon=epsilon, delta=problem.delta))
         told(f"epsilon = {epsilon:.3g} is done")

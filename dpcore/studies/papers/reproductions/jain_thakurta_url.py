@@ -21,9 +21,9 @@ CHANCE = 62.0  # of 100, of which one half is the share of each class
 _NEAR = 3.0
 
 
-def url_like(seed: int, rows: int = ROWS, columns: int = COLUMNS, nonzeros: int = NONZEROS) -> Data:
+def url_like(seed: int) -> Data:
     """Drawn records in the unit ball; only the columns that some record fills are stored."""
-    drawn = sparse_records(rows, columns, nonzeros, seed=seed)
+    drawn = sparse_records(ROWS, COLUMNS, NONZEROS, seed=seed)
     return Data(drawn.X, np.where(drawn.y > 0.0, 1.0, -1.0)).filled[1]
 
 

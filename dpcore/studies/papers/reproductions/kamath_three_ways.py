@@ -63,15 +63,12 @@ class ThreeWays:
         return name if second - first > _CLEAR * math.hypot(se, other) else "a tie"
 
 
-def three_ways(
-    source: str, n: int | None, p: int | None, runs: int, seed: int, epsilons: Sequence[float] = EPSILONS
-) -> ThreeWays:
+def three_ways(source: str, n: int | None, p: int | None, runs: int, seed: int) -> ThreeWays:
     """Logistic loss; each mechanism with its own choice of lam and steps, which sees no record."""
     made = {name: make_mechanism(key) for name, key in _KEYS.items() if name != LECTURE}
     made[LECTURE] = make_mechanism("output_gaussian", accounting="lecture")
-    axis = Axis("epsilon", tuple(epsilons))
     problem = Problem(source, n, p, _DELTA, seed=seed)  # type: ignore[arg-type]
-    asked = Experiment(problem, tuple(made.values()), sweep=axis, repetitions=runs)
+    asked = Experiment(problem, tuple(made.values()), sweep=Axis("epsilon", EPSILONS), repetitions=runs)
     table = run_experiment(asked)
     table = table[table.metric == "excess_empirical_risk"]
     rows = {
@@ -87,20 +84,20 @@ def three_ways(
     return ThreeWays(
         source,
         problem.n,
-        np.array(epsilons, float),
+        np.array(EPSILONS),
         ways,
         rows[LECTURE].spent_epsilon.to_numpy(float),
         rows[LECTURE].scale.to_numpy(float) / rows[OUTPUT].scale.to_numpy(float),
         get_loss(problem.loss).at_zero(problem.spec(cell.mechanism)) - problem.reference().risk,
         lecture_bound(cell),
-        *_looked(dc.replace(asked, mechanisms=(made[OBJECTIVE],), sweep=Axis("lam", _LAMS)), epsilons),
+        *_looked(dc.replace(asked, mechanisms=(made[OBJECTIVE],), sweep=Axis("lam", _LAMS))),
     )
 
 
-def _looked(asked: Experiment, epsilons: Sequence[float]) -> tuple[Array, Array]:
+def _looked(asked: Experiment) -> tuple[Array, Array]:
     """The least mean over lam, and its standard error, at each epsilon."""
     found = []
-    for epsilon in epsilons:
+    for epsilon in EPSILONS:
         table = run_experiment(dc.replace(asked, epsilon=epsilon))
         table = table[table.metric == "excess_empirical_risk"]
         found.append(table.sort_values("mean").iloc[0][["mean", "se"]].to_numpy(float))

@@ -2,7 +2,7 @@
 
 import dataclasses as dc
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -38,15 +38,7 @@ class Found:
     theorem: pathak_raj.Excess
 
 
-def found_of(
-    runs: int,
-    seed: int,
-    told: Callable[[str], None],
-    *,
-    sources: Sequence[str] = SOURCES,
-    epsilons: Sequence[float] = EPSILONS,
-    counts: Sequence[int] = CLASSES,
-) -> Found:
+def found_of(runs: int, seed: int, told: Callable[[str], None]) -> Found:
     """runs: releases on each of two draws of the records, an even number."""
     if integer("runs", runs, at_least=2) % 2:
         raise ValueError(f"runs must be even, as noise is drawn in pairs, got {runs}")
@@ -54,13 +46,13 @@ def found_of(
         curves.accuracy_against, epsilon=_AT, delta=_DELTA, learners=LEARNERS, repetitions=runs, datasets=_DATASETS
     )
     along = {}
-    for source in sources:
+    for source in SOURCES:
         records = Records(source, CLASS_SOURCES[source].size or _PEOPLE, seed)
-        along[source] = against("epsilon", epsilons, records)
+        along[source] = against("epsilon", EPSILONS, records)
         told(f"{source} is done")
     d = CLASS_SOURCES["iris"].d or 0
     drawn = Records("gaussian_classes", _PEOPLE, seed)
-    counted = against("classes", counts, drawn)
+    counted = against("classes", CLASSES, drawn)
     return Found(
         along, counted, pathak_raj.existence(d, 1.0, 1.0, seed=seed), d, pathak_raj.theorem_2_violations(seed=seed)
     )

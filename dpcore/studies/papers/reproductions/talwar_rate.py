@@ -18,7 +18,8 @@ from .base import Claim, Exponent, Outcome, claim, protocol, verdict_of
 RUNS = 10
 NS = (1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
 PS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
-_DELTA, _REPETITIONS = 1e-6, 10
+P, N = 256, 10_000  # columns against n, and people against p
+_EPSILON, _DELTA, _REPETITIONS = 1.0, 1e-6, 10
 _NEAR = 0.05  # two exponents that differ by less are called equal
 _RATE = -2.0 / 3.0
 
@@ -48,25 +49,15 @@ FEW, BOUND = "few features matter, default T", "proved bound, T of the smallest 
 COLUMNS = "few features matter, against ln 2p"
 
 
-def rates(
-    runs: int,
-    seed: int,
-    told: Callable[[str], None],
-    ns: Sequence[int] = NS,
-    ps: Sequence[int] = PS,
-    *,
-    p: int = 256,
-    n: int = 10_000,
-    epsilon: float = 1.0,
-) -> Rates:
-    """Run k draws records and noise anew, from seed + k. runs: >= 2. p: columns against n; n: people against p."""
+def rates(runs: int, seed: int, told: Callable[[str], None]) -> Rates:
+    """Run k draws records and noise anew, from seed + k. runs: >= 2."""
     curves: dict[str, list[Array]] = {name: [] for name in (HARD, HARD_BOUND, FEW, BOUND)}
     columns, whole, bounded = [], [], True
     for k in range(integer("runs", runs, at_least=2)):
-        setting = Setting(epsilon, _DELTA, radius=1.0, accounting="tight", seed=seed + k, repetitions=_REPETITIONS)
-        default = against_n(setting, p=p, T="auto", ns=ns)
-        tuned = against_n(setting, p=p, T="bound", ns=ns)
-        wide = against_p(setting, n=n, T="auto", ps=ps)
+        setting = Setting(_EPSILON, _DELTA, radius=1.0, accounting="tight", seed=seed + k, repetitions=_REPETITIONS)
+        default = against_n(setting, p=P, T="auto", ns=NS)
+        tuned = against_n(setting, p=P, T="bound", ns=NS)
+        wide = against_p(setting, n=N, T="auto", ps=PS)
         for found in (default, tuned):
             bounded &= bool((np.fmax(found.private.measured.mean, found.dense) <= found.private.bound).all())
         bounded &= bool((wide.private.measured.mean <= wide.private.bound).all())
@@ -80,8 +71,8 @@ def rates(
         columns.append(wide.private.measured.mean)
         whole.append((wide.whole.measured.mean, wide.nothing))
         told(f"run {k + 1} of {runs}")
-    x, heights = np.array(ns, float), np.array(columns)
-    upper = _fit("", "n", x, [np.log(x * p) * x**_RATE], 0.0).mean
+    x, heights = np.array(NS, float), np.array(columns)
+    upper = _fit("", "n", x, [np.log(x * P) * x**_RATE], 0.0).mean
     lower = _fit("", "n", x, [(x * np.log(x)) ** _RATE], 0.0).mean
     claims = {HARD: lower, HARD_BOUND: lower, FEW: upper, BOUND: upper}
     fits = [_fit(name, "n", x, values, claims[name]) for name, values in curves.items()]
@@ -90,15 +81,15 @@ def rates(
     learns = np.flatnonzero(gradient < nothing)
     last = int(learns[-1]) if len(learns) else 0
     return Rates(
-        exponents=(*fits, _of_logarithm(np.array(ps, float), n, heights)),
+        exponents=(*fits, _of_logarithm(np.array(PS, float), N, heights)),
         bounded=bounded,
         growth=float(ratios.mean()),
         growth_se=_error(ratios),
-        columns=(ps[0], ps[-1]),
-        people=n,
-        filled=stored_columns(n, ps[-1]),
+        columns=(PS[0], PS[-1]),
+        people=N,
+        filled=stored_columns(N, PS[-1]),
         whole=float(gradient[last] / gradient[0]),
-        whole_columns=ps[last],
+        whole_columns=PS[last],
     )
 
 
