@@ -158,7 +158,7 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     assert f"more than {amount(play.bound)} on average" in said(page)
     free = float(re.search(r"([\d.]+) without privacy", said(page))[1])
     assert 0 < free < 0.2 * play.expected[-1]
-    assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "steps, T, not people" in captions(page)
+    assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "stream has steps, T" in texts(page)
 
 
 def test_the_counterexample_s_ratios_are_those_of_the_errata():
