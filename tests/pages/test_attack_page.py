@@ -236,7 +236,7 @@ def test_unused_controls_are_disabled_with_their_reasons():
     disabled = {slider.label.split()[0] for slider in page.sidebar.select_slider if slider.disabled}
     assert disabled == {"n", "p", "λ", "m"}
     assert texts(page).count("n audit uses two data sets of its own") == 3
-    assert "cautious users" not in texts(page), "n does not enter"
+    assert "δ > 1/n²" not in texts(page), "n does not enter"
     assert report_of("missing_factor_2").pair in texts(page)
 
 
