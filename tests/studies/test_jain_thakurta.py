@@ -245,10 +245,8 @@ def test_the_figure_holds_the_means_the_printed_marks_and_the_refusals(theme):
     others = [f"{ours}, as published", f"{ours}, refused here", larger]
     assert list(shown) == ["without privacy", ours, *others]
     assert np.array_equal(shown[ours].y, [math.nan, 80.5], equal_nan=True)
-    assert (
-        list(shown[f"{ours}, as published"].y) == [54.0, 88.0]
-        and "open" in shown[f"{ours}, as published"].marker.symbol
-    )
+    marks = shown[f"{ours}, as published"]
+    assert list(marks.y) == [54.0, 88.0] and "open" in marks.marker.symbol
     assert list(shown[f"{ours}, refused here"].x) == [0.001]
     assert figure.layout.xaxis.type == "log" and figure.layout.yaxis.range[0] < shown[f"{ours}, refused here"].y[0]
 
