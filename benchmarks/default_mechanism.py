@@ -42,14 +42,18 @@ def sign(source: str, n: int, p: int, size: float, seed: int) -> tuple[Data, Dat
     return train, test
 
 
+# A source of classes, the classes against the others: training records, these classes.
+CLASS_TASKS = {
+    "iris, setosa": (105, [0]),
+    "iris, versicolor": (105, [1]),
+    "wine, second grower": (124, [1]),
+    "wine, third grower": (124, [2]),
+    "digits, below 5": (1_257, range(5)),
+    "digits, multiples of 3": (1_257, range(0, 10, 3)),
+    "gaussian_classes, the first": (2_000, [0]),
+}
 TASKS: dict[str, Task] = {
-    "iris, setosa": partial(classes, "iris", 105, [0]),
-    "iris, versicolor": partial(classes, "iris", 105, [1]),
-    "wine, second grower": partial(classes, "wine", 124, [1]),
-    "wine, third grower": partial(classes, "wine", 124, [2]),
-    "digits, below 5": partial(classes, "digits", 1_257, range(5)),
-    "digits, multiples of 3": partial(classes, "digits", 1_257, range(0, 10, 3)),
-    "drawn Gaussian classes": partial(classes, "gaussian_classes", 2_000, [0]),
+    **{name: partial(classes, name.split(", ")[0], *facts) for name, facts in CLASS_TASKS.items()},
     "diabetes, sign of the outcome": partial(sign, "diabetes", 309, 11, 1.0),
     "idle columns, p = 32": partial(sign, "synthetic_padded", 1_000, 32, 1.0),
     "drawn regression, sign": partial(sign, "synthetic_regression", 1_000, 8, 1.0),

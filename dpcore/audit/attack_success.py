@@ -102,17 +102,19 @@ class AttackSuccessQuestion:
         return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[Attack]:
-        """The attack after each chunk of runs; the last one has its success, from the cache of `attack_success`.
+        """About each quarter of the attack; the last snapshot has its success, from the cache of `attack_success`.
 
         cancelled: asked before each chunk; when it says yes, CancelledError is raised.
         """
         asked = self.plan, self.runs, self.seed
         if asked not in _ODDS:
-            audit, chunks = Audit(self.plan, seed=self.seed), ChunkSizer(_CHUNK_SECONDS)
+            audit, chunks, so_far = Audit(self.plan, seed=self.seed), ChunkSizer(_CHUNK_SECONDS), Attack(0, None)
             while audit.runs < self.runs:
                 go_on(cancelled)
                 with chunks.measured():
                     audit.play(min(chunks.runs, self.runs - audit.runs))
-                yield Attack(audit.runs, None)
+                if audit.runs - so_far.runs >= self.runs / 4:  # each new snapshot has a page drawn again
+                    so_far = Attack(audit.runs, None)
+                yield so_far
             _ODDS.get(asked, lambda: attack_success_after(audit))
         yield Attack(self.runs, attack_success(self.plan, runs=self.runs, seed=self.seed))

@@ -114,12 +114,10 @@ def release(problem: Problem, plan: Plan) -> float:
 def released(accuracies: list[float], plan: Plan) -> str:
     """What the last release shows, and what all of them spend by basic composition."""
     count, spent = len(accuracies), plan.spent
-    said = f"**One release:** {100 * accuracies[-1]:.1f}% correct. A real deployment shows only this model. "
-    if count == 1:
-        return f"{said}Each further release spends another ε = {spent.epsilon:.3g}."
     return (
-        f"{said}You have drawn {count}: by basic composition they spend ε = {count * spent.epsilon:.3g} and "
-        f"δ = {count} × {delta_text(spent.delta)}."
+        f"**One release:** {100 * accuracies[-1]:.1f}% correct. A real deployment shows only this model. Each further "
+        f"release costs again. Spent so far by basic composition, releases: {count}, ε = {count * spent.epsilon:.3g} "
+        f"and δ = {count} × {delta_text(spent.delta)}."
     )
 
 
