@@ -47,11 +47,11 @@ def test_controls_change_the_ledger_in_place_on_every_screen(server: Server, pag
     ledger.press("steps", "ArrowRight", "it.layout.shapes[0].x0 === 20000")
     expect(said).to_contain_text(re.compile(r"20,000 steps.* one of 2,000"))
     assert ledger.look(ledger.ranges) == zoomed, "published noise does not change with the steps"
-    ledger.press("batch", "ArrowRight", "it._fullData.some(t => t.name === 'basic')")
+    ledger.press("batch", "ArrowRight", "it._fullData.some(t => t.name === 'basic composition')")
     expect(said).to_contain_text(re.compile(r"20,000 steps.* 2 of 2,000"))
     noise.press("epsilon", "ArrowRight", "it.layout.shapes[0].x0 === 1.5")
     page.get_by_role("radio", name="proved").click()
-    expect(said).to_contain_text(re.compile(r"ε = 1\.5 .*20,000 steps"))
+    expect(said).to_contain_text(re.compile(r"20,000 steps.*ε = 1\.5"))
     for chart in charts:
         assert chart.look("it.mark") == "same node"
     assert "batch=2" in page.url and "noise_of=proved" in page.url, "the address carries the state"
@@ -77,8 +77,8 @@ def test_controls_change_the_attack_in_place_on_every_screen(server: Server, pag
     for chart in charts:
         chart.look("it.mark = 'same node'")
     ruler.press("epsilon", "ArrowRight", "it.layout.shapes[1].x0 === 1.5")
-    page.get_by_role("radio", name="Bet").click()
-    beside.wait("it.data.some(t => t.name === 'bet on this code')")
+    page.get_by_role("radio", name="Betting test").click()
+    beside.wait("it.data.some(t => t.name === 'contradicted')")
     page.get_by_role("button", name=BUGS["fixed_seed"].label).click()
     expect(said).to_contain_text(f"“{BUGS['fixed_seed'].label}” leaks")
     for chart in charts:
@@ -101,7 +101,7 @@ def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, pa
     beside.wait(f"{last} > 2 * {first}")
     expect(report).to_be_enabled(timeout=60_000)
     expect(page.locator(".takeaway").first).to_contain_text("50,000 runs")
-    assert page.get_by_text("waits").count() > 0, "the other versions are still to come"
+    assert page.get_by_text("waiting").count() > 0, "the other versions are still to come"
     for chart in charts:
         assert chart.look("it.mark") == "same node"
     assert complaints == []
@@ -156,5 +156,5 @@ def test_data_table_and_download(server: Server, page: Page, complaints: list[st
         page.get_by_role("button", name="Download CSV").click()
     lines = waiting.value.path().read_text().splitlines()
     assert lines[0] == "accounting,proved,steps,epsilon"
-    assert sum(line.startswith("basic,True,4000000,") for line in lines) == 1
+    assert sum(line.startswith("basic composition,True,4000000,") for line in lines) == 1
     assert complaints == []
