@@ -46,7 +46,9 @@ with st.container(key="halves"):
     left, right = st.columns([1.55, 1], gap="medium")
 with left, st.container(horizontal=True, vertical_alignment="center", key="above"):
     badge = st.empty()
-    ball = url_controls.select("ball", "F* over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170)
+    norm = source.theta_norm  # of real records as on every page
+    if source.key.startswith("synthetic"):
+        norm = url_controls.select("ball", "F* over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170)
 with left:
     drawn, layers = st.container(), pick_layers(rates="earlier rates", lemma="n-fold noise")
 place = st.container()
@@ -59,7 +61,7 @@ mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
-    problem = controls.problem(source.key, theta_norm=float(ball))
+    problem = controls.problem(source.key, theta_norm=float(norm))
     return dpcore.Experiment(problem, mechanisms, repetitions=REPETITIONS)
 
 

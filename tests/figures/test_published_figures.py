@@ -16,7 +16,7 @@ def test_both_counts_are_drawn_as_computed_and_less_than_one_draw_is_marked(them
     made = published_draws(**FACTS)
     figure = published_draws_figure(made, n=5_000, theme=theme, height=380)
     ours, theirs = figure.data
-    assert (ours.name, theirs.name) == ("proved here", "as printed") and (ours.line.dash, theirs.line.dash) == (
+    assert (ours.name, theirs.name) == ("tight", "as published") and (ours.line.dash, theirs.line.dash) == (
         "solid",
         "dash",
     )
@@ -27,7 +27,7 @@ def test_both_counts_are_drawn_as_computed_and_less_than_one_draw_is_marked(them
     assert region.y1 == 1.0 and math.log10(region.y0) == pytest.approx(low) and cursor.x0 == 5_000
     assert low < math.log10(made.published.min()) and math.log10(made.ours.max()) < high
     said = [note.text for note in figure.layout.annotations]
-    assert {"n = 5,000", "less than one draw: no release", "proved here", "as printed"} <= set(said)
+    assert {"n = 5,000", "less than one draw: no release", "tight", "as published"} <= set(said)
     assert figure.layout.meta["narrow"]["showlegend"] and not figure.layout.showlegend
 
 

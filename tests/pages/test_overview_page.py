@@ -226,7 +226,7 @@ def test_re_roll_changes_the_seed_and_the_numbers():
     assert page.session_state["seed"] == 8 and headline(page) != before
 
 
-@pytest.mark.parametrize("delta, n, expected", [(1e-6, 398, None), (1e-4, 398, "above 1/n²"), (1e-3, 5000, "δ ≥ 1/n")])
+@pytest.mark.parametrize("delta, n, expected", [(1e-6, 398, None), (1e-4, 398, "δ > 1/n²"), (1e-3, 5000, "δ ≥ 1/n")])
 def test_large_deltas_are_named(delta, n, expected):
     note = sidebar.delta_note(delta, n)
     assert note is None if expected is None else expected in note

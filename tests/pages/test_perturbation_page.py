@@ -188,7 +188,8 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
     same = ("noise", "delta", "n", "lam", "seed")
-    more = {"p": data.SOURCES[source].p or 8, "theta_norm": float(chosen["ball"])}
+    norm = chosen["ball"] if source.startswith("synthetic") else data.SOURCES[source].theta_norm
+    more = {"p": data.SOURCES[source].p or 8, "theta_norm": float(norm)}
     table = table_of(source=source, **more, **{key: chosen[key] for key in same})
     page = open_page(**chosen)
     assert not page.exception and not page.error, chosen

@@ -110,7 +110,7 @@ def test_limits_are_the_headings_of_the_sharp_edges():
         assert html.escape(heading.replace("`", "")) in texts(page), heading
     assert all(heading and means for heading, means in words.limits())
     told = dict(words.limits())
-    assert told["numba's cache"].startswith("numba's cache lives where"), "a heading that begins its sentence"
+    assert told["numba's cache"].startswith("numba's cache lives in"), "a heading that begins its sentence"
     assert not any(mark in text for text in (*told, *told.values()) for mark in ("`", "*", "]("))
 
 

@@ -14,11 +14,11 @@ from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.streaming import regret
 
 SETTING = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=0, repetitions=2)
-RUNS = ("polytope_models", "noisy_models", "_hardest")
+RUNS = ("polytope_models", "noisy_models", "_dense")
 PICTURES = {
     "against_T": ({"n": 200, "p": 16, "Ts": (2, 8)}, {("polytope_models",)}),
     "against_p": ({"n": 200, "T": 8, "ps": (8, 16)}, {("polytope_models",), ("noisy_models",)}),
-    "against_n": ({"p": 16, "T": 8, "ns": (100, 200)}, {("polytope_models",), ("_hardest", "polytope_models")}),
+    "against_n": ({"p": 16, "T": 8, "ns": (100, 200)}, {("polytope_models",), ("_dense", "polytope_models")}),
 }
 
 
