@@ -48,7 +48,9 @@ with left, st.container(horizontal=True, vertical_alignment="center", key="above
     badge = st.empty()
     norm = source.theta_norm  # of real records as on every page
     if source.key.startswith("synthetic"):
-        norm = url_controls.select("ball", "F* over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170)
+        norm = url_controls.select(
+            "ball", "reference over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170
+        )
 with left:
     drawn, layers = st.container(), pick_layers(rates="earlier rates", lemma="n-fold noise")
 place = st.container()

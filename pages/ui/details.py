@@ -14,7 +14,7 @@ from pages.ui import share_link, url_controls
 if TYPE_CHECKING:
     import pandas as pd
 
-PROVED = "proved"  # in the session: by figure, the bounds that a run draws
+PROVED = "proved"  # in the session: the figures that a run has drawn, whose bounds stand below the formula
 # At import, so once per process.
 _component = st.components.v2.component("details", js=text_beside(__file__, "details.js"), isolate_styles=False)
 
@@ -32,13 +32,14 @@ def behind(
 ) -> None:
     """Draw pills and the content of the chosen one; all but the formula are computed only when they are wanted.
 
-    Below the formula stands what `live_figure` has noted of the bounds that this run has drawn.
+    Below the formula stand the bounds of the figures that this run has drawn.
     """
-    proved = [f"- {line}" for each in st.session_state.pop(PROVED, {}).values() for line in each]
+    drawn = st.session_state.pop(PROVED, {})
     chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
     if chosen == "Assumptions":
         st.markdown(assumptions())
     elif chosen == "Formula":
+        proved = [f"- {line}" for figure in drawn.values() for line in figure.proved]
         st.markdown("\n".join([formula, "", "**Bounds at the cursor**", "", *proved]) if proved else formula)
     elif chosen == "Code":
         st.code(code(), language="python", wrap_lines=True)  # what scrolls sideways is out of the keyboard's reach

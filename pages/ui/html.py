@@ -8,14 +8,16 @@ from collections.abc import Iterable
 from dpcore.core.facts import facts_beside
 from dpcore.core.losses import LOSSES
 from dpcore.core.sets import SETS, get_set
+from dpcore.figures.style import INKS
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 
 from .numbers import power, scientific
 
 
 def emphasised(sentence: str, colour: str) -> str:
-    """The sentence as HTML, with what stands between ** in the chart's colour."""
-    marked = re.sub(r"\*\*(.+?)\*\*", rf'<b style="color:{colour}">\1</b>', html.escape(sentence))
+    """The sentence as HTML, with the words between ** in the chart's colour, or its `INKS` where that is too faint."""
+    ink = INKS.get(colour, colour)
+    marked = re.sub(r"\*\*(.+?)\*\*", rf'<b style="color:{ink}">\1</b>', html.escape(sentence))
     return f'<p style="font-size:1.25rem;line-height:1.4;margin:0" class="takeaway">{marked}</p>'
 
 

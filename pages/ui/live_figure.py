@@ -54,7 +54,7 @@ def live_figure(
     ahead: what draws figure and sentence where the sidebar says something else, as `prefetch.Draw`, and what it says
     now, if these may be drawn before they are asked for: never from records that a visitor has brought along.
     """
-    st.session_state.setdefault(PROVED, {})[key] = figure.proved
+    st.session_state.setdefault(PROVED, {})[key] = figure
     large = bool(st.session_state.get(LARGE))
     scale = ENLARGED if large else 1.0
 

@@ -110,7 +110,8 @@ OVERLAPS = """(it) => {
 
 
 # Named curves that nothing names: no label in their colour, or, where there is a legend, no entry of it. The title of a
-# panel names its only curve. The argument: the colours of small text in the place of those of curves.
+# panel names its only curve, and a label in one panel the curve of the same name in the other. The argument: the
+# colours of small text in the place of those of curves.
 UNNAMED = """(it, inks) => {
     const panel = t => t.yaxis ?? 'y';
     const labels = (it.layout.annotations ?? []).map(a => `${a.yref} ${a.font?.color}`);
@@ -119,7 +120,8 @@ UNNAMED = """(it, inks) => {
         .filter(t => [...it._fullData[it.data.indexOf(t)].y].some(Number.isFinite));
     return curves
         .filter(t => curves.some(other => other.name !== t.name && panel(other) === panel(t)))
-        .filter(t => !entries.includes(t.name) && !labels.includes(`${panel(t)} ${inks[t.line.color] ?? t.line.color}`))
+        .filter(t => !entries.includes(t.name) && !curves.some(other => other.name === t.name
+            && labels.includes(`${panel(other)} ${inks[t.line.color] ?? t.line.color}`)))
         .map(t => 'no label: ' + t.name);
 }"""
 

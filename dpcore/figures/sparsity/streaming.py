@@ -57,7 +57,7 @@ def regret_figure(
     for values, label, dash in _shapes(curves):
         chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
         shown.append(values)
-    chart.heading("mean regret: cost beyond that of the best arm")
+    chart.heading("mean regret, against the best arm")
     if hidden:
         text = f"not drawn: {hidden} of the means, which are not above 0"
         chart.write(text, 0.01, 0, chart.muted, 12, yshift=10)
