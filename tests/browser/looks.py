@@ -192,7 +192,7 @@ def check_two_charts(
                 chart.wait(f"it.layout?.paper_bgcolor === '{BACKGROUND[scheme]}'")
             settled(page, *charts)
             for chart in charts:
-                assert chart.broken_labels() == [], (state, width)
+                assert (broken := chart.broken_labels()) == [], (state, width, broken)
             assert page.evaluate(CUT) == [], (state, width)
             scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert scroll <= 0, "the page scrolls sideways"

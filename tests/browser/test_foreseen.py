@@ -47,7 +47,7 @@ def test_the_next_step_has_its_picture_before_the_server_answers(page: Page, ser
     headline, strong = page.locator(".takeaway").first, page.locator(".takeaway").first.locator("b")
     expect(headline).to_contain_text("ε = 1.5,")
     ahead = headline.inner_text(), strong.all_inner_texts()
-    assert ahead[0] == page.get_by_role("figure").first.get_attribute("aria-label") and len(ahead[1]) == 2
+    assert ahead[0] == page.get_by_role("figure").first.get_attribute("aria-label") and len(ahead[1]) == 3
     line.let_go(page)
     page.wait_for_function("!('ahead' in document.documentElement.dataset)")
     assert (headline.inner_text(), strong.all_inner_texts()) == ahead, "what came ahead is what the server says"

@@ -112,7 +112,7 @@ def plane_figure(
     false alarms and of misses at all thresholds, [j] both. honest: the same of the correct code, None where that is
     what was measured. corner: what is certified of one threshold, not before the last run.
     """
-    chart = Chart(theme, height, "false alarms", left=50, right=20, top=26, bottom=50)
+    chart = Chart(theme, height, "false alarms", left=50, right=20, top=26, bottom=60)
     ink, nothing = ink_of(verdict, theme), (np.empty(0), np.empty(0))
     hatched = {"shape": "/", "fgcolor": with_opacity(chart.muted, 0.5), "size": 9, "solidity": 0.15}
     look: Look = {"fill": "tozeroy", "fillcolor": with_opacity(chart.muted, 0.16), "fillpattern": hatched}
@@ -144,7 +144,7 @@ def plane_figure(
         chart.axis("false alarms", 6, **span),
         chart.axis(**span, scaleanchor="x"),
         rows=2,
-        drop=46,
+        drop=60,
         narrow={"annotations": [misses, long | {"text": words}, guessing]},
     )
 
