@@ -38,9 +38,9 @@ def audit(key: str, as_json: bool, **arguments: Any) -> None:
 @click.option("--seed", default=0, show_default=True, type=int, help="Of all coins and noise, >= 0.")
 @JSON
 def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None:
-    """Show what a mechanism as printed really costs, by certified lower bounds; without KEY, a table of all.
+    """Show what a mechanism as published really costs, by certified lower bounds; without KEY, a table of all.
 
-    None of them is private as printed.
+    None of them is private as published.
     """
     from ..studies.papers.exhibits import EXHIBITS, rounded_down, run_exhibit
 

@@ -147,7 +147,9 @@ def regret(sources: tuple[str, ...], mechanisms: tuple[str, ...], seeds: int, ru
         return
     table["shown"] = [f"{row.regret:.1f} ({row.se:.1f})" for row in table.itertuples()]
     wide = table.pivot(index=["source", "loss", "mechanism"], columns="epsilon", values="shown")
-    click.echo(f"points lost by lam = {rule} to the best settings (standard error), by epsilon {EPSILONS}")
+    click.echo(
+        f"accuracy loss in points of lam = {rule} against the best settings (standard error), by epsilon {EPSILONS}"
+    )
     click.echo(wide.reindex(table.set_index(wide.index.names).index.unique()).to_string())
     worst = table.loc[table.regret.idxmax()]
     where = f"{worst.source}, {worst.loss}, {worst.mechanism}, epsilon = {worst.epsilon:g}"

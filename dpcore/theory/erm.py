@@ -79,7 +79,7 @@ def rate(value: float, source: str, assumes: str) -> Bound:
 
 
 def published_output_rate(L: float, R: float, n: int, theta_norm: float, budget: Budget) -> float:
-    """Theorem 1 of Jain and Thakurta 2014 as printed, shape only.
+    """Theorem 1 of Jain and Thakurta 2014 as published, shape only.
 
     L R B sqrt(ln(1/delta) + epsilon) / (epsilon sqrt(n)).
 
@@ -116,7 +116,7 @@ def published_objective_lam(L: float, R: float, n: int, theta_norm: float) -> fl
 
 
 def published_objective_rate(L: float, R: float, n: int, theta_norm: float, budget: Budget) -> float:
-    """Theorem 2 of Jain and Thakurta 2014 as printed, shape only.
+    """Theorem 2 of Jain and Thakurta 2014 as published, shape only.
 
     (ln n)^2 (L R)^2 B sqrt(ln(1/delta) + epsilon) / (epsilon sqrt(n)).
     """

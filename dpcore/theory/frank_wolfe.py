@@ -40,7 +40,7 @@ def published_frank_wolfe_steps(curvature: float, extent: float, n: int, epsilon
 
 
 def published_width_rate(curvature: float, extent: float, n: int, budget: Budget) -> float:
-    """Theorem 2.6 of Talwar, Thakurta and Zhang 2015 as printed, shape only; needs delta > 0.
+    """Theorem 2.6 of Talwar, Thakurta and Zhang 2015 as published, shape only; needs delta > 0.
 
     Gamma^(1/3) (L2 G)^(2/3) ln(n/delta)^2 / (n epsilon)^(2/3). extent: L2 G, the largest gradient of a record in L2
     times the Gaussian width of the set.
@@ -72,7 +72,7 @@ def tuned_frank_wolfe_bound(curvature: float, A: float) -> float:
 
 
 def published_frank_wolfe_rate(curvature: float, extent: float, n: int, corners: int, budget: Budget) -> float:
-    """Theorem 2.5 of Talwar, Thakurta and Zhang 2015 as printed, shape only; for delta > 0.
+    """Theorem 2.5 of Talwar, Thakurta and Zhang 2015 as published, shape only; for delta > 0.
 
     Gamma^(1/3) extent^(2/3) ln(n |S|) sqrt(ln(1/delta)) / (n epsilon)^(2/3). extent: as in
     `published_frank_wolfe_steps`. corners: |S|, how many vertices.
@@ -85,7 +85,7 @@ def published_frank_wolfe_rate(curvature: float, extent: float, n: int, corners:
 
 
 def published_lasso_rate(n: int, p: int, budget: Budget) -> float:
-    """Theorem 1.1 of Talwar, Thakurta and Zhang 2015 as printed, shape only; for delta > 0.
+    """Theorem 1.1 of Talwar, Thakurta and Zhang 2015 as published, shape only; for delta > 0.
 
     ln(n p) sqrt(ln(1/delta)) / (n epsilon)^(2/3): Theorem 2.5 for squared loss on the unit L1 ball, ||x||_inf <= 1.
 
@@ -96,7 +96,7 @@ def published_lasso_rate(n: int, p: int, budget: Budget) -> float:
 
 
 def published_lasso_corollary(n: int, p: int, budget: Budget) -> float:
-    """Corollary 2.7 of Talwar, Thakurta and Zhang 2015 as printed, shape only; for delta > 0.
+    """Corollary 2.7 of Talwar, Thakurta and Zhang 2015 as published, shape only; for delta > 0.
 
     ln(n p / delta) / (n epsilon)^(2/3). It does not follow from Theorem 2.5: ln(n p) sqrt(ln(1/delta)) exceeds every
     multiple of ln(n p) + ln(1/delta) where both are large. It does follow for T* of `tuned_frank_wolfe_bound`, whose

@@ -43,7 +43,7 @@ def published_sampling_lam(n: int, p: int, epsilon: float) -> float:
 
 
 def published_sampling_rate(LR: float, c: float, n: int, p: int, budget: Budget) -> float:
-    """Theorem 4 of Jain and Thakurta 2014 as printed, shape only.
+    """Theorem 4 of Jain and Thakurta 2014 as published, shape only.
 
     (L R)^3 (1 + c) ln n ln p ln(1/delta) / (n epsilon)^(1/3), or ln n ln p / (sqrt(epsilon) n^(1/4)) for delta = 0.
     """
@@ -108,7 +108,7 @@ def published_stream_lam(T: int, p: int, R: float, budget: Budget) -> float:
 
 
 def published_stream_rate(T: int, p: int, R: float, budget: Budget) -> float:
-    """Equation (12) of Jain and Thakurta 2014 as printed, R sqrt(T ln p ln(1/delta)) / epsilon; shape only.
+    """Equation (12) of Jain and Thakurta 2014 as published, R sqrt(T ln p ln(1/delta)) / epsilon; shape only.
 
     With the lam above, costs (-R, R, ..., R) in every step have a regret of sqrt(8) ln p times that for large T.
     """

@@ -59,7 +59,7 @@ def test_every_loss_and_every_rate_has_a_row_with_a_formula():
     found = sections(TEXT)
     for title, wanted in (
         ("Losses", set(LOSSES)),
-        ("Rates as printed", {name for name in names() if name.endswith(("_rate", "_lasso_corollary"))}),
+        ("Rates as published", {name for name in names() if name.endswith(("_rate", "_lasso_corollary"))}),
     ):
         table = {row[0].strip("` "): row[1] for row in rows(found[title]) if row[0].strip().startswith("`")}
         assert set(table) == wanted

@@ -197,7 +197,7 @@ def test_published_rates_are_the_printed_formulas_and_shapes_only():
     assert all(b.quantity == "excess_empirical_risk" for b in rates.values())
     plan = plan_for("logistic", T=30)
     assert [b.source for b in plan.mechanism.bounds(plan) if b.form == "rate"] == [
-        "Talwar, Thakurta and Zhang 2015, Theorem 2.5 as printed"
+        "Talwar, Thakurta and Zhang 2015, Theorem 2.5 as published"
     ]
     pure = plan_for(budget=Budget(1.0), T=30)
     assert {b.form for b in pure.mechanism.bounds(pure)} <= {"upper", "lower"}

@@ -1,4 +1,4 @@
-"""Bounds of objective perturbation: in every run, on average, in one run of ten, and as printed."""
+"""Bounds of objective perturbation: in every run, on average, in one run of ten, and as published."""
 
 import math
 

@@ -215,7 +215,7 @@ def test_rates_are_shapes_with_the_printed_exponents():
         return {b.source: b.value for b in dpcore.bounds_of(dpcore.calibrate(noise, **facts)) if b.form == "rate"}
 
     base = rates("output_gaussian")
-    (theorem,) = [s for s in base if "Theorem 1 as printed" in s]
+    (theorem,) = [s for s in base if "Theorem 1 as published" in s]
     (kifer,) = [s for s in base if "Kifer" in s]
     wide = rates("output_gaussian", p=256)
     assert wide[theorem] == base[theorem] and wide[kifer] == pytest.approx(2 * base[kifer])

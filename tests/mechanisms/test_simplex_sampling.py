@@ -279,11 +279,11 @@ def test_a_refusal_names_the_smallest_epsilon_lam_and_n_that_allow_one_draw(key,
 
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(0.5)], ids=str)
 def test_a_refusal_of_the_published_draws_names_the_epsilon_that_allows_one(budget):
-    with pytest.raises(NotApplicable, match="Theorem 3 as printed gives m = ") as caught:
+    with pytest.raises(NotApplicable, match="Theorem 3 as published gives m = ") as caught:
         plan_for(budget=budget, accounting="published", lam=0.02)
     epsilon = float(re.search(r"epsilon >= (\S+),", str(caught.value))[1])
     assert plan_for(budget=dc.replace(budget, epsilon=epsilon), accounting="published", lam=0.02).steps == 1
-    with pytest.raises(NotApplicable, match="Theorem 3 as printed"):
+    with pytest.raises(NotApplicable, match="Theorem 3 as published"):
         plan_for(budget=dc.replace(budget, epsilon=epsilon * (1 - 1.1e-3)), accounting="published", lam=0.02)
 
 

@@ -89,7 +89,7 @@ def test_the_published_count_reaches_one_draw_where_its_formula_does():
     spec = dpcore.Spec("huber_hinge", made.first, 100, "published", dpcore.Domain(np.inf), set="simplex")
     plan = dpcore.make_mechanism("simplex_sampling", accounting="published").calibrate(spec, dpcore.Budget(1.0, 1e-5))
     assert plan.steps == 1 and published_epsilon(plan.spec, 1e-5) <= 1.0
-    with pytest.raises(dpcore.NotApplicable, match=r"Theorem 3 as printed gives m = "):
+    with pytest.raises(dpcore.NotApplicable, match=r"Theorem 3 as published gives m = "):
         less = dpcore.Spec("huber_hinge", made.first - 1, 100, "published", dpcore.Domain(np.inf), set="simplex")
         plan.mechanism.calibrate(less, dpcore.Budget(1.0, 1e-5))
     assert (np.diff(made.ours) > 0).all() and made.ours[0] >= 1

@@ -33,7 +33,7 @@ def places(words: str) -> set[str]:
 
 
 def test_places_are_read_one_by_one():
-    assert places("Theorems 3 and 4 as printed") == {("theorem", "3"), ("theorem", "4")}
+    assert places("Theorems 3 and 4 as published") == {("theorem", "3"), ("theorem", "4")}
     assert places("section 5.2 and equation (12), false.") == {("section", "5.2"), ("equation", "(12)")}
 
 

@@ -28,7 +28,7 @@ def test_the_rounded_hinge_has_no_jump_and_is_convex(h):
 
 @pytest.mark.parametrize("h", [0.1, 0.5])
 def test_the_printed_loss_jumps_and_falls_without_end(h):
-    """Equation (6) in the margin, its middle branch taken for |m| <= h: as printed the condition is about 0."""
+    """Equation (6) in the margin, its middle branch taken for |m| <= h: as published the condition is about 0."""
 
     def printed(m):
         return 0.0 if m > h else (h + m) ** 2 / (4 * h) if m >= -h else m

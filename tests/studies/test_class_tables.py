@@ -26,7 +26,7 @@ def printed(source, what):
 
 @pytest.mark.parametrize("source", ["iris", "wine", pytest.param("digits", marks=pytest.mark.nightly)])
 def test_the_table_of_accuracies(source):
-    """Computed as printed: two digits, and 0.005 for decisions that rounding turns. Goals less 0.05 are reached."""
+    """Computed as published: two digits, and 0.005 for decisions that rounding turns. Goals less 0.05 are reached."""
     n, goals = SOURCES[source]
     shared = {"delta": 1e-5, "learners": ("ellipsoids",), "repetitions": 10, "datasets": 10}
     found = accuracy_against("epsilon", EPSILONS, Records(source, n, 0), epsilon=1.0, **shared)

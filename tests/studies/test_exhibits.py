@@ -1,4 +1,4 @@
-"""Mechanisms as printed: exact laws against plain sums, certificates against scipy's, and corrected twins unflagged."""
+"""Mechanisms as published: exact laws against plain sums, certificates against scipy's, corrected twins unflagged."""
 
 import dataclasses as dc
 import json

@@ -208,7 +208,7 @@ def test_no_model_agrees_less_than_the_lemma_guarantees(w, k, spare):
 
 def test_the_papers_argument_guarantees_less():
     kappa, tau, share = 1.1, 0.001, 0.75
-    assert math.sqrt(kappa * share) + 2 * math.sqrt(kappa * tau) <= 1  # as printed, for its own numbers
+    assert math.sqrt(kappa * share) + 2 * math.sqrt(kappa * tau) <= 1  # as published, for its own numbers
     for kappa, tau in itertools.product((1.01, 1.1, 1.5, 4.0), (1e-4, 1e-3, 1e-2, 0.1)):
         printed = max(0.0, 1 - 2 * math.sqrt(kappa * tau)) ** 2 / kappa
         assert agreement_guaranteed(kappa, tau) >= printed or not printed

@@ -1,4 +1,4 @@
-"""The large-margin Gaussian classifier as printed: its noise, its missing minimisers, what it betrays, its theorems."""
+"""The large-margin Gaussian classifier as published: its noise, its missing minimisers, its leak, its theorems."""
 
 import importlib
 import math

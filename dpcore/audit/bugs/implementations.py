@@ -32,7 +32,7 @@ _WIDE = 4.0
 _ROUNDING = 1e-5
 # Columns in which noise by the quoted kappa really costs more than it says.
 _COLUMNS = 1000
-# Of epsilon, what the determinant takes where Gaussian noise as printed does not pay for it.
+# Of epsilon, what the determinant takes where Gaussian noise as published does not pay for it.
 _UNPAID = 0.97
 # How far the kink of a record is, in units of how far noise moves the model: not so far that models never get there,
 # and far enough for the noise and the determinant to reveal the record together.

@@ -93,7 +93,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
-        help="which noise and which proof: Gumbel and the tightest here, or Laplace as printed (published variant)",
+        help="which noise and which proof: Gumbel and the tightest here, or Laplace as published",
     )
     variant: str = knob(
         "minibatch",

@@ -55,7 +55,7 @@ class FrankWolfePolytope(VertexMechanism):
     log-ratios lie in an interval of length eta = 2 Delta / b, and eta = max(epsilon / k, sqrt(8 rho / k)) with
     rho(epsilon, delta) of zCDP. theta_t is public, and so is the steepness L_t for |z| <= R ||theta_t||_1: on the L1
     ball a choice has the smaller noise b L_t / L at the same eta.
-    "published": the best of scores with Laplace noise, b = L R reach sqrt(8 T ln(1/delta)) / (n epsilon) as printed.
+    "published": the best of scores with Laplace noise, b = L R reach sqrt(8 T ln(1/delta)) / (n epsilon) as published.
     Scores move both ways, so that a choice is 2 Delta / b-DP. `Plan.spent` is what follows for k choices, by their sum
     or by zCDP, and exceeds most requests (docs/errata.md): an exhibit.
     "published_safe": Laplace noise of four times that scale for epsilon <= 1, where strong composition has its short
@@ -78,7 +78,7 @@ class FrankWolfePolytope(VertexMechanism):
     accounting: str = knob(
         "tight",
         choices=("tight", "published", "published_safe"),
-        help="which noise and which proof: Gumbel and the tightest here, Laplace as printed, or four times that",
+        help="which noise and which proof: Gumbel and the tightest here, Laplace as published, or four times that",
     )
     T: int | str = knob(
         "auto", check=check_T, help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2'
@@ -236,14 +236,14 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         return Bound("excess_empirical_risk", "rate", value, "expectation", f"{_SOURCE}, {name}", assumes)
 
     general = theory.published_frank_wolfe_rate(land.curvature, land.extent, spec.n, corners, budget)
-    found = [rate(general, "Theorem 2.5 as printed", "T of Theorem 2.5 as a real number")]
+    found = [rate(general, "Theorem 2.5 as published", "T of Theorem 2.5 as a real number")]
     if spec.loss == "squared" and is_signed(spec):
         says = "R, y_max and the size of the set are 1, or of that order"
         theorem, corollary = (
             f(spec.n, spec.p, budget) for f in (theory.published_lasso_rate, theory.published_lasso_corollary)
         )
-        found.append(rate(theorem, "Theorem 1.1 as printed", says))
-        found.append(rate(corollary, "Corollary 2.7 as printed; it needs another T than Theorem 2.5", says))
+        found.append(rate(theorem, "Theorem 1.1 as published", says))
+        found.append(rate(corollary, "Corollary 2.7 as published; it needs another T than Theorem 2.5", says))
     return tuple(found)
 
 

@@ -62,7 +62,7 @@ class ObjectivePerturbation(Mechanism):
 
     @abc.abstractmethod
     def published_scale(self, spec: Spec, budget: Budget) -> float:
-        """Scale of b as printed; NotApplicable where the printed conditions fail."""
+        """Scale of b as published; NotApplicable where the printed conditions fail."""
 
     @abc.abstractmethod
     def cost(self, spec: Spec, scale: float, delta: float, charge: float) -> Budget:

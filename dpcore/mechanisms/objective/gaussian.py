@@ -56,7 +56,7 @@ class ObjectiveGaussian(ObjectivePerturbation):
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm
-        printed = "Jain and Thakurta 2014, Theorem 2 as printed (with probability 7/10)"
+        printed = "Jain and Thakurta 2014, Theorem 2 as published (with probability 7/10)"
         says = f"a population minimiser of norm {B:g}, lam = L R / sqrt(n (B^2 + 1))"
         published = erm.rate(erm.published_objective_rate(L, R, spec.n, B, budget), printed, says)
         return (published, *super().rates(spec, budget))

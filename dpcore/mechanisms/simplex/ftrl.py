@@ -105,7 +105,7 @@ class FTRL(ReadingMechanism):
         ]
         if not plan.requested.pure:
             rate = theory.published_stream_rate(T, p, R, plan.requested)
-            printed = "Jain and Thakurta 2014, equation (12) as printed; it does not follow"
+            printed = "Jain and Thakurta 2014, equation (12) as published; it does not follow"
             false = "false for the costs (-R, R, ..., R) in every step, whose regret is of the order ln p"
             found.append(Bound("regret", "rate", rate, "expectation", printed, false))
         rate = theory.earlier_stream_rate(T, p, R, plan.requested)

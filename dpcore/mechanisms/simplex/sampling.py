@@ -64,7 +64,7 @@ class SimplexSampling(Mechanism):
     other records are; in the ledger that is scores moved by eta lam / 2 each way.
 
     accounting sets m: "tight", as many draws as the budget pays for by basic composition or by zCDP of bounded range;
-    "published", Theorem 3 as printed, which lacks a factor L R where delta > 0 and then spends too much for large L R
+    "published", Theorem 3 as published, which lacks a factor L R where delta > 0 and then spends too much for large L R
     (docs/errata.md). m, an integer, overrides both. Below one draw the plan is refused: m is never rounded up.
 
     lam "auto" and "population" minimise their bound, whatever the accounting; "published" is Theorem 4's.
@@ -142,7 +142,7 @@ class SimplexSampling(Mechanism):
         )
         rate = theory.published_sampling_rate(L * R, c, spec.n, spec.p, plan.requested)
         says = "the best model on the simplex, m of Theorem 3 as a real number"
-        return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as printed (with probability 2/3)", says))
+        return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as published (with probability 2/3)", says))
 
     def attack_limit(self, plan: Plan) -> float:
         """Of m draws from one choice of range eta; by inequalities where m is too large to count them."""

@@ -202,7 +202,7 @@ def affordable_draws(key: str, accounting: str, spec: Spec, budget: Budget) -> i
         m = (budget.epsilon / one) ** (1 if budget.pure else 2)
         if m < 1.0:
             raise NotApplicable(
-                f"{key} cannot draw one column: Theorem 3 as printed gives m = {m:.2g} at epsilon = "
+                f"{key} cannot draw one column: Theorem 3 as published gives m = {m:.2g} at epsilon = "
                 f"{budget.epsilon:g}, delta = {budget.delta:g}; it takes epsilon >= {_up(one)}, other things equal"
             )
         return int(min(m, MOST_DRAWS))
@@ -220,7 +220,7 @@ def affordable_draws(key: str, accounting: str, spec: Spec, budget: Budget) -> i
 
 
 def published_epsilon(spec: Spec, delta: float) -> float:
-    """The epsilon at which Theorem 3 of Jain and Thakurta 2014, as printed, allows m = 1; lam of `spec` is a number.
+    """The epsilon at which Theorem 3 of Jain and Thakurta 2014, as published, allows m = 1; lam of `spec` is a number.
 
     With W = n lam and x = c (R radius)^2 / lam: (L R radius / W) (4 + 2x) for delta = 0, where m grows like epsilon,
     and ln(1/delta) (32 + 16x) / W, where m grows like epsilon^2.

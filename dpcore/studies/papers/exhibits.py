@@ -161,7 +161,7 @@ def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> F
 def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -> Finding:
     """Objective perturbation with Gaussian noise as published has many times its delta on replaced records.
 
-    Huber loss, one column, n lam = 2 c R^2 / epsilon; the exact minimiser as printed, in closed form. Half of the runs
+    Huber loss, one column, n lam = 2 c R^2 / epsilon; the exact minimiser as published, in closed form. Half the runs
     are on each data set; the event S is where the exact log-likelihood ratio is at least epsilon, and P0(S) is bounded
     from below and P1(S) from above, each with half the error: delta >= P0(S) - e^epsilon P1(S).
 

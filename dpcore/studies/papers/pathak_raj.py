@@ -1,4 +1,4 @@
-"""Private large-margin Gaussian classification as printed by Pathak and Raj 2010: its noise, when it has an answer at
+"""Private large-margin Gaussian classification as published by Pathak and Raj 2010: its noise, when it has an answer at
 all, and what its theorems say. An exhibit of a proof that fails; none of it is private, for any epsilon.
 
 One (d + 1) x (d + 1) matrix b is drawn with density ~ exp(-epsilon ||b||_F / 2) and shared by all C classes:
@@ -113,7 +113,7 @@ def norm_quantiles(d: int, epsilon: float, delta: float) -> Quantiles:
 
 
 def lemma_4_fails(d: int) -> tuple[float, float] | None:
-    """The range [low, 1) of delta in which Lemma 4 is false as printed; None if there is none, which is so for d >= 2.
+    """Range [low, 1) of delta in which Lemma 4 is false as published; None if there is none, which is so for d >= 2.
 
     docs/formulas.md, "As printed", proves it for d >= 3; d = 2 was checked on a fine grid of delta.
 

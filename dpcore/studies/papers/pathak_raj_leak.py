@@ -12,7 +12,7 @@ Nothing says that this must end well, and nothing is believed: `certified_gaps` 
 counts as not solved. Matrices of higher rank are not found this way.
 
 Units: those of `dpcore/solvers/multiclass/objective.py`, x~ = (x, 1) / sqrt2. The paper has (x, 1); there Phi is half
-as large, and lam and b are twice as large. This file takes lam and b as printed and halves them.
+as large, and lam and b are twice as large. This file takes lam and b as published and halves them.
 """
 
 import dataclasses as dc
@@ -185,7 +185,7 @@ def membership_leak(
 ) -> MembershipLeak:
     """Which of two `neighbours` was trained on, each with probability 1/2, guessed from the printed mechanism's output.
 
-    epsilon, lam: as printed. From a cache; arrays must not be changed.
+    epsilon, lam: as published. From a cache; arrays must not be changed.
 
     >>> found = membership_leak(300)
     >>> found.right == found.guesses > 30
