@@ -148,7 +148,7 @@ def regret(sources: tuple[str, ...], mechanisms: tuple[str, ...], seeds: int, ru
     table["shown"] = [f"{row.regret:.1f} ({row.se:.1f})" for row in table.itertuples()]
     wide = table.pivot(index=["source", "loss", "mechanism"], columns="epsilon", values="shown")
     click.echo(
-        f"accuracy loss in points of lam = {rule} against the best settings (standard error), by epsilon {EPSILONS}"
+        f"accuracy loss by lam = {rule} against the best settings, in points (standard error), by epsilon {EPSILONS}"
     )
     click.echo(wide.reindex(table.set_index(wide.index.names).index.unique()).to_string())
     worst = table.loc[table.regret.idxmax()]

@@ -446,7 +446,7 @@ def test_regret_shows_a_bar_to_whoever_watches_and_to_nobody_else(capsys, monkey
     monkeypatch.setattr(tuning_gap, "LAMS", (0.1,))
     words = ["regret", "--source", "iris", "--seeds", "2", "--mechanism", "output_gamma"]
     code, out, err = call(capsys, *words)
-    assert (code, err) == (0, "") and "points lost by lam = auto" in out
+    assert (code, err) == (0, "") and "loss by lam = auto" in out
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", watched := Terminal())
         assert call(capsys, *words)[0] == 0
