@@ -360,7 +360,7 @@ def test_numbers_too_long_for_python_in_both_faces(capsys, tmp_path):
 
 # What no reader of a page may meet: names of code, and numbers and signs as programs write them.
 PROGRAM_TEXT = re.compile(
-    r"dpcore\.|_|\de[+-]?\d|[<>]=|\^|\|\||(?<!\w)'|\b(inf|nan|got|lam|epsilon|delta|ftrl)\b|[=≥≤] \d{4}", re.I
+    r"dpcore\.|_|\de[+-]?\d|[<>]=|\^|\|\||(?<!\w)'|\b(inf|nan|got|lam|epsilon|delta|(?-i:ftrl))\b|[=≥≤] \d{4}", re.I
 )
 FIELDS = ("noisy_sgd", "ftrl", 1e-06, 2.5e-07, 8800, 8800.0, INF, NAN)
 
@@ -446,7 +446,7 @@ def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
     [
         ("overview/page.py", {"place": "output", "proof": "classical", "epsilon": 2.0}),
         ("perturbation/page.py", {"lam": 1e-4, "epsilon": 0.1, "n": 300}),
-        ("dimension/page.py", {"noise_in": "question", "lam": 1e-4, "epsilon": 0.1, "n": 200}),
+        ("dimension/page.py", {"noise_in": "objective", "lam": 1e-4, "epsilon": 0.1, "n": 200}),
         ("sparsity/page.py", {"tab": "simplex", "lam": 1e-4, "epsilon": 0.01}),
         pytest.param("sparsity/page.py", {"tab": "l1", "against": "n", "n": 1_000}, marks=pytest.mark.nightly),
         ("multiclass/page.py", {"lam": 0.005, "epsilon": 0.01, "n": 200}),
@@ -468,5 +468,5 @@ def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
 )
 def test_pages_show_no_program_text(page, state):
     app = finished(open_app(page, **state))
-    shown = re.sub(r"<style.*?</style>|<code.*?</code>|<[^>]*>|`[^`]*`", " ", texts(app), flags=re.S)
+    shown = re.sub(r"<style.*?</style>|<code.*?</code>|<[^>]*>|`[^`]*`|\]\([^)]*\)", " ", texts(app), flags=re.S)
     assert not app.exception and [found[0] for found in PROGRAM_TEXT.finditer(shown)] == []

@@ -111,8 +111,8 @@ def test_the_teachers_guide_asks_each_question_where_it_stands_and_cuts_no_answe
     section = re.search(rf"^## {story.page}: (.*?)(?=^## |\Z)", guide, re.M | re.S)
     assert section
     questions = [k for k, step in enumerate(story.steps, 1) if step.question]
-    asked = re.search(r"\*\*Ask:\*\*(.*)", section[1])
-    assert asked and [int(k) for k in re.findall(r"\(step (\d+)\)", asked[1])] == questions
+    asked = re.search(r"\*\*Ask:\*\*(.*?)\n- ", section[1], re.S)
+    assert asked and [int(k) for k in re.findall(r"\(step\s+(\d+)\)", asked[1])] == questions
     assert all(int(k) <= len(story.steps) for k in re.findall(r"step (\d+)", section[1]))
     cut = re.search(r"\*\*Ten minutes:\*\* steps ([\d, ]+)", section[1])
     assert cut
