@@ -64,6 +64,7 @@ function markAll() {
 const tip = Object.assign(document.createElement("div"), { id: "meaning", role: "tooltip", popover: "manual" });
 let shown = null; // the term
 let asking = null; // it, or the control whose label has it
+let refused = null; // the meaning that Escape has hidden, while the pointer rests on its term
 
 function show(term, by) {
   hide();
@@ -94,6 +95,10 @@ function hide() {
 function look({ type, target }) {
   const labelled = type === "focusin" && target.matches(":focus-visible") && target.closest(".stElementContainer");
   const term = target.closest?.("dfn.term") ?? (labelled ? labelled.querySelector(`${LABEL} dfn.term`) : null);
+  if (type === "pointerover") {
+    if (term?.dataset.meaning === refused) return; // the page was drawn again below the pointer
+    refused = null;
+  }
   if (term && term !== shown) show(term, labelled ? target : term);
   else if (!term && shown && target !== tip && (type === "focusin" || asking !== document.activeElement)) hide();
 }
@@ -103,7 +108,11 @@ function listen() {
   for (const kind of ["pointerover", "pointerdown", "focusin"]) document.addEventListener(kind, look);
   document.addEventListener("focusout", hide);
   document.addEventListener("scroll", place, true);
-  document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
+  document.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    refused = shown?.dataset.meaning ?? refused;
+    hide();
+  });
   // A tap on a term in a label asks for its meaning, and moves no control.
   document.addEventListener("click", (event) => event.target.closest?.("dfn.term") && event.preventDefault(), true);
   let waiting = 0;
