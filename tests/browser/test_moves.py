@@ -145,6 +145,7 @@ def cursor_once(page: Page, condition: Callable[[list[Any]], bool]) -> list[Any]
 def test_a_dragged_cursor_goes_at_the_end_of_a_zoomed_axis_and_comes_back(server: Server, page: Page, path: str):
     open_page(page, server.url, path)
     page.locator(".st-key-epsilon input[type=range]").scroll_into_view_if_needed()
+    expect(page.get_by_text("Our own attack is running")).to_have_count(0, timeout=60_000)  # it draws the page again
     start = page.evaluate(CURSOR)
     assert start[0] == "ε = 0.1" and start[1] == pytest.approx(start[3], abs=0.01)
     # From just above epsilon = 0.1 on: the cursor is outside and was never drawn there.

@@ -16,7 +16,7 @@ from dpcore.figures.style import BACKGROUND
 from ..harness import Server
 from ..upload_page import people
 from .looks import ANSWERED
-from .test_accessibility import DRAWN, PAGES, SCREENS, Screen, unread, violations, wrong_labels
+from .test_accessibility import DRAWN, PAGES, SCREENS, SYMBOLS, Screen, unread, violations, wrong_labels
 
 pytestmark = pytest.mark.browser
 
@@ -86,6 +86,8 @@ def test_pages_keep_to_it_can_be_read_by_all_and_fit(server: Server, page: Page,
     page.emulate_media(color_scheme=scheme)
     page.goto(f"{server.url}/{view}")
     until(page, DRAWN, arg=BACKGROUND[scheme])
+    if view != "sources" and "lecture" not in view:
+        until(page, f"Object.keys(({SYMBOLS})()).length > 0")  # the labels of the sidebar are there
     assert unread(page, view) == []
     assert page.locator(".st-key-ignored").all_inner_texts() == []
     sliders = page.get_by_test_id("stSlider").get_by_role("slider", disabled=False)
