@@ -334,7 +334,8 @@ function keepUp(node) {
   if (!node.latest) return;
   const known = node.remembered.get(stateNow(node.latest));
   if (known) show(node, known);
-  else if (node.wide) follow(node, sliderText("epsilon"));
+  // A picture that is there already is not drawn again, and its cursor may have been pushed aside since.
+  if (node.wide && (!known || node.drawn === node.wanted)) follow(node, sliderText("epsilon"));
   tell(node, known);
 }
 
