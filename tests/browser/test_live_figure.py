@@ -178,15 +178,15 @@ class Line:
         """Wait until the browser knows that no run goes on."""
         expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
 
-    def let_go(self, page: Page, answers: int = 1) -> None:
-        """Once the server has ended so many runs; one by one, so that the browser takes none of it for outdated."""
-        self.answered(page, answers)
+    def let_go(self, page: Page) -> None:
+        """Once the server has said all there is; one by one, so that the browser takes none of it for outdated."""
+        while (said := len(self.held or ())) == 0 or page.wait_for_timeout(300) or said < len(self.held or ()):
+            page.wait_for_timeout(50)
         messages, self.held = self.held or [], None
         for message in messages:
             self._forward(message)
             page.wait_for_timeout(20)
-        self.rest(page)
-        page.wait_for_timeout(200)  # what is not to be drawn would be by then
+        page.wait_for_timeout(300)  # what is not to be drawn would be by then
 
 
 SEEN = """() => {
@@ -205,7 +205,7 @@ def test_a_slider_that_comes_back_brings_its_picture_back_before_the_server_does
     move_slider(page)
     line.answered(page)
     move_slider(page, "ArrowLeft")
-    line.let_go(page, 2)
+    line.let_go(page)
     assert page.evaluate("seen") == [], "a picture that the reader has left behind is not drawn"
     line.hold()
     move_slider(page)
@@ -228,7 +228,7 @@ def test_a_slider_that_comes_back_brings_its_picture_back_before_the_server_does
     for answers, stroke in enumerate(("ArrowRight", "ArrowLeft", "ArrowLeft"), 1):
         move_slider(page, stroke)
         line.answered(page, answers)  # and the browser hears of none
-    line.let_go(page, 3)
+    line.let_go(page)
     page.get_by_role("button", name="Lift").click()
     wait_until(page, "it._fullData[0].y[1] === 2 && it._fullData[1].y[1] === 2")
 
