@@ -74,7 +74,7 @@ def test_no_pictures_ahead_are_no_harm(page: Page, server: Server, complaints: l
     page.wait_for_function(f"{CHART}?.drawnWidth")
     page.locator(".st-key-epsilon input[type=range]").press("ArrowRight")
     page.wait_for_function(f"{CURSOR} === 'ε = 1.5'")
-    page.wait_for_function(f"{CHART}.remembered.size === 2")  # the second is there when the server has answered
+    assert page.evaluate(f"{CHART}.remembered.size") <= 2, "the server's own"
     deadline = time.monotonic() + 30
     while len(complaints) < 2:  # each request that failed, by the browser itself
         assert time.monotonic() < deadline
