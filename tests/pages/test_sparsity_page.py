@@ -21,7 +21,7 @@ from pages.ui.numbers import amount, people, rounded
 from tests.nights import each
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
-DEFAULT = {"n": 10_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
+DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
 LIVE = simplex.REPETITIONS
 
 
@@ -77,8 +77,8 @@ def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
     allowed = published_draws.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
     assert allowed.first is not None and allowed.first > 10**9
     assert f"n = {people(allowed.first, 3)}." in captions(page) and "nothing can be released" in captions(page)
-    theirs, ours = published_draws.draws_at(10_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
-    assert f"allows {rounded(theirs, 2)} draws at n = 10,000" in captions(page) and f" {ours}." in captions(page)
+    theirs, ours = published_draws.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    assert f"allows {rounded(theirs, 2)} draws at n = 5,000" in captions(page) and f" {ours}." in captions(page)
 
 
 def test_the_published_count_reaches_one_draw_where_its_formula_does():
