@@ -22,6 +22,7 @@ from dpcore.figures.figure import Figure
 
 from .drawn import checked
 from .harness import REMEDIES, ROOT, Server, find_browser, serve
+from .light_app import write_light_app
 from .nights import Pairwise
 
 # Test files take longer to compile than to import: each process, the next run and all that tests start read what one of
@@ -129,9 +130,9 @@ def figures_are_valid() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    """The dashboard, on one server for all tests of a process."""
-    with serve(ROOT / "app.py") as running:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The dashboard, with short attacks, on one server for all tests of a process."""
+    with serve(write_light_app(tmp_path_factory.mktemp("light"))) as running:
         yield running
 
 

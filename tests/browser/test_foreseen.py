@@ -7,8 +7,6 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.server.prefetch import _CROWD_SECONDS
-
 from ..harness import Server
 from .test_live_figure import SEEN, Line
 
@@ -19,24 +17,15 @@ CURSOR = f"{CHART}.layout.annotations.find(it => it.name === 'cursor').text"
 
 
 def open_with_pictures_ahead(page: Page, url: str) -> None:
-    """Until this picture and the two next ones are there: while several people move, and the tests before count as
-    such for a while, the server draws none.
-    """
-    for _ in range(10):
-        with page.expect_response("**/ahead/*", timeout=60_000) as first:
-            page.goto(url)
-        if first.value.status == 200:
-            page.wait_for_function(f"{CHART}?.drawnWidth && {CHART}.remembered.size >= 3", timeout=60_000)
-            return
-        page.goto("about:blank")
-        page.wait_for_timeout(1000 * _CROWD_SECONDS)
-    raise AssertionError("no pictures ahead")
+    """Until this picture and the two next ones are there."""
+    page.goto(url)
+    page.wait_for_function(f"{CHART}?.drawnWidth && {CHART}.remembered.size >= 3", timeout=60_000)
 
 
 @pytest.mark.usefixtures("own_tab")
-def test_the_next_step_has_its_picture_before_the_server_answers(page: Page, server: Server) -> None:
+def test_the_next_step_has_its_picture_before_the_server_answers(fresh_server: Server, page: Page) -> None:
     line = Line(page)
-    open_with_pictures_ahead(page, f"{server.url}?delta=1e-10")
+    open_with_pictures_ahead(page, f"{fresh_server.url}?delta=1e-10&n=200")
     said = page.get_by_role("figure").first.get_attribute("aria-label")
     page.evaluate(SEEN)
     line.hold()

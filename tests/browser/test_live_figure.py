@@ -185,7 +185,7 @@ class Line:
         messages, self.held = self.held or [], None
         for message in messages:
             self._forward(message)
-            page.wait_for_timeout(20)
+            page.wait_for_timeout(5)
         page.wait_for_timeout(300)  # what is not to be drawn would be by then
 
 
