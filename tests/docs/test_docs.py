@@ -76,8 +76,8 @@ def test_the_page_of_the_library_has_every_name_with_words():
         assert f"### `{key}`" in text
 
 
-def test_the_rooms_of_the_architecture_are_those_of_the_contract():
+def test_the_packages_of_the_architecture_are_those_of_the_contract():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (rooms,) = (each["layers"] for each in contracts if each["name"] == "The rooms of the library")
+    (packages,) = (each["layers"] for each in contracts if each["name"] == "The packages of the library")
     block = (ROOT / "docs" / "architecture.md").read_text().split("```\n")[1]
-    assert re.findall(r"^(\S.*?)   ", block, re.MULTILINE) == rooms
+    assert re.findall(r"^(\S.*?)   ", block, re.MULTILINE) == packages
