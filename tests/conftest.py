@@ -21,8 +21,7 @@ from dpcore.core.blas import one_blas_thread
 from dpcore.figures.figure import Figure
 
 from .drawn import checked
-from .harness import REMEDIES, ROOT, Server, find_browser, serve
-from .light_app import write_light_app
+from .harness import REMEDIES, find_browser
 from .nights import Pairwise
 
 # Test files take longer to compile than to import: each process, the next run and all that tests start read what one of
@@ -127,17 +126,3 @@ def figures_are_valid() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "to_json", checked(Figure.to_json))
         yield
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The dashboard, with short attacks, on one server for all tests of a process."""
-    with serve(write_light_app(tmp_path_factory.mktemp("light"))) as running:
-        yield running
-
-
-@pytest.fixture
-def fresh_server() -> Iterator[Server]:
-    """The same while nobody has asked it anything yet."""
-    with serve(ROOT / "app.py") as running:
-        yield running

@@ -89,7 +89,7 @@ def shown(script: str, theme: str = "light", **state: Any) -> AppTest:
     return _opened_once(script, theme, loss_curve.SPLITS, tuple(sorted(state.items())))
 
 
-@functools.cache
+@functools.lru_cache(32)
 def _opened_once(script: str, theme: str, _splits: int, state: tuple[tuple[str, Any], ...]) -> AppTest:
     with mock.patch.object(type(st.context), "theme", SimpleNamespace(type=theme)):
         return finished(open_script(script, **dict(state)))

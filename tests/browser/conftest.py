@@ -19,7 +19,8 @@ from playwright.sync_api import (
 
 from dpcore.figures.style import Theme
 
-from ..harness import FLAGS, find_browser, free_port
+from ..harness import FLAGS, ROOT, Server, find_browser, free_port, serve
+from ..light_app import write_light_app
 from .looks import NewPage
 
 expect.set_options(timeout=20_000)  # a busy machine is no defect
@@ -49,6 +50,20 @@ def strict_browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFacto
     """One that keeps to the pages' policy."""
     profile = tmp_path_factory.mktemp("strict")
     with chromium.launch_persistent_context(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The dashboard, with short attacks, on one server for all tests here."""
+    with serve(write_light_app(tmp_path_factory.mktemp("light"))) as running:
+        yield running
+
+
+@pytest.fixture
+def fresh_server() -> Iterator[Server]:
+    """The dashboard as it is, while nobody has asked it anything yet."""
+    with serve(ROOT / "app.py") as running:
         yield running
 
 

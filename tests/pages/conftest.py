@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import gc
+from collections.abc import Iterator
 
 import pytest
 
+from dpcore import data
 from dpcore.audit import attack_success
 from dpcore.studies.decide import loss_curve
 from pages.audit import published
 from pages.multiclass import words
+
+from ..harness import ROOT, Server, serve
+
+
+@pytest.fixture(autouse=True, scope="module")
+def memory_goes_back() -> Iterator[None]:
+    """After each file the records of its pages are forgotten, and the system gets back what they took."""
+    yield
+    data._SPLITS.clear()
+    gc.collect()
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc; threads of pages leave gaps
+        trim(0)
+
+
+@pytest.fixture(scope="package")
+def server() -> Iterator[Server]:
+    """The dashboard as it is, on one server for all tests here."""
+    with serve(ROOT / "app.py") as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)
