@@ -33,19 +33,19 @@ def difference(ours: Any, theirs: Any, place: str = "figure") -> str:
 def checked(to_json: Callable[[Figure], str]) -> Callable[[Figure], str]:
     """The same, after a look at what plotly makes of the figure; plotly refuses what it does not know.
 
-    Of figures that differ in their numbers and texts only, plotly sees the first: it takes most of the time of a test
-    that draws. An accuracy says little without that of the larger class, which must be beside it.
+    Plotly sees the figures in which a property, or a word of one, is new: it takes most of the time of a test that
+    draws. An accuracy says little without that of the larger class, which must be beside it.
     """
     seen: set[str] = set()
 
     def made(figure: Figure) -> str:
         sent = to_json(figure)
         ours = json.loads(sent)
-        if (kind := json.dumps(outline(ours))) not in seen:
+        if not (found := kinds(ours)) <= seen:
             theirs = json.loads(figure.plotly.to_json(engine="json"))
             theirs["layout"]["template"] = {}  # an empty one, which plotly fills with traces that set nothing
-            assert not (found := difference(ours, theirs)), found
-            seen.add(kind)
+            assert not (differs := difference(ours, theirs)), differs
+            seen.update(found)
         titles = [note.get("text", "") for note in ours["layout"].get("annotations", ())]
         if any(re.match("accuracy|right, of 100|.*, %$", title) for title in titles):
             names = [str(trace.get("name")) for trace in ours["data"]]
@@ -56,20 +56,24 @@ def checked(to_json: Callable[[Figure], str]) -> Callable[[Figure], str]:
     return made
 
 
-def outline(sent: Any) -> Any:
-    """What plotly may refuse: every property, and its words; of numbers and texts their kind."""
+def kinds(sent: Any, place: str = "") -> set[str]:
+    """What plotly may refuse: every property of every kind of trace, and its words; of numbers, texts and colours that
+    they are."""
+    if isinstance(sent, dict) and "bdata" in sent:
+        return {f"{place}: {sent['dtype']}, {sent.get('shape', '').count(',')}"}
     if isinstance(sent, dict):
-        if "bdata" in sent:
-            return sent["dtype"]
-        return {key: "text" if key in _TEXTS and isinstance(sent[key], str) else outline(sent[key]) for key in sent}
+        here = f"{place} {sent.get('type', '')}"
+        return {here}.union(*(kinds(value, f"{here}.{key.rstrip('23456789')}") for key, value in sent.items()))
     if isinstance(sent, list):
-        kinds = [outline(each) for each in sent]
-        return kinds if any(isinstance(kind, dict | list) for kind in kinds) else sorted(set(map(str, kinds)))
-    return sent if isinstance(sent, str | bool | None) else "number"
+        return {f"{place}[]"}.union(*(kinds(each, f"{place}[]") for each in sent))
+    if isinstance(sent, str):
+        word = "text" if place.rstrip("[]").rpartition(".")[2] in _TEXTS else re.sub("^#[0-9A-F]{6}$", "colour", sent)
+        return {f"{place}: {word}"}
+    return {f"{place}: {sent if isinstance(sent, bool | None) else 'number'}"}
 
 
 # Properties whose words nobody but a reader takes in.
-_TEXTS = {"text", "name", "hovertemplate", "alt"}
+_TEXTS = {"text", "name", "hovertemplate", "hovertext", "ticktext", "alt", "x", "y"}
 
 
 def _read(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import json
+import os
 import re
 import time
 from types import SimpleNamespace
@@ -13,14 +14,30 @@ from unittest import mock
 
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 from streamlit.util import calc_hash
 
 from dpcore.studies.decide import loss_curve
 from tests.harness import ROOT
 
-# Each AppTest would look through all installed packages for components.
+# Each AppTest would look through all installed packages for components, and compile the page anew in each run.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+_compiled = functools.cache(lambda path, written, compile=ScriptCache.get_bytecode: compile(ScriptCache(), path))
+ScriptCache.get_bytecode = lambda cache, path: _compiled(path, os.stat(path).st_mtime_ns)
+
+
+def _wait(runner: LocalScriptRunner, timeout: float) -> None:
+    """Streamlit looks each millisecond, and the page that runs must wait for that."""
+    runner._script_thread.join(timeout)
+    if not runner.script_stopped():
+        runner.request_stop()
+        runner.join()
+        raise TimeoutError(f"the page ran for more than {timeout} s")
+
+
+local_script_runner.require_widgets_deltas = _wait
 
 _MAIN = ROOT / "pages" / "main.py"
 # The script of each page below pages/, by the page's address; the first is the landing page's.

@@ -48,17 +48,18 @@ def test_what_plotly_refuses_or_writes_otherwise_is_seen(wrong):
         sent({"y": [1.0], **wrong})
 
 
-def test_plotly_sees_a_figure_again_if_more_than_its_numbers_and_texts_have_changed(monkeypatch):
+def test_plotly_sees_a_figure_in_which_a_property_or_a_word_is_new_for_its_kind_of_trace(monkeypatch):
     looks, plotly = [], Figure.plotly.func
     monkeypatch.setattr(Figure, "plotly", property(lambda figure: looks.append(figure) or plotly(figure)))
     look = checked(Figure.to_json)
-    traces = {"y": [1.0, 2.0], "name": "a"}, {"y": [3.0], "name": "b"}, {"y": np.ones(3)}, {"x": [1.0], "y": [2.0]}
+    traces = {"y": [1.0, 2.0], "name": "a"}, {"y": [3.0], "name": "b"}, {"y": np.ones(3)}, {"y": [2.0], "mode": "lines"}
     figures = [Figure([{"type": "scatter", **trace}], BARE) for trace in traces]
     for figure in figures:
         look(figure)
     assert [any(figure is seen for seen in looks) for figure in figures] == [True, False, True, True]
-    with pytest.raises((AssertionError, ValueError)):
-        look(Figure([{"type": "scatter", "y": [1.0], "mode": "curve"}], BARE))
+    for trace, more in ({"mode": "curve"}, {}), ({"type": "bar", "mode": "lines"}, {}), ({}, {"shapes": [{"y": 1}]}):
+        with pytest.raises((AssertionError, ValueError)):
+            look(Figure([{"type": "scatter", "y": [1.0], **trace}], BARE | more))
 
 
 @pytest.mark.parametrize("title", ["accuracy on test records", "right, of 100", "people classified correctly, %"])

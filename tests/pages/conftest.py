@@ -38,7 +38,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def few_solves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of attacks on Overview and Decide, where each run of a mechanism that is no sum solves a problem of its own."""
-    monkeypatch.setattr(attack_success, "FEW_RUNS", 100)
+    monkeypatch.setattr(attack_success, "FEW_RUNS", 30)
 
 
 @pytest.fixture

@@ -197,8 +197,8 @@ def test_the_sentence_has_three_states_whatever_it_rests_on():
     assert "breaks its guarantee of **ε = 1**, refuted by its attack success" in told
 
 
-# The quick ones always.
-@pytest.mark.parametrize("case", each(5, (1, 0, 2, 4, 5, 3, 6, 7, 8, 10, 9, 11, 12, 13, 14)))
+# A quick one always.
+@pytest.mark.parametrize("case", each(15, (1, 0, *range(2, 15))))
 def test_random_states_show_no_error_and_the_audit_s_numbers(case):
     rng = random.Random(case)
     keys = dpcore.list_mechanisms()

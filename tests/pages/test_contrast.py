@@ -1,4 +1,5 @@
-"""Colours that every page shows: readable in both themes, and none tells what nothing else tells.
+"""What every page draws: colours readable in both themes, none of which tells what nothing else tells, and bounds that
+name their source.
 
 Contrast is WCAG 2's: 4.5:1 for text, 3:1 for large text and for what draws. The palette's own test is in
 tests/figures/test_figures.py.
@@ -29,7 +30,7 @@ PAGES = {
     "streaming": ("sparsity/page.py", {"tab": "streaming"}),
     "geometry": ("geometry/page.py", {}),
     "geometry, people": ("geometry/page.py", {"view": "n"}),
-    "classes": ("multiclass/page.py", {}),
+    "classes": ("multiclass/page.py", {"n": 300, "C": 2}),
     "multiclass, as published": ("multiclass/page.py", {"classifier": "published"}),
     "attack": ("audit/page.py", {"runs": 2_000}),
     "ledger": ("audit/page.py", {"check": "ledger"}),
@@ -41,12 +42,19 @@ PAGES = {
     "sources": ("sources/page.py", {}),
     "sources, done again": ("sources/page.py", {"about": "reproductions", "reproduced": "kamath-three-ways"}),
 }
+# Views that draw bounds of their own.
+BOUNDS = {
+    "perturbation, noisy SGD": ("perturbation/page.py", {"side": "Noisy SGD"}),
+    "l1 ball, n": ("sparsity/page.py", {"against": "n", "p": 64}),
+    "l1 ball, p": ("sparsity/page.py", {"against": "p"}),
+    "classes, excess": ("multiclass/page.py", {"n": 300, "C": 2, "price_against": "excess"}),
+}
 
 
 @functools.cache
 def seen(name: str, theme: Theme) -> tuple[dict[str, dict], str]:
     """The figures of a page by their sentences, and its headline."""
-    script, state = PAGES[name]
+    script, state = (PAGES | BOUNDS)[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_curve, "SPLITS", 2)
         patch.setattr(published, "run_exhibit", functools.partial(published.run_exhibit, runs=1_000))
@@ -125,6 +133,19 @@ def test_no_two_curves_differ_in_colour_alone(name):
                 other, hue = looks.setdefault(shape_of(trace), (trace["name"], ink))
                 for one, of in ((other, hue), (trace["name"], ink)) if hue != ink else ():
                     assert INKS.get(of, of) in labelled, f"only its colour tells {one}"
+
+
+@pytest.mark.parametrize("name", [*PAGES, *BOUNDS])
+def test_every_bound_that_is_drawn_names_its_source(name):
+    bounds = 0
+    for figure in seen(name, "light")[0].values():
+        labels = [note for note in figure["layout"]["annotations"] if note.get("name") in ("upper", "lower")]
+        assert all("Source: " in note["hovertext"] for note in labels)
+        for trace in figure["data"]:
+            if trace.get("meta") in ("upper", "lower") and len(trace["x"]):
+                assert "Source: " in trace["hovertemplate"], trace["name"]
+                bounds += 1
+    assert bounds or name not in (*BOUNDS, "simplex", "streaming", "geometry, people")
 
 
 def shape_of(trace: dict) -> str:

@@ -178,7 +178,7 @@ def stand_in() -> Iterator[tuple[Server, list[Message]]]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()  # it ends at its next look
         yield Server(f"http://127.0.0.1:{server.server_port}", Path(), os.getpid()), heads
         server.shutdown()
 

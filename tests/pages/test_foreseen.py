@@ -209,7 +209,7 @@ def heroes(app) -> dict[str, dict[str, object]]:
 
 
 def test_another_view_begins_with_the_pictures_beside_its_epsilon():
-    app = settled(open_app("overview/page.py", n=300, delta=1e-5))
+    app = settled(open_app("overview/page.py", n=300, place="output", delta=1e-5))
 
     def offered() -> str:
         _, slider, _ = app.session_state[prefetch._MOVED]

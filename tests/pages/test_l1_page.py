@@ -18,7 +18,6 @@ from pages.sparsity import l1_ball, l1_words
 from pages.ui import sidebar
 from pages.ui.numbers import people, rate, rounded
 from pages.ui.verdict import NO_LOWER
-from tests.nights import each
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
 SETTING = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7)
@@ -122,7 +121,8 @@ def test_tracing_tells_how_far_the_illustration_is_from_the_theorem():
     assert f"m ≥ {membership.literal_size().m:,}" in captions(page)
 
 
-@pytest.mark.parametrize("case", each(3, range(12)))
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", range(12))
 def test_random_states_show_no_error(case):
     rng = random.Random(case)
     state = {

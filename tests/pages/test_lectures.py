@@ -411,16 +411,15 @@ def test_a_step_is_a_start_and_the_next_one_sets_all_controls_again():
 
 
 def test_a_vote_is_kept_and_the_next_step_says_whether_the_picture_agrees():
-    page = open_step("overview", "7")
+    page = open_step("sparsity", "2")
     page.button("option_0").click().run()
     page.button("next").click().run()
-    assert "You said “as large as before: ε is the same”. The picture says “less than a quarter of that”." in texts(
-        page
-    )
+    wrong = "You said “as many times larger as the columns”. The picture says “less than 4 times larger”."
+    assert wrong in texts(page)
     page.button("back").click().run()
     page.button("option_2").click().run()
     page.button("next").click().run()
-    assert "You said “less than a quarter of that”, and the picture agrees." in texts(page)
+    assert "You said “less than 4 times larger”, and the picture agrees." in texts(page)
     assert verdict_on(STORIES["Overview"], 8, None) == "The picture says “less than a quarter of that”."
     assert verdict_on(STORIES["Overview"], 7, None) == "" == verdict_on(STORIES["Overview"], 1, None)
 

@@ -164,9 +164,9 @@ def test_two_hundred_states_are_visited():
     assert sum(states for states, _ in STATES.values()) == 200
 
 
-# A twelfth of the states in every run, all of them by night.
+# A twentieth of the states in every run, all of them by night.
 PARTS = [
-    *((page, 1 / 12) for page in STATES),
+    *((page, 1 / 20) for page in STATES),
     *(pytest.param(page, 1.0, marks=pytest.mark.nightly) for page in STATES),
 ]
 

@@ -17,16 +17,16 @@ from .test_links import pictures, settled
 
 # What each view opens with: few people and columns; numbers where a rule would choose, so that they have neighbours.
 VIEWS: dict[str, dict[str, Any]] = {
-    "overview": {"lam": 0.02},
+    "overview": {"place": "output", "lam": 0.02},
     "perturbation": {"n": 300, "lam": 0.02},
     "dimension": {"n": 300, "p": 512, "lam": 0.02},
     "dimension, question": {"n": 300, "p": 512, "noise_in": "question"},
     "sparsity": {"n": 300, "p": 512},
-    "sparsity, n": {"n": 300, "p": 512, "against": "n"},
-    "sparsity, simplex": {"n": 300, "p": 512, "tab": "simplex", "m": 20},
-    "sparsity, streaming": {"lam": 0.02, "tab": "streaming", "steps_of_stream": 200},
+    "sparsity, n": {"n": 300, "p": 64, "against": "n"},
+    "sparsity, simplex": {"n": 300, "p": 64, "tab": "simplex", "m": 20},
+    "sparsity, streaming": {"p": 8, "lam": 0.02, "tab": "streaming", "steps_of_stream": 200},
     "geometry": {"p": 512},
-    "geometry, n": {"p": 64, "view": "n"},
+    "geometry, n": {"p": 8, "view": "n"},
     "multiclass": {"n": 300, "C": 2, "lam": 0.02},
     "multiclass, epsilon": {"n": 300, "C": 2, "price_against": "epsilon"},
     "multiclass, excess": {"n": 300, "C": 2, "price_against": "excess"},

@@ -18,7 +18,6 @@ from pages.sparsity import simplex, simplex_words, streaming_words
 from pages.sparsity import streaming as tab
 from pages.ui import sidebar
 from pages.ui.numbers import amount, people, rounded
-from tests.nights import each
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
 DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
@@ -127,7 +126,8 @@ def test_theory_s_lam_is_resolved_once_m_is_known():
     assert f"at λ = {lam:.3g}" in texts(page) and "λ is fixed" in captions(page)
 
 
-@pytest.mark.parametrize("case", each(3, range(10)))
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", range(10))
 def test_random_states_of_the_simplex_show_no_error(case):
     rng = random.Random(case)
     state = {
@@ -193,7 +193,8 @@ def test_a_lam_that_overspends_says_so_and_one_that_cannot_be_played_gives_the_r
     assert not fast.exception and not fast.error
 
 
-@pytest.mark.parametrize("case", each(3, range(8)))
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", range(8))
 def test_random_streams_show_no_error(case):
     rng = random.Random(case)
     state = {

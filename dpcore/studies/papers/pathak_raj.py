@@ -23,6 +23,7 @@ from scipy.stats import gamma
 
 from ...audit.certificates import lower_bound
 from ...core.arrays import Array, float_array
+from ...core.cache import shared
 from ...core.rng import generator
 from ...core.validation import check_real, integer, positive
 from ...solvers.multiclass.objective import huber_hinge
@@ -72,6 +73,7 @@ class Share(NamedTuple):
         return self.found / self.draws
 
 
+@shared(16)
 def existence(d: int, epsilon: float, lam: float, *, draws: int = 40_000, seed: int = 0) -> Share:
     """The share of draws for which J_p has a minimiser, A > 0; the records do not matter.
 
