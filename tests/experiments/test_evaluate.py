@@ -143,14 +143,14 @@ def paired_curves(repetitions: int, points: int = 1):
 
 
 def test_the_standard_error_of_mirrored_draws_is_that_of_their_mean():
-    """800 means of 5 pairs: the variance of the means against the mean squared standard error, as a z-test whose
-    deviation comes from 40 batches of 20 (false alarm 1e-6 for three curves). What would do for independent draws is
+    """400 means of 5 pairs: the variance of the means against the mean squared standard error, as a z-test whose
+    deviation comes from 40 batches of 10 (false alarm 1e-6 for three curves). What would do for independent draws is
     caught for both risks, whose linear term is large."""
     limit = stats.t.isf(1e-6 / 6, 39)
-    for metric, curve in enumerate(paired_curves(10, 800)):
-        spread = curve.mean.reshape(40, 20).var(axis=1, ddof=1)
+    for metric, curve in enumerate(paired_curves(10, 400)):
+        spread = curve.mean.reshape(40, 10).var(axis=1, ddof=1)
         for claimed, honest in ((curve.se**2, True), (curve.draws.var(axis=1, ddof=1) / 10, False)):
-            gap = spread - claimed.reshape(40, 20).mean(axis=1)
+            gap = spread - claimed.reshape(40, 10).mean(axis=1)
             close = abs(gap.mean()) / (gap.std(ddof=1) / np.sqrt(40)) < limit
             if honest:
                 assert close
