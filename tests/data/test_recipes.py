@@ -45,6 +45,12 @@ KINKS = {
 }
 
 
+@pytest.fixture(autouse=True, scope="module")
+def large_splits_do_not_stay():
+    yield
+    data._SPLITS.clear()
+
+
 def direction(r: int, norm: float, seed: int) -> np.ndarray:
     theta = np.random.default_rng([seed, r]).standard_normal(r)
     return theta * (norm / np.linalg.norm(theta))
