@@ -476,10 +476,10 @@ CASES: dict[str, dict[str, Case]] = {
         "gaussian": Case(planned("generalized_gaussian", 20, 1200, noise="gaussian"), zeros(20, 1200), added),
     },
     "tree_frank_wolfe": {
-        "displacement": Case(planned("tree_frank_wolfe", 7000, 100, T=8), zeros(7000, 100), trees),
-        "fixed": Case(planned("tree_frank_wolfe", 7000, 100, T=8, scales="fixed"), zeros(7000, 100), trees),
+        "displacement": Case(planned("tree_frank_wolfe", 3000, 100, T=7), zeros(3000, 100), trees),
+        "fixed": Case(planned("tree_frank_wolfe", 3000, 100, T=7, scales="fixed"), zeros(3000, 100), trees),
         "fitted": Case(
-            planned("tree_frank_wolfe", 7000, 100, T=8, noise="generalized_gaussian"), zeros(7000, 100), trees
+            planned("tree_frank_wolfe", 3000, 100, T=7, noise="generalized_gaussian"), zeros(3000, 100), trees
         ),
     },
     "polyhedral_frank_wolfe": {

@@ -165,24 +165,24 @@ def run_pytest(folder: Path, *options: str, plain: str = "True", **environment: 
     )
 
 
-# In one process, and spread over several as `dev.py test` does it.
-spread = pytest.mark.parametrize("options", [(), dev.SPREAD], ids=["alone", "spread"])
-
-
-@spread
-def test_without_a_browser_the_summary_says_so_and_the_status_is_3(tmp_path, options):
-    result = run_pytest(tmp_path, *options)
-    assert result.returncode == 3
+# In one process, and spread over several as `dev.py test` does it; where the browser is required, that is a failure.
+@pytest.mark.parametrize(
+    "options, required, status",
+    [
+        ((), "1", 1),
+        (dev.SPREAD, "0", 3),
+        pytest.param((), "0", 3, marks=pytest.mark.nightly),
+        pytest.param(dev.SPREAD, "1", 1, marks=pytest.mark.nightly),
+    ],
+    ids=["alone, required", "spread", "alone", "spread, required"],
+)
+def test_without_a_browser_the_summary_and_the_status_say_so(tmp_path, options, required, status):
+    result = run_pytest(tmp_path, *options, REQUIRE_BROWSER=required)
+    assert result.returncode == status
     assert "1 browser tests did not run" in result.stdout
     assert result.stdout.count("tests/test_small.py::test_needy") == 1
     assert all(remedy in result.stdout for remedy in REMEDIES)
     assert ("1 passed" if options else "1 passed, 1 deselected") in result.stdout
-
-
-def test_a_required_browser_that_is_missing_is_a_failure(tmp_path):
-    result = run_pytest(tmp_path, REQUIRE_BROWSER="1")
-    assert result.returncode == 1
-    assert "1 browser tests did not run" in result.stdout
 
 
 @pytest.mark.parametrize("options", [(), pytest.param(dev.SPREAD, marks=pytest.mark.nightly)])

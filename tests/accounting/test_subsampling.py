@@ -33,7 +33,7 @@ def brute_renyi(orders, z, q, rest, true, false):
     Through the small differences where the divergence is small, in logarithms where it is large.
     """
     reach = 14 + 4 * np.max(orders) / z
-    x = np.arange(-reach, reach, 0.02 * min(1.0, z))
+    x = np.arange(-reach, reach, 0.05 * min(1.0, z))
     log_p, log_q = log_mixture(x, q, rest / z, true / z), log_mixture(x, q, rest / z, false / z)
     r, cell = log_p - log_q, x[1] - x[0]
     values = []

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import dpcore
-from dpcore import Budget, Spec
+from dpcore import Budget, Data, Spec
 from dpcore.core.losses import get_loss
 from dpcore.data import load
 from dpcore.experiments.metrics import (
@@ -101,8 +101,6 @@ def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
 
 
 def test_zero_noise_and_zero_rows_are_ordinary():
-    from dpcore import Data
-
     data = Data(np.array([[0.0, 0.0], [0.5, 0.5], [-0.5, 0.1]]), [1, 1, -1])
     loss = get_loss("logistic")
     reference = minimise_in_ball(loss, data, 5.0)
@@ -126,20 +124,20 @@ def test_standard_error_of_sampled_means():
     assert np.all(low < middle) and np.all(middle < high)
 
 
-def mirrored_releases(repetitions: int, points: int = 1):
+def mirrored_releases(repetitions: int, points: int = 1, seed: int = 8):
     """A centre with noise in pairs of opposite sign, on records of a recipe whose population is known."""
-    split, rng = load("synthetic", 300, 4, 0), np.random.default_rng(8)
+    split, rng = load("synthetic", 300, 4, 0), np.random.default_rng(seed)
     centres = np.tile(0.5 * split.population.truth, (points, 1))
     half = 0.5 * rng.standard_normal((points, repetitions // 2, 4))
     steps = np.stack([half, -half], axis=2).reshape(points, repetitions, 4)
     return split, minimise_in_ball(get_loss("logistic"), split.train, 10.0), centres, centres[:, None] + steps
 
 
-def paired_curves(repetitions: int, points: int = 1):
-    split, reference, centres, thetas = mirrored_releases(repetitions, points)
+def paired_curves(repetitions: int, points: int = 1, seed: int = 8, tests: int | None = None):
+    split, reference, centres, thetas = mirrored_releases(repetitions, points, seed)
     loss = get_loss("logistic")
-    releases = Drawn(centres, thetas)
-    return curves_of(loss, split.train, split.test, reference, releases, population=split.population)
+    releases, test = Drawn(centres, thetas), Data(split.test.X[:tests], split.test.y[:tests])
+    return curves_of(loss, split.train, test, reference, releases, population=split.population)
 
 
 def test_the_standard_error_of_mirrored_draws_is_that_of_their_mean():
@@ -147,9 +145,11 @@ def test_the_standard_error_of_mirrored_draws_is_that_of_their_mean():
     deviation comes from 40 batches of 20 (false alarm 1e-6 for three curves). What would do for independent draws is
     caught for both risks, whose linear term is large."""
     limit = stats.t.isf(1e-6 / 6, 39)
-    for metric, curve in enumerate(paired_curves(10, 800)):
-        spread = curve.mean.reshape(40, 20).var(axis=1, ddof=1)
-        for claimed, honest in ((curve.se**2, True), (curve.draws.var(axis=1, ddof=1) / 10, False)):
+    pieces = [paired_curves(10, 100, seed, tests=300) for seed in range(8)]  # together they would fill the memory
+    for metric, curves in enumerate(zip(*pieces, strict=True)):
+        means, errors, draws = (np.concatenate([vars(c)[key] for c in curves]) for key in ("mean", "se", "draws"))
+        spread = means.reshape(40, 20).var(axis=1, ddof=1)
+        for claimed, honest in ((errors**2, True), (draws.var(axis=1, ddof=1) / 10, False)):
             gap = spread - claimed.reshape(40, 20).mean(axis=1)
             close = abs(gap.mean()) / (gap.std(ddof=1) / np.sqrt(40)) < limit
             if honest:

@@ -86,7 +86,7 @@ def test_no_mean_excess_is_above_its_upper_bound(monkeypatch):
     A mean over 10 pairs lies 5 standard errors above its expectation in less than 0.05% of cases (Student's t); a bound
     that is met with equality would be needed, and most are far above. A twentieth of the bound, or one that forgets the
     noise, fails."""
-    cases = measured(every_shape=False)
+    cases = measured(False)
     assert len(cases) == len(ENDS) * (6 * len(SMOOTH) + 5 * (len(BALL) - len(SMOOTH)))
     assert all(upper(plan) is not None for plan, *_ in cases.values())
     assert exceeded(upper) == []

@@ -156,7 +156,7 @@ def test_the_mean_excess_is_below_the_bound(shape, seed):
     plan = plan_for(shape, n=400, p=6, budget=Budget(epsilon, 1e-5), T="bound")
     mechanism, risk = plan.mechanism, fw.risk_of(get_loss("squared"), data)
     start = np.full(6, 1 / 6) if isinstance(shape, Simplex) else np.zeros(6)
-    best = descend_noisy(risk, [fw.Run(2000, 0.0)], shape, rngs_of(0, 1), size=1.0, start=start)
+    best = descend_noisy(risk, [fw.Run(1000, 0.0)], shape, rngs_of(0, 1), size=1.0, start=start)
     slope = get_loss("squared").gradients(data, best)[0]
     lowest = risk.values(best)[0] - (slope @ best[0] - slope @ shape.extreme(slope))
     prepared = mechanism.prepare(plan, data)

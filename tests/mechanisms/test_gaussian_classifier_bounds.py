@@ -148,12 +148,12 @@ def test_the_band_of_margins_is_missed_by_one_draw_in_ten(noise, classes, p):
 @every_noise
 @both_places
 def test_the_bound_on_fresh_records_holds_for_a_known_law(noise, perturbed):
-    """Records drawn from 15 equally likely ones; 200 data sets of 50, one run each; a twentieth would not hold."""
+    """Records drawn from 15 equally likely ones; 100 data sets of 50, one run each; a twentieth would not hold."""
     law, rng = class_data(15, 2, 3, seed=4), np.random.default_rng(2)
     facts = dict(n=50, p=2, noise=noise, perturbed=perturbed, epsilon=0.5, lam=0.2)
     plan, bare = plan_of(**facts, theta_norm=2.0), plan_of(**facts, theta_norm=1e-6)
     risks = []
-    for seed in range(200):
+    for seed in range(100):
         rows = rng.integers(0, 15, 50)
         risks.append(plain_risks(law, released(plan, Data(law.X[rows], law.y[rows]), 1, seed=seed))[0])
     risks, best = np.array(risks), plain_risks(law, best_in_ball(law, 3, 2.0))[0]

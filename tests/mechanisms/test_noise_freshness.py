@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import fft
 from scipy.special import betaincinv
 from scipy.stats import binom
 
@@ -27,17 +28,18 @@ from tests.noise_seen import CASES, EXEMPT, cases
 from tests.problems import CLASSIFYING, LEARNING, POINTS
 
 MISS = 1e-9  # of a whole comparison
-every_case = pytest.mark.parametrize("key, way", cases(), ids=lambda part: part.replace(" ", "_"))
+# One case after another, so that its runs are made once and not kept.
+every_case = pytest.mark.parametrize("key, way", cases(), ids=lambda part: part.replace(" ", "_"), scope="module")
 
 
-@functools.cache
+@functools.lru_cache(1)
 def made(key, way):
     if key not in CASES:
         pytest.fail(f"tests/noise_seen.py must say how the noise of {key} is seen, or why it is not looked at")
     return CASES[key][way].made()
 
 
-@functools.cache
+@functools.lru_cache(1)
 def seen(key, way):
     """Of four runs: two repetitions of two seeds, made together."""
     plan, prepared = made(key, way)
@@ -64,12 +66,11 @@ def check_fresh(steps, *, distinct):
         cosines[np.diag_indices(k)] = 0.0
         worst = np.unravel_index(cosines.argmax(), cosines.shape)
         assert cosines.max() < largest_cosine(k * k / 2, d), f"steps {worst} share their noise"
-        products = [float(np.trace(gram, lag)) for lag in range(k)]
-    else:
-        if distinct:
-            gaps = np.diff(np.sort(np.abs(steps[:, 0])))
-            assert gaps.min() > 1e-12, "a step comes twice"
-        products = np.correlate(steps[:, 0], steps[:, 0], "full")[k - 1 :].tolist()
+    elif distinct:
+        gaps = np.diff(np.sort(np.abs(steps[:, 0])))
+        assert gaps.min() > 1e-12, "a step comes twice"
+    power = (np.abs(fft.rfft(steps, 2 * k, axis=0)) ** 2).sum(axis=1)
+    products = fft.irfft(power, 2 * k)[:k]
     squares = np.cumsum(np.concatenate([[0.0], lengths**2]))
     for lag in range(1, k):
         count = (k - lag) * d

@@ -104,7 +104,7 @@ def test_pairs_of_draws_have_opposite_noise_on_the_same_batches(loss):
 
 @pytest.mark.parametrize("knobs", [{"batches": "single", "steps": 2_000}, {"steps": 50}], ids=str)
 def test_draws_in_single_precision_have_the_law_of_releases(knobs):
-    """Kolmogorov-Smirnov on a coordinate and on the length, 1,000 draws and 1,000 releases at two budgets.
+    """Kolmogorov-Smirnov on a coordinate and on the length, 500 pairs of draws and 500 releases at two budgets.
 
     Four tests at 2.5e-7. Power: a plan with half as much noise again is told from them.
     """
@@ -114,7 +114,7 @@ def test_draws_in_single_precision_have_the_law_of_releases(knobs):
     thetas = plans[0].mechanism.draws(plans, prepared, rngs, lambda: False).thetas
 
     def agree(drawn: np.ndarray, plan: Plan) -> bool:
-        free = np.array([released(plan, DATA, [4, k]) for k in range(1_000)])
+        free = np.array([released(plan, DATA, [4, k]) for k in range(500)])
         # One of each pair: two of one pair are not independent.
         views = [(x[:, 0], np.linalg.norm(x, axis=1)) for x in (drawn[::2], free)]
         return all(stats.ks_2samp(a, b).pvalue > 2.5e-7 for a, b in zip(*views, strict=True))

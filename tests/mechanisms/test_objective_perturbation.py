@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import fft, stats
+from scipy import fft, special, stats
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec
@@ -55,7 +55,6 @@ def neighbours(loss: str) -> list[tuple[Data, Data]]:
 def interval_masses(plan: Plan, zero: Data, one: Data) -> tuple[np.ndarray, np.ndarray]:
     """The exact minimiser's probabilities of small intervals, on both data sets; edges lie on every kink."""
     loss, lam = get_loss(plan.spec.loss), float(plan.spec.lam)
-    law = stats.laplace(scale=plan.scale) if plan.noise == "gamma" else stats.norm(scale=plan.scale)
     far, count = (40.0, 8_001) if plan.noise == "gamma" else (12.0, 2_401)
     far = (far * plan.scale + 1.0) / lam
     at = [
@@ -69,9 +68,11 @@ def interval_masses(plan: Plan, zero: Data, one: Data) -> tuple[np.ndarray, np.n
         slopes = (
             loss.derivative(z.ravel(), np.tile(data.y, len(z))).reshape(z.shape) @ data.X[:, 0] / data.n + lam * edges
         )
-        left, right = slopes[:-1], slopes[1:]
-        # b = -slope; whichever tail is smaller keeps its digits.
-        return np.where(left > 0.0, law.cdf(-left) - law.cdf(-right), law.sf(-right) - law.sf(-left))
+        # b = -slope, whose law is symmetric: of either edge the smaller tail, which keeps its digits.
+        away = np.abs(slopes) / plan.scale
+        tails = 0.5 * np.exp(-away) if plan.noise == "gamma" else special.ndtr(-away)
+        side = np.where(slopes > 0.0, 1.0, -1.0)
+        return (side[:-1] < side[1:]) - np.diff(side * tails)
 
     return masses(zero), masses(one)
 

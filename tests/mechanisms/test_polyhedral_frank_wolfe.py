@@ -299,14 +299,14 @@ def test_runs_together_are_runs_one_by_one_and_vertices_lead_to_models(shape, kn
 @pytest.mark.parametrize("shape", [L1Ball(), FAR], ids=lambda shape: shape.label)
 @pytest.mark.parametrize("variant", ["tree", "minibatch"])
 def test_the_likelihood_is_that_of_the_vertices_drawn(shape, variant):
-    """20,000 runs of two choices: frequencies of all pairs of vertices against e^likelihood, chi-square, 1e-6.
+    """10,000 runs of two choices: frequencies of all pairs of vertices against e^likelihood, chi-square, 1e-6.
 
     Nine tenths of the noise are found."""
     plan = plan_for(shape, n=40, p=3, T=1, variant=variant, loss="huber", budget=Budget(3.0, 1e-5))
     mechanism, prepared = plan.mechanism, plan.mechanism.prepare(plan, records(40, 3, 5))
 
     def level(made):
-        rows = mechanism.transcripts(made, prepared, [np.random.default_rng(8)] * 20_000)
+        rows = mechanism.transcripts(made, prepared, [np.random.default_rng(8)] * 10_000)
         names = np.array([1, 2, 3, -1, -2, -3] if shape == L1Ball() else [1, 2, 3], float)
         pairs = np.array(list(itertools.product(names, names)))
         columns, signs = np.abs(pairs).astype(int) - 1, np.sign(pairs)
@@ -315,7 +315,7 @@ def test_the_likelihood_is_that_of_the_vertices_drawn(shape, variant):
         chances = np.exp(follower.log_likelihood)
         assert chances.sum() == pytest.approx(1.0, rel=1e-9)
         counts = np.array([np.count_nonzero((rows == pair).all(axis=1)) for pair in pairs])
-        expected = 20_000 * chances
+        expected = 10_000 * chances
         return special.gammaincc((len(pairs) - 1) / 2, ((counts - expected) ** 2 / expected).sum() / 2)
 
     assert level(plan) > 1e-6

@@ -171,7 +171,7 @@ def test_a_seed_gives_the_same_runs_and_another_one_others():
 @pytest.mark.parametrize("idle", [1, pytest.param(2, marks=pytest.mark.nightly), 5])
 def test_idle_columns_have_the_law_of_columns_of_zeros(idle):
     """Kolmogorov-Smirnov on lengths and on a coordinate of the two samples."""
-    run, times = Run(radius=0.5, idle=idle), 1500
+    run, times = Run(radius=0.5, idle=idle), 1000
     wide = Data(np.hstack([DENSE.X, np.zeros((DENSE.n, idle))]), DENSE.y)
     args = {"steps": 8, "first": 8, "step": np.array([0.5]), "sigma": np.array([0.3])}
     short = np.array([coupled(run, DENSE, [idle, 0, k], **args)[0] for k in range(times)])

@@ -199,7 +199,7 @@ def test_whoever_cancels_is_asked_now_and_then():
 @pytest.mark.parametrize(("signed", "vertices"), [(True, 2), (False, 1)])
 def test_stored_and_idle_vertices_of_equal_scores_are_equally_likely(signed, vertices, idle):
     # Bands of 5 standard deviations: the false alarms of all cases together stay below 1e-4.
-    streams, steps = 2_000, 10
+    streams, steps = 1_000, 10
     form = fw.Quadratic(np.zeros((1, 1)), np.zeros(1), 0.0)
     for law in (fw.Exponential, fw.NoisyBest):
         choice = law([np.random.default_rng(seed) for seed in range(streams)], idle, signed=signed)

@@ -15,7 +15,7 @@ from dpcore.solvers.frank_wolfe.sparse import Table, descend_sparse
 
 from .looks import looks
 
-SIZE, TIMES, RUNS = 2.0, 80_000, 4_000
+SIZE, TIMES, RUNS = 2.0, 60_000, 4_000
 FALSE_ALARM = 1e-5  # of each chi-square test here, for seeds not seen; the seeds are fixed
 
 

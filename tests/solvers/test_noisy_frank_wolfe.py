@@ -69,7 +69,7 @@ def test_the_largest_noise_of_idle_columns_has_its_exact_law(count, signed):
     ids=lambda value: getattr(value, "label", value),
 )
 def test_columns_of_zeros_may_be_stored_or_not(shape, loss):
-    """The law of the risk after 5 steps, 6 columns of 2 or 12: two-sample Kolmogorov-Smirnov of 1,500 runs each, false
+    """The law of the risk after 5 steps, 6 columns of 2 or 12: two-sample Kolmogorov-Smirnov of 1,000 runs each, false
     alarm 1e-6. Idle columns that never win are found on the L1 ball and the simplex."""
     data = records(30, 12, 4, stored=2)
     data = Data(data.X, np.sign(data.y), p=12)
@@ -78,17 +78,17 @@ def test_columns_of_zeros_may_be_stored_or_not(shape, loss):
     mechanism, risks = plan.mechanism, []
     for seed, side in ((1, data), (2, stored)):
         prepared = mechanism.prepare(plan, side)
-        thetas = mechanism.release_many(plan, prepared, rngs_of(seed, 1500))
-        assert thetas.shape == (1500, side.active)
+        thetas = mechanism.release_many(plan, prepared, rngs_of(seed, 1000))
+        assert thetas.shape == (1000, side.active)
         risks.append(fw.risk_of(get_loss(loss), side).values(thetas))
     assert stats.ks_2samp(*risks).pvalue > 1e-6
     wide = dc.replace(mechanism.prepare(plan, data), theta=np.zeros(12))
-    full = mechanism.release_many(plan, wide, rngs_of(1, 1500))
-    assert np.allclose(full[:, :2], mechanism.release_many(plan, mechanism.prepare(plan, data), rngs_of(1, 1500)))
+    full = mechanism.release_many(plan, wide, rngs_of(1, 1000))
+    assert np.allclose(full[:, :2], mechanism.release_many(plan, mechanism.prepare(plan, data), rngs_of(1, 1000)))
     # Idle columns are alike: every one of them, and on the L1 ball either sign.
     if isinstance(shape, L1Ball | Simplex):
         narrow = [dc.replace(plan, spec=dc.replace(plan.spec, p=2))]
-        without = noisy_models(fw.risk_of(get_loss(loss), data), narrow, rngs_of(3, 1500))[0]
+        without = noisy_models(fw.risk_of(get_loss(loss), data), narrow, rngs_of(3, 1000))[0]
         assert stats.ks_2samp(fw.risk_of(get_loss(loss), data).values(without), risks[1]).pvalue < 1e-6
         taken = (np.abs(full[:, 2:]) > (0.1 / 12 if isinstance(shape, Simplex) else 0.0)).sum(axis=0)
         assert stats.chisquare(taken).pvalue > 1e-6 and taken.min() > 0

@@ -204,7 +204,7 @@ def test_a_distance_has_gradient_zero_at_its_own_record():
 @pytest.mark.parametrize("key", ["logistic", "smooth_median"])
 def test_idle_columns_have_the_law_of_columns_of_zeros(key, columns):
     """Kolmogorov-Smirnov on what the two samples of runs say of both parts; false alarms: 2 at 5e-7."""
-    run, times, r = Run(key, radius=0.5, idle=columns), 3000, DENSE.active
+    run, times, r = Run(key, radius=0.5, idle=columns), 1500, DENSE.active
     wide = Data(np.hstack([DENSE.X, np.zeros((DENSE.n, columns))]), DENSE.y)
     ends = [compiled(run, DENSE, seed=[columns, 0, k], steps=8) for k in range(times)]
     full = np.array([compiled(dc.replace(run, idle=0), wide, seed=[columns, 1, k], steps=8)[0] for k in range(times)])

@@ -26,7 +26,7 @@ EPSILONS = (0.1, 1.0, 10.0, 1e3, 1e5, 1e7)
 
 def test_people_for_a_budget_and_the_budget_for_these_people_agree():
     """The same splits answer both, up to what is linear between grid points."""
-    setting = Setting(Problem("synthetic", seed=2), splits=10)
+    setting = Setting(Problem("synthetic", seed=2), splits=6)
     needed = last(SampleSizeQuestion(setting, epsilon=1.0, at_most=4.0)).answer()
     budget = smallest_budget(lost_curve(changed(setting, n=round(needed.value))), 4.0)
     assert budget.value == pytest.approx(1.0, rel=0.1)
@@ -78,11 +78,11 @@ def test_questions_are_equal_wherever_the_sliders_stand():
     each(
         2,
         [
-            Setting(Problem("breast_cancer", n=300), "objective_gaussian", epsilons=EPSILONS[:-1], splits=10),
+            Setting(Problem("breast_cancer", n=300), "objective_gaussian", epsilons=EPSILONS[:-1], splits=6),
             Setting(Problem("synthetic", n=1_000, lam=1e-4), "output_gaussian", epsilons=EPSILONS, splits=10),
             Setting(Problem("synthetic", n=300, lam=1e-4), "output_gamma", epsilons=EPSILONS[1:], splits=6),
             Setting(Problem("synthetic", n=500), "noisy_gd", epsilons=EPSILONS, splits=10),
-            Setting(Problem("synthetic_regression", n=500, loss="huber", lam=1e-3), epsilons=EPSILONS, splits=10),
+            Setting(Problem("synthetic_regression", n=500, loss="huber", lam=1e-3), epsilons=EPSILONS, splits=6),
             Setting(
                 Problem("synthetic_sparse", n=500, p=16, loss="squared"),
                 "frank_wolfe_polytope",
@@ -130,7 +130,7 @@ def test_noise_never_lowers_the_mean_loss():
 
 def test_noise_of_one_size_keeps_its_price():
     """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the price vanish."""
-    price = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=10)))
+    price = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=5)))
     worth = [w.value for w in price.answers("loss")]
     assert worth == sorted(worth) and worth[-1] < 500
     above = (price.private("loss") - price.same[0, :, -1]).mean(axis=0)
@@ -158,7 +158,7 @@ def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
 
 def test_so_many_people_have_the_same_error():
     price = last(
-        EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=2_000), splits=10, epsilons=(0.3, 1.0, 3.0)))
+        EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=2_000), splits=5, epsilons=(0.3, 1.0, 3.0)))
     )
     for k, worth in enumerate(price.answers("loss")):
         learners = [falling(curve.mean(axis=0)) for curve in (price.best[0], price.same[0, :, :, k])]
