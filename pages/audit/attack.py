@@ -41,12 +41,12 @@ FALSE = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-4,
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     offered = list_mechanisms()
-    mechanism = url_controls.select("mechanism", "Mechanism", offered, offered[0], words.name_of, width=280)
+    mechanism = url_controls.select("mechanism", "Mechanism", offered, offered[0], words.name_of, width=275)
     versions = (words.CORRECT, *BUGS)
     version = url_controls.select(
-        "version", "Injected bug", versions, "missing_factor_2", words.version_name, width=185
+        "version", "Injected bug", versions, "missing_factor_2", words.version_name, width=180
     )
-    with url_controls.block("runs", width=110):
+    with url_controls.block("runs", width=105):
         runs = url_controls.slider("runs", "runs", RUNS, 20_000, "{:,}".format)
     return lambda: _show(headline, mechanism, None if version == words.CORRECT else version, runs)
 

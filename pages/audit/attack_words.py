@@ -216,8 +216,8 @@ def beside_caption(side: str, here: AttackState) -> str:
     if side == "Betting test":
         return (
             f"A bet against the guarantee is worth {_e_value(now.logs[-1])} after {now.runs:,} runs. If the guarantee "
-            "is true, the bet grows only by luck, and the test may be read and stopped at any time. The confidence is "
-            f"that of all {len(here.trials.versions)} versions together."
+            f"is true, it grows only by luck: the test may be read and stopped at any time. It starts at 1/"
+            f"{here.trials.tests}: the confidence then holds for all {len(here.trials.versions)} versions at once."
         )
     return (
         f"The attacker's score in {now.runs:,} runs: below 0 the guess is “first data set”, from 0 on “second”. The "
@@ -255,7 +255,7 @@ def readouts(here: AttackState) -> list[tuple[str, str, str]]:
         ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
         ("Certified", *certified),
         ("Attack success", f"{_of_100(now.right)} of 100", success),
-        ("Betting test", _e_value(now.logs[-1]), f"1 at the start; {1 / ALPHAS[1]:,.0f} contradicts the guarantee"),
+        ("Betting test", _e_value(now.logs[-1]), f"at first 1/{here.trials.tests}; {1 / ALPHAS[1]:,.0f} contradicts"),
     ]
 
 
