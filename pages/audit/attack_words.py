@@ -295,7 +295,7 @@ def assumptions(here: AttackState) -> str:
         "attack_assumptions.md",
         pair=trials.pairs[here.played],
         mechanism=name_of(here.asked.mechanism),
-        noise=trials.plans[here.played].noise.capitalize(),
+        noise=trials.plans[here.played].noise.replace("_", " ").title(),
         alphas=ALPHAS,
         versions=len(trials.versions),
     )

@@ -26,8 +26,8 @@ SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentat
 def show(state: State) -> None:
     """Draw the view; its files are offered once every number is known."""
     st.markdown(
-        f"A briefing on **ε = {state.epsilon:g}**, the slider's: five slides in one file that opens offline, on the "
-        "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions. And its numbers."
+        f"A briefing on **ε = {state.epsilon:g}**, the slider's: five slides in one file that opens offline, about the "
+        "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions; and its numbers."
     )
     missing = unfinished(state)
     if missing:
