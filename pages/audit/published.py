@@ -72,11 +72,10 @@ def takeaway(found: Sequence[Finding]) -> str:
     if not broken:
         return f"These runs contradict **none of {len(found)}** published mechanisms, which proves nothing."
     worst = max(broken, key=lambda each: each.certified_999 / each.claimed)
-    times = rounded_down(worst.certified_999 / worst.claimed)
+    times, unit = float(rounded_down(worst.certified_999 / worst.claimed)), SYMBOLS[worst.unit]
     return (
         f"**{len(broken)} of {len(found)}** mechanisms cost more privacy than their papers claim, each with 99.9% "
-        f"confidence. {_short(worst)} is the worst, with at least **{float(times):.3g} times** the "
-        f"{SYMBOLS[worst.unit]} that it claims."
+        f"confidence. {_short(worst)}, the worst, has at least **{times:.3g} times** the {unit} that it claims."
     )
 
 
