@@ -64,11 +64,11 @@ QUESTIONS: dict[str, Callable[[int], Question]] = {
     "perturbation, bounds": _table(mechanisms=RULES, sweep=EPSILONS, repetitions=20),
     "perturbation, valley of lambda": _table(mechanisms=PERTURBATIONS, epsilon=1.0, sweep=LAMBDAS, repetitions=20),
     "multiclass": _classes,
-    "audit, noise in the question": _attack("objective_gaussian"),
+    "audit, objective perturbation": _attack("objective_gaussian"),
     "audit, noisy SGD": _attack("noisy_sgd"),
     "decide, budget": _setting,
-    "decide, price": lambda seed: EquivalentSampleSizeQuestion(_setting(seed)),
-    "decide, people": lambda seed: SampleSizeQuestion(_setting(seed), 1.0, 1.0),
+    "decide, equivalent sample size": lambda seed: EquivalentSampleSizeQuestion(_setting(seed)),
+    "decide, sample size needed": lambda seed: SampleSizeQuestion(_setting(seed), 1.0, 1.0),
     "decide, all mechanisms": lambda seed: CompareQuestion(Problem("synthetic", n=N, seed=seed), 1.0),
 }
 

@@ -23,7 +23,7 @@ def lecture_multiplier(n: int, budget: Budget) -> float:
     largest = 2.0 * math.sqrt(surprise)
     if budget.epsilon >= largest:
         raise NotApplicable(
-            f"the lecture's noise needs epsilon < 2 sqrt(ln(1/delta)) = {largest:.4g}, got epsilon = {budget.epsilon:g}"
+            f"Kamath's noise needs epsilon < 2 sqrt(ln(1/delta)) = {largest:.4g}, got epsilon = {budget.epsilon:g}"
         )
     return math.sqrt(32.0 * (math.log(n) + surprise) * surprise) / budget.epsilon
 
@@ -41,5 +41,5 @@ def lecture_subsampled_epsilon(epsilon: float, rate: float) -> float:
     epsilon = positive("epsilon", epsilon)
     rate = check_real("rate", rate, "in (0, 1]", lambda v: 0 < v <= 1)
     if epsilon >= 1.0:
-        raise NotApplicable(f"the lecture's Lemma 3 needs epsilon < 1, got epsilon = {epsilon:g}")
+        raise NotApplicable(f"Kamath's Lemma 3 needs epsilon < 1, got epsilon = {epsilon:g}")
     return 2.0 * rate * epsilon

@@ -117,11 +117,11 @@ def _lecture(run: Run, steps: tuple[int, ...]) -> EpsilonCurve:
     try:
         subsampled = lecture_subsampled_epsilon(loss, run.rate)
     except NotApplicable:
-        reason = f"Lemma 3 needs steps that lose less than 1 on their batch; these lose {loss:.3g}"
+        reason = f"Lemma 3 needs steps that cost less than epsilon = 1 on their batch; these cost {loss:.3g}"
         return EpsilonCurve("lecture", np.full(len(steps), math.nan), proved=False, reason=reason)
     last = last_of_lecture(run)
     claimed = [subsampled * math.sqrt(times * surprise) if times <= last else math.nan for times in steps]
-    reason = f"after {last:,} steps the failures of delta / n that it sets aside for each add up to delta"
+    reason = f"each step sets aside a failure of delta / n on its batch, and {last:,} steps add up to delta"
     return EpsilonCurve("lecture", np.array(claimed), proved=False, reason=reason)
 
 

@@ -18,7 +18,7 @@ from .options import JSON, written
 @click.option("--bug", help="A fault to build in first; an unknown name lists them.")
 @JSON
 def audit(key: str, as_json: bool, **arguments: Any) -> None:
-    """Try to refute a mechanism's promise; exit code 1 if that succeeds with 99.9% confidence."""
+    """Try to refute a mechanism's guarantee; exit code 1 if that succeeds with 99.9% confidence."""
     from ..audit.game import run_audit
 
     report = run_audit(key, **arguments)
@@ -67,7 +67,7 @@ def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None
 @click.argument("name", required=False)
 @JSON
 def errata(name: str | None, as_json: bool) -> None:
-    """Compute what a paper prints and what is right; without NAME, for all errata that are quickly computed."""
+    """Compute what a paper states and what is right; without NAME, for all errata that are quickly computed."""
     from ..studies.papers.errata import KINDS, recompute, recomputed, three_digits
 
     found = recomputed() if name is None else (recompute(name),)

@@ -40,7 +40,7 @@ def list_command(as_json: bool) -> None:
 @click.argument("key")
 @JSON
 def info(key: str, as_json: bool) -> None:
-    """Show what a mechanism does, promises and does not protect."""
+    """Show what a mechanism does, guarantees and does not protect."""
     cls = mechanism_class(key)
     text = inspect.getdoc(cls) or ""
     knobs = [

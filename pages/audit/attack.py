@@ -28,7 +28,7 @@ from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import Controls, sidebar
 
-HEIGHT, SIDE_HEIGHT = 400, 350
+HEIGHT, SIDE_HEIGHT = 370, 350
 RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
 SIDES = ("Errors", "Betting test", "Scores")
 # What a move may wait for first runs of the correct code and of the picked version; the others arrive while one looks.
@@ -41,12 +41,12 @@ FALSE = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-4,
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     offered = list_mechanisms()
-    mechanism = url_controls.select("mechanism", "Mechanism", offered, offered[0], words.name_of, width=290)
+    mechanism = url_controls.select("mechanism", "Mechanism", offered, offered[0], words.name_of, width=275)
     versions = (words.CORRECT, *BUGS)
     version = url_controls.select(
-        "version", "Injected bug", versions, "missing_factor_2", words.version_name, width=200
+        "version", "Injected bug", versions, "missing_factor_2", words.version_name, width=180
     )
-    with url_controls.block("runs", width=150):
+    with url_controls.block("runs", width=105):
         runs = url_controls.slider("runs", "runs", RUNS, 20_000, "{:,}".format)
     return lambda: _show(headline, mechanism, None if version == words.CORRECT else version, runs)
 

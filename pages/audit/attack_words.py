@@ -5,6 +5,7 @@ import math
 
 import pandas as pd
 
+from dpcore.accounting.attack_limits import attack_cap
 from dpcore.audit.all_versions import AllVersions, Standing, TrialsQuestion
 from dpcore.audit.betting import ALPHAS
 from dpcore.audit.bugs import BUGS
@@ -127,10 +128,11 @@ def _finding(now: Standing, level: int, claim: float) -> str:
 
 
 def _attacked(now: Standing) -> str:
-    """Attack success, and the most that the guarantee allows."""
+    """Attack success, and the most that the claimed noise allows."""
     assert now.report
-    limit = _of_100(now.report.attack.limit)
-    return f"An attacker guesses right **{_of_100(now.right)} times in 100**; the guarantee allows {limit}."
+    found = now.report.attack
+    right = f"{_of_100(now.right)} ± {_of_100(now.right - found.shown)}"
+    return f"An attacker guesses right **{right} times in 100**; the claimed noise allows {_of_100(found.limit)}."
 
 
 def _of_100(share: float) -> str:
@@ -181,9 +183,9 @@ def caption(here: AttackState) -> str:
     picked = "" if here.played is None else f"**{version_name(here.played)}:** {BUGS[here.played].sentence} "
     failed = "An error, noted in the server's log, stops the other runs. " if here.failed else ""
     return (
-        f"{failed}{picked}A bar is the certified ε, the least that leaks: dark with 99.9% confidence, pale with 95%, "
-        f"for all {count} versions together. A bar beyond the line refutes the guarantee; a shorter bar is no proof. "
-        f"{asked.runs:,} runs each."
+        f"{failed}{picked}A bar is the certified ε: the code leaks at least that much, with 99.9% confidence (dark) or "
+        f"95% (pale) for all {count} versions at once. A bar beyond the line refutes the guarantee; a shorter bar "
+        f"is no proof. {asked.runs:,} runs each."
     )
 
 
@@ -205,16 +207,17 @@ def beside_caption(side: str, here: AttackState) -> str:
     now = here.standing
     assert now
     if side == "Errors":
+        certified = " The diamond is certified: with 95% confidence, its rule errs at most this often."
         return (
-            "An attacker guesses which of two data sets was used. Each point of the trade-off curve is one way to "
-            "guess: its rates of false alarms and misses. Code that keeps its guarantee stays above the forbidden "
-            "region."
+            "An attacker guesses which of two data sets was used. Each point of a trade-off curve is one rule of "
+            "guessing: its rates of false alarms and misses. Correct code stays above the region that the claimed "
+            f"noise forbids.{certified if corner(here) else ''}"
         )
     if side == "Betting test":
         return (
-            f"A bet against the guarantee is worth {_e_value(now.logs[-1])} after {now.runs:,} runs; all "
-            f"{len(here.trials.versions)} versions share the error. If the guarantee is true, the bet grows only by "
-            "luck: it may be read, and stopped, at any time."
+            f"A bet against the guarantee is worth {_e_value(now.logs[-1])} after {now.runs:,} runs. If the guarantee "
+            f"is true, it grows only by luck: the test may be read and stopped at any time. It starts at 1/"
+            f"{here.trials.tests}: the confidence then holds for all {len(here.trials.versions)} versions at once."
         )
     return (
         f"The attacker's score in {now.runs:,} runs: below 0 the guess is “first data set”, from 0 on “second”. The "
@@ -241,17 +244,18 @@ def readouts(here: AttackState) -> list[tuple[str, str, str]]:
     certified = "…", f"after the last run: {now.runs:,} of {here.asked.runs:,} are done"
     success = "so far; a random guess has 50"
     if found:
-        certified = (
-            f"ε ≥ {rounded(found.certified_epsilon_95)}",
-            f"with 95% confidence; with 99.9%: {rounded(found.certified_epsilon_999)}",
+        bounds = [(found.certified_epsilon_95, "95%"), (found.certified_epsilon_999, "99.9%")]
+        (said, sure), (other, at) = bounds[::-1] if now.verdict == "contradicted" else bounds  # as in the headline
+        certified = f"ε ≥ {rounded(said)}", f"with {sure} confidence; with {at}: {rounded(other)}"
+        success = (
+            f"± {_of_100(now.right - found.attack.shown)}. The claimed noise allows {_of_100(found.attack.limit)}, "
+            f"(ε, δ) alone {_of_100(attack_cap(here.trials.plans[None].spent))}; a random guess has 50"
         )
-        error = _of_100(now.right - found.attack.shown)
-        success = f"± {error}; the guarantee allows {_of_100(found.attack.limit)}, a random guess has 50"
     return [
         ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
         ("Certified", *certified),
         ("Attack success", f"{_of_100(now.right)} of 100", success),
-        ("Betting test", _e_value(now.logs[-1]), f"1 at the start; {1 / ALPHAS[1]:,.0f} contradicts the guarantee"),
+        ("Betting test", _e_value(now.logs[-1]), f"at first 1/{here.trials.tests}; {1 / ALPHAS[1]:,.0f} contradicts"),
     ]
 
 
@@ -291,7 +295,7 @@ def assumptions(here: AttackState) -> str:
         "attack_assumptions.md",
         pair=trials.pairs[here.played],
         mechanism=name_of(here.asked.mechanism),
-        noise=trials.plans[here.played].noise.capitalize(),
+        noise=trials.plans[here.played].noise.replace("_", " ").title(),
         alphas=ALPHAS,
         versions=len(trials.versions),
     )

@@ -48,7 +48,7 @@ NOT_COUNTED = (
     "the model, costs extra privacy: each is another release."
 )
 FORMULA = text_beside(__file__, "ledger_formula.md")
-HEIGHT, NOISE_HEIGHT = 400, 330
+HEIGHT, NOISE_HEIGHT = 360, 330
 SHARED_COLUMNS = 2**20
 GRID = tuple(m * 10**k for k in range(11) for m in (1, 2, 5))
 STEPS: tuple[int | str, ...] = (SQUARE, *(steps for steps in GRID if steps <= 10**10))
@@ -58,9 +58,9 @@ BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000),
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     noise_of = url_controls.segments("noise_of", "Noise for the target ε", list(NOISES), "lecture", NOISES.__getitem__)
-    with url_controls.block("steps", width=230):
+    with url_controls.block("steps", width=200):
         steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count)
-    with url_controls.block("batch", width=230):
+    with url_controls.block("batch", width=200):
         batch = url_controls.slider("batch", "batch size", BATCHES, 1, _count)
         remark = st.empty()
     return lambda: _show(headline, remark, noise_of == "lecture", steps, batch)
@@ -145,20 +145,16 @@ def value_at(curves: Sequence[EpsilonCurve], kind: Kind, index: int) -> float:
 def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, label: float, refused: str) -> str:
     """Privacy spent at the cursor; refused: why there is no published noise, where it was asked for."""
     spent = value_at(curves, best(run), index)
-    booked = f"basic composition would give {_epsilon(value_at(curves, 'basic', index))}"
-    where = f"one step on {_batch(run)}" if at == 1 else f"{at:,} steps, each on {_batch(run)}"
-    costs = "costs" if at == 1 else "cost"
+    booked = f"Basic composition would give {_epsilon(value_at(curves, 'basic', index))}."
+    where = f"One step on {_batch(run)} costs" if at == 1 else f"{at:,} steps, each on {_batch(run)}, cost"
     if refused:
-        instead = f"With the proved noise, {where}, {costs} **{_epsilon(spent)}**"
-        return f"**No published noise here**: {readable(refused)}. {instead}; {booked}."
+        instead = f"{where} **{_epsilon(spent)}** with the proved noise, z = {rounded(run.z)}"
+        return f"**No published noise here**: {readable(refused)}. {instead}. {booked}"
     if math.isclose(spent, label, rel_tol=1e-6):
-        kept = f"{where[0].upper()}{where[1:]}, {costs} **ε = {label:g}**"
-        return f"{kept} with noise multiplier z = {rounded(run.z)}; {booked}."
-    ratio = f"{times(label / spent)} less" if spent < label else f"{times(spent / label)} more"
-    return (
-        f"With the lecture's noise for ε = {label:g}, {where}, {costs} **{_epsilon(spent)}**, **{ratio}** than the "
-        f"target; {booked}."
-    )
+        return f"{where} **ε = {label:g}** with noise multiplier z = {rounded(run.z)}. {booked}"
+    ratio = f"{rounded(100 * spent / label, 2)}% of" if spent < label else times(spent / label)
+    noise = f"with the noise that Kamath's lecture sets for ε = {label:g}"
+    return f"{where} **{_epsilon(spent)}**, **{ratio} the target**, {noise}. {booked}"
 
 
 def _batch(run: Run) -> str:
@@ -228,7 +224,7 @@ def readouts(
     how = f"{accounting_name(kind, full=run.full)}{'' if run.full else 'es'}"
     enough = math.isclose(run.z, needed, rel_tol=1e-6)
     return [
-        ("Privacy spent", _epsilon(value_at(curves, kind, index)), f"proved by {how}; target: ε = {label:g}"),
+        ("Privacy spent", _epsilon(value_at(curves, kind, index)), f"accounting: {how}; target: ε = {label:g}"),
         (
             "Advanced composition",
             _epsilon(value_at(curves, "advanced", index)),

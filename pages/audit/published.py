@@ -25,9 +25,10 @@ HEIGHT = 430
 NAMES = {
     "objective_gamma": "objective perturbation<br>with Gamma noise",
     "objective_gaussian": "objective perturbation<br>with Gaussian noise",
-    "quoted_kappa": "generalised Gaussian noise<br>with the quoted constant",
+    "quoted_kappa": "generalised Gaussian noise,<br>quoted constant",
     "printed_classifier": "large-margin<br>Gaussian classifier",
 }
+SYMBOLS = {"epsilon": "ε", "delta": "δ"}
 FORMULA = text_beside(__file__, "published_formula.md")
 
 
@@ -46,7 +47,7 @@ def _show(headline: DeltaGenerator) -> None:
     sentence = takeaway(found)
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
     chart = exhibits_figure(
-        [NAMES[each.key] for each in found],
+        [f"{NAMES[each.key]} ({SYMBOLS[each.unit]})" for each in found],
         [each.certified_999 / each.claimed for each in found],
         [each.certified_95 / each.claimed for each in found],
         [math.nan if each.exact is None else each.exact / each.claimed for each in found],
@@ -71,35 +72,33 @@ def takeaway(found: Sequence[Finding]) -> str:
     if not broken:
         return f"These runs contradict **none of {len(found)}** published mechanisms, which proves nothing."
     worst = max(broken, key=lambda each: each.certified_999 / each.claimed)
-    times = rounded_down(worst.certified_999 / worst.claimed)
+    times, unit = float(rounded_down(worst.certified_999 / worst.claimed)), SYMBOLS[worst.unit]
     return (
         f"**{len(broken)} of {len(found)}** mechanisms cost more privacy than their papers claim, each with 99.9% "
-        f"confidence; the worst costs at least **{float(times):.3g} times** its claim."
+        f"confidence. {_short(worst)}, the worst, has at least **{times:.3g} times** the {unit} that it claims."
     )
 
 
 def caption(found: Sequence[Finding]) -> str:
     """What is compared with what."""
-    epsilons = " and ".join(_short(each) for each in found if each.unit == "epsilon")
-    deltas = " and ".join(_short(each) for each in found if each.unit == "delta")
     return (
-        f"The line at 1 is the published guarantee. Bars are multiples of ε for {epsilons}, and of δ at the "
-        f"published ε for {deltas}. No mechanism here keeps its guarantee as published. This library has "
-        "a corrected version of each, which passes the same tests."
+        "The line at 1 is the published guarantee. A bar is a multiple of the ε or, at the published ε, of the δ that "
+        f"a paper claims. None of these {len(found)} mechanisms keeps its guarantee as published; this library has a "
+        "corrected version of each, which passes the same tests."
     )
 
 
 def _short(finding: Finding) -> str:
-    return NAMES[finding.key].replace("<br>", " ")
+    name = NAMES[finding.key].replace("<br>", " ")
+    return f"{name[0].upper()}{name[1:]}"
 
 
 def readout(finding: Finding) -> tuple[str, str, str]:
     """The mechanism, what is certified, and what is published."""
-    symbol = "ε" if finding.unit == "epsilon" else "δ"
     return (
-        _short(finding)[0].upper() + _short(finding)[1:],
-        f"{symbol} ≥ {rounded_down(finding.certified_999)}",
-        f"published: {rounded(finding.claimed)}; certified in {finding.runs:,} runs",
+        _short(finding),
+        f"{SYMBOLS[finding.unit]} ≥ {rounded_down(finding.certified_999)}",
+        f"published: {rounded(finding.claimed)}; certified with 99.9% confidence in {finding.runs:,} runs",
     )
 
 

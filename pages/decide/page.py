@@ -125,7 +125,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         ways.__getitem__,
         width=290,
     )
-    with url_controls.block("give_up", width=300):
+    with url_controls.block("give_up", width=285):
         at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format)
 if source is None:
     source = upload_source()

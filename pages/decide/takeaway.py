@@ -26,8 +26,8 @@ SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentat
 def show(state: State) -> None:
     """Draw the view; its files are offered once every number is known."""
     st.markdown(
-        f"A briefing on **ε = {state.epsilon:g}**, the slider's: five slides in one file that opens offline, on the "
-        "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions. And its numbers."
+        f"A briefing on **ε = {state.epsilon:g}**, the slider's: five slides in one file that opens offline, about the "
+        "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions; and its numbers."
     )
     missing = unfinished(state)
     if missing:
@@ -64,11 +64,11 @@ def _slides(briefing: Briefing) -> bytes:
 def unfinished(state: State) -> str:
     """Reason for which there is no briefing yet, or will be none; "" when it can be made."""
     if state.plan is None:
-        return f"There is no briefing, as nothing is released at ε = {state.epsilon:g}: choose a larger ε."
+        return f"There is no briefing because nothing is released at ε = {state.epsilon:g}: choose a larger ε."
     if not state.held.finished:
         return "Its numbers are being computed …"
     if state.odds is None or any(job.failed for job in state.held.jobs.values()):
-        return "There is no briefing, as a number could not be computed: the server's log has the error."
+        return "There is no briefing because a number could not be computed: the server's log has the error."
     return ""
 
 

@@ -212,7 +212,7 @@ def deployments(epsilon: float, used: Sequence[float]) -> str:
     larger, equal = (sum(test(other) for other in used) for test in (epsilon.__lt__, epsilon.__eq__))
     return (
         f"**{larger} of {len(used)}** published deployments have a larger ε than {epsilon:g}, a weaker guarantee "
-        f"(the same: {equal}, smaller: {len(used) - larger - equal}). This is no advice, as units differ (a person, a "
+        f"(the same: {equal}, smaller: {len(used) - larger - equal}). This is no advice: units differ (a person, a "
         "day, a query) and repeated releases add up."
     )
 

@@ -42,9 +42,9 @@ def takeaway(found: Sequence[Recomputed]) -> str:
     worst = max(broken, key=lambda each: each.times)
     wasteful = max((each for each in found if each.erratum.kind == "wasteful"), key=lambda each: each.times)
     return (
-        f"**{len(broken)}** of **{len(found)}** published statements break their guarantee: the worst has "
-        f"**{three_digits(worst.times)} times** the {UNITS[worst.erratum.unit]} that it claims. The most wasteful one "
-        f"spends an {UNITS[wasteful.erratum.unit]} {three_digits(wasteful.times)} times smaller than it claims."
+        f"**{len(broken)}** of **{len(found)}** published results break the guarantee that they state: the worst "
+        f"has **{three_digits(worst.times)} times** the {UNITS[worst.erratum.unit]} that it claims. The most wasteful "
+        f"claims **{three_digits(wasteful.times)} times** the {UNITS[wasteful.erratum.unit]} that it spends."
     )
 
 
@@ -52,8 +52,8 @@ def caption(found: Sequence[Recomputed]) -> str:
     """Meaning of a bar."""
     return (
         "A bar is the factor between the published and the correct number: ε, δ, a constant, a bound or a probability. "
-        f"docs/errata.md has these {len(found)} corrections and all others. This library releases with none of these "
-        "mechanisms as published."
+        f"docs/errata.md has these {len(found)} corrections and all others. This library refuses to release with a "
+        "formula that breaks its guarantee."
     )
 
 
@@ -70,7 +70,7 @@ def name_of(name: str) -> str:
     """Name of a reproduction in a list: authors and title.
 
     >>> name_of("jain-thakurta-1b")
-    'Jain & Thakurta: Right of 100 against ε'
+    'Jain & Thakurta: Accuracy against ε'
     """
     chosen = get_reproduction(name)
     authors = re.split(r",? (?:CS|\d{4})", chosen.source)[0]
@@ -107,8 +107,9 @@ def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
     """How many claims hold, with how many repetitions, and one that does not."""
     agreeing = [claim for claim in outcome.claims if claim.verdict == "agrees"]
     others = [claim for claim in outcome.claims if claim.verdict != "agrees"]
-    said = f"**{len(agreeing)}** of **{len(outcome.claims)}** claims hold in {chosen.few} of {chosen.runs} repetitions"
-    return f"{said}. One that does not: {readable(others[0].words)}" if others else f"{said}."
+    said = f"**{len(agreeing)}** of **{len(outcome.claims)}** published claims hold here"
+    few = f"{said}, computed with {chosen.few} of the {chosen.runs} repetitions."
+    return f"{few} One that does not: {readable(others[0].words)}" if others else few
 
 
 def records(chosen: Reproduction, outcome: Outcome) -> str:

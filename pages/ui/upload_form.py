@@ -242,7 +242,7 @@ def _declared(facts: _Facts, name: str) -> Declared | None:
     name: tells the controls of different tables apart.
     """
     if facts.words:
-        st.caption(f"Not usable, as they hold no number: {_with_reasons(facts.words, facts.suspects)}.")
+        st.caption(f"Not usable because they hold no number: {_with_reasons(facts.words, facts.suspects)}.")
     which = "Which label counts as +1? All others count as −1."
     positive = _asked(st.selectbox, f"positive {name}", which, facts.values, None)
     if doubtful := [column for column in facts.columns if column in facts.suspects]:

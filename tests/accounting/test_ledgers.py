@@ -83,7 +83,7 @@ def test_the_claim_follows_the_root_of_the_steps_and_the_batch():
 
 def test_without_lemma_3_there_is_no_claim_and_the_reason_says_so():
     claim = curve(Run(2000, 1, 9.6, 1e-6), "lecture")
-    assert np.isnan(claim.epsilon).all() and "Lemma 3" in claim.reason and "lose 1.36" in claim.reason
+    assert np.isnan(claim.epsilon).all() and "Lemma 3" in claim.reason and "cost 1.36" in claim.reason
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_the_view_shows_the_findings_and_claims_nothing():
     worst = max(each.certified_999 / each.claimed for each in found)
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said.startswith("4 of 4 mechanisms")
-    assert f"at least {float(rounded_down(worst)):.3g} times its claim" in said
+    assert f"at least {float(rounded_down(worst)):.3g} times the δ that it claims" in said
     shown = html.unescape(texts(page))
     for each in found:
         assert f"≥ {rounded_down(each.certified_999)}" in shown and each.pair in shown

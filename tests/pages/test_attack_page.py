@@ -82,8 +82,8 @@ def test_the_default_state_teaches_without_a_click():
     broken, honest = report_of("missing_factor_2"), report_of(None)
     assert tells(said(page), "Contradicted with 99.9% confidence", "bug “a factor 2 is missing” leaks")
     assert tells(said(page), f"ε = {rounded(broken.certified_epsilon_999)}; ", "claims ε = 1.")
-    assert f"right {100 * broken.right:.1f} times in 100" in said(page)
-    assert f"the guarantee allows {100 * broken.attack.limit:.1f}." in said(page)
+    assert tells(said(page), f"right {100 * broken.right:.1f} ± ", " times in 100")
+    assert f"the claimed noise allows {100 * broken.attack.limit:.1f}." in said(page)
     pale, dark = figure(page, "certified")["data"]
     bars = dict(zip(job_of(page).snapshot.versions, numbers(pale["x"]), strict=True))
     assert bars["missing_factor_2"] == broken.certified_epsilon_95 > 1.5
@@ -226,8 +226,9 @@ def test_random_states_show_no_error_and_the_audit_s_numbers(case):
         budget=budget,
         shown=len(held.versions),
     )
-    assert f"ε ≥ {rounded(found.certified_epsilon_95)}" in texts(page), chosen
-    assert f"{100 * found.right:.1f} times in 100" in said(page)
+    sure = found.certified_epsilon_999 if found.verdict == "contradicted" else found.certified_epsilon_95
+    assert f"ε ≥ {rounded(sure)}" in texts(page), chosen
+    assert f"right {100 * found.right:.1f} ± " in said(page)
     assert not re.search(r"\bnan\b|\binf\b", (texts(page) + headline(page)).lower()), chosen
 
 

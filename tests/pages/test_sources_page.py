@@ -43,8 +43,8 @@ def test_the_default_state_leads_with_the_worst_erratum():
     page = open_script(SCRIPT)
     assert not page.exception
     worst = errata.recompute("objective_gaussian")
-    assert f"the worst has {errata.three_digits(worst.times)} times the δ" in said(page)
-    assert f"6 of {len(errata.ERRATA)} published statements" in said(page) and "4,220 times smaller" in said(page)
+    assert f"has {errata.three_digits(worst.times)} times the δ" in said(page)
+    assert f"6 of {len(errata.ERRATA)} published results" in said(page) and "4,220 times the ε" in said(page)
     (chart,) = charts(page).values()
     assert chart["alt"] == said(page)
     for name in errata.ERRATA:
@@ -80,7 +80,8 @@ def test_a_figure_done_again_says_what_its_run_says():
     assert 0 < holding < len(outcome.claims)
     first = next(claim.words for claim in outcome.claims if claim.verdict != "agrees")
     assert said(page) == (
-        f"{holding} of {len(outcome.claims)} claims hold in {chosen.few} of {chosen.runs} repetitions. "
+        f"{holding} of {len(outcome.claims)} published claims hold here, "
+        f"computed with {chosen.few} of the {chosen.runs} repetitions. "
         f"One that does not: {readable(first)}"
     )
     for claim in outcome.claims:

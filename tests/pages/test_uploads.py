@@ -110,7 +110,7 @@ def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
     assert page.selectbox[-1].label == "Which column is the label?"
     page.selectbox[-1].select("sick").run()
     assert named(page, "Which columns").value == ["age", "dose"], "a column of words is no feature"
-    assert "Not usable, as they hold no number: name." in said(page)
+    assert "Not usable because they hold no number: name." in said(page)
     assert page.selectbox[-1].options == ["no", "yes"]
     page.selectbox[-1].select("yes").run()
     assert "still missing: dose." in said(page) and "Proposed from the column's name: age." in said(page)
@@ -278,7 +278,7 @@ def pasted(page: AppTest, table: str) -> AppTest:
 def test_the_words_of_a_file_show_no_markup():
     page = opened(b"**b**,:red[x],$y$\n" + b"1,a,2\n1,b,2\n")
     named(page, "Which column").select("$y$").run()
-    assert "Not usable, as they hold no number: \\:red\\[x\\]." in said(page)
+    assert "Not usable because they hold no number: \\:red\\[x\\]." in said(page)
 
 
 @pytest.mark.parametrize(

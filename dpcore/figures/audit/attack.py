@@ -80,7 +80,7 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     cut = chart.notes[1:]
     upright = chart.axis(tickvals=places, range=[len(rows) - 0.5, -0.5], showgrid=False)
     narrow = {
-        "height": height + 16 * len(rows),
+        "height": max(height, chart.top + chart.bottom + 36 * len(rows)),
         "margin": {"l": 162, "r": 14, "t": chart.top, "b": chart.bottom},
         "xaxis": {"title": {"text": "certified: at least this ε"}, "nticks": 4},
         "yaxis": upright | {"ticktext": [f"{n}<br>{t}" for n, t in zip(names, told, strict=True)]},

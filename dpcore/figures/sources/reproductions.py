@@ -146,7 +146,7 @@ def _scores_figure(given: ScoresOfMechanisms, theme: Theme, height: int) -> Figu
 
 
 def _right_figure(given: RightAgainst, theme: Theme) -> Figure:
-    """Right of 100 against x: the mean, all runs but the outer tenths where there are enough, what the paper prints as
+    """Accuracy in % against x: the mean, all runs but the outer tenths where there are enough, what the paper prints as
     open marks, and the larger class; a cross at the bottom is a refusal."""
     table, chart = given.table, Chart(theme, _PLOT, given.over, right=24)
     groups = table.groupby(["mechanism", "x"])["right"]
@@ -170,7 +170,7 @@ def _right_figure(given: RightAgainst, theme: Theme) -> Figure:
     logarithmic = places[-1] / places[0] > 100 and places[0] < 1
     few = [x for x in places if math.log10(x).is_integer()] if logarithmic else places[::2]  # as a phone has room for
     chart.height += chart.top + chart.bottom + LEGEND_ROW * chart.entries()
-    chart.heading("right, of 100")
+    chart.heading("accuracy, %")
     return chart.below(
         chart.axis(given.over, 8, type="log" if logarithmic else "linear", **_ticks(places, logarithmic=logarithmic)),
         chart.axis(range=[_FLOOR, 100.0], dtick=10),

@@ -56,7 +56,7 @@ def verdict_of(holds: bool, otherwise: Verdict = "differs") -> Verdict:
 
 @dc.dataclass(frozen=True)
 class RightAgainst:
-    """Right of 100 against x in many runs.
+    """Accuracy in % against x in many runs.
 
     table: columns run, x, mechanism ("none" is without privacy), right and larger_class, both of 100; right is nan for
     a refusal. printed: mechanism -> (x, right of 100) of the paper. over: what x is, in words.
