@@ -215,10 +215,10 @@ def lower_line(rows: pd.DataFrame, source: str) -> str:
         return NO_LOWER
     least = rounded(rows.lower_bound.max(), 2)
     if source != HARDEST:
-        return f"Lower bound: {least} for every private mechanism on the hardest data; these records can be easier."
+        return f"Lower bound (hardest data): no private mechanism has less than {least}; these records may be easier."
     factors = rows["mean"].astype(float) / rows.lower_bound.astype(float)
     times = " to ".join(dict.fromkeys(rounded(factor, 2) for factor in (factors.min(), factors.max())))
-    return f"Lower bound: {least} for every private mechanism on these records; measured is {times} times as much."
+    return f"Lower bound: no private mechanism has less than {least} on these records; measured: {times} times as much."
 
 
 def name_of(mechanism: str, several: bool) -> str:
