@@ -77,7 +77,7 @@ theme = current_theme()
 with st.container(key="halves"):
     left, right = st.columns([1.5, 1], gap="medium")
 with left:
-    chart, layers = st.container(), pick_layers()
+    chart, layers = st.container(), pick_layers("plain" if view == "order" else "lower")
 
 here = words.GeometryState(**vars(controls), name=name, hardest=hardest)
 row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)

@@ -69,7 +69,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        chart, layers = st.container(), pick_layers()
+        chart, layers = st.container(), pick_layers(*([] if against == "T" else ["plain"]))
     here = words.L1State(**vars(controls), **own)
 
     def drawn(

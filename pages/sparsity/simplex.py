@@ -47,7 +47,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        chart, layers = st.container(), pick_layers()
+        chart, layers = st.container(), pick_layers("lower")
 
     def drawn(
         here: Controls, cancelled: Cancelled = never

@@ -1,14 +1,16 @@
 """Every bound that a page draws names its theorem, which says what the mechanism's own bound says."""
 
 import json
+import re
 
 import pytest
 
+from dpcore.figures.figure import LAYERS
 from dpcore.figures.theorems import THEOREMS
 from dpcore.mechanisms import list_mechanisms
 from dpcore.mechanisms.api import bounds_of, calibrate
 from pages.sources.provenance import SETTINGS
-from tests.page_driver import LIVE, SCRIPTS, charts, shown, texts
+from tests.page_driver import LIVE, SCRIPTS, charts, said, shown, texts
 
 # The views of a page that draw bounds of their own, beside the one that it opens with.
 _MORE = {
@@ -33,6 +35,16 @@ def test_every_bound_that_is_drawn_names_its_source(page, state):
                 assert "Source: " in trace["hovertemplate"], trace["name"]
                 bounds += 1
     assert bounds or page in ("audit", "decide") or not state
+
+
+@pytest.mark.parametrize(("page", "state"), [*_VIEWS, ("dimension", {"below": "damage"})])
+def test_a_chart_has_a_switch_for_each_layer_and_no_other(page, state):
+    opened = shown(SCRIPTS[page], **state)
+    hidden = re.findall(r"st-key-layers button:nth-of-type\((\d)\)", texts(opened))
+    if "layers" in opened.session_state:
+        (chart,) = [chart for alt, chart in charts(opened).items() if said(opened).startswith(alt)]
+        drawn = {trace.get("meta") for trace in json.loads(chart["figure"])["data"]}
+        assert [str(k) for k, layer in enumerate(LAYERS, 1) if layer not in drawn] == sorted(hidden)
 
 
 @pytest.mark.parametrize("key", list_mechanisms())
