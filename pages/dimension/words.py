@@ -83,7 +83,7 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
         more = "hardly more" if any(now[key] > larger for key in gamma) else "no more"
         near = f"{more} than by always predicting the larger class ({100 * larger:.1f}%)"
         end = near if _near(now, gamma, larger) else _since(changes, useful)
-        said.append(f"With Gamma noise it is {_list(now, gamma)}, {end}.")
+        said.append(f"With Gamma noise {_list(now, gamma)} are, {end}.")
     return " ".join([*said, *_refusals(table, now)])
 
 

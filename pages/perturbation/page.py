@@ -52,7 +52,7 @@ with left, st.container(horizontal=True, vertical_alignment="center", key="above
             "ball", "reference over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170
         )
 with left:
-    drawn, layers = st.container(), pick_layers(rates="earlier rates", lemma="n-fold noise")
+    drawn, layers = st.container(), pick_layers(rates="published rates", lemma="n-fold noise")
 place = st.container()
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)

@@ -102,7 +102,7 @@ def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str, str
     cards = [
         ("Excess risk", rounded(made.measured(on).mean[k]), over),
         ("Size of the release", f"{release.bits:,.0f} bits", size),
-        ("Privacy spent", spent, f"{draws} at λ = {plan.spec.lam:.3g}; one alone {rounded(made.eta[k])}"),
+        ("Privacy spent", spent, f"{draws} at λ = {plan.spec.lam:.3g}; one alone costs {rounded(made.eta[k])}"),
     ]
     if bound is not None and measured is not None:
         rest = (

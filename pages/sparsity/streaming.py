@@ -33,10 +33,10 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     offered = list(ADVERSARIES)
     adversary = url_controls.select(
-        "adversary", "Costs", offered, offered[0], lambda key: f"costs: {ADVERSARIES[key].label}", width=260
+        "adversary", "Costs", offered, offered[0], lambda key: f"costs: {ADVERSARIES[key].label}", width=240
     )
     accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
-    with url_controls.block("steps_of_stream", width=230):
+    with url_controls.block("steps_of_stream", width=150):
         steps = url_controls.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
     return lambda: _show(headline, {"adversary": adversary, "steps": steps, "accounting": accounting})
 

@@ -142,7 +142,8 @@ def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, o
     assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
     if curve.learnable >= 0.05:
         share = curve.smooth[np.flatnonzero(curve.epsilons == 0.3)[0]] / curve.learnable
-        assert f"{100 * share:.0f}% of the {curve.learnable:.1f} points above the larger class" in readouts(page)[1]
+        told = f"{share:.0%} of the best model’s {curve.learnable:.1f} points above the larger class"
+        assert told in readouts(page)[1]
     (chart,) = [c["figure"] for c in charts(page).values() if "larger class" in c["figure"]]
     assert f"always the larger class: loss {curve.learnable:.1f}" in [t.get("name") for t in json.loads(chart)["data"]]
 

@@ -38,7 +38,11 @@ def test_the_default_state_shows_the_U_without_a_click():
     best = min(mean, key=mean.get)
     assert best < T < found.T[-1] and mean[best] < mean[T] < mean[found.T[-1]]
     assert tells(
-        said(page), f"{T} steps at ε = 1 leave {rounded(mean[T])} ", f" {best:.0f} ", "512 ", rounded(mean[512])
+        said(page),
+        f"{T} steps of Frank-Wolfe at ε = 1 leave {rounded(mean[T])} ",
+        f" {best:.0f} ",
+        "512 ",
+        rounded(mean[512]),
     )
     assert f"Without privacy, {T} steps leave {rounded(found.plain[T - 1])}" in said(page)
     assert f"{walked.found} of 4" in texts(page) and f"T = {found.tuned}" in texts(page)
@@ -103,7 +107,7 @@ def test_noise_as_published_has_no_guarantee_and_the_page_says_what_is_proved():
     )
     assert "points spend more than ε = 1" in captions(page)
     safe = open_page(vertex_noise="published_safe")
-    assert "steps at ε = 1 leave" in said(safe)
+    assert "steps of Frank-Wolfe at ε = 1 leave" in said(safe)
 
 
 def test_the_simplex_beside_is_remark_2_on_the_records_of_the_other_tab():

@@ -176,7 +176,7 @@ def test_what_is_hardly_better_than_the_larger_class_says_so():
     larger = f"no better than always predicting the larger class ({100 * row.nothing_learned:.1f}%)"
     assert larger in re.sub(r"<[^>]+>", "", headline(page))
     there = 100 * (row.reference - row.nothing_learned)
-    assert f"; all of the {there:.1f} points above the larger class" in texts(page)
+    assert f"; all of the best model’s {there:.1f} points above the larger class" in texts(page)
     assert "coin: 50" not in texts(page)
 
 

@@ -137,7 +137,7 @@ def share(document: Document) -> str:
     if document["lost_share"] is None or document["lost"] < _NOTHING:
         return ""
     told = "all" if document["lost_share"] >= 1.0 else "{lost_share:share}"
-    return fill(f"; {told} of the {{learnable:points}} above the larger class", document)
+    return fill(f"; {told} of the best model’s {{learnable:points}} above the larger class", document)
 
 
 def guarantee(document: Document) -> str:
