@@ -51,16 +51,13 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
     now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
     if not now:
         return " ".join(_refusals(table, now))
-    gaussian, gamma = ([key for key in now if key.endswith(noise)] for noise in ("_gaussian", "_gamma"))
+    laws = {noise: [key for key in now if key.endswith(noise.lower())] for noise in ("Gaussian", "Gamma")}
+    gaussian, gamma = laws.values()
     useful, larger = int(table.x.min()), _larger_class(table)
     if p == useful:
         cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
         end = ": here the stronger guarantee even costs less." if gaussian and cheaper else "."
-        parts = [
-            f"{_list(now, keys)} with {noise} noise"
-            for keys, noise in ((gaussian, "Gaussian"), (gamma, "Gamma"))
-            if keys
-        ]
+        parts = [f"{_list(now, keys)} with {noise} noise" for noise, keys in laws.items() if keys]
         open_ = (
             f"With {useful} useful columns and no idle one, {' and '.join(parts)} of {source.things} are "
             f"{source.outcome}{end}"

@@ -15,6 +15,7 @@ from tests.page_driver import LIVE, SCRIPTS, charts, said, shown, texts
 # The views of a page that draw bounds of their own, beside the one that it opens with.
 _MORE = {
     "perturbation": [{"side": "Noisy SGD"}],
+    "dimension": [{"below": "damage"}],
     "sparsity": [{"tab": "simplex"}, {"tab": "streaming"}, {"against": "n"}, {"against": "p"}],
     "geometry": [{"view": "n"}],
     "multiclass": [{"price_against": "excess"}],
@@ -23,11 +24,15 @@ _VIEWS = [(page, state) for page in LIVE for state in [{}, *_MORE.get(page, [])]
 
 
 @pytest.mark.parametrize(("page", "state"), _VIEWS)
-def test_every_bound_that_is_drawn_names_its_source(page, state):
+def test_every_bound_that_is_drawn_names_its_source_and_every_switch_has_a_curve(page, state):
     opened = shown(SCRIPTS[page], **state)
+    hidden = re.findall(r"st-key-layers button:nth-of-type\((\d)\)", texts(opened))
     bounds = 0
-    for chart in charts(opened).values():
+    for alt, chart in charts(opened).items():
         figure = json.loads(chart["figure"])
+        if "layers" in opened.session_state and said(opened).startswith(alt):
+            drawn = {trace.get("meta") for trace in figure["data"]}
+            assert [str(k) for k, layer in enumerate(LAYERS, 1) if layer not in drawn] == sorted(hidden)
         labels = [note for note in figure["layout"]["annotations"] if note.get("name") in ("upper", "lower")]
         assert all("Source: " in note["hovertext"] for note in labels)
         for trace in figure["data"]:
@@ -35,16 +40,6 @@ def test_every_bound_that_is_drawn_names_its_source(page, state):
                 assert "Source: " in trace["hovertemplate"], trace["name"]
                 bounds += 1
     assert bounds or page in ("audit", "decide") or not state
-
-
-@pytest.mark.parametrize(("page", "state"), [*_VIEWS, ("dimension", {"below": "damage"})])
-def test_a_chart_has_a_switch_for_each_layer_and_no_other(page, state):
-    opened = shown(SCRIPTS[page], **state)
-    hidden = re.findall(r"st-key-layers button:nth-of-type\((\d)\)", texts(opened))
-    if "layers" in opened.session_state:
-        (chart,) = [chart for alt, chart in charts(opened).items() if said(opened).startswith(alt)]
-        drawn = {trace.get("meta") for trace in json.loads(chart["figure"])["data"]}
-        assert [str(k) for k, layer in enumerate(LAYERS, 1) if layer not in drawn] == sorted(hidden)
 
 
 @pytest.mark.parametrize("key", list_mechanisms())
