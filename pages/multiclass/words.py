@@ -204,10 +204,8 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
     return made
 
 
-def verdict_of(found: Found, here: MulticlassState) -> str:
-    """Where the upper bounds are informative; "" for accuracies, of which nothing is proved."""
-    if not isinstance(found, Excesses):
-        return ""
+def verdict_of(found: Excesses, here: MulticlassState) -> str:
+    """Where the upper bounds are informative; of accuracies nothing is proved."""
     best = "over the best model", found.excess.mean, found.bound
     regularised = "over the regularised optimum", found.over.mean, found.over_bound
     nothing = np.broadcast_arrays(found.epsilon, found.nothing, found.over_nothing)[1:]

@@ -23,7 +23,7 @@ from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
-HEIGHT = 390
+HEIGHT = 370
 # Every draw by objective or gradient perturbation passes all records many times: few records to begin with, never too
 # many.
 FIRST_PEOPLE, MOST_PEOPLE = 1_000, 10_000

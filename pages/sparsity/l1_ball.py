@@ -32,7 +32,7 @@ from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
-HEIGHT, SIDE_HEIGHT = 430, 380
+HEIGHT, SIDE_HEIGHT = 405, 380
 FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
 STEPS: tuple[int | str, ...] = ("auto", *curves.TS)
 RADII = (0.25, 0.5, 1.0, 2.0, 4.0)

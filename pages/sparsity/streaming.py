@@ -24,7 +24,7 @@ from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, sidebar
 
-HEIGHT = 430
+HEIGHT = 405
 LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 FIRST_LENGTH, MOST_ARMS = 2_000, 2_048
 
