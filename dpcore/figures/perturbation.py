@@ -226,7 +226,7 @@ def release_scatter_figure(clouds: ReleaseScatter, *, theme: Theme, height: int)
 
     height: px; the window is a square.
     """
-    chart = Chart(theme, height, left=46, right=8, top=12, bottom=50)
+    chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
     rings = _rings(clouds)
     low, high = (min(rings), max(rings)) if rings else (-1.0, 0.0)
     heights = np.log10(np.maximum(clouds.excess, 1e-12))
@@ -260,7 +260,7 @@ def release_scatter_figure(clouds: ReleaseScatter, *, theme: Theme, height: int)
         | {"title": {"text": name, "standoff": 4}}
         for at, name in ((clouds.x, "θ₁"), (clouds.y, "θ₂"))
     )
-    return chart.below(x, y | {"scaleanchor": "x"}, drop=54)
+    return chart.below(x, y | {"scaleanchor": "x"}, drop=46)
 
 
 def _points(chart: Chart, thetas: Array, name: str, marker: Look, **more: Any) -> None:
