@@ -189,7 +189,7 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
         ("inside", 0.0),
     }
     lowest = min(labels, key=lambda label: label["y"])
-    assert lowest["yshift"] == LABEL_HEIGHT / 2, "its second line does not lie below the axis"
+    assert lowest["yshift"] == LABEL_HEIGHT, "none of its two lines lies below the axis"
     inside = [(label["text"], label["y"], label["yanchor"], label["xanchor"]) for label in beyond]
     assert inside == [("↑ above (3k)", 1.0, "top", "right"), ("↓ below (3·10⁻⁷)", -2.0, "bottom", "right")]
 
