@@ -192,10 +192,7 @@ def _split(by_noise: float, by_rule: float, *, early: bool = False) -> str:
 
 def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
     """Presets: (label, control values)."""
-    return [
-        *((f"{n:,} {source.records}", {"n": n}) for n in (5_000, 50_000)),
-        ("ε = 0.1", {"epsilon": 0.1}),
-    ]
+    return [*((f"{n:,} {source.records}", {"n": n}) for n in (5_000, 50_000)), ("ε = 0.1", {"epsilon": 0.1})]
 
 
 def snippet(experiment: Experiment, chart: partial[Figure]) -> str:

@@ -95,12 +95,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         _show_beside(side, here, walked, reason, theme)
     cards(words.readouts(found, walked, here))
     chips(words.CHIPS)
-    behind(
-        lambda: words.assumptions(here),
-        words.FORMULA,
-        code,
-        lambda: words.table(found),
-    )
+    behind(lambda: words.assumptions(here), words.FORMULA, code, lambda: words.table(found))
 
 
 def _hero(against: str, here: words.L1State, walked: Path | None) -> tuple[partial[Any], partial[Figure]]:
