@@ -33,7 +33,7 @@ _COMPONENTS = 10
 class ClassSource:
     """Public facts of a data set with several classes.
 
-    key, label: names for code and people. things: "of 100 {things} so many are told apart correctly". names: of the
+    key, label: names for code and people. things: "of 100 {things} so many are classified correctly". names: of the
     classes, () where they are drawn. size: training records that exist, None where any number can be drawn. d: columns,
     None where they are chosen. features: their names, () where drawn. scaling: how ||x||_2 <= 1 is kept, in one
     sentence. public: what of the scaling was taken from the records and is declared public, in one sentence; "" where

@@ -108,7 +108,7 @@ class UploadedRecords:
             record="record",
             records="records",
             things="records",
-            outcome="told apart correctly",
+            outcome="classified correctly",
             size=training_records(len(self._X)),
             p=p,
             # The rule of the bundled sets: coefficients of norm about 5 on the mapped features, times sqrt(p), rounded.

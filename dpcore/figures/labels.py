@@ -40,12 +40,12 @@ def end_labels(
                 words = f"{arrow} {text.replace('<br>', ' ')} ({last})"
                 beyond.append(at_edge(words, axis, position, colour, theme, rows[arrow]) | _named(layer))
                 rows[arrow] += 1
-                text = f"{arrow} {text}<br>{last}"
+                text = f"{arrow} {text}<br>at {last}"
             placed.append(((position - low) / (high - low) * sizes[axis], position, text, colour, layer))
         placed.sort()
         heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, *_ in placed]
-        # None reaches further below the axis than one line would.
-        centres = [max(p[0], (height - LABEL_HEIGHT) / 2) for p, height in zip(placed, heights, strict=True)]
+        # None reaches below the axis, where the cursor says its value.
+        centres = [max(p[0], height / 2) for p, height in zip(placed, heights, strict=True)]
         places = spread(centres, heights, sizes[axis])
         for (pixel, position, text, colour, layer), shown in zip(placed, places, strict=True):
             place = {"yref": axis, "align": "left", "yanchor": "middle", "xshift": 6, "yshift": shown - pixel}

@@ -182,7 +182,7 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
         chart.curve(rows.x, rows["mean"], colour, f"{name}: measured", width=3, **look)
         look["marker"] = look["marker"] | {"symbol": f"{_SYMBOLS[rule]}-open"}
         chart.curve(rows.x, rows.bound, colour, f"{name}: bound", dash="dash", **look)
-    chart.curve(places, lecture, chart.muted, "lecture: bound", axis="y2", dash="dash")
+    chart.curve(places, lecture, chart.muted, "Kamath: bound", axis="y2", dash="dash")
     low, top = decades([excess["mean"], excess.bound], _DEPTH)
     values = lecture[np.isfinite(lecture)]
     high = (math.log10(values.min()) - 0.2, math.log10(values.max()) + 0.2) if len(values) else (1.0, 2.0)

@@ -22,7 +22,8 @@ def enlarged(figure: Figure) -> Figure:
     narrow = (made["layout"].get("meta") or {}).get("narrow", {})
     for note in (*made["layout"].get("annotations", ()), *narrow.get("annotations", ())):
         if note.get("xref") == note.get("yref") == "paper" and note.get("x") == 0 and (note.get("yshift") or 0) >= 16:
-            note["font"] = {**note["font"], "size": TITLE / ENLARGED}
+            # Larger letters reach further down: the title stays off its panel.
+            note.update(font=note["font"] | {"size": TITLE / ENLARGED}, yshift=note["yshift"] + 5)
     for trace in made["data"]:
         if trace["type"] == "scatter" and trace.get("line", {}).get("width", 0) > 0:
             trace["line"] = {**trace["line"], "width": max(trace["line"]["width"], LEAST_LINE / ENLARGED)}

@@ -14,7 +14,8 @@ from dpcore.studies.dimension.orthant import OrthantExample
 
 HEADS = ("exponent of p", "measured", "bound", "earlier")
 NOTE = (
-    "Bounds hold for the worst records; on these slopes may be smaller. "
+    "A bound limits values, not slopes: a measured slope may be smaller or larger. Earlier: rates as cited by "
+    "Jain and Thakurta (2014). Empty: nothing is proved or published. "
     f"A dash stands where R² is below {LEAST_R_SQUARED:g} or p spans fewer than {LEAST_DECADES:g} decades."
 )
 

@@ -52,7 +52,7 @@ lower: Lower = "damage" if below == "damage" else "distance"
 with st.container(key="wide_halves"):
     left, right = st.columns([2.2, 1], gap="medium")
 with left:
-    chart, layers = st.container(), pick_layers()
+    chart, layers = st.container(), pick_layers("lower", *([] if below == "damage" else ["upper"]))
 theme = current_theme()
 colour = FAMILIES[theme]["objective" if noise_in == "objective" else "output"]
 

@@ -51,16 +51,13 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
     now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
     if not now:
         return " ".join(_refusals(table, now))
-    gaussian, gamma = ([key for key in now if key.endswith(noise)] for noise in ("_gaussian", "_gamma"))
+    laws = {noise: [key for key in now if key.endswith(noise.lower())] for noise in ("Gaussian", "Gamma")}
+    gaussian, gamma = laws.values()
     useful, larger = int(table.x.min()), _larger_class(table)
     if p == useful:
         cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
         end = ": here the stronger guarantee even costs less." if gaussian and cheaper else "."
-        parts = [
-            f"{_list(now, keys)} with {noise} noise"
-            for keys, noise in ((gaussian, "Gaussian"), (gamma, "Gamma"))
-            if keys
-        ]
+        parts = [f"{_list(now, keys)} with {noise} noise" for noise, keys in laws.items() if keys]
         open_ = (
             f"With {useful} useful columns and no idle one, {' and '.join(parts)} of {source.things} are "
             f"{source.outcome}{end}"
@@ -83,7 +80,7 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
         more = "hardly more" if any(now[key] > larger for key in gamma) else "no more"
         near = f"{more} than by always predicting the larger class ({100 * larger:.1f}%)"
         end = near if _near(now, gamma, larger) else _since(changes, useful)
-        said.append(f"With Gamma noise it is {_list(now, gamma)}, {end}.")
+        said.append(f"With Gamma noise {_list(now, gamma)} are, {end}.")
     return " ".join([*said, *_refusals(table, now)])
 
 

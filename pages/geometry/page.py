@@ -52,12 +52,10 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         name = url_controls.slider("p_norm", "p norm order", names, "1")
     knobs, hardest = {}, False
     if view == "order":
-        hardest = (
-            url_controls.select(
-                "geometry_data", "Records", list(words.RECORDS), "fingerprints", words.RECORDS.__getitem__, width=220
-            )
-            == "hardest"
+        records = url_controls.select(
+            "geometry_data", "Records", list(words.RECORDS), "fingerprints", words.RECORDS.__getitem__, width=220
         )
+        hardest = records == "hardest"
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {
             "noise": switch("Noise", words.LAWS, "gaussian", key="noise"),
@@ -77,7 +75,7 @@ theme = current_theme()
 with st.container(key="halves"):
     left, right = st.columns([1.5, 1], gap="medium")
 with left:
-    chart, layers = st.container(), pick_layers()
+    chart, layers = st.container(), pick_layers("plain" if view == "order" else "lower")
 
 here = words.GeometryState(**vars(controls), name=name, hardest=hardest)
 row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)

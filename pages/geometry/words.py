@@ -127,7 +127,7 @@ def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[t
     return [
         ("Smaller upper bound", chosen, f"at {here.words}; the choice uses no record"),
         ("Its excess risk", rounded(found.mean[k]), rest),
-        ("Privacy for free", f"from n = {people(row.free)} on", "by the rates, sampling then costs more than privacy"),
+        ("Privacy for free", f"from n = {people(row.free)} on", "sampling then costs more, by rates without constants"),
     ]
 
 

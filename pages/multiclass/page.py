@@ -30,7 +30,7 @@ from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
-HEIGHT, SIDE_HEIGHT = 430, 430
+HEIGHT, SIDE_HEIGHT = 380, 400
 MOST_PEOPLE, FIRST_PEOPLE = 5_000, 2_000
 DRAWN = next(iter(CLASS_SOURCES))
 TUNED = (1.0, 10.0, 30.0)
@@ -75,7 +75,7 @@ def show_repaired() -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        chart, layers = st.container(), pick_layers()
+        chart, layers = st.container(), pick_layers("lower", "plain" if view == "excess" else "upper")
     here = here_at(controls)
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
     job = held.jobs.get("accuracy")
@@ -99,7 +99,8 @@ def show_repaired() -> None:
             picture = _drawn(here)(found, theme=theme).showing(layers)
             live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         with left:
-            st.markdown(words.verdict_of(found, here))
+            if view == "excess":
+                st.markdown(words.verdict_of(found, here))
             st.caption(words.caption(found, words.effort(view, here)[1], here))
     with right:
         side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)

@@ -4,6 +4,7 @@ import dataclasses as dc
 import math
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 
 from dpcore import EPSILON_GRID
@@ -16,7 +17,7 @@ from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, points, rounded
+from pages.ui.numbers import nearest, points, rounded, tenths
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text, lam_text
 from pages.ui.sources import assumed
@@ -157,7 +158,7 @@ def takeaway(found: Found, here: MulticlassState) -> str:
     less = all(_learned(found, "ellipsoids", at) and _less(found, at) for at in {k, last})
     lead = "**The cost grows with the number of classes, but less than with a model for each class.** " if less else ""
     rest = (
-        "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} classes, {points(far)} and {points(alone)}"
+        "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} classes, {points(far)} and {tenths(alone)}"
     )
     return f"{lead}With {found.x[k]:g} classes {said}{rest}."
 
@@ -187,7 +188,7 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
             times = rounded(found.bound[k] / found.excess.mean[k], 2)
             made.append(("Upper bound over the measured mean", f"{times} times", "over the best model"))
     elif math.isfinite(found.bayes[k]):
-        made.append(("Bayes accuracy", f"{found.bayes[k]:.1%}", "with the true laws; no classifier has more"))
+        made.append(("Bayes accuracy", f"{found.bayes[k]:.1%}", "with the true distributions; no classifier has more"))
     else:
         made.append(("Logistic regression", f"{found.logistic[k]:.1%}", "accuracy, multinomial and not private"))
     if picture is not None:
@@ -203,15 +204,12 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
     return made
 
 
-def verdict_of(found: Found, here: MulticlassState) -> str:
-    """Where the upper bounds are informative; "" for accuracies, of which nothing is proved."""
-    if not isinstance(found, Excesses):
-        return ""
+def verdict_of(found: Excesses, here: MulticlassState) -> str:
+    """Where the upper bounds are informative; of accuracies nothing is proved."""
     best = "over the best model", found.excess.mean, found.bound
     regularised = "over the regularised optimum", found.over.mean, found.over_bound
-    said = verdict(found.epsilon, [best], found.nothing, here.epsilon, "ε")
-    over = verdict(found.epsilon, [regularised], found.over_nothing, here.epsilon, "ε").rpartition(": ")[2]
-    return f"{said.removesuffix('.')}; {over} {NO_LOWER}"
+    nothing = np.broadcast_arrays(found.epsilon, found.nothing, found.over_nothing)[1:]
+    return f"{verdict(found.epsilon, [best, regularised], nothing, here.epsilon, 'ε')} {NO_LOWER}"
 
 
 def caption(found: Found, total: int, here: MulticlassState) -> str:

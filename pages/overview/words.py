@@ -148,8 +148,8 @@ def odds(found: AttackSuccess, played: int, runs: int) -> str:
     ours = f"Our own attack is running: {played:,} of {runs:,} tries …"
     if found.runs:
         ours = (
-            f"Our own attack on the worst data sets we know was right {100 * found.right:.1f} times in 100, certainly "
-            f"{certified} (solid; {found.runs:,} tries, 99.9% confidence)."
+            f"Our own attack on the worst data sets we know was right {100 * found.right:.1f} times in 100; certified: "
+            f"at least {certified} (solid; {found.runs:,} tries, 99.9% confidence)."
         )
     return (
         f"**At most {limit} times in 100** against this mechanism (pale). {ours} Another mechanism with the same "
@@ -192,10 +192,7 @@ def _split(by_noise: float, by_rule: float, *, early: bool = False) -> str:
 
 def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
     """Presets: (label, control values)."""
-    return [
-        *((f"{n:,} {source.records}", {"n": n}) for n in (5_000, 50_000)),
-        ("ε = 0.1", {"epsilon": 0.1}),
-    ]
+    return [*((f"{n:,} {source.records}", {"n": n}) for n in (5_000, 50_000)), ("ε = 0.1", {"epsilon": 0.1})]
 
 
 def snippet(experiment: Experiment, chart: partial[Figure]) -> str:

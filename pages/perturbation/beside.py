@@ -152,8 +152,8 @@ def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
     if len(told):
         vacuous = "all" if (told > worst).all() else f"{int((told > worst).sum())} of {len(told)}"
         said += (
-            f" The lecture's bound for its n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, the largest "
-            f"excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} of these ε."
+            f" The bound of Kamath's lecture for n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, the "
+            f"largest excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} of these ε."
         )
     if len(told) < len(lecture):
         said += " It is missing where its accounting fails: that needs ε < 2√ln(1/δ)."
@@ -167,8 +167,8 @@ def work_caption(made: DescentCost, source: Source) -> str:
     return (
         f"No privacy here: both take n² = {made.n**2:,} steps of size D/(G√t) on {made.n} {source.records}. With all "
         f"records in each step, n³ = {int(made.full.gradients[-1]):,} gradients leave an excess risk of {full}; with "
-        f"one record in each step, n² = {int(made.single.gradients[-1]):,} gradients leave {single}. Theorem 2 bounds "
-        f"both by {rounded(made.bound[-1])}."
+        f"one record in each step, n² = {int(made.single.gradients[-1]):,} gradients leave {single}. Theorem 2 of "
+        f"Kamath's lecture bounds both by {rounded(made.bound[-1])}."
     )
 
 

@@ -23,7 +23,7 @@ from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
-HEIGHT = 390
+HEIGHT = 370
 # Every draw by objective or gradient perturbation passes all records many times: few records to begin with, never too
 # many.
 FIRST_PEOPLE, MOST_PEOPLE = 1_000, 10_000
@@ -52,7 +52,7 @@ with left, st.container(horizontal=True, vertical_alignment="center", key="above
             "ball", "reference over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170
         )
 with left:
-    drawn, layers = st.container(), pick_layers(rates="earlier rates", lemma="n-fold noise")
+    drawn, layers = st.container(), pick_layers(rates="published rates", lemma="n-fold noise")
 place = st.container()
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)

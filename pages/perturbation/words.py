@@ -26,7 +26,7 @@ from pages.ui.sources import assumed, neighbours_line, records_line
 from pages.ui.verdict import NO_LOWER, verdict
 
 RATE = "published rate,<br>shape only"
-LEMMA = "output: n times the noise<br>(lecture's Lemma 1)"
+LEMMA = "output: n times the noise<br>(Kamath's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
 HARDEST = "synthetic_hardest"
 BALLS = (6, 10, 20, 40)  # norms of the models that F* is taken over
@@ -37,7 +37,7 @@ _LAM_LINES = {row["lam"]: row["line"] for row in facts_beside(__file__, "lam_lin
 
 
 def lemma(experiment: Experiment) -> Experiment:
-    """Output perturbation with the noise that the lecture's Lemma 1 asks for."""
+    """Output perturbation with the noise that Lemma 1 of Kamath's lecture asks for."""
     wasteful = make_mechanism("output_gaussian", accounting="lecture")
     return dc.replace(experiment, mechanisms=(wasteful,))
 
@@ -215,10 +215,10 @@ def lower_line(rows: pd.DataFrame, source: str) -> str:
         return NO_LOWER
     least = rounded(rows.lower_bound.max(), 2)
     if source != HARDEST:
-        return f"Lower bound: {least} for every private mechanism on the hardest data; these records can be easier."
+        return f"Lower bound (hardest data): no private mechanism has less than {least}; these records may be easier."
     factors = rows["mean"].astype(float) / rows.lower_bound.astype(float)
     times = " to ".join(dict.fromkeys(rounded(factor, 2) for factor in (factors.min(), factors.max())))
-    return f"Lower bound: {least} for every private mechanism on these records; measured is {times} times as much."
+    return f"Lower bound: no private mechanism has less than {least} on these records; measured: {times} times as much."
 
 
 def name_of(mechanism: str, several: bool) -> str:
@@ -235,7 +235,7 @@ def lemma_caption(table: pd.DataFrame) -> str:
     """The cost of n times the noise, and the privacy it spends; table: its rows at the cursor."""
     row = table[table.metric == "excess_empirical_risk"].iloc[0]
     return (
-        f"Lemma 1 of the lecture states a sensitivity of 2n/λ; the correct bound is 2L/λ. Its noise is {row.n:,} times "
+        f"Lemma 1 of Kamath's lecture states a sensitivity of 2n/λ; 2L/λ is correct. Its noise is {row.n:,} times "
         f"larger: the excess risk is {rounded(row['mean'])}, the privacy spent ε = {rounded(row.spent_epsilon, 2)}."
     )
 

@@ -32,7 +32,7 @@ from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
-HEIGHT, SIDE_HEIGHT = 430, 380
+HEIGHT, SIDE_HEIGHT = 405, 380
 FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
 STEPS: tuple[int | str, ...] = ("auto", *curves.TS)
 RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -69,7 +69,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        chart, layers = st.container(), pick_layers()
+        chart, layers = st.container(), pick_layers(*([] if against == "T" else ["plain"]))
     here = words.L1State(**vars(controls), **own)
 
     def drawn(
@@ -95,12 +95,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         _show_beside(side, here, walked, reason, theme)
     cards(words.readouts(found, walked, here))
     chips(words.CHIPS)
-    behind(
-        lambda: words.assumptions(here),
-        words.FORMULA,
-        code,
-        lambda: words.table(found),
-    )
+    behind(lambda: words.assumptions(here), words.FORMULA, code, lambda: words.table(found))
 
 
 def _hero(against: str, here: words.L1State, walked: Path | None) -> tuple[partial[Any], partial[Figure]]:

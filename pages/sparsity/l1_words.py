@@ -120,7 +120,7 @@ def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
     mean, T = found.private.measured.mean, walked.plan.steps + 1
     k, last = nearest(found.T, T), len(found.T) - 1
     best = int(np.nanargmin(mean))
-    said = f"**{T} steps** at ε = {here.epsilon:g} leave **{rounded(mean[k])}** of excess risk"
+    said = f"**{T} steps** of Frank-Wolfe at ε = {here.epsilon:g} leave **{rounded(mean[k])}** of excess risk"
     others = []
     if best != k:
         others.append(f"{found.T[best]:.0f} steps would leave {rounded(mean[best])}")
@@ -205,8 +205,8 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
     weight = rounded(100 * walked.share[walked.right].sum(), 2)
     hits = f"{walked.found} of {np.count_nonzero(walked.truth)}"
     made = [
-        ("Relevant columns found", hits, f"with their sign, in {plan.steps} steps; {weight}% of the weight"),
-        ("Privacy spent", f"ε = {spent} of {here.epsilon:g}", f"{plan.steps} choices{over}"),
+        ("Relevant columns found", hits, f"with their sign, in {plan.steps} choices; {weight}% of the weight"),
+        ("Privacy spent", f"ε = {spent} of {here.epsilon:g}", f"{plan.steps} choices (step 1 is θ = 0){over}"),
     ]
     if isinstance(found, AgainstT):
         best = int(np.nanargmin(found.private.measured.mean))
@@ -254,7 +254,7 @@ def path_caption(walked: Path) -> str:
     missed = int((~walked.right).sum())
     return (
         f"One run: {missed} of {walked.plan.steps} choices miss, by column or by sign; the model leaves "
-        f"{rounded(walked.excess)} of excess risk. The last vertex has "
+        f"{rounded(walked.excess)} of excess risk. Later choices weigh more: the last vertex has "
         f"{rounded(walked.share[-1] / walked.share[0], 2)} times the weight of the first."
     )
 

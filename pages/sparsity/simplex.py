@@ -47,7 +47,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        chart, layers = st.container(), pick_layers()
+        chart, layers = st.container(), pick_layers("lower")
 
     def drawn(
         here: Controls, cancelled: Cancelled = never
@@ -82,12 +82,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     if release:
         cards(words.readouts(made, release, on))
     chips(words.CHIPS)
-    behind(
-        lambda: words.assumptions(made, controls),
-        words.FORMULA,
-        code,
-        lambda: words.table(made),
-    )
+    behind(lambda: words.assumptions(made, controls), words.FORMULA, code, lambda: words.table(made))
 
 
 def _show_beside(side: str, here: Controls, release: Support | None, theme: Theme) -> None:

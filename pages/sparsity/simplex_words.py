@@ -102,12 +102,10 @@ def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str, str
     cards = [
         ("Excess risk", rounded(made.measured(on).mean[k]), over),
         ("Size of the release", f"{release.bits:,.0f} bits", size),
-        ("Privacy spent", spent, f"{draws} at λ = {plan.spec.lam:.3g}; one alone {rounded(made.eta[k])}"),
+        ("Privacy spent", spent, f"{draws} at λ = {plan.spec.lam:.3g}; one alone costs {rounded(made.eta[k])}"),
     ]
     if bound is not None and measured is not None:
-        rest = (
-            f"the smallest measured mean is at m = {measured:,}, but choosing m from the data would cost extra privacy"
-        )
+        rest = f"the measured minimum is at m = {measured:,}, but choosing m from the data would cost extra privacy"
         cards.append(("Smallest upper bound", f"m = {bound:,}", rest))
     return cards
 
@@ -143,11 +141,10 @@ def support_caption(release: Support) -> str:
     """The columns that the draws hit and miss."""
     found = int(((release.drawn > 0) & (release.truth > 0)).sum())
     there = int((release.truth > 0).sum())
-    wasted = 1.0 - float(release.drawn[release.truth > 0].sum())
+    wasted, idle = (1.0 - float(share[release.truth > 0].sum()) for share in (release.drawn, release.weights))
     return (
         f"The draws hit {found} of the {there} columns that matter; {100 * wasted:.0f}% of them fall on other columns, "
-        "which have "
-        f"{100 * (1.0 - float(release.weights[release.truth > 0].sum())):.0f}% of the weight before sampling."
+        f"which have {100 * idle:.0f}% of the weight before sampling."
     )
 
 
@@ -155,25 +152,16 @@ def columns_caption(price: ExcessByColumns, here: Controls) -> str:
     """The growth of both with p, and their values at the cursor."""
     k, last = int(np.flatnonzero(price.p == here.p)[0]), len(price.p) - 1
     said = []
-    for name, curve, reasons in (
-        ("simplex sampling", price.sampling, price.sampling_reasons),
-        ("objective perturbation", price.objective, price.objective_reasons),
-    ):
+    for key, name in (("sampling", "simplex sampling"), ("objective", "objective perturbation")):
+        curve, reasons = getattr(price, key), getattr(price, f"{key}_reasons")
         seen = np.flatnonzero(np.isfinite(curve.mean) & (curve.mean > 0))
         if reasons[last] or not len(seen):
             said.append(f"{name}: {readable(reasons[last] or 'nothing measured')}")
             continue
         grown = float(f"{curve.mean[last] / curve.mean[seen[0]]:.2g}")
         said.append(f"{plain_number(grown)} times the excess for {name}")
-    left = ", ".join(
-        f"{name} {rounded(curve.mean[k])}"
-        for name, curve in (
-            ("sampling", price.sampling),
-            ("objective", price.objective),
-            ("projected", price.projected),
-        )
-        if np.isfinite(curve.mean[k])
-    )
+    means = {key: getattr(price, key).mean[k] for key in ("sampling", "objective", "projected")}
+    left = ", ".join(f"{key} {rounded(mean)}" for key, mean in means.items() if np.isfinite(mean))
     return (
         f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {here.p:,}: {left}. Same "
         "records and F*. Records with entries up to 1 have an L2 norm of √p, which is the scale of the noise in "

@@ -24,7 +24,7 @@ from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, sidebar
 
-HEIGHT = 430
+HEIGHT = 405
 LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 FIRST_LENGTH, MOST_ARMS = 2_000, 2_048
 
@@ -33,10 +33,10 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     offered = list(ADVERSARIES)
     adversary = url_controls.select(
-        "adversary", "Costs", offered, offered[0], lambda key: f"costs: {ADVERSARIES[key].label}", width=260
+        "adversary", "Costs", offered, offered[0], lambda key: f"costs: {ADVERSARIES[key].label}", width=240
     )
     accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
-    with url_controls.block("steps_of_stream", width=230):
+    with url_controls.block("steps_of_stream", width=150):
         steps = url_controls.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
     return lambda: _show(headline, {"adversary": adversary, "steps": steps, "accounting": accounting})
 

@@ -57,14 +57,14 @@ def takeaway(play: Play | None, plain: RegretCurve, here: StreamingState, reason
         return f"**Nothing is released**: {readable(reason)}."
     regret, T = float(play.expected[-1]), here.steps
     spent, free = play.plan.spent.epsilon, float(plain.expected[list(plain.steps).index(T)])
-    bounds = f"without privacy it is {amount(free)}. No costs can raise its mean above {amount(play.bound)}."
+    bounds = f"without privacy it is {amount(free)}. For any costs the private mean is at most {amount(play.bound)}."
     choices = f"{T:,} choices among {here.p:,} arms"
     if spent > here.epsilon * (1 + 1e-9):
         return (
             f"**Nothing is released**: {choices} at this λ spend **ε = {rounded(spent)}**, more than the budget of "
             f"{here.epsilon:g}. Their regret would be **{amount(regret)}**; {bounds}"
         )
-    said = f"{choices} at ε = {here.epsilon:g} have a regret of **{amount(regret)}** to the best arm; {bounds}"
+    said = f"{choices} at ε = {here.epsilon:g} have a regret of **{amount(regret)}** against the best arm; {bounds}"
     if here.adversary == "fair":
         least = float(plain.least[list(plain.steps).index(T)])
         return f"{said} On average over fair coins every learner has {amount(least)}."
@@ -85,7 +85,7 @@ def readouts(play: Play, here: StreamingState) -> list[tuple[str, str, str]]:
         (
             "Privacy spent",
             f"ε = {rounded(plan.spent.epsilon)} of {here.epsilon:g}",
-            f"{T - 1:,} choices at Λ = {rounded(T * plan.scale)}; one alone {rounded(4.0 / (T * plan.scale))}",
+            f"{T - 1:,} choices at Λ = {rounded(T * plan.scale)}; one alone costs {rounded(4.0 / (T * plan.scale))}",
         ),
         ("Upper bound for 90% of runs", amount(play.one_run), "on the regret of a single run, whatever the costs"),
     ]
@@ -95,7 +95,7 @@ def verdict_of(curves: Sequence[RegretCurve], here: StreamingState) -> str:
     """The bounds along T for the reader's number of arms."""
     curve = next(curve for curve in curves if curve.p == here.p)
     told = verdict(curve.steps, [("", curve.expected, curve.bound)], curve.nothing, here.steps, "T")
-    return f"p = {here.p:,}. {told} {lower_verdict(curve.steps, curve.expected, curve.least, here.steps)}"
+    return f"For p = {here.p:,}: {told} {lower_verdict(curve.steps, curve.expected, curve.least, here.steps)}"
 
 
 def caption(curves: Sequence[RegretCurve], here: StreamingState) -> str:
@@ -103,7 +103,7 @@ def caption(curves: Sequence[RegretCurve], here: StreamingState) -> str:
     said = [
         "Private FTRL (follow the regularised leader) draws an arm in each step with weights that fall with the costs "
         f"so far. {ADVERSARIES[here.adversary].sentence} Lines: exact means; bands: 8 of 10 runs. “Nothing learned” "
-        "draws every arm with equal probability."
+        "draws every arm with equal probability. Shapes: equation (12) of Jain and Thakurta (2014), earlier √(Tp)."
     ]
     if here.adversary == "counterexample":
         ratios = " / ".join(rounded(forced_ratio(p)) for p in _REFUTED_AT)

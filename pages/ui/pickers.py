@@ -62,9 +62,15 @@ def switch(
     )
 
 
-def pick_layers(**more: str) -> list[str]:
-    """What the reader wants to see beside the measured curves: `LAYERS` of a figure, or of `more`, which are off."""
+def pick_layers(*absent: str, **more: str) -> list[str]:
+    """What the reader wants to see beside the measured curves: `LAYERS` of a figure, or of `more`, which are off.
+
+    absent: those that the figure does not have; they are out of sight, and keep their values for other pages.
+    """
     names = LAYERS | more
+    hidden = ", ".join(f".st-key-layers button:nth-of-type({list(names).index(layer) + 1})" for layer in absent)
+    if absent:
+        st.html(f"<style>{hidden} {{ display: none }}</style>")
     return url_controls.pills(
         "layers", "Compare with", list(names), list(LAYERS), names.__getitem__, label_visibility="collapsed", wrap=True
     )

@@ -255,7 +255,7 @@ def test_a_slider_moves_by_arrows_and_chart_and_numbers_follow(server: Server, p
     value = float(row.locator("td").nth(1).inner_text())
     curve = "(t => t.y[[...t.x].indexOf(1)])(it._fullData.find(t => t.name === 'objective perturbation'))"
     assert value == pytest.approx(page.evaluate(f"(it => {curve})(document.querySelector('.live-figure'))"), rel=1e-3)
-    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("tumours told apart")
+    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("tumours classified")
     pane = page.locator(".live-figure-numbers [role=region]")
     assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
     pane.press("End")

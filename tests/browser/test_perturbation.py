@@ -83,7 +83,7 @@ def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: 
 
 STATES = (
     ("", "cloud"),
-    ("noise=both&layers=upper+bound&layers=non-private&layers=earlier+rates&layers=n-fold+noise", "valley"),
+    ("noise=both&layers=upper+bound&layers=non-private&layers=published+rates&layers=n-fold+noise", "valley"),
     ("lam=0.0001&epsilon=0.01", "valley"),
     ("noise=both&lam=0.05&epsilon=10", "cloud"),
     ("epsilon=0.01&leak=a+classifier", "exact_vector"),

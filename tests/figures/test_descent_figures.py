@@ -54,7 +54,7 @@ def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme)
         assert np.array_equal(named(figure, f"{name}: bound").y, rows.bound)
         assert (rows.bound > rows["mean"]).all()
         assert named(figure, f"{name}: bound").line.color == FAMILIES[theme]["gradient"]
-    told = named(figure, "lecture: bound")
+    told = named(figure, "Kamath: bound")
     assert told.yaxis == "y2" and np.array_equal(told.y, lecture, equal_nan=True)
     lower, upper = figure.layout.yaxis, figure.layout.yaxis2
     assert lower.domain[1] < upper.domain[0], "the axis is broken"

@@ -116,7 +116,7 @@ def test_the_view_of_excess_risk_says_where_its_bounds_are_informative():
     assert (bound < rows.nothing_learned - rows.noiseless).all()
     assert ((measured <= bound) & (bound <= 10.0 * measured)).all()
     said = words.verdict_of(table, grown, 2**20)
-    assert tells(said, "Gaussian noise all along this axis", f"{rounded(bound[-1] / measured[-1], 2)} times", NO_LOWER)
+    assert tells(said, "Gaussian noise all along this axis", f"{rounded(bound[-1] / measured[-1], 2)} (", NO_LOWER)
     assert said in texts(open_page(below="damage")) and said not in texts(open_page())
 
 

@@ -36,9 +36,8 @@ def test_the_default_state_shows_the_U_without_a_click():
     mean = dict(zip(found.T, found.private.measured.mean, strict=True))
     best = min(mean, key=mean.get)
     assert best < T < found.T[-1] and mean[best] < mean[T] < mean[found.T[-1]]
-    assert tells(
-        said(page), f"{T} steps at ε = 1 leave {rounded(mean[T])} ", f" {best:.0f} ", "512 ", rounded(mean[512])
-    )
+    others = f" {best:.0f} ", "512 ", rounded(mean[512])
+    assert tells(said(page), f"{T} steps of Frank-Wolfe at ε = 1 leave {rounded(mean[T])} ", *others)
     assert f"Without privacy, {T} steps leave {rounded(found.plain[T - 1])}" in said(page)
     assert f"{walked.found} of 4" in texts(page) and f"T = {found.tuned}" in texts(page)
     assert f"{np.count_nonzero(~walked.right)} of {T - 1} choices miss" in captions(page)
@@ -97,12 +96,11 @@ def test_noise_as_published_has_no_guarantee_and_the_page_says_what_is_proved():
     assert f"ε = {rounded(spent)} of 1" in texts(page) and "may be published" not in texts(page)
     # Not for every budget: at epsilon = 10 the same scale costs more than that with Gumbel noise, too.
     large = curves.path(dc.replace(SETTING, accounting="published", epsilon=10.0), n=10_000, p=256, T="auto")
-    assert l1_words.gumbel_epsilon(large) > 10.0 and "Gumbel" not in said(
-        open_page(vertex_noise="published", epsilon=10.0)
-    )
+    assert l1_words.gumbel_epsilon(large) > 10.0
+    assert "Gumbel" not in said(open_page(vertex_noise="published", epsilon=10.0))
     assert "points spend more than ε = 1" in captions(page)
     safe = open_page(vertex_noise="published_safe")
-    assert "steps at ε = 1 leave" in said(safe)
+    assert "steps of Frank-Wolfe at ε = 1 leave" in said(safe)
 
 
 def test_the_simplex_beside_is_remark_2_on_the_records_of_the_other_tab():

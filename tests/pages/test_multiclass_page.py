@@ -23,7 +23,7 @@ from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.background import jobs, polling
 from pages.multiclass import words
 from pages.ui import sidebar
-from pages.ui.numbers import points, rounded
+from pages.ui.numbers import points, rounded, tenths
 from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, tells, texts
 
 PAGE = "multiclass/page.py"
@@ -68,7 +68,7 @@ def test_the_default_state_answers_the_question_without_a_click():
     whole, split = (100 * (found.plain - found.learners[key].mean) for key in ("ellipsoids", "split"))
     assert split[-1] > whole[-1] + 10.0 > whole[3] + 20.0, "points of accuracy"
     assert said(page).startswith("The cost grows with the number of classes, but less")
-    at_10 = (f"with 10 classes, {points(whole[-1])}", f"{points(split[-1])}.")
+    at_10 = (f"with 10 classes, {points(whole[-1])}", f"{tenths(split[-1])}.")
     assert tells(said(page), "5 classes", f" {points(whole[3])}", f" {points(split[3])}", *at_10)
     picture = decision_regions.picture(FIRST, **BUDGET)
     assert f"{found.bayes[3]:.1%}" in texts(page) and f"{picture.agree:.1%}" in texts(page)

@@ -154,7 +154,7 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     assert not page.exception and not page.error
     play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
     assert f"2,000 choices among 8 arms at ε = 1 have a regret of {amount(play.expected[-1])} " in said(page)
-    assert f" mean above {amount(play.bound)}" in said(page)
+    assert f" mean is at most {amount(play.bound)}" in said(page)
     free = float(re.search(r"without privacy it is ([\d.]+\d)", said(page))[1])
     assert 0 < free < 0.2 * play.expected[-1]
     assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "T steps instead of n records" in texts(page)
@@ -166,10 +166,10 @@ def test_the_online_tab_says_what_both_bounds_are_worth_for_the_reader_s_arms():
     curve = regret.regret_curve("fair", 128, tab.LENGTHS, repetitions=streaming_words.REPETITIONS, **budget)
     k = tab.LENGTHS.index(tab.FIRST_LENGTH)
     assert np.allclose(curve.expected[k:], curve.nothing[k:], rtol=0.2), "nobody learns a fair coin"
-    assert tells(texts(page), "p = 128", f"the measurement is {rounded(curve.expected[k] / curve.least[k], 2)} times")
+    assert tells(texts(page), "p = 128", f"the measurement is {rounded(curve.expected[k] / curve.least[k], 2)} times")
     assert tells(texts(page), "Upper bound", "nowhere on this axis")
     default = texts(open_page(tab="streaming"))
-    assert tells(default, "Upper bound", "from T = 2,000 on") and "Lower bound" in default
+    assert tells(default, "Upper bound", "from T = 2,000 on") and "Lower bound" in default
 
 
 def test_the_counterexample_s_ratios_are_those_of_the_errata():

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from pages.ui.verdict import verdict
+from pages.ui.verdict import lower_verdict, verdict
+from tests.page_driver import tells
 
 X = [0.1, 1.0, 10.0]
 
@@ -12,13 +13,13 @@ X = [0.1, 1.0, 10.0]
 @pytest.mark.parametrize(
     ("bound", "nothing", "says"),
     [
-        ([3.0, 0.2, 0.02], 0.25, "from ε = 1 on,"),
-        ([0.1, 0.2, 2.0], 0.25, "up to ε = 1,"),
-        ([0.3, 0.2, 0.3], 0.25, "from ε = 1 to 1,"),
-        ([0.1, 0.3, 0.1], 0.25, "at 2 of 3 points,"),
+        ([3.0, 0.2, 0.02], 0.25, "from ε = 1 on."),
+        ([0.1, 0.2, 2.0], 0.25, "up to ε = 1."),
+        ([0.3, 0.2, 0.3], 0.25, "at ε = 1 only."),
+        ([0.1, 0.3, 0.1], 0.25, "at 2 of 3 points."),
         ([0.1, 0.2, 0.2], 0.25, "all along"),
         ([3.0, 2.0, 1.0], 0.25, "nowhere"),
-        ([3.0, 2.0, 1.0], [4.0, 1.0, 1.5], "at 2 of 3 points,"),
+        ([3.0, 2.0, 1.0], [4.0, 1.0, 1.5], "at 2 of 3 points."),
     ],
 )
 def test_it_says_where_the_bound_is_below_learning_nothing(bound, nothing, says):
@@ -27,12 +28,19 @@ def test_it_says_where_the_bound_is_below_learning_nothing(bound, nothing, says)
 
 def test_it_says_how_far_the_bound_is_above_the_measurement_at_the_nearest_place():
     said = verdict(X, [("", [0.5, 0.1, 0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
-    assert said.endswith("here 5 times the measurement.")
-    assert ", here" not in verdict(X, [("", [0.5, 0.1, -0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
+    assert said.endswith("At ε = 10 it is 5 times the measurement.")
+    assert "times" not in verdict(X, [("", [0.5, 0.1, -0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
 
 
 def test_several_bounds_are_told_one_by_one_and_missing_ones_not_at_all():
     curves = [("one", [0.1] * 3, [0.2] * 3), ("two", [0.1] * 3, [math.nan] * 3), ("three", [0.1] * 3, [9.0] * 3)]
     said = verdict(X, curves, 1.0, 1.0, "ε")
     assert ": one all along" in said and "; three nowhere" in said and "two" not in said
+    assert said.endswith("2 (one), 90 (three) times the measurement.")
+    assert "one at 2 of 3" in verdict(X, curves, [[1.0, 0.1, 1.0]] + [[1.0] * 3] * 2, 1.0, "ε")
     assert verdict(X, [("", [0.1] * 3, [None] * 3)], 1.0, 1.0, "ε") == ""
+
+
+def test_a_lower_bound_above_the_measurement_says_that_easier_data_may_fall_below_it():
+    assert "1.5 times as large" in lower_verdict(X, [0.3] * 3, [0.2] * 3, 1.0)
+    assert tells(lower_verdict(X, [0.1] * 3, [0.25] * 3, 1.0), "2.5 times the measurement", "easier data")

@@ -15,6 +15,7 @@ _SYMBOL = "diamond"
 _UPPER = "upper frank_wolfe_polytope"
 _TRAINING = "excess risk on the training records"
 _LEAST = "lower bound, hardest data", "lower bound,<br>hardest data"
+_PLAIN = "non-private: upper bound", "non-private:<br>upper bound"
 _LOW, _HIGH = 0.36, 1.03  # of tracing: guessing is 0.5, and chance goes below it
 
 
@@ -25,7 +26,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figur
     steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
     lines = [
         ("upper bound", "upper bound", found.T, found.private.bound, colour, 2.0, "dash", _UPPER),
-        ("non-private: upper bound", "its upper bound", steps, found.plain_bound[1:], plain, 1.0, "dash", "plain"),
+        (*_PLAIN, steps, found.plain_bound[1:], plain, 1.0, "dash", "plain"),
         ("non-private", "non-private", steps, found.plain[1:], plain, 1.5, "solid", "plain"),
         ("nothing learned, θ = 0", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dash", "nothing"),
         (*_LEAST, found.T, found.packing, chart.muted, 1.5, "dot", "lower packing"),
