@@ -20,6 +20,11 @@ SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classificati
 
 OWN_FILE = f"{UPLOAD}own"
 
+# The mechanisms of Overview by the place of their noise, and the place with which Overview and Decide begin
+# (docs/performance.md says why).
+OVERVIEW = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
+DEFAULT_PLACE = "objective"
+
 
 def pick_source(default: str, key: str, most: int = 100_000, also: Sequence[str] = ()) -> tuple[Source, int]:
     """The data set that the reader chose, and the number of records it starts with: all of its own, at most `most`.

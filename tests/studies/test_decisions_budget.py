@@ -90,6 +90,7 @@ def test_a_curve_is_the_experiments_of_its_seeds():
         rows = table[table.metric == "accuracy"]
         assert np.array_equal(curve.lost[split], 100.0 * (rows.reference - rows["mean"]).to_numpy(float))
         assert np.array_equal(curve.lam, rows.lam.to_numpy(float))
+    assert setting.seeds[0] == 3, "the first split is that of an experiment on the same problem"
 
 
 def test_splits_are_shared_and_the_first_are_the_beginning():
