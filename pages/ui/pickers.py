@@ -20,8 +20,7 @@ SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classificati
 
 OWN_FILE = f"{UPLOAD}own"
 
-# The mechanisms of Overview by the place of their noise, and the place with which Overview and Decide begin
-# (docs/performance.md says why).
+# Mechanisms of Overview by the place of their noise; Overview and Decide begin with the default: docs/performance.md.
 OVERVIEW = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 DEFAULT_PLACE = "objective"
 
