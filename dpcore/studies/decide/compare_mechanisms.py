@@ -63,7 +63,7 @@ class CompareQuestion:
     """Accuracy loss of every registered mechanism on these records, at one budget: those of a `Setting`.
 
     A mechanism that is not proved for the problem's loss shows its own usual loss of the same task, and says so.
-    splits, epsilons: as in `Setting`, epsilon among them. Raises ValueError where a source's outcomes are not predicted.
+    splits, epsilons: as in `Setting`, epsilon among them. Raises ValueError where outcomes are not predicted.
 
     >>> rows = next(CompareQuestion(Problem("synthetic", n=100, p=4), splits=2).snapshots())
     >>> rows[0].guarantee
