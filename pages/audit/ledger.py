@@ -109,7 +109,7 @@ def _show(
     with st.container(key="ledger_halves"):
         left, right = st.columns([1.9, 1], gap="medium")
     with left:
-        chart = partial(ledger_figure, at=steps, label=budget.epsilon, height=HEIGHT)
+        chart = partial(ledger_figure, at=steps, target=budget.epsilon, height=HEIGHT)
         live_figure(chart(curves, grid, theme=theme), key="ledger", alt=plain(sentence), height=HEIGHT)
         st.caption(caption(run, curves))
     with right:
@@ -142,7 +142,7 @@ def value_at(curves: Sequence[EpsilonCurve], kind: Kind, index: int) -> float:
     return float(next(curve for curve in curves if curve.kind == kind).epsilon[index])
 
 
-def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, label: float, refused: str) -> str:
+def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, target: float, refused: str) -> str:
     """Privacy spent at the cursor; refused: why there is no published noise, where it was asked for."""
     spent = value_at(curves, best(run), index)
     booked = f"Basic composition would give {_epsilon(value_at(curves, 'basic', index))}."
@@ -150,10 +150,10 @@ def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, labe
     if refused:
         instead = f"{where} **{_epsilon(spent)}** with the proved noise, z = {rounded(run.z)}"
         return f"**No published noise here**: {readable(refused)}. {instead}. {booked}"
-    if math.isclose(spent, label, rel_tol=1e-6):
-        return f"{where} **ε = {label:g}** with noise multiplier z = {rounded(run.z)}. {booked}"
-    ratio = f"{rounded(100 * spent / label, 2)}% of" if spent < label else times(spent / label)
-    noise = f"with the noise that Kamath's lecture sets for ε = {label:g}"
+    if math.isclose(spent, target, rel_tol=1e-6):
+        return f"{where} **ε = {target:g}** with noise multiplier z = {rounded(run.z)}. {booked}"
+    ratio = f"{rounded(100 * spent / target, 2)}% of" if spent < target else times(spent / target)
+    noise = f"with the noise that Kamath's lecture sets for ε = {target:g}"
     return f"{where} **{_epsilon(spent)}**, **{ratio} the target**, {noise}. {booked}"
 
 
@@ -217,14 +217,14 @@ def noise_takeaway(here: Mapping[NoiseSource, float], n: int, epsilon: float, re
 
 
 def readouts(
-    run: Run, curves: Sequence[EpsilonCurve], index: int, label: float, needed: float
+    run: Run, curves: Sequence[EpsilonCurve], index: int, target: float, needed: float
 ) -> list[tuple[str, str, str]]:
     """Three (noun, value, rest). needed: the smallest noise that is proved to keep the target at the cursor."""
     kind = best(run)
     how = f"{accounting_name(kind, full=run.full)}{'' if run.full else 'es'}"
     enough = math.isclose(run.z, needed, rel_tol=1e-6)
     return [
-        ("Privacy spent", _epsilon(value_at(curves, kind, index)), f"accounting: {how}; target: ε = {label:g}"),
+        ("Privacy spent", _epsilon(value_at(curves, kind, index)), f"accounting: {how}; target: ε = {target:g}"),
         (
             "Advanced composition",
             _epsilon(value_at(curves, "advanced", index)),

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import list_mechanisms
-from dpcore.studies.decide.compare_mechanisms import SPLITS, Row, ranked
+from dpcore.studies.decide.compare_mechanisms import Row, ranked
 from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.numbers import points
@@ -62,6 +62,6 @@ def words(table: pd.DataFrame, state: State) -> str:
         f"**{best.label.iloc[0]}** has the smallest accuracy loss at ε = {state.epsilon:g}: "
         f"{points(best.lost.iloc[0])}{tied}. Always predicting the larger class has an accuracy of "
         f"{100 * ok.floor.iloc[0]:.1f}%. {len(ok)} of {all_of} mechanisms apply{so_far}. Choosing the "
-        "best one from this table costs privacy that ε does not include. The table is from "
-        f"{SPLITS} splits of its own, the chart from {state.setting.splits}."
+        "best one from this table costs privacy that ε does not include. Each loss is measured as in the "
+        f"chart, on the same {state.setting.splits} splits."
     )

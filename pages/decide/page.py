@@ -26,7 +26,7 @@ from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure
-from pages.ui.pickers import chips, pick_source_or_file, switch
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_source_or_file, switch
 from pages.ui.sidebar import PEOPLE, Controls, release, sidebar
 from pages.ui.upload_form import clipping_warning, upload_source
 
@@ -47,7 +47,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
         pass  # the curve ends above the cursor
     asked["needed"] = SampleSizeQuestion(setting, controls.epsilon, at_most)
     if view == "compare":
-        asked[comparing.NAME] = CompareQuestion(setting.problem, controls.epsilon)
+        asked[comparing.NAME] = CompareQuestion(setting.problem, controls.epsilon, setting.splits)
     try:
         asked["equivalent"] = EquivalentSampleSizeQuestion(setting)
     except NotApplicable as reason:
@@ -121,7 +121,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         "way",
         "Mechanism",
         tuple(ways),
-        "output_gaussian",
+        OVERVIEW[DEFAULT_PLACE],
         ways.__getitem__,
         width=290,
     )

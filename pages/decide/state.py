@@ -102,17 +102,13 @@ class State:
 
     def lost_at(self, epsilon: float) -> float:
         """Accuracy loss there on the smoothed curve, in points; nan where nothing is released."""
-        return self._between(epsilon, self._known.smooth)
+        return self._known.lost_at(epsilon)
 
     @property
     def lost(self) -> tuple[float, float, float]:
         """Accuracy loss at the slider's epsilon, and its interval, in points."""
-        low, high = self.band
-        return self.lost_at(self.epsilon), self._between(self.epsilon, low), self._between(self.epsilon, high)
-
-    def _between(self, epsilon: float, heights: np.ndarray) -> float:
-        x = np.log(self._known.epsilons)
-        return float(np.interp(np.log(epsilon), x, heights, left=np.nan, right=np.nan))
+        low, high = (self._known.between(self.epsilon, limit) for limit in self.band)
+        return self.lost_at(self.epsilon), low, high
 
     @property
     def plan(self) -> Plan | None:

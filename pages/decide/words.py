@@ -18,7 +18,7 @@ from pages.decide.briefing import words as briefings
 from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.numbers import people, points, rounded
-from pages.ui.pickers import chips_beside
+from pages.ui.pickers import OVERVIEW, SHOWN, chips_beside
 
 ERRORS: dict[str, str] = {"loss": "log loss", "accuracy": "accuracy"}
 SPENDS = (
@@ -84,8 +84,9 @@ def takeaway(state: State) -> str:
         last = f"ε = {found.last:g}"
         said = f"**Not reachable.** {setting}, no privacy budget up to {last} {limit}. At {last}, {right}"
     lost = state.lost_at(state.epsilon)
-    here = "nothing is released" if math.isnan(lost) else f"the loss is {points(lost)}"
-    return f"{said} At the slider's ε = {state.epsilon:g} {here}."
+    seen = " (Overview shows the first)" if state.way in OVERVIEW.values() and source.key in SHOWN else ""
+    here = f"the loss is {points(lost)} on average over {state.curve.splits} splits{seen}"
+    return f"{said} At the slider's ε = {state.epsilon:g} {'nothing is released' if math.isnan(lost) else here}."
 
 
 def caption(state: State) -> str:

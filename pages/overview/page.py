@@ -23,7 +23,7 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import ODDS_QUESTION, icon_array
 from pages.ui.live_figure import current_theme, live_figure
-from pages.ui.pickers import chips, pick_layers, pick_source, switch
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -33,14 +33,13 @@ REPETITIONS, MANY_RECORDS, FEWER_REPETITIONS = 50, 10_000, 10
 FIRST_REPETITIONS = 4
 OTHERS_SECONDS = 0.3  # what a move waits for the curves of the other mechanisms
 RELEASED = "released models"  # in the session: of the state in which they were drawn
-KEYS = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 
 # Controls first, wherever they stand: the first run already knows what the address says.
 st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("breast_cancer", "source")
-    place = switch("Perturbation", tuple(KEYS), "objective", key="place")
+    place = switch("Perturbation", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     proof = switch("Which proof sets the noise", words.PROOFS, "tight", key="proof") if place == "output" else "tight"
 controls = sidebar(
     people=tuple(sorted({*PEOPLE, people})),
@@ -52,8 +51,8 @@ controls = sidebar(
 chart, odds = st.columns([2.2, 1], gap="medium")
 row = st.container()
 
-mechanisms: dict[str, Mechanism] = {name: dpcore.make_mechanism(key) for name, key in KEYS.items()}
-mechanisms["output"] = dpcore.make_mechanism(KEYS["output"], accounting=proof)
+mechanisms: dict[str, Mechanism] = {name: dpcore.make_mechanism(key) for name, key in OVERVIEW.items()}
+mechanisms["output"] = dpcore.make_mechanism(OVERVIEW["output"], accounting=proof)
 chosen, others = mechanisms.pop(place), tuple(mechanisms.values())
 
 

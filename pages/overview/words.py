@@ -90,7 +90,7 @@ def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     said = (
         f"Without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Averages over "
         f"{experiment.repetitions} releases (exact for output perturbation) on one split into training and test "
-        f"records; *Decide* averages over {SPLITS} splits, and its numbers differ. Gradient perturbation is noisy SGD."
+        f"records, the first of the {SPLITS} that *Decide* averages over. Gradient perturbation is noisy SGD."
     )
     for key, rows in table.groupby("mechanism", sort=False):
         if (rows.status != "ok").all():

@@ -20,10 +20,9 @@ def readout(noun: str, value: str, rest: str = "") -> str:
     )
 
 
-def cards(found: Sequence[tuple[str, ...]], place: DeltaGenerator | None = None) -> None:
+def cards(found: Sequence[tuple[str, str, str]], place: DeltaGenerator | None = None) -> None:
     """A framed read-out for each (noun, value, rest), side by side; nothing where there is none."""
     if found:
         columns = place.columns(len(found)) if place else st.columns(len(found))
         for card, each in zip(columns, found, strict=True):
-            noun, value, rest = each if len(each) == 3 else (each[1], each[0], "")
-            card.container(border=True, height="stretch").html(readout(noun, value, rest))
+            card.container(border=True, height="stretch").html(readout(*each))

@@ -57,7 +57,16 @@ function down(event) {
   event.preventDefault(); // plotly would begin to zoom
   event.stopPropagation();
   panel.setPointerCapture(event.pointerId);
+  panel.addEventListener("touchmove", stay, { passive: false });
   held = { panel, from: place() };
+}
+
+// A finger that begins along the axis takes the line with it; one that begins up or down scrolls the page, as
+// elsewhere. The style's touch-action alone lets the browser scroll, and cancel the drag, as soon as a finger slants.
+function stay(event) {
+  const [{ clientX, clientY }] = event.touches;
+  if (held) held.along ||= Math.abs(clientX - pressed.x) > Math.abs(clientY - pressed.y);
+  if (held?.along && event.cancelable) event.preventDefault();
 }
 
 function move(event) {

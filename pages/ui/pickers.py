@@ -20,6 +20,10 @@ SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classificati
 
 OWN_FILE = f"{UPLOAD}own"
 
+# Mechanisms of Overview by the place of their noise; Overview and Decide begin with the default: docs/performance.md.
+OVERVIEW = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
+DEFAULT_PLACE = "objective"
+
 
 def pick_source(default: str, key: str, most: int = 100_000, also: Sequence[str] = ()) -> tuple[Source, int]:
     """The data set that the reader chose, and the number of records it starts with: all of its own, at most `most`.

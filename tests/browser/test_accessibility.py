@@ -382,3 +382,38 @@ def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
     finger.swipe(thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2, -80, 0)
     expect(slider.locator("input")).not_to_have_attribute("aria-valuetext", value)
     expect(page).to_have_url(re.compile("epsilon=0"))
+
+
+LINE = f"""(it => it.getBoundingClientRect().x + it._fullLayout.xaxis._offset
+    + it._fullLayout.xaxis.d2p(it.layout.shapes[0].x0))({CHART_ON_A_PHONE})"""
+
+
+@pytest.mark.usefixtures("own_tab")
+@pytest.mark.parametrize("address", each(11, ("", "decide?n=300")), ids=lambda address: address or "overview")
+def test_on_a_phone_a_finger_drags_the_cursor_and_still_scrolls_the_page_from_there(
+    server: Server, new_page: NewPage, address: str
+):
+    page = new_page()
+    finger = Finger(page)
+    page.goto(f"{server.url}/{address}")
+    settled(page, "light")
+    main, slider = page.get_by_test_id("stMain"), page.locator(".st-key-epsilon [data-testid=stSlider] input")
+    page.evaluate(f"{CHART_ON_A_PHONE}.scrollIntoView({{ block: 'center' }})")
+    panel, before = page.locator(".nsewdrag").first.bounding_box(), str(slider.get_attribute("aria-valuetext"))
+    assert panel
+    zoomed = f"String({CHART_ON_A_PHONE}._fullLayout.xaxis.range)"
+    y, ranges = panel["y"] + panel["height"] / 2, page.evaluate(zoomed)
+    finger.swipe(page.evaluate(LINE) + 10, y, -60, 5)  # near the line, and not quite level
+    expect(slider).not_to_have_attribute("aria-valuetext", before)
+    epsilon = str(slider.get_attribute("aria-valuetext"))
+    assert float(epsilon) < float(before)
+    expect(page.locator(".takeaway").first).to_contain_text(f"ε = {epsilon}")
+    expect(page).to_have_url(re.compile(f"epsilon={epsilon}"))
+    settled(page, "light")
+    assert page.evaluate(zoomed) == ranges
+    scrolled, panel = main.evaluate("it => it.scrollTop"), page.locator(".nsewdrag").first.bounding_box()
+    assert panel
+    finger.swipe(page.evaluate(LINE), panel["y"] + panel["height"] / 2, 3, -150)
+    page.wait_for_function("([it, was]) => it.scrollTop > was + 100", arg=[main.element_handle(), scrolled])
+    expect(slider).to_have_attribute("aria-valuetext", epsilon)
+    assert f"epsilon={epsilon}" in page.url

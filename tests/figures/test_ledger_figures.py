@@ -24,9 +24,9 @@ NAMES = {
 }
 
 
-def draw(run=ONE, at=1_000, theme="light", label=1.0, steps=STEPS):
+def draw(run=ONE, at=1_000, theme="light", target=1.0, steps=STEPS):
     curves = ledger_of(run, steps)
-    return curves, ledger_figure(curves, steps, at=at, label=label, theme=theme, height=400)
+    return curves, ledger_figure(curves, steps, at=at, target=target, theme=theme, height=400)
 
 
 def draw_noise(epsilon=1.0, theme="light", published=97.0):
@@ -90,20 +90,20 @@ def test_a_cursor_move_leaves_curves_and_zoom(run):
 
 
 @RUNS
-@pytest.mark.parametrize("label", [0.01, 1.0, 10.0])
-def test_the_axis_holds_the_label_and_the_curves_near_it(run, label):
-    curves, figure = draw(run, label=label)
+@pytest.mark.parametrize("target", [0.01, 1.0, 10.0])
+def test_the_axis_holds_the_target_and_the_curves_near_it(run, target):
+    curves, figure = draw(run, target=target)
     low, high = figure.layout.yaxis.range
-    assert low < math.log10(label) < high and high - low < 9
+    assert low < math.log10(target) < high and high - low < 9
     values = np.log10(np.concatenate([c.epsilon[np.isfinite(c.epsilon)] for c in curves]))
-    near = values[(values < math.log10(label) + 4) & (values > high - 8)]
+    near = values[(values < math.log10(target) + 4) & (values > high - 8)]
     assert (near > low).all() and (near < high).all()
     json.loads(figure.to_json())
 
 
-def test_where_no_accounting_says_anything_the_label_is_drawn_alone():
+def test_where_no_accounting_says_anything_the_target_is_drawn_alone():
     curves = [EpsilonCurve(kind, np.full(len(STEPS), math.nan)) for kind in ("basic", "advanced", "exact")]
-    figure = ledger_figure(curves, STEPS, at=1_000, label=3.0, theme="light", height=330)
+    figure = ledger_figure(curves, STEPS, at=1_000, target=3.0, theme="light", height=330)
     assert [t.name for t in figure.data if t.showlegend] == ["target, ε = 3"]
     low, high = figure.layout.yaxis.range
     assert low < math.log10(3.0) < high
@@ -111,9 +111,9 @@ def test_where_no_accounting_says_anything_the_label_is_drawn_alone():
 
 
 @RUNS
-@pytest.mark.parametrize("label", [0.01, 10.0])
-def test_labels_behind_the_curves_do_not_overlap(run, label):
-    _, figure = draw(run, label=label)
+@pytest.mark.parametrize("target", [0.01, 10.0])
+def test_labels_behind_the_curves_do_not_overlap(run, target):
+    _, figure = draw(run, target=target)
     low, high = figure.layout.yaxis.range
     placed = [a for a in figure.layout.annotations if a.yref == "y"]
     assert all(low <= a.y <= high for a in placed), "a browser hides what lies outside"

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
-from dpcore import Problem, list_mechanisms
+from dpcore import Experiment, Problem, list_mechanisms, run
 from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
@@ -23,7 +23,8 @@ from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budge
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import words
 from pages.ui import upload_form
-from pages.ui.pickers import OWN_FILE
+from pages.ui.numbers import points
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, OWN_FILE
 from tests.decisions import last
 from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, tells, texts
 from tests.upload_page import people
@@ -49,7 +50,7 @@ def readouts(page: AppTest) -> list[str]:
 
 def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     page = opened(give_up=5.0)
-    setting = Setting(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7), "output_gaussian", splits=FEW)
+    setting = Setting(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7), OVERVIEW[DEFAULT_PLACE], splits=FEW)
     curve = lost_curve(setting)
     found = smallest_budget(curve, 5.0)
     assert found.reachable
@@ -68,7 +69,7 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
 
 def test_the_smallest_equivalent_size_is_not_called_equal_nor_more_lost_than_can_be_learned(monkeypatch):
     monkeypatch.setattr(loss_curve, "SPLITS", 4)
-    page = opened(n=200, epsilon=0.01, give_up=0.1)
+    page = opened(way="output_gaussian", n=200, epsilon=0.01, give_up=0.1)
     assert "10 or fewer" in texts(page) and "inf" not in readouts(page)[0]
     assert "(95% interval: more than 10)" in readouts(page)[0] and "; all of the" in readouts(page)[1]
 
@@ -137,7 +138,7 @@ def rarely_sick(old_only: bool) -> bytes:
 def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, old_only, give_up, phrase):
     held = own_file(monkeypatch, 100.0, rarely_sick(old_only))
     page = finished(open_script(PAGE, at_hand=OWN_FILE, give_up=give_up, epsilon=0.3))
-    curve = lost_curve(Setting(Problem(held.key, n=1_400, p=3, seed=7), splits=FEW))
+    curve = lost_curve(Setting(Problem(held.key, n=1_400, p=3, seed=7), OVERVIEW[DEFAULT_PLACE], splits=FEW))
     assert phrase in said(page) and f"{100 * curve.floor.mean():.1f}" in said(page)
     assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
     if curve.learnable >= 0.05:
@@ -183,6 +184,24 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
     assert all(line.endswith(".") and "dpcore" not in line for line in why)
     assert "Always predicting the larger class has an accuracy" in texts(page)
     assert "tried so far" not in texts(page) and "costs privacy" in texts(page)
+
+
+@pytest.mark.parametrize("place", OVERVIEW)
+def test_a_state_has_one_loss_on_all_of_the_page_and_overview_shows_its_first_split(place):
+    way = OVERVIEW[place]
+    curve = lost_curve(Setting(Problem("synthetic", n=200, p=8, delta=1e-6, seed=7), way, splits=FEW))
+    page, lost, at = opened(more="compare", n=200, way=way), curve.lost_at(1.0), list(curve.epsilons).index(1.0)
+    rows = page.dataframe[0].value.set_index("mechanism")
+    assert rows["accuracy loss, points"][words.mechanisms()[way]] == round(lost, 2)
+    here = f"the loss is {points(lost)} on average over {FEW} splits (Overview shows the first)"
+    assert here in said(page) and points(lost) in readouts(page)[1]
+    overview = Experiment(curve.setting.problem, (way,), repetitions=4)
+    (seen,) = run(overview).query("metric == 'accuracy' and x == 1.0").itertuples()
+    assert (seen.mean, seen.reference) == (curve.private[0, at], curve.reference[0])
+    if place == "output":  # exact: as with any number of releases
+        there = open_script("overview/page.py", source="synthetic", n=200, place=place)
+        assert f"classifies {100 * seen.mean:.1f}%" in said(there)
+        assert f"{points(100 * (seen.reference - seen.mean)).replace(' ', ' percentage ')} fewer" in said(there)
 
 
 def test_budgets_elsewhere_name_their_unit_and_are_no_advice():

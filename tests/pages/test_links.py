@@ -269,7 +269,7 @@ def test_nonsense_of_every_kind_crashes_nothing(page):
             "delta=1e-5&n=2000&records=breast_cancer&layers=plain&lam=population&seed=08",
             {"delta": "10⁻⁵", "n": "2,000", "lam": "theory", "seed": "8", "layers": "non-private"},
         ),
-        ("decide", "way=objective_gaussian&give_up=5.0", {"way": mechanisms()["objective_gaussian"], "give_up": "5"}),
+        ("decide", "way=output_gaussian&give_up=5.0", {"way": mechanisms()["output_gaussian"], "give_up": "5"}),
         ("perturbation", "defaults=side:Path~m:20&n=300", {"side": "Path", "m": "20"}),  # as another version had them
     ],
 )

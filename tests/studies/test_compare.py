@@ -6,13 +6,12 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from dpcore import Axis, Problem, list_mechanisms, run
+from dpcore import Experiment, Problem, list_mechanisms, run
 from dpcore.studies.decide import compare_mechanisms as table
-
-from ..flat_fields import experiment_of
+from dpcore.studies.decide.loss_curve import Setting, lost_curve
 
 PROBLEM = Problem("synthetic", n=300, p=4)
-SMALL = {"splits": 2, "repetitions": 4}
+SMALL = {"splits": 2}
 
 
 def compared(problem, **asked):
@@ -39,18 +38,19 @@ def test_every_registered_mechanism_has_a_row_with_numbers_or_a_reason(rows):
     assert {row.guarantee for row in rows if row.mechanism in ("output_gamma", "objective_gamma")} == {"pure"}
 
 
-def test_numbers_are_those_of_the_experiment(rows):
+def test_numbers_are_those_of_the_curve_of_decide_and_of_experiments_on_its_splits(rows):
     row = next(row for row in rows if row.mechanism == "objective_gamma")
-    experiment = {"n": 300, "p": 4, "repetitions": 4, "sweep": Axis("epsilon", (1.0,))}
+    setting = Setting(PROBLEM, "objective_gamma", **SMALL)
+    curve = lost_curve(setting)
+    assert row.lost == curve.lost_at(1.0) == pytest.approx(100 * (row.without - row.score))
     means, best = [], []
-    for seed in (0, 1):
-        found = run(experiment_of(source="synthetic", mechanisms=("objective_gamma",), seed=seed, **experiment))
-        accuracy = found[found.metric == "accuracy"].iloc[0]
+    for seed in setting.seeds:
+        found = run(Experiment(dc.replace(PROBLEM, seed=seed), ("objective_gamma",), repetitions=4))
+        accuracy = found[(found.metric == "accuracy") & (found.x == 1.0)].iloc[0]
         means.append(accuracy["mean"])
         best.append(accuracy["reference"])
-    assert row.score == pytest.approx(sum(means) / 2) and row.without == pytest.approx(sum(best) / 2)
+    assert row.without == pytest.approx(sum(best) / 2)
     assert row.losses == pytest.approx([100 * (b - m) for b, m in zip(best, means, strict=True)])
-    assert row.lost == pytest.approx(sum(row.losses) / 2)
     assert row.limit == pytest.approx(100 * accuracy["attack_limit"])
 
 
@@ -71,11 +71,12 @@ def test_as_good_is_decided_on_the_same_splits():
 
 
 def test_rows_come_one_by_one_until_cancelled():
-    asked = iter([False] * 8)
+    told: list[bool] = []
     question = table.CompareQuestion(dc.replace(PROBLEM, seed=77), **SMALL)
-    arriving = question.snapshots(lambda: next(asked, True))
+    arriving = question.snapshots(lambda: bool(told))
     (row,) = next(arriving)
     assert row.status == "ok"
+    told.append(True)
     with pytest.raises(CancelledError):
         list(arriving)
 
@@ -94,7 +95,7 @@ def test_who_is_not_proved_for_the_loss_shows_another_and_says_so():
 
 
 def test_sources_and_words_are_checked_before_anything_is_computed():
-    with pytest.raises(ValueError, match="epsilon must be"):
+    with pytest.raises(ValueError, match=r"epsilon must be one of 0\.01, "):
         table.CompareQuestion(PROBLEM, epsilon=0.0)
     with pytest.raises(ValueError, match="splits must be an integer >= 2"):
         table.CompareQuestion(PROBLEM, splits=1)

@@ -90,12 +90,13 @@ def test_a_curve_is_the_experiments_of_its_seeds():
         rows = table[table.metric == "accuracy"]
         assert np.array_equal(curve.lost[split], 100.0 * (rows.reference - rows["mean"]).to_numpy(float))
         assert np.array_equal(curve.lam, rows.lam.to_numpy(float))
+    assert setting.seeds[0] == 3, "the first split is that of an experiment on the same problem"
 
 
 def test_splits_are_shared_and_the_first_are_the_beginning():
     few, many = (lost_curve(Setting(Problem("synthetic", n=100), splits=k)) for k in (3, 5))
     assert np.array_equal(few.lost, many.lost[:3])
-    assert len(set(few.setting.seeds)) == 3
+    assert len(set(many.setting.seeds)) == 5
     others = (
         Setting(Problem("synthetic", n=300), "output_gamma"),
         Setting(Problem("synthetic", delta=1e-8), "noisy_gd"),

@@ -35,16 +35,17 @@ def ledger_figure(
     steps: Sequence[int],
     *,
     at: int,
-    label: float,
+    target: float,
+    level: str = "target",
     theme: Theme,
     height: int,
     family: str = "gradient",
     counted: str = "steps T",
 ) -> Figure:
-    """epsilon against the number of steps, on logarithmic axes, with the target epsilon across.
+    """epsilon against the number of steps, on logarithmic axes, with a level at the target epsilon.
 
     curves: from `dpcore.accounting.ledger.ledger_of` for these steps. at: the number of steps under the cursor, one of
-    them. label: the target epsilon. family: of colours. counted: what a step is, with its letter.
+    them. level: name of the level at `target`. family: of colours. counted: what a step is, with its letter.
     """
     what, letter = counted.rsplit(" ", 1)
     chart = Chart(theme, height, what, left=62, right=152, top=26)
@@ -55,8 +56,8 @@ def ledger_figure(
         width = 1.5 if full and curve.kind == "poisson" else width
         look: Look = {"label": name, "width": width, "dash": dash} | _cross_at_end(curve.epsilon, colour)
         chart.curve(x, curve.epsilon, colour, name, **look)
-    across = f"target, ε = {label:g}"
-    chart.level(x, label, plain, across, label=across, width=1)
+    across = f"{level}, ε = {target:g}"
+    chart.level(x, target, plain, across, label=across, width=1)
     here = list(steps).index(at)
     _dots(chart, [float(at)] * len(curves), [float(curve.epsilon[here]) for curve in curves], colour)
     chart.heading("ε by each accounting method")
@@ -64,7 +65,7 @@ def ledger_figure(
     axes = chart.cursor_axes(x, at, (520, 230), room=68)
     return chart.beside(
         [titled(made, counted) for made in axes],
-        chart.log_axis(*_powers(curves, label)),
+        chart.log_axis(*_powers(curves, target)),
         phone=(62, 52),  # half a flag on the right
         drop=54,
     )
@@ -127,9 +128,9 @@ def _dots(chart: Chart, x: list[float], y: list[float], colour: str) -> None:
     chart.marks(np.array(x), np.array(y), look, showlegend=False, hoverinfo="skip")
 
 
-def _powers(curves: Sequence[EpsilonCurve], label: float) -> tuple[float, float]:
-    """Exponents of an axis that holds the label and the curves near it; the label alone where no curve has a point."""
-    values, middle = np.log10(np.concatenate([curve.epsilon for curve in curves])), math.log10(label)
+def _powers(curves: Sequence[EpsilonCurve], target: float) -> tuple[float, float]:
+    """Exponents of an axis that holds the target and curves near it; the target alone where no curve has a point."""
+    values, middle = np.log10(np.concatenate([curve.epsilon for curve in curves])), math.log10(target)
     values = np.append(values[np.isfinite(values)], middle)
     high = min(values.max(), middle + _ABOVE)
     low = max(values.min(), high - _DEEPEST)

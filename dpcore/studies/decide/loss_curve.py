@@ -1,7 +1,8 @@
 """Accuracy loss along epsilon for one problem and mechanism: the curve behind every answer of the page Decide.
 
-Seeds of data and noise come from the setting's seed and the split's number alone. So all budgets, all mechanisms and
-all sample sizes see the same splits, and 5 splits are the beginning of 20.
+Seeds of data and noise come from the setting's seed and the split's number alone, and the first split has the setting's
+own. So all budgets, all mechanisms and all sample sizes see the same splits, 5 splits are the beginning of 20, and an
+`Experiment` on the same problem is about the first.
 """
 
 import dataclasses as dc
@@ -34,7 +35,7 @@ class Setting:
 
     Raises ValueError as `Experiment` does, and for location losses, which predict nothing.
 
-    >>> Setting(Problem("synthetic")).seeds[:2] == Setting(Problem("synthetic", n=300)).seeds[:2]
+    >>> Setting(Problem("synthetic", seed=7)).seeds[:2] == Setting(Problem("synthetic", n=300, seed=7)).seeds[:2]
     True
     """
 
@@ -66,9 +67,8 @@ class Setting:
     @property
     def seeds(self) -> tuple[int, ...]:
         """Of the data and the noise of each split."""
-        return tuple(
-            int(np.random.SeedSequence([self.problem.seed, split]).generate_state(1)[0]) for split in range(self.splits)
-        )
+        seed, splits = self.problem.seed, range(1, self.splits)
+        return seed, *(int(np.random.SeedSequence([seed, split]).generate_state(1)[0]) for split in splits)
 
     def cell(self, split: int) -> Cell:
         """Cell of one split."""
@@ -158,6 +158,14 @@ class LostCurve:
     def band(self) -> tuple[Array, Array]:
         """95% confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
         return band(self.lost, seed=self.setting.problem.seed)
+
+    def lost_at(self, epsilon: float) -> float:
+        """The accuracy loss to be told at an epsilon: `smooth` there; nan where nothing is released."""
+        return self.between(epsilon, self.smooth)
+
+    def between(self, epsilon: float, heights: Array) -> float:
+        """Of a curve with such heights [K], linear in ln epsilon, the one at an epsilon; nan beyond `epsilons`."""
+        return float(np.interp(np.log(epsilon), np.log(self.epsilons), heights, left=np.nan, right=np.nan))
 
 
 def lost_curve(setting: Setting) -> LostCurve:

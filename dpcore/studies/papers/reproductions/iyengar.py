@@ -16,7 +16,6 @@ RUNS = 10
 EPSILONS = tuple(10.0 ** (k / 2.0) for k in range(-4, 3))
 STAND_IN, STAND_IN_PEOPLE, STAND_IN_COLUMNS = "synthetic_correlated", 10_000, 14
 _LABEL = "label"
-_ON_EACH_SPLIT = 2  # releases
 _OBJECTIVE = "objective_"
 _CLOSE = 2.0  # points of accuracy
 
@@ -34,7 +33,7 @@ def every_mechanism(
     problem = dc.replace(problem, delta=1.0 / problem.n**2)
     tables = []
     for epsilon in EPSILONS:
-        *_, rows = CompareQuestion(problem, epsilon, runs // 2, _ON_EACH_SPLIT).snapshots()
+        *_, rows = CompareQuestion(problem, epsilon, runs // 2, (epsilon,)).snapshots()
         tables.append(ranked(rows).assign(epsilon=epsilon, delta=problem.delta))
         told(f"epsilon = {epsilon:.3g} is done")
     return pd.concat(tables, ignore_index=True).drop(columns=["losses", "seconds"])
