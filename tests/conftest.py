@@ -13,9 +13,11 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from dpcore.core.blas import one_blas_thread
 from dpcore.figures.figure import Figure
@@ -77,6 +79,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[LEFT_OUT] = [item.nodeid for item in wanting]
     config.hook.pytest_deselected(items=wanting)
     items[:] = [item for item in items if item not in wanting]
+
+
+class FewBrowsers(LoadFileScheduling):
+    """Files stay whole, and half of the processes run browser tests.
+
+    Browser, server and test keep more than one core busy: two browsers on two cores would wait for one another.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        if not file.startswith("tests/browser/"):
+            return file
+        return f"browser {crc32(file.encode()) % max(1, self.numnodes // 2)}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FewBrowsers | None:
+    return FewBrowsers(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(optionalhook=True)

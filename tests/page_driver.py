@@ -24,12 +24,14 @@ from tests.harness import ROOT
 
 # Each AppTest would look through all installed packages for components, and compile the page anew in each run.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
-_compiled = functools.cache(lambda path, written, compile=ScriptCache.get_bytecode: compile(ScriptCache(), path))
-ScriptCache.get_bytecode = lambda cache, path: _compiled(path, os.stat(path).st_mtime_ns)
+_compile = ScriptCache.get_bytecode
+_compiled = functools.cache(lambda path, written: _compile(ScriptCache(), path))
+mock.patch.object(ScriptCache, "get_bytecode", lambda cache, path: _compiled(path, os.stat(path).st_mtime_ns)).start()
 
 
-def _wait(runner: LocalScriptRunner, timeout: float) -> None:
+def _wait(runner: LocalScriptRunner, timeout: float = 60) -> None:
     """Streamlit looks each millisecond, and the page that runs must wait for that."""
+    assert runner._script_thread
     runner._script_thread.join(timeout)
     if not runner.script_stopped():
         runner.request_stop()
