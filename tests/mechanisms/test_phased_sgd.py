@@ -116,7 +116,7 @@ def test_longer_steps_move_models_apart_and_are_refused():
     """Squared loss on one repeated record: each step multiplies what lies between two models by 1 - 2 eta_1."""
     longest = theory.longest_phased_step(l2_constants_of("phased_sgd", plan_for("squared", n=16, d=1).spec).smoothness)
     assert longest == 4.0
-    with pytest.raises(NotApplicable, match=r"a step of at most 8 / smoothness = 4: longer ones move models apart"):
+    with pytest.raises(NotApplicable, match=r"a step of at most 8 / smoothness = 4: longer ones can separate models"):
         plan_for("squared", n=16, d=1, step=longest * (1 + 1e-9))
     data, starts = Data(np.ones((8, 1)), np.zeros(8)), np.array([[-1e-6], [1e-6]])
     run = Descender(get_loss("squared"), 0.0, data, Ball(), 1.0)

@@ -141,7 +141,7 @@ class NoisySGD(GradientPerturbation):
         return facts if self.batches == "poisson" else dc.replace(facts, gradient=0.0)
 
     def estimate_error(self, plan: Plan) -> float:
-        """Error by noise and choice of records; by "poisson" sum_i q (1 - q) ||g_i / (q n)||^2 <= (1 - q) G^2 / (q n)."""
+        """Error by noise and choice of records; the latter is <= (1 - q) G^2 / (q n), squared, for "poisson"."""
         facts, rate = constants_of(plan.spec), plan.ledger[0].rate
         noise = math.sqrt(facts.dimensions) * plan.scale
         if self.batches == "single":

@@ -120,7 +120,7 @@ class Path:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Which vertices are features that matter, with their sign; [T - 1]."""
+        """True for vertices that are relevant features with their sign, [T - 1]."""
         stored = self.columns < len(self.truth)
         there = np.where(stored, self.truth[np.minimum(self.columns, len(self.truth) - 1)], 0.0)
         return there * self.signs > 0
@@ -133,7 +133,7 @@ class Path:
 
 @shared(64)
 def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cancelled: Cancelled = never) -> AgainstT:
-    """The U-shape over T: few steps do not arrive, many are drowned in noise.
+    """Excess risk against T, a U-shape: few steps do not converge, many are dominated by noise.
 
     Ts: increasing, >= 2. cancelled: as for `against_n`. Arrays must not be changed.
     """
@@ -253,7 +253,7 @@ def _packing(made: Sequence[Instance], setting: Setting) -> Array:
 
 
 def _plan(setting: Setting, T: int | str, here: Instance, *, vertices: bool = True) -> Plan | str:
-    """The plan, or why there is none. vertices: one a step; else the whole gradient has noise."""
+    """Plan, or the reason why there is none. vertices: one a step; else the whole gradient has noise."""
     mechanism = FrankWolfePolytope(setting.accounting, T) if vertices else FrankWolfeGeneral(T=T)
     try:
         return mechanism.calibrate(here.spec, setting.budget)
@@ -266,7 +266,7 @@ def _T(plan: Plan | str) -> int:
 
 
 def _curve(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Cancelled) -> ExcessCurve:
-    """Points on one instance advance together."""
+    """Curve of the points; points on one instance advance together."""
     draws = np.full((len(points), setting.repetitions), np.nan)
     bound, spent = np.full(len(points), np.nan), np.full(len(points), np.nan)
     groups: dict[int, list[int]] = {}
