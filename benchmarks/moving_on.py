@@ -64,7 +64,7 @@ QUESTIONS: dict[str, Callable[[int], Question]] = {
     "perturbation, bounds": _table(mechanisms=RULES, sweep=EPSILONS, repetitions=20),
     "perturbation, valley of lambda": _table(mechanisms=PERTURBATIONS, epsilon=1.0, sweep=LAMBDAS, repetitions=20),
     "multiclass": _classes,
-    "audit, noise in the question": _attack("objective_gaussian"),
+    "audit, objective perturbation": _attack("objective_gaussian"),
     "audit, noisy SGD": _attack("noisy_sgd"),
     "decide, budget": _setting,
     "decide, price": lambda seed: EquivalentSampleSizeQuestion(_setting(seed)),
