@@ -137,8 +137,6 @@ def reproduce(
         return
     click.echo(f"{chosen.title} ({chosen.source}); records: {outcome.records}")
     for claim in outcome.claims:
-        click.echo(
-            f"  {claim.verdict:<11} {claim.words}\n{'':14}published: {claim.printed}\n{'':14}here: {claim.found}"
-        )
+        click.echo(f"  {claim.verdict:<11} {claim.words}\n{'':14}paper: {claim.printed}\n{'':14}here: {claim.found}")
         if claim.why:
             click.echo(f"{'':14}why: {claim.why}")

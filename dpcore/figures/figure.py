@@ -111,7 +111,7 @@ class Figure:
         return found
 
     def show(self) -> None:
-        """In a notebook, or in a browser's window of its own."""
+        """Show the figure in a notebook, or in a new browser window."""
         self.plotly.show()
 
     def to_dict(self) -> dict[str, Any]:

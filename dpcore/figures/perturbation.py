@@ -167,7 +167,7 @@ def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
 
 
 def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a panel of its own.
+    """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a separate panel.
 
     table: of noisy_gd under several rules, swept over epsilon. lecture: the lecture's bound at each epsilon of the
     table, nan where it has none.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..mechanisms.base import Family, Place
 
 Theme = Literal["light", "dark"]
-Look = dict[str, Any]  # what plotly.js is told of a trace, a marker, an axis or words
+Look = dict[str, Any]  # plotly.js attributes of a trace, a marker, an axis or words
 
 # Of families, with the symbols of their markers, and of the paper. Families' are computed for contrast >= 3:1 on the
 # background and CIEDE2000 >= 15.9 between all pairs, also under protanopia, deuteranopia and tritanopia; a test keeps
@@ -92,7 +92,7 @@ def power_of_ten(exponent: int) -> str:
 
 
 def note(text: str, *, x: float, y: float, colour: str, size: int, **more: Any) -> Look:
-    """Words in a figure, their place in shares of the drawing; more: what else plotly.js is told of them."""
+    """Words in a figure at a place in shares of the drawing; more: further attributes for plotly.js."""
     place = {"xref": "paper", "yref": "paper", "x": x, "y": y, "xanchor": "left", "showarrow": False}
     return place | {"text": text, "font": {"color": INKS.get(colour, colour), "size": size}} | more
 

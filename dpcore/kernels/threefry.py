@@ -92,10 +92,7 @@ def counted_normals(out, first, high, key, other_key):
 
 @njit(**_OPTIONS)
 def counted_uniforms(out, first, high, key, other_key):
-    """Uniforms out [m], multiples of 2^-53 in [0, 1): out[i] is that of the counter (2^31 + first + i, high).
-
-    first + m <= 2^31.
-    """
+    """Uniforms out [m] in [0, 1), multiples of 2^-53, of the counters (2^31 + first + i, high). first + m <= 2^31."""
     for i in range(out.size):
         a, b = threefry(word(word(first + i) | _HIGHEST), high, key, other_key)
         out[i] = (float(np.int32(a >> _1)) + float(np.int32(b >> word(10))) * 2.0**-22) * 2.0**-31

@@ -78,7 +78,7 @@ def _on_blocks(loss: Loss, spec: Spec, budget: Budget, ball: float) -> tuple[Bou
 
 
 def _missed(k: Array, budget: Budget) -> Array:
-    """Smallest probability of error for any test that tells two data sets k replacements apart, each as likely."""
+    """Smallest error probability of any test between two equally likely data sets that are k replacements apart."""
     group = np.minimum(k * budget.epsilon, 700.0)
     # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
     grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))

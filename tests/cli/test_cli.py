@@ -233,12 +233,7 @@ def test_knobs_that_do_not_exist_or_have_no_value_are_refused(capsys, csv, knob)
     words = ["solve", "noisy_sgd", "--data", csv, "--label", "sick", "--epsilon", "1", "--delta", "1e-5", "--R", "1"]
     code, out, err = call(capsys, *words, "--knob", knob)
     assert (code, out) == (2, "") and err.count("\n") == 1
-    reason = {
-        "steps": "NAME=VALUE",
-        "=3": "no knob ''",
-        "accounting=tight": "a knob that has no option",
-        "pace=3": "'pace'",
-    }
+    reason = {"steps": "NAME=VALUE", "=3": "no knob ''", "accounting=tight": "that has no option", "pace=3": "'pace'"}
     assert reason.get(knob, "steps must be") in err
 
 
