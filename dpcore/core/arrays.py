@@ -45,7 +45,7 @@ def _sparse_array(values: Any) -> csr_array:
         indices, indptr = array.indices.astype(index), array.indptr.astype(index)
         array = csr_array((array.data, indices, indptr), shape=array.shape)
     if not _finite(array.data):
-        raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}")
+        raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}; fill or drop it")
     return array
 
 
@@ -121,7 +121,7 @@ def float_array(name: str, values: object) -> Array:
     array([ 1., -1.])
     """
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} must have a value in every place, got a masked array")
+        raise ValueError(f"{name} must have a value in every place, got a masked array; fill or drop masked values")
     try:
         raw = np.asarray(values)
         if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and any(isinstance(v, str) for v in raw.flat)):
@@ -131,6 +131,7 @@ def float_array(name: str, values: object) -> Array:
         raise ValueError(f"{name} must be a rectangular table of numbers ({error})") from None
     if not _finite(array):
         bad = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at position {tuple(int(i) for i in bad)}")
+        place = tuple(int(i) for i in bad)
+        raise ValueError(f"{name} must be finite, got {array[place]} at position {place}; fill or drop such values")
     # Compiled functions are typed for writable arrays; pandas and worker processes hand out read-only ones.
     return array if array.flags.writeable else array.copy()

@@ -394,7 +394,7 @@ class PrivateGaussianClassifier(_Classifier):
 def unmasked(name: str, values: Any) -> Any:
     """The given values; ValueError for a masked array, whose mask scikit-learn would drop."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} must have a value in every place, got a masked array")
+        raise ValueError(f"{name} must have a value in every place, got a masked array; fill or drop masked values")
     return values
 
 
