@@ -40,7 +40,7 @@ def audit(key: str, as_json: bool, **arguments: Any) -> None:
 def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None:
     """Certify the privacy that a mechanism spends as published, by lower bounds; without KEY, of all mechanisms.
 
-    None of these mechanisms keeps its guarantee as published.
+    None of these mechanisms keeps its published guarantee.
     """
     from ..studies.papers.exhibits import EXHIBITS, rounded_down, run_exhibit
 

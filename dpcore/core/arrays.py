@@ -50,7 +50,7 @@ def _sparse_array(values: Any) -> csr_array:
 
 
 def _finite(array: Array) -> bool:
-    """Whether all numbers of a contiguous array are finite."""
+    """True if all numbers of a contiguous array are finite."""
     # The sum of squares is a fast test: it is finite only if all numbers are. Squares of large numbers may overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         certain = math.isfinite(array.ravel() @ array.ravel())

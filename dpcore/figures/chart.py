@@ -333,7 +333,7 @@ class Chart:
         return self.figure(x[0], y, y2, narrow=narrow, annotations=[*self.notes, *wide, *labels])
 
     def entries(self) -> int:
-        """How many traces the legend lists."""
+        """Number of traces in the legend."""
         return sum(bool(trace.get("showlegend", True)) for trace in self.traces)
 
     def legend(

@@ -151,7 +151,7 @@ class _Curves:
 
 
 def _is_common(values: pd.Series, x: pd.Series) -> bool:
-    """Whether all mechanisms have the same value at each x, up to what their solvers leave open."""
+    """True if all mechanisms have the same value at each x, up to the accuracy of their solvers."""
     groups = values.astype(float).groupby(x.to_numpy(float))
     return bool(((groups.max() - groups.min()) <= 1e-3 * groups.max().abs()).all())
 

@@ -98,7 +98,7 @@ def note(text: str, *, x: float, y: float, colour: str, size: int, **more: Any) 
 
 
 def tied(colour: str, away: int, standoff: int) -> Look:
-    """What ties words to their place by a thin line: `away` px below it, and so many px from it."""
+    """Attributes that tie words to their place by a thin line: `away` px below it, and so many px from it."""
     return {
         **{"showarrow": True, "arrowhead": 0, "arrowcolor": colour, "arrowwidth": 1},
         **{"ax": 0, "ay": away, "standoff": standoff},
@@ -106,6 +106,6 @@ def tied(colour: str, away: int, standoff: int) -> Look:
 
 
 def pattern(colour: str, opacity: float, shape: str) -> Look:
-    """How bars look that lie over others: paler, with an edge, and hatched where there is a shape."""
+    """Look of bars that lie over others: paler, with an edge, and hatched where there is a shape."""
     hatched = {"shape": shape, "fgcolor": colour, "size": 6, "solidity": 0.25}
     return {"color": with_opacity(colour, opacity), "line": {"color": colour, "width": 1}, "pattern": hatched}

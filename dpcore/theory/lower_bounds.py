@@ -215,7 +215,7 @@ def _value(loss: Loss, z: Array, ends: Array) -> Array:
 
 
 def _slope(loss: Loss, z: Array, ends: Array) -> Array:
-    """In z; 0 for the distance to a point that z meets, which is one of its slopes there."""
+    """Slope in z; 0, a subgradient, for the distance to a point that equals z."""
     if loss.linear:
         return loss.derivative(z, ends)
     return np.sign(z - ends) * loss.derivative(np.abs(z - ends), ends)

@@ -64,7 +64,7 @@ class Simplex(ConvexSet):
         return found
 
     def project(self, v: Array) -> Array:
-        """As of a `NormBall`."""
+        """Nearest point, like `NormBall.project`."""
         # A constant added to v changes nothing; without it, the 1 would be lost beside huge numbers.
         v = v - v.max(axis=-1, keepdims=True)
         falling = -np.sort(-v, axis=-1)
@@ -215,7 +215,7 @@ class GroupL1Ball(ConvexSet):
         return self._joined(weights[..., None] * blocks, v)
 
     def project(self, v: Array) -> Array:
-        """As of a `NormBall`."""
+        """Nearest point, like `NormBall.project`."""
         blocks = self._blocks(v)
         lengths = length(blocks)[..., 0]
         shorter = L1Ball().project(lengths) / np.where(lengths > 0.0, lengths, 1.0)

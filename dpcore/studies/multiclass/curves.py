@@ -105,7 +105,7 @@ class Tuning:
 
 @dc.dataclass(frozen=True)
 class Records:
-    """Which records: source, number, and for drawn ones columns and classes (None: the source's own)."""
+    """Choice of records: source, number, and for drawn ones columns and classes (None: the source's own)."""
 
     source: str
     n: int
