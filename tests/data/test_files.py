@@ -275,7 +275,7 @@ def test_separators_of_thousands_are_never_read_as_decimals(tmp_path, rows, read
     if np.isnan(read).any():
         assert sheet.suspects == {"a": "has thousands separators"}
         with pytest.raises(
-            ValueError, match=r"^column 'a' .* got '1.*' in line .; write numbers without separators of"
+            ValueError, match=r"^column 'a' .* got '1.*' in line .; write numbers without thousands"
         ):
             data.read_csv(path, "y")
     else:

@@ -330,7 +330,7 @@ def test_nothing_that_is_computed_from_the_records_outlives_them():
     assert not any(ref() for ref in held)
     assert data.is_gone(key)
     for ask in (data.get_source, lambda key: data.load(key, 42, 3, 7), lambda key: dpcore.run(experiment)):
-        with pytest.raises(ValueError, match=r"^source must .* gone$"):
+        with pytest.raises(ValueError, match=r"^source must .* gone; upload it again$"):
             ask(key)
 
 
