@@ -188,8 +188,8 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     if not plan.spent <= plan.requested:
         raise NotApplicable(
             f"{plan.mechanism.key} with these settings spends ({plan.spent.epsilon:g}, {plan.spent.delta:g}) where "
-            f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was requested: such a plan is for audits and "
-            "docs; nothing is released"
+            f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was requested: an exhibit for audits and docs; "
+            "nothing is released"
         )
     if seed is not None:
         integer("seed", seed, at_least=0)

@@ -274,9 +274,7 @@ def test_separators_of_thousands_are_never_read_as_decimals(tmp_path, rows, read
     path = written(tmp_path, content)
     if np.isnan(read).any():
         assert sheet.suspects == {"a": "has thousands separators"}
-        with pytest.raises(
-            ValueError, match=r"^column 'a' .* got '1.*' in line .; write numbers without thousands"
-        ):
+        with pytest.raises(ValueError, match=r"^column 'a' .* got '1.*' in line .; write numbers without thousands"):
             data.read_csv(path, "y")
     else:
         assert data.read_csv(path, "y").data.X[:, 0].tolist() == read
