@@ -1,4 +1,4 @@
-"""Run the dashboard or its tests from a fresh clone, with nothing but Python 3.11 or newer.
+"""Run the dashboard or its tests from a fresh clone; only Python 3.11 or newer is needed.
 
     python3 dev.py run [-- STREAMLIT ARGUMENTS]    for example: python3 dev.py run -- --server.port 8600
     python3 dev.py test [PYTEST ARGUMENTS]         ruff, mypy, kernels, pytest; stops at the first failure
@@ -139,7 +139,7 @@ def install(goal):
 
 
 def free_port(first=8501):
-    """The first port nobody answers on; Streamlit would look too, but after we have printed the address."""
+    """First port that is free; Streamlit would look too, but only after we have printed the address."""
     for port in range(first, first + 100):
         with socket.socket() as probe:
             probe.settimeout(0.5)

@@ -1,4 +1,4 @@
-"""Every comparison with peers, in one run: who does the same work in how much time, and which targets are missed.
+"""Every comparison with peers, in one run: the time of each for the same work, and the missed targets.
 
     python -m benchmarks [NAME ...] [--quick] [--size NAME.FIELD=VALUE[,VALUE...] ...] [-o DIR]
                          [--diffprivlib PYTHON] [--dp-accounting PYTHON]
@@ -7,7 +7,7 @@ A NAME is that of a module of this folder: its docstring says what is compared, 
 sizes that targets are for, `QUICK` smaller ones, and `works` says what is done.
 Rivals take turns in one process on one BLAS thread, after a warm-up; medians count, and ratios are of CPU time. With
 -o, results.json (rows and machine), results.md (a table) and chart.html are written. diffprivlib 0.6.6 needs
-scikit-learn < 1.7 and dp-accounting an older attrs, so each runs by an interpreter of its own; without it its rows say
+scikit-learn < 1.7 and dp-accounting an older attrs, so each runs in a separate interpreter; without it its rows say
 "not run".
 """
 

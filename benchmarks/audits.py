@@ -1,10 +1,10 @@
-"""Which faults an audit sees: the table of docs/formulas.md, "What an audit sees".
+"""Injected bugs that an audit detects: the table of docs/formulas.md, "What an audit sees".
 
     python -m benchmarks.audits [MECHANISM ...]
 
-A row for each mechanism, a column for each fault: how many of 20 seeds end "contradicted" (99.9% confidence) with
-20,000 runs each, at (1, 1e-5) on the plan of `worst_plan`; a dash where the mistake cannot be made. Where that is not
-enough, more runs are made as well: "3; 20 at 130,000". An hour on one core.
+A row for each mechanism, a column for each bug: how many of 20 seeds end "contradicted" (99.9% confidence) with 20,000
+runs each, at (1, 1e-5) on the plan of `worst_plan`; a dash if the bug does not apply. If that is not enough, more runs
+are made as well: "3; 20 at 130,000". An hour on one core.
 """
 
 import sys

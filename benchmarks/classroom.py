@@ -6,7 +6,7 @@ Starts the servers on free ports and opens that many sessions, shared over the s
 with its page as it opens, as if all had followed the same link, and moves epsilon or n by one place every so many
 seconds: up to `--farthest` places up or down and back again, then again one of the two. `--rate` says instead how many
 moves all make together in a second. What they look at was computed before, as the command that warms a lecture does
-it. A move's seconds are those from when it was due until the page is complete, its pictures included; whoever is late
+it. A move's seconds are those from when it was due until the page is complete, its pictures included; a late session
 makes the next move at once. Every ten seconds the servers' memory is looked at; its growth is that of the median of the
 last of four parts over the median of the first, once a fifth of the time is over. Errors are those on the pages and
 those in the servers' logs.

@@ -4,7 +4,7 @@
 
 Compiling begins from an empty cache and a second process repeats it: that one must compile nothing. Seconds to a
 picture are those from the start of the server's process until the browser paints the page's first chart; the browser
-knows the server's files from a visit before, the server knows nothing. Each page has servers of its own.
+has the server's files from an earlier visit, and the server starts afresh for each page.
 """
 
 import argparse
@@ -26,7 +26,7 @@ PAINTED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done
 
 
 def import_seconds() -> float:
-    """Of dpcore, in a process of its own."""
+    """Seconds for the import of dpcore, in a new process."""
     out = subprocess.run([sys.executable, "-c", IMPORT], cwd=ROOT, capture_output=True, text=True, check=True)
     return float(out.stdout)
 

@@ -1,4 +1,4 @@
-"""Peers whose packages clash with ours: each lives in a process with the Python of its own environment.
+"""Peers whose packages conflict with ours: each runs in a process with the Python of its own environment.
 
 That Python has no dpcore and runs this file, with the package's name as its argument. The first line that it is sent
 has the arguments of the package's function, as JSON; each line after it is answered by a line of JSON, [CPU seconds,

@@ -52,8 +52,8 @@ def records(n: int, d: int, q: float, seed: int = 0) -> Data:
 
 def plain_tree(plan: Plan, data: Data, seed: int) -> Array:
     """One repetition as one would write it: logistic loss, Gaussian noise for the real displacement."""
-    rng, land = np.random.default_rng(seed), runs_of(plan).land
-    tree, d, q, used = runs_of(plan).tree, plan.spec.p, land.q_star, 0
+    rng, facts = np.random.default_rng(seed), runs_of(plan).facts
+    tree, d, q, used = runs_of(plan).tree, plan.spec.p, facts.q_star, 0
     phases, b = tree.phases, tree.batch
     M = plan.scale / plan.ledger[0].sensitivity * d ** (0.5 - 1.0 / q)
 
@@ -69,17 +69,17 @@ def plain_tree(plan: Plan, data: Data, seed: int) -> Array:
             A, y = data.X[used : used + m], data.y[used : used + m]
             used += m
             if depth == 0:
-                estimate = slope(A, y, x) @ A / m + rng.normal(0.0, M * 2.0 * land.L0 / b, d)
+                estimate = slope(A, y, x) @ A / m + rng.normal(0.0, M * 2.0 * facts.L0 / b, d)
                 path = [(x, estimate)] * (t + 1)
             else:
                 before, known = path[depth - 1]
-                moved = (np.abs(x - before) ** land.p_norm).sum() ** (1.0 / land.p_norm)
-                s = min(2.0 * land.L1 * moved, 4.0 * land.L0) / m
+                moved = (np.abs(x - before) ** facts.p_norm).sum() ** (1.0 / facts.p_norm)
+                s = min(2.0 * facts.L1 * moved, 4.0 * facts.L0) / m
                 change = (slope(A, y, x) - slope(A, y, before)) @ A / m
                 path[depth:] = [(x, known + change + rng.normal(0.0, M * s, d))] * (t + 1 - depth)
             v = path[t][1]
             size = np.abs(v) / np.abs(v).max()
-            goal = -land.size * np.sign(v) * size ** (q - 1.0) / (size**q).sum() ** (1.0 / land.p_norm)
+            goal = -facts.size * np.sign(v) * size ** (q - 1.0) / (size**q).sum() ** (1.0 / facts.p_norm)
             eta = 2.0 / (2**t + k)
             x = (1.0 - eta) * x + eta * goal
     return x

@@ -5,7 +5,7 @@
 Algorithm 3 of the lecture: one record a step. The plain numpy loop is as one writes it; in the tuned loop all but the
 vector operations are plain Python floats, and it draws the numbers that ours draws in double precision: "differ" is
 the largest difference of the two after 1,000 steps. Loops take a part of the steps and their time is multiplied: a
-step costs the same early and late. In single precision, as charts have it, the run draws numbers of its own: "differ"
+step costs the same early and late. In single precision, as in charts, the run draws other numbers: "differ"
 compares it with double precision where none are drawn, 100 steps on all records without noise.
 
 Gradient descent on all records: 12 values of epsilon, all repetitions, at display accuracy as charts use it, against a

@@ -14,10 +14,10 @@ Accuracy = Mapping[str, float]
 
 @dc.dataclass(frozen=True)
 class Rival:
-    """Somebody who can do the work.
+    """Implementation of the work that is compared.
 
-    run: does it once and returns the answer; an `Invitation` has it done by another Python; a string says why nobody
-    does. judge: figures of an answer. target: what we want, such as "ratio >= 2.5": of `cpu`, `wall`, `ratio` or a
+    run: does it once and returns the answer; an `Invitation` has it done by another Python; a string says why it is not
+    run. judge: figures of an answer. target: what we want, such as "ratio >= 2.5": of `cpu`, `wall`, `ratio` or a
     figure. times: `run` is this part of the work, its seconds are multiplied. once: too slow to be warmed up and
     repeated. note: what else to know.
     """
@@ -72,9 +72,9 @@ def timed(run: Callable[[], Any]) -> tuple[float, float, Any]:
 def compete(
     benchmark: str, work: Work, rounds: int, *, judged: bool, interpreters: Mapping[str, str | None]
 ) -> list[Row]:
-    """All take turns: one warm-up each, whose answer is judged, then `rounds` timed turns; medians count.
+    """Let all rivals take turns: one warm-up each, whose answer is judged, then `rounds` timed turns; medians count.
 
-    judged: whether targets are for these sizes. interpreters: of each package's guest, None where nobody named one.
+    judged: targets are for these sizes. interpreters: of each package's guest, None if none is given.
     """
     seconds: list[list[tuple[float, float]]] = [[] for _ in work.rivals]
     figures: list[dict[str, float]] = [{} for _ in work.rivals]

@@ -1,4 +1,4 @@
-"""Data at scale: private models of sparse records with millions of columns, each in a process of its own.
+"""Data at scale: private models of sparse records with millions of columns, each in a new process.
 
     python -m benchmarks.scale [--rows 100000] [--columns 20000000] [--nonzeros 100] [--uniform] [--only output ...]
     python -m benchmarks.scale --table [--only output ...]
@@ -90,21 +90,21 @@ def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rou
 
 
 def alone(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rounds: int) -> dict[str, Any]:
-    """`one` in a process of its own."""
+    """Result of `one` in a new process."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(one, name, rows, columns, nonzeros, uniform=uniform, rounds=rounds).result()
 
 
 def exponents(cells: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, float]:
-    """Of rows, columns and non-zeros [3], their standard errors [3], and by how much logarithms are off (rms)."""
+    """Exponents of rows, columns and non-zeros [3], their standard errors [3], and the rms error of the logarithms."""
     sizes = np.log([[cell[key] for key in ("rows", "columns", "nonzeros")] for cell in cells])
     fitted, errors, left = _fit(np.column_stack([np.ones(len(cells)), sizes]), np.log([cell["cpu"] for cell in cells]))
     return fitted[1:], errors[1:], left
 
 
 def prices(cells: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, float]:
-    """Seconds for a release at all, a million columns and a million non-zeros [3], standard errors [3], and how far
-    this is off, relative to what was measured, root mean square."""
+    """Seconds for a release itself, a million columns and a million non-zeros [3], standard errors [3], and relative
+    error of the fit, root mean square."""
     sizes = np.array([[1.0, cell["columns"] / 1e6, cell["nonzeros"] / 1e6] for cell in cells])
     return _fit(sizes / np.array([[cell["cpu"]] for cell in cells]), np.ones(len(cells)))
 

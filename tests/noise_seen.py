@@ -204,19 +204,19 @@ def trees(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of the nodes of gradient trees whose means are 0."""
     mechanism: Any = plan.mechanism
     R, d = len(streams()), plan.spec.p
-    land = lp_constants_of(mechanism.key, plan.spec, 1.0, 2.0)
+    facts = lp_constants_of(mechanism.key, plan.spec, 1.0, 2.0)
     seen = mechanism.transcripts(plan, prepared, streams()).reshape(R, plan.steps, d)
     released, found = mechanism.release_many(plan, prepared, streams()), []
 
     def share(depth: int, away: np.ndarray | None) -> float:
         if away is None:
             return plan.scale
-        far = 2.0 * land.diameter / 2.0**depth
+        far = 2.0 * facts.diameter / 2.0**depth
         moved = (
-            far if mechanism.scales == "fixed" else float((np.abs(away) ** land.p_norm).sum() ** (1.0 / land.p_norm))
+            far if mechanism.scales == "fixed" else float((np.abs(away) ** facts.p_norm).sum() ** (1.0 / facts.p_norm))
         )
         assert moved <= far * (1.0 + 1e-12)
-        return plan.scale * min(2.0 * land.L1 * moved, 4.0 * land.L0) / (2.0 * land.L0) * 2.0**depth
+        return plan.scale * min(2.0 * facts.L1 * moved, 4.0 * facts.L0) / (2.0 * facts.L0) * 2.0**depth
 
     for run, model in zip(seen, released, strict=True):
         walk = _TreeWalk(run, plan.spec.size or 1.0, plan.spec.shape, share)

@@ -34,7 +34,7 @@ VIEWS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def numbers(told: Any) -> np.ndarray:
-    """An array as plotly.js is told of it."""
+    """Array from its encoding for plotly.js."""
     if isinstance(told, dict):
         return np.frombuffer(base64.b64decode(told["bdata"]), told["dtype"]).astype(float)
     return np.array([np.nan if value is None else value for value in told], float)

@@ -1,10 +1,10 @@
-"""Run the tests against small sabotages of the code, each of which one named test must notice.
+"""Run the tests against small injected bugs in the code, each of which one named test must notice.
 
     python -m tools.mutants            all of them, two at a time; minutes
     python -m tools.mutants NAME ...   those with these names
 
 tools/mutants.toml lists them: in `file`, `old` becomes `new`, and `test` must fail for it. The code without any of them
-must pass all these tests first. A sabotage counts as caught where its test fails by an assertion: an exception on the
+must pass all these tests first. A mutant counts as caught where its test fails by an assertion: an exception on the
 way there shows that the code broke, not that a test looks at what it does.
 """
 
@@ -35,7 +35,7 @@ _ASSERTIONS = ("assert ", "AssertionError", "Failed: ")
 
 @dc.dataclass(frozen=True)
 class Mutant:
-    """A sabotage. file: below the checkout. old: stands in it once. test: the node id of what must notice."""
+    """Mutant of a file. file: below the checkout. old: stands in it once. test: the node id of what must notice."""
 
     name: str
     file: str
@@ -44,14 +44,14 @@ class Mutant:
     test: str
 
     def patched(self, text: str) -> str:
-        """The file's text with the sabotage; ValueError where `old` does not stand in it exactly once."""
+        """The file's text with the mutant; ValueError if `old` does not stand in it exactly once."""
         if (count := text.count(self.old)) != 1:
             raise ValueError(f"{self.name}: its old text must stand once in {self.file}, found {count} times")
         return text.replace(self.old, self.new)
 
     @contextmanager
     def applied(self, checkout: Path) -> Iterator[None]:
-        """The checkout with the sabotage, and afterwards without it."""
+        """The checkout with the mutant, and afterwards without it."""
         file = checkout / self.file
         text, times = file.read_text(), (file.stat().st_atime_ns, file.stat().st_mtime_ns)
         file.write_text(self.patched(text))
@@ -63,7 +63,7 @@ class Mutant:
 
 
 def read_table() -> list[Mutant]:
-    """All sabotages, in the order of the table."""
+    """All mutants, in the order of the table."""
     return [Mutant(**entry) for entry in tomllib.loads(TABLE.read_text())["mutant"]]
 
 
@@ -113,7 +113,7 @@ def verdict(status: int | None, report: Path) -> str:
 
 
 def run_mutants(mutants: Sequence[Mutant]) -> dict[str, str]:
-    """The verdict on each sabotage by its name; prints a line for each. SystemExit where the code fails by itself."""
+    """Verdict on each mutant by its name; prints a line for each. SystemExit if the code fails without any mutant."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         checkouts = [Path(folder) / f"worker-{i}" for i in range(_WORKERS)]
         copy_checkout(checkouts[0])
@@ -121,7 +121,7 @@ def run_mutants(mutants: Sequence[Mutant]) -> dict[str, str]:
         if status != 0:
             cases = ElementTree.parse(report).iter("testcase") if report.exists() else []
             failed = ", ".join(f"{case.get('classname')}::{case.get('name')}" for case in cases if len(case))
-            raise SystemExit(f"without any sabotage pytest ends with status {status}: {failed or 'no test fails'}")
+            raise SystemExit(f"without any mutant pytest ends with status {status}: {failed or 'no test fails'}")
         for checkout in checkouts[1:]:
             shutil.copytree(checkouts[0], checkout)
         own = threading.local()  # a checkout for each worker
@@ -140,7 +140,7 @@ def run_mutants(mutants: Sequence[Mutant]) -> dict[str, str]:
 def main(names: Sequence[str]) -> int:
     mutants = [mutant for mutant in read_table() if not names or mutant.name in names]
     if unknown := set(names) - {mutant.name for mutant in mutants}:
-        print(f"no sabotage is called {', '.join(sorted(unknown))}", file=sys.stderr)
+        print(f"no mutant is called {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     start = time.perf_counter()
     found = run_mutants(mutants)

@@ -1,9 +1,9 @@
 """Privacy profile of adaptive choices of bounded range, exact up to chords that lie above.
 
-V(x) is the most that P1(S) - x P0(S) can be over all events S of what is still to come, max(0, 1 - x) at the end.
+V(x) is the largest P1(S) - x P0(S) over all events S of the remaining choices, max(0, 1 - x) at the end.
 Before a choice of range eta, p = (1 - e^(t - eta)) / (1 - e^-eta), it is
     sup over 0 <= t <= eta of  p V(x e^-t) + (1 - p) V(x e^(eta - t));
-a choice that is only known to be eps-DP has t = eps, eta = 2 eps. V(1 / x) = 1 - 1 / x + V(x) / x, so a grid of
+a choice known only to be eps-DP has t = eps, eta = 2 eps. V(1 / x) = 1 - 1 / x + V(x) / x, so a grid of
 epsilon = ln x >= 0 is enough, and chords between its points lie above V (docs/formulas.md, "Trade-off curves").
 """
 
@@ -17,14 +17,14 @@ from ..core.arrays import Array
 MOST_CHOICES = 128
 _FEW = 32
 _FARTHEST = 300.0
-_TAIL = 34.0  # e^-34 of what leaks may lie beyond the grid
+_TAIL = 34.0  # a share e^-34 of the loss may lie beyond the grid
 _ROUNDING = 1e-14
 
 
 def choices_delta(ranges: tuple[float, ...], epsilon: Array, *, pure: bool = False) -> Array:
-    """An upper bound on delta at each epsilon >= 0, [e], for adaptive choices of these ranges, in this order.
+    """Upper bound on delta at each epsilon >= 0, [e], for adaptive choices of these ranges, in this order.
 
-    ranges: > 0, at most MOST_CHOICES. pure: the choices are eps-DP with these eps, and no more is known of them.
+    ranges: > 0, at most MOST_CHOICES. pure: the choices are known only to be eps-DP with these eps.
 
     Source: derived in docs/formulas.md; for ranges that are all equal also Dong, Durfee and Rogers 2020.
 
@@ -41,7 +41,7 @@ def choices_delta(ranges: tuple[float, ...], epsilon: Array, *, pure: bool = Fal
 
 @functools.lru_cache(maxsize=256)
 def _values(ranges: tuple[float, ...], pure: bool) -> tuple[Array, Array]:
-    """The grid of ln x from 0, and V at its points."""
+    """Grid of ln x from 0, and V at its points."""
     # Points of the grid in the largest range. A chord of a k-th of it adds up to 1 / (1.5 k^2) to a choice's variance.
     within = 16 if len(ranges) <= _FEW else 8
     width = max(ranges) / within
@@ -52,7 +52,7 @@ def _values(ranges: tuple[float, ...], pure: bool) -> tuple[Array, Array]:
     values = np.maximum(0.0, -np.expm1(logs))
     for each in reversed(ranges):
         found = _alone(values, logs, beyond, each) if pure else _before(values, logs, beyond, each)
-        # Beyond the end V falls on: its last value is more.
+        # V keeps falling beyond the end, so its last value is an upper bound.
         found = np.append(found, np.full(beyond, found[-1]))
         values = np.append(np.exp(logs[:beyond]) * found[beyond:0:-1] - np.expm1(logs[:beyond]), found)
     inner = slice(beyond, beyond + points)

@@ -11,7 +11,7 @@ from ..core.validation import integer, positive
 def attack_cap(budget: Budget) -> float:
     """Largest attack success at 50:50 against *any* (epsilon, delta)-private mechanism.
 
-    "Your record, or another in its place?": (e^epsilon + delta) / (1 + e^epsilon).
+    The attacker guesses whether your record or a substitute was used: (e^epsilon + delta) / (1 + e^epsilon).
 
     >>> [round(100 * attack_cap(Budget(e)), 1) for e in (0.5, 1.0, 4.0)]
     [62.2, 73.1, 98.2]
@@ -43,9 +43,9 @@ def zcdp_attack_limit(rho: float) -> float:
 
 
 def bounded_range_attack_limit(eta: float, times: int = 1) -> float:
-    """Upper bound on attack success at 50:50 from k = `times` such choices: (1 + TV) / 2.
+    """Upper bound on attack success at 50:50 from `times` choices of range eta: (1 + TV) / 2.
 
-    `varied_range_attack_limit` for ranges that are all eta.
+    `varied_range_attack_limit` for equal ranges.
 
     >>> round(bounded_range_attack_limit(1.0), 6), round(bounded_range_attack_limit(0.1, times=100), 6)
     (0.622459, 0.625)
@@ -55,10 +55,11 @@ def bounded_range_attack_limit(eta: float, times: int = 1) -> float:
 
 
 def varied_range_attack_limit(total: float, root: float) -> float:
-    """The same for adaptive choices whose ranges add up to s = `total`, and whose squares to r^2 = `root`^2.
+    """Upper bound on attack success at 50:50 from adaptive choices whose ranges have the given sum and L2 norm.
 
-    TV <= tanh(s / 4), attained for one choice and proved for independent ones; the exact optimum of adaptive ones
-    stayed below it in every case tried. Besides, all are (r^2 / 8)-zCDP (`bounded_range_rho`).
+    It is (1 + TV) / 2. With s = `total`, the sum, and r = `root`, the L2 norm: TV <= tanh(s / 4) is
+    attained for one choice and proved for independent ones; the exact optimum of adaptive ones stayed below it in every
+    case tried. All choices are also (r^2 / 8)-zCDP (`bounded_range_rho`).
 
     Source: derived in docs/formulas.md, "Mixtures: the simplex" (constants explicit).
 

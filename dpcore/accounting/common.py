@@ -8,14 +8,14 @@ from scipy.optimize import brentq
 from ..core.privacy import NotApplicable
 from ..core.validation import check_real
 
-# Formulas and root finding are good to about 1e-12 relative; this margin puts every answer on the private side.
+# Formulas and roots are accurate to about 1e-12 relative; this margin rounds every answer to the private side.
 SAFETY = 1e-9
-# Below this, delta is no longer a normal number to compare with.
+# Smallest delta; smaller ones are too near the end of the floating-point range.
 SMALLEST_DELTA = 1e-300
 
 
 def check_delta(delta: float) -> None:
-    """Raise NotApplicable where Gaussian noise has no multiplier for `delta`."""
+    """Raise NotApplicable if Gaussian noise has no multiplier for `delta`."""
     if delta <= 0.0:
         raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
     if delta < SMALLEST_DELTA:
@@ -31,7 +31,7 @@ def log_inverse(delta: float) -> float:
 
 
 def smallest_epsilon(profile: Callable[[float], float], delta: float, least: float = 0.0) -> float:
-    """The place where a profile that falls from `least` on reaches delta, rounded up; at least 1e-9 above `least`."""
+    """Smallest epsilon >= least + 1e-9 at which a profile, falling from `least` on, reaches delta; rounded up."""
     if profile(least) <= delta:
         return least + SAFETY
     high = least + 1.0

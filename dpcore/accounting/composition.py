@@ -1,8 +1,8 @@
 """Privacy cost of many releases by advanced composition, and of repeated choices exactly.
 
 Gaussian noise composes exactly (`gaussian`: mu adds in squares); zCDP is in `zcdp`, the lecture's formulas are in
-`lecture`, steps on random batches in `subsampled_rdp`. All functions take and return plain numbers. Where a root is
-sought, epsilon is rounded up.
+`lecture`, steps on random batches in `subsampled_rdp`. All functions take and return plain numbers. An epsilon that is
+found as a root is rounded up.
 """
 
 import math
@@ -16,17 +16,17 @@ from ..core.validation import check_real, integer, positive
 from .common import SAFETY, log_inverse
 
 _LARGEST_EXPONENT = 700.0
-_MOST_STEPS = 60  # of Newton's method; half a dozen are usual
+_MOST_STEPS = 60  # of Newton's method, which usually takes six
 
 
 def repeated_choice_delta(eta: float, times: int, epsilon: Array) -> Array:
-    """The smallest delta at each epsilon >= 0 for k = `times` independent draws from one choice of range eta.
+    """Smallest delta at each epsilon >= 0 for k = `times` independent draws from one choice of range eta.
 
     Of all pairs whose log-ratios lie in [t - eta, t], the one with two outcomes, of probabilities p, 1 - p against
-    q, 1 - q with p = e^t q and 1 - p = e^(t - eta) (1 - q), can be turned into any other (its ratio is largest in
-    convex order), and so can its k-fold product. Events {at least j of k} are its best, so that delta is the largest of
+    q, 1 - q with p = e^t q and 1 - p = e^(t - eta) (1 - q), dominates every other (its ratio is largest in convex
+    order), and its k-fold product dominates theirs. Its best events are {at least j of k}: delta is the largest of
         f_j(t) = P(Bin(k, p) >= j) - e^epsilon P(Bin(k, q) >= j)
-    over j and over t in [0, eta]. As p' = e^(2t - eta) q' and q' < 0, f_j'(t) has the sign of
+    over j and over t in [0, eta]. Since p' = e^(2t - eta) q' and q' < 0, f_j'(t) has the sign of
     e^epsilon - e^(t (k + 1) - eta (k - j + 1)): each f_j has one peak, at t = (epsilon + eta (k - j + 1)) / (k + 1).
 
     Source: Dong, Durfee and Rogers 2020 (constants explicit; derived above).
@@ -40,17 +40,17 @@ def repeated_choice_delta(eta: float, times: int, epsilon: Array) -> Array:
     t = np.clip((e + eta * (k - j + 1)) / (k + 1), 0.0, eta)
     p = np.expm1(t - eta) / math.expm1(-eta)
     q = p * np.exp(-t)
-    # Beyond k eta nothing is left.
+    # delta is 0 beyond k eta.
     odds = np.exp(np.minimum(e, min(k * eta, _LARGEST_EXPONENT)))
     excess = betainc(j, k - j + 1, p) - odds * betainc(j, k - j + 1, q)
     return np.where(e[..., 0] < k * eta, np.maximum(excess.max(axis=-1), 0.0), 0.0)
 
 
 def advanced_epsilon(epsilon: float, times: int, slack: float) -> float:
-    """epsilon of `times` adaptive releases of `epsilon` each, beside the sum of their deltas and a further `slack`.
+    """epsilon of k = `times` adaptive releases of `epsilon` each, with `slack` more delta than the sum of their deltas.
 
-    epsilon sqrt(2 k ln(1/slack)) + k epsilon (e^epsilon - 1), as published: more than k epsilon, the plain sum, for
-    few releases or large epsilon. epsilon: > 0, at most 700. slack: in (0, 1).
+    epsilon sqrt(2 k ln(1/slack)) + k epsilon (e^epsilon - 1), as published; for few releases or large epsilon this is
+    more than the plain sum k epsilon. epsilon: > 0, at most 700. slack: in (0, 1).
 
     Source: Dwork, Rothblum and Vadhan 2010, Theorem III.3 (constants explicit).
 
@@ -65,9 +65,9 @@ def advanced_epsilon(epsilon: float, times: int, slack: float) -> float:
 
 
 def advanced_step(budget: Budget, times: Array) -> Array:
-    """The largest epsilon of each of `times` releases, [m], whose `advanced_epsilon` at slack delta is the budget's.
+    """Largest epsilon of one of `times` releases, [m], whose `advanced_epsilon` at slack delta is the budget's.
 
-    The formula is convex and rises, so that Newton's steps from above never pass the root. Raises NotApplicable for
+    The formula is convex and increasing, so Newton's steps from above never pass the root. Raises NotApplicable for
     delta = 0.
 
     >>> advanced_step(Budget(1.0, 1e-6), np.array([200.0])).round(5)
@@ -75,7 +75,7 @@ def advanced_step(budget: Budget, times: Array) -> Array:
     """
     total, k = budget.epsilon, np.asarray(times, float)
     spread = np.sqrt(2.0 * k * log_inverse(budget.delta))
-    # Each term alone is at most the total; and e^each - 1 <= total / k where each >= 1.
+    # Each term is at most the total, and e^each - 1 <= total / k where each >= 1.
     each = np.minimum(np.minimum(total / spread, np.sqrt(total / k)), np.maximum(1.0, np.log1p(total / k)))
     for _ in range(_MOST_STEPS):
         rise = spread + k * (np.expm1(each) + each * np.exp(each))

@@ -1,8 +1,8 @@
 """Privacy cost of Gaussian noise.
 
 A release with L2 sensitivity D and Gaussian noise of standard deviation s is exactly mu-GDP with mu = D / s:
-its trade-off curve is that of telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 2022). All functions take and
-return plain floats; calibration rounds to the safe side (mu down, so noise up).
+its trade-off curve is that of distinguishing N(0, 1) from N(mu, 1) (Dong, Roth and Su 2022). All functions take and
+return plain floats; calibration rounds to the safe side (mu down, noise up).
 """
 
 import math
@@ -51,7 +51,7 @@ _UNIT_NODES, _UNIT_WEIGHTS = (1.0 + _nodes) / 2.0, _weights / 2.0
 
 
 def gaussian_mu(budget: Budget) -> float:
-    """The largest mu whose Gaussian noise is (epsilon, delta)-private; noise multiplier = 1 / mu.
+    """Largest mu whose Gaussian noise is (epsilon, delta)-private; noise multiplier = 1 / mu.
 
     Source: Balle and Wang 2018 (analytic Gaussian mechanism), any epsilon > 0.
     Raises NotApplicable for delta = 0 (Gaussian noise is never pure) and for delta < 1e-300.
@@ -60,7 +60,7 @@ def gaussian_mu(budget: Budget) -> float:
     3.731
     """
     check_delta(budget.delta)
-    # In logarithms: a plain difference would be blind to a tiny delta.
+    # In logarithms: a plain difference would lose a tiny delta.
     target = math.log(budget.delta)
 
     def above(log_mu: float) -> float:
@@ -75,10 +75,10 @@ def gaussian_mu(budget: Budget) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The smallest epsilon for which mu-GDP is (epsilon, delta)-private; the inverse of `gaussian_mu`.
+    """Smallest epsilon for which mu-GDP is (epsilon, delta)-private; the inverse of `gaussian_mu`.
 
-    Where delta alone covers the noise the answer is 1e-9, the smallest budget that is told from none.
-    Raises NotApplicable for delta = 0.
+    If delta alone suffices, the answer is 1e-9, the smallest budget that is distinguished from none. Raises
+    NotApplicable for delta = 0.
 
     >>> round(gaussian_epsilon(gaussian_mu(Budget(1.0, 1e-5)), 1e-5), 6)
     1.0

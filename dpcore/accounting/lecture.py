@@ -1,4 +1,4 @@
-"""The noise of Kamath's lecture on gradient perturbation, as it is printed."""
+"""Noise of Kamath's lecture on gradient perturbation, as published."""
 
 import math
 
@@ -10,9 +10,9 @@ from .common import log_inverse
 def lecture_multiplier(n: int, budget: Budget) -> float:
     """Noise of the lecture's Algorithm 3 over n L, one record's largest part of its gradient: n^2 steps on one record.
 
-    sqrt(32 ln(n/delta) ln(1/delta)) / epsilon. Its argument subsamples a step of epsilon / (2 sqrt(ln(1/delta))) by
-    Lemma 3, which is stated for losses below 1: refused beyond. The argument has gaps (docs/errata.md); what the scale
-    really costs is `subsampled_rdp.subsampled_epsilon`. Raises NotApplicable for delta = 0.
+    sqrt(32 ln(n/delta) ln(1/delta)) / epsilon. The lecture's proof subsamples a step of epsilon / (2 sqrt(ln(1/delta)))
+    by Lemma 3, which is stated for losses below 1; larger ones are refused. The proof has gaps (docs/errata.md):
+    `subsampled_rdp.subsampled_epsilon` is the privacy spent at this scale. Raises NotApplicable for delta = 0.
 
     Source: Kamath's lecture on private empirical risk minimisation, Algorithm 3 (constants explicit).
 
@@ -29,7 +29,7 @@ def lecture_multiplier(n: int, budget: Budget) -> float:
 
 
 def lecture_subsampled_epsilon(epsilon: float, rate: float) -> float:
-    """The lecture's price of an epsilon-DP step that sees a random share `rate` of the records: 2 rate epsilon.
+    """Privacy cost, by the lecture, of an epsilon-DP step on a random share `rate` of the records: 2 rate epsilon.
 
     Stated for epsilon < 1 and for pure privacy only. Raises NotApplicable for epsilon >= 1.
 

@@ -1,7 +1,7 @@
-"""A run's ledger: what its noisy steps cost by one accounting after another, and how much noise a label needs.
+"""Ledger of a run: the privacy cost of its noisy steps by several accountings, and the noise that a guarantee needs.
 
-A step adds Gaussian noise of standard deviation z C to the sum over a random batch, C being the largest length of one
-record's part; neighbours replace one record. Every accounting but the lecture's is a theorem.
+A step adds Gaussian noise of standard deviation z C to the sum over a random batch, where C is the largest length of
+one record's part; neighbours replace one record. Every accounting but the lecture's is a theorem.
 """
 
 import dataclasses as dc
@@ -28,7 +28,7 @@ _POINTS = 12  # of a smooth curve on logarithmic axes
 
 @dc.dataclass(frozen=True)
 class Run:
-    """Gaussian steps on batches of `batch` out of n records, at noise multiplier z; the promise is for `delta`.
+    """Gaussian steps on batches of `batch` out of n records, at noise multiplier z; the guarantee is for `delta`.
 
     n: >= 2. batch: in [1, n]; n is a full batch. z: > 0. delta: in (0, 1).
 
@@ -60,9 +60,9 @@ class Run:
 
 @dc.dataclass(frozen=True)
 class EpsilonCurve:
-    """epsilon after each number of steps by one accounting, nan where it says nothing; `reason` says why.
+    """epsilon after each number of steps by one accounting, nan where it gives none; `reason` says why.
 
-    proved: False for the lecture's argument, which has gaps.
+    proved: False for the lecture's proof, which has gaps.
     """
 
     kind: Kind
@@ -75,11 +75,11 @@ class EpsilonCurve:
 def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
     """epsilon of `run` after each of `steps`, by every accounting that applies; cached, do not change the arrays.
 
-    basic, advanced: a step's Gaussian loss is exact, at failure delta / (rate T) or half of it; a batch takes it to
-    ln(1 + rate (e^loss - 1)) and its failure to `rate` times that; then the losses add, or compose by Dwork, Rothblum
-    and Vadhan with the other half of delta as slack. lecture: twice the rate times sqrt(8 ln(n/delta)) / z, times
-    sqrt(T ln(1/delta)). uniform, poisson: Renyi divergences of random subsets and of independent coins; one and the
-    same for full batches, where "exact" is Gaussian composition.
+    basic, advanced: a step's Gaussian loss is exact, at failure delta / (rate T) or half of it; a random batch reduces
+    the loss to ln(1 + rate (e^loss - 1)) and the failure to `rate` times it; then the losses add, or compose by Dwork,
+    Rothblum and Vadhan with the other half of delta as slack. lecture: twice the rate times sqrt(8 ln(n/delta)) / z,
+    times sqrt(T ln(1/delta)). uniform, poisson: Renyi divergences for random subsets and for independent coins; for
+    full batches both are the same, and "exact" is Gaussian composition.
 
     >>> [curve.kind for curve in ledger_of(Run(2000, 1, 100.0, 1e-6), (1, 2000**2))]
     ['basic', 'advanced', 'lecture', 'uniform', 'poisson']
@@ -100,7 +100,7 @@ def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
 
 
 def _step_loss(run: Run, failure: float) -> float:
-    """epsilon of one step that may fail with chance rate * failure; from 700 on without the gain of the batch."""
+    """epsilon of one step with failure probability rate * failure; from 700 on without the gain of the batch."""
     loss = gaussian_epsilon(2.0 / run.z, failure)
     return math.log1p(run.rate * math.expm1(loss)) if loss < _LARGEST_LOSS else loss
 
@@ -111,7 +111,7 @@ def _advanced(run: Run, times: int) -> float:
 
 
 def _lecture(run: Run, steps: tuple[int, ...]) -> EpsilonCurve:
-    """As published: it ends where the failures of delta / n that it sets aside for each loss add up to delta."""
+    """Curve of the lecture as published; it ends when its failures of delta / n for each loss add up to delta."""
     surprise = -math.log(run.delta)
     loss = math.sqrt(8.0 * (math.log(run.n) + surprise)) / run.z
     try:
@@ -126,7 +126,7 @@ def _lecture(run: Run, steps: tuple[int, ...]) -> EpsilonCurve:
 
 
 def last_of_lecture(run: Run) -> int:
-    """The number of steps after which failures of delta / n each, at the rate of the batch, add up to delta.
+    """Number of steps after which failures of delta / n each, at the rate of the batch, add up to delta.
 
     >>> last_of_lecture(Run(2000, 50, 100.0, 1e-6))
     80000
@@ -140,7 +140,7 @@ def _renyi(run: Run, steps: tuple[int, ...], sampling: Literal["uniform", "poiss
 
 
 def tight_multiplier(budget: Budget, n: int, batch: int, steps: int) -> float:
-    """The smallest noise multiplier that the tightest accounting here proves: exact for full batches, else Poisson.
+    """Smallest noise multiplier by the tightest accounting here: exact for full batches, else Poisson.
 
     >>> round(tight_multiplier(Budget(1.0, 1 / 2000**2), n=2000, batch=1, steps=2000**2), 2)
     9.61
@@ -154,8 +154,8 @@ def tight_multiplier(budget: Budget, n: int, batch: int, steps: int) -> float:
 def noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSource, tuple[Array, Array]]:
     """(epsilon, noise multiplier) of n^2 steps on one record each, for epsilon from low to high; cached.
 
-    published: the lecture's, up to where its argument ends. uniform, poisson: what Renyi accounting proves, at
-    multipliers between those of low and high, so that no root is sought for the points between.
+    published: the lecture's, as far as its proof holds. uniform, poisson: proved by Renyi accounting, at multipliers
+    between those of low and high, so that only the two ends need a root.
 
     >>> {kind: len(epsilon) for kind, (epsilon, z) in noise_curves(500, 1e-6, 0.1, 10.0).items()}
     {'published': 12, 'uniform': 12, 'poisson': 12}

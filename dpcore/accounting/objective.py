@@ -11,17 +11,17 @@ from ..core.privacy import Budget
 from .common import SAFETY, SMALLEST_DELTA, check_delta, smallest_epsilon
 from .gaussian import gaussian_mu, hockey_stick
 
-# Of a polytope that holds the difference v of two records' gradients: how many vertices, and their length as a share
-# of the longest.
+# Vertices of a polytope that holds the difference v of two records' gradients: number, and length as a share of the
+# longest.
 Vertices = tuple[tuple[int, float], ...]
 
 
 def objective_delta(epsilon: float, mu: float, jacobian: float, vertices: Vertices) -> float:
     """delta of objective perturbation with Gaussian noise at any real epsilon: an upper bound, and a loose one.
 
-    mu = D / s with s the noise of the sum of gradients and D the most that replacing a record moves it. jacobian: J,
-    how far it moves the logarithm of the Hessian's determinant, charged once. vertices: of the polytope that holds
-    every difference v of two records' gradients, whatever theta is; the longest has length D.
+    mu = D / s, with s the noise of the sum of gradients and D the largest change of that sum when a record is replaced.
+    jacobian: J, the largest change of the logarithm of the Hessian's determinant, charged once. vertices: of a polytope
+    that holds every difference v of two records' gradients at any theta; the longest has length D.
 
     It is the sum over the vertices of H(epsilon - J; ||v|| / s), H as in `gaussian.hockey_stick`.
 
@@ -36,7 +36,7 @@ def objective_delta(epsilon: float, mu: float, jacobian: float, vertices: Vertic
 
 
 def linear_vertices(*, one_sided: bool) -> Vertices:
-    """For losses of a linear prediction: v = l'(z) x - l'(z') x' lies in a parallelogram, D = 2 L R.
+    """Vertices for losses of a linear prediction: v = l'(z) x - l'(z') x' lies in a parallelogram, D = 2 L R.
 
     one_sided: l' <= 0 in the margin (classification losses), so that one record's gradient has one sign. Then the
     vertices are 0, two of length <= L R and one of length <= 2 L R. Else they are +-L (x - x') and +-L (x + x'), whose
@@ -49,7 +49,7 @@ def linear_vertices(*, one_sided: bool) -> Vertices:
 
 @functools.lru_cache(maxsize=32)
 def class_vertices(classes: int) -> Vertices:
-    """For the large-margin loss of C classes: v = g (x) X - g' (x) X', D = sqrt(2) C max ||X||.
+    """Vertices for the large-margin loss of C classes: v = g (x) X - g' (x) X', D = sqrt(2) C max ||X||.
 
     A vertex is a set of other classes for each of the two records (docs/formulas.md, "The repaired mechanism"): of j
     and of k classes, the other record's class among them or not (a, b = 1, 0), with o further classes in both.
@@ -71,7 +71,7 @@ def class_vertices(classes: int) -> Vertices:
 
 @functools.lru_cache(maxsize=4096)
 def objective_mu(budget: Budget, jacobian: float, vertices: Vertices) -> float:
-    """The largest mu with `objective_delta` <= delta at epsilon > jacobian.
+    """Largest mu with `objective_delta` <= delta at epsilon > jacobian.
 
     Raises NotApplicable for delta = 0 and for delta < 1e-300.
 
@@ -93,7 +93,7 @@ def objective_mu(budget: Budget, jacobian: float, vertices: Vertices) -> float:
 
 
 def objective_epsilon(mu: float, delta: float, jacobian: float, vertices: Vertices) -> float:
-    """The smallest epsilon >= jacobian with `objective_delta` <= delta; the inverse of `objective_mu`.
+    """Smallest epsilon >= jacobian with `objective_delta` <= delta; the inverse of `objective_mu`.
 
     >>> mu = objective_mu(Budget(1.0, 1e-6), 0.05, class_vertices(3))
     >>> round(objective_epsilon(mu, 1e-6, 0.05, class_vertices(3)), 6)

@@ -1,10 +1,10 @@
 """Privacy profile of many steps: the distribution of their privacy loss, by Fourier transform.
 
-A step's profile H(e), an upper bound on P1(S) - e^e P0(S) for every event S of every pair of neighbours either way
-round, belongs to one pair of laws, which dominates the step. Chords over a grid of e lie above it and belong to a pair
-whose losses lie on the grid, so that T adaptive steps are a T-fold convolution (docs/formulas.md, "Trade-off curves"):
+A step's profile H(e), an upper bound on P1(S) - e^e P0(S) for every event S and every pair of neighbours in either
+order, belongs to one pair of laws, which dominates the step. Chords over a grid of e lie above it and belong to a pair
+whose losses lie on the grid, so T adaptive steps are a T-fold convolution (docs/formulas.md, "Trade-off curves"):
     delta(e) = E max(0, 1 - exp(e - loss)).
-What is lost is charged: losses beyond the grid of a step or of the sum, rounding of H and of the transform.
+Every error is charged to delta: losses beyond the grid of a step or of the sum, rounding of H and of the transform.
 
 For Gaussian steps on random batches z is the noise over one record's largest part, h = 1 / z, q the rate, as in
 `dpcore.accounting.subsampled_rdp`. "poisson": the best event of the dominating pair is {x > u}, where
@@ -25,7 +25,7 @@ from ..core.arrays import Array
 
 _FARTHEST = 300.0  # larger losses of one step count as certain
 _TAIL = 9.0  # in deviations of a step's noise
-_LOST = 1e-14  # how much of the sum may lie beyond the grid
+_LOST = 1e-14  # probability that the sum may have beyond the grid
 _ROUNDING = 1e-14  # of a profile
 _COARSE = 2_048
 _ORDERS = np.geomspace(1e-2, 1e4, 73)
@@ -33,9 +33,9 @@ _ORDERS = np.geomspace(1e-2, 1e4, 73)
 
 @dc.dataclass(frozen=True)
 class Losses:
-    """The sum of the losses: its probability from each point of a grid on, and that times the mean of exp(-loss).
+    """Sum of the losses: its probability from each point of a grid on, and that times the mean of exp(-loss).
 
-    grid, upper, other: [k]. charge: what is added to every delta.
+    grid, upper, other: [k]. charge: added to every delta.
     """
 
     grid: Array
@@ -44,14 +44,14 @@ class Losses:
     charge: float
 
     def delta(self, epsilon: Array) -> Array:
-        """An upper bound at each epsilon >= 0, [e]."""
+        """Upper bound on delta at each epsilon >= 0, [e]."""
         i = np.searchsorted(self.grid, epsilon, side="right")
         return np.clip(self.upper[i] - np.exp(np.minimum(epsilon, _FARTHEST)) * self.other[i] + self.charge, 0.0, 1.0)
 
 
 @functools.lru_cache(maxsize=64)
 def batch_losses(z: float, rate: float, times: int, sampling: str) -> Losses:
-    """The loss of `times` adaptive steps. Arguments as in `subsampled_rdp.subsampled_epsilon`.
+    """Loss of `times` adaptive steps on random batches. Arguments as in `subsampled_rdp.subsampled_epsilon`.
 
     Source: derived in docs/formulas.md, "Trade-off curves" (constants explicit).
 
@@ -62,9 +62,9 @@ def batch_losses(z: float, rate: float, times: int, sampling: str) -> Losses:
 
 
 def added_losses(profile: Callable[[Array], Array], last: float, times: int) -> Losses:
-    """The loss of `times` adaptive steps that each have this profile, a convex function of e^e.
+    """Loss of `times` adaptive steps that each have this profile, a convex function of e^e.
 
-    profile: H at each e >= 0, [k] to [k]. last: > 0, what a step's loss exceeds hardly ever, or where H falls no more.
+    profile: H at each e >= 0, [k] to [k]. last: > 0, a loss that a step hardly ever exceeds, or from which H is flat.
 
     >>> randomised_response = lambda e: np.maximum(-np.expm1(e - 1.0), 0.0) / (1.0 + np.exp(-1.0))
     >>> added_losses(randomised_response, 1.0, times=1).delta(np.array([0.0])).round(6), round(math.tanh(0.5), 6)
@@ -82,7 +82,7 @@ def added_losses(profile: Callable[[Array], Array], last: float, times: int) -> 
     width = 2.0 * end / size
     own = np.asarray(width * np.arange(math.ceil(last / width) + 1), float)
     masses, beyond = _masses(profile(own), own)
-    # Chords make the law a little wider than on the coarse grid; losses below -end come back as large ones.
+    # Chords make the law a little wider than on the coarse grid; losses below -end wrap round to large ones.
     lost = math.exp(min(0.0, times * float(_growth(masses, own, order)[0]) - float(order[0]) * end))
     charge = lost - math.expm1(times * math.log1p(-beyond)) + times * _ROUNDING
     return _sum_of(masses, width, size, times, charge)
@@ -90,12 +90,12 @@ def added_losses(profile: Callable[[Array], Array], last: float, times: int) -> 
 
 @functools.lru_cache(maxsize=64)
 def pure_losses(epsilon: float, records: int, times: int) -> Losses:
-    """The loss of `times` adaptive epsilon-DP releases, for data sets that differ in `records` records; exact.
+    """Loss of `times` adaptive epsilon-DP releases, for data sets that differ in `records` records; exact.
 
-    One record: randomised response dominates, losses are +-epsilon (Kairouz, Oh and Viswanath 2015). Each further
-    record puts such a step between two more data sets, and a count with noise of weights e^(-epsilon |k|) attains what
-    follows: at a distance of g records its loss is (2 j - g) epsilon, with probability e^(-epsilon (g - j)) tanh(eps/2)
-    for 0 < j < g, e^(-epsilon g) / (1 + e^-epsilon) for j = 0 and 1 / (1 + e^-epsilon) for j = g.
+    For one record randomised response dominates, with losses +-epsilon (Kairouz, Oh and Viswanath 2015). Each further
+    record adds such a step between data sets, and a count with noise of weights e^(-epsilon |k|) attains the resulting
+    law: at a distance of g records its loss is (2 j - g) epsilon, with probability e^(-epsilon (g - j)) tanh(eps/2) for
+    0 < j < g, e^(-epsilon g) / (1 + e^-epsilon) for j = 0 and 1 / (1 + e^-epsilon) for j = g.
 
     >>> pure_losses(1.0, records=2, times=1).delta(np.array([0.0])).round(6), round(-math.expm1(-1.0), 6)
     (array([0.632121]), 0.632121)
@@ -110,7 +110,7 @@ def pure_losses(epsilon: float, records: int, times: int) -> Losses:
 
 
 def _sum_of(masses: Array, width: float, size: int, times: int, charge: float) -> Losses:
-    """The sum of `times` losses with these masses at 0, width, 2 width ... and, by symmetry, at those below 0."""
+    """Sum of `times` losses with these masses at 0, width, 2 width ... and, by symmetry, below 0."""
     law = np.zeros(size)
     law[: len(masses)] = masses
     law[size - len(masses) + 1 :] = (masses[1:] * np.exp(-width * np.arange(1, len(masses))))[::-1]
@@ -123,7 +123,7 @@ def _sum_of(masses: Array, width: float, size: int, times: int, charge: float) -
 
 
 def _last_loss(z: float, rate: float, sampling: str) -> float:
-    """The loss that a step exceeds only far out in its noise."""
+    """Loss that a step exceeds only in the far tail of its noise."""
     h = 1.0 / z
     if sampling == "poisson":
         absent = math.log1p(-rate) if rate < 1.0 else -math.inf
@@ -138,7 +138,7 @@ def _profile(epsilon: Array, z: float, rate: float, sampling: str) -> Array:
     h = 1.0 / z
     if sampling == "poisson":
         if rate < 1.0:
-            # asinh of a number whose logarithm is known, which may be too large to write down.
+            # asinh of a number given by its logarithm, as it may be too large for a float.
             with np.errstate(divide="ignore"):
                 log = math.log1p(-rate) - math.log(rate) + 0.5 * h * h + np.log(np.sinh(0.5 * epsilon))
             turn = np.where(log > 40.0, math.log(2.0) + log, np.arcsinh(np.exp(np.minimum(log, 40.0))))
@@ -152,10 +152,10 @@ def _profile(epsilon: Array, z: float, rate: float, sampling: str) -> Array:
 
 
 def _masses(profile: Array, grid: Array) -> tuple[Array, float]:
-    """The law of the loss whose profile is that of the chords, at each loss >= 0 of the grid, and what lies beyond.
+    """Law of the loss whose profile consists of the chords, at each loss >= 0 of the grid, and the mass beyond.
 
     A slope that rises by s at e^e is an outcome of probability s under the second law and e^e s under the first. A
-    loss of -e has e^-e times the probability of e. Rounding may leave a tiny negative mass: the profile is as exact.
+    loss of -e has e^-e times the probability of e. Rounding may leave a tiny negative mass; the profile is as exact.
     """
     slopes = np.append(np.diff(profile) / (np.exp(grid[:-1]) * np.expm1(np.diff(grid))), 0.0)
     masses = np.exp(grid) * np.diff(slopes, prepend=0.0)

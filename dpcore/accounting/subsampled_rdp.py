@@ -32,24 +32,24 @@ from .common import SAFETY
 Sampling = Literal["poisson", "uniform"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
 
-# Logarithms of noise multipliers this close are one, which the margin covers.
+# Logarithms of noise multipliers this close count as equal; the margin covers it.
 _SAME = 1e-10
-# An order is settled on where epsilon is below the budget by at most this share.
+# The search ends when epsilon is below the budget by at most this share.
 _NEAR = 0.05
-# Between neighbouring orders the best epsilon is missed by at most 0.03%.
+# Orders so close that the best epsilon is missed by at most 0.03%.
 _ORDERS: Array = np.asarray(1.0 + 0.05 * 1.05 ** np.arange(440), dtype=np.float64)
 _STRIDES = (16, 4, 1)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(600)
-# Where the normal tail beyond the integrand's peak ends, and how long an interval so many nodes still resolve.
+# End of the normal tail beyond the integrand's peak, and the longest interval that the nodes resolve.
 _TAIL, _LONGEST = 12.0, 400.0
 _LOG_ROOT_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
 def renyi(alpha: ArrayLike, z: float, rate: float, sampling: Sampling) -> Array:
-    """An upper bound on the Renyi divergence of one step at orders `alpha` [...]; attained for "poisson".
+    """Upper bound on the Renyi divergence of one step at orders `alpha` [...]; attained for "poisson".
 
     alpha: > 1. z: noise over one record's largest part. rate: share of the records in a batch, in (0, 1].
-    At rate 1, and for alpha / z > 194 where the integral is out of reach, it is that of a full batch, 2 alpha / z^2.
+    At rate 1, and for alpha / z > 194 where the integral overflows, it is that of a full batch, 2 alpha / z^2.
 
     Source: derived in docs/formulas.md, "Composition" (Zhu, Dong and Wang 2022; Balle, Barthe and Gaboardi 2018).
 
@@ -83,12 +83,12 @@ def _poisson(a: Array, u: Array, h: float, q: float) -> tuple[Array, Array]:
 
 
 def _log_sum(a: float, b: Array) -> Array:
-    """ln(e^a + e^b), a may be -inf: np.logaddexp in a fraction of its time, which is most of a calibration's."""
+    """ln(e^a + e^b), where a may be -inf; much faster than np.logaddexp, which would dominate a calibration."""
     return np.maximum(a, b) + np.log1p(np.exp(-np.abs(a - b)))
 
 
 def _uniform(a: Array, u: Array, h: float, q: float) -> tuple[Array, Array]:
-    """The same for a (a - 1) int_1^inf (t^(a-2) + t^(-a-1)) H(t) dt: t = 1 + q (e^x - 1), by parts, u = x / (2 h)."""
+    """Like `_poisson` for a (a - 1) int_1^inf (t^(a-2) + t^(-a-1)) H dt by parts, t = 1 + q (e^x - 1), u = x / 2h."""
     s = 2.0 * h
     log_t = _log_sum(0.0, math.log(q) + s * u + np.log(-np.expm1(-s * u)))
     forth, back = -np.expm1((1.0 - a) * log_t), -np.expm1(-a * log_t)
@@ -99,7 +99,7 @@ def _uniform(a: Array, u: Array, h: float, q: float) -> tuple[Array, Array]:
 def subsampled_epsilon(z: float, rate: float, times: int, delta: float, sampling: Sampling) -> float:
     """epsilon of `times` adaptive steps at `delta`, by the best of many Renyi orders.
 
-    Where delta covers the loss the answer is 1e-9. Raises NotApplicable for delta = 0.
+    If delta covers the loss, the answer is 1e-9. Raises NotApplicable for delta = 0.
 
     Source: Canonne, Kamath and Steinke 2020, Proposition 12, for the conversion (constants explicit).
 
@@ -131,7 +131,7 @@ def subsampled_delta(z: float, rate: float, times: int, epsilon: Array, sampling
 
 @functools.lru_cache(maxsize=4096)
 def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sampling) -> float:
-    """The smallest z whose `times` steps cost at most `budget`; the inverse of `subsampled_epsilon`.
+    """Smallest z whose `times` steps cost at most `budget`; the inverse of `subsampled_epsilon`.
 
     Raises NotApplicable for delta = 0, and for an epsilon so small that no order reaches it.
 
@@ -157,8 +157,8 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
     mu = math.sqrt(2.0) * budget.epsilon / (math.sqrt(surprise + budget.epsilon) + math.sqrt(surprise))
     mu /= rate * math.sqrt(times)
     log_z = _crossing(at_best, -0.5 * math.log(math.asinh(0.25 * mu * mu)), _NEAR)
-    # One order alone costs little to try, and what is best here meets the budget at a smaller z. Another may be better
-    # there, but hardly: near the answer all orders near the best are nearly as good.
+    # One order alone is cheap to try, and the best one here meets the budget at a smaller z. Another order may be best
+    # there, but hardly better: near the answer all orders near the best are nearly as good.
     before = None
     while (best := _best_order(math.exp(log_z), rate, times, delta, sampling, before)[0]) != before:
         alpha = _ORDERS[best]
@@ -171,16 +171,16 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
         if before is not None and met > log_z - _SAME:
             break
         log_z, before = met, best
-        # At a z below, this order is out of reach, and another may still meet the budget.
+        # For a smaller z this order has no integral, but another order may still meet the budget.
         if by_order(met) < -2.0 * _SAME and at_best(met - 2.0 * _SAME) <= 0.0:
             log_z, before = met - 2.0 * _SAME, None
     return math.exp(log_z) * (1 + SAFETY)
 
 
 def _crossing(falling: Callable[[float], float], start: float, enough: float) -> float:
-    """A place where a function that falls at about the rate 1 or faster is between -`enough` and 0.
+    """Point at which a function that falls at about the rate 1 or faster is between -`enough` and 0.
 
-    Where it jumps over these, as where an integral goes out of reach, it is just behind the jump.
+    If the function jumps over these values, as where an integral overflows, the point is just behind the jump.
     """
     low = high = start
     at_low = at_high = falling(start)
@@ -204,9 +204,9 @@ def _crossing(falling: Callable[[float], float], start: float, enough: float) ->
 def _best_order(
     z: float, rate: float, times: int, delta: float, sampling: Sampling, near: int | None = None
 ) -> tuple[int, float]:
-    """The order whose conversion is the smallest, and that: of every 16th, then of closer ones around it.
+    """Order with the smallest epsilon, and this epsilon: among every 16th order, then among closer ones around it.
 
-    near: the best order of a z close by, which spares the search among all.
+    near: the best order for a nearby z, which saves the search among all.
     """
     low, high, best, least = 0, len(_ORDERS), 0, math.inf
     if near is not None:
@@ -225,7 +225,7 @@ def _divergences(z: float, rate: float, sampling: Sampling, low: int, high: int,
 
 
 def _conversion(orders: Array, delta: float) -> Array:
-    """The term that an order adds to its Renyi divergence in the conversion to epsilon."""
+    """Term that an order adds to its Renyi divergence in the conversion to epsilon."""
     return np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Zero-concentrated differential privacy, and the bounded range of exponential mechanisms as such.
+"""Zero-concentrated differential privacy, and exponential mechanisms under it by their bounded range.
 
 Epsilon is rounded up, and rho and eta down.
 """
@@ -15,10 +15,10 @@ from .common import SAFETY, log_inverse
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The smallest epsilon that follows for rho-zCDP at `delta`, by any one Renyi divergence.
+    """Smallest epsilon that follows from rho-zCDP at `delta`, by any one Renyi divergence.
 
     inf over a > 1 of a rho + [ln(1/delta) + (a - 1) ln(1 - 1/a) - ln a] / (a - 1). In b = a - 1 its derivative is
-    rho - (ln(1/delta) - ln(1 + b)) / b^2, which has one zero. Where delta covers the loss the answer is 1e-9.
+    rho - (ln(1/delta) - ln(1 + b)) / b^2, which has one zero. If delta covers the loss, the answer is 1e-9.
     Raises NotApplicable for delta = 0.
 
     Source: Canonne, Kamath and Steinke 2020, Corollary 13 (constants explicit).
@@ -41,7 +41,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def zcdp_delta(rho: float, epsilon: Array) -> Array:
-    """The smallest delta that follows for rho-zCDP at each epsilon >= 0, [e], by any one Renyi divergence.
+    """Smallest delta that follows from rho-zCDP at each epsilon >= 0, [e], by any one Renyi divergence.
 
     exp(b ((1 + b) rho - epsilon) + b ln b - (1 + b) ln(1 + b)) at its best b > 0, where its logarithm's derivative
     (1 + 2 b) rho - epsilon - ln(1 + 1/b), which rises, is 0. The inverse of `zcdp_epsilon`.
@@ -64,7 +64,7 @@ def zcdp_delta(rho: float, epsilon: Array) -> Array:
 
 
 def zcdp_rho(budget: Budget) -> float:
-    """The largest rho whose zCDP makes `budget`; the inverse of `zcdp_epsilon`.
+    """Largest rho whose zCDP implies `budget`; the inverse of `zcdp_epsilon`.
 
     At the best order 1 + b: rho = (ln(1/delta) - ln(1 + b)) / b^2 and epsilon = (1 + 2 b) rho - ln(1 + 1/b), which
     falls in b. Raises NotApplicable for delta = 0.
@@ -90,9 +90,9 @@ def zcdp_rho(budget: Budget) -> float:
 
 
 def zcdp_rho_by_hand(budget: Budget) -> float:
-    """A rho that anyone can check on paper: (sqrt(L + epsilon) - sqrt(L))^2 with L = ln(1/delta).
+    """Value of rho that anyone can check on paper: (sqrt(L + epsilon) - sqrt(L))^2 with L = ln(1/delta).
 
-    It solves rho + 2 sqrt(rho L) = epsilon, which `zcdp_epsilon` only improves on. Raises NotApplicable for delta = 0.
+    It solves rho + 2 sqrt(rho L) = epsilon; `zcdp_epsilon` is never larger. Raises NotApplicable for delta = 0.
 
     Source: Bun and Steinke 2016, Proposition 1.3 (constants explicit).
 
@@ -119,10 +119,10 @@ def bounded_range_rho(eta: float, times: int = 1) -> float:
 
 
 def bounded_range_eta(budget: Budget, times: int) -> float:
-    """The largest eta that `times` adaptive bounded-range choices may use: max(epsilon / k, sqrt(8 rho / k)).
+    """Largest eta that `times` adaptive bounded-range choices may use: max(epsilon / k, sqrt(8 rho / k)).
 
-    An eta-bounded-range choice is eta-DP, so basic composition holds beside zCDP and wins for few choices; for
-    delta = 0 it is all there is.
+    An eta-bounded-range choice is eta-DP, so basic composition holds too. It is better than zCDP for few choices; for
+    delta = 0 it alone applies.
 
     >>> round(bounded_range_eta(Budget(1.0, 1e-6), times=100), 5)
     0.04414

@@ -1,1 +1,1 @@
-"""Attacks on what a mechanism claims, and what they prove."""
+"""Audits: attacks on a mechanism's claimed guarantee, and the lower bounds on privacy loss that they certify."""

@@ -1,7 +1,7 @@
-"""All versions of a mechanism's code audited together: the correct one, and one for each bug that applies to it.
+"""Audit of all versions of a mechanism's code: the correct one, and one for each injected bug that applies to it.
 
-A trial begins with first runs of what is wanted and of the correct code; then one version is played to its end before
-the next. Certificates hold for a number of runs that was fixed beforehand: they come with the last run. The
+The version that is wanted and the correct code play their first runs first; after that, one version is played to its
+end before the next. Certificates hold for a number of runs that is fixed beforehand and come with the last run. The
 betting test may be read at any time.
 """
 
@@ -26,22 +26,22 @@ from .game import Audit, worst_plan
 from .report import AuditReport, Verdict, words_of_pair
 
 LEAST_RUNS = 1_000
-_CHUNK_SECONDS = 0.025  # a chunk is not interrupted: what is given up goes on for that long
+_CHUNK_SECONDS = 0.025  # a chunk is never interrupted: an abandoned audit runs on for this long
 _FIRST_PICTURE = 500  # runs
-# A picture is made anew when this many times the runs are in, which keeps all pictures cheap beside the runs.
+# Results are computed anew when the number of runs has grown by this factor, which keeps them cheap beside the runs.
 _GROWTH = 1.15
 _THRESHOLDS, _BINS, _CUT = 300, 61, 0.999
 
 
 @dc.dataclass(frozen=True)
 class Standing:
-    """How one version stands after so many runs.
+    """Results of one version after `runs` runs.
 
-    right: the share of them in which "score >= 0 means D1" was. false, missed: the shares of false alarms and of misses
-    at many thresholds of the score, from none of the former to all, [k]. edges: of bins of the score, [b + 1]; what is
-    further out is in the outermost. zeros, ones: the shares of the runs on D0 and on D1 in each bin, [b]. pairs, logs:
-    of the betting test, as in `dpcore.audit.betting`, with the share of the error that `AllVersions.tests` leaves it.
-    report: None until all runs are in.
+    right: share of the runs in which the rule "score >= 0 means D1" guessed right. false, missed: rates of false alarms
+    and of misses at many thresholds of the score, from no false alarm to nothing else, [k]. edges: of the score's bins,
+    [b + 1]; scores beyond them are counted in the outermost bins. zeros, ones: shares of the runs on D0 and on D1 in
+    each bin, [b]. pairs, logs: of the betting test, as in `dpcore.audit.betting`, at its share of the error, one of
+    `AllVersions.tests`. report: None until all runs are in.
     """
 
     runs: int
@@ -57,7 +57,7 @@ class Standing:
 
     @property
     def reached(self) -> tuple[int | None, ...]:
-        """For each of `betting.ALPHAS`: the runs after which the e-value was seen at 1/alpha, or None."""
+        """Number of runs after which the e-value was seen at 1/alpha, or None, for each of `betting.ALPHAS`."""
         return tuple(
             2 * int(self.pairs[won.argmax()]) if (won := self.logs >= -math.log(alpha)).any() else None
             for alpha in ALPHAS
@@ -65,7 +65,7 @@ class Standing:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worse of what the report says and what the betting test does; None while neither says anything."""
+        """The worse of the report's verdict and the betting test's; None while there is neither."""
         suspicious, contradicted = (runs is not None for runs in self.reached)
         said = self.report.verdict if self.report else None
         if contradicted or said == "contradicted":
@@ -74,7 +74,7 @@ class Standing:
 
 
 def standing_of(audit: Audit, *, last: bool) -> Standing:
-    """How an audit stands; last: all its runs are in.
+    """Results of an audit so far. last: all its runs are in.
 
     >>> audit = Audit("output_gamma")
     >>> audit.play(1000)
@@ -104,7 +104,7 @@ def standing_of(audit: Audit, *, last: bool) -> Standing:
 
 
 def _errors(scores: Scores) -> tuple[Array, Array]:
-    """Shares of false alarms and of misses of "score >= t", for falling t."""
+    """Rates of false alarms and of misses of "score >= t", for falling t."""
     zeros, ones = np.sort(scores.zeros), np.sort(scores.ones)
     both = np.concatenate([zeros, ones])
     inner = np.quantile(both, np.linspace(1.0, 0.0, _THRESHOLDS), method="nearest")
@@ -114,7 +114,7 @@ def _errors(scores: Scores) -> tuple[Array, Array]:
 
 
 def _edges(scores: Scores) -> Array:
-    """Of bins as wide as each other around 0 that hold nearly all scores."""
+    """Edges of equally wide bins around 0 that hold nearly all scores."""
     sizes = np.abs(np.concatenate([scores.zeros, scores.ones]))
     most = max(float(np.quantile(np.append(sizes[np.isfinite(sizes)], 0.0), _CUT, method="higher")), 1e-9)
     return np.linspace(-most, most, _BINS + 1)
@@ -122,11 +122,11 @@ def _edges(scores: Scores) -> Array:
 
 @dc.dataclass(frozen=True)
 class AllVersions:
-    """How all versions stand.
+    """Results of all versions.
 
-    plans, curves, pairs: what each version is audited under, what it claims, and the two data sets in words, by the key
-    of its bug, None for the correct one. refused: why the other bugs do not apply here. standings: of the
-    versions that have begun to play.
+    plans, curves, pairs: the plan of each version, its claimed trade-off curve and its two data sets in words, by the
+    key of its bug, None for the correct code. refused: reasons why the other bugs do not apply here. standings: results
+    of the versions that have played.
     """
 
     plans: Mapping[str | None, Plan]
@@ -141,16 +141,16 @@ class AllVersions:
 
     @property
     def tests(self) -> int:
-        """How many share the error: the certificates and the betting test of each version."""
+        """Number of tests that share the error: the certificates and the betting test of each version."""
         return 2 * len(self.plans)
 
 
 @dc.dataclass(unsafe_hash=True)
 class TrialsQuestion:
-    """How does each version of a mechanism's code stand against its claim?
+    """Question whether each version of a mechanism's code keeps its claimed guarantee.
 
-    mechanism: its key. budget: the claim. runs: of each version, at least LEAST_RUNS. seed: >= 0. wanted: the version
-    to play first, which may be changed while they play, and is no part of the question.
+    mechanism: its key. budget: the claimed guarantee. runs: of each version, at least LEAST_RUNS. seed: >= 0. wanted:
+    the version to play first; it may change during the audit and is no part of the question.
     """
 
     mechanism: str
@@ -158,14 +158,14 @@ class TrialsQuestion:
     runs: int
     seed: int
     wanted: str | None = dc.field(default=None, compare=False)
-    source: ClassVar[None] = None  # an audit makes up its records
+    source: ClassVar[None] = None  # an audit constructs its records
 
     def __post_init__(self) -> None:
         integer("runs", self.runs, at_least=LEAST_RUNS)
         integer("seed", self.seed, at_least=0)
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[AllVersions]:
-        """How all versions stand before the first run and after each chunk of runs; the last one has all reports.
+        """Results of all versions before the first run and after each chunk of runs; the last ones have all reports.
 
         cancelled: asked before and after each chunk; when it says yes, CancelledError is raised. Raises ValueError and
         NotApplicable as `worst_plan` does for the correct code.
@@ -184,7 +184,7 @@ class TrialsQuestion:
             refused=refused,
             standings={},
         )
-        for audit in playing.values():  # how many there are is known only now
+        for audit in playing.values():  # the number of tests is known only now
             audit.comparisons = now.tests
         chunks = {version: ChunkSizer(_CHUNK_SECONDS) for version in playing}
         yield now
@@ -207,7 +207,7 @@ class TrialsQuestion:
         return Audit(worst_plan(self.mechanism, bug, self.budget), seed=self.seed, bug=bug)
 
     def _next(self, playing: Mapping[str | None, Audit], now: AllVersions) -> str | None:
-        """First of all something to show of what is wanted and of the correct code beside it."""
+        """The wanted version and the correct code until both have results, then one version after the other."""
         for version in (self.wanted, None):
             if version in playing and version not in now.standings:
                 return version

@@ -1,5 +1,5 @@
-"""Attack success at 50:50: the limit for any mechanism with this guarantee, the limit for this one, and what an attack
-of our own reached."""
+"""Attack success at 50:50: the limit for any mechanism with this guarantee, the limit for this one, and the share that
+an attack of ours reached."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .certificates import lower_bound
 from .game import Audit
 
 RUNS = 20_000
-# Each run of a mechanism that is no sum solves a problem of its own.
+# Where noise is not added to an answer, every run solves its own optimisation problem.
 FEW_RUNS = 1_000
 _CHUNK_SECONDS = 0.15
 _ERROR = 0.001
-_ODDS: SharedCache[AttackSuccess] = SharedCache(256)
+_FOUND: SharedCache[AttackSuccess] = SharedCache(256)
 
 
 @dc.dataclass(frozen=True)
 class AttackSuccess:
-    """Shares of right guesses where a coin has put one of two neighbours into the data; a coin's own guess has 1/2.
+    """Shares of right guesses by an attacker who is given one of two neighbouring data sets at 50:50; a coin has 1/2.
 
-    cap: what (epsilon, delta) allows the best mechanism for attackers. limit: what this mechanism allows. right: what
-    our attack reached in `runs` runs of the real code, on the worst two data sets that we know for the loss. certified:
-    a lower bound on what it reaches, with 99.9% confidence and never below 1/2. certified <= limit <= cap, unless the
-    code is not what it claims.
+    cap: the most that any (epsilon, delta)-private mechanism allows. limit: the most that this mechanism allows. right:
+    the share that our attack reached in `runs` runs of the real code, on the worst two data sets known for the loss.
+    certified: a lower bound on the probability behind `right`, with 99.9% confidence and never below 1/2.
+    certified <= limit <= cap, unless the code breaks its claimed guarantee.
     """
 
     cap: float
@@ -43,18 +43,18 @@ class AttackSuccess:
 
     @property
     def of_100(self) -> tuple[int, int, int]:
-        """certified, limit and cap as whole numbers of 100, each to its safe side.
+        """certified, limit and cap as whole numbers of 100: the first rounded down, the others up.
 
         >>> AttackSuccess(cap=0.7311, limit=0.55, right=0.536, certified=0.5299, runs=20_000).of_100
         (52, 55, 74)
         """
-        # Nine digits: no rounding error may make 56 of 0.55.
+        # Nine digits, lest a rounding error turn 0.55 into 56.
         certified, limit, cap = (round(100.0 * share, 9) for share in (self.certified, self.limit, self.cap))
         return math.floor(certified), math.ceil(limit), math.ceil(cap)
 
 
 def attack_success(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> AttackSuccess:
-    """Attack success of a plan, from a cache; arguments and errors as in `run_audit`.
+    """Attack success against a plan, from a cache; arguments and errors as in `run_audit`.
 
     >>> from dpcore import calibrate
     >>> plan = calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-5, loss="huber_hinge", lam=1.0)
@@ -68,11 +68,11 @@ def attack_success(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> AttackSucc
         audit.play(runs)
         return attack_success_after(audit)
 
-    return _ODDS.get((plan, runs, seed), compute)
+    return _FOUND.get((plan, runs, seed), compute)
 
 
 def attack_success_after(audit: Audit) -> AttackSuccess:
-    """The success that an attack has shown; how many runs it has must have been fixed beforehand."""
+    """Attack success in the audit's runs, whose number must have been fixed beforehand."""
     plan, right = audit.plan, audit.scores.right
     certified = max(0.5, float(lower_bound(right, audit.runs, _ERROR)))
     return AttackSuccess(
@@ -82,39 +82,39 @@ def attack_success_after(audit: Audit) -> AttackSuccess:
 
 @dc.dataclass(frozen=True)
 class Attack:
-    """How far an attack is. runs: played by now. odds: its success, None before the last of them."""
+    """Progress of an attack. runs: played so far. success: None before the last run."""
 
     runs: int
-    odds: AttackSuccess | None
+    success: AttackSuccess | None
 
 
 @dc.dataclass(frozen=True)
 class AttackSuccessQuestion:
-    """How often is an attacker right against `plan`? seed: of the attack."""
+    """Question how often an attacker is right against `plan`. seed: of the attack."""
 
     plan: Plan
     seed: int
-    source: ClassVar[None] = None  # the attacker's records are made up from public facts
+    source: ClassVar[None] = None  # the attacker's records are constructed from public facts
 
     @property
     def runs(self) -> int:
-        """How many an answer needs."""
+        """Number of runs that an answer needs."""
         return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[Attack]:
-        """About each quarter of the attack; the last snapshot has its success, from the cache of `attack_success`.
+        """Progress by quarters of the attack; the last snapshot has its success, from the cache of `attack_success`.
 
         cancelled: asked before each chunk; when it says yes, CancelledError is raised.
         """
         asked = self.plan, self.runs, self.seed
-        if asked not in _ODDS:
+        if asked not in _FOUND:
             audit, chunks, so_far = Audit(self.plan, seed=self.seed), ChunkSizer(_CHUNK_SECONDS), Attack(0, None)
             while audit.runs < self.runs:
                 go_on(cancelled)
                 with chunks.measured():
                     audit.play(min(chunks.runs, self.runs - audit.runs))
-                if audit.runs - so_far.runs >= self.runs / 4:  # each new snapshot has a page drawn again
+                if audit.runs - so_far.runs >= self.runs / 4:  # each new snapshot redraws a page
                     so_far = Attack(audit.runs, None)
                 yield so_far
-            _ODDS.get(asked, lambda: attack_success_after(audit))
+            _FOUND.get(asked, lambda: attack_success_after(audit))
         yield Attack(self.runs, attack_success(self.plan, runs=self.runs, seed=self.seed))

@@ -1,12 +1,12 @@
-"""Betting test of a claim, run by run: its e-value grows only by luck if the claim is true, at any time it is read.
+"""Betting test of a claimed guarantee, valid whenever it is read: if the claim is true, its e-value grows only by luck.
 
-A pair of runs, one on D0 and one on D1, stakes a share w of the e-value on the scores telling the data sets apart
-better than the claim allows. For any event S and any epsilon, (epsilon, delta)-privacy means
+A pair of runs, one on D0 and one on D1, bets a share w of the e-value that the scores distinguish the data sets better
+than the claim allows. For any event S and any epsilon, (epsilon, delta)-privacy means
 P1(S) - e^epsilon P0(S) <= delta, so that
     1 + w (1[s1 in S] - e^epsilon 1[s0 in S] - delta) / (e^epsilon + delta),   0 <= w <= 1,
-is never negative and has a mean of at most 1. Products of such factors over fresh pairs are a supermartingale, and so
-is their average over stakes, epsilons and both ways round. It ever reaches 1/alpha with probability at most alpha
-(Ville 1939): a reader may stop when it does, or play on.
+is never negative and has a mean of at most 1. Products of such factors over fresh pairs are a supermartingale, and
+their average over stakes, epsilons and both orders of D0 and D1 is one too. The probability that it ever reaches
+1/alpha is at most alpha (Ville 1939): a reader may stop when it does, or play on.
 
 Source: Gonzalez, Dulce, Ramdas and Ribero 2025 (constants explicit).
 """
@@ -20,23 +20,23 @@ from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
 from ..core.validation import positive
 
-# With confidence 1 - alpha: suspicious, contradicted.
+# A claim is suspicious, or contradicted, with confidence 1 - alpha.
 ALPHAS = (0.05, 0.001)
 _STAKES = np.array([0.1, 0.3, 0.6, 0.9])
-# Bets: the epsilon at which the claim is held to its word (at 0 that is the total variation) and the threshold of S,
-# both as shares of the claimed epsilon. S = {score >= epsilon} would be best against code that is as bad as its claim;
-# worse code passes lower thresholds more often, and Gamma noise never reaches epsilon.
+# Bets: the epsilon at which the claim is tested (0 tests the total variation) and the threshold of S, both as shares of
+# the claimed epsilon. S = {score >= epsilon} would be best against code that leaks just what it claims; code that leaks
+# more passes lower thresholds more often, and scores of Gamma noise never reach epsilon.
 _BETS = np.array([(0.0, 0.0), (0.25, 0.0), (0.5, 0.25), (1.0, 0.6)])
 _CHUNK = 100_000
-# Pairs after which the e-value is kept: all of the first, then ever fewer.
+# Numbers of pairs after which the e-value is stored: all of the first, then fewer and fewer.
 _KEPT = np.unique(np.ceil(1.02 ** np.arange(800)).astype(np.int64))
 
 
 class BettingTest:
-    """The e-value of a bet against the claim, 1 at the start.
+    """E-value of a bet against the claim, 1 at the start.
 
-    pairs, logs: ln of the e-value after so many pairs, [k] both, at a growing selection of pairs that ends with the
-    last. reached: for each of ALPHAS, after how many pairs the e-value was first at least 1/alpha, or None.
+    pairs, logs: numbers of pairs and ln of the e-value after each, [k] both, for a growing selection that ends with the
+    last pair. reached: number of pairs after which the e-value was first at least 1/alpha, or None, for each of ALPHAS.
 
     >>> from dpcore.accounting.tradeoff import GaussianCurve
     >>> bet = BettingTest(GaussianCurve(0.1), epsilon=0.5)
@@ -63,7 +63,7 @@ class BettingTest:
         return np.array([log for _, log in (*self._kept, self._last)])
 
     def update(self, zeros: Array, ones: Array) -> None:
-        """Bet on the scores of further runs on D0 and on D1; those without a partner wait for the next ones."""
+        """Bet on the scores of further runs on D0 and on D1; a run without a partner waits for the next call."""
         zeros, ones = (np.concatenate(both) for both in zip(self._waiting, (zeros, ones), strict=True))
         pairs = min(len(zeros), len(ones))
         self._waiting = zeros[pairs:], ones[pairs:]

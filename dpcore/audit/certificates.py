@@ -1,9 +1,9 @@
 """Lower bounds on privacy loss from the scores of an audit's runs, each with the claim that it can refute.
 
 A score says how much a run looks like D1 rather than D0. All certificates of one audit hold together, with 95%
-confidence (shown) and with 99.9% (flagged): the error is split evenly over those that look at random scores, times the
-audits that are shown together (comparisons), within a certificate over the rates that it uses, and each rate is bounded
-as by Clopper and Pearson. Thresholds are fixed beforehand, or chosen on the first half of the runs and used on the
+confidence (shown) and with 99.9% (flagged). The error is split evenly over the certificates that use random scores,
+times the audits that are shown together (comparisons), and within a certificate over the rates that it uses; each rate
+has a Clopper-Pearson bound. Thresholds are fixed beforehand, or chosen on the first half of the runs and used on the
 second.
 """
 
@@ -23,12 +23,12 @@ _QUANTILES = np.linspace(0.0, 0.999, 400)
 
 @dc.dataclass(frozen=True)
 class Certificate:
-    """One lower bound on what leaked, next to what the claim allows.
+    """Lower bound that an audit certifies, next to the largest value that the claimed guarantee allows.
 
     name: short. tests: the claim that it can refute, in words. shown, flagged: the bound at 95% and at 99.9%
     confidence. limit: the largest value that the claim allows, in the same unit. epsilon, epsilon_flagged: the two
-    bounds as an epsilon at the plan's delta; None where the certificate does not speak of epsilon. corner: where it
-    looks at both kinds of error, the largest shares of false alarms and of misses at its threshold, at 95% together.
+    bounds as an epsilon at the plan's delta; None where the certificate bounds no epsilon. corner: upper bounds on the
+    rates of false alarms and of misses at its threshold, with 95% confidence together; None where it does not use both.
     """
 
     name: str
@@ -50,18 +50,19 @@ class Scores:
 
     @property
     def right(self) -> int:
-        """How often "score >= 0 means D1" was."""
+        """Number of runs in which the rule "score >= 0 means D1" guessed right."""
         return int(np.count_nonzero(self.ones >= 0.0) + np.count_nonzero(self.zeros < 0.0))
 
     def mirrored(self) -> "Scores":
-        """The same game with the names of the data sets exchanged."""
+        """The same scores with D0 and D1 exchanged."""
         return Scores(-self.ones, -self.zeros)
 
 
 def attacker(scores: Scores, limit: float, delta: float, claimed: TradeoffCurve, comparisons: int = 1) -> Certificate:
-    """How often "score >= 0 means D1" is right, against the limit of any attacker of the claimed law; on all runs.
+    """Certificate for attack success: the share of all runs in which the rule "score >= 0 means D1" guesses right.
 
-    limit: in [1/2, 1]. The epsilon is that of the curve's family at delta.
+    limit: the largest share for any attacker under the claimed law, in [1/2, 1]. The epsilon is that of the curve's
+    family at delta.
 
     >>> from dpcore.accounting.tradeoff import GaussianCurve
     >>> scores = Scores(np.full(500, -1.0), np.full(500, 1.0))
@@ -79,9 +80,9 @@ def attacker(scores: Scores, limit: float, delta: float, claimed: TradeoffCurve,
 
 
 def curve(first: Scores, second: Scores, claimed: TradeoffCurve, delta: float, comparisons: int = 1) -> Certificate:
-    """The mu that the claimed family needs for an event S to be as likely as it is; its epsilon holds in that family.
+    """Certificate for mu: the claimed family needs this mu to allow an event S its probabilities under D0 and D1.
 
-    For Gaussian noise that is Phi^-1(P1(S)) - Phi^-1(P0(S)). delta: in (0, 1).
+    For Gaussian noise that is Phi^-1(P1(S)) - Phi^-1(P0(S)). Its epsilon holds in the claimed family. delta: in (0, 1).
 
     Source: Nasr et al. 2023, with the trade-off curves of Dong, Roth and Su 2022.
     """
@@ -96,10 +97,10 @@ def curve(first: Scores, second: Scores, claimed: TradeoffCurve, delta: float, c
 
 
 def pure(first: Scores, second: Scores, epsilon: float, comparisons: int = 1) -> Certificate:
-    """Right guesses over wrong ones when unclear runs are passed over, against e^epsilon; a test of pure privacy.
+    """Certificate for pure privacy: right guesses over wrong ones when unclear runs are left out, against e^epsilon.
 
-    The coin of every run is fair and its own, so given which runs are passed over each guess is right with probability
-    at most e^epsilon / (1 + e^epsilon): one binomial, and one rate to bound.
+    Every run tosses its own fair coin. Given the runs that are left out, each guess is right with probability at most
+    e^epsilon / (1 + e^epsilon): one binomial, and one rate to bound.
     """
 
     def bound(scores: Scores, thresholds: Array, error: float) -> Array:
@@ -113,7 +114,7 @@ def pure(first: Scores, second: Scores, epsilon: float, comparisons: int = 1) ->
 
 
 def point(first: Scores, second: Scores, epsilon: float, delta: float, comparisons: int = 1) -> Certificate:
-    """ln((P1(S) - delta) / P0(S)), with D0 and D1 either way round, against (epsilon, delta) whatever the noise.
+    """Certificate for (epsilon, delta) under any noise: ln((P1(S) - delta) / P0(S)), with D0 and D1 in either order.
 
     Source: Jagielski, Ullman and Oprea 2020.
     """
@@ -139,14 +140,14 @@ def lower_bound(successes: Array | int, trials: Array | int, error: float) -> Ar
 
 
 def _rates(scores: Scores, thresholds: Array, error: float) -> tuple[Array, Array]:
-    """Bounds on P(score >= t): from below on D1, from above on D0, each failing with half the error."""
+    """Bounds on P(score >= t): lower on D1, upper on D0, each failing with half the error."""
     true, n = _at_least(scores.ones, thresholds), len(scores.zeros)
     rejected = n - _at_least(scores.zeros, thresholds)
     return lower_bound(true, len(scores.ones), error / 2), 1.0 - lower_bound(rejected, n, error / 2)
 
 
 def _corner(scores: Scores, at: Array, mirror: bool, comparisons: int) -> tuple[float, float]:
-    """Bounds from above on the shares of false alarms and of misses of "score >= at means D1"."""
+    """Upper bounds on the rates of false alarms and of misses of "score >= at means D1"."""
     true, false = _rates(scores.mirrored() if mirror else scores, at, _errors(comparisons)[0])
     corner = float(false[0]), 1.0 - float(true[0])
     # With the names exchanged, the event says D0: missing it is a false alarm.
@@ -154,20 +155,20 @@ def _corner(scores: Scores, at: Array, mirror: bool, comparisons: int) -> tuple[
 
 
 def _at_least(scores: Array, thresholds: Array) -> Array:
-    """How many scores are >= t, for every t."""
+    """Number of scores >= t, for every t."""
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left"), float)
 
 
 def _errors(comparisons: int) -> tuple[float, float]:
-    """What each certificate may err with, shown and flagged."""
+    """Probability of error left to each certificate, shown and flagged."""
     return _SHOWN / (_RANDOM_CERTIFICATES * comparisons), _FLAGGED / (_RANDOM_CERTIFICATES * comparisons)
 
 
 def _certified(
     bound: Callable[[Scores, Array, float], Array], first: Scores, second: Scores, comparisons: int
 ) -> tuple[float, float, Array, bool]:
-    """The bound at 95% and at 99.9% on the second half, at the threshold and orientation that are best on the first,
-    and these two."""
+    """Bounds at 95% and at 99.9% on the second half, at the threshold and orientation that are best on the first; then
+    this threshold and orientation."""
     choices = []
     for mirror in (False, True):
         seen = first.mirrored() if mirror else first

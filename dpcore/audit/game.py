@@ -1,9 +1,9 @@
 """Empirical audits: an attacker who may choose the worst two data sets tries to refute a mechanism's guarantee.
 
 The game: in every run a fair coin picks D0 or D1 (two neighbours), the real code releases once with fresh noise, and
-the score is the exact log-likelihood ratio ln p(seen | D1) / p(seen | D0) of the law that the plan claims, where what
-is seen is the release, or for mechanisms of many steps every step of it. From the scores come lower bounds on what
-leaks, each with a confidence (`dpcore.audit.certificates`). A bound above the claim refutes it; a bound below the claim
+the score is the exact log-likelihood ratio ln p(seen | D1) / p(seen | D0) under the law that the plan claims. The
+attacker sees the release, or every step of a mechanism with many steps. The scores give lower bounds on the privacy
+loss, each with a confidence (`dpcore.audit.certificates`). A bound above the claim refutes it; a bound below the claim
 proves nothing.
 """
 
@@ -28,7 +28,7 @@ from .bugs import get_bug
 from .bugs.implementations import usual_plan
 from .certificates import Certificate, Scores
 from .report import AuditReport, words_of_pair
-from .target import Target, honest_target
+from .target import Target, correct_target
 
 DEFAULT_BUDGET = Budget(1.0, 1e-5)
 _LARGEST_TABLE = 10_000_000
@@ -37,10 +37,10 @@ _BATCH_NUMBERS = 1_000_000
 
 
 class Audit:
-    """A game that goes on: `play` more runs, read the `report` of those so far or the `betting_test`.
+    """Audit in progress: `play` more runs, read the `report` of the runs so far or the `betting_test`.
 
-    Arguments as in `run_audit`. Runs in portions are the same runs. Certificates hold for one number of runs that was
-    fixed beforehand; the `betting_test` may be read in between, and the game stopped at any time.
+    Arguments as in `run_audit`. Runs played in portions equal runs played at once. Certificates hold for one number of
+    runs that is fixed beforehand; the `betting_test` may be read in between, and the game stopped at any time.
 
     >>> audit = Audit("output_gamma", bug="halved_noise")
     >>> audit.play(1000)
@@ -58,13 +58,13 @@ class Audit:
             raise ValueError(f"n p must be <= {_LARGEST_TABLE} in an audit, got {self.plan.spec.n * self.plan.spec.p}")
         self.claimed = claimed_plan(self.plan)
         self.mechanism = self.claimed.mechanism
-        # Asked of the plan itself: what was published may stand for less than what was spent.
+        # Of the plan, not of `claimed`: the claimed guarantee is what the plan itself spends.
         self.curve: TradeoffCurve = self.mechanism.claimed_curve(self.plan)
-        self.target: Target = honest_target(self.plan, self.claimed)
+        self.target: Target = correct_target(self.plan, self.claimed)
         zero, one = self.target.sides
         self.attained = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
         if bug is not None:
-            self.target = get_bug(bug).spoil(self.plan, self.target)
+            self.target = get_bug(bug).inject(self.plan, self.target)
         self.betting_test = BettingTest(self.curve, self.plan.spent.epsilon)
         self._coins, *self._noise = np.random.default_rng([seed, zlib.crc32(self.mechanism.key.encode())]).spawn(3)
         self._scores: list[Array] = []
@@ -76,11 +76,11 @@ class Audit:
 
     @property
     def scores(self) -> Scores:
-        """Of all runs so far."""
+        """Scores of all runs so far."""
         return _by_bit(np.concatenate(self._scores), np.concatenate(self._bits))
 
     def play(self, runs: int) -> None:
-        """That many more runs, at least 1."""
+        """Play `runs` more runs, at least 1."""
         runs = integer("runs", runs, at_least=1)
         if self.runs + runs > MOST_RUNS:
             raise ValueError(f"runs must be at most {MOST_RUNS:,}, got {self.runs + runs:,}")
@@ -99,21 +99,21 @@ class Audit:
         self.betting_test.update(by_bit.zeros, by_bit.ones)
 
     def _streams(self, side: int, releases: int) -> Generators:
-        """Generators for that many releases, such that none draws differently for how many are made beside it."""
+        """Generators for that many releases; no draw depends on how many releases are made together."""
         noise = self._noise[side]
         if self.plan.steps > 1:  # releases draw in turns, some steps at a time
             return noise.spawn(releases)
-        return [noise] * releases  # each takes what the one before has left
+        return [noise] * releases  # each continues where the one before stopped
 
     def report(self) -> AuditReport:
-        """Of the runs so far, of which there must be at least 100."""
+        """Report on the runs so far, at least 100 of them."""
         integer("runs", self.runs, at_least=100)
         plan, half = self.plan, self.runs // 2
         scores, bits = np.concatenate(self._scores), np.concatenate(self._bits)
         whole = _by_bit(scores, bits)
         first, second = _by_bit(scores[:half], bits[:half]), _by_bit(scores[half:], bits[half:])
         sensitivity, epsilon, delta = plan.ledger[0].sensitivity, plan.spent.epsilon, plan.spent.delta
-        # Another law of noise that spends as much may leave more to an attacker than the one that scores are made of.
+        # Another law of noise at the same budget may allow an attacker more than the law that the scores are made of.
         same = self.claimed.noise == plan.noise
         limit = attack_cap(plan.spent)
         if same:
@@ -145,31 +145,31 @@ class Audit:
 def run_audit(
     key_or_plan: str | Plan, *, runs: int = 20_000, seed: int = 0, bug: str | None = None, comparisons: int = 1
 ) -> AuditReport:
-    """Play the game `runs` times against a mechanism, honest or with a bug, and certify what leaked.
+    """Play the game `runs` times against a mechanism, correct or with an injected bug, and certify what leaks.
 
     key_or_plan: a registered key, audited at (1, 1e-5) on three columns with Huberised hinge loss, where a pair attains
-    the sensitivity (or as the bug asks); or a Plan, audited as it is against what `plan.spent` says, with
+    the sensitivity (or as the bug asks); or a Plan, audited as it is against the guarantee `plan.spent`, with
     n p <= 1e7. runs: 100 to 10^7. seed: >= 0. bug: None, or a key of `dpcore.audit.bugs.BUGS`. comparisons:
-    of how many audits shown together this is one; the confidence is that of all of them (Bonferroni).
+    number of audits that are shown together; the confidence is that of all of them (Bonferroni).
 
-    Certificates. "sensitivity": how far the pair moves the model, as a share of the plan's sensitivity (no chance
-    enters). "attacker": how often "score >= 0 means D1" is right, against the mechanism's own limit. "curve", against
-    the whole trade-off curve that is claimed; for pure claims "pure", against epsilon. "point", against
-    (epsilon, delta) whatever the noise. Together they raise a false "contradicted" in at most 0.1% of audits, a false
+    Certificates. "sensitivity": the distance between the pair's models, as a share of the plan's sensitivity (nothing
+    random). "attacker": the share of right guesses by "score >= 0 means D1", against the mechanism's own limit.
+    "curve": against the whole claimed trade-off curve; for pure claims "pure", against epsilon. "point": against
+    (epsilon, delta) under any noise. Together they raise a false "contradicted" in at most 0.1% of audits, a false
     "suspicious" in at most 5%.
 
-    Power: docs/formulas.md, "What an audit sees". At epsilon = 20 half the Gamma noise is not seen: every rate is too
-    near 1.
+    Power: docs/formulas.md, "What an audit sees". At epsilon = 20 the audit misses that half the Gamma noise is gone:
+    every rate is too near 1.
 
     Released numbers are rounded to a grid (`dpcore.mechanisms.noise.rounding.on_grid`), and the audit sees the rounded
-    ones. Not looked for: what is left of the leak of floating-point noise (Mironov 2012), and running time. Nor are
-    faults seen that leave the score's law alone: Gaussian noise that is missing at a right angle to the pair's shift,
-    or one seed for all runs whose noise saturates the score or that draws the same columns from both laws.
+    ones. It does not test for the rest of the leak of floating-point noise (Mironov 2012) or for running time. It
+    cannot detect faults that leave the score's law unchanged: Gaussian noise that is missing at a right angle to the
+    pair's shift, or one seed for all runs if its noise saturates the score or draws the same columns from both laws.
 
-    Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the bug makes no sense.
+    Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the bug does not apply.
 
-    Randomness: from (seed, mechanism key) alone: a stream for the coins and one for the releases on each data set, of
-    which each release of several steps has a stream of its own.
+    Randomness: from (seed, mechanism key) alone: a stream for the coins and one for the releases on each data set, from
+    which each release of several steps spawns its own.
     Source: the game and its certificates are those of Jagielski, Ullman and Oprea 2020 and Nasr et al. 2023.
 
     >>> run_audit("output_gamma", runs=2000).verdict
@@ -184,7 +184,7 @@ def run_audit(
 
 
 def worst_plan(key: str, bug: str | None = None, budget: Budget = DEFAULT_BUDGET) -> Plan:
-    """The plan under which a mechanism is audited: where a pair attains its sensitivity and the fault shows.
+    """Plan under which a mechanism is audited: a pair attains its sensitivity, and the bug shows.
 
     >>> worst_plan("output_gaussian").spec.loss
     'huber_hinge'
@@ -194,10 +194,10 @@ def worst_plan(key: str, bug: str | None = None, budget: Budget = DEFAULT_BUDGET
 
 
 def claimed_plan(plan: Plan) -> Plan:
-    """The plan with the noise that its spent budget asks for.
+    """Plan with the noise that the given plan's spent budget requires.
 
-    Neither `plan.scale` nor the ledger's scale is the claim: the fault may be in both. All knobs but the accounting are
-    the plan's: they decide what an observer sees.
+    Neither `plan.scale` nor the ledger's scale is the claim: a bug may be in both. All knobs but the accounting are
+    the given plan's: they decide what an observer sees.
     """
     made = plan.mechanism
     return make_mechanism(made.key, **(made.knobs | {"accounting": "tight"})).calibrate(plan.spec, plan.spent)

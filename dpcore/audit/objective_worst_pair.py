@@ -1,10 +1,10 @@
-"""Two data sets that get the most out of noise in the objective, in one column, where everything is exact.
+"""Worst two data sets for objective perturbation on one column, where all probabilities are exact.
 
 Huber regression on two records. The first is (x, y) = (0, 0) in both data sets. The second is (1, kink + L / c) in D0
-and (1, -FAR) in D1, which pulls with full force wherever a model comes to lie. With g = L / n, the slopes of J are
+and (1, -FAR) in D1, where its loss has slope L at every model. With g = L / n, the slopes of J are
     J0'(theta) = lam theta + clip(c (theta - kink) / n - g, -g, g),    J1'(theta) = lam theta + g.
-At theta = kink both is at its worst: the slopes differ by 2 g, all that one record can do, and from there on D0's
-record bends the objective, which changes the volume element by 1 + c / (n lam), all that one record can do.
+At theta = kink both effects of one record are the largest possible: the slopes differ by 2 g, and from there on D0's
+record bends the objective, which changes the volume element by 1 + c / (n lam).
 
 The minimiser of J_k(theta) + b theta is where J_k'(theta) = -b, which rises with theta. So, for b's symmetric law,
     P_k(low <= theta <= high) = P(J_k'(low) <= b <= J_k'(high)),    density f(J_k'(theta)) J_k''(theta).
@@ -26,7 +26,7 @@ from ..core.validation import one_of
 from ..mechanisms import make_mechanism
 from ..mechanisms.plan import Plan
 
-# Beyond every model that has a probability to speak of.
+# Beyond every model of non-negligible probability.
 FAR = 200.0
 _LAWS = {"objective_gamma": laplace, "objective_gaussian": norm}
 _LOSS = get_loss("huber")
@@ -34,7 +34,7 @@ _SPANS = 8.0
 
 
 def pair_plan(key: str, budget: Budget, accounting: str) -> Plan:
-    """A mechanism on two records of one column, at the smallest lam that is published, n lam = 2 c R^2 / epsilon.
+    """Plan of a mechanism on two records of one column, at the smallest published lam, n lam = 2 c R^2 / epsilon.
 
     key: "objective_gamma" or "objective_gaussian".
 
@@ -48,19 +48,19 @@ def pair_plan(key: str, budget: Budget, accounting: str) -> Plan:
 
 @dc.dataclass(frozen=True)
 class HuberPair:
-    """The two data sets for a plan of `pair_plan`. kink: where D0's record begins to bend the objective, > 0."""
+    """Two data sets for a plan of `pair_plan`. kink: the model from which D0's record bends the objective, > 0."""
 
     plan: Plan
     kink: float
 
     @property
     def bend(self) -> float:
-        """c / n: what D0's record adds to the curvature between the kink and `last`."""
+        """c / n, the curvature that D0's record adds between the kink and `last`."""
         return _LOSS.curvature_bound / self.plan.spec.n
 
     @property
     def pull(self) -> float:
-        """g = L / n."""
+        """g = L / n, the largest slope of one record."""
         return _LOSS.slope / self.plan.spec.n
 
     @property
@@ -69,7 +69,7 @@ class HuberPair:
 
     @property
     def last(self) -> float:
-        """Where D0's record pulls as D1's does."""
+        """Model from which D0's record has the slope of D1's."""
         return self.kink + 2.0 * self.pull / self.bend
 
     @property
@@ -101,7 +101,7 @@ class HuberPair:
         return float(zero - one) + math.log1p(self.bend / self.lam)
 
     def end(self, least: float) -> float:
-        """Where `log_ratio` has fallen to `least`, which lies between its values at the kink and at `last`."""
+        """Model at which `log_ratio` has fallen to `least`, a value between those at the kink and at `last`."""
         return float(brentq(lambda theta: self.log_ratio(theta) - least, self.kink, self.last, xtol=1e-14))
 
     def probabilities(self, end: Array | float) -> tuple[Array, Array]:
@@ -112,12 +112,12 @@ class HuberPair:
         return zero, one
 
     def delta(self, epsilon: float) -> float:
-        """P0(S) - e^epsilon P1(S), S from the kink to where the log-ratio has fallen to epsilon."""
+        """P0(S) - e^epsilon P1(S) for the interval S from the kink to the model at which the log-ratio is epsilon."""
         zero, one = self.probabilities(self.end(epsilon))
         return float(zero - math.exp(epsilon) * one)
 
     def minimisers(self, b: Array, side: int) -> Array:
-        """Of J0(theta) + b theta (side 0) or J1(theta) + b theta (side 1), in closed form; of b's shape.
+        """Minimisers of J0(theta) + b theta (side 0) or J1(theta) + b theta (side 1), in closed form; of b's shape.
 
         J0' is a line of slope lam, then one of slope lam + c / n, then one of slope lam: its inverse is the middle one
         of the three lines' own inverses.
@@ -130,16 +130,16 @@ class HuberPair:
 
 
 def worst_for_gamma(plan: Plan) -> HuberPair:
-    """The pair whose log-ratio at the kink is the largest of all neighbours, 2 g / s + ln(1 + c / (n lam)).
+    """Pair whose log-ratio at the kink is the largest of all neighbours, 2 g / s + ln(1 + c / (n lam)).
 
     J0' = 0 at the kink. From there on both slopes are >= 0 and their difference falls; elsewhere no record bends the
-    objective and the log-ratio is at most 2 g / s. Any kink further up would do; here most models lie nearby.
+    objective and the log-ratio is at most 2 g / s. A larger kink has the same log-ratio, but fewer models near it.
     """
     return HuberPair(plan, _LOSS.slope / (plan.spec.n * float(plan.spec.lam)))
 
 
 def worst_for_gaussian(plan: Plan, epsilon: float) -> HuberPair:
-    """The pair of this kind with the largest delta at epsilon.
+    """Pair of this kind with the largest delta at epsilon.
 
     The log-ratio at the kink is 2 g lam kink / s^2 + ln(1 + c / (n lam)): the search begins where that is epsilon.
 

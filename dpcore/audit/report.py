@@ -1,4 +1,4 @@
-"""What an audit found: a verdict, a sentence that claims no more than was tested, and all that repeats it."""
+"""Report of an audit: a verdict, a sentence that claims only what was tested, and everything needed to repeat it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ATTAINS = 0.95
 
 @dc.dataclass(frozen=True)
 class AuditReport:
-    """What an audit found.
+    """Result of an audit.
 
     plan: what was audited. claim: its guarantee, in words. pair: the two data sets, in words. runs, seed, bug,
-    comparisons: as asked for. attained: how far the pair moves the model, as a share of the sensitivity; well below 1 a
-    pass says less. right: how often the attacker was. certificates: see `run_audit`.
+    comparisons: as asked for. attained: distance between the pair's models, as a share of the sensitivity; well below 1
+    a pass says less. right: the attacker's share of right guesses. certificates: see `run_audit`.
     """
 
     plan: Plan
@@ -53,19 +53,19 @@ class AuditReport:
 
     @property
     def verdict(self) -> Verdict:
-        """contradicted at 99.9% confidence, suspicious at 95%."""
+        """Verdict of the certificates: "contradicted" at 99.9% confidence, "suspicious" at 95%."""
         if any(c.flagged > c.limit for c in self.certificates):
             return "contradicted"
         return "suspicious" if any(c.shown > c.limit for c in self.certificates) else "no contradiction found"
 
     @property
     def attack(self) -> Certificate:
-        """How often the attacker is right: lower bounds, and the mechanism's own limit."""
+        """Certificate for attack success: lower bounds, and the mechanism's own limit."""
         return next(c for c in self.certificates if c.name == "attacker")
 
     @property
     def sentence(self) -> str:
-        """The verdict in words that claim no more than was tested."""
+        """The verdict in words that claim only what was tested."""
         bound = (
             f"certified lower bound epsilon = {self.certified_epsilon_95:.3g} (95%), "
             f"claimed {self.plan.spent.epsilon:.3g}"
@@ -73,20 +73,20 @@ class AuditReport:
         if self.verdict == "contradicted":
             by = " and ".join(c.name for c in self.certificates if c.flagged > c.limit)
             return (
-                f"With confidence 99.9% (over our runs) this implementation is not what it claims, {self.claim}: "
-                f"refuted by {by}; {bound}."
+                f"With 99.9% confidence (over our runs) this implementation breaks its claimed guarantee: it is not "
+                f"{self.claim}, refuted by {by}; {bound}."
             )
         if self.verdict == "suspicious":
             by = " and ".join(c.name for c in self.certificates if c.shown > c.limit)
-            found = f"Suspicious: refuted by {by} with confidence 95% but not 99.9%, repeat with more runs; {bound}."
+            found = f"Suspicious: refuted by {by} with 95% but not 99.9% confidence; repeat with more runs; {bound}."
         else:
             found = f"No contradiction found; {bound}."
         if self.attained < _ATTAINS:
-            found += f" The pair reaches only {self.attained:.0%} of the sensitivity, so that a pass says less."
+            found += f" The pair reaches only {self.attained:.0%} of the sensitivity, so a pass says less."
         return f"{found} A pass is never evidence of privacy."
 
     def facts(self) -> dict[str, Any]:
-        """Everything above, and all that is needed to repeat it, as what JSON can hold."""
+        """Dictionary of everything above and everything needed to repeat it, which `to_json` writes."""
         plan = self.plan
         mechanism = plan.mechanism
         return {
@@ -113,7 +113,7 @@ class AuditReport:
         }
 
     def to_json(self) -> str:
-        """`facts` as text; JSON has no number for infinity, so it is the text "inf"."""
+        """`facts` as JSON, where infinity is the text "inf", since JSON has no number for it."""
         return json.dumps(_plain(self.facts()), default=str, allow_nan=False)
 
 
@@ -126,7 +126,7 @@ def _plain(value: Any) -> Any:
 
 
 def words_of_pair(zero: Data, one: Data) -> str:
-    """Two neighbours in words: the record in which they differ, and what the others are."""
+    """Description of two neighbours: the record in which they differ, and the others in short."""
     rows = [_table(side) for side in (zero, one)]
     at = int(np.flatnonzero(np.any(rows[0] != rows[1], axis=1))[0])
     others = np.delete(rows[0], at, axis=0)

@@ -1,4 +1,4 @@
-"""What an audit attacks: code that releases on one of two neighbouring data sets, and how the attacker reads it."""
+"""Target of an audit: code that releases on one of two neighbouring data sets, and the attacker's score."""
 
 import dataclasses as dc
 from collections.abc import Callable
@@ -15,10 +15,10 @@ Release = Callable[[Prepared, Generators], Array]
 
 @dc.dataclass(frozen=True)
 class Target:
-    """Neighbours D0 and D1 and what runs on them.
+    """Neighbours D0 and D1, and the code that runs on them.
 
-    pair: the two data sets. sides: what the code has prepared of each. release: what an observer sees of runs on one
-    of them, one for each generator. score: how much each thing seen looks like D1 rather than D0, [k]; 0 is undecided.
+    pair: the two data sets. sides: each of them as the code has prepared it. release: what an observer sees of runs on
+    one side, one run for each generator. score: how much each run looks like D1 rather than D0, [k]; 0 is undecided.
     """
 
     pair: tuple[Data, Data]
@@ -27,10 +27,10 @@ class Target:
     score: Callable[[Array], Array]
 
 
-def honest_target(plan: Plan, claimed: Plan) -> Target:
-    """The plan's own code on its worst pair, read by the log-likelihood ratio of the law that is claimed.
+def correct_target(plan: Plan, claimed: Plan) -> Target:
+    """Target with the plan's own code on its worst pair, scored by the log-likelihood ratio of the claimed law.
 
-    claimed: the plan that `plan.spent` asks for. NotApplicable where the mechanism knows no worst pair.
+    claimed: the plan with the noise that `plan.spent` requires. NotApplicable where the mechanism has no worst pair.
     """
     mechanism = plan.mechanism
     pair = mechanism.worst_pair(plan)
@@ -39,12 +39,12 @@ def honest_target(plan: Plan, claimed: Plan) -> Target:
 
 
 def release_of(plan: Plan) -> Release:
-    """The mechanism's own runs under this plan, as they are published: rounded to their grid."""
+    """Release function of the mechanism's own code under this plan, rounded to its grid as published."""
     mechanism = plan.mechanism
     return lambda prepared, rngs: on_grid(mechanism.transcripts(plan, prepared, rngs), mechanism.seen_resolution(plan))
 
 
 def score_of(claimed: Plan, zero: Prepared, one: Prepared) -> Callable[[Array], Array]:
-    """ln p(seen | D1) / p(seen | D0) under the claimed plan."""
+    """Score function ln p(seen | D1) / p(seen | D0) under the claimed plan."""
     mechanism = claimed.mechanism
     return lambda seen: mechanism.log_ratio(claimed, zero, one, seen)

@@ -1,1 +1,1 @@
-"""The subcommands of the command line, by what they are about."""
+"""Subcommands of the command line, by subject."""

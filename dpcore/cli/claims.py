@@ -1,4 +1,4 @@
-"""audit, exhibit, errata and reproduce: what mechanisms and papers claim, beside what comes out here."""
+"""audit, exhibit, errata and reproduce: claims of mechanisms and papers beside what is found here."""
 
 import dataclasses as dc
 import json
@@ -13,12 +13,12 @@ from .options import JSON, written
 
 @click.command()
 @click.argument("key")
-@click.option("--runs", default=20_000, show_default=True, type=int, help="How often the game is played, >= 100.")
-@click.option("--seed", default=0, show_default=True, type=int, help="Of the audit's coins and noise, >= 0.")
-@click.option("--bug", help="A fault to build in first; an unknown name lists them.")
+@click.option("--runs", default=20_000, show_default=True, type=int, help="Number of runs, >= 100.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Seed of the coins and the noise, >= 0.")
+@click.option("--bug", help="Bug to inject into the mechanism; an unknown name lists all.")
 @JSON
 def audit(key: str, as_json: bool, **arguments: Any) -> None:
-    """Try to refute a mechanism's guarantee; exit code 1 if that succeeds with 99.9% confidence."""
+    """Try to refute a mechanism's guarantee; exit code 1 if it is refuted with 99.9% confidence."""
     from ..audit.game import run_audit
 
     report = run_audit(key, **arguments)
@@ -34,13 +34,13 @@ def audit(key: str, as_json: bool, **arguments: Any) -> None:
 
 @click.command()
 @click.argument("key", required=False)
-@click.option("--runs", type=int, help="How many runs; default: the exhibit's own number.")
-@click.option("--seed", default=0, show_default=True, type=int, help="Of all coins and noise, >= 0.")
+@click.option("--runs", type=int, help="Number of runs; default: the exhibit's own.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Seed of all coins and noise, >= 0.")
 @JSON
 def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None:
-    """Show what a mechanism as published really costs, by certified lower bounds; without KEY, a table of all.
+    """Certify the privacy that a mechanism spends as published, by lower bounds; without KEY, of all mechanisms.
 
-    None of them is private as published.
+    None of these mechanisms keeps its published guarantee.
     """
     from ..studies.papers.exhibits import EXHIBITS, rounded_down, run_exhibit
 
@@ -55,7 +55,7 @@ def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None
         click.echo(f"[{', '.join(found.to_json() for found in findings)}]")
         return
     click.echo(
-        f"{'exhibit':20s} {'bounded':8s} {'printed':>10s} {'exact':>10s} {'95%':>10s} {'99.9%':>10s} {'runs':>12s}"
+        f"{'exhibit':20s} {'bounded':8s} {'published':>10s} {'exact':>10s} {'95%':>10s} {'99.9%':>10s} {'runs':>12s}"
     )
     for f in findings:
         bounds = ("" if v is None else rounded_down(v) for v in (f.exact, f.certified_95, f.certified_999))
@@ -67,7 +67,7 @@ def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None
 @click.argument("name", required=False)
 @JSON
 def errata(name: str | None, as_json: bool) -> None:
-    """Compute what a paper states and what is right; without NAME, for all errata that are quickly computed."""
+    """Compute a number as published and its correction; without NAME, for all errata that are computed quickly."""
     from ..studies.papers.errata import KINDS, recompute, recomputed, three_digits
 
     found = recomputed() if name is None else (recompute(name),)
@@ -83,9 +83,9 @@ def errata(name: str | None, as_json: bool) -> None:
         click.echo(json.dumps(facts if name is None else facts[0]))
     elif name is not None:
         erratum = found[0].erratum
-        click.echo(f"{found[0].sentence}.\nprinted: {erratum.says}\nright: {erratum.holds}")
+        click.echo(f"{found[0].sentence}.\nas published: {erratum.says}\ncorrect: {erratum.holds}")
     else:
-        click.echo(f"{'erratum':22s} {'printed':>10s} {'right':>10s} {'times':>8s}  what")
+        click.echo(f"{'erratum':22s} {'published':>10s} {'correct':>10s} {'times':>8s}  quantity")
         for each in found:
             numbers = f"{each.printed:10.4g} {each.right:10.4g} {three_digits(each.times):>8s}"
             click.echo(f"{each.name:22s} {numbers}  {each.erratum.unit}: {KINDS[each.erratum.kind]}")
@@ -93,15 +93,15 @@ def errata(name: str | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--data", type=click.Path(path_type=Path), help="The paper's records; a labelled stand-in without it.")
+@click.option("--data", type=click.Path(path_type=Path), help="The paper's records; default: labelled stand-in data.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for table.csv, claims.json, figure.json.")
-@click.option("--runs", type=int, help="Repetitions, >= 1; the paper's number without it.")
-@click.option("--seed", default=0, show_default=True, type=int, help="Of splits and noise, >= 0.")
+@click.option("--runs", type=int, help="Repetitions, >= 1; default: the paper's number.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Seed of splits and noise, >= 0.")
 @JSON
 def reproduce(
     name: str | None, data: Path | None, output: Path | None, runs: int | None, seed: int, as_json: bool
 ) -> None:
-    """Do a paper's figure again and say what agrees; without NAME, list them all."""
+    """Reproduce a figure of a paper and compare its claims; without NAME, list all figures."""
     from ..core.validation import integer
     from ..figures.sources.reproductions import reproduction_figure
     from ..studies.papers.reproductions import REPRODUCTIONS, get_reproduction
@@ -116,7 +116,7 @@ def reproduce(
     if output is None:
         raise ValueError("--output must name a folder, got none")
     if data is not None and not chosen.file:
-        raise ValueError(f"--data must not be given for {name}, which uses no file, got {str(data)!r}")
+        raise ValueError(f"--data must be left out for {name}, which uses no file, got {str(data)!r}")
     if runs is not None:
         integer("--runs", runs, at_least=1)
     integer("--seed", seed, at_least=0)
@@ -137,6 +137,6 @@ def reproduce(
         return
     click.echo(f"{chosen.title} ({chosen.source}); records: {outcome.records}")
     for claim in outcome.claims:
-        click.echo(f"  {claim.verdict:<11} {claim.words}\n{'':14}printed: {claim.printed}\n{'':14}here: {claim.found}")
+        click.echo(f"  {claim.verdict:<11} {claim.words}\n{'':14}paper: {claim.printed}\n{'':14}here: {claim.found}")
         if claim.why:
             click.echo(f"{'':14}why: {claim.why}")

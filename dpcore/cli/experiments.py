@@ -1,4 +1,4 @@
-"""run, regret and warm: tables of many releases, and what they need compiled."""
+"""run, regret and warm: tables of many releases, and the compilation of their kernels."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from .options import JSON, progress, written
 @click.argument("experiment", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write: CSV, or .parquet.")
 @click.option("--executor", default="here", show_default=True, help="here, threads:N, processes:N or dask:ADDRESS.")
-@click.option("--resume", is_flag=True, help="Go on with what an unfinished run to the same file has computed.")
+@click.option("--resume", is_flag=True, help="Reuse the cells that an unfinished run to the same file has computed.")
 @JSON
 def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bool) -> None:
     """Run an experiment from a JSON file and write its table.
 
-    What is computed stands in OUTPUT.unfinished as it comes, until the table is written.
+    Finished cells are kept in OUTPUT.unfinished until the table is written.
     """
     from ..experiments.checkpoint import Journal
     from ..experiments.executors import executor_of
@@ -53,13 +53,13 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
     ):
         reused = len(journal.known)
         if journal.discarded:
-            told = f"{kept.name} is damaged from line {reused + 2} on; what stood there is computed again."
+            told = f"{kept.name} is damaged from line {reused + 2} on; the cells there are computed again."
             click.echo(told, err=True)
         try:
             table = table_of(chosen, workers, on_row, known=journal.known, on_cell=journal.keep)
         except KeyboardInterrupt:
             if journal.known:
-                click.echo(f"Stopped; {len(journal.known)} cells are kept, --resume goes on from there.", err=True)
+                click.echo(f"Stopped; {len(journal.known)} cells are kept; --resume reuses them.", err=True)
             raise
         with written(whole):
             if output.suffix == ".parquet":
@@ -75,7 +75,7 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
         "cells_reused": reused,
         "warnings": list(warned),
     }
-    told = f"; {reused} cells were there already" if reused else ""
+    told = f"; {reused} cells were reused" if reused else ""
     click.echo(json.dumps(facts) if as_json else f"{len(table)} rows in {output}{told}")
 
 
@@ -88,7 +88,7 @@ def _text(path: Path) -> str:
 
 @contextmanager
 def _files_for(output: Path) -> Iterator[tuple[Path, Path]]:
-    """Two files beside `output`: what an unfinished run keeps, and the table until it is whole and takes its place."""
+    """Two files beside `output`: the cells of an unfinished run, and the table until it is complete."""
     target = output.resolve()
     if target.exists() and not target.is_file():
         raise ValueError(f"--output must be a file that can be replaced, got {str(output)!r}")
@@ -98,10 +98,10 @@ def _files_for(output: Path) -> Iterator[tuple[Path, Path]]:
         try:
             yield kept, whole
         finally:
-            with suppress(NotADirectoryError):  # a place that is none was refused before
+            with suppress(NotADirectoryError):  # a folder that is none was refused before
                 whole.unlink(missing_ok=True)
     except OSError as error:
-        if str(error.filename) in (str(kept), str(whole)):  # names that nobody but us knows
+        if str(error.filename) in (str(kept), str(whole)):  # names that the caller has not given
             error.filename = str(output)
         raise
 
@@ -124,15 +124,15 @@ def warm(as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--source", "sources", multiple=True, help="A data set; may be given again. Default: all.")
-@click.option("--mechanism", "mechanisms", multiple=True, help="A key; may be given again. Default: all.")
-@click.option("--seeds", default=8, show_default=True, type=int, help="Splits or draws of the records, >= 2.")
-@click.option("--rule", default="auto", show_default=True, help="The rule for lam: auto, published or population.")
+@click.option("--source", "sources", multiple=True, help="Data set; repeat for several. Default: all.")
+@click.option("--mechanism", "mechanisms", multiple=True, help="Key of a mechanism; repeat for several. Default: all.")
+@click.option("--seeds", default=8, show_default=True, type=int, help="Number of splits or draws of the records, >= 2.")
+@click.option("--rule", default="auto", show_default=True, help="Rule for lam: auto, published or population.")
 @JSON
 def regret(sources: tuple[str, ...], mechanisms: tuple[str, ...], seeds: int, rule: str, as_json: bool) -> None:
-    """Print what automatic settings lose against the best of a grid, in points, with standard errors.
+    """Print the accuracy loss of automatic settings against the best of a grid, in points, with standard errors.
 
-    The grid is one of lam; for gradient perturbation, whose lam is 0, one of schedules set by hand.
+    The grid holds values of lam; for gradient perturbation, where lam is 0, schedules set by hand.
     """
     from .. import data
     from ..experiments.tuning_gap import EPSILONS, cases, check_request, regret_table

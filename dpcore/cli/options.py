@@ -14,7 +14,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-reada
 
 @contextmanager
 def written(path: Path) -> Iterator[None]:
-    """While a file is being written: an error of the disk names it, and leaves no half of it behind."""
+    """Context in which a file is written: an error of the disk names the file and leaves no part of it behind."""
     try:
         yield
     except OSError as error:
@@ -24,5 +24,5 @@ def written(path: Path) -> Iterator[None]:
 
 
 def progress(length: int, label: str) -> Any:
-    """A bar on stderr, where somebody watches; elsewhere stderr is for errors only."""
+    """Progress bar on stderr if that is a terminal; otherwise stderr is for errors only."""
     return click.progressbar(length=length, label=label, file=sys.stderr if sys.stderr.isatty() else io.StringIO())

@@ -1,4 +1,4 @@
-"""list, info and solve: what there is, and one private model from the records of a file."""
+"""list, info and solve: the registered mechanisms, and one private model from the records of a file."""
 
 import csv
 import dataclasses as dc
@@ -60,7 +60,7 @@ def info(key: str, as_json: bool) -> None:
 
 
 def _section(text: str, name: str) -> str:
-    """A paragraph "name: ..." of a docstring with its indented lines, on one line."""
+    """Paragraph "name: ..." of a docstring with its indented lines, on one line."""
     found = re.search(rf"^{name}: (.*(?:\n +.*)*)", text, re.MULTILINE)
     return " ".join(found[1].split()) if found else ""
 
@@ -97,14 +97,14 @@ def _section(text: str, name: str) -> str:
     help=f"Regularisation of the average loss, >= 0, or one of {', '.join(LAM_RULES)}.",
 )
 @click.option("--R", "R", required=True, type=float, help="Public bound on ||x||_q; rows beyond it are refused.")
-@click.option("--q", type=float, help="Order of that norm, 1 to inf; the mechanism's own, mostly 2.")
-@click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; how many is printed, and not private.")
+@click.option("--q", type=float, help="Order of that norm, 1 to inf; default: the mechanism's own, mostly 2.")
+@click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; prints their number, not private.")
 @click.option("--y-max", default=1.0, show_default=True, type=float, help="Public bound on |y|.")
-@click.option("--radius", type=float, help="Seek the model in the L2 ball of this radius.")
+@click.option("--radius", type=float, help="Restrict the model to the L2 ball of this radius.")
 @click.option("--theta-norm", default=10.0, show_default=True, type=float, help="Public guess of the model's norm.")
 @click.option("--accounting", default="tight", show_default=True, help="Which proof sets the noise.")
-@click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help="See `info`; may be given again.")
-@click.option("--seed", type=int, help="Repeat a run; such a run carries no promise.")
+@click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help="Knob of `info`; repeat for several.")
+@click.option("--seed", type=int, help="Seed that makes a run repeatable; a seeded run has no guarantee.")
 @JSON
 def solve(
     path: Path,
@@ -118,7 +118,7 @@ def solve(
 ) -> None:
     """Release one private model from the records of a file.
 
-    A file of one class or of constant columns is refused here, for its curator's sake; the refusal depends on all
+    A file with one class or with only constant columns is refused, to help its curator; the refusal depends on all
     records together and is not private.
     """
     if arguments["loss"] is None:
@@ -157,8 +157,8 @@ def solve(
     if as_json:
         click.echo(json.dumps(facts))
         return
-    promise = "a seeded run: no promise" if release.seeded else "replace-one"
-    click.echo(f"spent epsilon = {release.spent.epsilon:g}, delta = {release.spent.delta:g} ({promise})")
+    guarantee = "a seeded run: no guarantee" if release.seeded else "replace-one"
+    click.echo(f"spent epsilon = {release.spent.epsilon:g}, delta = {release.spent.delta:g} ({guarantee})")
     click.echo(f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}")
     if release.clipped:
         click.echo(f"{release.clipped} rows were scaled down to norm R; this count is not private")
@@ -170,9 +170,9 @@ def solve(
 
 
 def _show_classes(names: Sequence[str], columns: Sequence[str], release: Release) -> None:
-    """The ellipsoid of each class, a line for each column: its centre, then its row of the precision."""
+    """Print the ellipsoid of each class, a line for each column: its centre, then its row of the precision."""
     found = ellipsoid_of(release.theta, release.plan.spec.domain.R)
-    click.echo("a record x goes to the class of the smallest (x - centre)' precision (x - centre) + offset")
+    click.echo("the class of a record x has the smallest (x - centre)' precision (x - centre) + offset")
     for name, centres, precision, offset in zip(names, found.centre, found.precision, found.offset, strict=True):
         click.echo(f"\n{name}: offset = {offset:.10g}; centre and precision by columns")
         for column, centre, row in zip(columns, centres, precision, strict=True):
@@ -180,7 +180,7 @@ def _show_classes(names: Sequence[str], columns: Sequence[str], release: Release
 
 
 def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
-    """The names of all classes where the loss is one of classes."""
+    """Names of all classes if the loss is one of classes, else None."""
     if loss.task != "classes":
         if listed is not None:
             raise ValueError(f"--classes must be left out for {key} with {loss.label}, got {listed!r}")
@@ -194,7 +194,7 @@ def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
 
 
 def _read(path: Path, label: str | None, p: int | None, names: list[str] | None) -> Table:
-    """The records of a file, by its suffix."""
+    """Records of a file, read by its suffix."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix == ".csv":
         if label is None:
@@ -212,12 +212,12 @@ def _read(path: Path, label: str | None, p: int | None, names: list[str] | None)
 
 
 def _knobs(given: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """name=value: integers and other numbers where they read as such, text elsewhere."""
+    """Knobs from NAME=VALUE, and from options: numbers if the values read as such, else text."""
     knobs: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or name in options:
-            raise ValueError(f"--knob must be NAME=VALUE for a knob without an option of its own, got {text!r}")
+            raise ValueError(f"--knob must be NAME=VALUE for a knob that has no option, got {text!r}; see `info`")
         knobs[name] = value
         for kind in (float, int):
             with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Compile every kernel into the disk cache, so that no later process has to."""
+"""Compilation of every kernel into the disk cache, so that later processes need not compile."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -35,7 +35,7 @@ _SOURCES = {
     "regression": "synthetic_regression",
     "location": "synthetic_location",
 }
-# Losses as compiled functions, which are loaded when they are asked for.
+# Losses as compiled functions, which are loaded on first use.
 _TABLES = (
     *(kernels.VALUE, kernels.DERIVATIVE, kernels.CURVATURE, kernels.GAUSSIAN_MEAN),
     *(kernels.SINGLE_VALUE, kernels.SINGLE_DERIVATIVE, kernels.SINGLE_CURVATURE),
@@ -46,7 +46,7 @@ Piece = tuple[str, Callable[[], object]]
 
 
 def pieces() -> list[Piece]:
-    """Computations to run, each by its name: tiny problems that reach every compiled function."""
+    """Computations to run, with their names: tiny problems that reach every compiled function."""
     found: list[Piece] = [("losses", lambda: [list(table.values()) for table in _TABLES])]
     for key in list_mechanisms():
         if mechanism_class(key).quantity == "regret":
@@ -72,9 +72,9 @@ def pieces() -> list[Piece]:
 
 
 def warm_up(todo: Sequence[Piece]) -> Iterator[str]:
-    """Run pieces; yields the name of each as it is done.
+    """Run pieces and yield the name of each finished one.
 
-    Raises OSError where what is compiled cannot be kept.
+    Raises OSError if compiled code cannot be kept.
     """
     kernels.prune_old_caches()
     for name, piece in todo:
@@ -85,7 +85,7 @@ def warm_up(todo: Sequence[Piece]) -> Iterator[str]:
 
 
 def _admits(experiment: Experiment) -> bool:
-    """Whether the mechanism has a plan for any place of the experiment."""
+    """True if the mechanism has a plan for at least one point of the experiment."""
     for cell in experiment.cells():
         for epsilon in cell.epsilons:
             with suppress(NotApplicable):

@@ -1,1 +1,1 @@
-"""The foundation of all other packages: specifications, losses, sets, checks of arguments, arrays and caches."""
+"""Foundation of all other packages: specifications, losses, sets, checks of arguments, arrays and caches."""

@@ -1,4 +1,4 @@
-"""Conversion of callers' numbers to the one form that everything here computes with."""
+"""Conversion of callers' numbers to the one form in which everything here computes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# What is computed from all entries of a sparse table goes over so many of them at a time: no second table is made.
+# Entries of a sparse table that are processed at a time, so that no second table is made.
 _BLOCK_ENTRIES = 1 << 20
 
 
 def as_matrix(values: Any) -> Array | csr_array:
-    """A finite table of numbers in the form that `Data` keeps it, or ValueError; shapes are not checked."""
+    """Finite table of numbers in the form in which `Data` keeps it, or ValueError; shapes are not checked."""
     return _sparse_array(values) if hasattr(values, "tocsr") else float_array("X", values)
 
 
@@ -31,12 +31,12 @@ def _sparse_array(values: Any) -> csr_array:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"X must hold numbers, got {values.dtype.name} values")
     array = csr_array(values).astype(np.float64, copy=False)
-    # Compiled functions read and write where the indices say.
+    # Compiled functions do not check indices before they read and write.
     for index in (array.indices.min(), array.indices.max()) if array.nnz else ():
         if not 0 <= index < array.shape[1]:
             raise ValueError(f"X must have column indices from 0 to {array.shape[1] - 1}, got {index}")
     if (np.diff(array.indptr) < 0).any():
-        raise ValueError("X must have index pointers that never fall, got some that do")
+        raise ValueError("X must have index pointers that never decrease, got some that do")
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
@@ -45,13 +45,13 @@ def _sparse_array(values: Any) -> csr_array:
         indices, indptr = array.indices.astype(index), array.indptr.astype(index)
         array = csr_array((array.data, indices, indptr), shape=array.shape)
     if not _finite(array.data):
-        raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}")
+        raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}; fill or drop it")
     return array
 
 
 def _finite(array: Array) -> bool:
-    """Whether all numbers of a contiguous array are finite."""
-    # One that is not makes the sum of squares so, which is found faster; squares of large ones may be alone in that.
+    """True if all numbers of a contiguous array are finite."""
+    # The sum of squares is a fast test: it is finite only if all numbers are. Squares of large numbers may overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         certain = math.isfinite(array.ravel() @ array.ravel())
     return certain or bool(np.isfinite(array).all())
@@ -72,7 +72,7 @@ def column_sums(X: csr_array, of: Callable[[Array], Array]) -> Array:
 
 
 def sparse_norms(X: csr_array, q: float) -> Array:
-    """||x_i||_q of the rows for q from 1 to inf, [n]; inf where that of q = 2 is too large for a float.
+    """||x_i||_q of the rows for q from 1 to inf, [n]; inf where the norm for q = 2 is too large for a float.
 
     >>> from scipy.sparse import csr_array
     >>> sparse_norms(csr_array([[3.0, -4.0], [0.0, 0.0]]), 2.0).tolist()
@@ -96,13 +96,13 @@ def _block_norms(X: csr_array, q: float) -> Array:
 
 
 def filled_columns(X: csr_array) -> tuple[NDArray[np.intp], csr_array] | None:
-    """Columns that have an entry, and the table of these only, which shares its values with X; None for all columns.
+    """Columns that have an entry, and a table of only these, which shares its values with X; None if all columns do.
 
-    Where no column has one the first is taken.
+    The first column is kept if no column has an entry.
     """
     here = np.zeros(X.shape[1], bool)
     for start in range(0, X.nnz, _BLOCK_ENTRIES):
-        # In the machine's own index type numpy marks them twice as fast.
+        # numpy marks them twice as fast in the machine's own index type.
         here[X.indices[start : start + _BLOCK_ENTRIES].astype(np.intp)] = True
     here[0] |= not here.any()
     if here.all():
@@ -115,13 +115,13 @@ def filled_columns(X: csr_array) -> tuple[NDArray[np.intp], csr_array] | None:
 
 
 def float_array(name: str, values: object) -> Array:
-    """A finite, writable, C-contiguous float64 array, or ValueError with the name of the argument.
+    """Finite, writable, C-contiguous float64 array, or ValueError with the name of the argument.
 
     >>> float_array("y", [1, -1])
     array([ 1., -1.])
     """
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} must have a value in every place, got a masked array")
+        raise ValueError(f"{name} must have a value in every place, got a masked array; fill or drop masked values")
     try:
         raw = np.asarray(values)
         if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and any(isinstance(v, str) for v in raw.flat)):
@@ -131,6 +131,7 @@ def float_array(name: str, values: object) -> Array:
         raise ValueError(f"{name} must be a rectangular table of numbers ({error})") from None
     if not _finite(array):
         bad = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at position {tuple(int(i) for i in bad)}")
+        place = tuple(int(i) for i in bad)
+        raise ValueError(f"{name} must be finite, got {array[place]} at position {place}; fill or drop such values")
     # Compiled functions are typed for writable arrays; pandas and worker processes hand out read-only ones.
     return array if array.flags.writeable else array.copy()

@@ -1,7 +1,7 @@
-"""The use of cores by a process.
+"""Limit on the cores that one process uses.
 
-A BLAS that spreads a small product over all cores waits for the slowest of them: beside other sessions that turned
-half a second into eight. Parallel work belongs to the executor that computes cells, one thread to each of them.
+A BLAS that spreads a small product over all cores waits for the slowest of them, which turned half a second into eight
+beside other sessions. Parallel work belongs to the executor, which computes each cell on one thread.
 """
 
 

@@ -15,9 +15,9 @@ Value = TypeVar("Value")
 
 
 class SharedCache(Generic[Value]):
-    """Least recently used values up to a total weight of `size`; values must not be changed by their readers.
+    """Cache of the most recently used values up to a total weight of `size`; readers must not change the values.
 
-    weigh: the weight of a value, by default 1. The newest value is kept even where it alone weighs more than `size`.
+    weigh: the weight of a value, by default 1. The newest value is kept even if it alone weighs more than `size`.
 
     >>> cache = SharedCache(2)
     >>> cache.get("a", lambda: 1), cache.get("a", lambda: 2), len(cache)
@@ -30,13 +30,13 @@ class SharedCache(Generic[Value]):
         self.misses = 0
         self._lock = threading.Lock()
         self._futures: OrderedDict[Hashable, Future[Value]] = OrderedDict()
-        self._weights: dict[Hashable, int] = {}  # of the values that are there already
+        self._weights: dict[Hashable, int] = {}  # of the values that are complete
 
     def __len__(self) -> int:
         return len(self._futures)
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether the value is there, not merely being computed."""
+        """True if the value is complete, not merely being computed."""
         return key in self._weights
 
     def get(self, key: Hashable, compute: Callable[[], Value]) -> Value:
@@ -62,16 +62,16 @@ class SharedCache(Generic[Value]):
         return future.result()
 
     def get_unless(self, cancelled: Callable[[], bool], key: Hashable, compute: Callable[[], Value]) -> Value:
-        """As `get`, for a `compute` that may give up with CancelledError; so does this where it is `cancelled`."""
+        """Like `get`, for a `compute` that may raise CancelledError; so does this once it is `cancelled`."""
         while True:
             go_on(cancelled)
             try:
                 return self.get(key, compute)
             except CancelledError:
-                continue  # somebody who computed this for all of us has given up; that is no reason for us to
+                continue  # another caller, who was computing this value, was cancelled; this caller was not
 
     def like(self) -> "SharedCache[Value]":
-        """An empty one with the same bounds."""
+        """An empty cache with the same bounds."""
         return SharedCache(self.size, self._weigh)
 
     def clear(self) -> None:
@@ -92,9 +92,9 @@ class SharedCache(Generic[Value]):
 
 
 def shared(size: int) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
-    """Keep a function's last `size` values by its arguments, in a `SharedCache`; they must not be changed.
+    """Keep a function's last `size` values by its arguments in a `SharedCache`; callers must not change them.
 
-    An argument `cancelled` is not a part of the key: the function may give up with CancelledError where it says yes.
+    An argument `cancelled` is not part of the key: the function may raise CancelledError once it returns True.
 
     >>> @shared(2)
     ... def twice(x): return [x, x]

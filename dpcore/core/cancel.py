@@ -1,4 +1,4 @@
-"""Cancelling of long computations, which ask often whether they are cancelled."""
+"""Cancellation of long computations, which ask at short intervals whether they are cancelled."""
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -7,11 +7,11 @@ Cancelled = Callable[[], bool]
 
 
 def never() -> bool:
-    """Nobody cancels; a function of the module, so that it reaches other processes."""
+    """False: the default that never cancels. A function of the module, so that it can be sent to other processes."""
     return False
 
 
 def go_on(cancelled: Cancelled) -> None:
-    """Raise CancelledError where the work is cancelled."""
+    """Raise CancelledError if the work is cancelled."""
     if cancelled():
         raise CancelledError

@@ -1,4 +1,4 @@
-"""Chunks of a long work that take about the same time each."""
+"""Division of a long computation into chunks of about the same time."""
 
 import math
 import time
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 
 class ChunkSizer:
-    """Number of runs in the next chunk of a long computation, so that one turn takes about so many seconds.
+    """Number of runs in the next chunk of a long computation, chosen for a chunk of about `seconds`.
 
-    seconds: of a chunk, beside what any chunk costs however few runs it has. They are the thread's own processor
-    time: on a busy machine a chunk takes longer, and smaller ones would only add to what they cost.
+    seconds: processor time of the thread, beyond the fixed cost of a chunk. On a busy machine a chunk takes longer, but
+    smaller chunks would only add fixed costs.
 
     >>> chunks, played = ChunkSizer(0.025), 0
     >>> while played < 1000:
@@ -28,20 +28,20 @@ class ChunkSizer:
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Around a chunk of `runs`."""
+        """Context that measures one chunk of `runs`."""
         started = time.thread_time()
         yield
         self._learn(time.thread_time() - started)
 
     def _learn(self, took: float) -> None:
-        # The shortest chunk tells what any chunk costs, and the others by how much runs make one longer.
+        # The shortest chunk gives the fixed cost, the others the time that each run adds.
         if self.runs > self._its_runs:
             self._a_run = max(0.0, (took - self._shortest) / (self.runs - self._its_runs))
         else:
-            self._a_run /= 2.0  # perhaps it was slow by chance
+            self._a_run /= 2.0  # the chunk may have been slow by chance
         if took < self._shortest:
             self._shortest, self._its_runs = took, self.runs
         self.runs = max(1, int(min(_GROWTH * self.runs, self._seconds / max(self._a_run, 1e-12))))
 
 
-_GROWTH = 8  # one that was short by chance makes the next one so much longer at most
+_GROWTH = 8  # largest growth from one chunk to the next: a chunk may have been fast by chance

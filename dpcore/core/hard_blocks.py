@@ -1,4 +1,4 @@
-"""Layout of the hardest records for private classifiers: a lower bound is proved on them, a recipe draws them."""
+"""Layout of the hardest records for private classifiers, used by a lower bound and by a data source."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from .arrays import Array
 
 
 def hard_blocks(n: int) -> Array:
-    """Records of each block with its own label and with the other one, [J, 2]: as many blocks as n records hold.
+    """Number of records with the block's label and with the opposite label in each block, [J, 2], within n records.
 
-    Block j = 1, ..., J has 4^j records on an axis of its own; one in eight of them, one at least, has the other label.
-    All further records lie at 0. Each size of block is the hardest for some epsilon.
+    Block j = 1, ..., J has 4^j records on its own axis; one in eight of them, at least one, has the opposite label. All
+    further records lie at 0. Each block size is the hardest for some epsilon.
 
     >>> hard_blocks(1_000).astype(int).tolist()
     [[3, 1], [14, 2], [56, 8], [224, 32]]

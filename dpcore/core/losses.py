@@ -29,7 +29,7 @@ _SMALLEST_DISTANCE = 1e-300
 
 @dc.dataclass(frozen=True)
 class Loss:
-    """A convex loss l(z; y) with its constants.
+    """Convex loss l(z; y) with its constants.
 
     key: name in the registry. label: for people. shape: the shape parameter h of the kernels. task: what y is: -1 or +1
     (classification), any number with |y| <= y_max (regression), 0 to C - 1 (classes), or nothing that matters
@@ -52,20 +52,20 @@ class Loss:
 
     @property
     def linear(self) -> bool:
-        """Whether z is a linear prediction: all losses but those of location and of classes."""
+        """True if z is a linear prediction: for all losses but those of location and of classes."""
         return self.task not in ("location", "classes")
 
     @property
     def labelled(self) -> bool:
-        """Whether y matters."""
+        """True if the loss depends on y."""
         return self.task in ("classification", "regression", "classes")
 
     def lipschitz(self, spec: Spec) -> float:
-        """L: a bound on |dl/dz| over every record of the domain and every theta where the minimiser can lie.
+        """Lipschitz constant L, a bound on |dl/dz| for every record of the domain and every possible minimiser theta.
 
-        Squared loss has none without a bound on theta. `spec.radius` gives one, and so does the simplex, where
+        Squared loss has no bound without a bound on theta. `spec.radius` gives one, and so does the simplex, where
         |z| <= R radius as well; without either, J(theta_hat) <= J(0) puts the minimiser within y_max sqrt(2 / lam), so
-        that L = 2 (R y_max sqrt(2 / lam) + y_max) depends on lam. Squared distances have none either; their minimiser
+        that L = 2 (R y_max sqrt(2 / lam) + y_max) depends on lam. Squared distances need a bound too; their minimiser
         is no farther from 0 than the records.
 
         >>> from dpcore.core.specification import Domain
@@ -79,12 +79,12 @@ class Loss:
             return self.curvature_bound * ((reach or spec.domain.R) + spec.domain.R)
         if reach is None:
             if isinstance(spec.lam, str):
-                raise ValueError(f"lam must be a number before {self.label} has a Lipschitz constant, got {spec.lam!r}")
+                raise ValueError(f"lam must be a number for a Lipschitz constant of {self.label}, got {spec.lam!r}")
             reach = spec.domain.y_max * math.sqrt(2.0 / spec.lam)
         return self.curvature_bound * (spec.domain.R * reach + spec.domain.y_max)
 
     def steepness(self, reach: Array | float, y_max: float) -> Array:
-        """A bound on |dl/dz| for predictions |z| <= reach and labels |y| <= y_max; for losses of a linear prediction.
+        """Bound on |dl/dz| for predictions |z| <= reach and labels |y| <= y_max; for losses of a linear prediction.
 
         >>> float(get_loss("squared").steepness(1.0, y_max=1.0)), float(get_loss("logistic").steepness(0.0, y_max=1.0))
         (4.0, 0.5)
@@ -97,7 +97,7 @@ class Loss:
         return np.full_like(reach, self.slope)
 
     def largest_gradient(self, spec: Spec) -> float:
-        """A bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the ball of `spec.radius`.
+        """Bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the ball of `spec.radius`.
 
         Raises ValueError for a loss of unbounded slope without a radius.
 
@@ -105,13 +105,13 @@ class Loss:
         6.0
         """
         if not math.isfinite(self.slope) and spec.radius is None:
-            raise ValueError(f"radius must be a number before gradients of {self.label} have a bound, got None")
+            raise ValueError(f"radius must be a number for a bound on gradients of {self.label}, got None; set radius")
         return self.lipschitz(spec) * (spec.domain.R if self.linear else 1.0)
 
     def largest_replacement(self, spec: Spec) -> float:
-        """A bound on how far the gradient of a record moves when the record is replaced, theta in that same ball.
+        """Bound on the change in gradient when one record is replaced, for theta in the ball of `spec.radius`.
 
-        Twice the largest gradient; for squared distances theta cancels, and 2 ||x - x'|| <= 4 R is left.
+        Twice the largest gradient; for squared distances theta cancels, which leaves 2 ||x - x'|| <= 4 R.
 
         >>> get_loss("mean").largest_replacement(Spec("mean", n=10, p=3, radius=2.0))
         4.0
@@ -121,7 +121,7 @@ class Loss:
         return 2.0 * self.largest_gradient(spec)
 
     def largest_curvature(self, spec: Spec) -> float:
-        """A bound on the largest eigenvalue of d2l / d theta2 for one record of the domain; inf for a loss with kinks.
+        """Bound on the largest eigenvalue of d2l / d theta2 for one record of the domain; inf for a loss with kinks.
 
         >>> get_loss("logistic").largest_curvature(Spec("logistic", n=10, p=3))
         0.25
@@ -161,7 +161,7 @@ class Loss:
         return z, slopes, pulled
 
     def along(self, z: Array, change: Array, share: float, y: Array, before: Array) -> tuple[Array, Array, float]:
-        """z + share change and dl/dz there, [n] each, and the product of change with how far dl/dz is from before."""
+        """z + share change and dl/dz there, [n] each, and the inner product of change with dl/dz - before."""
         end, slopes = np.empty((2, len(z)))
         derivative = kernels.DERIVATIVE[self.key]
         turn = kernels.apply_along(derivative, z, change, share, y, self.shape, before, end, slopes)
@@ -186,17 +186,17 @@ class Loss:
     def predictions(self, data: Data, thetas: Array) -> Array:
         """z_i of every record under each model: <x_i, theta_k>, or ||theta_k - x_i|| for location; shape [k, n].
 
-        thetas: [k, r], the coordinates of the stored columns with the others 0, or all p of them: [k, p].
-        Distances are right to a relative 1e-9 and to 1e-12 of ||theta|| + ||x||, also where theta is a record.
+        thetas: [k, r], the coordinates of the stored columns with the others 0, or all p of them: [k, p]. Distances are
+        accurate to a relative 1e-9 and to 1e-12 of ||theta|| + ||x||, even where theta is a record.
         """
         if self.linear:
             return data.margins(thetas[:, : data.active])
         return _distances(data, thetas)[0]
 
     def gradients(self, data: Data, thetas: Array) -> Array:
-        """The gradient of F at each model, shape [k, r]; a subgradient where F has a kink.
+        """Gradient of F at each model, shape [k, r]; a subgradient where F has a kink.
 
-        thetas: as in `predictions`; the answer has their shape. A record at which a model lies adds 0.
+        thetas: as in `predictions`; the gradients have their shape. A record that equals the model adds 0.
 
         >>> data = Data([[0.0, 0.0], [3.0, 4.0]], [0.0, 0.0])
         >>> get_loss("geometric_median").gradients(data, np.zeros((1, 2)))
@@ -222,7 +222,7 @@ class Loss:
 
 
 def _distances(data: Data, thetas: Array) -> tuple[Array, Array]:
-    """||theta_k - x_i||, shape [k, n], and where the square ||theta||^2 - 2 <x, theta> + ||x||^2 cancels, [k, n]."""
+    """||theta_k - x_i||, shape [k, n], and True where ||theta||^2 - 2 <x, theta> + ||x||^2 cancels, [k, n]."""
     squares = np.einsum("kj,kj->k", thetas, thetas)[:, None] + data.row_norms**2
     z = squares - 2.0 * data.margins(np.ascontiguousarray(thetas[:, : data.active]))
     near = z <= _NEAR * squares
@@ -246,7 +246,7 @@ def _near_differences(data: Data, thetas: Array, near: Array) -> Iterator[tuple[
 
 
 _H = 0.5  # h of the kernels, in the margin or the residual
-_SWEPT = 1 << 15  # entries that stay in a near cache
+_SWEPT = 1 << 15  # entries that fit into a processor's cache
 SMOOTHING = 0.1  # within this of the distance, a smooth median's loss is nearly quadratic
 
 LOSSES = {
@@ -269,7 +269,7 @@ LOSSES = {
 
 
 def get_loss(key: str) -> Loss:
-    """The loss with this key; ValueError names the known ones.
+    """Loss with this key; ValueError names the known ones.
 
     >>> get_loss("logistic").curvature_bound
     0.25

@@ -1,4 +1,4 @@
-"""The exponent of a power law, read off points: a slope on log-log axes, or the reason why there is none."""
+"""Exponent of a power law fitted to points: a slope on log-log axes, or the reason why there is none."""
 
 import dataclasses as dc
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 LEAST_R_SQUARED = 0.95
 LEAST_DECADES = 1.5
 LEAST_POINTS = 4
-# A level curve has slope 0 and no R^2 to speak of: residuals of 1% (in decades) count as straight whatever R^2 is.
+# A level curve has slope 0 and no meaningful R^2: residuals of 1% (in decades) count as straight at any R^2.
 _STRAIGHT_DECADES = 0.005
 
 
@@ -16,8 +16,8 @@ _STRAIGHT_DECADES = 0.005
 class PowerLaw:
     """Result of fitting log y = slope * log x + constant.
 
-    slope: None where the points show no power law; reason then says why, and is empty otherwise. r_squared: share of
-    the variance of log y that the line explains, which says nothing about a level curve; nan where nothing was fitted.
+    slope: None where the points show no power law; `reason` then says why and is otherwise empty. r_squared: share of
+    the variance of log y that the line explains, meaningless for a level curve; nan where nothing was fitted.
     """
 
     slope: float | None
@@ -26,9 +26,9 @@ class PowerLaw:
 
 
 def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw:
-    """Least squares of log y on log x; silent below R^2 = 0.95, 1.5 decades of x, or 4 points.
+    """Least-squares fit of log y on log x; without a slope below R^2 = 0.95, 1.5 decades of x, or 4 points.
 
-    x: [k], > 0. y: [k]; a value that is not > 0 (or not finite) has no logarithm and silences the fit.
+    x: [k], > 0. y: [k]; there is no slope if a value is not finite and > 0.
     Raises ValueError where x and y differ in shape or x is not positive.
 
     >>> power_law([1, 10, 100, 1000], [2, 20, 200, 2000]).slope

@@ -1,7 +1,7 @@
-"""Privacy budgets, the noise that they pay for, and the bounds that are proved for it.
+"""Privacy budgets, the noise charged to them, and the bounds that are proved for it.
 
-All frozen and picklable, and free of data-dependent behaviour. Neighbouring data sets differ by
-*replacing one record* everywhere.
+All frozen and picklable, and free of data-dependent behaviour. Neighbouring data sets always differ by *replacing one
+record*.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class NotApplicable(ValueError):
 
 
 class BudgetExceeded(ValueError):
-    """A second release was asked for where the caller has agreed to pay for one."""
+    """A second release was requested, but the caller has agreed to spend the budget once."""
 
 
 class LargeDelta(UserWarning):
-    """A guarantee has delta >= 1/n, which even publishing a record drawn at random would satisfy."""
+    """The guarantee has delta >= 1/n, which even publishing a record drawn at random would satisfy."""
 
 
 class Unconverged(RuntimeError):
@@ -35,7 +35,7 @@ class Unconverged(RuntimeError):
 
 @dc.dataclass(frozen=True)
 class Budget:
-    """A privacy budget (epsilon, delta) for replace-one neighbours.
+    """Privacy budget (epsilon, delta) for replace-one neighbours.
 
     epsilon: finite, > 0. delta: in [0, 1); 0 means pure differential privacy.
 
@@ -94,12 +94,12 @@ class Descent:
 
 @dc.dataclass(frozen=True)
 class Bound:
-    """One proved statement about a mechanism's risk.
+    """Proved statement about a mechanism's risk.
 
-    quantity: what is bounded, a metric name of the experiment table.
+    quantity: the bounded quantity, a metric of the experiment table.
     form: "upper" and "lower" have explicit constants and must hold; "rate" is a shape only.
     holds: in "expectation" over the noise, or for the "probability" that the text names.
-    source: paper, theorem; assumes: what must be true for the statement.
+    source: paper, theorem. assumes: conditions of the statement.
     """
 
     quantity: str

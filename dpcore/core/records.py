@@ -1,4 +1,4 @@
-"""Records: features and labels, dense or sparse, with the checks of what is promised about them."""
+"""Records: features and labels, dense or sparse, with checks of their declared bounds."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ class Data:
     """Records as arrays: X float64 [n, r], C-contiguous or scipy.sparse CSR; y float64 [n].
 
     p: columns of the problem, >= r; 0 means r. Columns beyond those of X are zero in every record and are not stored.
-    Construction copies nothing that already has this form and refuses what is not a finite table; the arrays must not
-    be changed afterwards.
-    Whether the records keep the promise of a `Domain` is checked by `check_domain`.
+    Construction copies nothing that already has this form and refuses tables that are not finite; the arrays must not
+    be changed afterwards. `check_domain` checks the records against the bounds of a `Domain`.
     """
 
     X: Array | csr_array
@@ -49,7 +48,7 @@ class Data:
 
     @property
     def active(self) -> int:
-        """r: the columns that are stored; every other column is zero."""
+        """Number r of stored columns; every other column is zero."""
         return self.X.shape[1]
 
     @property
@@ -90,10 +89,10 @@ class Data:
 
     @property
     def filled(self) -> tuple[NDArray[np.intp] | slice, Data]:
-        """The stored columns of sparse records that have an entry, and the records on these only; computed once.
+        """Stored columns of sparse records that have an entry, and the records on only these; computed once.
 
-        slice(None) and the records themselves where every column has one, and for a table. The values are shared;
-        records without any entry keep their first column.
+        slice(None) and the records themselves if every column has an entry or the records are dense. The values are
+        shared; records without any entry keep their first column.
 
         >>> from scipy.sparse import csr_array
         >>> columns, records = Data(csr_array([[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 3.0]]), [1.0, -1.0]).filled
@@ -104,11 +103,11 @@ class Data:
 
     @functools.cached_property
     def _fewer(self) -> tuple[NDArray[np.intp], Data] | None:
-        """`filled` where that is fewer columns; records that kept themselves here would stay in memory."""
+        """`filled` if it has fewer columns, else None: records that cached themselves would never be freed."""
         few = None if isinstance(self.X, np.ndarray) else filled_columns(self.X)
         if few is None:
             return None
-        # Made without the checks that these entries have passed.
+        # Made without checks, which these entries have passed.
         fewer = object.__new__(Data)
         for field, value in (("X", few[1]), ("y", self.y), ("p", self.p)):
             object.__setattr__(fewer, field, value)
@@ -118,7 +117,7 @@ class Data:
     def single(self) -> Any:
         """X in single precision, computed once: products with it take a half to a quarter of the time.
 
-        A table lies in memory column by column, so that few columns are quickly at hand.
+        A dense table is stored column by column, so that a few columns are read fast.
         """
         if isinstance(self.X, np.ndarray):
             return self.X.astype(np.float32, order="F")
@@ -131,9 +130,9 @@ class Data:
         return np.ascontiguousarray((self.X @ thetas.T).T)
 
     def check_rows(self, domain: Domain) -> None:
-        """Raise ValueError when a row of X breaks the public promise; nothing is clipped."""
+        """Raise ValueError if a row of X exceeds its declared bound; nothing is clipped."""
         norms = self.norms(domain.q)
-        # Scaling rows to norm R exactly leaves a few ulps; they do not change a sensitivity visibly.
+        # Rows scaled to norm R exceed it by a few ulps, which hardly change a sensitivity.
         beyond = int(np.count_nonzero(norms > domain.R * (1 + 1e-12)))
         if beyond:
             raise ValueError(
@@ -143,7 +142,7 @@ class Data:
             )
 
     def check_domain(self, domain: Domain) -> None:
-        """Raise ValueError when a record breaks the public promise; nothing is clipped."""
+        """Raise ValueError if a record exceeds its declared bounds; nothing is clipped."""
         self.check_rows(domain)
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
             raise ValueError(

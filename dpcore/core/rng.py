@@ -10,23 +10,23 @@ from .arrays import Array
 
 Generators = Sequence[np.random.Generator]
 
-# Steps whose noise is drawn at once, and numbers at most; both are part of what a seed means.
+# Largest number of steps whose noise is drawn at once, and of numbers; both are part of what a seed means.
 _BLOCK_STEPS, _BLOCK_NUMBERS = 32, 1 << 14
 
 
 def generator(seed: int, key: str, repetition: int) -> np.random.Generator:
-    """The noise of one repetition of one mechanism; the same for every epsilon and every grid."""
+    """Generator of the noise for one repetition of one mechanism; the same for every epsilon and every grid."""
     return np.random.default_rng([seed, zlib.crc32(key.encode()), repetition])
 
 
 def in_blocks(
     rngs: Generators, numbers: int, draw: Callable[[np.random.Generator, int], tuple[Array, ...]]
 ) -> Iterator[tuple[Any, ...]]:
-    """The noise of step after step, without end: [len(rngs), ...] of each array that `draw` makes.
+    """Noise of one step after another, without end: [len(rngs), ...] for each array that `draw` makes.
 
-    numbers: the first array's in a step. draw: of a generator and how many steps, arrays [steps, ...]. Each generator
-    draws whole blocks of 32 steps, or of fewer where 2^14 numbers are: a shorter run meets the first steps of the same
-    noise.
+    numbers: entries of the first array in a step. draw: makes arrays [steps, ...] of a generator and a number of steps.
+    Each generator draws whole blocks of 32 steps, or of fewer that hold 2^14 numbers: a shorter run has the first steps
+    of the same noise.
 
     >>> steps = in_blocks([np.random.default_rng(0)], 2, lambda rng, steps: (rng.random((steps, 2)),))
     >>> [next(steps)[0].shape for _ in range(40)][-1]

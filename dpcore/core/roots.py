@@ -1,6 +1,6 @@
-"""Roots of functions that increase, by few evaluations: the Illinois method.
+"""Roots of increasing functions with few evaluations, by the Illinois method.
 
-scipy's `brentq` stops where x is known to a tolerance; these stop where f(x) is small enough.
+scipy's `brentq` stops when x is known to a tolerance; these stop when f(x) is small enough.
 """
 
 import itertools
@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 def illinois(
     f: Callable[[float], float], low: float, f_low: float, high: float, f_high: float
 ) -> Iterator[tuple[float, float]]:
-    """x and f(x) ever nearer to a root between low and high, where f increases from f_low < 0 to f_high > 0."""
+    """Points x with f(x), ever nearer to a root between low and high; f increases from f_low < 0 to f_high > 0."""
     side = 0
     while True:
         x = (low * f_high - high * f_low) / (f_high - f_low)
         value = f(x)
         yield x, value
-        # An end that survives twice in a row has its value halved: plain regula falsi would keep it for ever.
+        # The value of an end that stays twice in a row is halved; plain regula falsi would keep it for ever.
         if value > 0.0:
             high, f_high = x, value
             f_low, side = (f_low / 2.0 if side > 0 else f_low), 1

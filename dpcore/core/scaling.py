@@ -12,8 +12,8 @@ from .validation import positive
 def scale(values: Array, low: Array, high: Array) -> Array:
     """Columns mapped from their declared ranges to [-1, 1]: 2 (v - low) / (high - low) - 1; same shape as `values`.
 
-    low, high: public constants, one per column of `values` or one for all, low < high. Raises ValueError when a value
-    lies outside its range: a constant that does not hold is no promise.
+    low, high: public constants, one per column of `values` or one for all, low < high. Raises ValueError if a value
+    lies outside its declared range.
 
     >>> scale(np.array([[0.0, 10.0], [5.0, 20.0]]), np.array([0.0, 10.0]), np.array([10.0, 20.0]))
     array([[-1., -1.],
@@ -24,14 +24,14 @@ def scale(values: Array, low: Array, high: Array) -> Array:
         raise ValueError(f"low must be below high in every column, got {low} and {high}")
     outside = values[~((low <= values) & (values <= high))]
     if outside.size:
-        raise ValueError(f"values must lie in their declared ranges, got {outside[0]:g} outside")
+        raise ValueError(f"values must lie in their declared ranges, got {outside[0]:g}; clip values or widen a range")
     return 2.0 * (values - low) / (high - low) - 1.0
 
 
 def clip_rows(data: Data, R: float, q: float = 2.0) -> tuple[Data, int]:
-    """Every row x times min(1, R / ||x||_q), dense or CSR, and how many rows that changed; q from 1 to inf.
+    """Records with each row x multiplied by min(1, R / ||x||_q), dense or CSR, and the number of rows changed.
 
-    Clipping each record by a public R keeps the promise ||x||_q <= R whatever the records are, and changes what is
+    q: from 1 to inf. Clipping each record by a public R ensures ||x||_q <= R for any records, and changes what is
     learned. The count depends on the records: it is not private and belongs in no report.
 
     >>> clipped, changed = clip_rows(Data(np.array([[3.0, 4.0], [0.0, 0.5]]), np.array([1.0, -1.0])), 1.0)
@@ -52,7 +52,7 @@ def clip_rows(data: Data, R: float, q: float = 2.0) -> tuple[Data, int]:
 
 
 def check_records(data: Data, spec: Spec) -> None:
-    """Raise ValueError when records break what the plan was calibrated for. Labels of location losses are not used.
+    """Raise ValueError if records break the bounds for which the plan was calibrated; location losses use no labels.
 
     >>> check_records(Data(np.eye(2), np.array([0.0, 1.0])), Spec("logistic", 2, 2))
     Traceback (most recent call last):
@@ -60,7 +60,9 @@ def check_records(data: Data, spec: Spec) -> None:
     ValueError: y must be -1 or +1 for logistic loss, got 0; labels 0 and 1 become -1 and +1 by 2 * y - 1
     """
     if (data.n, data.p) != (spec.n, spec.p):
-        raise ValueError(f"X must have shape ({spec.n}, {spec.p}) as calibrated, got ({data.n}, {data.p})")
+        raise ValueError(
+            f"X must have shape ({spec.n}, {spec.p}) as calibrated, got ({data.n}, {data.p}); calibrate for this shape"
+        )
     if get_loss(spec.loss).task == "classes":
         data.check_rows(spec.domain)
         wrong = data.y[(data.y != np.rint(data.y)) | (data.y < 0) | (data.y >= spec.classes)]

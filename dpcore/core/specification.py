@@ -1,4 +1,4 @@
-"""Public facts of a problem: the promise about records, and the objective that is minimised over them.
+"""Public facts of a problem: the bounds on its records, and the objective that is minimised over them.
 
 Frozen, hashable, picklable and free of data-dependent behaviour.
 """
@@ -17,7 +17,7 @@ LAM_RULES = get_args(LamRule)
 
 @dc.dataclass(frozen=True)
 class Domain:
-    """The public promise about every record: ||x||_q <= R and |y| <= y_max.
+    """Public bounds on every record: ||x||_q <= R and |y| <= y_max.
 
     q: norm order, from 1 to inf. R, y_max: finite, > 0.
     """
@@ -33,11 +33,11 @@ class Domain:
 
     @property
     def dual(self) -> float:
-        """The order of the dual norm, q / (q - 1): 2 for q = 2, 1 for q = inf."""
+        """Order of the dual norm, q / (q - 1): 2 for q = 2, 1 for q = inf."""
         return dual_order(self.q)
 
     def implied(self, q: float, p: int) -> Domain:
-        """The bound that this promise implies in the norm of order q for records of p columns.
+        """Bound in the norm of order q that follows for records of p columns.
 
         ||x||_b <= ||x||_a <= p^(1/a - 1/b) ||x||_b for a <= b, and both can be attained.
 
@@ -50,7 +50,7 @@ class Domain:
 
 @dc.dataclass(frozen=True)
 class Spec:
-    """The public facts of one empirical risk minimisation; it holds no data.
+    """Public facts of one empirical risk minimisation; it holds no data.
 
     set "ball": J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||_2^2, minimised over R^p, or over the
     L2 ball of `radius` where that is set. set "simplex": theta = radius w with w >= 0 and sum_j w_j = 1 (radius None is
@@ -58,12 +58,12 @@ class Spec:
     by name or as an object: theta in radius times the set (radius None is theta_norm).
 
     loss: key of a loss in `dpcore.core.losses`. n: records, >= 2. p: columns, >= 1. classes: C >= 2 for losses of
-    classes, where theta is a symmetric matrix for each class, in the place of a vector; others do not use it.
+    classes, where theta is a symmetric matrix for each class instead of a vector; other losses do not use it.
     lam: >= 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
     "published" (the source's) or "population" (which minimises the Lipschitz form of the bound on fresh records). Only
     mechanisms that perturb gradients take 0, no regularisation.
-    theta_norm: B > 0, a public guess of the norm of a good model: bounds compare with the best model of that norm, and
-    every rule for lam depends on it.
+    theta_norm: B > 0, a public guess of the norm of a good model: bounds compare with the best model of norm at most B,
+    and every rule for lam depends on it.
     """
 
     loss: str
@@ -105,7 +105,7 @@ class Spec:
 
     @property
     def reach(self) -> float | None:
-        """The largest ||theta|| in the norm dual to the records', L2 or L1, so that |<x, theta>| <= R reach; or None.
+        """Largest ||theta|| in the norm dual to the records', L2 or L1, so that |<x, theta>| <= R reach; or None.
 
         >>> import math
         >>> Spec("squared", n=10, p=4, domain=Domain(q=math.inf), radius=3.0, set="l1_ball").reach

@@ -14,7 +14,7 @@ _LARGEST_INTEGER = 10**15  # every such integer is an ordinary float too
 
 
 def shown(value: object) -> str:
-    """A value as error messages show it: on one line, and not for ever."""
+    """Text of a value in error messages: on one line, and cut to a limited length."""
     if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
         return f"an integer of {len(str(abs(value)))} digits" if abs(value) < 10**4000 else "a huge integer"
     text = " ".join(repr(value).split())
@@ -35,13 +35,13 @@ def check_real(name: str, value: object, rule: str, holds: Callable[[float], boo
 
 
 def positive(name: str, value: object) -> float:
-    """A finite number > 0 whose square and inverse are ordinary floats too, else ValueError."""
+    """Finite number > 0 whose square and inverse are ordinary floats too, else ValueError."""
     number = check_real(name, value, "a finite number > 0", lambda v: v > 0)
     return check_real(name, number, "between 1e-100 and 1e100", lambda v: 1e-100 <= v <= 1e100)
 
 
 def norm_order(name: str, value: object, at_least: float = 1.0) -> float:
-    """The order of a norm, at_least <= order <= inf, as a float, else ValueError.
+    """Order of a norm, at_least <= order <= inf, as a float, else ValueError.
 
     >>> norm_order("q", 3), norm_order("q", math.inf)
     (3.0, inf)
@@ -53,7 +53,7 @@ def norm_order(name: str, value: object, at_least: float = 1.0) -> float:
 
 
 def integer(name: str, value: object, at_least: int) -> int:
-    """An integer >= at_least (and <= 10^15), else ValueError."""
+    """Integer >= at_least (and <= 10^15), else ValueError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
         raise ValueError(f"{name} must be an integer >= {at_least}, got {shown(value)}")
     if value > _LARGEST_INTEGER:
@@ -62,7 +62,7 @@ def integer(name: str, value: object, at_least: int) -> int:
 
 
 def boolean(name: str, value: object) -> bool:
-    """True or False, numpy's too, as a bool, else ValueError.
+    """`value` as a bool if it is True or False, also numpy's, else ValueError.
 
     >>> boolean("clip", np.True_)
     True
@@ -73,7 +73,7 @@ def boolean(name: str, value: object) -> bool:
 
 
 def one_of(name: str, value: object, choices: Iterable[Value]) -> Value:
-    """The choice that equals `value` and is of its kind, else ValueError with all of them.
+    """Choice that equals `value` and has its type, else ValueError with all choices.
 
     >>> one_of("rule", "auto", ("auto", "published"))
     'auto'
@@ -87,6 +87,6 @@ def one_of(name: str, value: object, choices: Iterable[Value]) -> Value:
 
 
 def _name_of(choice: object) -> str:
-    """A choice as it is written, unless it is one from a file that would break a sentence."""
+    """Name of a choice as it is written, unless it comes from a file and would break a sentence."""
     text = str(choice)
     return text if text.isprintable() and len(text) <= _LONGEST_SHOWN else shown(choice)

@@ -3,7 +3,7 @@
 Privacy proofs need ||x||_2 <= R for every record that *could* occur. R and the scaling that keeps it are constants
 written down here; nothing is measured on the records. Rows beyond R are refused, never clipped silently. Sets with
 several classes (`multiclass.py`) name what is public in their scaling and clip rows by a declared rule. Private records
-(`uploads.py`) are known by a random key while somebody holds them.
+(`uploads.py`) have a random key while their holder keeps them.
 """
 
 import dataclasses as dc
@@ -28,7 +28,7 @@ MAX_VALUES = 50_000_000  # of a stored table: 400 MB
 
 
 def get_source(key: str) -> Source:
-    """The source with this key, or of private records that somebody holds; ValueError names the known ones.
+    """Source with this key, bundled or of private records that are still held; ValueError names the known ones.
 
     >>> get_source("breast_cancer").size
     398
@@ -42,8 +42,9 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
     """n training records and a test set from a source; the same arguments always give the same records.
 
     source: key in `SOURCES`, or of private records. n: training records >= 2; beyond the source's size they are
-    resampled from its training half. p: columns, from the source's own, where it has its own, to 2^20; columns beyond
-    those are zeros that are not stored. seed: integer >= 0. Results are kept, up to 500 MB, and must not be changed.
+    resampled from its training records. p: columns, at least the source's own if it has a fixed number, at most 2^20;
+    further columns are zeros that are not stored. seed: integer >= 0. Results are cached, up to 500 MB, and must not be
+    changed.
     Randomness: one Generator from (seed, source), for private records from the seed alone; see the loaders for the
     order of draws.
     Raises ValueError for arguments outside these ranges and for tables of more than `MAX_VALUES` stored values.
@@ -68,7 +69,7 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
     split = kept.get((source, n, stored, seed), lambda: _load(source, n, stored, seed))
     if p == stored:
         return split
-    # The same records, not another copy of them, with idle columns that are not stored.
+    # The same records without a copy, with idle columns that are not stored.
     return dc.replace(split, train=dc.replace(split.train, p=p), test=dc.replace(split.test, p=p))
 
 

@@ -3,9 +3,9 @@
 Every feature is mapped to [-1, 1] by its range, a constant 1 is appended, and all is divided by sqrt(p), so that
 ||x||_2 <= 1. The ranges (`features.csv`) are constants written down and rounded outwards; nothing is measured on the
 records. Those of breast cancer (Wisconsin diagnostic: mean, standard error and worst over the cell nuclei), digits (4x4
-blocks of ink, counted), wine (UCI) and iris (Fisher, in cm) come from the public descriptions. Of diabetes (Efron et
-al. 2004) only the range of y, 25 to 346, is published; the rest is what such measurements of adults can be. The rule
-for theta_norm is in docs/data.md.
+blocks of ink, counted), wine (UCI) and iris (Fisher, in cm) come from the public descriptions. For diabetes (Efron et
+al. 2004) only the range of y, 25 to 346, is published; the other ranges are plausible for measurements of adults. The
+rule for theta_norm is in docs/data.md.
 """
 
 import functools
@@ -23,13 +23,13 @@ _PROGRESSION = np.array(0.0), np.array(350.0)  # of diabetes
 
 
 def load_bundled(key: str, n: int, rng: np.random.Generator) -> Split:
-    """n of the training records of a bundled source, as `draw_split` takes them."""
+    """Split of a bundled source with n of its training records, drawn by `draw_split`."""
     return draw_split(*_records(key), n, rng)
 
 
 @functools.cache
 def _records(key: str) -> tuple[Array, Array]:
-    """All scaled records of a bundled source: X [all, its p], y [all]."""
+    """Scaled records of a bundled source, all of them: X [all, its p], y [all]."""
     raw, target = _raw(key)
     features = scale(raw, declared(key, "low"), declared(key, "high"))
     X = np.column_stack([features, np.ones(len(raw))]) / math.sqrt(raw.shape[1] + 1)
@@ -37,7 +37,7 @@ def _records(key: str) -> tuple[Array, Array]:
 
 
 def _raw(key: str) -> tuple[Array, Array]:
-    """Features as measured, and what +1 stands for as booleans, or y as measured."""
+    """Features as measured, and the labels: booleans, True for +1, or y as measured."""
     raw, target = packaged(key)
     if key == "diabetes":
         return raw, target
@@ -53,7 +53,7 @@ def _raw(key: str) -> tuple[Array, Array]:
 def packaged(key: str) -> tuple[Array, Array]:
     """Features [n, d] and targets [n] of `sklearn.datasets.load_KEY(return_X_y=True, scaled=False)`.
 
-    scikit-learn is not imported for it, which takes longer than all else a page needs.
+    It does not import scikit-learn, which takes longer than everything else a page needs.
 
     >>> X, y = packaged("iris")
     >>> X.shape, set(y.tolist()) == {0.0, 1.0, 2.0}
@@ -62,7 +62,7 @@ def packaged(key: str) -> tuple[Array, Array]:
     folder = Path(str(distribution("scikit-learn").locate_file("sklearn/datasets/data")))
     if key == "diabetes":
         return np.loadtxt(folder / "diabetes_data_raw.csv.gz"), np.loadtxt(folder / "diabetes_target.csv.gz")
-    # The first line holds sizes and names, but for digits, which have none.
+    # The first line holds sizes and names, except in the file of digits, which has no such line.
     (file,) = folder.glob(f"{key}*")
     table = np.loadtxt(file, delimiter=",", skiprows=int(key != "digits"))
     return table[:, :-1], table[:, -1]

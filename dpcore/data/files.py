@@ -1,6 +1,6 @@
 """Records from files: CSV with a header line, and LIBSVM. Nothing is scaled, clipped or dropped.
 
-What a reader cannot mend by itself ends in a ValueError of one sentence that names the file, the place and the rule.
+Errors are ValueErrors of one sentence that names the file, the place and the rule.
 """
 
 import dataclasses as dc
@@ -29,9 +29,9 @@ from .lines import (
     word_of,
 )
 
-MAX_COLUMNS = 2**20  # of a problem, in whatever form
+MAX_COLUMNS = 2**20  # of a problem, in any form
 _CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000
-_LONGEST_WORD = 40  # of a label that a message writes down as code
+_LONGEST_WORD = 40  # of a label that a message writes as code
 _USE_LIBSVM = "write such records in the LIBSVM format and use read_libsvm"
 
 
@@ -48,12 +48,12 @@ class Table:
 
 
 def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence[str | float] | None = None) -> Table:
-    """Numeric records from a CSV file; `label` names the column of y. form: how it is written, else `sniff` guesses.
+    """Numeric records from a CSV file; `label` names the column of y. form: its format, guessed by `sniff` if None.
 
-    names: where labels are classes, as text or as numbers (1 and 1.0 are one class), the public list of all of them, in
-    order, at least two; those that occur would depend on the records. Cells may be in quotes. Raises ValueError, naming
-    the line and column, where a field is missing or is no finite number or no class of the list, or a quote is never
-    closed, and for files beyond 100 MB or 10,000 columns, before they are read.
+    names: if labels are classes, as text or as numbers (1 and 1.0 are one class), the public list of all classes, in
+    order, at least two; the list of those that occur would depend on the records. Cells may be in quotes. Raises
+    ValueError, naming the line and column, if a field is missing or is no finite number or no class of the list, or a
+    quote is never closed, and for files beyond 100 MB or 10,000 columns, before they are read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence
         rule = "a number"
         advice = _text_label_advice(found) if column == label and found else ""
         if has_thousands(found):
-            advice = "; write numbers without separators of thousands"
+            advice = "; write numbers without thousands separators"
         if classes and column == label:
             rule, advice = f"one of the {len(classes)} declared classes", ""
         raise ValueError(
@@ -100,10 +100,10 @@ def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence
 def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] | None = None) -> Table:
     """Sparse records from a LIBSVM file, plain or .gz: "label index:value index:value ..." on each line.
 
-    Indices start at 1 and increase along a line; what follows a # is a comment; labels stay as they stand, or are
-    classes of the list `names`, as for `read_csv`, all of them numbers. p: columns of the problem; without it the
-    largest index that occurs, which depends on the records, so that a private release should name it. X is CSR and ends
-    with the largest index. Raises ValueError, naming the line, for anything else, "qid" included.
+    Indices start at 1 and increase along a line; text after a # is a comment; labels are read unchanged, or are classes
+    of the list `names`, as for `read_csv`, all of them numbers. p: columns of the problem; by default the largest index
+    that occurs, which depends on the records, so a private release should give p. X is CSR and ends with the largest
+    index. Raises ValueError, naming the line, for anything else, "qid" included.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +117,7 @@ def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] |
     path, classes = existing_file(path), _classes(names)
     text = next((name for name in classes if math.isnan(number_in(name))), None)
     if text is not None:
-        raise ValueError(f"names must be numbers where labels are, got {shown(text)}")
+        raise ValueError(f"names must be numbers if labels are, got {shown(text)}")
     table = libsvm_table(path.name, opened(path), p)
     if not classes:
         return table
@@ -129,7 +129,7 @@ def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] |
 
 
 def _classes(names: Sequence[str | float] | None) -> dict[str, float]:
-    """The number of each class, none where labels are no classes."""
+    """Number of each class; empty if labels are no classes."""
     if names is None:
         return {}
     if isinstance(names, str) or not isinstance(names, Sequence) or len(names) < 2:
@@ -146,7 +146,7 @@ def _spelled(names: Sequence[str | float] | None) -> tuple[str, ...]:
 
 
 def libsvm_table(name: str, file: BinaryIO, p: int | None = None) -> Table:
-    """The records of an open file as `read_libsvm` has them; `name` is what messages call it."""
+    """Records of an open file as `read_libsvm` returns them; messages call the file `name`."""
     from scipy.sparse import csr_array
 
     labels, indices, values, starts = array("d"), array("i"), array("d"), array("i", [0])
@@ -171,9 +171,9 @@ def libsvm_table(name: str, file: BinaryIO, p: int | None = None) -> Table:
 
 
 def check_learnable(table: Table, classification: bool) -> None:
-    """Raise ValueError when nothing can be learned: labels of one class only, or features that are all constant.
+    """Raise ValueError if nothing can be learned: labels of only one class, or features that are all constant.
 
-    The answer depends on the records: it helps their holder before a release and is not private itself.
+    The check depends on the records: it helps their holder before a release and is not private.
 
     >>> check_learnable(Table(Data(np.eye(2), np.ones(2)), ("a", "b")), classification=True)
     Traceback (most recent call last):
@@ -196,7 +196,7 @@ def _text_label_advice(found: str) -> str:
 
 
 def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float]]:
-    """Label, indices and values of a line; ValueError ends the sentence "line 3 of people.txt must ..."."""
+    """Label, indices and values of a line; the text of a ValueError completes "line 3 of people.txt must ..."."""
     try:
         label = float(in_ascii(fields[0]))
     except ValueError:

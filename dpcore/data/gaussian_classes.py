@@ -18,7 +18,7 @@ _MEAN, _SPREADS = 0.03, (0.08, 0.12)  # in every further coordinate
 class Mixture:
     """Gaussian classes with equal shares: means [C, d], covariances [C, d, d], positive definite.
 
-    It is the law before the cut at norm 1, which divides the density of class c by the share of it that lies within.
+    This is the law before the cut at norm 1, which divides the density of class c by its probability of norm <= 1.
 
     >>> law = Mixture(np.zeros((2, 1)), np.array([[[0.01]], [[0.09]]]))
     >>> law.classify(np.array([[0.1], [-0.5]])).tolist()  # the narrow class inside the wide one
@@ -35,14 +35,14 @@ class Mixture:
     def ellipsoids(self) -> tuple[Array, Array, Array]:
         """Bayes' rule as an ellipsoid for each class: centres [C, d], precisions [C, d, d], offsets [C], all >= 0.
 
-        x goes to the smallest (x - centre)' precision (x - centre) + offset, with half the inverse covariance for
-        precision and for offset half the logarithm of the determinant of the covariance, less the smallest of them.
+        The class of x has the smallest (x - centre)' precision (x - centre) + offset. The precision is half the inverse
+        covariance; the offset is half the logarithm of its determinant, less the smallest over the classes.
         """
         halves = 0.5 * np.linalg.slogdet(self.covariances)[1]
         return self.means, np.asarray(0.5 * np.linalg.inv(self.covariances)), np.asarray(halves - halves.min())
 
     def classify(self, X: Array) -> Any:
-        """The likeliest class of each row of X [n, d], the best that any rule can do; integers [n]."""
+        """Likeliest class of each row of X [n, d], by Bayes' rule, which no rule outperforms; integers [n]."""
         values = []
         for centre, precision, offset in zip(*self.ellipsoids(), strict=True):
             away = X - centre
@@ -51,10 +51,10 @@ class Mixture:
 
 
 def crossing_ellipses(classes: int, d: int, rng: np.random.Generator) -> Mixture:
-    """The law of `gaussian_classes` for C >= 2 classes in d >= 2 coordinates.
+    """Law of `gaussian_classes` for C >= 2 classes in d >= 2 coordinates.
 
-    Means stand evenly on a circle, and the long axes of the ellipses, no two of them parallel, are spread over a half
-    turn (docs/data.md, "Several classes"). Randomness: the turn of the whole picture, then signs of the further means,
+    Means are evenly spaced on a circle, and the long axes of the ellipses, no two of them parallel, are spread over a
+    half turn (docs/data.md, "Several classes"). Randomness: a rotation of all classes, then signs of the further means,
     then their spreads.
     """
     turn, c = rng.uniform(0.0, 2.0 * math.pi), np.arange(classes)
@@ -75,11 +75,10 @@ def crossing_ellipses(classes: int, d: int, rng: np.random.Generator) -> Mixture
 
 
 def draw_within(law: Mixture, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """`count` records X [count, d] with ||x|| <= 1 and their classes y, as floats; those beyond 1 are drawn again.
+    """`count` records X [count, d] with ||x|| <= 1 and their classes y, as floats; longer records are drawn again.
 
-    A class keeps its share: the record is drawn again, not its class.
-    Randomness: the classes, then a stream of its own for each round of draws, so that the first records stay when count
-    grows.
+    A class keeps its share: only the record is drawn again, not its class.
+    Randomness: the classes, then one stream for each round of draws, so that the first records stay when count grows.
     """
     y = rng.integers(law.classes, size=count)
     factors = np.linalg.cholesky(law.covariances)

@@ -1,6 +1,6 @@
-"""Text files, from disk or from memory: their lines, the records of a CSV file, and what stands in a cell.
+"""Text files, from disk or from memory: their lines, the records of a CSV file, and the values of its cells.
 
-What cannot be read ends in a ValueError of one sentence that names the file, the place and the rule.
+Errors are ValueErrors of one sentence that names the file, the place and the rule.
 """
 
 import codecs
@@ -32,7 +32,7 @@ _UNPACKED_BYTES = 100_000_000
 _LONGEST_CELL = csv.field_size_limit()
 _LONGEST_LINE = 2**19  # characters; split into cells, a longer one would take a hundred times its size
 _SNIFFED_BYTES, _SNIFFED_RECORDS = 2**16, 100
-# What pandas reads as missing (STR_NA_VALUES), in small letters, with "?" of the UCI repository's files and a dash.
+# Words that pandas reads as missing (STR_NA_VALUES), in lower case, with "?" of the UCI repository and a dash.
 _MISSING = frozenset(
     ["", "#n/a", "#n/a n/a", "#na", "-1.#ind", "-1.#qnan", "-nan", "1.#ind", "1.#qnan", "<na>", "n/a", "na", "nan"]
 ).union(["none", "null", "?", "-"])
@@ -41,7 +41,7 @@ _NOT_WESTERN = re.compile(rb"[\0\x81\x8d\x8f\x90\x9d]")  # bytes that mean nothi
 _SEPARATOR_LINE = re.compile(r'("?)sep=([,;\t|])\1(\r\n?|\n|\Z)', re.IGNORECASE)  # a first line that Excel obeys
 _LINE_END = re.compile(rb"[\r\n]")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,' \xa0\u2009\u202f]\d{3})+([.,]\d+)?")
-_LARGEST_WHOLE = 2.0**53  # floats tell whole numbers apart up to here
+_LARGEST_WHOLE = 2.0**53  # floats represent whole numbers exactly up to here
 _QUOTES = (
     "{} must close each quote at the end of its cell, got one that opens in line {:,} and {}; close it, or double it "
     "where it is part of a quoted text"
@@ -50,7 +50,7 @@ _QUOTES = (
 
 @dc.dataclass(frozen=True)
 class Format:
-    """Format of a CSV file. header: whether its first line names the columns."""
+    """Format of a CSV file. header: True if its first line names the columns."""
 
     encoding: str
     separator: str
@@ -64,13 +64,13 @@ class Format:
 
 
 def sniff(content: bytes, name: str) -> Format:
-    """The likely format of a CSV file, guessed from its first records; the encoding from all of it.
+    """Likely format of a CSV file, guessed from its first records; the encoding from the whole file.
 
-    UTF-8 and UTF-16 are recognised, anything else counts as Western European (cp1252, which holds Latin-1). The
-    separator is the one that a first line like sep=; names, or the one that splits most records into as many cells as
-    the first. A decimal comma needs a cell that cannot be thousands: 0,5 or 1,25, not 1,250. The first line is no
-    header where it holds numbers, unless these count up like names do (0, 1, 2), or words that return below them,
-    unless more words stand above columns of numbers.
+    UTF-8 and UTF-16 are recognised; anything else counts as Western European (cp1252, which includes Latin-1). The
+    separator is the one named by a first line like sep=; or the one that splits most records into as many cells as the
+    first. A decimal comma is recognised by a cell that cannot hold thousands: 0,5 or 1,25, not 1,250. The first line is
+    no header if it holds numbers, unless these count up like names (0, 1, 2), or if it holds words that occur again
+    below them, unless more words are above columns of numbers.
 
     >>> sniff(b"age;sick\\n50,5;yes\\n", "people.csv")
     Format(encoding='utf-8-sig', separator=';', decimal=',', header=True)
@@ -82,7 +82,7 @@ def sniff(content: bytes, name: str) -> Format:
     text = content[: end.start() if end else _LONGEST_LINE].decode(encoding, "ignore")
     said = _SEPARATOR_LINE.match(text)
     samples = {separator: _sample(text[said.end() if said else 0 :], separator) for separator in SEPARATORS}
-    # Where others split the records as well, the comma is a decimal one.
+    # If other separators split the records as well, the comma is a decimal comma.
     separator = said[2] if said else max(SEPARATORS, key=lambda separator: (_fit(samples[separator]), separator != ","))
     records = samples[separator]
     cells = [cell.strip() for record in records[1:] or records for cell in record]
@@ -94,12 +94,12 @@ def sniff(content: bytes, name: str) -> Format:
 
 
 class CsvTable:
-    """A CSV file in memory: how it is written, guessed by `sniff` where nobody says, the names of its columns, and its
-    records, which are read once.
+    """CSV file in memory: its format, guessed by `sniff` if not given, the names of its columns, and its records, which
+    are read once.
 
-    Lines with nothing in them are skipped, and a first line like sep=;. A column without a name is called by its
-    place. Raises ValueError for fewer than two columns or two of one name, and, while records are read, for one of
-    another length than the first.
+    Empty lines are skipped, and so is a first line like sep=;. A column without a name is named by its number. Raises
+    ValueError for fewer than two columns or two of one name, and, while records are read, for a record whose length
+    differs from the first.
     """
 
     def __init__(self, content: bytes, name: str, form: Format | None) -> None:
@@ -122,15 +122,15 @@ class CsvTable:
         )
         if len(set(self.columns)) < len(self.columns):
             twice = next(column for column in self.columns if self.columns.count(column) > 1)
-            raise ValueError(f"columns of {name} must have names of their own, got {shown(twice)} twice")
+            raise ValueError(f"columns of {name} must have different names, got {shown(twice)} twice")
 
     def read(
         self, label: str, label_of: Callable[[str, int], float], gap: Callable[[str, str, int], None]
     ) -> tuple[tuple[str, ...], Array, Array]:
         """Names of the features, their numbers [records, columns - 1], and labels [records], from the column `label`.
 
-        label_of: makes a label of a cell and its line. gap: is told the column, cell and line of what is no finite
-        number. Raises ValueError where no column is called `label`, and for fewer than two records.
+        label_of: makes a label from a cell and its line. gap: called with the column, cell and line of a cell without a
+        finite number. Raises ValueError if no column is called `label`, and for fewer than two records.
         """
         if label not in self.columns:
             known = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
@@ -170,7 +170,7 @@ def existing_file(path: Path) -> Path:
 
 
 def opened(path: Path) -> BinaryIO:
-    """A file's bytes, unpacked where its name ends in .gz; ValueError where that is more than 100 MB."""
+    """Open file of bytes, unpacked if its name ends in .gz; ValueError if that is more than 100 MB."""
     if path.suffix.lower() != ".gz":
         return path.open("rb")
     try:
@@ -186,7 +186,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def numbered_lines(name: str, file: BinaryIO, encoding: str = "utf-8-sig") -> Iterator[tuple[int, str]]:
-    """The lines of an open file, numbered from 1; ValueError where it holds no text."""
+    """Lines of an open file, numbered from 1; ValueError if it holds no text."""
     try:
         with io.TextIOWrapper(file, encoding) as text:
             for number, line in enumerate(text, start=1):
@@ -199,7 +199,7 @@ def numbered_lines(name: str, file: BinaryIO, encoding: str = "utf-8-sig") -> It
 
 
 def number_in(cell: str, decimal: str = ".") -> float:
-    """The cell's number; not a number where there is none, or where it has separators of thousands."""
+    """Number in a cell; nan if there is none or it has thousands separators."""
     if decimal == ",":
         cell = cell.replace(".", "_").replace(",", ".")
     try:
@@ -209,7 +209,7 @@ def number_in(cell: str, decimal: str = ".") -> float:
 
 
 def numbers_in(cells: list[str], decimal: str) -> list[float]:
-    """The numbers of a record's cells; rows of plain numbers take a short way."""
+    """Numbers in a record's cells; rows of plain numbers take a fast path."""
     text = "".join(cells)
     if decimal == "." and text.isascii() and "_" not in text:
         with suppress(ValueError):
@@ -218,14 +218,14 @@ def numbers_in(cells: list[str], decimal: str) -> list[float]:
 
 
 def in_ascii(number: str) -> str:
-    """The text, or ValueError where only Python reads a number in it: 1_0, or digits of other scripts."""
+    """The text, or ValueError if only Python reads it as a number: 1_0, or digits of other scripts."""
     if "_" in number or not number.strip().isascii():
         raise ValueError
     return number
 
 
 def class_in(cell: str, decimal: str = ".") -> str:
-    """A label as classes are told apart: equal numbers are one, however they are written.
+    """Name of a label's class: equal numbers have one name, however they are written.
 
     >>> class_in(" +1.0 "), class_in("-0"), class_in(".50"), class_in("yes")
     ('1', '0', '0.5', 'yes')
@@ -239,7 +239,7 @@ def word_of(label: float) -> str:
 
 
 def is_missing(label: str) -> bool:
-    """Whether a label is one of the words for a missing one.
+    """True if a label is one of the words for a missing value.
 
     >>> is_missing("NA"), is_missing("?"), is_missing("no")
     (True, True, False)
@@ -248,7 +248,7 @@ def is_missing(label: str) -> bool:
 
 
 def has_thousands(cell: str) -> bool:
-    """Whether a cell is no number because of thousands separators, or what may be such.
+    """True if a cell is no number because of thousands separators, or possible ones.
 
     >>> has_thousands("1,234"), has_thousands("1.234.567,8"), has_thousands("1,5")
     (True, True, False)
@@ -276,7 +276,7 @@ def _encoding(content: bytes) -> str:
 
 def _sample(text: str, separator: str) -> list[list[str]]:
     records: list[list[str]] = []
-    with suppress(csv.Error):  # whoever reads the file says so
+    with suppress(csv.Error):  # raised again when the file is read
         for record in csv.reader(io.StringIO(text, newline=None), delimiter=separator):
             if any(cell.strip() for cell in record):
                 records.append(record)
@@ -296,7 +296,7 @@ def _fit(records: list[list[str]]) -> tuple[bool, int, float, int]:
 
 
 def _is_header(records: list[list[str]], decimal: str) -> bool:
-    """Whether the first record names columns: a number in it, or a word that returns below it, speaks against that."""
+    """True if the first record seems to name columns: it has no number and no word that occurs again below it."""
     first, rest = [cell.strip() for cell in records[0]], records[1:]
     numbers = [number for cell in first if math.isfinite(number := number_in(cell, decimal))]
     names, words_return = 0, False
@@ -312,7 +312,7 @@ def _is_header(records: list[list[str]], decimal: str) -> bool:
 
 
 def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, list[str]]]:
-    """The records of a CSV file, all of one length, each with the number of the line in which it begins."""
+    """Records of a CSV file, all of one length, each with the number of the line in which it begins."""
 
     def lines() -> Iterator[str]:
         for number, line in numbered_lines(name, io.BytesIO(content), form.encoding):
@@ -354,7 +354,7 @@ def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, lis
 
 
 def _holds_records(cells: list[str], place: int, before: list[str], form: Format) -> bool:
-    """Whether the lines of a cell would be records like the one before, so that its quote was left open."""
+    """True if the lines of a cell would be records like the one before, which means that a quote was left open."""
     first, *others = (line.split(form.separator) for line in cells[place].split("\n"))
     if not others:
         return False
@@ -371,7 +371,7 @@ def _holds_records(cells: list[str], place: int, before: list[str], form: Format
 
 
 def _unreadable(name: str, text: str, separator: str, begin: int) -> str:
-    """The sentence for a record that cannot be read, of which `text` is what was seen."""
+    """Message for a record that cannot be read; `text` is the part that was read."""
     mark = re.escape(separator)
     quoted = rf'(?<![^{mark}\n])"[^"]*(?:""[^"]*)*("(?!")(?=[{mark}\n]|\Z))?'
     opened = next((found.start() for found in re.finditer(quoted, text) if not found[1]), None)

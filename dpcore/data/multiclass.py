@@ -1,7 +1,7 @@
 """Data sets with several classes for the large-margin Gaussian classifier: drawn ones and real ones.
 
-||x||_2 <= 1 is kept by constants written down here and, for real records, by a declared rule: a row beyond norm 1 is
-pulled back to the sphere, each by itself. What of a scaling was once taken from the records is named in `public`.
+||x||_2 <= 1 is ensured by constants written down here and, for real records, by a declared rule: a row beyond norm 1 is
+projected onto the sphere, independently of the others. `public` names what a scaling has taken from the records.
 """
 
 import dataclasses as dc
@@ -34,10 +34,9 @@ class ClassSource:
     """Public facts of a data set with several classes.
 
     key, label: names for code and people. things: "of 100 {things} so many are classified correctly". names: of the
-    classes, () where they are drawn. size: training records that exist, None where any number can be drawn. d: columns,
-    None where they are chosen. features: their names, () where drawn. scaling: how ||x||_2 <= 1 is kept, in one
-    sentence. public: what of the scaling was taken from the records and is declared public, in one sentence; "" where
-    nothing was.
+    classes, () if they are drawn. size: training records that exist, None if any number can be drawn. d: columns, None
+    if they are chosen. features: their names, () if drawn. scaling: the rule that keeps ||x||_2 <= 1, in one sentence.
+    public: the part of the scaling that was taken from the records and is declared public, in one sentence, else "".
     """
 
     key: str
@@ -53,7 +52,7 @@ class ClassSource:
 
 @dc.dataclass(frozen=True)
 class ClassSplit:
-    """Training and test records, y in 0.0, ..., classes - 1, the promise that both keep, and their law where known."""
+    """Training and test records, y in 0.0, ..., classes - 1, the bounds that both keep, and their law if known."""
 
     train: Data
     test: Data
@@ -68,7 +67,7 @@ _PROJECTED = 2.5  # projected pictures are divided by this
 
 
 def _source(row: dict[str, Any]) -> ClassSource:
-    """Sizes are those of the sources with two classes, names of features those of the columns that are kept."""
+    """Source of a row of the table; sizes are those of the sources with two classes, features those that are kept."""
     key, names, d = row["key"], row["names"], row["d"]
     features = tuple(f"component {k}" for k in range(1, _COMPONENTS + 1)) if key == _PICTURES else feature_names(key)
     size = SOURCES[key].size if key in SOURCES else None
@@ -84,11 +83,11 @@ def load_classes(source: str, n: int, *, d: int | None = None, classes: int | No
 
     source: key in `CLASS_SOURCES`. n: from 2 to 1,000,000 training records; beyond a real source's size, 70% of its
     records, they are resampled from these. d, classes: of drawn records, from 2 to 16 coordinates (2 if None) and from
-    2 to 10 classes (3 if None), 4,000 test records and their law; a real source has its own, which None stands for.
-    seed: integer >= 0. Results are kept, up to 200 MB, and must not be changed.
-    Randomness: drawn records have one Generator from (seed, classes, d, source), the law first, then streams of their
-    own for training and test, so that the first records stay when n grows. Real records have that of `load`: the
-    permutation, with the same records for a test, then the draw with replacement.
+    2 to 10 classes (3 if None), with 4,000 test records and their law; None for a real source, which has its own.
+    seed: integer >= 0. Results are cached, up to 200 MB, and must not be changed.
+    Randomness: drawn records have one Generator from (seed, classes, d, source), the law first, then separate streams
+    for training and test, so that the first records stay when n grows. Real records have that of `load`: the
+    permutation, with the same test records, then the draw with replacement.
     Raises ValueError for arguments outside these ranges.
 
     >>> split = load_classes("iris", 105, seed=0)
@@ -137,7 +136,7 @@ def _split(train: Data, test: Data, names: tuple[str, ...], truth: Mixture | Non
 
 @functools.cache
 def _records(key: str) -> tuple[Array, Array]:
-    """All scaled records of a real source: X [all, d], y [all] as floats."""
+    """Scaled records of a real source, all of them: X [all, d], y [all] as floats."""
     raw, target = packaged(key)
     if key == _PICTURES:
         scaled = _projected(raw / 16.0) / _PROJECTED

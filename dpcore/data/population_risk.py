@@ -1,8 +1,8 @@
-"""The exact population risk of the synthetic recipes.
+"""Exact population risk of the synthetic data sets.
 
 A record is x = A u with u uniform on the unit sphere of R^r; A is the identity, or a power-law scaling followed by a
-fixed reflection. Everything that matters about theta is w = A' theta: the prediction is <x, theta> = <u, w>. The two
-integrals, one for logistic labels and one for noisy ones, and their proofs: docs/data.md, "Population risk".
+fixed reflection. The risk depends on theta only through w = A' theta: the prediction is <x, theta> = <u, w>. The two
+integrals, for logistic and for noisy labels, are proved in docs/data.md, "Population risk".
 """
 
 import dataclasses as dc
@@ -19,10 +19,10 @@ from ..core.validation import positive
 
 _PANELS, _ORDER, _INNER = 4, 12, 24
 _STEEPEST = 6.0  # the norm of the truth up to which _INNER nodes resolve the sigmoid
-_REACH = 9.0  # standard deviations of a coordinate; what lies beyond weighs less than 1e-17
+_REACH = 9.0  # standard deviations of a coordinate; the probability beyond is below 1e-17
 _LOGISTIC_BREAKS = tuple(sign * m for m in (0.0, 2.5, 7.0, 16.0, 40.0) for sign in (-1.0, 1.0))
 _SCAN = np.linspace(0.0, 1.0, 33)
-_ROUNDS = 8  # each leaves a sixteenth: 2e-10 of the range, where a smooth function is flat to 1e-16
+_ROUNDS = 8  # each leaves a sixteenth: together 2e-10 of the range, in which a smooth function is flat to 1e-16
 
 
 def reflect(rows: Array) -> Array:
@@ -36,7 +36,7 @@ def reflect(rows: Array) -> Array:
 
 @dc.dataclass(frozen=True, eq=False)
 class Population:
-    """The law of a synthetic record (x, y), and the risk of models under it.
+    """Law of a synthetic record (x, y), and the risk of models under it.
 
     truth: [r]. spectrum: None when x is uniform on the unit sphere; else [r], positive and at most 1, and
     x = reflect(spectrum * u). noise: None for logistic labels, P(y = 1 | x) = 1 / (1 + e^-<x, truth>) with
@@ -71,9 +71,9 @@ class Population:
         return self._risk_with_logistic_labels(loss, self._latent(thetas))
 
     def minimum(self, loss: Loss, radius: float) -> float:
-        """The smallest F over ||theta|| <= radius, to 1e-8 max(1, radius). Raises ValueError as `risk` does.
+        """Smallest F over ||theta|| <= radius, to 1e-8 max(1, radius). Raises ValueError as `risk` does.
 
-        On the line through the truth lies the minimiser over all of R^r. Where that is outside the ball theta is a
+        The minimiser over all of R^r lies on the line through the truth. If that is outside the ball, theta is a
         positive multiple of (A A' + nu I)^-1 A A' truth for some nu in [0, inf]: one number to search (docs/data.md).
         """
         positive("radius", radius)
@@ -112,11 +112,11 @@ class Population:
         if loss.key == "squared":
             return size**2 / w.shape[1] + noise**2 / 3.0
         if loss.task != "regression":
-            raise ValueError(f"loss must be one for numbers where labels are no classes, got {loss.key!r}")
+            raise ValueError(f"loss must be one for numbers if labels are no classes, got {loss.key!r}")
         h = loss.shape  # 0 for absolute loss
 
         def integral(u: Array) -> Array:
-            """Of the Huber loss from 0 to u."""
+            """Integral of the Huber loss from 0 to u."""
             inside = np.clip(u, -h, h)
             beyond = np.abs(u) - np.abs(inside)
             bowl = inside**3 / (6.0 * h) if h else 0.0
@@ -132,7 +132,7 @@ class Population:
 
 
 def _margin_breaks(loss: Loss) -> tuple[float, ...]:
-    """Margins at which l(.; 1) has a kink or, for logistic loss, changes its pace."""
+    """Margins at which l(.; 1) has a kink or, for logistic loss, changes fast."""
     if loss.key == "logistic":
         return _LOGISTIC_BREAKS
     return {
@@ -177,7 +177,7 @@ def _coordinate_rule(d: int) -> tuple[Array, Array]:
 
 
 def _smallest(values: Callable[[Array], Array]) -> float:
-    """The smallest value of a function with one valley on [0, 1]: scans narrow to the best point's neighbours."""
+    """Smallest value of a function with one valley on [0, 1]: scans narrow to the best point's neighbours."""
     low, high = 0.0, 1.0
     best = math.inf
     for _ in range(_ROUNDS):

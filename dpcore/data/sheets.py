@@ -1,7 +1,7 @@
-"""Tables as their holder hands them over, in memory: cells that may be empty or text, labels that may be words.
+"""Tables in memory as their holder uploads them: cells may be empty or text, labels may be words.
 
-Nothing is scaled, clipped or dropped here; `uploads.py` does what the holder declares. How a CSV file is written is
-guessed where it is not said.
+Nothing is scaled, clipped or dropped here; `uploads.py` does what the holder declares. The format of a CSV file is
+guessed if it is not given.
 """
 
 import dataclasses as dc
@@ -20,7 +20,7 @@ MAX_SHEET_BYTES = 10 * 2**20
 MAX_SHEET_LINES = 1_000_000
 MAX_SHEET_COLUMNS = 1_000
 MAX_SHEET_CELLS = 5_000_000  # as numbers: 40 MB
-MAX_LABELS = 50  # from which one can be picked
+MAX_LABELS = 50  # values among which a user can pick
 _MAX_SPELLINGS = 1_000
 _MANY_LABELS = f"the label of {{}} must take at most {MAX_LABELS} different values, got more"
 _FEWEST_NUMBERED = 10
@@ -28,11 +28,11 @@ _FEWEST_NUMBERED = 10
 
 @dc.dataclass(frozen=True, eq=False, repr=False)
 class RawTable:
-    """A table in memory. columns: names of all but the label's. numbers: [rows, columns], nan where there is none.
+    """Table in memory. columns: names of all but the label's. numbers: [rows, columns], nan for a missing one.
 
-    values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 where it has none. suspects:
-    columns that are hardly features, each with the reason. label, form: the column that labels stood in and how the
-    file was read, None where it is no CSV file.
+    values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 for a missing one. suspects:
+    columns that are hardly features, each with the reason. label, form: the column of the labels and the format in
+    which the file was read, None if it is no CSV file.
     """
 
     columns: tuple[str, ...]
@@ -50,10 +50,10 @@ class RawTable:
 
 
 def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tuple[str, ...]:
-    """The column names of a CSV file in memory, one of them to be picked as the label.
+    """Column names of a CSV file in memory, among which a user picks the label.
 
-    form: how it is written, else `sniff` guesses. Raises ValueError for what is no text, for more than 10 MB or 1,000
-    features, and for fewer than two columns or two of one name.
+    form: its format, guessed by `sniff` if None. Raises ValueError for content that is no text, for more than 10 MB or
+    1,000 features, and for fewer than two columns or two of one name.
 
     >>> sheet_columns(b"age,sick\\n50,yes\\n", "people.csv")
     ('age', 'sick')
@@ -65,15 +65,15 @@ def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tupl
 
 
 def read_sheet(content: bytes, name: str, label: str = "", form: Format | None = None) -> RawTable:
-    """A file in memory, as CSV where its name says so, else as LIBSVM.
+    """Table of a file in memory, read as CSV or LIBSVM by its name.
 
-    A CSV file has its labels in the column `label` and is written as `form` says, else as `sniff` guesses. A cell
-    without a finite number is nan, and a label that is empty or a word like NA, null or ? is missing. Labels that are
-    equal as numbers are one. Lines with nothing in them are skipped. Columns of a LIBSVM file are named by their
-    indices, and what is not written is 0.
+    A CSV file has its labels in the column `label`; its format is `form`, guessed by `sniff` if None. A cell without a
+    finite number is nan, and a label that is empty or a word like NA, null or ? is missing. Labels that are equal as
+    numbers are one label. Empty lines are skipped. Columns of a LIBSVM file are named by their indices, and missing
+    entries are 0.
 
-    Raises ValueError for what `sheet_columns` and `read_libsvm` refuse, for lines of another length than the first, for
-    a quote that is never closed, for more than `MAX_LABELS` different labels, `MAX_SHEET_LINES` lines or
+    Raises ValueError for what `sheet_columns` and `read_libsvm` refuse, for a line whose length differs from the first,
+    for a quote that is never closed, for more than `MAX_LABELS` different labels, `MAX_SHEET_LINES` lines or
     `MAX_SHEET_CELLS` cells, and for fewer than two rows.
 
     >>> sheet = read_sheet(b"age,sick\\n50,yes\\n,no\\n", "people.csv", "sick")
@@ -100,7 +100,7 @@ def _csv(content: bytes, name: str, label: str, form: Format | None) -> RawTable
 
     def suspect(column: str, cell: str, line: int) -> None:
         if has_thousands(cell):
-            suspects.setdefault(column, "has separators of thousands")
+            suspects.setdefault(column, "has thousands separators")
 
     features, numbers, places = table.read(label, place, suspect)
     _at_most_cells(name, numbers.size)
@@ -123,7 +123,7 @@ def _at_most_lines(content: bytes, name: str) -> None:
     if len(content) > MAX_SHEET_BYTES:
         raise ValueError(f"{name} must be at most {MAX_SHEET_BYTES // 2**20} MB, got {len(content) / 2**20:.1f} MB")
     if (lines := max(content.count(b"\n"), content.count(b"\r"))) > MAX_SHEET_LINES:
-        raise ValueError(f"{name} must have at most {MAX_SHEET_LINES:,} lines, got {lines:,}; bring a part of them")
+        raise ValueError(f"{name} must have at most {MAX_SHEET_LINES:,} lines, got {lines:,}; upload a part of them")
 
 
 def _at_most_columns(name: str, features: int) -> None:
@@ -144,8 +144,8 @@ def _sheet(
     words: list[str],
     suspects: dict[str, str],
 ) -> RawTable:
-    """The table whose row i has the label words[places[i]]."""
-    # Where some labels are +, a dash is no gap.
+    """Table whose row i has the label words[places[i]]."""
+    # A dash is a label, not a gap, if some labels are +.
     values = tuple(sorted({word for word in words if not is_missing(word) or (word == "-" and "+" in words)}))
     if len(values) > MAX_LABELS:
         raise ValueError(_MANY_LABELS.format(name))
@@ -160,7 +160,7 @@ def _sheet(
 
 
 def _numbering(cells: Array) -> str | None:
-    """The reason why a column seems to number the rows and not to describe them, if it does."""
+    """Reason why a column seems to number the rows instead of describing them, else None."""
     rows = np.flatnonzero(~np.isnan(cells))
     known = cells[rows]
     if len(known) < _FEWEST_NUMBERED:

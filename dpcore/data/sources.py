@@ -21,11 +21,11 @@ class Source:
 
     key, label: names for code and people. record, records: what one record is ("patient"). things, outcome: "of 100
     {things} so many are {outcome}" (y <x, theta> > 0). size: training records that exist, None where any number can be
-    drawn. p: columns of its own, beyond which every column is zero; None where each of any number of columns is filled.
-    theta_norm: public guess of a good model's norm, declared with the scaling it belongs to, never fitted. scaling: how
-    ||x||_2 <= R is kept, in one sentence. task: whether y is a class, -1 or +1, or a number in [-1, 1], or 0
-    because only the points x matter (location, where nothing is predicted or counted). set: where its good models live,
-    and the best one is sought.
+    drawn. p: its number of columns, beyond which every column is zero; None if any number of columns is filled.
+    theta_norm: public guess of a good model's norm, declared with the scaling, never fitted. scaling: the rule that
+    keeps ||x||_2 <= R, in one sentence. task: y is a class, -1 or +1 (classification), or a number in [-1, 1]
+    (regression), or 0 because only the points x matter (location, where nothing is predicted or counted). set: the set
+    of its good models, in which the best one is sought.
     """
 
     key: str
@@ -43,11 +43,11 @@ class Source:
 
     @property
     def people(self) -> int:
-        """Default number of training records: all there are, or 5,000."""
+        """Default number of training records: all of a real source, or 5,000."""
         return self.size or 5_000
 
     def drawn(self, n: int) -> str:
-        """n training records in words, which say whether they are all, some, or copies."""
+        """n training records in words: all of them, some of them, or copies."""
         if self.size is None or n == self.size:
             return f"{n:,} {self.records}"
         if n < self.size:
@@ -57,7 +57,7 @@ class Source:
 
 @dc.dataclass(frozen=True)
 class Split:
-    """Training and test records of a source, the promise that both keep, and their law where it is known.
+    """Training and test records of a source, the bounds that both keep, and their law if it is known.
 
     truth: [p], the weights behind the labels of a mixture.
     """
@@ -79,7 +79,7 @@ def training_records(records: int) -> int:
 
 
 def draw_split(X: Array, y: Array, n: int, rng: np.random.Generator) -> Split:
-    """n of the training part of some records with ||x||_2 <= 1; beyond its size drawn from it with replacement.
+    """Split of records with ||x||_2 <= 1 with n training records; beyond the training part, drawn with replacement.
 
     X: [all, p], y: [all]. Randomness: the permutation that splits, then the draw with replacement.
     """
@@ -100,12 +100,12 @@ _FEATURES = facts_beside(__file__, "features.csv")
 
 
 def feature_names(source: str) -> tuple[str, ...]:
-    """Of a real source, in the order of its columns."""
+    """Names of the features of a real source, in the order of its columns."""
     return tuple(row["feature"] for row in _FEATURES if row["source"] == source)
 
 
 def declared(source: str, what: str) -> Array:
-    """A constant for each feature of a real source: "low" or "high", where values end; "mean" or "deviation".
+    """Declared constant for each feature of a real source: "low" or "high" end of its range, "mean" or "deviation".
 
     >>> declared("iris", "high")
     array([8. , 4.5, 7. , 3. ])

@@ -15,21 +15,21 @@ from .sources import SOURCES, Split
 TEST_RECORDS = 4_000
 _LOGISTIC_NORM = 6.0
 _REGRESSION_NORM, _REGRESSION_NOISE = 0.8, 0.2  # add up to 1, so that |y| <= 1
-# Of a location: most points lie within _SPREAD of the centre, the others as close to a place on the other side.
+# Location: most points lie within _SPREAD of the centre, the others as close to a point on the opposite side.
 _CENTRE_NORM, _OUTLIER_NORM, _OUTLIER_SHARE, _SPREAD = 0.4, 0.9, 0.2, 0.1
-# Of a linear law with signs for features: weights, largest noise.
+# Linear law with features -1 and +1: weights, largest noise.
 _FEW = {"synthetic_mixture": ((0.4, 0.3, 0.2, 0.1), 0.25), "synthetic_sparse": ((0.25, 0.25, 0.25, 0.25), 0.1)}
 _BLOCK_ROWS, _FLAT, _TELLING = 10_000, 10.0, 200  # of `sparse_records`
 
-# What draws so many records from two streams, and what is known of them: domain, population, truth.
+# Function that draws n records from two streams, and the known facts: domain, population, truth.
 Recipe = tuple[Callable[[int, np.random.Generator, np.random.Generator], Data], Domain, Population | None, Array | None]
 
 
 def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
-    """n training and 4,000 test records of a recipe with p columns, and their population where its risk is known.
+    """n training and 4,000 test records of a recipe with p columns, and their population if its risk is known.
 
-    Randomness: the truth first; then streams of their own, so that the first records, their labels and the test set do
-    not change when n does.
+    Randomness: the truth first; then separate streams, so that the first records, their labels and the test set do not
+    change with n.
     """
     recipe = _points if SOURCES[key].task == "location" else _few if key in _FEW else _model
     if key == "synthetic_hardest":
@@ -40,10 +40,10 @@ def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
 
 
 def _model(key: str, r: int, rng: np.random.Generator) -> Recipe:
-    """Features on the sphere, or on a reflected ellipsoid, and y by a logistic or a linear model."""
+    """Recipe with features on the sphere, or on a reflected ellipsoid, and y by a logistic or a linear model."""
     truth, spectrum = rng.standard_normal(r), None
     if key == "synthetic_correlated":
-        # A power law, and a truth that lies along the strong factors, as far as they are strong.
+        # A power law, and a truth along the strong factors, in proportion to their strength.
         spectrum = 1.0 / np.arange(1.0, r + 1.0)
         truth = reflect(spectrum * truth)
     noise = _REGRESSION_NOISE if SOURCES[key].task == "regression" else None
@@ -63,7 +63,7 @@ def _model(key: str, r: int, rng: np.random.Generator) -> Recipe:
 
 
 def _points(key: str, p: int, rng: np.random.Generator) -> Recipe:
-    """Points around a centre, a share of them far outliers on one side, which pull the mean and not the median."""
+    """Recipe with points around a centre and some far outliers on one side, which pull the mean, not the median."""
     direction = rng.standard_normal(p)
     direction /= np.linalg.norm(direction)
 
@@ -78,7 +78,7 @@ def _points(key: str, p: int, rng: np.random.Generator) -> Recipe:
 
 
 def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
-    """Features of -1 and +1, and y = <x, w> + e: w has few weights, on some of the first eight columns."""
+    """Recipe with features -1 and +1, and y = <x, w> + e: w has few weights, on some of the first eight columns."""
     weights, noise = _FEW[key]
     places = rng.permutation(min(p, 8))[: len(weights)]
     truth = np.zeros(p)
@@ -87,7 +87,7 @@ def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
         truth[places] *= rng.choice([-1.0, 1.0], len(places))
 
     def draw(count: int, features: np.random.Generator, labels: np.random.Generator) -> Data:
-        # A stream of its own for each eight columns: the first of them and the labels do not change when p does.
+        # One stream for each eight columns: the first columns and the labels do not change with p.
         blocks = [block.integers(0, 256, count, np.uint8) for block in features.spawn(-(-p // 8))]
         bits = np.unpackbits(np.stack(blocks, axis=1), axis=1, count=p)
         X = 2.0 * bits - 1.0
@@ -97,10 +97,10 @@ def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
 
 
 def _hardest(key: str, p: int, rng: np.random.Generator) -> Recipe:
-    """`hard_blocks` on the first axes, each with a random label of its own, in random order; none is known before n is.
+    """Recipe with `hard_blocks` on the first axes, each with its own random label, in random order; they depend on n.
 
-    Labels at 0, which no model can use, make both labels equally frequent, where there are enough. On these records
-    the lower bound `dpcore.theory.lower_bounds.hardest_data` is proved (Assouad's lemma; docs/formulas.md).
+    Records at 0, which no model can use, make both labels equally frequent, if there are enough. On these records the
+    lower bound `dpcore.theory.lower_bounds.hardest_data` is proved (Assouad's lemma; docs/formulas.md).
     """
     signs = rng.choice([-1.0, 1.0], p)
 
@@ -120,10 +120,10 @@ def _hardest(key: str, p: int, rng: np.random.Generator) -> Recipe:
 def sparse_records(rows: int, columns: int, nonzeros: int, *, uniform: bool = False, seed: int = 0) -> Data:
     """Rows of about `nonzeros` entries in the unit ball; y in [-1, 1], whose sign is the class.
 
-    They have as many columns as words or addresses have, drawn where a real table is too large. Columns are drawn by
-    the law of Zipf and Mandelbrot, 1 / (10 + rank), or all alike where `uniform`, which fills more of them; a column
-    that is drawn twice counts once. Entries lie between half of 1 / sqrt(nonzeros) and that. y follows a model of 200
-    frequent columns and noise. Records are made in blocks of rows.
+    They have as many columns as tables of words or addresses, and replace real tables that are too large. Columns are
+    drawn by the law of Zipf and Mandelbrot, 1 / (10 + rank), or uniformly if `uniform`, which fills more of them; a
+    column that is drawn twice counts once. Entries lie between half of 1 / sqrt(nonzeros) and 1 / sqrt(nonzeros). y
+    follows a model of 200 frequent columns and noise. Records are made in blocks of rows.
 
     >>> records = sparse_records(100, 1_000, 10)
     >>> records.X.shape, bool(records.row_norms.max() <= 1.0)

@@ -1,7 +1,7 @@
-"""Records that one holder brings along: they, and all that is computed from them, die with the last reference.
+"""Records that one holder uploads: they, and everything computed from them, are freed with the last reference.
 
-The rest of the library knows them by a random key only. Whoever holds the `UploadedRecords` (a session of the
-dashboard) keeps them alive; caches of results live inside them (`kept_with`) and not in the modules that fill them.
+The rest of the library knows them only by a random key. The holder of the `UploadedRecords` (a session of the
+dashboard) keeps them alive; caches of results are stored in them (`kept_with`), not in the modules that fill them.
 """
 
 import dataclasses as dc
@@ -29,11 +29,11 @@ _STREAM = b"upload"  # of random numbers: the same file and seed give the same s
 
 @dc.dataclass(frozen=True)
 class Declared:
-    """The holder's public declaration about a table, made before anything is computed from it.
+    """Public declaration of the holder about a table, made before anything is computed from it.
 
     columns: the features to use. low, high: their bounds, one for each; values beyond are clipped. positive: the label
-    that counts as +1, any other counts as -1. gaps: "refuse", or "drop" the rows that lack a number in one of `columns`
-    or a label. theta_norm: as in `Source`; None takes the rule of the bundled sets.
+    that counts as +1; all others count as -1. gaps: "refuse", or "drop" the rows that lack a number in one of `columns`
+    or a label. theta_norm: as in `Source`; None for the rule of the bundled sets.
     """
 
     columns: tuple[str, ...]
@@ -46,9 +46,9 @@ class Declared:
 
 @dc.dataclass(frozen=True)
 class Report:
-    """Changes made to the records, for their holder only: all of it depends on them.
+    """Changes made to the records; private, since they depend on the records, and for their holder only.
 
-    read, dropped: rows. clipped: how many values of each declared column lay beyond its bounds.
+    read, dropped: rows. clipped: number of values of each declared column beyond its bounds.
     """
 
     read: int
@@ -56,7 +56,7 @@ class Report:
     clipped: dict[str, int]
 
     def heavily_clipped(self) -> dict[str, float]:
-        """The columns in which more than 1% of the records was clipped, with their shares, the largest first.
+        """Columns in which more than 1% of the records was clipped, with their shares, the largest first.
 
         >>> Report(110, 10, {"age": 1, "dose": 2, "weight": 40}).heavily_clipped()
         {'weight': 0.4, 'dose': 0.02}
@@ -67,15 +67,15 @@ class Report:
 
 
 class UploadedRecords:
-    """Scaled records, their source and report, and the caches of what is computed from them; never pickled or copied.
+    """Scaled records, their source and report, and the caches of results from them; never pickled or copied.
 
-    Each declared column is clipped to [low, high], mapped to [-1, 1], a constant 1 is appended, and all is divided by
-    sqrt(p), so that ||x||_2 <= 1 whatever the records are. 30% of the records are never trained on. `file`, `label`,
-    `form` and `declared` say how to make them again.
+    Each declared column is clipped to [low, high] and mapped to [-1, 1], a constant 1 is appended, and all is divided
+    by sqrt(p), so that ||x||_2 <= 1 for any records. 30% of the records are never used for training. `file`, `label`,
+    `form` and `declared` suffice to make them again.
     """
 
     def __init__(self, sheet: RawTable, declared: Declared, name: str) -> None:
-        """name: of the file. Raises ValueError for declarations that fit no table, or not this one."""
+        """Scale the records of a table. name: of the file. Raises ValueError for declarations that do not fit it."""
         places = _declared_places(sheet, declared)
         whole = sheet.labels >= 0
         for place in places:
@@ -86,7 +86,7 @@ class UploadedRecords:
                 f"{len(whole):,} rows without"
             )
         if whole.sum() < MIN_RECORDS:
-            raise ValueError(f"a table must hold at least {MIN_RECORDS} whole records, got {whole.sum()}")
+            raise ValueError(f"a table must hold at least {MIN_RECORDS} complete records, got {whole.sum()}")
         p = len(places) + 1
         self._X: Array = np.ones((int(whole.sum()), p))
         clipped = {}
@@ -99,7 +99,7 @@ class UploadedRecords:
         self.report = Report(len(whole), int((~whole).sum()), clipped)
         self._y: Array = np.where(sheet.labels[whole] == sheet.values.index(declared.positive), 1.0, -1.0)
         if (self._y == self._y[0]).all():
-            raise ValueError("whole records must have two classes, got one of them in every row")
+            raise ValueError("complete records must have two classes, got one of them in every row")
         self.file, self.label, self.form, self.declared = name, sheet.label, sheet.form, declared
         self.key = PREFIX + secrets.token_hex(16)
         self.source = Source(
@@ -120,11 +120,11 @@ class UploadedRecords:
         _HELD[self.key] = self
 
     def draw(self, n: int, seed: int) -> Split:
-        """n of the training records and the test records, as `dpcore.data.load` returns them."""
+        """Split with n of the training records, and the test records, as `dpcore.data.load` returns it."""
         return draw_split(self._X, self._y, n, np.random.default_rng([seed, *_STREAM]))
 
     def like(self, cache: SharedCache[Any]) -> SharedCache[Any]:
-        """The records' own cache in the place of a module's."""
+        """Cache of these records that replaces a module's."""
         return self._caches.setdefault(cache, cache.like())
 
     def __reduce__(self) -> NoReturn:
@@ -135,7 +135,7 @@ _HELD: weakref.WeakValueDictionary[str, UploadedRecords] = weakref.WeakValueDict
 
 
 def is_private(key: object) -> bool:
-    """Whether this is the key of private records, gone or not.
+    """True if this is the key of private records, also of freed ones.
 
     >>> is_private("iris")
     False
@@ -144,7 +144,7 @@ def is_private(key: object) -> bool:
 
 
 def is_gone(key: object) -> bool:
-    """Whether this is the key of private records that nobody holds any more.
+    """True if this is the key of private records that have been freed.
 
     >>> is_gone("upload-0"), is_gone("iris")
     (True, False)
@@ -153,17 +153,17 @@ def is_gone(key: object) -> bool:
 
 
 def held(key: str) -> UploadedRecords:
-    """The private records with this key, if somebody still holds them, else ValueError."""
+    """Private records with this key, if they are still held, else ValueError."""
     records = _HELD.get(key)
     if records is None:
-        raise ValueError("source must be an upload that its session still holds, got one that is gone")
+        raise ValueError("source must be an upload that its session still holds, got one that is gone; upload it again")
     return records
 
 
 def kept_with(source: str, cache: SharedCache[Any]) -> SharedCache[Any]:
-    """The cache for results computed from a source's records: `cache`, or for private records their own.
+    """Cache for results computed from a source's records: `cache`, or for private records their own.
 
-    Every cache whose values depend on the records of a source that a caller names must be asked for through this.
+    Every cache whose values depend on the records of a named source must be obtained through this function.
 
     >>> cache = SharedCache(2)
     >>> kept_with("iris", cache) is cache
@@ -195,5 +195,5 @@ def _declared_places(sheet: RawTable, declared: Declared) -> list[int]:
 
 
 def _harmless(name: str) -> str:
-    """A file's name without its ending and without what could be read as markup, at most 40 letters."""
+    """Name of a file without its ending and without characters of markup, at most 40 letters."""
     return " ".join(re.sub(r"[^\w -]|_", " ", name.rpartition(".")[0] or name).split())[:40] or "records"

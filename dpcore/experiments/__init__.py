@@ -1,1 +1,1 @@
-"""Sweeps of mechanisms over data, and what is measured in them."""
+"""Sweeps of mechanisms over data, with their metrics."""

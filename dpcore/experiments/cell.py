@@ -1,7 +1,7 @@
 """One cell of an experiment: a whole curve of one mechanism over epsilon, computed once and kept.
 
-Randomness comes from (seed, mechanism key, repetition) and from nothing else, so that curves share their noise along a
-sweep, 20 repetitions are a prefix of 50, and a cell does not depend on the experiment around it.
+Randomness comes only from (seed, mechanism key, repetition): curves share their noise along a sweep, 20 repetitions are
+a prefix of 50, and a cell does not depend on the experiment around it.
 """
 
 import dataclasses as dc
@@ -26,9 +26,9 @@ from . import metrics
 
 @dc.dataclass(frozen=True)
 class Cell:
-    """One mechanism's curve over epsilon; hashable and picklable, it is its own cache key.
+    """Curve of one mechanism over epsilon; hashable and picklable, it is its own cache key.
 
-    population, fresh: whether the excess population risk is measured too, and the mean loss on the test records.
+    population, fresh: also measure the excess population risk, and the mean loss on the test records.
     """
 
     mechanism: Mechanism
@@ -43,16 +43,16 @@ _CELLS: SharedCache[list[dict[str, Any]]] = SharedCache(60_000, len)  # rows
 
 
 def run_cell(cell: Cell, cancelled: Cancelled = never) -> list[dict[str, Any]]:
-    """The rows of one cell, from the cache or computed; the caller may change them.
+    """Rows of one cell, from the cache or computed; the caller may change them.
 
-    cancelled is asked before each solve; when it says yes, CancelledError is raised and nothing is kept.
+    cancelled: asked before each solve; if it returns True, CancelledError is raised and nothing is kept.
     """
     kept = records.kept_with(cell.problem.source, _CELLS)
     return [dict(row) for row in kept.get_unless(cancelled, cell, lambda: _compute(cell, cancelled))]
 
 
 def is_cached(cell: Cell) -> bool:
-    """Whether `run_cell` has the rows at hand."""
+    """True if `run_cell` has the rows in its cache."""
     return cell in records.kept_with(cell.problem.source, _CELLS)
 
 
@@ -84,7 +84,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
         loss, split.train, split.test, reference, releases, fresh=cell.fresh, population=population
     )
     seconds = (time.perf_counter() - started) / len(plans)
-    # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
+    # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
@@ -99,7 +99,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
 def _releases(
     cell: Cell, plans: list[Plan], prepared: list[Prepared], active: int, cancelled: Cancelled
 ) -> metrics.Releases:
-    """Records that the metrics of a cell are measured on. active: columns of the training records that are stored."""
+    """Releases on which the metrics of a cell are measured. active: columns of the training records that are stored."""
     mechanism, p = cell.mechanism, cell.problem.p
 
     def rngs(count: int) -> list[np.random.Generator]:

@@ -1,8 +1,8 @@
 """Results of a long run on disk as they come, so that a killed run can be resumed.
 
 A journal is a text file of JSON lines. The first names the experiment and the code that computes it, each further line
-holds the rows of one cell with their number and digest. Whatever kills the run costs at most the line that was being
-written; what stands below a line that was changed is computed again.
+holds the rows of one cell with their number and digest. A run that is killed loses at most the line that was being
+written; cells from the first changed line on are computed again.
 """
 
 import functools
@@ -18,7 +18,7 @@ from .experiment import Experiment
 
 try:
     import fcntl
-except ImportError:  # Windows, where two runs to one file are not told apart
+except ImportError:  # Windows, where two runs to one file are not detected
     fcntl = None  # type: ignore[assignment]
 
 _KIND = "dpcore run"
@@ -26,14 +26,13 @@ _NO_LINE = (ValueError, TypeError, KeyError, RecursionError)
 
 
 class Journal:
-    """The cells of one experiment that are done, in a file that no other run can write to; a context manager.
+    """Finished cells of one experiment, in a file that no other run can write to; a context manager.
 
     On leaving, a file without any cell is deleted; `close(delete=True)` deletes it with its cells.
 
-    path: the file. resume: go on with the cells in it, where there is one; without it a file that is there is refused,
-    because somebody may still want its cells. known: rows of each cell that is done, by its place among
-    `experiment.cells()`. discarded: how many lines of the file were left out, from the first that is not as it was
-    written.
+    path: the file. resume: reuse the cells of an existing file; without it an existing file is refused, because its
+    cells may still be wanted. known: rows of each finished cell, by its place among `experiment.cells()`. discarded:
+    number of lines that were dropped, from the first damaged one on.
 
     Raises ValueError for a file that is no journal of this experiment and code, that another run is writing, or that
     must not be overwritten.
@@ -53,10 +52,10 @@ class Journal:
         self.known: dict[int, list[dict[str, Any]]] = {}
         self.discarded = 0
         if path.exists() and not path.is_file():  # a pipe would wait for its other end
-            raise ValueError(f"{path.name} must be a file or not there yet, got a folder, a pipe or a device")
+            raise ValueError(f"{path.name} must be a file or not exist, got a folder, a pipe or a device")
         if path.exists() and not resume:
             raise ValueError(
-                f"{path.name} holds what an unfinished run has computed: go on with it by --resume, or delete it"
+                f"{path.name} must not exist yet, got cells of an unfinished run: reuse them by --resume, or delete it"
             )
         self._file = path.open("a+b")
         try:
@@ -77,28 +76,28 @@ class Journal:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ValueError(
-                    f"{self.path.name} must be written by one run at a time, got a second one while the first goes on"
+                    f"{self.path.name} must be written by one run at a time, got a second one; wait for the first"
                 ) from None
 
     def _read(self, heading: dict[str, Any], cells: int) -> int:
-        """Take over the cells; the length of the lines that are as they were written, 0 where not even the first is."""
+        """Read the cells and return the length of the undamaged lines, 0 if the first line is damaged."""
         self._file.seek(0)
         first, *lines = self._file.read().splitlines(keepends=True) or [b""]
         if not first.endswith(b"\n") and _line(heading).startswith(first):
-            return 0  # killed before the first line was whole
+            return 0  # killed before the first line was complete
         try:
             found = json.loads(first)
             ours = found["kind"] == _KIND
         except _NO_LINE:
             ours = False
         if not ours:
-            raise ValueError(f"{self.path.name} must be what an unfinished run left, got something else")
+            raise ValueError(f"{self.path.name} must be the file of an unfinished run, got another file")
         if found.get("experiment") != heading["experiment"]:
             raise ValueError(f"{self.path.name} must belong to this experiment, got the cells of another one")
         if found.get("sources") != heading["sources"]:
             raise ValueError(
-                f"{self.path.name} must be of the code that goes on with it, got cells of other sources (version "
-                f"{found.get('version')}): go on with those, or delete it"
+                f"{self.path.name} must be of the code that resumes it, got cells of other sources (version "
+                f"{found.get('version')}): resume it with those, or delete it"
             )
         whole = len(first)
         for line in lines:
@@ -113,7 +112,7 @@ class Journal:
             self.known[place] = rows
             whole += len(line)
         left = lines[len(self.known) :]
-        self.discarded = len(left) - (bool(left) and not left[-1].endswith(b"\n"))  # the kill's own line is none
+        self.discarded = len(left) - (bool(left) and not left[-1].endswith(b"\n"))  # without the unfinished line
         return whole
 
     def keep(self, place: int, rows: list[dict[str, Any]]) -> None:
@@ -131,7 +130,7 @@ class Journal:
             raise
 
     def close(self, *, delete: bool = False) -> None:
-        with suppress(OSError):  # what a full disk refuses once more; every cell that is kept is written already
+        with suppress(OSError):  # a full disk may refuse again, but every kept cell is written already
             self._file.close()
         if delete or not self.known:
             self.path.unlink(missing_ok=True)
@@ -145,7 +144,7 @@ class Journal:
 
 @functools.cache
 def _sources() -> str:
-    """A digest of the package's code, so that no table is made of the cells of two."""
+    """Digest of the package's code, so that no table mixes the cells of two versions."""
     digest = hashlib.sha256()
     folder = Path(__file__).resolve().parents[1]
     for file in sorted(folder.rglob("*.py")):
@@ -159,5 +158,5 @@ def _cell_line(place: int, rows: list[dict[str, Any]]) -> bytes:
 
 
 def _line(content: dict[str, Any]) -> bytes:
-    """One line; numbers come back as they were, numpy's too."""
+    """Line of a journal, from which numbers, also numpy's, are read back unchanged."""
     return json.dumps(content, default=lambda number: number.item()).encode() + b"\n"

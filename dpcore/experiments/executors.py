@@ -1,7 +1,7 @@
 """Executors for the cells of an experiment: here, in threads, in processes, or on a Dask cluster.
 
-Dask is optional (`pip install distributed`). Its workers need this package in the same version, and may be killed
-while they compute: a cell that is lost is given to another worker.
+Dask is optional (`pip install distributed`). Its workers need the same version of this package and may be killed while
+they compute: a lost cell is given to another worker.
 """
 
 import os
@@ -19,21 +19,21 @@ from ..core.blas import one_blas_thread
 
 KINDS = "here, threads:N, processes:N or dask:ADDRESS"
 _MOST_WORKERS = 1024
-# How long a scheduler may take to answer, and a cluster to have its first worker.
+# Longest time for a scheduler to answer, and for a cluster to have its first worker.
 _PATIENCE_SECONDS = 10.0
-# How often a cell may lose its worker before it is taken for what kills workers.
+# Number of times that a cell may lose its worker before it counts as the cause.
 _RETRIES = 5
 
 
 @contextmanager
 def executor_of(name: str) -> Iterator[Executor | None]:
-    """The executor for `dpcore.run` that a name asks for; None computes in this thread.
+    """Executor for `dpcore.run` with this name; None computes in this thread.
 
     name: "here"; "threads:N" or "processes:N" with 1 <= N <= 1024; "dask:ADDRESS" with the address of a Dask scheduler,
     such as dask:tcp://10.0.0.1:8786.
 
     Raises ValueError for another name and for a cluster that does not answer, has no workers, or whose workers lack
-    this version of the package; RuntimeError when a cell loses its worker again and again.
+    this version of the package; RuntimeError if a cell loses its worker repeatedly.
 
     >>> with executor_of("threads:2") as executor:
     ...     executor.submit(pow, 2, 5).result()
@@ -54,7 +54,7 @@ def executor_of(name: str) -> Iterator[Executor | None]:
 
 
 class _Workers(SpawnContext):
-    """Begins processes and knows which. Not forked ones: they would inherit locks that threads hold at that moment."""
+    """Starts processes and records them. They are not forked: they would inherit locks that threads hold."""
 
     def __init__(self) -> None:
         self.begun: list[SpawnProcess] = []
@@ -70,7 +70,7 @@ def _processes(workers: int) -> Iterator[Executor]:
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_work) as pool:
         try:
             yield pool
-        except KeyboardInterrupt:  # nobody waits for the cells that are being computed
+        except KeyboardInterrupt:  # the cells that are being computed are no longer needed
             for worker in context.begun:
                 if worker.is_alive():
                     worker.kill()
@@ -78,7 +78,7 @@ def _processes(workers: int) -> Iterator[Executor]:
 
 
 def _begin_work() -> None:
-    """Set up a worker. It ends with its parent, however that ends, and leaves interrupts to it."""
+    """Set up a worker that ends with its parent and leaves interrupts to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     one_blas_thread()
@@ -92,7 +92,7 @@ def _end_with_parent() -> None:
 
 
 def version() -> str:
-    """Of this package, asked of each worker."""
+    """Version of this package, asked of each worker."""
     return __version__
 
 
@@ -115,7 +115,7 @@ def _dask(address: str) -> Iterator[Executor]:
         if found != {__version__}:
             raise ValueError(f"executor: its workers must have dpcore {__version__}, got {', '.join(sorted(found))}")
         try:
-            # pure: Dask must not take two cells for one; retries: of a cell whose worker died.
+            # pure: Dask must not merge two cells; retries: of a cell whose worker died.
             yield client.get_executor(pure=False, retries=_RETRIES)
         except KilledWorker as error:
-            raise RuntimeError(f"a cell lost its worker again and again; the others are kept ({error})") from None
+            raise RuntimeError(f"a cell lost its worker repeatedly; the other cells are kept ({error})") from None

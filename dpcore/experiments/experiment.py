@@ -1,4 +1,4 @@
-"""Experiments: frozen descriptions, in the same words as `dpcore.solve`, which are cut into cells."""
+"""Experiments: frozen descriptions, with the parameters of `dpcore.solve`, that are divided into cells."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _whole(value: object) -> int:
 
 
 def _listed(name: str, values: Any, kind: str) -> tuple[Any, ...]:
-    """The elements of a list, or ValueError; an array without axes claims to be iterable and is not."""
+    """Elements of a list, or ValueError; an array without axes claims to be iterable and is not."""
     try:
         if not isinstance(values, str):
             return tuple(values)
@@ -47,7 +47,7 @@ def _listed(name: str, values: Any, kind: str) -> tuple[Any, ...]:
 
 @dc.dataclass(frozen=True)
 class Axis:
-    """Sweep of an experiment: one of its own fields and the values it takes.
+    """Sweep of an experiment: one of its fields and the values that it takes.
 
     >>> Axis("epsilon", (0.1, 1.0)).values
     (0.1, 1.0)
@@ -69,9 +69,9 @@ class Axis:
 
 @dc.dataclass(frozen=True)
 class Experiment:
-    """One chart's worth of runs.
+    """Description of the runs of one chart.
 
-    problem: what is learned from which records. mechanisms: keys or mechanism objects (which carry knobs). epsilon: as
+    problem: what is learned from which records. mechanisms: keys or mechanism objects (which have knobs). epsilon: as
     in `dpcore.solve`. sweep: replaces epsilon, or delta, n, p or lam of the problem, by a list of values. repetitions:
     releases per point, from 2 to 100,000 and at most 2 * 10^8 / n. population: also the excess population risk, for
     synthetic sources, whose law is known.
@@ -95,9 +95,9 @@ class Experiment:
         if not isinstance(self.population, bool):
             raise ValueError(f"population must be true or false, got {shown(self.population)}")
         if self.population and (info.size is not None or source == "synthetic_hardest"):
-            raise ValueError(f"population must be false for source {source!r}: nobody knows its law")
+            raise ValueError(f"population must be false for source {source!r}: its law is unknown")
         if self.population and info.task == "location":
-            raise ValueError(f"population must be false for source {source!r}: nobody worked out its risks")
+            raise ValueError(f"population must be false for source {source!r}: its risks are not derived")
         if self.population and info.set != "ball":
             raise ValueError(f"population must be false for source {source!r}: its risks are sums over all signs")
         set_field = object.__setattr__
@@ -108,7 +108,7 @@ class Experiment:
         if self.repetitions > _MAX_REPETITIONS:
             raise ValueError(f"repetitions must be at most {_MAX_REPETITIONS:,}, got {self.repetitions:,}")
         set_field(self, "epsilon", Budget(self.epsilon).epsilon)
-        # Every value of the sweep meets the rules of the problem and of solve.
+        # Every value of the sweep must keep the rules of the problem and of solve.
         for cell in self.cells():
             for epsilon in cell.epsilons:
                 Budget(epsilon)
@@ -119,7 +119,7 @@ class Experiment:
                 )
 
     def cells(self) -> Iterator[Cell]:
-        """The independent pieces of work, mechanism by mechanism along the sweep."""
+        """Independent cells, mechanism by mechanism along the sweep."""
         if self.sweep.name == "epsilon":
             points = [(self.sweep.values, self.problem)]
         else:
@@ -139,7 +139,7 @@ class Experiment:
 
     @classmethod
     def from_json(cls, text: str) -> Experiment:
-        """The inverse of `to_json`; fields that are left out take their defaults, unknown ones are refused."""
+        """Experiment from the text of `to_json`; missing fields take their defaults, unknown ones are refused."""
         if not isinstance(text, str):
             raise ValueError(f"an experiment must be the text of a JSON object, got {shown(text)}")
         try:
@@ -158,7 +158,7 @@ class Experiment:
         return cls(**plain)
 
     def digest(self) -> str:
-        """A short name of everything the table depends on."""
+        """Short hash of everything on which the table depends."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
 
 

@@ -2,7 +2,7 @@
 
 Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
 public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
-Where a mechanism adds its noise to a model, one product of the data with the directions serves a whole curve.
+For a mechanism that adds noise to a model, one product of the data with the directions serves a whole curve.
 """
 
 import dataclasses as dc
@@ -21,12 +21,12 @@ from ..mechanisms.base import Drawn
 from ..solvers import Minimum
 
 _SQUARED = get_loss("squared")
-_LARGEST_SCORE = 40.0  # of a prediction for all records: with one class alone the best one is infinite
+_LARGEST_SCORE = 40.0  # of a prediction for all records: with one class alone the best score is infinite
 
 
 @dc.dataclass(frozen=True)
 class MetricCurve:
-    """One metric along a curve of K points.
+    """Metric along a curve of K points.
 
     mean: [K]. se: [K], its standard error; 0 where the mean is an integral over the noise. draws: [K, repetitions], the
     metric of each release. noiseless: [K], the metric of the model before noise. reference, nothing_learned: the metric
@@ -43,12 +43,12 @@ class MetricCurve:
 
     @property
     def exact(self) -> bool:
-        """The mean is an integral over the noise, not a Monte-Carlo mean."""
+        """True if the mean is an integral over the noise, not a Monte-Carlo mean."""
         return not self.se.any()
 
     @functools.cached_property
     def quantiles(self) -> Array:
-        """Of the draws at each point: 10%, 50% and 90%, [3, K]."""
+        """Quantiles of the draws at each point: 10%, 50% and 90%, [3, K]."""
         return np.quantile(self.draws, (0.1, 0.5, 0.9), axis=1)
 
 
@@ -58,7 +58,7 @@ def accuracy(theta: Array, data: Data) -> float:
 
 
 def larger_class(data: Data) -> float:
-    """The share of the larger class: the accuracy of always answering with it.
+    """Share of the larger class, which is the accuracy of always predicting it.
 
     >>> larger_class(Data(np.ones((4, 1)), np.array([1.0, -1.0, -1.0, -1.0])))
     0.75
@@ -78,7 +78,7 @@ def risk(loss: Loss, theta: Array, data: Data) -> float:
 
 
 def constant_risk(loss: Loss, data: Data) -> float:
-    """The smallest average loss of one prediction for all records, and of theta = 0 for location.
+    """Smallest average loss of one prediction for all records; for location, the average loss of theta = 0.
 
     >>> from dpcore.core.losses import get_loss
     >>> data = Data(np.ones((4, 1)), np.array([1.0, -1.0, -1.0, -1.0]))
@@ -99,7 +99,7 @@ def constant_risk(loss: Loss, data: Data) -> float:
 
 @dc.dataclass(frozen=True)
 class Additive:
-    """Releases centre_k + scale_k * direction_r: every repetition r at every point k of a curve.
+    """Releases centre_k + scale_k * direction_r for every repetition r at every point k of a curve.
 
     centres: [K, r]. scales: [K], >= 0. directions: [repetitions, r], shared by all K points (common random numbers).
     spread: quadrature nodes and weights for S, where direction = S Z and Z ~ N(0, I).
@@ -126,10 +126,10 @@ def curves_of(
 ) -> tuple[MetricCurve, ...]:
     """Accuracy on the test records (r_squared for regression), and excess empirical risk.
 
-    Of location the latter only. fresh: also the mean loss on the test records. population: also the excess risk in it.
+    For location only the latter. fresh: also the mean loss on the test records. population: also the excess risk in it.
     Means over the noise of `Additive` are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
-    Phi(y m / (s S ||x||)), the mean risk that of `Loss.gaussian_mean`, averaged over S. Of `Drawn`, repetitions 2i and
-    2i + 1 are a pair, and pairs are independent: se is that of the pairs, from which the linear term of noise with
+    Phi(y m / (s S ||x||)), the mean risk that of `Loss.gaussian_mean`, averaged over S. In `Drawn`, repetitions 2i and
+    2i + 1 are a pair, and pairs are independent: se is that of the pairs, in which the linear term of noise with
     opposite signs cancels.
 
     Raises ValueError for draws whose repetitions are odd or fewer than 4.
@@ -177,7 +177,7 @@ def population_curve(loss: Loss, population: Population, radius: float, releases
 def _curve(
     metric: str, reference: float, nothing: float, draws: Array, noiseless: Array, exact: Array | None = None
 ) -> MetricCurve:
-    """Over exact means, or those of pairs of draws."""
+    """Curve of exact means, or of means over pairs of draws."""
     if exact is not None:
         return MetricCurve(metric, exact, 0.0 * exact, draws, noiseless, reference, nothing)
     R = draws.shape[1]
@@ -189,7 +189,7 @@ def _curve(
 
 
 def _losses(loss: Loss, data: Data, releases: Releases, known: Array | None = None) -> tuple[Array, ...]:
-    """F of each draw [K, repetitions], of the model before noise [K], and the mean over the noise [K] if that is exact.
+    """F of each draw [K, repetitions] and of the model before noise [K], then the mean over the noise [K] if exact.
 
     known: [K, repetitions], F of draws where a solver knows it.
     """
@@ -207,7 +207,7 @@ def _losses(loss: Loss, data: Data, releases: Releases, known: Array | None = No
 
 
 def _accuracies(data: Data, releases: Releases) -> tuple[Array, ...]:
-    """As `_losses`, of the share of records with y <x, theta> > 0."""
+    """Like `_losses`, for the share of records with y <x, theta> > 0."""
     if isinstance(releases, Drawn):
         return _shares_right(data, releases.thetas), _shares_right(data, releases.centres)
     margins, noise = data.margins(releases.centres), data.margins(releases.directions)
@@ -216,7 +216,7 @@ def _accuracies(data: Data, releases: Releases) -> tuple[Array, ...]:
         kernels.row_accuracies(margins[k], noise, scale, data.y, draws[k])
     noiseless = (data.y * margins > 0.0).mean(axis=1)
     sd = releases.scales[:, None] * data.row_norms
-    # Where no noise reaches a prediction (a row of zeros) it counts as its draws do: right or not.
+    # A prediction without noise (a row of zeros) counts like its draws: right or not.
     certain = np.where(data.y * margins > 0.0, np.inf, -np.inf)
     ratio = np.divide(data.y * margins, sd, out=certain, where=sd > 0.0)
     mean = np.zeros(len(draws))

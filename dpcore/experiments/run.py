@@ -1,4 +1,4 @@
-"""The table of an experiment, whose cells any executor may compute in any order."""
+"""Computation of an experiment's table; any executor may compute its cells, in any order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = (
 )
 
 
-# How long a run that can be cancelled waits for its workers before it asks again.
+# Time that a run waits for its workers before it asks again if it is cancelled.
 _PATIENCE_SECONDS = 0.05
 
 
@@ -40,21 +40,20 @@ def run(
     known: Mapping[int, list[dict[str, Any]]] | None = None,
     on_cell: Callable[[int, list[dict[str, Any]]], None] | None = None,
 ) -> pd.DataFrame:
-    """The experiment's table: one row per point of the sweep, mechanism and metric (columns: `COLUMNS`).
+    """Table of an experiment: one row per point of the sweep, mechanism and metric (columns: `COLUMNS`).
 
-    executor: any concurrent.futures executor; its workers compute cells, None computes here. on_row: called with each
-    row as it arrives; an executor's cells come as they are done, the table has them in their order. cancelled: asked by
-    this thread between cells, and between the solves of a cell where it is computed here or in threads; once it says
-    yes, what is done stays in the table and in the cache, and every other point becomes a row with status "cancelled"
-    (a cell that another process has begun is finished and kept). A mechanism that does not apply leaves a row with
-    status "not applicable" and its reason, a cell whose solver cannot certify what it must leaves rows with status
-    "unconverged".
+    executor: any concurrent.futures executor, whose workers compute the cells; None computes here. on_row: called with
+    each row as it arrives; cells of an executor arrive in any order, and the table puts them in theirs. cancelled:
+    asked by this thread between cells, and between the solves of a cell that is computed here or in threads; once it
+    returns True, finished points stay in the table and in the cache, and every other point becomes a row with status
+    "cancelled" (a cell that another process has begun is finished and kept). A mechanism that does not apply gives a
+    row with status "not applicable" and its reason; a cell whose solver cannot certify its accuracy gives rows with
+    status "unconverged".
 
-    on_cell: called with the place among `experiment.cells()` and the points of each cell that is computed, as it is
-    done; known: such points of an earlier run, which are not computed again (`dpcore.experiments.checkpoint` keeps them
-    on disk).
+    on_cell: called for each computed cell with its place among `experiment.cells()` and its points; known: such points
+    of an earlier run, which are not computed again (`dpcore.experiments.checkpoint` keeps them on disk).
 
-    Raises RuntimeError when the executor gives a cell up that nobody cancelled.
+    Raises RuntimeError if the executor drops a cell that was not cancelled.
 
     >>> from dpcore import Axis, Problem
     >>> table = run(Experiment(Problem("synthetic", n=200), sweep=Axis("epsilon", (1.0,)), repetitions=2))
@@ -86,7 +85,7 @@ def run(
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Words as plain objects: in tables this small pandas is three times as fast with them as with its own strings."""
+    """Table with words as plain objects: for small tables pandas is three times as fast with them as with strings."""
     import pandas as pd
 
     columns = {name: [row[name] for row in rows] for name in COLUMNS}
@@ -101,7 +100,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 def _computed(
     cells: dict[int, Cell], executor: Executor | None, cancelled: Callable[[], bool] | None
 ) -> Generator[tuple[int, list[dict[str, Any]]]]:
-    """(place, points) of each cell as it is done. However it ends, the workers are left nothing to begin."""
+    """(place, points) of each cell as it is finished. At any exit, cells that no worker has begun are cancelled."""
     stop = threading.Event()
 
     def asked() -> bool:
@@ -130,7 +129,7 @@ def _computed(
 
 
 def _next(arrived: queue.SimpleQueue[Any], futures: Mapping[Any, int], asked: Callable[[], bool] | None) -> Any:
-    """The next future that is done, or cancelled by us because somebody said so meanwhile."""
+    """Next future that is finished, or was cancelled on request."""
     if asked is None:
         return arrived.get()
     was_asked = False
@@ -146,12 +145,12 @@ def _next(arrived: queue.SimpleQueue[Any], futures: Mapping[Any, int], asked: Ca
 
 
 def _outcome(cell: Cell, compute: Callable[[], list[dict[str, Any]]], stop: threading.Event) -> list[dict[str, Any]]:
-    """The points of a cell, or ones that say why it has none: one cell must not cost the table the others."""
+    """Points of a cell, or rows with the reason why it has none: one cell must not lose the others."""
     try:
         return compute()
     except CancelledError:
         if not stop.is_set():
-            raise RuntimeError("the executor gave up a cell that nobody had cancelled") from None
+            raise RuntimeError("the executor dropped a cell that was not cancelled; run again") from None
         return blank_rows(cell, "cancelled", "the run was cancelled before this point was computed")
     except Unconverged as error:
         return blank_rows(cell, "unconverged", str(error))

@@ -7,14 +7,14 @@ import numpy as np
 
 from ..core.arrays import Array
 
-LEAST_BANDED = 10  # releases: of fewer, the outer tenths are no release at all
+LEAST_BANDED = 10  # releases: with fewer, the outer tenths hold no release
 
 
 @dc.dataclass(frozen=True)
 class Summary:
-    """The excess risk of releases along K points: mean, its standard error, quantiles; and before the draws; each [K].
+    """Excess risk of releases along K points: mean, standard error, quantiles, value before the draws; each [K].
 
-    nan where there is nothing to measure; the quantiles also where there are fewer than `LEAST_BANDED` releases.
+    nan where nothing is measured; the quantiles also for fewer than `LEAST_BANDED` releases.
     """
 
     mean: Array
@@ -25,7 +25,7 @@ class Summary:
 
 
 def middle(draws: Array, axis: int) -> Array:
-    """The edges of what 8 of 10 draws along an axis lie between, [2, ...]; nan for fewer than `LEAST_BANDED`.
+    """Edges of the band that holds 8 of 10 draws along an axis, [2, ...]; nan for fewer than `LEAST_BANDED`.
 
     >>> middle(np.arange(11.0), 0), middle(np.arange(9.0), 0)
     (array([1., 9.]), array([nan, nan]))
@@ -35,7 +35,7 @@ def middle(draws: Array, axis: int) -> Array:
 
 
 def measured_of(draws: Array, noiseless: Array) -> Summary:
-    """draws: [K, repetitions]."""
+    """Summary of draws [K, repetitions] and of the values before noise [K]."""
     q10, q90 = middle(draws, 1)
     se = draws.std(axis=1, ddof=1) / math.sqrt(draws.shape[1])
     return Summary(draws.mean(axis=1), se, q10, q90, noiseless)

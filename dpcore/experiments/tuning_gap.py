@@ -1,4 +1,4 @@
-"""Loss of automatic settings against the best ones, which only a look at the private records could find."""
+"""Loss of automatic settings against the best settings, which only the private records could reveal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 LAMS = tuple(float(f"{lam:.3g}") for lam in 10.0 ** np.arange(-5.0, 1.01, 0.25))
-# Schedules for gradient perturbation that somebody might set by hand.
+# Schedules for gradient perturbation that a user might set by hand.
 STEPS = (25, 100, 400)
 STEP_SIZES = tuple(float(f"{step:.3g}") for step in 10.0 ** np.arange(-3.0, 1.01, 0.5))
 _SYNTHETIC_PEOPLE = 1000
@@ -36,7 +36,7 @@ _REPETITIONS = 40
 
 @dc.dataclass(frozen=True)
 class Choice:
-    """One way to set a mechanism up. name: its lam, or its schedule in words. lam: a number or a rule."""
+    """Settings of a mechanism. name: its lam, or its schedule in words. lam: a number or a rule."""
 
     name: float | str
     mechanism: Mechanism
@@ -44,7 +44,7 @@ class Choice:
 
 
 def alternatives(key: str) -> list[Choice]:
-    """Settings that a mechanism's automatic ones are compared with.
+    """Settings with which a mechanism's automatic ones are compared.
 
     Each lam of `LAMS`; for gradient perturbation, without regularisation, constant steps (`STEPS` times `STEP_SIZES`,
     mean of the second half) and every other rule with its own choices.
@@ -70,17 +70,17 @@ def regret_table(
     rule: str = "auto",
     on_step: Callable[[], object] = lambda: None,
 ) -> pd.DataFrame:
-    """Points of accuracy (of explained variance for regression) that automatic settings lose to the best of a list.
+    """Accuracy loss of automatic settings against the best of a list, in points (explained variance for regression).
 
     The settings are `lam = rule`, and for gradient perturbation its own schedule; the list is that of `alternatives`.
     One row per source, fitting loss, mechanism (None: all) and epsilon of `EPSILONS`. seeds: independent splits or
     draws of the records; quality is the mean over the noise, exact for output perturbation and of 40 releases
-    otherwise, averaged over them. The best alternative is picked on these very averages, which can only raise the
+    otherwise, averaged over the seeds. The best alternative is picked on the same averages, which can only raise the
     regret; `best` is its lam, or its schedule in words. regret: in points of 100, negative where the automatic settings
     beat the whole list. se: standard error of the difference over the seeds. on_step: called after each source, loss
     and mechanism.
 
-    Where the automatic settings, or all alternatives, release nothing there is no row.
+    There is no row where the automatic settings, or all alternatives, release nothing.
 
     Raises ValueError for an unknown source, mechanism or rule, for seeds < 2 and where `cases` has none.
     """
@@ -119,13 +119,13 @@ def regret_table(
 
 
 def check_request(seeds: int, rule: str) -> None:
-    """Raise ValueError for what `regret_table` would refuse, before any time is spent."""
+    """Raise ValueError for arguments that `regret_table` refuses, before any computation."""
     integer("seeds", seeds, at_least=2)
     one_of("rule", rule, LAM_RULES)
 
 
 def regret_at(experiment: Experiment, epsilon: float) -> float:
-    """Points of quality that the experiment's own lam loses to the best of `LAMS` at one epsilon (one mechanism).
+    """Loss of the experiment's own lam against the best of `LAMS` at one epsilon, in points (one mechanism).
 
     Raises NotApplicable where the mechanism releases nothing, ValueError for a source whose records are not predicted.
 
@@ -148,8 +148,8 @@ def regret_at(experiment: Experiment, epsilon: float) -> float:
 def cases(sources: Iterable[str], mechanisms: Iterable[str] | None = None) -> list[tuple[str, str, str]]:
     """Every (source, loss, mechanism) in which the loss fits the source's labels and the mechanism the loss.
 
-    mechanisms: keys, None for all. Sources for location losses have none, nor have the hardest data: nothing is
-    predicted there whose quality could be compared in points.
+    mechanisms: keys, None for all. Sources for location losses and the hardest data have no case: no prediction there
+    has a quality in points.
 
     >>> len(cases(["diabetes"], ["output_gaussian", "objective_gaussian"]))  # objective perturbation: Huber loss only
     4

@@ -74,7 +74,7 @@ class Chart:
         """Add a line, drawn where it is at `floor` or above; one without any point has no place in the legend.
 
         label: behind its end. layer: which of `figure.LAYERS` it is, if any, and the theorem behind it after a space:
-        "upper ftrl". more: what else plotly.js is told of the trace; `text` has what a bound's theorem is told.
+        "upper ftrl". more: further plotly.js attributes of the trace; `text` has the constants of a bound's theorem.
         """
         heights = np.asarray(y, float)
         if label:
@@ -199,7 +199,7 @@ class Chart:
         self.write(text, 0, 1 if axis == "y" else self.low_top, size=14, yshift=18)
 
     def cursor(self, at: float, words: str, *, logarithmic: bool = True) -> None:
-        """Add a line across, and its value in the place of a tick label.
+        """Add a line across, and its value instead of a tick label.
 
         By the name "cursor" a browser finds both, to move them while a slider is dragged.
         """
@@ -221,7 +221,7 @@ class Chart:
     # Axes
 
     def axis(self, title: str = "", standoff: int = 10, **more: Any) -> Look:
-        """An axis, with a title `standoff` px from its tick labels; more: what else plotly.js is told of it."""
+        """Axis with a title `standoff` px from its tick labels; more: further attributes for plotly.js."""
         grid = GRID[self.theme]
         ticks = {"tickfont": {"color": self.text, "size": 13}, "automargin": False}
         made = {"gridcolor": grid, "linecolor": grid, "tickcolor": grid, "zeroline": False} | ticks | more
@@ -262,7 +262,7 @@ class Chart:
     ) -> Figure:
         """The chart without a legend.
 
-        narrow: what changes where it is narrow. size: px of text that has none of its own. layout: what else there is.
+        narrow: changes for narrow screens. size: px of text without its own size. layout: further attributes.
         """
         made = {
             "height": self.height,
@@ -333,7 +333,7 @@ class Chart:
         return self.figure(x[0], y, y2, narrow=narrow, annotations=[*self.notes, *wide, *labels])
 
     def entries(self) -> int:
-        """How many traces the legend lists."""
+        """Number of traces in the legend."""
         return sum(bool(trace.get("showlegend", True)) for trace in self.traces)
 
     def legend(

@@ -1,4 +1,4 @@
-"""What plotly.js draws, written down without plotly.
+"""Figures for plotly.js, written without plotly.
 
 plotly's own figure validates and copies every attribute. The browser does the same again, and a page that is drawn
 anew at each move of a slider would spend a fourth of its time on it. So plotly is asked only by those who look into a
@@ -62,7 +62,7 @@ class Figure:
 
     @property
     def layers(self) -> list[str]:
-        """Which of `LAYERS` it has, in their order."""
+        """Those of `LAYERS` that it has, in their order."""
         found = {trace.get("meta") for trace in self._data}
         return [layer for layer in LAYERS if layer in found]
 
@@ -88,7 +88,7 @@ class Figure:
 
     @property
     def proved(self) -> list[str]:
-        """Of each bound that is drawn, its value at the cursor, and its theorem.
+        """Value at the cursor and theorem of each bound in the figure.
 
         >>> line = {"type": "scatter", "x": [1.0, 2.0], "y": [0.5, 0.25], "meta": "upper", "name": "bound"}
         >>> said = {"hovertemplate": "x = %{x}<br>bound: %{y}<br>≤ 1/2x<extra></extra>"}
@@ -111,7 +111,7 @@ class Figure:
         return found
 
     def show(self) -> None:
-        """In a notebook, or in a browser's window of its own."""
+        """Show the figure in a notebook, or in a new browser window."""
         self.plotly.show()
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Figure:
         return {"data": _plain(self._data), "layout": _plain(self._layout)}
 
     def to_json(self) -> str:
-        """For plotly.js.
+        """JSON for plotly.js.
 
         >>> Figure([], {"height": 300}).to_json()
         '{"data":[],"layout":{"height":300}}'

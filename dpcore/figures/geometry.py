@@ -24,7 +24,7 @@ _TICKS = {1.0: "1<br>L1 ball", 1.25: "1.25", 1.5: "1.5", 2.0: "2<br>L2 ball", 4.
 
 
 def place(p_norm: float) -> float:
-    """Where a norm order stands on the axis: 1 - 1/p, from 0 at p = 1 to 1 at the box.
+    """Place of a norm order on the axis: 1 - 1/p, from 0 at p = 1 to 1 at the box.
 
     >>> [place(p) for p in (1.0, 2.0, math.inf)]
     [0.0, 0.5, 1.0]

@@ -1,4 +1,4 @@
-"""How often an attacker is right, of 100 times, as ten by ten dots."""
+"""Attack success, of 100 guesses, as ten by ten dots."""
 
 _CELL, _DOT = 24, 8.5
 ICONS_SIDE = 10 * _CELL  # px

@@ -73,7 +73,7 @@ def _share(letter: str, name: str) -> str:
 
 
 def _lowest(found: Accuracies) -> float:
-    """Of the vertical axis: the least that is drawn, in steps of 5%."""
+    """Lower end of the vertical axis, in steps of 5%."""
     lines = [found.chance, found.plain, found.logistic, found.bayes]
     every = np.concatenate([*lines, *(curve for m in found.learners.values() for curve in (m.mean, m.q10))])
     return math.floor(20.0 * float(np.min(every, where=np.isfinite(every), initial=0.95))) / 20.0
@@ -138,7 +138,7 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
 
 
 def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
-    """Which class each point is given by a private release and without privacy; where they differ is shaded."""
+    """Class of each point by a private release and without privacy; differences are shaded."""
     chart = _plane(found, theme, height)
     private, plain = chart.colours["objective"], chart.colours["reference"]
     differ = (found.private.argmax(axis=0) != found.plain.argmax(axis=0)).astype(np.uint8)
@@ -240,7 +240,7 @@ def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) 
 
 
 def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: Theme, height: int) -> Figure:
-    """How often the published objective has a minimiser at all, against the number of columns."""
+    """Share of draws in which the published objective has a minimiser, against the number of columns."""
     chart = Chart(theme, height, "d", left=66, right=16)
     ink = chart.colours["frank_wolfe"]
     d = np.array([columns for columns, _ in found], float)

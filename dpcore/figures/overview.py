@@ -1,4 +1,4 @@
-"""What privacy costs under several mechanisms: accuracy over excess risk against epsilon."""
+"""Cost of privacy under several mechanisms: accuracy over excess risk against epsilon."""
 
 import math
 
@@ -101,7 +101,7 @@ def cost_figure(
 
 
 def _accuracy_range(means: pd.DataFrame, banded: pd.DataFrame) -> tuple[float, float]:
-    """From 50%, below which no larger class is, or a round number below everything that is drawn, to one above it."""
+    """Range from 50%, the smallest share of a larger class, or a round number below the curves, to one above them."""
     drawn = 100 * np.concatenate([means[["mean", "reference"]], banded[["q10", "q90"]]]).astype(float)
     low, top = (np.nanmin(drawn), np.nanmax(drawn)) if np.isfinite(drawn).any() else (50.0, 100.0)
     return min(50.0, 10.0 * math.floor(low / 10)), min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)

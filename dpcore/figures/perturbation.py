@@ -151,7 +151,7 @@ class _Curves:
 
 
 def _is_common(values: pd.Series, x: pd.Series) -> bool:
-    """Whether all mechanisms have the same value at each x, up to what their solvers leave open."""
+    """True if all mechanisms have the same value at each x, up to the accuracy of their solvers."""
     groups = values.astype(float).groupby(x.to_numpy(float))
     return bool(((groups.max() - groups.min()) <= 1e-3 * groups.max().abs()).all())
 
@@ -167,7 +167,7 @@ def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
 
 
 def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a panel of its own.
+    """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a separate panel.
 
     table: of noisy_gd under several rules, swept over epsilon. lecture: the lecture's bound at each epsilon of the
     table, nan where it has none.

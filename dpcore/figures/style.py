@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..mechanisms.base import Family, Place
 
 Theme = Literal["light", "dark"]
-Look = dict[str, Any]  # what plotly.js is told of a trace, a marker, an axis or words
+Look = dict[str, Any]  # plotly.js attributes of a trace, a marker, an axis or words
 
 # Of families, with the symbols of their markers, and of the paper. Families' are computed for contrast >= 3:1 on the
 # background and CIEDE2000 >= 15.9 between all pairs, also under protanopia, deuteranopia and tritanopia; a test keeps
@@ -92,13 +92,13 @@ def power_of_ten(exponent: int) -> str:
 
 
 def note(text: str, *, x: float, y: float, colour: str, size: int, **more: Any) -> Look:
-    """Words in a figure, their place in shares of the drawing; more: what else plotly.js is told of them."""
+    """Words in a figure at a place in shares of the drawing; more: further attributes for plotly.js."""
     place = {"xref": "paper", "yref": "paper", "x": x, "y": y, "xanchor": "left", "showarrow": False}
     return place | {"text": text, "font": {"color": INKS.get(colour, colour), "size": size}} | more
 
 
 def tied(colour: str, away: int, standoff: int) -> Look:
-    """What ties words to their place by a thin line: `away` px below it, and so many px from it."""
+    """Attributes that tie words to their place by a thin line: `away` px below it, and so many px from it."""
     return {
         **{"showarrow": True, "arrowhead": 0, "arrowcolor": colour, "arrowwidth": 1},
         **{"ax": 0, "ay": away, "standoff": standoff},
@@ -106,6 +106,6 @@ def tied(colour: str, away: int, standoff: int) -> Look:
 
 
 def pattern(colour: str, opacity: float, shape: str) -> Look:
-    """How bars look that lie over others: paler, with an edge, and hatched where there is a shape."""
+    """Look of bars that lie over others: paler, with an edge, and hatched where there is a shape."""
     hatched = {"shape": shape, "fgcolor": colour, "size": 6, "solidity": 0.25}
     return {"color": with_opacity(colour, opacity), "line": {"color": colour, "width": 1}, "pattern": hatched}

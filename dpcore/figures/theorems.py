@@ -25,7 +25,7 @@ def theorem(layer: str) -> str:
 
 
 def constants(rows: Any) -> list[str]:
-    """What the theorems are told at each row of a table of experiments, for `Chart.curve` as its `text`."""
+    """Constants of the theorems at each row of a table of experiments, for `Chart.curve` as its `text`."""
     told = rows[["n", "p", "lam", "scale", "steps"]].itertuples(index=False)
     return [
         f"Here n = {n:,.0f}, p = {p:,.0f}, λ = {lam:.3g},<br>noise {s:.3g}, steps {T:,.0f}" for n, p, lam, s, T in told

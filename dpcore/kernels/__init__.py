@@ -1,10 +1,10 @@
 """Compiled inner loops: arrays, scalars, first-class functions and Generators in, arrays out.
 
-They are loaded when the first of them is asked for: importing numba takes longer than all that a plan needs. With
-NUMBA_DISABLE_JIT=1 all of it runs as plain Python.
+They are loaded on first use: importing numba takes longer than everything that a plan needs. With NUMBA_DISABLE_JIT=1
+they run as plain Python.
 
-Arrays are copied element by element: numba compiles for `a[i] = b` the text of the error of a shape mismatch, strings,
-joins and all, which takes seconds. Reductions like `a.min()` cost a large part of a second, so loops stand for them.
+Arrays are copied element by element: for `a[i] = b` numba also compiles the error message of a shape mismatch, which
+takes seconds. Loops replace reductions like `a.min()`, which take a large part of a second to compile.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""All that kernels offer: the functions of the modules beside this one, each with its place on disk.
+"""All kernels: the functions of the modules beside this one, each with its place on disk.
 
-Importing this compiles nothing that an earlier process has compiled (`disk_cache`).
+Importing this module compiles nothing that an earlier process has compiled (`disk_cache`).
 """
 
 import sys

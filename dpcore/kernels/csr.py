@@ -1,6 +1,6 @@
 """Compiled passes over the rows of a CSR table, given as its index pointers, column indices and values.
 
-Index arrays must be unsigned (`unsigned`): numba tests signed ones for being negative, which takes most of the time.
+Index arrays must be unsigned (`unsigned`): numba tests signed indices for their sign, which takes most of the time.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ _SMALLEST = 1e-300
 
 
 def unsigned(indices):
-    """A view of an array of non-negative integers as unsigned ones."""
+    """View of an array of non-negative integers as unsigned integers."""
     return indices.view(np.dtype(f"u{indices.dtype.itemsize}"))
 
 
@@ -20,7 +20,7 @@ def kink_sweep(pointers, columns, values, offset, turn, low, squares, step, orde
     """Maximise the dual of `solvers.erm.nonsmooth` over one multiplier after the other, for the rows in `order`.
 
     alpha [n] in [low, 1] and theta [r] = step * sum_i alpha_i turn_i x_i, step = 1 / (n lam), are updated in place;
-    squares: ||x_i||^2. A row of zeros gets the multiplier that its offset, the t of the module, asks for.
+    squares: ||x_i||^2. The multiplier of a row of zeros follows from its offset, the t of that module.
     """
     for i in order:
         z = 0.0

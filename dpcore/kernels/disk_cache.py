@@ -1,4 +1,4 @@
-"""Compiled functions on disk. One that cannot be read there or kept there is compiled anew, and nothing else happens.
+"""Cache of compiled functions on disk. A function that cannot be read or kept there is simply compiled anew.
 
 numba names a cache entry by the file that defines a function and does not notice an edit in *another* file that the
 function calls, so a stale noise scale could survive an edit. The folder is therefore named by a hash of all kernel
@@ -27,8 +27,8 @@ from numba.core.dispatcher import Dispatcher
 _HERE = Path(__file__).resolve().parent
 _PREFIX = "dpcore-numba-"
 
-# What kept functions from being read or written there; the log says the first of each. Those who are to fill the cache
-# and nothing else raise the latter.
+# Reasons why functions could not be read or written there; the first of each is logged. A command that only fills the
+# cache raises the latter.
 unread: list[str] = []
 unkept: list[OSError] = []
 _LOG = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def _user_cache() -> Path:
 
 
 def _usable(folder: Path) -> bool:
-    """Whether functions can be kept in the folder, or have been: an installation may be read-only once it is warm."""
+    """True if functions can be kept in the folder, or have been: a warm installation may be read-only."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -59,7 +59,7 @@ def _usable(folder: Path) -> bool:
 
 
 def choose_cache_folder() -> Path:
-    """The first usable of $NUMBA_CACHE_DIR, the package, the user's cache and a temporary folder of this process."""
+    """First usable folder: $NUMBA_CACHE_DIR, the package, the user's cache or a temporary folder of this process."""
     name = f"{_PREFIX}{source_hash()}"
     parents = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     parents += [_HERE / "__pycache__", _user_cache()]
@@ -83,7 +83,7 @@ def prune_old_caches() -> int:
 
 
 class _Locator(UserProvidedCacheLocator):
-    """Our folder for every function, whether it can be written to or not; its name says which sources it belongs to."""
+    """Locator of `CACHE_FOLDER` for every function, writable or not; the folder's name identifies the sources."""
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> "_Locator":
@@ -101,7 +101,7 @@ class _Implementation(FunctionCache._impl_class):
 
 
 class _Files(IndexDataCacheFile):
-    """A digest lies beside each compiled function: machine code that was cut off or changed must not run."""
+    """Files with a digest beside each compiled function: machine code that was truncated or changed must not run."""
 
     def _save_data(self, name: str, data: Any) -> None:
         code = self._dump(data)
@@ -115,7 +115,7 @@ class _Files(IndexDataCacheFile):
 
 
 class DiskCache(FunctionCache):
-    """numba's cache of one function, where an error is a miss: numba itself lets it end the call."""
+    """numba's cache of one function, in which an error counts as a miss; in numba itself it ends the call."""
 
     _impl_class = _Implementation
 
@@ -132,7 +132,7 @@ class DiskCache(FunctionCache):
                 _LOG.warning("%s in %s cannot be read (%r): compiled again", name, CACHE_FOLDER, error)
             unread.append(name)
             with contextlib.suppress(OSError):
-                self.flush()  # or the index that cannot be read would be read again when the function is kept
+                self.flush()  # otherwise the unreadable index would be read again when the function is kept
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -1,4 +1,4 @@
-"""Frank-Wolfe's inner loops: choices among the vertices of a polytope, and what a choice does to gradients and norms.
+"""Inner loops of Frank-Wolfe: choices among the vertices of a polytope, and their effect on gradients and norms.
 
 Each run is a row; the rows of one call are steps of different runs that advance together.
 """
@@ -38,7 +38,7 @@ def _sum(weights):
 
 @njit(**_OPTIONS)
 def _farthest(scores, origin):
-    """The largest |score - origin|, as the largest of the integers that spell these: only that is vectorised."""
+    """Largest |score - origin|, found as the largest of their bit patterns as integers: only that is vectorised."""
     found = np.int64(0)
     for j in range(scores.size):
         distance = np.float64(abs(scores[j] - origin)).view(np.int64)
@@ -48,7 +48,7 @@ def _farthest(scores, origin):
 
 @njit(forceinline=True, **_OPTIONS)
 def _column_at(level, weights, ends, r):
-    """The column at which the running sum of the weights passes `level`; no branch depends on where that is."""
+    """Column at which the running sum of the weights passes `level`; no branch depends on its position."""
     block = 0
     for b in range(ends.size):
         block += ends[b] <= level
@@ -64,12 +64,12 @@ def _column_at(level, weights, ends, r):
 
 @njit(**_OPTIONS)
 def draw_vertices(scores, sharpness, idle, signed, uniforms, weights, columns, signs):
-    """For each row k one vertex v with probability proportional to exp(-sharpness_k <v, scores_k>).
+    """Draw for each row k a vertex v with probability proportional to exp(-sharpness_k <v, scores_k>).
 
     scores [K, r]; idle: further columns whose scores are all 0. Vertices are +e_j and -e_j where `signed`, else e_j.
     uniforms [K, 2], in [0, 1): the first picks the column, whose weight is that of both its vertices together, the
-    second the sign. weights [r]: room. columns, signs [K]: the answer; an idle column has a number from r on.
-    Sums over blocks of columns stand in for a running sum, in which each number would wait for the one before.
+    second the sign. weights [r]: work space. columns, signs [K]: the result; idle columns are numbered from r on.
+    Sums over blocks of columns replace a running sum, in which each number would wait for the one before.
     """
     r = scores.shape[1]
     ends = np.empty((r + _BLOCK - 1) // _BLOCK)
@@ -103,10 +103,10 @@ def draw_vertices(scores, sharpness, idle, signed, uniforms, weights, columns, s
 
 @njit(**_OPTIONS)
 def best_of_noisy(scores, noise, draws, streams, signed, columns, signs, values):
-    """For each row k the vertex v with the smallest <v, scores_k> + noise_k draws[streams_k, v], and that value.
+    """Find for each row k the vertex v with the smallest <v, scores_k> + noise_k draws[streams_k, v], and that value.
 
     scores [K, r]; draws [., r], or [., 2 r] where `signed`: those of +e_1, ..., +e_r, then of -e_1, ..., -e_r. Of equal
-    values the first wins. columns, signs, values [K]: the answer.
+    values the first wins. columns, signs, values [K]: the result.
     """
     r = scores.shape[1]
     for k in range(scores.shape[0]):
@@ -129,7 +129,7 @@ def follow(gradients, mu, lengths, columns, slots, table, linear, squares, produ
     """Take a step of theta' G theta - 2 <linear, theta>: theta_k <- (1 - mu) theta_k + mu lengths_k e_(columns_k).
 
     gradients [K, r] = 2 (G theta_k - linear), squares [K] = theta_k' G theta_k and products [K] = <linear, theta_k> are
-    brought along. table[slots_k] is that column of G; slots_k is -1 for an idle column, where G and linear are 0.
+    updated. table[slots_k] is that column of G; slots_k is -1 for an idle column, where G and linear are 0.
     """
     stay = 1.0 - mu
     for k in range(columns.size):

@@ -1,18 +1,18 @@
-"""Frank-Wolfe on sparse records, whole runs: a step costs what the chosen column touches, not the table.
+"""Whole runs of Frank-Wolfe on sparse records: the cost of a step is that of the chosen column, not of the table.
 
 theta_t = share_t (theta_1 + sum over s < t of (s + 1) v_s), share_t = 2 / (t (t + 1)), v_s the vertices. So the
 predictions are share_t w with w = X (theta_1 + ...), and a step changes w only in the rows of the chosen column.
 
-Choices follow the exponential mechanism exactly, P(v) ~ exp(-<v, grad F> / b), yet most columns are never looked at.
+Choices follow the exponential mechanism exactly, P(v) ~ exp(-<v, grad F> / b), yet most columns are never read.
 Let |l'| <= S_t at step t and m_j = sum_i |x_ij|. Then a_j = size g_j / b has |a_j| <= reach_t m_j,
 reach_t = size S_t / (n b). Columns with m_j <= m are light, the others are heavy. On the L1 ball the weight of column j
 (both its vertices) is 2 cosh(a_j), for a light one at most 2 cosh(A), A = reach_t m. A proposal is a heavy column, each
 with its weight, or with weight 2 p cosh(A) a column drawn uniformly from all p, which counts with probability
 cosh(a_j) / cosh(A) if it is light and never if it is heavy. One proposal thus ends in column j with probability
-2 cosh(a_j) over the same constant for all columns, heavy or light: repeated until one counts, this is the law itself.
+2 cosh(a_j) over the same constant for all columns, heavy or light; repetition until one counts gives the exact law.
 The number of proposals is at most cosh(A) p / (p - heavy) on average, since weights are at least 2. On the simplex
-exp(-a_j) takes the place of cosh(a_j), and the number is at most exp(2 A) p / (p - heavy).
-So only gradients of heavy columns are kept up to date; that of a light column is computed when it is proposed.
+exp(-a_j) replaces cosh(a_j), and the number is at most exp(2 A) p / (p - heavy). Only gradients of heavy columns are
+therefore kept up to date; that of a light column is computed when it is proposed.
 """
 
 import math
@@ -26,9 +26,9 @@ from .vector_math import exp
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 
-# What bounds |dl/dz| for |z| <= reach: a constant, 2 (reach + y_max), or 1 / (1 + exp(-reach)).
+# Bounds on |dl/dz| for |z| <= reach: a constant, 2 (reach + y_max), or 1 / (1 + exp(-reach)).
 CONSTANT, AFFINE, SIGMOID = 0, 1, 2
-# Changes of this share of the heavy columns' entries cost as much as their gradient from the start.
+# Changes of this share of the heavy columns' entries cost as much as computing their gradient anew.
 _SWITCH = 1.0 / 3.0
 _ROUNDING = 1.0 + 1e-9  # bounds are compared with sums in floating point
 
@@ -44,7 +44,7 @@ def _steepness(kind, reach, y_max):
 
 @njit(**_OPTIONS)
 def _weight(a, signed):
-    """Of a column, both of its vertices together, over its value at a = 0."""
+    """Weight of a column, both of its vertices together, over its value at a = 0."""
     return math.cosh(a) if signed else math.exp(-a)
 
 
@@ -80,7 +80,7 @@ def _pick(
     derivative, h, y, columns, masses, light, heavy, scores, p, signed, size, sharp, reach, predictions, share, rng,
     sums, z, labels, slopes,
 ):  # fmt: skip
-    """One column by proposals, see above, and its score size g_j. scores [heavy]: size g_j; sharp: 1 / b."""
+    """Column drawn by proposals (see the module), and its score size g_j. scores [heavy]: size g_j; sharp: 1 / b."""
     bound = reach * light * _ROUNDING
     top = bound
     for k in range(heavy.size):
@@ -113,7 +113,7 @@ def _pick(
 
 @njit(**_OPTIONS)
 def _change_square(columns, rows, heavy, j, length, predictions, gradient):
-    """gradient = X'predictions / n over the heavy columns, after column j has moved predictions by length times it."""
+    """gradient = X'predictions / n over the heavy columns, after predictions moved by length times column j."""
     pointers, inside, values = columns
     row_pointers, row_columns, row_values = rows
     changes = np.int64(0)
@@ -168,19 +168,19 @@ def sparse_frank_wolfe(
     local, promised, kept, rng, first, last,
     predictions, norm, gradient, linear, slopes, touched, counts, chosen, signs,
 ):  # fmt: skip
-    """Choices t = first, ..., last - 1 of a run, from what the choices before have left; first = 1 starts.
+    """Make choices t = first, ..., last - 1 of a run, from the state after the choices before; first = 1 starts.
 
     columns: (pointers, rows, values), the table by columns, with unsigned indices; masses [r]: sum_i |x_ij|. heavy:
-    the columns of mass above `light`, or all where not `lazy`: then every choice looks at every column, with the two
-    uniforms of `draw_vertices`. rows: the table of the heavy columns alone by rows, renumbered from 0. p: columns in
+    the columns of mass above `light`, or all if not `lazy`: then every choice reads every column, with the two uniforms
+    of `draw_vertices`. rows: the table of the heavy columns alone by rows, renumbered from 0. p: columns in
     all, idle ones included. size: of the set. noise: b where ||theta||_1 = size; on the L1 ball and where `local`, it
     is smaller elsewhere in proportion to the bound on |dl/dz|. promised, kept: (kind of bound, largest |x|, largest
-    |y|), as the noise is scaled to, and as the records have it.
+    |y|), for the scale of the noise, and of the records.
 
-    Arrays that live from call to call: predictions [n], at first X theta_1, then as above; norm [1]: ||theta_t||_1;
+    Arrays kept from call to call: predictions [n], at first X theta_1, then as above; norm [1]: ||theta_t||_1;
     gradient [heavy]: of F, for squared loss X'predictions / n, and linear [heavy]: X'y / n; slopes [n]: l' of the rows;
     touched [n], counts [2]: rows where predictions are not 0, how many, and how many heavy entries they have.
-    chosen, signs [T - 1]: the answer.
+    chosen, signs [T - 1]: the result.
     """
     n, r = y.size, masses.size
     pointers, inside, values = columns

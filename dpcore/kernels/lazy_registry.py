@@ -1,4 +1,4 @@
-"""Compiled functions looked up by a name, each loaded when it is first asked for: a page needs a few of many."""
+"""Registry of compiled functions by name, each loaded on first use: a page needs few of them."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ _LOCK = threading.Lock()
 
 
 class EntryType(types.FunctionType):
-    """numba's type of a function that is passed to another, with a shorter way into compiled code (`_address_of`)."""
+    """numba's type of a function passed as an argument, with a shorter way into compiled code (`_address_of`)."""
 
 
 register_model(EntryType)(FunctionModel)
@@ -25,7 +25,7 @@ register_model(EntryType)(FunctionModel)
 
 @unbox(EntryType)
 def _address_of(kind: EntryType, entry: Any, code: Any) -> NativeValue:
-    """Read the address. numba's own way runs Python for it at each call, and an interrupt there becomes a TypeError."""
+    """Read the address. numba itself runs Python for it at each call, where an interrupt becomes a TypeError."""
     function = cgutils.create_struct_proxy(kind)(code.context, code.builder)
     address = code.pyapi.object_getattr_string(entry, "address")
     function.c_addr = code.pyapi.long_as_voidptr(address)
@@ -36,7 +36,7 @@ def _address_of(kind: EntryType, entry: Any, code: Any) -> NativeValue:
 
 
 class Entry:
-    """A C function for kernels to call, with its type, which numba would otherwise work out anew at each call."""
+    """C function that kernels call, with its type, which numba would otherwise infer anew at each call."""
 
     def __init__(self, function: Any, signature: types.Type) -> None:
         self.function = function
@@ -45,9 +45,9 @@ class Entry:
 
 
 class Entries(Mapping[str, Any]):
-    """Name -> C function of one signature, or Python's own where numba is told to compile nothing.
+    """Map from a name to a C function of one signature, or to the Python function if NUMBA_DISABLE_JIT is set.
 
-    kind: the functions are those of the module whose names end like this, such as `huber_value` for "huber".
+    kind: ending of the functions' names in their module, "value" in `huber_value` for "huber".
     """
 
     def __init__(self, signature: types.Type, kind: str, module: Mapping[str, Any]) -> None:

@@ -1,9 +1,9 @@
-"""The two halves of the two-loop recursion of limited-memory BFGS, with the pairs of steps kept in single precision.
+"""Two halves of the two-loop recursion of limited-memory BFGS, with the pairs of steps kept in single precision.
 
 moves, changes [k, r]: unit vectors along each step and along the change of the gradient there, in a ring whose latest
-row is `last`, `count` of them; cosines [k] between the two, ratios [k] of their lengths. Rounding them costs no
-accuracy, only a trifle of the quality of a direction, and halves what a step reads. Each pair's sum is taken while the
-vector is changed for the pair before.
+row is `last`, `count` of them; cosines [k] between the two, ratios [k] of their lengths. Rounding them hardly affects
+the direction, does not affect the accuracy of the solution, and halves the memory that a step reads. Each pair's sum is
+computed while the vector is changed for the pair before.
 """
 
 import math
@@ -17,7 +17,7 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "cont
 def keep_secant(before, after, gradient_before, gradient_after, move, change):
     """Write unit vectors along a step and along the change of the gradient; returns their cosine and lengths' ratio.
 
-    Nothing is written where the cosine is not above 0: no convex function has such a step.
+    Nothing is written unless the cosine is > 0, as it is for every convex function.
     """
     product, length, turn = 0.0, 0.0, 0.0
     for j in range(after.size):

@@ -2,13 +2,13 @@
 
 Every entry has the signature `void(z, y, h, out)`: predictions z = <x, theta>, labels y, a shape parameter h
 (unused by losses without one) and the output, all of one length. Derivatives are with respect to z. Entries of
-`SINGLE_VALUE` and so on take float32 in the place of float64, in half the time or less, for pictures: nothing private
-is made of them. They are the losses of bounded slope with a derivative, whose functions compute in the precision of z.
+`SINGLE_VALUE` and so on take float32 instead of float64 and half the time or less. They are for charts; no release uses
+them. They exist for the losses of bounded slope with a derivative, whose functions compute in the precision of z.
 `GAUSSIAN_MEAN` entries take `(z, y, sd, h, out)` and return E loss(z + sd * g; y) with g ~ N(0, 1).
 
-For the location losses z is a distance ||theta - x|| and y plays no part. They have no entry in `CURVATURE` and
-`GAUSSIAN_MEAN`: what these serve, Newton steps and noise in linear predictions, has another form for distances. Nor
-have losses with kinks one in `CURVATURE`.
+For the location losses z is a distance ||theta - x|| and y is not used. They have no entry in `CURVATURE` and
+`GAUSSIAN_MEAN`, because Newton steps and noise in linear predictions have another form for distances. Losses with kinks
+have no entry in `CURVATURE` either.
 """
 
 import math
@@ -26,7 +26,7 @@ MEAN_SIGNATURE = types.void(_VECTOR, _VECTOR, _VECTOR, float64, _VECTOR)
 _OPTIONS = {"fastmath": CONTRACT, "error_model": "numpy"}
 
 
-# One double makes the whole expression double, so functions for both precisions make constants of z's own type.
+# One double makes the whole expression double, so functions for both precisions convert constants to the type of z.
 
 
 def logistic_value(z, y, h, out):
@@ -168,8 +168,8 @@ def huber_hinge_gaussian_mean(z, y, sd, h, out):
     for i in range(z.size):
         t, s = 1.0 - y[i] * z[i], sd[i]
         if s > 1e3 * (1.0 + h):
-            # The two squares cancel. The loss is hinge + a bump of area h^2/6 that wide noise sees as a point; the
-            # next term is below h^4 / s^3.
+            # The two squares cancel. The loss is hinge + a bump of area h^2/6, which is a point to wide noise; the next
+            # term is below h^4 / s^3.
             r = t / s
             out[i] = _positive_mean(t, s) + h * h / 6.0 * math.exp(-0.5 * r * r) / (s * math.sqrt(2.0 * math.pi))
         else:
@@ -244,7 +244,7 @@ def huber_gaussian_mean(z, y, sd, h, out):
     for i in range(z.size):
         u, s = z[i] - y[i], sd[i]
         if s > 1e3 * h:
-            # The squares cancel. The loss is |u| - h/2 + a bump of area h^2/3 that wide noise sees as a point.
+            # The squares cancel. The loss is |u| - h/2 + a bump of area h^2/3, which is a point to wide noise.
             r = u / s
             bump = h * h / 3.0 * math.exp(-0.5 * r * r) / (s * math.sqrt(2.0 * math.pi))
             out[i] = _positive_mean(u, s) + _positive_mean(-u, s) - 0.5 * h + bump

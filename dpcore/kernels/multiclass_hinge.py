@@ -51,7 +51,7 @@ def margin_curvatures(scores, labels, h, moved):
         for c in range(scores.shape[1]):
             row, out = scores[r, c], moved[r, c]
             for i in range(n):
-                # The own class has moved by nothing against itself.
+                # The margin of the own class does not change.
                 turn = (out[i] - own_moved[i]) / (2.0 * h)
                 turn = turn if abs(1.0 - (row[i] - own[i])) < h else 0.0
                 out[i] = turn
@@ -62,7 +62,7 @@ def margin_curvatures(scores, labels, h, moved):
 
 @njit(**_OPTIONS)
 def margin_slope(start, moves, labels, h, t):
-    """The derivative of one model's loss at start + t moves, scores [C, n], along moves."""
+    """Derivative of one model's loss at start + t moves, scores [C, n], along moves."""
     n = labels.size
     own, own_moved, total = np.empty(n), np.empty(n), np.zeros(n)
     _own(start, labels, own)

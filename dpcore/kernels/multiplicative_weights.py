@@ -1,4 +1,4 @@
-"""Multiplicative weights along a stream of cost vectors, for many players at once: each brings its own uniforms."""
+"""Multiplicative weights along a stream of cost vectors, for many players at once, each with its own uniforms."""
 
 from numba import njit
 
@@ -11,7 +11,7 @@ _SMALL, _LARGE = 1e-100, 1e100
 
 @njit(forceinline=True, **_OPTIONS)
 def _arm_at(level, sums, ends):
-    """The arm at which the sums pass `level`; two vectorised counts, without a branch that depends on it."""
+    """Arm at which the sums pass `level`; two vectorised counts, without a branch that depends on it."""
     width = ends.size
     depth = sums.size // width
     column, row = 0, 0
@@ -30,11 +30,11 @@ def play_stream(costs, first, lam_sum, idle, uniforms, scores, sums, ends, arms,
 
     idle: further arms whose costs are all 0; they share their mass evenly. uniforms [K, T], in [0, 1): a row for each
     player; K may be 0. arms [K, T]: what they play. expected [T]: <w_t, costs_t>. first: where in T these rows begin.
-    ends [c], sums [ceil(r / c) c]: room. The arms fill a table of c columns row by row; `sums` runs down each column
-    and `ends` over the columns, so that a draw looks at c + r / c numbers.
-    Weights are relative to an `origin` that is the lowest score of some step, kept while their sum is an ordinary
-    number: looking for the lowest score in every step would take a third of the time. A weight below e^-400 of the
-    largest may count as that.
+    ends [c], sums [ceil(r / c) c]: work space. The arms fill a table of c columns row by row; `sums` runs down each
+    column and `ends` over the columns, so that a draw reads c + r / c numbers.
+    Weights are relative to an `origin`, the lowest score of some step, kept while their sum is an ordinary number:
+    finding the lowest score in every step would take a third of the time. A weight below e^-400 of the largest may
+    count as e^-400.
     """
     r, width, sharpness = scores.size, ends.size, 1.0 / lam_sum
     depth = sums.size // width

@@ -20,7 +20,7 @@ def apply(function, z, y, h, out):
 def apply_along(function, z, change, share, y, h, before, end, out):
     """end = z + share change, out[i] = function(end[i]; y[i]); returns <out - before, change>.
 
-    In blocks that stay in the nearest cache, where going over them three times costs next to nothing.
+    It works in blocks that stay in the nearest cache, where three passes cost hardly more than one.
     """
     total = 0.0
     for start in range(0, z.size, _BLOCK):
@@ -94,7 +94,7 @@ def mean_of_rows(function, z, y, h, out):
 
 @njit(**_REORDERED)
 def means_of_rows(function, z, y, h, out):
-    """out[r] = mean over i of function(z[r, i]; y[i]); the sums are in double precision whatever z is."""
+    """out[r] = mean over i of function(z[r, i]; y[i]); the sums are in double precision for every z."""
     values = y.copy()
     for r in range(z.shape[0]):
         function(z[r], y, h, values)

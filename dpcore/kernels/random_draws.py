@@ -21,8 +21,8 @@ def passed(cumulative, level):
 def draw_counts(cumulative, ms, rng):
     """Counts of each of r outcomes in the first ms[k] draws of one stream, shape [len(ms), r].
 
-    cumulative: [r], running sums of the probabilities; what is beyond the last is an outcome that is not counted. ms:
-    in increasing order. A draw is the outcome in whose interval one uniform falls.
+    cumulative: [r], running sums of the probabilities; a uniform beyond the last is an outcome that is not counted. ms:
+    in increasing order. A draw is the outcome whose interval holds the uniform.
     """
     counts = np.zeros((ms.size, cumulative.size), np.int64)
     drawn = 0

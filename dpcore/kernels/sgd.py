@@ -15,7 +15,7 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "cont
 
 
 def records_of(X):
-    """The form in which `stochastic_descent` takes a dense or CSR table."""
+    """Tuple in which `stochastic_descent` takes a dense or CSR table."""
     return (X,) if isinstance(X, np.ndarray) else (unsigned(X.indptr), unsigned(X.indices), X.data)
 
 
@@ -32,7 +32,7 @@ def _dense_row(records, i, r):
 
 @njit(forceinline=True, **_OPTIONS)
 def _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope, estimate):
-    """For losses of z = ||theta - x||: estimate += w (theta - x), w = share l'(z) / z; returns w, 0 at theta = x."""
+    """Add w (theta - x) to estimate for losses of z = ||theta - x||; returns w = share l'(z) / z, 0 at theta = x."""
     square = idle * idle
     for j in range(x.size):
         square += (theta[j] - x[j]) ** 2
@@ -52,7 +52,7 @@ def _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope
 
 @njit(forceinline=True, **_OPTIONS)
 def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate):
-    """For losses of z = <x_i, theta>: estimate += share l'(z) x_i."""
+    """Add share l'(z) x_i to estimate, for losses of z = <x_i, theta>."""
     product = 0.0
     if len(records) == 1:
         x = records[0][i]
@@ -76,7 +76,7 @@ def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slop
 
 @njit(forceinline=True, **_OPTIONS)
 def gap(log_absent, n, u):
-    """Number of records skipped before the next one of a batch, for a uniform u; n where none is left."""
+    """Number of records skipped before the next one of a batch, for a uniform u; n if none is left."""
     passed = math.log1p(-u) / log_absent
     return int(passed) if passed < n else n
 
@@ -91,7 +91,7 @@ def stochastic_descent(
     derivative, records, y, h, radial, lam, step, decaying, rate, sigma, radius, idle_columns, rng, steps,
     theta, first, average, keep, kept, seen,
 ):  # fmt: skip
-    """`steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), Proj onto ||theta||_2 <= radius.
+    """Take steps theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), Proj onto ||theta||_2 <= radius.
 
     derivative: of the loss in z = <x_i, theta>, or in z = ||theta - x_i|| where `radial`. eta_t = step / sqrt(t) with
     t = 1, 2, ... where `decaying`, else step. g ~ N(0, I): sigma < 0 is the run with the opposite noise.
@@ -104,7 +104,7 @@ def stochastic_descent(
 
     theta [s]: start, then last iterate; s >= r, the records are zero beyond r. average [s]: mean of the iterates after
     the steps first, ..., steps. kept [m, s]: the iterates after the steps `keep` [m], ascending. seen [steps, s], or
-    [0, s] where nobody looks: estimate + lam theta + sigma g of each step. Returns u after the last step.
+    [0, s] if not wanted: estimate + lam theta + sigma g of each step. Returns u after the last step.
 
     Draws of one step, in this order: rate 0: floor(n U). 0 < rate < 1: the gap to the next record of the batch,
     floor(ln(1 - U) / ln(1 - rate)), until it leads beyond the last record. sigma != 0: s normals, then one more and a

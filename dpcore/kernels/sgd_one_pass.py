@@ -1,4 +1,4 @@
-"""One phase of projected stochastic gradient descent: each record once, in order, many runs side by side.
+"""One phase of projected stochastic gradient descent: each record once, in order, for many runs together.
 
 A run is projected onto an l_q ball, q >= 2, after every step.
 """
@@ -29,9 +29,9 @@ def _length(a, order):
 
 @njit(**_OPTIONS)
 def _newton_pass(a, mu, order, x, low):
-    """A step of Newton's method for each x_j + mu x_j^(order - 1) = a_j; low: x_j^(order - 2); how many moved visibly.
+    """Take a Newton step for each x_j + mu x_j^(order - 1) = a_j; low: x_j^(order - 2). Returns how many x_j changed.
 
-    The loops have no branch, so that the one for order 4, without a power, runs on vectors.
+    The loops have no branch, so that the one for order 4, without a power, is vectorised.
     """
     if order == 4.0:
         for j in range(a.size):
@@ -44,7 +44,7 @@ def _newton_pass(a, mu, order, x, low):
         u = x[j]
         step = (u + mu * low[j] * u - a[j]) / (1.0 + mu * (order - 1.0) * low[j])
         x[j] = min(max(u - step, 0.0), a[j])
-        low[j] *= 1.0 - (order - 2.0) * step / (u + _TINY)  # to second order in a step that is small by now
+        low[j] *= 1.0 - (order - 2.0) * step / (u + _TINY)  # to second order in the step, which is small by now
         moved += 1.0 if abs(step) > 1e-9 * x[j] else 0.0
     return moved
 
@@ -89,7 +89,7 @@ def _to_boundary(a, order, x, low):
         else:
             most = mu
         guess = mu + excess / fall
-        # Few steps suffice in mu near the boundary and in ln mu far from it.
+        # Steps in mu converge fast near the boundary, steps in ln mu far from it.
         if not least < guess < most:
             guess = mu * math.exp(min(excess / fall / mu, 700.0)) if mu > 0.0 else least
         if not least < guess < most:
@@ -104,7 +104,7 @@ def _to_boundary(a, order, x, low):
 
 @njit(**_OPTIONS)
 def project_row(v, order, radius, scratch):
-    """The nearest point to v [d] with ||.||_order <= radius, in place; order from 2 to inf. scratch: [3, d]."""
+    """Replace v [d] by the nearest point with ||.||_order <= radius; order from 2 to inf. scratch: [3, d]."""
     if order == math.inf:
         for j in range(v.size):
             v[j] = min(max(v[j], -radius), radius)
@@ -134,7 +134,7 @@ def average_of_phase(derivative, records, y, h, first, count, step, order, radiu
 
     theta_{s+1} = Proj(theta_s - step l'(z; y_i) x_i), z = <x_i, theta_s>, i = first + s, for s < count; Proj is onto
     ||theta||_order <= radius, order from 2 to inf. derivative: of the loss in z, called for all runs of a record at
-    once, so that a record is read once however many runs there are. records: as in `sgd.records_of`, with r
+    once, so that each record is read once. records: as in `sgd.records_of`, with r
     columns, beyond which they are 0. theta [R, p], p >= r: the starts theta_0, inside the ball; left at theta_count.
     average [R, p]: output.
     """

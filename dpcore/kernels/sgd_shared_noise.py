@@ -1,6 +1,6 @@
-"""Projected stochastic gradient descent in single precision: runs that share their records and normals, side by side.
+"""Projected stochastic gradient descent in single precision, for runs that share their records and normals.
 
-For pictures: what is released comes from `sgd.stochastic_descent`.
+It is for charts; releases come from `sgd.stochastic_descent`.
 """
 
 import math
@@ -47,9 +47,9 @@ def _add(rest, weights, x):
 
 @njit(forceinline=True, **_ORDERED)
 def _move(theta, rest, weights, x, push, normals, pull):
-    """theta[m] += rest[m] + weights[m] x + push[m] normals - pull[m] theta[m]; rest is what rounding took.
+    """Add rest[m] + weights[m] x + push[m] normals - pull[m] theta[m] to theta[m]; rest becomes the rounding error.
 
-    So a step far below the last digit of theta is not lost, and millions of them add up (Kahan's sum).
+    A step far below the last digit of theta is thus kept, and millions of them add up (Kahan's sum).
     """
     for m in range(theta.shape[0]):
         weight, size, back = weights[m], push[m], pull[m]
@@ -66,11 +66,11 @@ def coupled_descent(
     derivative, X, y, h, lam, step, decaying, rate, sigma, radius, idle_columns, along, across, key, other_key, high,
     start, first, theta, rest, shrink, idle, sums,
 ):  # fmt: skip
-    """Steps start + 1, ..., start + k of M runs of `sgd.stochastic_descent`, k = along.size, r = s columns.
+    """Take steps start + 1, ..., start + k of M runs of `sgd.stochastic_descent`, k = along.size, r = s columns.
 
-    float32: X [n, s], y [n], h, and the state: theta [M, s], rest [M, s] (what rounding has taken from theta), shrink
-    [M] and idle [M], all 0 at the start. An iterate is (1 - shrink) theta: the projection waits for the next step,
-    which passes over theta in any case. idle: the norm in the `idle_columns`, before the projection.
+    float32: X [n, s], y [n], h, and the state: theta [M, s], rest [M, s] (rounding errors of theta), shrink [M] and
+    idle [M], all 0 at the start. An iterate is (1 - shrink) theta: the projection is applied in the next step, which
+    reads theta anyway. idle: the norm in the `idle_columns`, before the projection.
     float64: step [M] and sigma [M], of each run. sums [M, s]: the iterates after the steps from `first` on are added.
 
     All runs see the same records and normals. The uniforms and normals of these steps are those of the counters

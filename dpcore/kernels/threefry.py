@@ -1,4 +1,4 @@
-"""Uniform and standard normal numbers from a key and a counter, for pictures: nothing private is made of them.
+"""Uniform and standard normal numbers from a key and a counter, for charts only; no release uses them.
 
 Threefry-2x32 with 13 rounds turns a counter of 64 bits into two random words of 32, a bijection for each key of 64: no
 state, so that LLVM vectorises a loop over counters, and a normal takes half a nanosecond instead of several. Normals
@@ -23,7 +23,7 @@ _PARITY = word(0x1BD11BDA)
 _WIDTH, _1, _2, _3 = word(32), word(1), word(2), word(3)
 _A0, _A1, _A2, _A3 = word(13), word(15), word(26), word(6)
 _B0, _B1, _B2, _B3 = word(17), word(29), word(16), word(24)
-# Counters of uniforms have the highest bit of their first word, those of normals have not.
+# Counters of uniforms have the highest bit of their first word set, those of normals do not.
 _HIGHEST, _SECOND = word(1 << 31), word(1 << 30)
 _SHIFT = np.int32(2)
 
@@ -65,7 +65,7 @@ def threefry(low, high, key, other_key):
 
 @njit(forceinline=True, **_OPTIONS)
 def _normal_pair(a, b):
-    """Box-Muller: the radius from `a`; from `b` an angle within an eighth of a turn and which quarter it belongs to."""
+    """Pair of normals by Box-Muller: the radius from `a`; from `b` a quarter turn and an angle of up to an eighth."""
     radius = np.sqrt(_MINUS_TWO * single_log((single(np.int32(a >> _1)) + _HALF) * _UNIT))
     angle = single(np.int32(np.int32(b << _2) >> _SHIFT)) * _EIGHTH_TURN
     square = angle * angle
@@ -92,7 +92,7 @@ def counted_normals(out, first, high, key, other_key):
 
 @njit(**_OPTIONS)
 def counted_uniforms(out, first, high, key, other_key):
-    """Multiples of 2^-53 in [0, 1), out [m]: that of the counter (2^31 + first + i, high). first + m <= 2^31."""
+    """Uniforms out [m] in [0, 1), multiples of 2^-53, of the counters (2^31 + first + i, high). first + m <= 2^31."""
     for i in range(out.size):
         a, b = threefry(word(word(first + i) | _HIGHEST), high, key, other_key)
         out[i] = (float(np.int32(a >> _1)) + float(np.int32(b >> word(10))) * 2.0**-22) * 2.0**-31

@@ -80,7 +80,7 @@ _SINGLE_LOG2_E, _SINGLE_ROUND = single(_LOG2_E), single(12582912.0)  # 1.5 * 2^2
 _SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = single(0.693359375), single(-2.12194440e-4)
 _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 _E2, _E3, _E4, _E5, _E6 = (single(1.0 / f) for f in (2.0, 6.0, 24.0, 120.0, 720.0))
-# A mantissa is taken from [sqrt(1/2), sqrt(2)): this is what the first of them looks like.
+# Mantissas lie in [sqrt(1/2), sqrt(2)): these are the bits of the smallest.
 _ROOT_HALF = np.int32(0x3F3504F3)
 # Moshier's logf: log(1 + f) = f - f^2 / 2 + f^3 (...).
 _L0, _L1, _L2 = single(3.3333331174e-1), single(-2.4999993993e-1), single(2.0000714765e-1)
@@ -144,7 +144,7 @@ def single_log(x):
 
 
 def _in_either(double_form, single_form):
-    """The function that is the one form of a float64 and the other of a float32."""
+    """Function that uses one form for float64 and the other for float32."""
 
     def either(x):
         return single_form(x) if isinstance(x, np.float32) else double_form(x)

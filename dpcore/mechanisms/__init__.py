@@ -1,4 +1,4 @@
-"""The registry: where each mechanism's class is."""
+"""Registry of the mechanisms' classes."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def list_mechanisms() -> list[str]:
 
 
 def mechanism_class(key: str) -> type[Mechanism]:
-    """The mechanism's dataclass; ValueError names the known keys."""
+    """Dataclass of the mechanism with this key; ValueError names the known keys."""
     module, name = _CLASSES[one_of("mechanism", key, _CLASSES)].rsplit(".", 1)
     found: type[Mechanism] = getattr(import_module(f"{__name__}.{module}"), name)
     return found
 
 
 def make_mechanism(key: str, **knobs: object) -> Mechanism:
-    """A mechanism with these knobs; ValueError names an unknown knob or a value outside its range.
+    """Mechanism with these knobs; ValueError names an unknown knob or a value outside its range.
 
     >>> make_mechanism("output_gaussian", accounting="published").accounting
     'published'

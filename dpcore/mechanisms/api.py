@@ -1,4 +1,4 @@
-"""The programmatic face: calibrate a mechanism, release once, read its bounds."""
+"""Programming interface: calibrate a mechanism, release once, read its bounds."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def calibrate(
     accounting: str = "tight",
     **knobs: object,
 ) -> Plan:
-    """Everything public about a release, from public facts only: no data is seen.
+    """Plan of a release: everything public about it, computed from public facts only, without data.
 
     key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
-    loss: key of a loss; None is the mechanism's usual one, logistic loss for most. classes: C >= 2, how many classes
-    there could be, for losses of classes and no others. lam: regularisation of the *average* loss,
-    >= 0, or a rule: "auto", "published" or "population" (see `Spec`). set: where models live, a name or an object of
-    `dpcore.core.sets`; None is the mechanism's own. R: bound on ||x||_q for every record. q: order of that norm, from 1
+    loss: key of a loss; None is the mechanism's usual one, logistic loss for most. classes: C >= 2, the number of
+    possible classes, for losses of classes only. lam: regularisation of the *average* loss, >= 0, or a rule: "auto",
+    "published" or "population" (see `Spec`). set: the set of models, a name or an object of `dpcore.core.sets`; None is
+    the mechanism's own. R: bound on ||x||_q for every record. q: order of that norm, from 1
     to inf; None is the mechanism's own, or that of `set` where it is given: 2 for the L2 ball, the dual order for Lq
     balls and the box, inf (the largest entry) for other sets. y_max: bound on |y|. radius: size of the set (see
     `Spec`); None is everywhere for the L2 ball, 1 for the simplex, theta_norm for others. theta_norm: public guess of a
     good model's norm. accounting, knobs: see the mechanism.
 
-    Raises ValueError for arguments out of range and NotApplicable where no guarantee exists; warns with LargeDelta
-    where the guarantee has delta >= 1/n.
+    Raises ValueError for arguments out of range and NotApplicable if no guarantee exists; warns with LargeDelta if the
+    guarantee has delta >= 1/n.
 
     >>> plan = calibrate("output_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5, lam=0.1)
     >>> round(plan.scale, 6), plan.spent.epsilon, plan.steps
@@ -79,7 +79,7 @@ def calibrate(
 
 
 def warn_of_large_delta(n: int, delta: float) -> None:
-    """Warn, at the line that called dpcore, where delta >= 1/n."""
+    """Warn, at the line that called dpcore, if delta >= 1/n."""
     if not (sentence := large_delta(n, delta)):
         return
     frame: FrameType | None = sys._getframe()
@@ -90,7 +90,7 @@ def warn_of_large_delta(n: int, delta: float) -> None:
 
 
 def large_delta(n: int, delta: float) -> str:
-    """Why a guarantee with this delta says little about n records; "" where delta < 1/n."""
+    """Reason why a guarantee with this delta says little about n records; "" if delta < 1/n."""
     if delta < 1.0 / n:
         return ""
     return (
@@ -126,16 +126,16 @@ def solve(
     y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression, 0 to C - 1 for classes, not used by location
     losses and linear costs, for which it may be left out. clip: scale rows beyond R down to norm R instead, and
     count them in `Release.clipped`. seed: None draws the noise from the operating system's entropy, and only then does
-    the release carry its promise; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
+    the guarantee hold; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
 
-    Records are refused one by one, for what each of them is. A single class or a constant column is legal: to refuse
-    what only the records together show would itself tell neighbours apart.
+    Records are refused only for properties of single records. A single class or a constant column is accepted, because
+    a refusal that depends on all records together could distinguish neighbours.
 
     The numbers of theta are rounded to a grid of about a millionth of their noise
     (`dpcore.mechanisms.noise.rounding.on_grid`).
 
-    Raises ValueError, NotApplicable, and Unconverged where the solver cannot certify what the proof needs; warns as
-    `calibrate` does.
+    Raises ValueError, NotApplicable, and Unconverged if the solver cannot certify the accuracy that the proof needs;
+    warns as `calibrate` does.
 
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     >>> release = solve("output_gaussian", X, [1, 1, -1, -1], epsilon=1.0, delta=1e-5, lam=1.0, seed=0)
@@ -170,10 +170,10 @@ def solve(
 
 
 def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None = None) -> Release:
-    """Draw once from a plan: clip, seed, and what is refused, as in `solve`.
+    """Release one model by a plan; clip, seed and errors as in `solve`.
 
-    A plan whose noise is not that of its ledger (`Plan.weakened`) carries no promise and is refused; so is one that
-    spends more than was asked for.
+    A plan whose noise is not that of its ledger (`Plan.weakened`) has no guarantee and is refused; so is a plan that
+    spends more than its requested budget.
 
     >>> data = Data([[1.0, 0.0], [0.0, 2.0]], [1, -1])
     >>> plan = calibrate("output_gamma", n=data.n, p=data.p, epsilon=1.0, lam=1.0)
@@ -183,12 +183,12 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     if plan.scale != plan.ledger[0].scale:
         raise ValueError(
             f"plan must have the noise of its ledger, scale {plan.ledger[0].scale:g}, got scale {plan.scale:g}; "
-            "a plan made by Plan.weakened carries no promise and is for audits and tests"
+            "a plan made by Plan.weakened has no guarantee and is for audits and tests"
         )
     if not plan.spent <= plan.requested:
         raise NotApplicable(
             f"{plan.mechanism.key} with these settings spends ({plan.spent.epsilon:g}, {plan.spent.delta:g}) where "
-            f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was asked for: an exhibit for audits and docs; "
+            f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was requested: an exhibit for audits and docs; "
             "nothing is released"
         )
     if seed is not None:
@@ -198,14 +198,14 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
         data, clipped = clip_rows(data, plan.spec.domain.R, plan.spec.domain.q)
     mechanism = plan.mechanism
     prepared = mechanism.prepare(plan, data)
-    # Columns that no record fills are released like the others: leaving them out would tell which they are.
+    # Columns that are 0 in every record are released like the others: leaving them out would reveal them.
     prepared = mechanism.padded(prepared, plan.spec.p - data.active)
     theta = mechanism.rounded(plan, mechanism.release(plan, prepared, np.random.default_rng(seed)))
     return Release(theta, plan, seeded=seed is not None, clipped=clipped)
 
 
 def bounds_of(plan: Plan) -> tuple[Bound, ...]:
-    """Every bound that the plan's mechanism knows for it.
+    """Bounds that the plan's mechanism states for it.
 
     >>> plan = calibrate("output_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5)
     >>> sorted({bound.form for bound in bounds_of(plan)})

@@ -1,4 +1,4 @@
-"""The base of every mechanism: calibrate without data, prepare once per data set, release privately."""
+"""Base of every mechanism: calibrate without data, prepare once per data set, release privately."""
 
 import abc
 import dataclasses as dc
@@ -38,15 +38,15 @@ BAND_MISS = 0.1  # bounds on one run are stated for nine runs out of ten
 def knob(
     default: Any, *, choices: tuple[Any, ...] | None = None, check: Callable[[str, Any], Any] | None = None, help: str
 ) -> Any:
-    """A tuning parameter of a mechanism: a dataclass field whose metadata a slider or a picker can be built from.
+    """Tuning parameter of a mechanism: a dataclass field with the metadata for a slider or a picker.
 
-    check: of its name and a value, returns the value as the mechanism keeps it; "auto" is not checked.
+    check: called with its name and a value, returns the value as the mechanism stores it; "auto" is not checked.
     """
     return dc.field(default=default, metadata={"choices": choices, "check": check, "help": help})
 
 
 def whole(least: int, most: int) -> Callable[[str, Any], int]:
-    """A knob's check that it is a whole number from `least` to `most`."""
+    """Check of a knob that is a whole number from `least` to `most`."""
 
     def check(name: str, value: Any) -> int:
         number = integer(name, value, at_least=least)
@@ -59,10 +59,10 @@ def whole(least: int, most: int) -> Callable[[str, Any], int]:
 
 @dc.dataclass(frozen=True)
 class Prepared:
-    """The non-private half of a release, computed once per data set and never shown.
+    """Non-private part of a release, computed once per data set and never shown.
 
-    theta: [r], what the noise is added to or started from, one entry for each stored column. distance: certified bound
-    on how far it lies from the exact minimiser.
+    theta: [r], to which the noise is added or from which a run starts, one entry for each stored column. distance:
+    certified bound on its distance from the exact minimiser.
     """
 
     theta: Array
@@ -70,26 +70,26 @@ class Prepared:
 
     @property
     def start(self) -> Array:
-        """[r], where the search for a nearby minimiser begins."""
+        """Start of the search for a nearby minimiser, [r]."""
         return self.theta
 
 
 @dc.dataclass(frozen=True)
 class PreparedRecords(Prepared):
-    """data: for mechanisms that look at the records again in every release."""
+    """Prepared records. data: for mechanisms that read the records again in every release."""
 
     data: Data
 
 
 def gradients_apart(plan: Plan, zero: Prepared, one: Prepared, start: Array) -> float:
-    """The L2 distance between the gradients of F on two data sets at `start`, [1, p]."""
+    """L2 distance between the gradients of F on two data sets at `start`, [1, p]."""
     loss = get_loss(plan.spec.loss)
     first, second = (loss.gradients(records_of(side), start)[0] for side in (zero, one))
     return float(np.linalg.norm(second - first))
 
 
 def records_of(prepared: Prepared) -> Data:
-    """The records behind a `PreparedRecords`; TypeError where there are none."""
+    """Records of a `PreparedRecords`; TypeError for another kind."""
     if not isinstance(prepared, PreparedRecords):
         raise TypeError(f"prepared must come from the mechanism's own prepare, got {type(prepared).__name__}")
     return prepared.data
@@ -97,10 +97,10 @@ def records_of(prepared: Prepared) -> Data:
 
 @dc.dataclass(frozen=True)
 class Drawn:
-    """Releases for a picture.
+    """Releases for a chart.
 
-    centres: [K, r], what each plan would release without noise. thetas: [K, R, r]. risks: [K, R], their F on the
-    training records, where it is known.
+    centres: [K, r], the model of each plan without noise. thetas: [K, R, r]. risks: [K, R], their F on the training
+    records, if known.
     """
 
     centres: Array
@@ -112,11 +112,11 @@ class Drawn:
 class Mechanism(abc.ABC):
     """Base of all mechanisms. A subclass is frozen; its fields are its knobs and it keeps no other state.
 
-    key: registry key (a field, so that two mechanisms never hash alike). noise: the law of what it adds. A subclass
+    key: registry key (a field, so that two mechanisms never have equal hashes). noise: the law of its noise. A subclass
     sets both, or makes noise a knob. label, source: for charts and docs. family: of the mechanisms drawn in one colour.
-    place: where it puts its noise. quantity: the metric its bounds speak of. set: where its models live. usual_loss:
-    what `dpcore.solve` takes where nobody says. worst_spec: a problem in which `worst_pair` attains the sensitivity.
-    audit_knob: a knob's name, if any, and what audits take for "auto", which then need little time and see as much.
+    place: where it adds its noise. quantity: the metric of its bounds. set: the set of its models. usual_loss: default
+    of `dpcore.solve`. worst_spec: a problem in which `worst_pair` attains the sensitivity. audit_knob: a knob's name,
+    if any, and the value that audits use for "auto" to save time without losing power.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
@@ -129,7 +129,7 @@ class Mechanism(abc.ABC):
     quantity: ClassVar[str] = "excess_empirical_risk"
     set: ClassVar[SetName | ConvexSet] = "ball"
     usual_loss: ClassVar[str] = "logistic"
-    # lam is so large that the model stays near 0, where a record whose label flips pulls with all its force.
+    # lam is so large that the model stays near 0, where a record whose label flips has the largest effect.
     worst_spec: ClassVar[Spec] = Spec("huber_hinge", n=10, p=3, lam=1e4)
     audit_knob: ClassVar[tuple[str, Any]] = ("", None)
 
@@ -143,7 +143,7 @@ class Mechanism(abc.ABC):
 
     @classmethod
     def guarantee(cls) -> tuple[str, str]:
-        """The promise that the docstring states after "Guarantee:", and what it says of it after a comma.
+        """Guarantee that the docstring states after "Guarantee:", and its conditions after a comma.
 
         >>> from dpcore.mechanisms import mechanism_class
         >>> mechanism_class("phased_sgd").guarantee()[0]
@@ -158,12 +158,12 @@ class Mechanism(abc.ABC):
 
     @property
     def q(self) -> float:
-        """The norm order in which records are bounded where nobody says: 2, or inf for the simplex and the L1 ball."""
+        """Default order of the norm that bounds the records: 2, or inf for the simplex and the L1 ball."""
         return get_set(self.set).q
 
     @property
     def knobs(self) -> dict[str, Any]:
-        """As `make_mechanism` takes them."""
+        """Knobs as `make_mechanism` takes them."""
         return {field.name: getattr(self, field.name) for field in dc.fields(self) if field.init}
 
     @property
@@ -172,11 +172,11 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """The public plan of a release; raises NotApplicable with the reason where no guarantee exists."""
+        """Public plan of a release; raises NotApplicable with the reason if no guarantee exists."""
 
     @abc.abstractmethod
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Every bound known for this plan."""
+        """Bounds that are known for this plan."""
 
     @abc.abstractmethod
     def attack_limit(self, plan: Plan) -> float:
@@ -184,13 +184,13 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
-        """Non-private work; `start` is a warm start. Refuses records that break the plan's promise, and Unconverged."""
+        """Do the non-private work from a warm `start`; ValueError for records beyond their bounds, or Unconverged."""
 
     def prepare_many(self, plans: Plans, data: Data, cancelled: Cancelled) -> list[Prepared]:
         """`prepare` for plans that may differ in budget and lam: one solve for each distinct lam.
 
-        lam falls from solve to solve, and each starts where the last two point in log lam. cancelled: asked before each
-        solve; when it says yes, CancelledError is raised.
+        lam falls from solve to solve, and each starts at the extrapolation of the last two in log lam. cancelled: asked
+        before each solve; if it returns True, CancelledError is raised.
         """
         by_lam: dict[float, Prepared] = {}
         path: list[tuple[float, Array]] = []
@@ -202,11 +202,11 @@ class Mechanism(abc.ABC):
         return [by_lam[float(plan.spec.lam)] for plan in plans]
 
     def padded(self, prepared: Prepared, idle: int) -> Prepared:
-        """The same with zeros for `idle` columns that no record fills."""
+        """Prepared with zeros for `idle` columns that are 0 in every record."""
         return dc.replace(prepared, theta=np.pad(prepared.theta, (0, idle))) if idle else prepared
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        """One private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""
+        """Private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""
         return self.release_many(plan, prepared, [rng])[0]
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
@@ -216,14 +216,14 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """`release_many` where `prepared` is certified."""
+        """`release_many` for a certified `prepared`."""
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """All that an observer of the run sees, one row per generator: by default the releases themselves."""
+        """Everything that an observer of the run sees, a row for each generator: by default the releases."""
         return self.release_many(plan, prepared, rngs)
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """2 len(rngs) releases of each plan, at display accuracy and never to be published: what curves are means of.
+        """Releases for curves, 2 len(rngs) of each plan, at display accuracy and never to be published.
 
         Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
         same records. An `AdditiveMechanism` needs none, as its means over the noise are integrals.
@@ -231,18 +231,18 @@ class Mechanism(abc.ABC):
         raise NotApplicable(f"{self.key} has no draws for curves")
 
     def resolution(self, plan: Plan) -> float:
-        """The size of the noise in a released number, from which `rounding.grid_of` makes the grid of releases.
+        """Size of the noise in a released number, from which `rounding.grid_of` makes the grid of releases.
 
-        0 where a release tells choices and nothing else.
+        0 if a release consists of choices only.
         """
         return 0.0 if plan.noise in ("gumbel", "laplace") else plan.scale
 
     def rounded(self, plan: Plan, releases: Array) -> Array:
-        """Releases as they are published: on their grid."""
+        """Releases rounded to their grid, as published."""
         return on_grid(releases, self.resolution(plan))
 
     def seen_resolution(self, plan: Plan) -> float:
-        """The size of the noise in the numbers of `transcripts`: those of the steps where these have the noise."""
+        """Size of the noise in the numbers of `transcripts`: that of the steps if these have the noise."""
         return plan.scale if self.place == "gradient" else self.resolution(plan)
 
     def audited(self) -> "Mechanism":
@@ -251,28 +251,28 @@ class Mechanism(abc.ABC):
         return dc.replace(self, **{name: value}) if self.knobs.get(name) == "auto" else self
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one.
+        """Two neighbours that are as easy to distinguish as the plan allows, for audits; NotApplicable without one.
 
-        By default one record that pulls with all its force, one way or the other, beside records of 0.
+        By default one record with the largest effect, in one direction or the other, beside records of 0.
         """
         return opposite_labels(plan.spec)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Distance of two data sets in the quantity that gets the noise; at most `plan.ledger[0].sensitivity`."""
+        """Distance of two data sets in the quantity to which noise is added, <= `plan.ledger[0].sensitivity`."""
         raise NotApplicable(f"{self.key} has no separation and cannot be audited")
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for a row each; shape [k].
+        """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for each row; shape [k].
 
-        By default of all steps together, each given the iterate that the transcript leads to.
+        By default the sum over all steps, each given the iterate that follows from the transcript.
         """
         away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
         return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
-        """Quantity to which every step added noise on these records, at the iterates that transcripts [k, T p] lead to.
+        """Quantity to which every step added noise on these records, at the iterates of transcripts [k, T p].
 
-        Shape [k, T p]; NotApplicable where steps do not all add noise of one size.
+        Shape [k, T p]; NotApplicable unless all steps add noise of one size.
         """
         raise NotApplicable(f"{self.key} does not add noise of one size to every step")
 
@@ -282,7 +282,7 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
-        """The trade-off curve that `plan.spent` stands for: of the noise that it asks for, not of the plan's own."""
+        """Trade-off curve of the claimed guarantee: of the noise that `plan.spent` requires, not of the plan's own."""
 
 
 def _extrapolated(path: list[tuple[float, Array]], at: float) -> Array | None:
@@ -303,7 +303,7 @@ def check_certificate(distance: float, plan: Plan) -> None:
 
 @dc.dataclass(frozen=True)
 class AdditiveMechanism(Mechanism):
-    """A mechanism that releases prepared.theta + plan.scale * (a direction that knows neither data nor budget).
+    """Mechanism that releases prepared.theta + plan.scale * (a direction independent of data and budget).
 
     Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`).
     """
@@ -324,9 +324,9 @@ class AdditiveMechanism(Mechanism):
 
 @dc.dataclass(frozen=True)
 class GaussianGuarantee(Mechanism):
-    """A mechanism whose run is exactly as private as one release of Gaussian noise, however many its steps are.
+    """Mechanism whose run, with any number of steps, is exactly as private as one release of Gaussian noise.
 
-    For generalised Gaussian noise no more is known than its zCDP.
+    For generalised Gaussian noise only its zCDP is known.
     """
 
     def attack_limit(self, plan: Plan) -> float:
@@ -343,15 +343,15 @@ class GaussianGuarantee(Mechanism):
 
 @dc.dataclass(frozen=True)
 class ReadingMechanism(Mechanism):
-    """A mechanism that solves nothing beforehand: it reads the records anew for every release, for many together."""
+    """Mechanism without a solve beforehand: it reads the records for every release, or for many releases together."""
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
-        """Nothing is solved; records that break the plan's promise are refused."""
+        """Check the records, and refuse those beyond their bounds; nothing is solved."""
         check_records(data, plan.spec)
         return PreparedRecords(np.zeros(data.active), 0.0, self.read(plan.spec, data))
 
     def read(self, spec: Spec, data: Data) -> Data:
-        """The records in the form in which releases read them."""
+        """Records in the form in which releases read them."""
         return data
 
     def prepare_many(self, plans: Plans, data: Data, cancelled: Cancelled) -> list[Prepared]:

@@ -49,7 +49,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
 
     @abc.abstractmethod
     def _plan(self, n: int, p: int) -> Plan:
-        """The price and the noise of a fit to n records of p columns; `domain` is one."""
+        """Plan of a fit to n records of p columns; `domain` is a `Domain`."""
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """y [n] as the mechanism takes it."""
@@ -59,8 +59,8 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         """Release one private model. X: [n, p] as in `dpcore.solve`. y: [n] numbers, or labels among `classes`.
 
         Raises ValueError, NotApplicable and Unconverged as `solve` does, and BudgetExceeded (see the class); then
-        nothing is spent. Warns with LargeDelta where all fits together have delta >= 1/n. sample_weight is refused; it
-        is no argument by name, which tells scikit-learn's tools to do without weights.
+        nothing is spent. Warns with LargeDelta if all fits together have delta >= 1/n. sample_weight is refused; since
+        it is no named argument, scikit-learn's tools do not pass weights.
         """
         for argument, value in unsupported.items():
             if argument != "sample_weight":
@@ -68,7 +68,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
             if value is not None:
                 raise ValueError(
                     "sample_weight must be left out, got weights: the noise covers records that all weigh 1/n, and a "
-                    "record that weighs more would move the model further than that"
+                    "record that weighs more could move the model further"
                 )
         boolean("refit", refit)
         with _lock_of(self):
@@ -78,7 +78,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         name = type(self).__name__
         if not isinstance(self.domain, Domain):
             raise ValueError(
-                f"domain must be a dpcore.Domain, the public promise about every record, for {name}.fit, "
+                f"domain must be a dpcore.Domain, the public bounds on every record, for {name}.fit, "
                 f"got {shown(self.domain)}"
             )
         if self.random_state is not None:
@@ -102,7 +102,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         if boolean("clip", self.clip):
             data, clipped = clip_rows(data, self.domain.R, self.domain.q)
         theta = release_once(plan, self._stored(data), seed=self.random_state).theta
-        # The price is written down before the model can be seen: an interrupt may overcount, never undercount.
+        # The cost is recorded before the model is visible: an interrupt may overcount, never undercount.
         self.spent_: Budget = spent
         self.plan_: Plan = plan
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
@@ -113,15 +113,15 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         return self
 
     def _stored(self, data: Data) -> Data:
-        """The records as `_plan` expects them."""
+        """Records as `_plan` expects them."""
         return data
 
     def _keep(self, theta: Array) -> None:
-        """Set what was released as attributes, `_model` last."""
+        """Set the released model as attributes, `_model` last."""
         setattr(self, self._model, theta)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the number of clipped rows: a pickle may be given away, and the number is not private."""
+        """State without the number of clipped rows: a pickle may be passed on, and the number is not private."""
         return {name: value for name, value in super().__getstate__().items() if name != "clipped_"}
 
     def _validated(self, X: Any, **options: Any) -> Any:
@@ -129,7 +129,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         return validate_data(self, unmasked("X", X), accept_sparse="csr", **options)
 
     def _fitted(self, X: Any) -> tuple[Array, Any]:
-        """The released model, and X [n, p] as `Data` keeps it."""
+        """Released model, and X [n, p] as `Data` keeps it."""
         check_is_fitted(self, self._model)
         return getattr(self, self._model), as_matrix(self._validated(X, reset=False))
 
@@ -140,20 +140,20 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         return tags
 
 
-# Not in the objects, which are copied and pickled: locks are neither.
+# Not in the objects, because locks cannot be copied or pickled.
 _LOCKS: WeakKeyDictionary[_PrivateEstimator, threading.Lock] = WeakKeyDictionary()
 _LOCKS_LOCK = threading.Lock()
 
 
 def _lock_of(model: _PrivateEstimator) -> threading.Lock:
-    """The lock of this object: two fits at once would both pay and count one price."""
+    """Lock of this object: two fits at once would both spend and count only one cost."""
     with _LOCKS_LOCK:
         return _LOCKS.setdefault(model, threading.Lock())
 
 
 @dc.dataclass(eq=False, kw_only=True)
 class _LinearEstimator(_PrivateEstimator):
-    """A vector of coefficients by any mechanism that learns one."""
+    """Base of linear models: a vector of coefficients by any mechanism that learns one."""
 
     mechanism: str = "output_gaussian"
     loss: str
@@ -176,7 +176,7 @@ class _LinearEstimator(_PrivateEstimator):
         return mechanism.calibrate(Spec(*problem), Budget(self.epsilon, self.delta))  # type: ignore[arg-type]
 
     def _stored(self, data: Data) -> Data:
-        """With a last column R for the intercept: it may not hide that a row is too long."""
+        """Records with a last column R for the intercept; rows are checked without it."""
         if not self.fit_intercept:
             return data
         data.check_rows(self.domain)  # type: ignore[arg-type]
@@ -195,7 +195,7 @@ class _LinearEstimator(_PrivateEstimator):
 
 
 class _Classifier(ClassifierMixin, _PrivateEstimator):
-    """Labels for places in classes_."""
+    """Base of classifiers: labels for places in classes_."""
 
     classes: Sequence[Any]
 
@@ -209,15 +209,15 @@ class _Classifier(ClassifierMixin, _PrivateEstimator):
 
     @abc.abstractmethod
     def _places(self, X: Any) -> np.ndarray:
-        """The place in classes_ of every row's prediction, [n]."""
+        """Place in classes_ of every row's prediction, [n]."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of every row of X [n, p], shape [n]; the first in classes_ of those that fit equally well."""
+        """Label of every row of X [n, p], shape [n]; the first in classes_ of those that fit equally well."""
         places = self._places(X)
         return self.classes_[places]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows, or of their weights, whose label is predicted right. Not private."""
+        """Share of rows, or of their weights, with a correctly predicted label. Not private."""
         places = self._places(X)
         return accuracy_score(class_numbers(self.classes_, y), places, sample_weight=sample_weight)
 
@@ -225,31 +225,31 @@ class _Classifier(ClassifierMixin, _PrivateEstimator):
         """Answers to scikit-learn's questions about the estimator."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._multi_class
-        tags.classifier_tags.poor_score = True  # noise may outweigh what a small budget learns
+        tags.classifier_tags.poor_score = True  # at a small budget noise may dominate
         return tags
 
 
 @dc.dataclass(eq=False, kw_only=True)
 class PrivateClassifier(_Classifier, _LinearEstimator):
-    """A linear classifier of two declared classes, released privately.
+    """Linear classifier of two declared classes, released privately.
 
-    epsilon, delta: the price of each fit. mechanism: a key of `list_mechanisms`. loss: a classification loss. lam,
-    radius, theta_norm, accounting: as in `dpcore.calibrate`. domain: the public promise about every record; it has no
+    epsilon, delta: the privacy cost of each fit. mechanism: a key of `list_mechanisms`. loss: a classification loss.
+    lam, radius, theta_norm, accounting: as in `dpcore.calibrate`. domain: the public bounds on every record; it has no
     default, because a bound measured on the data is not private. classes: the two labels, in any order; declared,
     never inferred, and any other label is refused. random_state: None for a private release; an integer repeats the
-    noise, and then there is no promise. clip: scale rows beyond domain.R down to it, instead of refusing them.
-    fit_intercept: give every record one more column that is always R. Its coefficient is regularised and blurred like
+    noise, and then there is no guarantee. clip: scale rows beyond domain.R down to it, instead of refusing them.
+    fit_intercept: give every record one more column that is always R. Its coefficient is regularised and noised like
     the others, and the noise grows as if R were 2^(1/q) R, the bound on ||(x, R)||_q: sqrt(2) R for q = 2, R for inf.
 
     After fit: coef_ [p], intercept_ (0 without fit_intercept), plan_ (the last one), spent_ (a `Budget`), classes_ [2]
-    (sorted, as scikit-learn's scores take them), n_features_in_, feature_names_in_ where X names its columns, and
-    clipped_, how many rows were scaled down; that number is not private, and a pickle leaves it out. predict_proba and
-    predict_log_proba are there for logistic loss alone.
+    (sorted, as scikit-learn's scores take them), n_features_in_, feature_names_in_ if X names its columns, and
+    clipped_, the number of rows that were scaled down; that number is not private, and a pickle leaves it out.
+    predict_proba and predict_log_proba exist for logistic loss only.
 
-    A second fit raises BudgetExceeded; fit(X, y, refit=True) pays again, and spent_ then adds up all fits (basic
-    composition: epsilons and deltas add), whatever data they saw. Copies (scikit-learn's clone, copy, pickle) spend
-    separately and know nothing of one another: a 5-fold cross-validation makes five fits, of which every record pays
-    for four, and a search over 10 settings makes 50.
+    A second fit raises BudgetExceeded; fit(X, y, refit=True) spends again, and spent_ then adds up all fits on any data
+    (basic composition: epsilons and deltas add). Copies (scikit-learn's clone, copy, pickle) spend separately and do
+    not count each other: a 5-fold cross-validation makes five fits, and every record is in four of them; a search over
+    10 settings makes 50.
 
     Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, as its mechanism says
         (`python -m dpcore info KEY`); all fits of one object together, (spent_.epsilon, spent_.delta).
@@ -273,7 +273,7 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
         return 2.0 * super()._targets(y) - 1.0
 
     def decision_function(self, X: Any) -> Array:
-        """<x, coef_> + intercept_ for every row of X [n, p], shape [n]; positive speaks for classes_[1]."""
+        """<x, coef_> + intercept_ for every row of X [n, p], shape [n]; a positive value predicts classes_[1]."""
         return self._linear(X)
 
     def _has_probabilities(self) -> bool:
@@ -286,13 +286,13 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of classes_ for every row of X [n, p], shape [n, 2]; for the second, 1 / (1 + exp(-decision)).
 
-        They are the released model's: noise spoils probabilities long before it spoils labels. For logistic loss only.
+        They are the released model's: noise ruins probabilities long before labels. For logistic loss only.
         """
         return np.exp(self.predict_log_proba(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Array:
-        """The logarithms of `predict_proba`, which stay finite where a probability is too small for a float."""
+        """Logarithms of `predict_proba`, which stay finite if a probability is too small for a float."""
         decision = self._linear(X)
         return log_expit(np.stack([-decision, decision], axis=1))
 
@@ -302,9 +302,9 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
 
 @dc.dataclass(eq=False, kw_only=True)
 class PrivateRegressor(RegressorMixin, _LinearEstimator):
-    """A linear regression, released privately; y must lie in [-domain.y_max, domain.y_max].
+    """Linear regression, released privately; y must lie in [-domain.y_max, domain.y_max].
 
-    Arguments, attributes, the price of a second fit and of copies, guarantee and what is not protected are those of
+    Arguments, attributes, the cost of a second fit and of copies, guarantee and what is not protected are those of
     `PrivateClassifier`, without classes; loss: a regression loss.
 
     >>> X, y = np.array([[0.5], [-0.5], [1.0]]), [0.2, -0.2, 0.4]
@@ -322,25 +322,24 @@ class PrivateRegressor(RegressorMixin, _LinearEstimator):
     def __sklearn_tags__(self) -> Tags:
         """Answers to scikit-learn's questions about the estimator."""
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # noise may outweigh what a small budget learns
+        tags.regressor_tags.poor_score = True  # at a small budget noise may dominate
         return tags
 
 
 @dc.dataclass(eq=False, kw_only=True)
 class PrivateGaussianClassifier(_Classifier):
-    """An ellipsoid for each of C >= 2 declared classes, released privately; x goes to the class of the smallest score.
+    """Classifier with an ellipsoid for each of C >= 2 declared classes, released privately; the smallest score wins.
 
-    score_c(x) = (x - centre_c)' precision_c (x - centre_c) + offset_c. The mechanism is `gaussian_classifier`, and
-    noise, perturbed are its knobs: the law of the noise ("gaussian" or "gamma", which has delta = 0), and what it is
-    added to ("objective" or "output"). epsilon, delta, lam, theta_norm, clip, random_state: as for `PrivateClassifier`.
-    domain: the public promise ||x||_2 <= R; its y_max is not used. classes: all labels that could occur, text or
-    numbers, in any order; they have no default, are never inferred, and any other label is refused. Nothing is added
-    for an intercept: the ellipsoids have centres.
+    score_c(x) = (x - centre_c)' precision_c (x - centre_c) + offset_c. The mechanism is `gaussian_classifier`, with the
+    knobs noise ("gaussian", or "gamma" with delta = 0) and perturbed ("objective" or "output", to which the noise is
+    added). epsilon, delta, lam, theta_norm, clip, random_state: as for `PrivateClassifier`. domain: the public bound
+    ||x||_2 <= R; its y_max is not used. classes: all labels that could occur, text or numbers, in any order; they have
+    no default, are never inferred, and any other label is refused. No intercept is needed: the ellipsoids have centres.
 
     After fit: matrices_ [C, p + 1, p + 1] (symmetric, no eigenvalue below 0, in the coordinates (x / R, 1) / sqrt2),
     ellipsoids_ (the same as an `Ellipsoid` in the units of x), classes_ [C] (sorted; matrices_[c] is of classes_[c]),
-    plan_, spent_, n_features_in_, feature_names_in_ and clipped_. A second fit, copies and cross-validation cost what
-    they do for `PrivateClassifier`.
+    plan_, spent_, n_features_in_, feature_names_in_ and clipped_. A second fit, copies and cross-validation cost as
+    much as for `PrivateClassifier`.
 
     Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, its class included, as
         `python -m dpcore info gaussian_classifier` says; all fits of one object together, (spent_.epsilon,
@@ -370,9 +369,9 @@ class PrivateGaussianClassifier(_Classifier):
         return ellipsoid_of(getattr(self, self._model), self.plan_.spec.domain.R)
 
     def decision_function(self, X: Any) -> Array:
-        """Minus the scores of every row of X [n, p], shape [n, C]; the largest is the prediction's.
+        """Negative scores of every row of X [n, p], shape [n, C]; the largest is the prediction's.
 
-        For two classes, as scikit-learn has it, the second less the first, shape [n]; positive speaks for classes_[1].
+        For two classes, as in scikit-learn, the second less the first, shape [n]; positive values predict classes_[1].
         """
         values = self._values(X)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
@@ -393,16 +392,16 @@ class PrivateGaussianClassifier(_Classifier):
 
 
 def unmasked(name: str, values: Any) -> Any:
-    """The same values; ValueError for a masked array, whose mask scikit-learn would drop."""
+    """The given values; ValueError for a masked array, whose mask scikit-learn would drop."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} must have a value in every place, got a masked array")
+        raise ValueError(f"{name} must have a value in every place, got a masked array; fill or drop masked values")
     return values
 
 
 def declared_classes(classes: Any, two: bool) -> np.ndarray:
     """Declared labels as a sorted array [C], which holds them as they were written; C = 2 if `two`, else C >= 2.
 
-    ValueError for fewer or more, for labels of several kinds, and for what is no list of labels.
+    ValueError for another number of labels, for labels of several kinds, and for anything but a list of labels.
 
     >>> declared_classes(("virginica", "setosa", "versicolor"), two=False).tolist()
     ['setosa', 'versicolor', 'virginica']
@@ -420,7 +419,7 @@ def declared_classes(classes: Any, two: bool) -> np.ndarray:
 
 
 def class_numbers(classes: np.ndarray, y: Any) -> np.ndarray:
-    """The place in `classes` of each label of y [n], integers [n]; ValueError for any other label.
+    """Place in `classes` of each label of y [n], integers [n]; ValueError for any other label.
 
     >>> class_numbers(np.array(["no", "yes"]), ["yes", "yes", "no"])
     array([1, 1, 0])
@@ -436,7 +435,7 @@ def class_numbers(classes: np.ndarray, y: Any) -> np.ndarray:
 
 
 def _listed(labels: list[Any]) -> str:
-    """All of few labels, some of many."""
+    """Text of a list of labels, shortened if there are many."""
     texts = [shown(label) for label in labels]
     if len(texts) > _LISTED:
         texts[_LISTED // 2 : -1] = ["..."]

@@ -1,4 +1,4 @@
-"""A learning problem on named records: one value that experiments, studies and pages hand on."""
+"""Learning problem on named records: one value for experiments, studies and pages."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .plan import Plan
 
 @dc.dataclass(frozen=True)
 class Problem:
-    """Records, a loss, and what else is public of a run: all but the mechanism and epsilon.
+    """Records, a loss, and the other public facts of a run, except the mechanism and epsilon.
 
     source: key of a data set (`dpcore.data.SOURCES`). n: training records, >= 2. p: columns, >= 1. theta_norm: as in
-    `dpcore.solve`. n, p and theta_norm are the source's own where None is given. delta, lam, radius: as in
-    `dpcore.solve`. loss: of the source's own task (classification, regression or location). seed: of the data and the
-    noise, >= 0. Frozen, hashable and picklable. Raises ValueError for values outside these rules.
+    `dpcore.solve`. None for n, p or theta_norm means the source's own. delta, lam, radius: as in `dpcore.solve`. loss:
+    of the source's own task (classification, regression or location). seed: of the data and the noise, >= 0. Frozen,
+    hashable and picklable. Raises ValueError for values outside these rules.
 
     >>> Problem("synthetic").n, Problem().p
     (5000, 31)
@@ -56,24 +56,24 @@ class Problem:
         B = info.theta_norm if self.theta_norm is None else self.theta_norm
         set_field(self, "theta_norm", positive("theta_norm", B))
         set_field(self, "seed", integer("seed", self.seed, at_least=0))
-        # -0.0 becomes 0.0, which it equals but is not written like: equal problems are written alike.
+        # -0.0 becomes 0.0: equal problems must have equal text.
         set_field(self, "delta", Budget(1.0, self.delta).delta + 0.0)
         spec = Spec(self.loss, self.n, self.p, self.lam, radius=self.radius)  # type: ignore[arg-type]
         set_field(self, "lam", spec.lam)
         set_field(self, "radius", spec.radius)
 
     def load(self) -> records.Split:
-        """The training and test records, from a cache; they must not be changed."""
+        """Training and test records, from a cache; they must not be changed."""
         return records.load(self.source, self.n, self.p, self.seed)
 
     def spec(self, mechanism: Mechanism) -> Spec:
-        """Specification for a mechanism: the source's promise about records, in the norm that it asks for."""
+        """Specification for a mechanism, with the source's bounds on records in the norm that it uses."""
         domain = self.load().domain.implied(mechanism.q, self.p)
         facts = (self.n, self.p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
         return Spec(self.loss, *facts)  # type: ignore[arg-type]
 
     def plan(self, mechanism: Mechanism, epsilon: float) -> Plan:
-        """The mechanism's plan at this epsilon; raises NotApplicable with the reason where there is none."""
+        """Plan of the mechanism at this epsilon; raises NotApplicable with the reason if there is none."""
         return mechanism.calibrate(self.spec(mechanism), Budget(epsilon, self.delta))
 
     def reference(self) -> solvers.Minimum:
@@ -86,8 +86,8 @@ class Problem:
         return kept.get(key, lambda: self.best(records.load(self.source, self.n, p, self.seed).train))
 
     def best(self, data: Data) -> solvers.Minimum:
-        """F* over the L2 ball of theta_norm (of `radius` where that is smaller), or over the set where the source's
-        good models live, and the model that attains it, certified.
+        """F* over the L2 ball of theta_norm (of `radius` if that is smaller), or over the source's set of good models,
+        and the model that attains it, certified.
 
         data: any records of this problem.
         """

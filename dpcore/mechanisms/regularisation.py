@@ -1,4 +1,4 @@
-"""Rules for lam that a mechanism chooses by itself, from public facts."""
+"""Rules by which mechanisms choose lam from public facts."""
 
 import math
 
@@ -13,14 +13,14 @@ LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
 def comparator_norm(spec: Spec) -> float:
-    """B: no model beyond `radius` can be promised."""
+    """Norm B of the comparator: theta_norm, or `radius` if that is smaller."""
     return min(spec.theta_norm, spec.radius or math.inf)
 
 
 def auto_size(spec: Spec) -> float:
-    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto".
+    """Largest root mean square move of the prediction of a record of norm R by noise under lam="auto".
 
-    For location losses, which predict no label: a coordinate of theta, by a tenth of R.
+    For location losses, which predict no label, of a coordinate of theta: a tenth of R.
     """
     if not get_loss(spec.loss).linear:
         return _AUTO_LABEL * spec.domain.R
@@ -31,4 +31,4 @@ def auto_size(spec: Spec) -> float:
 
 def no_lam(spec: Spec) -> ValueError:
     """Error of a rule for lam that would leave the range of lam."""
-    return ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
+    return ValueError(f"lam must be a number if the rule {spec.lam!r} gives none between 1e-100 and 1e100")

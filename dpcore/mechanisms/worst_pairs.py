@@ -1,4 +1,4 @@
-"""The pairs of neighbours that audits use, and what objective perturbations claim."""
+"""Pairs of neighbours for audits, and the claimed curves of objective perturbations."""
 
 import math
 
@@ -18,12 +18,12 @@ from ..core.specification import Spec
 from .noise.spherical import Noise
 from .plan import Plan
 
-# The share of the budget that hides how far a solver stops from the exact minimiser of a perturbed objective.
+# Share of the budget that hides the solver's distance from the exact minimiser of a perturbed objective.
 TRACE_SHARE = 0.01
 
 
 def check_ball(key: str, spec: Spec) -> None:
-    """Raise NotApplicable unless records have an L2 bound, models live in the L2 geometry and a loss has a scale."""
+    """Raise NotApplicable unless records have an L2 bound, the set is R^p or an L2 ball, and theta is one vector."""
     if spec.domain.q != 2.0:
         raise NotApplicable(f"{key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
     if spec.set != "ball":
@@ -31,7 +31,7 @@ def check_ball(key: str, spec: Spec) -> None:
     if get_loss(spec.loss).task == "cost":
         raise NotApplicable(f"{key} has no use for {get_loss(spec.loss).label}s: they are for the simplex")
     if get_loss(spec.loss).task == "classes":
-        raise NotApplicable(f"{key} learns one vector, got {get_loss(spec.loss).label}, which asks for more")
+        raise NotApplicable(f"{key} learns one vector, got {get_loss(spec.loss).label}, which needs several")
 
 
 def parts(budget: Budget) -> tuple[Budget, Budget]:
@@ -41,10 +41,10 @@ def parts(budget: Budget) -> tuple[Budget, Budget]:
 
 
 def objective_claim(spent: Budget, charge: float, vertices: Vertices) -> ObjectiveCurve:
-    """The curve of a perturbed objective whose Gaussian noise and its trace share this budget.
+    """Claimed curve of a perturbed objective whose Gaussian noise and extra noise share this budget.
 
-    charge, vertices: as in `objective.objective_delta`. Both losses add up: a Gaussian one of length v and the trace's
-    make one whose length is the root of the sum of their squares (docs/formulas.md).
+    charge, vertices: as in `objective.objective_delta`. Both losses add up: a Gaussian one of length v and that of the
+    extra noise give one whose length is the root of the sum of their squares (docs/formulas.md).
     """
     main, rest = parts(spent)
     mu = objective_mu(main, charge, vertices)
@@ -55,14 +55,14 @@ def objective_claim(spent: Budget, charge: float, vertices: Vertices) -> Objecti
 def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Vertices, paid: float) -> float:
     """Attack success against a perturbed objective, from the noise that the plan adds.
 
-    law, dimensions: of the noise; the ledger holds it and its trace. vertices: of the polytope that holds the
+    law, dimensions: of the noise; the ledger has it and the extra noise. vertices: of the polytope that holds the
     difference of two records' gradients. paid: the epsilon of noise and charge at their part of the spent delta.
     """
     main, trace = plan.ledger
     sizes, weights = law.spread(dimensions)
     mixed = tuple(map(float, sizes)), tuple(map(float, weights))
     limit = ObjectiveCurve(main.sensitivity / plan.scale, main.charge, vertices, *mixed).attack_limit()
-    # The trace adds its own total variation at most.
+    # The extra noise adds at most its own total variation.
     limit += float(weights @ ndtr(0.5 * trace.sensitivity / (trace.scale * sizes))) - 0.5
     return min(limit, attack_cap(Budget(paid + parts(plan.spent)[1].epsilon, plan.spent.delta)))
 
@@ -70,12 +70,12 @@ def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Ve
 def opposite_labels(spec: Spec) -> tuple[Data, Data]:
     """Neighbours whose records are all 0 but the last, (x, -y) against (x, y), x the longest in L2 that is allowed.
 
-    x is along (1, ..., 1), or along e_1 where records are bounded in a norm below L2; R its length from here on.
-    y is 1, or y_max where y is a number. The gradients of J differ by 2 |l'| R / n. The slope |l'| at the model is L
+    x is along (1, ..., 1), or along e_1 if records are bounded in a norm below L2; R denotes its length here.
+    y is 1, or y_max if y is a number. The gradients of J differ by 2 |l'| R / n. The slope |l'| at the model is L
     for both hinges while R^2 / (n lam) <= 1/2, for Huber loss while R^2 / (n lam) <= y_max - 1/2, nearly L for squared
     loss and large lam, and L / 2 for logistic loss.
 
-    Location losses know no labels: -x stands against x, and the gradients at 0 differ by 2 l'(R) / n.
+    Location losses have no labels: -x replaces x, and the gradients at 0 differ by 2 l'(R) / n.
     """
     x, filled = np.zeros(spec.p), spec.p if spec.domain.q >= 2.0 else 1
     x[:filled] = spec.domain.implied(2.0, spec.p).R / math.sqrt(filled)
@@ -97,13 +97,13 @@ def flipped_label(spec: Spec, x: Array, place: int) -> tuple[Data, Data]:
 
 
 def minimiser_pair(spec: Spec) -> tuple[Data, Data]:
-    """Neighbours for mechanisms that release a minimiser: `opposite_labels`, or what tells more about a smooth loss.
+    """Neighbours for mechanisms that release a minimiser: `opposite_labels`, or a better pair for a smooth loss.
 
-    The slope of logistic loss is L / 2 at 0 and L only far out, so that one label or the other moves the gradient by L.
-    Where others, all R e_1 with label 1, push the minimiser out to T e_1, the records R (-a e_1 + b e_2) and
-    R (-a e_1 - b e_2), a^2 + b^2 = 1, are misclassified alike and pull by |l'(-a T R)|, apart by 2 b of it. The others
-    do not bend the loss along e_2, so the minimiser follows. a is the best of a grid; a = 0 is as good as opposite
-    labels, and they are taken where it gains less than a twentieth.
+    The slope of logistic loss is L / 2 at 0 and L only far out, so that a change of label moves the gradient by L. If
+    the other records, all R e_1 with label 1, move the minimiser to T e_1, the records R (-a e_1 + b e_2) and
+    R (-a e_1 - b e_2), a^2 + b^2 = 1, are both misclassified, have slope |l'(-a T R)|, and their gradients differ by
+    2 b times it. The other records add no curvature along e_2, so the minimiser follows. a is the best of a grid; a = 0
+    is as good as opposite labels, which are used if a gains less than a twentieth.
 
     spec: lam a number.
     """
@@ -130,12 +130,12 @@ def _slopes(loss: Loss, z: Array) -> Array:
 
 
 def _pushed(loss: Loss, spec: Spec) -> float:
-    """T: where n - 1 of n records R e_1 of label 1 put the minimiser, |l'(T R)| R (n - 1) / n = lam T."""
+    """Distance T of the minimiser for n - 1 of n records R e_1 of label 1, |l'(T R)| R (n - 1) / n = lam T."""
     share = spec.domain.R * (spec.n - 1) / spec.n
 
     def surplus(T: float) -> float:
         return share * float(_slopes(loss, np.array([T * spec.domain.R]))[0]) - float(spec.lam) * T
 
-    # Where the slope is L at the minimiser too, rounding would leave no change of sign.
+    # If the slope is L at the minimiser too, rounding would leave no change of sign.
     far = share * loss.slope / float(spec.lam) * (1.0 + 1e-9)
     return min(brentq(surplus, 0.0, far, xtol=1e-9 * far), spec.radius or math.inf)

@@ -1,4 +1,4 @@
-"""Non-private minimisers that certify what they return.
+"""Non-private minimisers that certify their results.
 
 `minimise` serves the mechanisms: it bounds the distance to the minimiser of the strongly convex J, by a gradient norm
 (`erm.smooth`) or, for losses with kinks, by a duality gap (`erm.nonsmooth`). `minimise_in_ball` serves the charts: on

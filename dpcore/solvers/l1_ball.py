@@ -1,7 +1,7 @@
 """Empirical risk over an L1 ball: accelerated projected gradients, finished by Newton steps on a face.
 
-Near the answer an accelerated descent shows on which face of the ball the minimiser lies; Newton's method restricted to
-that face then gains all digits at once. What is returned is certified by the Frank-Wolfe gap and by nothing else.
+Near the minimum an accelerated descent shows on which face of the ball the minimiser lies; Newton's method restricted
+to that face then gains all digits at once. The result is certified by the Frank-Wolfe gap alone.
 """
 
 import dataclasses as dc
@@ -19,9 +19,9 @@ from .frank_wolfe.vertices import Quadratic, Records, Risk
 
 _BALL = L1Ball()
 _MAX_STEPS = 100_000
-# So many steps without a better gap are rounding.
+# Number of steps without a smaller gap that counts as rounding.
 _PATIENCE = 20_000
-# The gap is looked at this often, and Newton's method is tried when the face has not changed in between.
+# Steps between two evaluations of the gap; Newton's method is tried if the face has not changed in between.
 _CHECK = 10
 _LARGEST_FACE, _NEWTON_PATIENCE, _NEWTON_STEPS = 1_500, 3, 300
 _RIDGE, _INSIDE, _SMALLEST_SHARE, _SMALLEST_MOVE = 1e-11, 1e-9, 1e-8, 1e-13
@@ -45,13 +45,13 @@ class _Scaled:
         return self.size / data.n * (self.risk.loss.derivative(self.size * image, data.y) @ data.X)
 
     def curvature(self, step: Array, image: Array) -> float:
-        """A bound on the second derivative along a step with this image, anywhere."""
+        """Bound on the second derivative along a step with this image, at every point."""
         if isinstance(self.risk, Quadratic):
             return 2.0 * self.size**2 * float(step @ image)
         return self.risk.loss.curvature_bound * self.size**2 * float(image @ image) / self.risk.data.n
 
     def hessian(self, image: Array, free: NDArray[np.intp]) -> Array:
-        """Of the free coordinates, [f, f]."""
+        """Hessian in the free coordinates, [f, f]."""
         if isinstance(self.risk, Quadratic):
             return 2.0 * self.size**2 * self.risk.gram[np.ix_(free, free)]
         data = self.risk.data
@@ -68,7 +68,7 @@ class _Scaled:
 
 @dc.dataclass(frozen=True)
 class _Face:
-    """The coordinates [f] in which a point may move within its face, where <normal, step> = 0.
+    """Coordinates [f] in which a point may move within its face, where <normal, step> = 0.
 
     normal: None inside the ball, where every short step may be taken.
     """
@@ -78,7 +78,7 @@ class _Face:
 
 
 def minimise_on_l1_ball(risk: Risk, size: float, *, tol: float = 1e-9) -> Minimum:
-    """Minimise F(theta) over ||theta||_1 <= size, in the r coordinates that `risk` knows; those beyond them are 0.
+    """Minimise F(theta) over ||theta||_1 <= size, in the r coordinates of `risk`; all others are 0.
 
     risk: see `vertices.risk_of`, of a loss with a curvature bound. tol: certified gap, in units of risk.
 
@@ -99,7 +99,7 @@ def minimise_on_l1_ball(risk: Risk, size: float, *, tol: float = 1e-9) -> Minimu
 
 
 def _descend(problem: _Scaled, tol: float) -> tuple[Array, float]:
-    """The point of the smallest gap that was found, at most tol unless rounding forbids it, and its gap."""
+    """Point with the smallest gap that was found, at most tol unless rounding prevents it, and its gap."""
     w = _BALL.project(np.zeros(problem.risk.active))
     image = problem.image(w)
     best, least = w, math.inf
@@ -132,7 +132,7 @@ def _descend(problem: _Scaled, tol: float) -> tuple[Array, float]:
             new = _BALL.project(ahead - slope / steepest)
             new_image = problem.image(new)
             move = new - ahead
-            # F along the move stays below its quadratic model; unlike values of F this does not drown in rounding.
+            # F along the move stays below its quadratic model; unlike values of F this is not lost in rounding.
             bend = problem.curvature(move, new_image - ahead_image)
             length = float(move @ move)
             if bend <= steepest * length * (1.0 + 1e-9) or length <= _SMALLEST_MOVE**2 * (1.0 + float(new @ new)):
@@ -155,7 +155,7 @@ def _gap(w: Array, gradient: Array) -> float:
 
 
 def _face(w: Array) -> _Face | None:
-    """The face that w lies inside of; None where it is too large, or w is neither on the boundary nor well inside."""
+    """Face that has w inside; None if it is too large, or w is neither on the boundary nor well inside the ball."""
     length = float(np.abs(w).sum())
     if length > 1.0 - _ROUNDING:
         free = np.flatnonzero(w)
@@ -168,7 +168,7 @@ def _face(w: Array) -> _Face | None:
 
 
 def _newton(problem: _Scaled, w: Array, tol: float) -> Array:
-    """From w along its face, giving up coordinates that reach their limits, while F or the gap becomes smaller."""
+    """Point after Newton steps from w along its face, without coordinates that reach 0, while F or the gap falls."""
     value, image = problem.value(w), problem.image(w)
     gradient = problem.gradient(image)
     best, least, waited = w, _gap(w, gradient), 0
@@ -196,9 +196,9 @@ def _newton(problem: _Scaled, w: Array, tol: float) -> Array:
 
 
 def _newton_step(hessian: Array, gradient: Array, normal: Array | None) -> Array | None:
-    """The minimiser s of <gradient, s> + s' hessian s / 2 with <normal, s> = 0; None where there is none.
+    """Minimiser s of <gradient, s> + s' hessian s / 2 with <normal, s> = 0; None if there is none.
 
-    A small multiple of the identity makes it unique; the next step makes up for it.
+    A small multiple of the identity makes it unique; the next step corrects its error.
     """
     f = len(gradient)
     ridge = _RIDGE * float(np.trace(hessian)) / f
@@ -212,7 +212,7 @@ def _newton_step(hessian: Array, gradient: Array, normal: Array | None) -> Array
 
 
 def _moved(w: Array, face: _Face, step: Array) -> tuple[Array, bool]:
-    """w after the step, or after the share of it at which a coordinate changes sign first; and whether it was cut."""
+    """w after the step, or after the share of it at which a coordinate first changes sign; True if it was cut."""
     moved = w.copy()
     if face.normal is None:
         moved[face.free] += step

@@ -1,1 +1,1 @@
-"""The questions of pages and papers, each computed by its own module."""
+"""Studies behind pages and papers, each in its own module."""

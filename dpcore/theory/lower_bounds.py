@@ -78,7 +78,7 @@ def _on_blocks(loss: Loss, spec: Spec, budget: Budget, ball: float) -> tuple[Bou
 
 
 def _missed(k: Array, budget: Budget) -> Array:
-    """Smallest probability of error for any test that tells two data sets k replacements apart, each as likely."""
+    """Smallest error probability of any test between two equally likely data sets that are k replacements apart."""
     group = np.minimum(k * budget.epsilon, 700.0)
     # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
     grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
@@ -215,7 +215,7 @@ def _value(loss: Loss, z: Array, ends: Array) -> Array:
 
 
 def _slope(loss: Loss, z: Array, ends: Array) -> Array:
-    """In z; 0 for the distance to a point that z meets, which is one of its slopes there."""
+    """Slope in z; 0, a subgradient, for the distance to a point that equals z."""
     if loss.linear:
         return loss.derivative(z, ends)
     return np.sign(z - ends) * loss.derivative(np.abs(z - ends), ends)

@@ -70,7 +70,7 @@ def regret_bound(lam_sum: float, p: int, R: float, T: int) -> float:
 
 
 def regret_band(R: float, T: int, miss: float) -> float:
-    """By how much one run's regret exceeds the sum of its steps' means with probability at most `miss`.
+    """Excess of one run's regret over the sum of its steps' means, exceeded with probability at most `miss`.
 
     R sqrt(2 T ln(1/miss)) (Azuma and Hoeffding: each step's cost lies in an interval of length 2 R).
 

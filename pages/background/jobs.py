@@ -1,7 +1,7 @@
 """Jobs in the background: answers that become fuller, snapshot by snapshot, shared by all who ask the same question.
 
-The jobs of all sessions take turns in one bounded pool, so that a long one holds nobody up. A job stops when the last
-of those who wait for it leaves or falls silent.
+The jobs of all sessions take turns in one bounded pool, so that a long job does not delay others. A job stops when its
+last watcher leaves or falls silent.
 """
 
 import logging
@@ -15,17 +15,17 @@ from typing import Any, Protocol
 from dpcore import NotApplicable, Unconverged, data
 from dpcore.core.cancel import Cancelled, go_on
 
-# How long a watcher may be silent; a closed browser tab says no goodbye, a busy server delays its pages.
+# Longest silence of a watcher; a closed browser tab sends no message, a busy server delays its pages.
 PATIENCE_SECONDS = 3.0
 _MOST_KNOWN = 128  # an answer is some thousand numbers, of an audit some ten thousand; a lecture asks for a hundred
 
 
 class FairPool:
-    """A pool of `workers` threads that belongs to everybody alike, however much somebody asks for.
+    """Pool of `workers` threads with fair turns: an owner of many works cannot delay the others.
 
     A free thread takes the oldest work of the owner who has the fewest works running, among these the owner who has
-    waited longest for a turn. So whoever asks for one thing waits at most for what is running then and for one turn of
-    each of the others; alone, an owner has all threads.
+    waited longest for a turn. An owner of one work waits at most for the works that are running then and for one turn
+    of each other owner; alone, an owner has all threads.
 
     >>> pool, done = FairPool(1, "example"), []
     >>> futures = [pool.submit(owner, lambda owner=owner: done.append(owner)) for owner in ("a", "a", "b")]
@@ -41,7 +41,7 @@ class FairPool:
         self._running: Counter[Hashable] = Counter()
 
     def submit(self, owner: Hashable, work: Callable[[], object]) -> Future[None]:
-        """Have some work done in a turn of its owner's; it must take care of its own errors."""
+        """Queue a work for a turn of its owner; the work must handle its own errors."""
         with self._lock:
             self._waiting.setdefault(owner, deque()).append(work)
         return self._pool.submit(self._take_one)  # one for each work; which it will be is decided when a thread is free
@@ -58,7 +58,7 @@ class FairPool:
             work()
         finally:
             with self._lock:
-                self._running -= Counter([owner])  # which forgets an owner with nothing left
+                self._running -= Counter([owner])  # which drops an owner with no work left
 
     def _next_owner(self) -> Hashable:
         return min(self._waiting, key=self._running.__getitem__)
@@ -70,19 +70,19 @@ BACKGROUND = FairPool(2, "background")
 
 
 class Question(Protocol):
-    """What can be asked: a hashable object, equal to another exactly if the answers are."""
+    """Question of a page: a hashable object, equal to another exactly if the answers are."""
 
     def __hash__(self) -> int: ...
 
     @property
     def source(self) -> str | None:
-        """The records that the answer depends on, by their name in `dpcore.data`; None where there are none."""
+        """Name in `dpcore.data` of the records on which the answer depends; None if there are none."""
 
     def snapshots(self, cancelled: Cancelled, /) -> Iterator[Any]:
-        """The answer as far as it is known, again and again; the last one is the whole.
+        """Answers so far, one after the other; the last one is complete.
 
-        cancelled: asked often; when it says yes, CancelledError is raised. NotApplicable and Unconverged are answers
-        too: why there is no other.
+        cancelled: asked often; if it returns True, CancelledError is raised. NotApplicable and Unconverged are answers
+        too: the reason why there is no other.
         """
 
 
@@ -91,10 +91,10 @@ _LOCK = threading.Lock()
 
 
 def join(question: Question, watcher: Hashable) -> "Job":
-    """The job that answers a question, watched by `watcher` from now on: a known one, or a new one.
+    """Job that answers a question, watched by `watcher` from now on: a known one, or a new one.
 
-    Equal questions have one answer, kept while the process lives; but what is asked of private records is kept by
-    those who ask, and by nobody else.
+    Equal questions have one answer, kept while the process lives; answers about private records are kept only by the
+    sessions that ask.
 
     >>> from dpcore import Problem
     >>> from dpcore.studies.decide.loss_curve import Setting
@@ -117,7 +117,7 @@ def join(question: Question, watcher: Hashable) -> "Job":
 
 
 def is_private(question: Question) -> bool:
-    """Whether an answer depends on records that one session has brought along."""
+    """True if the answer depends on records that one session has uploaded."""
     return question.source is not None and data.is_private(question.source)
 
 
@@ -129,11 +129,11 @@ def _begun(question: Question, watcher: Hashable) -> "Job":
 
 
 class Job:
-    """The answer to one question, for all who watch it.
+    """Answer to one question, for all its watchers.
 
-    snapshot: what is known by now, None before anything is; news: how often it has changed, the end included.
-    complete: whether that is all. reason: why there is no answer, where the mechanism has none. failed: whether an
-    error, which is in the log, has ended it. finished: whether nothing more will come.
+    snapshot: the answer so far, None at first. news: number of its changes, the end included. complete: the snapshot is
+    the whole answer. reason: why there is no answer, if the mechanism has none. failed: an error, which is in the log,
+    has ended the job. finished: nothing more will come.
     """
 
     def __init__(self, question: Question, owner: Hashable) -> None:
@@ -152,27 +152,27 @@ class Job:
 
     @property
     def given_up(self) -> bool:
-        """Whether it will never be complete because nobody watched: `join` again."""
+        """True if it will never be complete because it had no watcher: `join` again."""
         return not self.complete and not self.failed and (self.finished or self.abandoned())
 
     def watch(self, watcher: Hashable, longer: float = 0.0) -> None:
-        """Say that `watcher` still waits; to be repeated within PATIENCE_SECONDS, or so many seconds longer."""
+        """Note that `watcher` still waits; to be repeated within PATIENCE_SECONDS, or `longer` seconds more."""
         self._heard[watcher] = time.monotonic() + longer
 
     def leave(self, watcher: Hashable) -> None:
-        """Say that `watcher` no longer waits."""
+        """Note that `watcher` no longer waits."""
         self._heard.pop(watcher, None)
 
     def abandoned(self) -> bool:
-        """Whether nobody waits any more."""
+        """True if no watcher waits any more."""
         return all(time.monotonic() - heard > PATIENCE_SECONDS for heard in list(self._heard.values()))
 
     def wait(self, seconds: float) -> None:
-        """Until nothing more will come, so many seconds at most."""
+        """Wait until nothing more will come, at most so many seconds."""
         self._finished.wait(seconds)
 
     def advance(self) -> None:
-        """One more snapshot, unless nobody waits; the next one stands in line after those of others."""
+        """Take one more snapshot, unless no watcher waits; the next one is queued behind those of others."""
         try:
             go_on(self.abandoned)
             snapshot = next(self._snapshots)
@@ -184,18 +184,18 @@ class Job:
         except StopIteration:
             self.complete = True
         except CancelledError:
-            pass  # nobody waits
+            pass  # no watcher waits
         except (NotApplicable, Unconverged) as reason:
             self.reason, self.complete = str(reason), True
         except Exception as error:
             self.failed = True
             self._log(error)
         self.news += 1
-        self._snapshots = iter(())  # what it holds is let go
+        self._snapshots = iter(())  # frees what the iterator holds
         self._finished.set()
 
     def _log(self, error: Exception) -> None:
-        """Of private records only the kind of error, since its words may quote them; nothing when they are gone."""
+        """Log an error; for private records only its kind, since its words may quote them, and nothing once freed."""
         log = logging.getLogger(__name__)
         if not is_private(self.question):
             log.error("no answer to %s", self.question, exc_info=error)

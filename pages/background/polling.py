@@ -1,4 +1,4 @@
-"""The jobs that a page has open: asked once, looked at again and again, given up when others take their place."""
+"""Open jobs of a page: asked once, polled while it is open, and given up when others replace them."""
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
@@ -11,7 +11,7 @@ POLL_SECONDS = 0.4
 # What a move may wait for something to show: of the first question, without which there is no picture; of the others.
 FIRST_SECONDS, AT_ONCE_SECONDS = 3.0, 0.05
 _LOOK_SECONDS = 0.01
-# How much longer than usual nobody may look at the answers while a page is drawn, which is not to be doubted.
+# Time added to a watcher's longest silence while a page is drawn, during which it cannot poll.
 _DRAWING_SECONDS = 60.0
 IN_THE_BACKGROUND = " in the background"  # ends the names of all jobs in the session
 _NAME = f"jobs{IN_THE_BACKGROUND}"
@@ -20,7 +20,7 @@ _NAME = f"jobs{IN_THE_BACKGROUND}"
 class Open:
     """Several jobs that are watched together; `news` grows with what any of them has to show.
 
-    seen: what of each the page shows.
+    seen: the snapshots that the page shows.
     """
 
     def __init__(self, jobs: dict[str, Job]) -> None:
@@ -33,7 +33,7 @@ class Open:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more will come, however often the page asks again."""
+        """True if nothing more will come."""
         return all(job.complete or job.failed for job in self.jobs.values())
 
     def watch(self, watcher: Hashable, longer: float = 0.0) -> None:
@@ -46,15 +46,15 @@ class Open:
 
 
 def watcher() -> Hashable:
-    """Whoever looks at this session's pages, to the jobs in the background."""
+    """Watcher that represents this session in the background jobs."""
     return st.session_state.setdefault("watcher", object())
 
 
 def ask(questions: Mapping[str, Question], patience: float | None = None) -> Open:
-    """The page's open questions, each with what is known of it; those that are no longer asked are given up.
+    """Open questions of the page, each with its answer so far; questions that are no longer asked are given up.
 
-    The first of them is waited for until there is something to show, so many seconds at most, FIRST_SECONDS by default.
-    To end with `keep_alive`. Without questions all are given up.
+    It waits until the first has something to show, at most so many seconds, FIRST_SECONDS by default. The page must end
+    with `keep_alive`. Without questions all are given up.
     """
     me = watcher()
     before: Open | None = st.session_state.get(_NAME)
@@ -112,8 +112,8 @@ def leave_other_pages(page: str) -> None:
 def follow(name: str, seen: int = 0) -> None:
     """Keep what the session holds under this name alive while the page is open, and run the page again when it has
     more to show than what has been `seen`."""
-    # In a block of its own: where Streamlit answers a move and a question at once, it drops the block that asks and
-    # draws it again in the place where it was, over whatever has moved up to there.
+    # In a separate block: if Streamlit handles a move and a poll at once, it drops the polling block and draws it again
+    # at its old place, over the element that has moved up there.
     with st.container():
         _poll(name, seen)
 

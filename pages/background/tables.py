@@ -1,7 +1,7 @@
 """Tables that arrive in two steps: few releases at once, all of them while the reader looks.
 
-The noise of a repetition depends on nothing but its number, so a table of few repetitions is the beginning of the full
-one, and the picture deforms without a jump.
+The noise of a repetition depends only on its number, so a table of few repetitions is the beginning of the full one,
+and the chart changes without a jump.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pages.background.polling import IN_THE_BACKGROUND, follow, watcher
 if TYPE_CHECKING:
     import pandas as pd
 
-# What a full table may be expected to cost if it is to be computed without a coarse one on the screen first.
+# Longest expected time of a full table that is computed without a coarse one on the screen first.
 AT_ONCE_SECONDS = 0.15
 # A coarse table must be cheaper than the full one by this factor to be worth showing first.
 GAIN = 2.0
@@ -36,7 +36,7 @@ _MOST_SHAPES = 1000
 
 @dc.dataclass(frozen=True)
 class TableQuestion:
-    """What is the experiment's table?"""
+    """Question for the table of an experiment."""
 
     experiment: Experiment
 
@@ -45,7 +45,7 @@ class TableQuestion:
         return self.experiment.problem.source
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[pd.DataFrame]:
-        """The table, once it is there; CancelledError as soon as `cancelled` says yes."""
+        """Complete table; CancelledError as soon as `cancelled` returns True."""
         table, _ = _timed(self.experiment, cancelled)
         if (table.status == "cancelled").any():
             raise CancelledError
@@ -106,7 +106,7 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
 
 
 def _shape(experiment: Experiment) -> Experiment:
-    """What the time of a table depends on most."""
+    """Experiment reduced to the facts that determine the time of its table."""
     problem = dc.replace(experiment.problem, seed=0, delta=0.0, lam="auto")
     return dc.replace(experiment, problem=problem, epsilon=1.0)
 

@@ -123,7 +123,7 @@ class State:
 
     @property
     def odds(self) -> AttackSuccess | None:
-        return self.attack.odds if self.attack else None
+        return self.attack.success if self.attack else None
 
     @property
     def needed(self) -> Answer | None:

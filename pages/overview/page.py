@@ -126,7 +126,7 @@ sentences = [sentence_of(table, controls)]
 if plan is not None:
     glance(held)
     attack: Attack | None = held.jobs["odds"].snapshot
-    found = attack.odds if attack and attack.odds else words.unattacked(plan)
+    found = attack.success if attack and attack.success else words.unattacked(plan)
     sentences += filter(None, [words.larger_class(here.iloc[0], source), words.answer(found)])
     text = words.odds(found, attack.runs if attack else 0, held.jobs["odds"].question.runs)  # type: ignore[attr-defined]
     with odds, st.container(key="odds"):

@@ -1,1 +1,1 @@
-"""What the server does before and beside the pages: whom it answers, imports, pictures ahead, uploads, warming."""
+"""Server code around the pages: access, imports, prefetched charts, uploads, warming."""

@@ -1,4 +1,4 @@
-"""What every request passes first: whom the server answers, and what it asks of browsers."""
+"""First check of every request: the hosts that the server answers, and the policies that it sends to browsers."""
 
 import base64
 import hashlib
@@ -21,26 +21,26 @@ METRICS = "PRICE_OF_PRIVACY_METRICS"
 
 
 def _inline_scripts() -> str:
-    """The hashes of the scripts in Streamlit's own page, as a policy names them."""
+    """Hashes of the scripts in Streamlit's own page, as a policy names them."""
     page = Path(st.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
     scripts = re.findall("<script>(.*?)</script>", page, re.DOTALL)
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     return "".join(f" 'sha256-{digest}'" for digest in digests)
 
 
-# A page runs scripts of this server alone and speaks to nobody else. Streamlit makes blob: addresses from the scripts
+# A page runs only scripts of this server and connects only to it. Streamlit makes blob: addresses from the scripts
 # of components, writes styles into the page, and counts with 64 bits in WebAssembly.
 _POLICY = text_beside(__file__, "policy.txt").format(inline=_inline_scripts())
-# No guessing of types; no page of ours inside somebody else's; no address of ours, which holds a page's state, told to
-# others.
+# No guessing of types; no page of ours inside another site's; no address of ours, which holds a page's state, sent to
+# other sites.
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "; ".join(_POLICY.splitlines()),
     "Referrer-Policy": "same-origin",
 }
 _FULL = "This server is full: it serves {} pages at a time. Please come back in a minute.\n"
-_NO_METRICS = f"This server keeps its metrics to itself: whoever runs it can set {METRICS}=on.\n"
-_NOT_HERE = "This server does not go by that name: whoever runs it can add the name to server.allowedHosts.\n"
+_NO_METRICS = f"This server does not publish metrics; its operator can set {METRICS}=on.\n"
+_NOT_HERE = "This server does not answer to that name; its operator can add the name to server.allowedHosts.\n"
 
 
 class HostGuard:
@@ -49,8 +49,8 @@ class HostGuard:
     A site could point its own name at this computer, and its page would then be of the same origin as ours (DNS
     rebinding): `server.allowedHosts` says which names are ours. Streamlit looks at it when a websocket is opened, and
     lets pages from any port of this computer open one; and it asks a server on the internet for its own address before
-    it refuses others. Here nothing but the same origin and `server.corsAllowedOrigins` passes. It also refuses more
-    websockets than there are descriptors for, and metrics, which tell how large other visitors' files are.
+    it refuses others. Here only the same origin and `server.corsAllowedOrigins` pass. It also refuses more websockets
+    than there are descriptors for, and metrics, which reveal the size of other visitors' files.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -95,7 +95,7 @@ class HostGuard:
 
 
 def _from_here(headers: Headers, kind: str) -> bool:
-    """Whether a request's origin is one at all and, of a websocket, our own page, or a program that says no origin."""
+    """True if a request's origin is valid and, for a websocket, our own page, or a program without an origin."""
     origin = headers.get("origin")
     if origin is None or origin in st.get_option("server.corsAllowedOrigins"):
         return True
@@ -107,7 +107,7 @@ def _from_here(headers: Headers, kind: str) -> bool:
 
 
 def _mark(headers: MutableHeaders, path: str, *, secure: bool) -> None:
-    """Add to an answer what it asks of browsers."""
+    """Add the policies for browsers to an answer."""
     headers.update(HEADERS)
     if path.startswith(("media/", f"{prefetch.PATH}/")):
         headers["Cache-Control"] = "no-store"

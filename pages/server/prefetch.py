@@ -1,4 +1,4 @@
-"""Pictures of a chart at other places of a slider, drawn before anybody asks for them.
+"""Pictures of a chart at other places of a slider, drawn before they are requested.
 
 The slider is the one of the sidebar that the reader moved last, at first that of epsilon. Once a chart is on the screen
 its browser fetches the pictures beside it, the nearest place first, and keeps them: a step of the slider has its
@@ -44,7 +44,7 @@ Draw = Callable[[Any, Callable[[], bool]], tuple[Any, ...]]
 Finish = Callable[[Figure, str, dict[str, str]], dict[str, Any]]
 
 PATH = "ahead"
-# The two next places are drawn; the others as long as all of them took no more than this.
+# Longest total time for which further places are drawn; the two next places are always drawn.
 _SECONDS = 0.4
 _LONGEST_SECONDS = 3.0  # of one picture: who would have to wait so long for it loses little by waiting
 _ANSWER_SECONDS = 0.1  # what a browser waits for at a time, where one picture does not take longer
@@ -115,7 +115,7 @@ class Prefetch:
 
 
 def begin() -> None:
-    """At the begin of each run: whoever moves wants none of what was drawn ahead of the picture before."""
+    """Drop, at the start of each run, the pictures drawn ahead of the last one."""
     _MOVES.append((time.monotonic(), watcher()))
     for ahead in st.session_state.pop(OFFERS, {}).values():
         ahead.given_up = True
@@ -162,7 +162,7 @@ def beside(control: share_link.Control, up: bool, controls: Controls, state: dic
 
 
 def crowded() -> bool:
-    """Whether so many people move that each needs the server for the picture of now."""
+    """True if so many visitors move that the server is needed for their present pictures."""
     since = time.monotonic() - _CROWD_SECONDS
     return len({who for moved, who in list(_MOVES) if moved > since}) >= _CROWD
 

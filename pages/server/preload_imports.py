@@ -1,4 +1,4 @@
-"""What every page needs is imported while the first browser still loads its own files."""
+"""Import of the packages that every page needs, while the first browser still loads its files."""
 
 import gc
 import threading
@@ -26,7 +26,7 @@ def is_under_way() -> bool:
 
 
 def wait() -> None:
-    """Until that is done: two threads that import the same packages from different ends may see half of one."""
+    """Wait for the imports: two threads that import the same packages in different orders may see half of one."""
     if _thread is not None:
         _thread.join()
 

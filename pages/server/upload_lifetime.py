@@ -1,4 +1,4 @@
-"""What the server does for uploads: whether it takes any, one a session, in memory, and gone with its page."""
+"""Uploads on the server: allowed or not, one per session, in memory, and freed with the page."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 SETTING = "PRICE_OF_PRIVACY_UPLOADS"
 _HERE = ("localhost", "127.0.0.1", "::1")
-# By any of these a proxy says that it passes on somebody's request; and by all that begin with x-forwarded-.
+# Headers by which a proxy shows that it forwards a request, besides all that begin with x-forwarded-.
 _PASSED_ON = ("forwarded", "via", "x-real-ip")
 _FRAME_BYTES = 2**20  # what Streamlit, too, allows for the form around a file
 # A closed page may come back within this time (a short break of the network), and then has its records still.
@@ -34,7 +34,7 @@ _ARRIVING: dict[str, asyncio.Timeout] = {}  # of each session: the upload that i
 
 
 def why_off(headers: Mapping[str, str] | None = None) -> str:
-    """Why this server takes no uploads, in one sentence; "" where it does.
+    """Reason why this server takes no uploads, in one sentence; "" if it does.
 
     The setting decides; without one only a server that listens to its own computer takes them, and no visitor whom a
     proxy announces. headers: of a request; without them, of the session whose script runs here.
@@ -42,7 +42,7 @@ def why_off(headers: Mapping[str, str] | None = None) -> str:
     setting = os.environ.get(SETTING, "")
     if setting:
         return "" if setting == "on" else f"This server takes no files: {SETTING} is not set to on."
-    remedy = f"Whoever runs it can set {SETTING}=on, or run it on your own computer."
+    remedy = f"Its operator can set {SETTING}=on, or you can run the app on your own computer."
     if st.get_option("server.address") not in _HERE:
         return f"This server takes no files, because it can be reached from other computers. {remedy}"
     if headers is None:
@@ -119,7 +119,7 @@ class Door:
                 raise
             await PlainTextResponse("Another file of this page has come since.\n", 409)(scope, receive, send)
         except ClientDisconnect:
-            pass  # whoever sent it has gone, and no answer is awaited
+            pass  # the sender has gone and waits for no answer
         finally:
             if _ARRIVING.get(session) is until:
                 del _ARRIVING[session]
@@ -146,7 +146,7 @@ async def lifespan(app: st.App) -> AsyncGenerator[None]:
 
 
 async def _close_left_sessions() -> None:
-    """Streamlit would keep a closed page's session, with its files, until somebody else comes or goes."""
+    """End sessions of closed pages, which Streamlit would keep, with files, until another session starts or ends."""
     while True:
         await asyncio.sleep(CHECK_SECONDS)
         server, now = runtime.get_instance(), time.monotonic()

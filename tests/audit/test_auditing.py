@@ -15,7 +15,7 @@ from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.audit import certificates, game
 from dpcore.audit.certificates import Certificate
 from dpcore.audit.game import worst_plan
-from dpcore.audit.target import honest_target
+from dpcore.audit.target import correct_target
 from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.noise.rounding import on_grid
 from tests.audits import KEYS, OBJECTIVE, REASONS, plan_for
@@ -122,7 +122,7 @@ def test_what_is_scored_lies_on_the_grid_of_its_noise():
     """Of every mechanism that adds noise to what is seen."""
     for key in dpcore.list_mechanisms():
         plan = worst_plan(key)
-        target = honest_target(plan, plan)
+        target = correct_target(plan, plan)
         seen = target.release(target.sides[0], [np.random.default_rng(k) for k in range(3)])
         resolution = plan.mechanism.seen_resolution(plan)
         assert np.array_equal(seen, on_grid(seen, resolution))
@@ -183,10 +183,8 @@ def test_the_report_says_what_was_tested_and_no_more():
     half = dpcore.run_audit(plan_for("output_gaussian", "logistic"), runs=2_000)
     assert "50%" in half.sentence and "%" not in report.sentence.replace("(95%)", "")
     broken = dpcore.run_audit("output_gamma", runs=20_000, bug="halved_noise")
-    assert broken.sentence.startswith(
-        "With confidence 99.9% (over our runs) this implementation is not what it claims, "
-        "(epsilon = 1, delta = 0)-private by randomised response at epsilon = 1: refuted by attacker and pure and point"
-    )
+    for part in ("99.9% confidence", broken.claim, "refuted by attacker and pure and point"):
+        assert part in broken.sentence
     assert "pass" not in broken.sentence
 
 

@@ -21,7 +21,7 @@ import dpcore
 from dpcore import Audit, Budget, Data, NotApplicable, Plan, Spec
 from dpcore.audit.bugs import BUGS, get_bug
 from dpcore.audit.game import claimed_plan, worst_plan
-from dpcore.audit.target import Target, honest_target
+from dpcore.audit.target import Target, correct_target
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.base import Prepared
@@ -77,8 +77,8 @@ CELLS = cells_of_the_document()
 MORE = {cell: int(text.split(" at ")[1].replace(",", "")) for cell, text in CELLS.items() if " at " in text}
 
 
-def spoiled(name: str, plan: Plan) -> Target:
-    return get_bug(name).spoil(plan, honest_target(plan, claimed_plan(plan)))
+def bugged(name: str, plan: Plan) -> Target:
+    return get_bug(name).inject(plan, correct_target(plan, claimed_plan(plan)))
 
 
 # What is caught
@@ -164,10 +164,10 @@ def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_bug(bug, repeat
     for key in POSSIBLE[bug]:
         plan = worst_plan(key, bug)
         for seed in range(repeats):
-            honest, broken = Audit(plan, seed=seed), Audit(plan, seed=seed, bug=bug)
-            honest.target = dc.replace(honest.target, score=broken.target.score)
-            honest.play(5_000)
-            assert honest.report().verdict != "contradicted"
+            correct, broken = Audit(plan, seed=seed), Audit(plan, seed=seed, bug=bug)
+            correct.target = dc.replace(correct.target, score=broken.target.score)
+            correct.play(5_000)
+            assert correct.report().verdict != "contradicted"
 
 
 def test_how_much_the_printed_gaussian_noise_really_costs():
@@ -229,29 +229,29 @@ def test_bugs_of_noise_are_what_their_sentences_say():
 
     def draws(plan: Plan, name: str) -> np.ndarray:
         rng = np.random.default_rng(5)
-        return spoiled(name, plan).release(zero, [rng] * 4_000)
+        return bugged(name, plan).release(zero, [rng] * 4_000)
 
     gamma, gaussian = plan_for("output_gamma", p=4), plan_for("output_gaussian", p=4)
-    honest = np.random.default_rng(5).standard_normal((4_000, 4)) * gaussian.scale
+    plain = np.random.default_rng(5).standard_normal((4_000, 4)) * gaussian.scale
     for name, factor in (("halved_noise", 0.5), ("noise_at_80_percent", 0.8), ("lam_of_the_sum", 0.1)):
-        assert np.allclose(draws(gaussian, name), factor * honest, rtol=0.0, atol=1e-6 * gaussian.scale)
-    assert np.allclose(draws(gaussian, "variance_as_deviation"), gaussian.scale * honest, atol=1e-6 * gaussian.scale**2)
+        assert np.allclose(draws(gaussian, name), factor * plain, rtol=0.0, atol=1e-6 * gaussian.scale)
+    assert np.allclose(draws(gaussian, "variance_as_deviation"), gaussian.scale * plain, atol=1e-6 * gaussian.scale**2)
     assert np.ptp(draws(gamma, "fixed_seed"), axis=0).max() == 0.0
     lengths = np.linalg.norm(draws(gamma, "wrong_gamma_shape"), axis=1) / gamma.scale
     assert stats.kstest(lengths, "expon").pvalue > 1e-6
     assert stats.kstest(lengths, stats.gamma(4).cdf).pvalue < 1e-6
     with pytest.raises(NotApplicable, match=r"variance_as_deviation .*\b1\b"):
-        spoiled("variance_as_deviation", plan_for("output_gaussian", lam=0.1))
+        bugged("variance_as_deviation", plan_for("output_gaussian", lam=0.1))
     with pytest.raises(NotApplicable, match=r"p >= 2.* p = 1"):
-        spoiled("wrong_gamma_shape", plan_for("output_gamma", p=1))
+        bugged("wrong_gamma_shape", plan_for("output_gamma", p=1))
 
 
 @every_mechanism
 def test_without_clipping_one_record_is_too_long_and_nothing_else_changes(key):
     plan = worst_plan(key)
-    honest = honest_target(plan, plan)
-    target = spoiled("clipping_off", plan)
-    for before, after in zip(honest.pair, target.pair, strict=True):
+    correct = correct_target(plan, plan)
+    target = bugged("clipping_off", plan)
+    for before, after in zip(correct.pair, target.pair, strict=True):
         longer = np.flatnonzero(np.any(before.X != after.X, axis=1))
         assert len(longer) == 1 and np.array_equal(after.X[longer], 3.0 * before.X[longer])
         assert np.array_equal(before.y, after.y)
@@ -268,16 +268,16 @@ def test_clipping_that_does_not_matter_is_no_mistake():
     """A distance pulls with the same force from however far."""
     plan = plan_for("noisy_gd", "geometric_median", steps=3)
     with pytest.raises(NotApplicable, match=r"^clipping_off "):
-        spoiled("clipping_off", plan)
+        bugged("clipping_off", plan)
 
 
 @pytest.mark.parametrize("key", DESCENDING)
 def test_reused_noise_is_that_of_the_first_step_and_each_run_has_its_own(key):
     plan = worst_plan(key, "noise_reused")
-    honest, target = honest_target(plan, plan), spoiled("noise_reused", plan)
+    correct, target = correct_target(plan, plan), bugged("noise_reused", plan)
     for side in target.sides:
         rng = np.random.default_rng(3)
-        for release, repeats in ((honest.release, False), (target.release, True)):
+        for release, repeats in ((correct.release, False), (target.release, True)):
             seen = release(side, [rng] * 4)
             noise = (seen - plan.mechanism.noiseless_steps(plan, side, seen)).reshape(4, plan.steps, -1)
             assert np.allclose(noise, noise[:, :1], atol=1e-5 * plan.scale) is repeats
@@ -287,7 +287,7 @@ def test_reused_noise_is_that_of_the_first_step_and_each_run_has_its_own(key):
 def test_reused_noise_repeats_beyond_the_steps_that_are_drawn_at_once():
     mechanism = dpcore.make_mechanism("noisy_gd", steps=70)
     plan = mechanism.calibrate(Spec("huber_hinge", 10, 2, lam=0.0, radius=4.0), Budget(1.0, 1e-5))
-    target = spoiled("noise_reused", plan)
+    target = bugged("noise_reused", plan)
     seen = target.release(target.sides[0], [np.random.default_rng(0)])
     noise = (seen - mechanism.noiseless_steps(plan, target.sides[0], seen)).reshape(70, 2)
     assert np.allclose(noise, noise[0], atol=1e-5 * plan.scale)
@@ -295,13 +295,13 @@ def test_reused_noise_repeats_beyond_the_steps_that_are_drawn_at_once():
 
 def test_shared_class_noise_cancels_from_all_that_decides():
     plan = worst_plan("gaussian_classifier")
-    target = spoiled("shared_class_noise", plan)
+    target = bugged("shared_class_noise", plan)
     seen = target.release(target.sides[0], [np.random.default_rng(k) for k in range(20)])
     apart = seen - seen.mean(axis=1, keepdims=True)
     grid = 2.0**-19 * plan.mechanism.resolution(plan)
     assert np.ptp(apart, axis=0).max() <= grid + 2.0 * plan.tol
-    honest = honest_target(plan, plan).release(target.sides[0], [np.random.default_rng(k) for k in range(20)])
-    assert np.ptp(honest - honest.mean(axis=1, keepdims=True), axis=0).max() > 1e3 * grid
+    correct = correct_target(plan, plan).release(target.sides[0], [np.random.default_rng(k) for k in range(20)])
+    assert np.ptp(correct - correct.mean(axis=1, keepdims=True), axis=0).max() > 1e3 * grid
 
 
 def test_constants_as_printed_are_those_of_the_published_accounting():
@@ -311,22 +311,23 @@ def test_constants_as_printed_are_those_of_the_published_accounting():
             plan = worst_plan(key, name)
             printed = dpcore.make_mechanism(key, accounting="published").calibrate(plan.spec, plan.requested)
             assert printed.spent.epsilon > 1.3 * plan.requested.epsilon and printed.scale < plan.scale
-            side = printed.mechanism.prepare(printed, honest_target(plan, plan).pair[0])
+            side = printed.mechanism.prepare(printed, correct_target(plan, plan).pair[0])
             rngs = [[np.random.default_rng(1)] * 3 for _ in range(2)]
             raw = printed.mechanism.transcripts(printed, side, rngs[0])
-            seen = spoiled(name, plan).release(side, rngs[1])
+            seen = bugged(name, plan).release(side, rngs[1])
             assert np.array_equal(seen, on_grid(raw, printed.mechanism.seen_resolution(printed)))
     with pytest.raises(NotApplicable, match="no bug here: noise as published costs epsilon = "):
-        spoiled("published_objective_noise", plan_for("objective_gaussian", epsilon=0.1))
+        bugged("published_objective_noise", plan_for("objective_gaussian", epsilon=0.1))
 
 
 def test_unrounded_releases_are_on_no_grid():
     plan = worst_plan("output_gamma", "unrounded")
-    target, rngs = spoiled("unrounded", plan), [[np.random.default_rng(1)] * 50 for _ in range(2)]
-    raw, rounded = target.release(target.sides[0], rngs[0]), honest_target(plan, plan).release(target.sides[0], rngs[1])
+    target, rngs = bugged("unrounded", plan), [[np.random.default_rng(1)] * 50 for _ in range(2)]
+    correct = correct_target(plan, plan)
+    raw, rounded = target.release(target.sides[0], rngs[0]), correct.release(target.sides[0], rngs[1])
     assert not np.any(raw == rounded) and np.array_equal(on_grid(raw, plan.scale), rounded)
     with pytest.raises(NotApplicable, match=r"unrounded .*p = 3"):
-        spoiled("unrounded", worst_plan("output_gamma"))
+        bugged("unrounded", worst_plan("output_gamma"))
 
 
 def test_the_menu_speaks_for_itself():

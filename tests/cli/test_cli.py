@@ -172,7 +172,7 @@ def test_the_labels_of_a_libsvm_file_are_the_numbers_named(capsys, tmp_path):
     sentence = "labels must be one of the 2 declared classes in every record, got -1"
     assert (code, out, err) == (2, "", f"Error: {sentence}\n")
     code, out, err = call(capsys, *CLASSES, "--data", path, "--classes", "3,-1,twenty")
-    assert (code, out, err) == (2, "", "Error: names must be numbers where labels are, got 'twenty'\n")
+    assert (code, out, err) == (2, "", "Error: names must be numbers if labels are, got 'twenty'\n")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_the_labels_of_a_libsvm_file_are_the_numbers_named(capsys, tmp_path):
             ["--classes", "setosa,virginica"],
             "column 'kind' of flowers.csv must hold one of the 2 declared classes",
         ),
-        (KEY, ["--classes", "a,b", "--knob", "classes=3"], "--knob must be NAME=VALUE for a knob without an option"),
+        (KEY, ["--classes", "a,b", "--knob", "classes=3"], "--knob must be NAME=VALUE for a knob that has no option"),
     ],
 )
 def test_classes_that_do_not_fit_are_refused_in_one_sentence(capsys, flowers, key, words, sentence):
@@ -233,14 +233,14 @@ def test_knobs_that_do_not_exist_or_have_no_value_are_refused(capsys, csv, knob)
     words = ["solve", "noisy_sgd", "--data", csv, "--label", "sick", "--epsilon", "1", "--delta", "1e-5", "--R", "1"]
     code, out, err = call(capsys, *words, "--knob", knob)
     assert (code, out) == (2, "") and err.count("\n") == 1
-    reason = {"steps": "NAME=VALUE", "=3": "no knob ''", "accounting=tight": "an option of its own", "pace=3": "'pace'"}
+    reason = {"steps": "NAME=VALUE", "=3": "no knob ''", "accounting=tight": "that has no option", "pace=3": "'pace'"}
     assert reason.get(knob, "steps must be") in err
 
 
-def test_only_a_run_without_a_seed_is_printed_with_its_promise(capsys, csv):
+def test_only_a_run_without_a_seed_is_printed_with_its_guarantee(capsys, csv):
     words = [*SOLVE, "--data", csv, "--lam", "0.1"]
     told = [call(capsys, *words, *seed)[1].splitlines()[0] for seed in ((), ("--seed", "1"))]
-    assert told[0].endswith("(replace-one)") and told[1].endswith("(a seeded run: no promise)")
+    assert told[0].endswith("(replace-one)") and told[1].endswith("(a seeded run: no guarantee)")
 
 
 def test_clipping_is_printed_with_its_count(capsys, csv):

@@ -53,7 +53,7 @@ BAD_CSV = [
     ("a,sick\n1,1\n-inf,-1\n", "column 'a' of people.csv must hold a number in every row, got '-inf' in line 3"),
     ("a,sick\nTrue,1\nFalse,-1\n", "column 'a' of people.csv must hold a number in every row, got 'True' in line 2"),
     ("a,b\n1,1\n2,1\n", r"label must be a column of people.csv \(a, b\), got 'sick'"),
-    ("a,a,sick\n1,1,1\n2,1,1\n", "columns of people.csv must have names of their own, got 'a' twice"),
+    ("a,a,sick\n1,1,1\n2,1,1\n", "columns of people.csv must have different names, got 'a' twice"),
     (
         "sick\n1\n2\n",
         "people.csv must have a label and at least one feature, separated by commas, semicolons, .*, got one column",
@@ -273,10 +273,8 @@ def test_separators_of_thousands_are_never_read_as_decimals(tmp_path, rows, read
     assert np.array_equal(sheet.numbers[:, 0], read, equal_nan=True)
     path = written(tmp_path, content)
     if np.isnan(read).any():
-        assert sheet.suspects == {"a": "has separators of thousands"}
-        with pytest.raises(
-            ValueError, match=r"^column 'a' .* got '1.*' in line .; write numbers without separators of"
-        ):
+        assert sheet.suspects == {"a": "has thousands separators"}
+        with pytest.raises(ValueError, match=r"^column 'a' .* got '1.*' in line .; write numbers without thousands"):
             data.read_csv(path, "y")
     else:
         assert data.read_csv(path, "y").data.X[:, 0].tolist() == read

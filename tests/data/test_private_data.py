@@ -65,7 +65,7 @@ def test_a_libsvm_sheet_holds_what_is_not_written_as_0():
         ("age,sick\n1,2\n".encode("utf-16")[:-1], "people.csv must be a text file in UTF-16, got .*"),
         (b"age,sick\n1,\0\n", "people.csv must be a text file, got binary content in line 2"),
         (b"age:sick\n1:2\n", "people.csv must have a label and at least one feature, separated by commas, .*, got .*"),
-        (b"age,age,sick\n", "columns of people.csv must have names of their own, got 'age' twice"),
+        (b"age,age,sick\n", "columns of people.csv must have different names, got 'age' twice"),
         (b"age,sex\n", r"label must be a column of people.csv \(age, sex\), got 'sick'"),
         (b"age,sick\n1,2\n\n3\n", "people.csv must be a CSV table with 2 fields in each line, got 1 in line 4"),
         (b"age,sick\n1,2\n", "people.csv must hold at least 2 records, got 1"),
@@ -237,7 +237,7 @@ def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored(m
             {"columns": ("age", "name")},
             "every row must have a label and a number in every column that is used, got 60 of 60 rows without",
         ),
-        ({"columns": ("age", "name"), "gaps": "drop"}, "a table must hold at least 10 whole records, got 0"),
+        ({"columns": ("age", "name"), "gaps": "drop"}, "a table must hold at least 10 complete records, got 0"),
     ],
 )
 def test_a_declaration_that_does_not_fit_ends_in_one_sentence(changed, message):
@@ -246,7 +246,7 @@ def test_a_declaration_that_does_not_fit_ends_in_one_sentence(changed, message):
 
 
 def test_one_class_only_is_refused():
-    with pytest.raises(ValueError, match=r"^whole records must .*two classes"):
+    with pytest.raises(ValueError, match=r"^complete records must .*two classes"):
         hold(people().replace(b",yes", b",").replace(b",no", b",yes"), dc.replace(SAID, gaps="drop"))
 
 
@@ -333,7 +333,7 @@ def test_nothing_that_is_computed_from_the_records_outlives_them():
     assert not any(ref() for ref in held)
     assert data.is_gone(key)
     for ask in (data.get_source, lambda key: data.load(key, 42, 3, 7), lambda key: dpcore.run(experiment)):
-        with pytest.raises(ValueError, match=r"^source must .* gone$"):
+        with pytest.raises(ValueError, match=r"^source must .* gone; upload it again$"):
             ask(key)
 
 

@@ -324,7 +324,7 @@ def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
         ({"accounting": True}, "accounting must be one of tight, published, classical, lecture, got True"),
         (
             {"loss": "squared", "lam": "published", "theta_norm": 1e-100, "y_max": 1e50},
-            "lam must be a number where the rule 'published' gives none between 1e-100 and 1e100",
+            "lam must be a number if the rule 'published' gives none between 1e-100 and 1e100",
         ),
         ({"lam": np.ones(3)}, "lam must be a finite number >= 0"),
     ],

@@ -13,7 +13,7 @@ from dpcore import Budget, Data, Domain, Plan, Spec
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
-from dpcore.mechanisms.gradient.base import descent_of, terrain
+from dpcore.mechanisms.gradient.base import constants_of, descent_of
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.mechanisms.gradient.schedules import RULES
 from dpcore.solvers import minimise_in_ball
@@ -170,17 +170,17 @@ def test_no_other_step_has_a_lower_bound(rule, epsilon, lam):
     """ "averaging" leaves out the 1 / (2T): a tenth more or less is never better by more than that."""
     spec = Spec("logistic", 2_000, 10, lam, radius=5.0, theta_norm=5.0)
     plan = at(spec, epsilon, rule=rule)
-    land, error, step = terrain(plan.spec), plan.mechanism.estimate_error(plan), descent_of(plan).step
+    facts, error, step = constants_of(plan.spec), plan.mechanism.estimate_error(plan), descent_of(plan).step
 
     def bound(eta: float) -> float:
         if rule == "smooth":
-            return theory.smooth_bound(land.norm, eta, plan.steps, error**2, land.curvature)
-        return RULES[rule].bound(land, plan.steps, dc.replace(descent_of(plan), step=eta), error)
+            return theory.smooth_bound(facts.norm, eta, plan.steps, error**2, facts.curvature)
+        return RULES[rule].bound(facts, plan.steps, dc.replace(descent_of(plan), step=eta), error)
 
     worse = (0.5, 0.9, 1.1, 1.5) if rule == "smooth" else (0.5, 1.5)
-    assert all(bound(factor * step) > bound(step) for factor in worse if factor * step * land.curvature < 1)
+    assert all(bound(factor * step) > bound(step) for factor in worse if factor * step * facts.curvature < 1)
     others = np.array(
-        [bound(factor * step) for factor in np.linspace(0.8, 1.2, 41) if factor * step * land.curvature < 1]
+        [bound(factor * step) for factor in np.linspace(0.8, 1.2, 41) if factor * step * facts.curvature < 1]
     )
     assert others.min() >= bound(step) * (1 - (0.5 / plan.steps if rule == "averaging" else 1e-12))
 
@@ -218,11 +218,11 @@ def test_under_auto_noise_moves_a_coordinate_by_five_times_the_size_that_lam_all
         factor = 5 if get_loss(spec.loss).classification else 2
         assert descent_of(plan).step * plan.scale * math.sqrt(plan.steps) == pytest.approx(factor * size)
         # Little noise: the step is held to what is stable.
-        quiet, land = at(spec, 1_000.0), terrain(spec)
-        stable = 2 / 3 / land.curvature
-        if math.isinf(land.curvature):
+        quiet, facts = at(spec, 1_000.0), constants_of(spec)
+        stable = 2 / 3 / facts.curvature
+        if math.isinf(facts.curvature):
             stable = (
-                land.norm / math.hypot(land.gradient, quiet.mechanism.estimate_error(quiet)) / math.sqrt(quiet.steps)
+                facts.norm / math.hypot(facts.gradient, quiet.mechanism.estimate_error(quiet)) / math.sqrt(quiet.steps)
             )
         assert descent_of(quiet).step == pytest.approx(stable)
 
@@ -258,8 +258,8 @@ def test_the_bound_on_a_tail_counts_the_noise_of_the_steps_before_it(key):
 
 def test_the_last_iterate_has_a_bound_for_its_own_steps_only():
     plan = at(rule="last_iterate", steps=500)
-    land, error = terrain(plan.spec), plan.mechanism.estimate_error(plan)
-    assert upper(plan) == pytest.approx(theory.last_iterate_bound(10.0, math.hypot(land.gradient, error), 500))
+    facts, error = constants_of(plan.spec), plan.mechanism.estimate_error(plan)
+    assert upper(plan) == pytest.approx(theory.last_iterate_bound(10.0, math.hypot(facts.gradient, error), 500))
     assert descent_of(plan).step == pytest.approx(10.0 / math.hypot(1.0, error)) and descent_of(plan).decaying
     assert upper(at(rule="last_iterate", steps=500, step=1.0)) is None
     free = at(Spec("hinge", 500, 7, 0.0, theta_norm=3.0), rule="last_iterate")
@@ -281,11 +281,11 @@ def test_noise_counts_in_the_span_of_the_records_unless_a_ball_feels_all_of_it()
 def test_a_regulariser_adds_its_curvature_its_gradient_and_its_bias():
     spec = Spec("huber", 400, 3, 0.5, Domain(R=2.0), None, 4.0)
     plan = at(spec, rule="smooth")
-    land = terrain(plan.spec)
-    assert (land.norm, land.reach, land.dimensions) == (4.0, 4.0, 3)
-    assert land.curvature == pytest.approx(2 * 4.0 + 0.5) and land.gradient == pytest.approx(2.0 + 0.5 * 4.0)
+    facts = constants_of(plan.spec)
+    assert (facts.norm, facts.reach, facts.dimensions) == (4.0, 4.0, 3)
+    assert facts.curvature == pytest.approx(2 * 4.0 + 0.5) and facts.gradient == pytest.approx(2.0 + 0.5 * 4.0)
     error, step = plan.mechanism.estimate_error(plan), descent_of(plan).step
-    over_J = theory.smooth_bound(4.0, step, plan.steps, error**2, land.curvature)
+    over_J = theory.smooth_bound(4.0, step, plan.steps, error**2, facts.curvature)
     assert upper(plan) == pytest.approx(over_J + 0.25 * 16.0)
 
 

@@ -13,7 +13,7 @@ from dpcore.core.sets import Polytope
 from dpcore.data import check_records
 from dpcore.mechanisms import api
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
-from dpcore.mechanisms.frank_wolfe.step_count import LARGEST_T, terrain
+from dpcore.mechanisms.frank_wolfe.step_count import LARGEST_T, constants_of
 from dpcore.solvers.frank_wolfe import vertices as fw
 from dpcore.theory import frank_wolfe as theory
 
@@ -101,15 +101,15 @@ def test_noise_ratios_of_the_formula_sheet():
 @pytest.mark.parametrize("shape", ["l1_ball", "simplex"])
 def test_curvature_is_the_table_s_and_attained_by_a_pair_of_vertices(loss, gamma, size, shape):
     """Records of signs, two columns opposite to one another: d = size (e_1 - e_2), where l'' is largest."""
-    land = terrain(spec_for(loss, size=size, shape=shape))
-    assert land.curvature == pytest.approx(gamma * size**2, rel=1e-12)
+    facts = constants_of(spec_for(loss, size=size, shape=shape))
+    assert facts.curvature == pytest.approx(gamma * size**2, rel=1e-12)
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (200, 3))
     X[:, 1] = -X[:, 0]
     curvature = get_loss(loss).curvature_bound
     corners = size * (np.vstack([np.eye(3), -np.eye(3)]) if shape == "l1_ball" else np.eye(3))
     found = [curvature * np.mean((X @ (a - b)) ** 2) for a in corners for b in corners]
-    assert max(found) == pytest.approx(land.curvature, rel=1e-12)
+    assert max(found) == pytest.approx(facts.curvature, rel=1e-12)
     # The bound on l'' is its value where the loss bends most.
     z = np.linspace(-0.45, 1.45, 39)
     assert get_loss(loss).curvature(z, np.ones(39)).max() == pytest.approx(curvature, rel=1e-6)
@@ -123,14 +123,14 @@ def test_the_start_is_no_worse_than_is_said(loss, shape):
     plan = FrankWolfePolytope().calibrate(spec, BUDGET)
     X = np.tile([[1.0, -1.0]], (20, 1))
     data = Data(X, np.ones(20))
-    land = terrain(plan.spec)
+    facts = constants_of(plan.spec)
     thetas = fw.models(*_quiet_runs(plan, data, 200))
     if isinstance(shape, Polytope):
         thetas = thetas @ shape.table
     value = get_loss(loss).value
     first = np.zeros(2) if shape != "simplex" else np.ones(2)
     gap = value(X @ first, data.y).mean() - value(X @ thetas[0], data.y).mean()
-    assert gap <= land.start * (1 + 1e-12)
+    assert gap <= facts.start * (1 + 1e-12)
 
 
 def _quiet_runs(plan, data, T):
@@ -240,8 +240,8 @@ def test_the_mean_excess_of_releases_is_below_the_bound(accounting, loss, shape,
             shortest = value(data.X @ best, data.y).mean()
         thetas = plan.mechanism.release_many(plan, prepared, np.random.default_rng(1).spawn(20))
         excess = np.mean([value(data.X @ theta, data.y).mean() for theta in thetas]) - shortest
-        land = terrain(plan.spec)
-        assert excess + 2.0 * land.curvature / 300 > 0.0 and excess + 2.0 * land.curvature / 300 <= upper(plan)
+        facts = constants_of(plan.spec)
+        assert excess + 2.0 * facts.curvature / 300 > 0.0 and excess + 2.0 * facts.curvature / 300 <= upper(plan)
 
 
 @pytest.mark.shows("lower", "frank_wolfe_polytope")

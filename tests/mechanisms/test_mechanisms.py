@@ -252,7 +252,7 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
             elif key in ONE_PASS:
                 assert "records, " in str(error) and "needs at least" in str(error)
             elif key == "ftrl":
-                assert "no useful promise" in str(error)
+                assert "no useful guarantee" in str(error)
             else:
                 assert key in CHARGED and epsilon * lam < 1.0 < R and "needs lam > " in str(error)
         else:

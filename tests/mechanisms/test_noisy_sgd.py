@@ -223,8 +223,8 @@ def test_the_error_of_a_step_is_what_the_rules_are_told(knobs):
     square = plan.mechanism.estimate_error(plan) ** 2
     measured = np.mean((seen + G) ** 2) if plan.mechanism.batches == "poisson" else np.mean(seen**2)
     assert measured == pytest.approx(square, rel=0.1)
-    land = plan.mechanism.land(plan.spec)
-    assert np.mean(seen**2) == pytest.approx(land.gradient**2 + square, rel=0.1)
+    facts = plan.mechanism.facts(plan.spec)
+    assert np.mean(seen**2) == pytest.approx(facts.gradient**2 + square, rel=0.1)
 
 
 @pytest.mark.shows("upper", "noisy_sgd")

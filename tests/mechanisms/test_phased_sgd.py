@@ -13,7 +13,7 @@ from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
 from dpcore.core.losses import get_loss
 from dpcore.core.sets import Ball, Box, LqBall, norm_ball
-from dpcore.mechanisms.gradient.phased_sgd import PhasedSGD, descender_of, eta_of, land_of, phases_of
+from dpcore.mechanisms.gradient.phased_sgd import PhasedSGD, descender_of, eta_of, l2_constants_of, phases_of
 from dpcore.solvers.descent.phased_sgd import Descender, Phase
 from dpcore.theory import gradient_descent as theory
 from tests.audits import refuted
@@ -38,26 +38,26 @@ def test_no_phase_asks_for_a_record_twice_or_for_one_that_is_not_there():
 def test_the_noise_of_every_phase_has_one_multiplier(loss, p_norm):
     plan = plan_for(loss, p_norm, n=100, R=2.0, radius=1.5)
     (event,) = plan.ledger
-    land, mu = land_of(plan.mechanism.key, plan.spec), gaussian_mu(BUDGET)
+    facts, mu = l2_constants_of(plan.mechanism.key, plan.spec), gaussian_mu(BUDGET)
     assert (event.times, event.scale, plan.steps) == (1, plan.scale, 6) and plan.spent == plan.requested == BUDGET
     assert event.sensitivity / event.scale == pytest.approx(mu, rel=1e-11)
     assert 0.999 * BUDGET.delta < hockey_stick(BUDGET.epsilon, event.sensitivity / plan.scale) <= BUDGET.delta
     steepness = {"logistic": 1 / (1 + math.exp(-3.0)), "squared": 2 * (3.0 + 1.0)}.get(loss, 1.0)
-    assert pytest.approx(2.0 * steepness, rel=1e-12) == land.L
+    assert pytest.approx(2.0 * steepness, rel=1e-12) == facts.L
     for i, (phase, half) in enumerate(zip(phases_of(plan), phases_of(plan.weakened(0.5)), strict=True), start=1):
         assert phase.step == pytest.approx(eta_of(plan) / 4**i, rel=1e-12) and half.scale == phase.scale / 2
-        moved = 2 * land.L * phase.step * phase.size / (phase.size + 1)
+        moved = 2 * facts.L * phase.step * phase.size / (phase.size + 1)
         assert phase.scale == pytest.approx(moved / mu, rel=1e-11)
     assert plan.mechanism.calibrate(plan.spec, Budget(0.1, 1e-9)).mechanism == plan.mechanism, "steps stay"
 
 
 def test_records_may_be_promised_in_any_norm_and_the_dual_one_costs_nothing():
     for q, factor in ((1.0, 1.0), (4 / 3, 1.0), (2.0, 1.0), (4.0, 16**0.25), (math.inf, 4.0)):
-        land = land_of("phased_sgd", plan_for("huber", math.inf, d=16, q=q, R=3.0).spec)
-        assert pytest.approx(3.0 * factor) == land.L and land.smoothness == pytest.approx(2.0 * (3.0 * factor) ** 2)
+        facts = l2_constants_of("phased_sgd", plan_for("huber", math.inf, d=16, q=q, R=3.0).spec)
+        assert pytest.approx(3.0 * factor) == facts.L and facts.smoothness == pytest.approx(2.0 * (3.0 * factor) ** 2)
     for p_norm, far in ((2.0, 1.0), (4.0, 2.0), (math.inf, 4.0)):
-        land = land_of("phased_sgd", plan_for("huber", p_norm, d=16, radius=2.5).spec)
-        assert land.distance == pytest.approx(2.5 * far)
+        facts = l2_constants_of("phased_sgd", plan_for("huber", p_norm, d=16, radius=2.5).spec)
+        assert facts.distance == pytest.approx(2.5 * far)
 
 
 # What a record can move
@@ -82,9 +82,9 @@ def test_no_replaced_record_moves_a_phase_beyond_its_sensitivity(loss, p_norm, s
     """Random and aligned records, each place of a phase, steps up to the longest allowed; 400 pairs."""
     rng = np.random.default_rng(7)
     plan = plan_for(loss, p_norm, n=16, d=3, radius=2.0)
-    land = land_of("phased_sgd", plan.spec)
+    facts = l2_constants_of("phased_sgd", plan.spec)
     if step == "longest":
-        longest = 10.0 if loss in KINKED else theory.longest_phased_step(land.smoothness)
+        longest = 10.0 if loss in KINKED else theory.longest_phased_step(facts.smoothness)
         plan = plan_for(loss, p_norm, n=16, d=3, radius=2.0, step=longest)
     most = 0.0
     for trial in range(200):
@@ -96,7 +96,7 @@ def test_no_replaced_record_moves_a_phase_beyond_its_sensitivity(loss, p_norm, s
         other, labels = X.copy(), y.copy()
         other[place], labels[place] = (X[place], -y[place]) if trial % 3 else (-X[place], y[place])
         start = 2.0 * norm_ball(p_norm).project(rng.standard_normal((1, 3)) * rng.random())
-        limit = 2 * land.L * phase.step * phase.size / (phase.size + 1)
+        limit = 2 * facts.L * phase.step * phase.size / (phase.size + 1)
         most = max(most, moved(plan, Data(X, y), Data(other, labels), phase, start) / limit)
     assert 0.2 < most <= 1.0 + 1e-9
 
@@ -114,9 +114,9 @@ def test_a_pair_attains_the_sensitivity_of_every_phase(loss, p_norm):
 
 def test_longer_steps_move_models_apart_and_are_refused():
     """Squared loss on one repeated record: each step multiplies what lies between two models by 1 - 2 eta_1."""
-    longest = theory.longest_phased_step(land_of("phased_sgd", plan_for("squared", n=16, d=1).spec).smoothness)
+    longest = theory.longest_phased_step(l2_constants_of("phased_sgd", plan_for("squared", n=16, d=1).spec).smoothness)
     assert longest == 4.0
-    with pytest.raises(NotApplicable, match=r"a step of at most 8 / smoothness = 4: longer ones move models apart"):
+    with pytest.raises(NotApplicable, match=r"a step of at most 8 / smoothness = 4: longer ones can separate models"):
         plan_for("squared", n=16, d=1, step=longest * (1 + 1e-9))
     data, starts = Data(np.ones((8, 1)), np.zeros(8)), np.array([[-1e-6], [1e-6]])
     run = Descender(get_loss("squared"), 0.0, data, Ball(), 1.0)

@@ -98,11 +98,11 @@ def test_the_noise_is_what_the_worst_record_costs_by_the_better_proof(variant):
 
 
 def test_every_phase_of_a_tree_costs_the_same_and_pays_for_itself():
-    land = rules.slopes_of(plan_for(n=100_000).spec)
+    facts = rules.slopes_of(plan_for(n=100_000).spec)
     tree, rho = tree_of(100_000, 6), zcdp.zcdp_rho(BUDGET)
-    scales = rules.tree_scales(land, tree, rho, 1.0)
+    scales = rules.tree_scales(facts, tree, rho, 1.0)
     for t, scale in zip(tree.phases, scales, strict=True):
-        weight = rules.tree_weight(land, tree, t)
+        weight = rules.tree_weight(facts, tree, t)
         assert scale == pytest.approx(min(weight.root / math.sqrt(2 * rho), 2 * weight.total), rel=1e-9)
     course = plan_for(n=100_000, T=6).mechanism._course(plan_for(n=100_000).spec, BUDGET)
     assert np.allclose(course.shares * course.scale, scales) and course.shares[-1] == 1.0
@@ -150,7 +150,7 @@ def test_estimates_err_by_less_than_the_bound_says(shape, variant):
     Hoeffding's intervals are wide; a twentieth of what is allowed is exceeded."""
     plan = plan_for(shape, n=96, T=3, variant=variant)
     spec, route = plan.spec, plan.mechanism._course(plan.spec, plan.requested).route
-    land, signed = rules.slopes_of(spec), shape == L1Ball()
+    facts, signed = rules.slopes_of(spec), shape == L1Ball()
     columns = np.arange(plan.steps)[None] * 2 % 3
     signs = np.where(np.arange(plan.steps) % 2, -1.0, 1.0)[None] if signed else np.ones((1, plan.steps))
 
@@ -177,9 +177,9 @@ def test_estimates_err_by_less_than_the_bound_says(shape, variant):
         theta[columns[0, step]] += eta * signs[0, step]
     ranges = np.array([np.ptp(scores(records(96, 3, seed)) - exact, axis=1) for seed in range(150)])
     if variant == "tree":
-        allowed = np.concatenate([rules.tree_errors(land, route, t) for t in route.phases])
+        allowed = np.concatenate([rules.tree_errors(facts, route, t) for t in route.phases])
     else:
-        allowed = rules.stream_error(land, route.first, route.batch, route.count, route.step)
+        allowed = rules.stream_error(facts, route.first, route.batch, route.count, route.step)
         shares = (1.0 - route.step) ** np.arange(route.count, -1.0, -1.0)
         ranges = ranges @ (shares / shares.sum())[:, None]
     error = 5 * ranges.std(axis=0) / math.sqrt(150)

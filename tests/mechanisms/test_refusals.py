@@ -158,7 +158,7 @@ UNPROVED = [
     ("ftrl", {"radius": 2.0}, "radius = 2"),
     ("ftrl", {"lam": 0.0}, "lam > 0"),
     ("ftrl", {"lam": "population"}, "'population'...fresh records"),
-    ("ftrl", {"lam": 1e-90}, "no useful promise"),
+    ("ftrl", {"lam": 1e-90}, "no useful guarantee"),
     ("ftrl", {"accounting": "published", "p": 1}, "delta > 0 and p >= 2"),
     ("ftrl", {"accounting": "published", "delta": 0.0}, "delta > 0 and p >= 2"),
     ("gaussian_classifier", {"delta": 0.0}, "delta > 0...delta = 0"),

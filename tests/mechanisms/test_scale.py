@@ -186,7 +186,7 @@ def _csr(values, indices, pointers):
         (_csr([1.0, np.nan], [0, 1], [0, 1, 2]), "X must be finite, got nan"),
         (_csr([1.0, 1.0], [0, 3], [0, 1, 2]), "X must have column indices from 0 to 2, got 3"),
         (_csr([1.0, 1.0], [0, -1], [0, 1, 2]), "X must have column indices from 0 to 2, got -1"),
-        (_csr([1.0, 1.0], [0, 1], [0, 2, 1]), "X must have index pointers that never fall"),
+        (_csr([1.0, 1.0], [0, 1], [0, 2, 1]), "X must have index pointers that never decrease"),
         (_csr([1.0 + 1j, 1.0], [0, 1], [0, 1, 2]), "X must hold numbers, got complex128 values"),
         (_csr([3.0, 0.5], [0, 1], [0, 1, 2]), "X must have .* got 1 of 2 rows beyond it"),
         (_csr([0.6, 0.6], [0, 0], [0, 2, 2]), "X must have .* got 1 of 2 rows beyond it"),

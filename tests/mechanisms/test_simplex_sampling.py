@@ -72,7 +72,7 @@ def test_the_published_draws_overspend_where_L_R_is_large(delta, factor):
     assert realised == pytest.approx(factor * delta, rel=5e-3)
     assert not plan.spent <= plan.requested and binomial_delta(plan, 4.0 * 64.0 / 3000.0, plan.spent.epsilon) <= delta
     assert plan_for("linear", budget=Budget(1.0, delta), n=1000, p=2, lam=3.0, R=64.0).steps < plan.steps
-    with pytest.raises(NotApplicable, match="was asked for"):
+    with pytest.raises(NotApplicable, match="was requested"):
         release_once(plan, Data(np.zeros((1000, 2)), np.zeros(1000)))
 
 
@@ -210,7 +210,7 @@ def test_draws_by_hand_cost_what_is_proved_for_them_and_are_refused_beyond_the_b
             assert plan.steps == m and plan.spent == price(eta, m, budget.delta)
             assert plan.spent.delta == 0.0 or plan.spent.epsilon < m * eta
     data = records("huber", 50, 3, seed=1)
-    with pytest.raises(NotApplicable, match="was asked for"):
+    with pytest.raises(NotApplicable, match="was requested"):
         release_once(plan_for(m=5000, **facts), data)
     kept = plan_for(m=5, **{**facts, "lam": "auto"})
     assert kept.steps == 5 and kept.spent <= BUDGET and most_draws(weight_range(kept.spec).eta(kept.scale), BUDGET) == 5

@@ -76,7 +76,7 @@ def test_published_noise_spends_what_is_proved_of_it_and_is_refused_beyond():
         assert pytest.approx(math.sqrt(2 * math.log(1 / delta)) / epsilon, rel=1e-12) == M
         assert plan.spent == Budget(zcdp_epsilon(1 / (2 * M * M), delta), delta) and plan.spent <= plan.requested
         runs = runs_of(plan)
-        root = 8 * kappa_lq(3.0, 10).kappa * math.log(1 / delta) * (runs.land.L0 / runs.tree.batch) ** 2
+        root = 8 * kappa_lq(3.0, 10).kappa * math.log(1 / delta) * (runs.facts.L0 / runs.tree.batch) ** 2
         assert plan.scale == pytest.approx(math.sqrt(root) / epsilon, rel=1e-12), "8 kappa L0^2 ln(1/delta) / (b eps)^2"
         plan = plan_for(accounting="published", budget=Budget(epsilon, delta), T=2)
         M = plan.scale / plan.ledger[0].sensitivity
@@ -139,10 +139,10 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
         assert len(readers) == (i < 48)
         assert not np.delete(change, readers, axis=0).any()
         for k in readers:
-            claim = first[2][k] * 2 * runs.land.L0 / runs.tree.batch
+            claim = first[2][k] * 2 * runs.facts.L0 / runs.tree.batch
             assert (change[k] <= claim * (1 + 1e-12)).all()
-            expected = np.minimum(2 * runs.land.L1 * first[1][k], 4 * runs.land.L0) / len(visited[k].batch)
-            assert np.allclose(claim, expected if visited[k].depth else 2 * runs.land.L0 / 8, rtol=1e-12)
+            expected = np.minimum(2 * runs.facts.L1 * first[1][k], 4 * runs.facts.L0) / len(visited[k].batch)
+            assert np.allclose(claim, expected if visited[k].depth else 2 * runs.facts.L0 / 8, rtol=1e-12)
             largest = max(largest, float((change[k] / np.maximum(claim, 1e-300)).max()))
     assert largest > 0.3
     reach = np.array([node.reach for node in visited])
@@ -189,10 +189,10 @@ def test_every_node_gets_fresh_noise_of_its_own_size(law, p_norm, scales):
 
         def replay(node, mean, away):
             seen = next(parts)
-            sensitivity = runs.land.L0 * 2 / runs.tree.batch
+            sensitivity = runs.facts.L0 * 2 / runs.tree.batch
             if away is not None:
                 moved = length(away, p_norm) if scales == "displacement" else 4.0 / 2**node.depth
-                sensitivity = np.minimum(2 * runs.land.L1 * moved, 4 * runs.land.L0) / len(node.batch)
+                sensitivity = np.minimum(2 * runs.facts.L1 * moved, 4 * runs.facts.L0) / len(node.batch)
             M = plan.scale / plan.ledger[0].sensitivity
             noise.append((seen - mean) / (M * runs.law.widening * sensitivity))
             return seen
@@ -346,8 +346,8 @@ def test_two_steps_without_noise_come_within_a_thirtieth_of_the_bound():
     plan = plan_for(2.0, "squared", n=n, d=1, T=1)
     theta = runs_of(plan).models([0.0], data, rngs_of(0, 1))[0, 0, 0]
     assert theta == pytest.approx(-1 / 3, abs=1e-12)
-    land, b = runs_of(plan).land, runs_of(plan).tree.batch
-    bound = theory.tree_frank_wolfe_bound(land.diameter, land.L0, land.L1, T=1, b=b, kappa=1.0, noise=0.0)
+    facts, b = runs_of(plan).facts, runs_of(plan).tree.batch
+    bound = theory.tree_frank_wolfe_bound(facts.diameter, facts.L0, facts.L1, T=1, b=b, kappa=1.0, noise=0.0)
     assert bound / 30 < (theta - 0.1) ** 2 <= bound
 
 

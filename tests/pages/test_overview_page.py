@@ -52,7 +52,7 @@ def odds_at_cursor(epsilon: float = 1.0, place: str = "objective", proof: str = 
     fields = {"source": "breast_cancer", "delta": 1e-6, "seed": seed} | changes
     question = AttackSuccessQuestion(Problem(**fields).plan(mechanism, epsilon), seed)
     *_, attack = question.snapshots()
-    return attack.odds
+    return attack.success
 
 
 def at_cursor(table, epsilon: float = 1.0):

@@ -351,7 +351,7 @@ def test_columns_that_number_the_rows_are_off_until_they_are_chosen():
     assert warned.startswith(
         "Not used as features unless you choose them below: column 1 (no name) has no name, ticket has a"
     )
-    assert "hold no number: income has separators of thousands." in said(page)
+    assert "hold no number: income has thousands separators." in said(page)
     assert list(table_of(page)) == ["age"]
     columns.select("ticket").run()
     assert list(table_of(page)) == ["age", "ticket"]

@@ -191,9 +191,9 @@ def test_no_record_moves_a_score_beyond_what_is_claimed(shape, loss, R, variant)
     spec = Spec(loss, 48, 3, 0.0, Domain(math.inf, R), 0.7, set=shape)
     T = {"tree": 3, "minibatch": 6, "published": "auto"}[variant]
     mechanism = PolyhedralFrankWolfe(variant=variant, T=T)
-    course, land = mechanism._course(spec, Budget(1.0, 1e-5)), rules.slopes_of(spec)
+    course, facts = mechanism._course(spec, Budget(1.0, 1e-5)), rules.slopes_of(spec)
     route, rng = course.route, np.random.default_rng(7)
-    corners = 3 if isinstance(shape, L1Ball) else land.corners
+    corners = 3 if isinstance(shape, L1Ball) else facts.corners
     worst = 0.0
     for _ in range(5 if variant == "published" else 10):
         columns = rng.integers(0, corners, (1, route.choices))
@@ -207,11 +207,11 @@ def test_no_record_moves_a_score_beyond_what_is_claimed(shape, loss, R, variant)
         pairs = [[(R * rng.choice([-1.0, 1.0], 3), rng.choice([-1.0, 1.0])) for _ in range(2)] for _ in range(3)]
         place = int(rng.integers(0, records_of_route(route)))
         halves = moved_scores(shape, course, pairs, place, (columns, signs), spec)
-        worst = max(worst, float((halves / claimed_moves(land, route, place)).max()))
+        worst = max(worst, float((halves / claimed_moves(facts, route, place)).max()))
     assert 0.2 < worst <= 1.0 + 1e-9
 
 
-def claimed_moves(land, route, place):
+def claimed_moves(facts, route, place):
     """[choices]: what the record at `place` may move each score by; a little where it may move nothing at all."""
     allowed = np.full(route.choices, 1e-15)
     if isinstance(route, Tree):
@@ -222,10 +222,10 @@ def claimed_moves(land, route, place):
                 size = route.batch >> j
                 if read <= place < read + size:
                     leaves = slice(choice, choice + ((k & -k) if k else 1 << t))
-                    allowed[leaves] = land.across * rules.node_shares(t, land.turn)[k] / size
+                    allowed[leaves] = facts.across * rules.node_shares(t, facts.turn)[k] / size
                 read, choice = read + size, choice + 1
         return allowed
-    s0, s1 = rules.entry_moves(land, route.first, route.batch, route.step)
+    s0, s1 = rules.entry_moves(facts, route.first, route.batch, route.step)
     entry = 0 if place < route.first else 1 + (place - route.first) // route.batch
     later = np.arange(route.choices - entry)
     allowed[entry:] = (s1 if entry else s0) * (1.0 - route.step) ** later
@@ -239,10 +239,10 @@ def test_the_weight_is_the_largest_sum_over_one_record_s_choices(variant):
     course = PolyhedralFrankWolfe(variant=variant, T=3 if variant == "tree" else "auto")._course(
         spec, Budget(1.0, 1e-5)
     )
-    land = rules.slopes_of(spec)
+    facts = rules.slopes_of(spec)
     last = route_start(course.route)
     moves = np.array(
-        [claimed_moves(land, course.route, place) for place in range(last, records_of_route(course.route))]
+        [claimed_moves(facts, course.route, place) for place in range(last, records_of_route(course.route))]
     )
     assert math.sqrt((moves**2).sum(axis=1).max()) == pytest.approx(course.weight.root, rel=1e-9)
     assert moves.sum(axis=1).max() == pytest.approx(course.weight.total, rel=1e-9)
@@ -262,8 +262,8 @@ def test_laplace_noise_that_shrinks_with_the_choices_counts_the_late_ones_for_mo
     # So few records that the first batch moves more than a step, as long as it has not faded.
     spec = Spec("huber_hinge", 10, 3, 0.0, Domain(math.inf, 1.0), 0.05, set="l1_ball")
     course = PolyhedralFrankWolfe(variant="published", accounting="published")._course(spec, Budget(1.0, 1e-5))
-    land = rules.slopes_of(spec)
-    moves = np.array([claimed_moves(land, course.route, place) for place in range(10)]) / course.shares
+    facts = rules.slopes_of(spec)
+    moves = np.array([claimed_moves(facts, course.route, place) for place in range(10)]) / course.shares
     assert math.sqrt((moves**2).sum(axis=1).max()) == pytest.approx(course.weight.root, rel=1e-9)
     assert moves.sum(axis=1).max() == pytest.approx(course.weight.total, rel=1e-9)
     assert course.shares[0] == 1.0 and course.shares[-1] < 0.95 and np.all(np.diff(course.shares) <= 0.0)

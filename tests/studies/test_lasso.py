@@ -15,7 +15,7 @@ from dpcore.core.records import Data
 from dpcore.core.rng import generator
 from dpcore.core.sets import L1Ball
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
-from dpcore.mechanisms.frank_wolfe.step_count import terrain
+from dpcore.mechanisms.frank_wolfe.step_count import constants_of
 from dpcore.solvers import minimise_on_l1_ball
 from dpcore.solvers.frank_wolfe import vertices as fw
 from dpcore.studies.sparsity.l1 import curves
@@ -110,16 +110,16 @@ def test_privacy_is_free_from_the_n_where_the_bounds_meet(accounting):
     (here,) = problem.instances((500,), 64, 64, 1.0, 7)
     n = round(curves.free_from(here, budget, accounting))
     spec = Spec("squared", n, 64, 0.0, here.domain, 1.0, set="l1_ball")
-    land = terrain(spec)
+    facts = constants_of(spec)
     rate = FrankWolfePolytope(accounting).selection_rate(spec, budget)
-    private = theory.tuned_frank_wolfe_bound(land.curvature, rate)
-    assert private == pytest.approx(problem.sampling_term(spec, land.extent), rel=1e-3)
+    private = theory.tuned_frank_wolfe_bound(facts.curvature, rate)
+    assert private == pytest.approx(problem.sampling_term(spec, facts.extent), rel=1e-3)
     # The term itself: sup over the ball of the difference of two samples' risks, far above what is measured.
     other = data.load(problem.SOURCE, 500, 64, 8).train
     thetas = L1Ball().extreme(np.random.default_rng(0).standard_normal((200, 64)))
     gap = np.abs(here.risk.values(thetas) - squared_error(other, thetas)).max()
     (small,) = problem.instances((500,), 64, 64, 1.0, 7)
-    assert gap < problem.sampling_term(small.spec, terrain(small.spec).extent)
+    assert gap < problem.sampling_term(small.spec, constants_of(small.spec).extent)
 
 
 def records_of(spread):

@@ -7,7 +7,7 @@ import pytest
 
 from dpcore import Budget
 from dpcore.core.losses import get_loss
-from dpcore.mechanisms.gradient.phased_sgd import land_of
+from dpcore.mechanisms.gradient.phased_sgd import l2_constants_of
 from dpcore.theory import gradient_descent as theory
 from tests.phased import dense, every_p, plan_for, rngs_of, upper
 
@@ -66,12 +66,12 @@ def test_the_mean_excess_is_below_the_bound(p_norm, d, n, epsilon):
 def test_a_bound_without_its_noise_or_with_a_twentieth_of_it_does_not_hold(loss, jump):
     """And noise that is 20 times the plan's breaks its bound."""
     plan = plan_for(loss, n=1_000, d=100)
-    land, sizes = land_of("phased_sgd", plan.spec), theory.phase_sizes(1_000)
+    facts, sizes = l2_constants_of("phased_sgd", plan.spec), theory.phase_sizes(1_000)
     mean, error = excess(plan, 2.0)
     for multiplier in (0.0, plan.scale / plan.ledger[0].sensitivity / 20):
-        facts = (land.distance, 100, multiplier, sizes)
-        eta = theory.best_phased_step(land.L, land.smoothness, *facts, jump=jump)
-        assert mean - 5 * error > theory.phased_bound(land.L, *facts, eta, jump=jump)
+        facts = (facts.distance, 100, multiplier, sizes)
+        eta = theory.best_phased_step(facts.L, facts.smoothness, *facts, jump=jump)
+        assert mean - 5 * error > theory.phased_bound(facts.L, *facts, eta, jump=jump)
     plan = plan_for(loss, n=10_000, d=10)
     mean, error = excess(plan.weakened(20.0), 2.0)
     assert mean - 5 * error > upper(plan)

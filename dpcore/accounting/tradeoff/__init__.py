@@ -1,4 +1,4 @@
-"""Claims as whole trade-off curves: what every mechanism promises at every epsilon at once."""
+"""Guarantees as whole trade-off curves: the delta of every mechanism at every epsilon at once."""
 
 from .composed import BatchCurve as BatchCurve
 from .composed import ChoicesCurve as ChoicesCurve

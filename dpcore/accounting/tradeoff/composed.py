@@ -1,4 +1,4 @@
-"""Trade-off curves of what is composed of many steps: draws, adaptive choices, random batches, and zCDP."""
+"""Trade-off curves of mechanisms with many steps: draws, adaptive choices, random batches, and zCDP."""
 
 import dataclasses as dc
 import math
@@ -36,10 +36,10 @@ class RepeatedChoiceCurve(TradeoffCurve):
 
 @dc.dataclass(frozen=True)
 class ChoicesCurve(TradeoffCurve):
-    """Adaptive choices of which each record sees one of `readings`, exact up to `adaptive_bounded_range`' chords.
+    """Adaptive choices in which each record enters by one of `readings`, exact up to chords (`adaptive_bounded_range`).
 
-    readings: for each the ranges of its choices over mu, in order. pure: they are no ranges but epsilons, and no more
-    is known of the choices.
+    readings: ranges of the choices over mu, in order, for each reading. pure: they are epsilons instead of ranges, and
+    the choices are known only to be epsilon-DP.
 
     >>> curve = ChoicesCurve(0.3, ((1.0,) * 11,))
     >>> round(curve.attack_limit(), 3), curve.words
@@ -66,7 +66,7 @@ class ChoicesCurve(TradeoffCurve):
 class BatchCurve(TradeoffCurve):
     """`times` Gaussian steps on random batches; mu: one record's largest part over the noise.
 
-    By `pld`, whose rounding is charged to every delta, and by Renyi divergences where that is less.
+    By `pld`, whose rounding is charged to every delta, or by Renyi divergences where they give less.
 
     >>> curve = BatchCurve(0.1, rate=0.2, times=40, sampling="poisson")
     >>> round(curve.attack_limit(), 4)
@@ -89,7 +89,7 @@ class BatchCurve(TradeoffCurve):
 
 @dc.dataclass(frozen=True)
 class ZcdpCurve(BoundedCurve):
-    """(mu^2 / 2)-zCDP, for releases whose whole epsilon is at most stretch * mu.
+    """(mu^2 / 2)-zCDP, for releases whose total epsilon is at most stretch * mu.
 
     >>> round(ZcdpCurve(0.2).attack_limit(), 4), round(ZcdpCurve(0.2).epsilon(0.2, 1e-6), 4)
     (0.55, 0.8999)
@@ -105,14 +105,14 @@ class ZcdpCurve(BoundedCurve):
     def bound(self, epsilon: Array) -> Array:
         rho, total = 0.5 * self.mu**2, self.stretch * self.mu
         found = np.minimum(zcdp_delta(rho, epsilon), 2.0 * zcdp_attack_limit(rho) - 1.0)
-        # Randomised response at the whole epsilon.
+        # Randomised response at the total epsilon.
         return np.minimum(found, np.maximum(-np.expm1(epsilon - total), 0.0) / (1.0 + math.exp(-total)))
 
 
 def summed_curve(total: float, root: float, *, pure: bool = False) -> ZcdpCurve:
-    """Curve by zCDP and basic composition of adaptive choices whose ranges sum to `total` and their squares to root^2.
+    """Curve by zCDP and basic composition of adaptive choices whose ranges have the sum `total` and the L2 norm `root`.
 
-    pure: they are no ranges but epsilons.
+    pure: they are epsilons instead of ranges.
 
     >>> summed_curve(10.0, 0.4).words
     '0.02-zCDP within epsilon = 10'
@@ -122,7 +122,7 @@ def summed_curve(total: float, root: float, *, pure: bool = False) -> ZcdpCurve:
 
 
 def equal_choices_curve(eta: float, times: int, *, pure: bool = False) -> TradeoffCurve:
-    """Of `times` adaptive choices of range (pure: of epsilon) eta; `summed_curve` where they are too many.
+    """Curve of `times` adaptive choices of range (pure: of epsilon) eta; `summed_curve` if they are too many.
 
     >>> equal_choices_curve(0.1, 3).words, equal_choices_curve(0.01, 1000).words
     ('3 adaptive choices of range 0.1', '0.0125-zCDP within epsilon = 10')
@@ -133,7 +133,7 @@ def equal_choices_curve(eta: float, times: int, *, pure: bool = False) -> Tradeo
 
 
 def choices_curve(mu: float, readings: tuple[tuple[float, ...], ...]) -> TradeoffCurve:
-    """`ChoicesCurve`; `summed_curve` where choices are too many.
+    """`ChoicesCurve`, or `summed_curve` if choices are too many.
 
     >>> choices_curve(0.01, ((1.0,) * 100, (2.0,) * 400)).words
     '0.02-zCDP within epsilon = 8'

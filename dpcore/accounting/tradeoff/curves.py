@@ -1,8 +1,8 @@
 """Guarantees at every epsilon at once: the trade-off curves that audits can refute.
 
-Each family has one parameter mu: of Gaussian noise the sensitivity of what is noised over its scale, of draws the range
-of one. `TradeoffCurve.needed` turns what an attacker has shown into the smallest mu that allows it. All neighbours may
-change places, so that a claim says as much of an event's complement. Families that are sums of many losses are in
+Each family has one parameter mu: for Gaussian noise the sensitivity over the scale, for draws the range of one.
+`TradeoffCurve.needed` is the smallest mu that allows what an attacker has shown. The neighbour relation is symmetric,
+so a claim about an event is also one about its complement. Families that are sums of many losses are in
 `dpcore.accounting.tradeoff.composed`.
 """
 
@@ -21,17 +21,17 @@ from ..attack_limits import gaussian_attack_limit
 from ..gaussian import gaussian_epsilon
 from ..objective import Vertices, objective_epsilon
 
-_SHARP = 1e-5  # how sharply a family's mu is sought, relative
+_SHARP = 1e-5  # relative accuracy of a family's mu
 _DOUBLINGS = 40
 _FARTHEST = 300.0
 _LEAST = 1e-300
-# Where profiles are looked at, from next to nothing to where every attack looks certain.
+# Epsilons at which profiles are evaluated, from almost none to values at which every attack looks certain.
 _EPSILONS = np.concatenate([np.zeros(1), np.geomspace(1e-4, 40.0, 160)])
 
 
 @dc.dataclass(frozen=True)
 class TradeoffCurve(abc.ABC):
-    """A claim about every event: its probability on one data set against that on a neighbour. mu: of its family."""
+    """Claim about every event: its probability on one data set against that on a neighbour. mu: of its family."""
 
     mu: float
 
@@ -41,7 +41,7 @@ class TradeoffCurve(abc.ABC):
 
     @abc.abstractmethod
     def delta(self, epsilon: Array) -> Array:
-        """The profile: the smallest delta that the claim implies at each epsilon >= 0, [e], in [0, 1]."""
+        """Privacy profile: the smallest delta that the claim implies at each epsilon >= 0, [e], in [0, 1]."""
 
     def at(self, mu: float) -> Self:
         """The same family at another mu."""
@@ -49,15 +49,15 @@ class TradeoffCurve(abc.ABC):
 
     @property
     def grid(self) -> Array:
-        """The epsilons at which events are held against the profile."""
+        """Epsilons at which events are compared with the profile."""
         return _EPSILONS
 
     def attack_limit(self) -> float:
-        """Attack success at 50:50, at most: (1 + delta(0)) / 2."""
+        """Largest attack success at 50:50, (1 + delta(0)) / 2."""
         return 0.5 + 0.5 * float(self.delta(np.zeros(1))[0])
 
     def missed(self, false: Array) -> Array:
-        """The trade-off function: the smallest share of misses at each share of false alarms, [k] both.
+        """Trade-off function: the smallest rate of misses at each rate of false alarms, [k] both.
 
         The largest over epsilon of 1 - delta - e^epsilon a, and of e^-epsilon (1 - delta - a) for the complement.
 
@@ -69,9 +69,9 @@ class TradeoffCurve(abc.ABC):
         return np.maximum(np.maximum(seen - odds * a, (seen - a) / odds).max(axis=-1), 0.0)
 
     def needed(self, true: Array, false: Array) -> Array:
-        """The smallest mu of this family that allows these probabilities of one event each, [k] both.
+        """Smallest mu of this family that allows an event these probabilities, [k] events.
 
-        Exact, rounded down, for the events that need the most; 0, which is not too much, for all others.
+        Exact, rounded down, for the events that need the most; for all others 0, a lower bound.
         """
         odds = np.exp(self.grid)
         t, f = np.asarray(true, float)[:, None], np.asarray(false, float)[:, None]
@@ -98,7 +98,7 @@ class TradeoffCurve(abc.ABC):
         return np.where(np.any(shown > self.at(found).delta(self.grid), axis=1), found, 0.0)
 
     def epsilon(self, mu: float, delta: float) -> float:
-        """The smallest epsilon at delta for this mu; inf where there is none."""
+        """Smallest epsilon at delta for this mu; inf if there is none."""
         if mu <= 0.0:
             return 0.0
         curve, high = self.at(mu), 1.0
@@ -146,7 +146,7 @@ class GaussianCurve(TradeoffCurve):
 
 @dc.dataclass(frozen=True)
 class PureCurve(TradeoffCurve):
-    """Randomised response at epsilon = mu that, with probability `failure`, tells all: what (epsilon, delta) implies.
+    """Curve of (epsilon, delta): randomised response at epsilon = mu that reveals all with probability `failure`.
 
     >>> PureCurve(1.0, failure=0.1).delta(np.array([0.0, 1.0])).round(6)
     array([0.515905, 0.1     ])
@@ -161,7 +161,7 @@ class PureCurve(TradeoffCurve):
 
     @property
     def grid(self) -> Array:
-        """With the one corner of the profile."""
+        """Epsilons of every curve and the one corner of this profile."""
         return np.append(_EPSILONS, min(self.mu, _FARTHEST))
 
     def delta(self, epsilon: Array) -> Array:
@@ -170,28 +170,28 @@ class PureCurve(TradeoffCurve):
         return self.failure + (1.0 - self.failure) * left
 
     def needed(self, true: Array, false: Array) -> Array:
-        """Below 0 where nothing has leaked."""
+        """Smallest mu for each event; below 0 where nothing has leaked."""
         ahead = np.log(np.maximum(true - self.failure, _LEAST) / np.maximum(false, _LEAST))
         return np.maximum(
             ahead, np.log(np.maximum(1.0 - false - self.failure, _LEAST) / np.maximum(1.0 - true, _LEAST))
         )
 
     def epsilon(self, mu: float, delta: float) -> float:
-        """At delta = `failure`, mu itself."""
+        """Smallest epsilon at delta; at delta = `failure`, mu itself."""
         return max(mu, 0.0) if delta == self.failure else super().epsilon(mu, delta)
 
 
 @dc.dataclass(frozen=True)
 class BoundedCurve(TradeoffCurve):
-    """A family of which only bounds on delta at each epsilon are known, of which some imply better ones elsewhere.
+    """Family for which only bounds on delta at each epsilon are known; some of them imply better ones elsewhere.
 
-    P1(S) - x P0(S) at its largest over S is convex in x = e^epsilon, 1 at x = 0, and 1 - 1/x + 1/x times that of x at
-    1/x: the chords of the known bounds lie above it.
+    The largest P1(S) - x P0(S) over S is convex in x = e^epsilon, 1 at x = 0, and 1 - 1/x + 1/x times that of x at 1/x:
+    the chords of the known bounds lie above it.
     """
 
     @abc.abstractmethod
     def bound(self, epsilon: Array) -> Array:
-        """At each epsilon >= 0."""
+        """Bound on delta at each epsilon >= 0."""
 
     def delta(self, epsilon: Array) -> Array:
         chords = _chords_of(self)
@@ -200,12 +200,12 @@ class BoundedCurve(TradeoffCurve):
 
 @functools.lru_cache(maxsize=64)
 def _chords_of(curve: BoundedCurve) -> tuple[Array, Array]:
-    """Kept, because whoever looks for an epsilon asks one curve many times."""
+    """Chords of the curve's bounds, cached because the search for an epsilon evaluates one curve many times."""
     return lowest_profile(curve.grid, curve.bound(curve.grid))
 
 
 def lowest_profile(grid: Array, known: Array) -> tuple[Array, Array]:
-    """The corners (e^epsilon, delta) of the largest profile below the bounds `known` at each epsilon of `grid`, [k].
+    """Corners (e^epsilon, delta) of the largest profile below the bounds `known` at each epsilon of `grid`, [k].
 
     grid: rises from 0.
     """
@@ -215,7 +215,7 @@ def lowest_profile(grid: Array, known: Array) -> tuple[Array, Array]:
 
 
 def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
-    """The corners of the largest convex function below points in order of x."""
+    """Corners of the largest convex function below points in order of x."""
     kept: list[int] = []
     across, up = x.tolist(), y.tolist()  # plain numbers, which a loop reads several times as fast
     for i in range(len(across)):
@@ -231,8 +231,8 @@ def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
 class ObjectiveCurve(BoundedCurve):
     """`objective.objective_delta` at every epsilon, after a charge.
 
-    vertices: as there. sizes, weights: the noise is Gaussian of a random size with this quadrature rule; revealing the
-    size to the attacker can only help him, so delta is the mean of the Gaussian ones.
+    vertices: as there. sizes, weights: quadrature rule for the random size of the Gaussian noise; revealing the size
+    can only help the attacker, so the mean of the Gaussian deltas is an upper bound.
 
     >>> curve = ObjectiveCurve(0.2, charge=0.0, vertices=((1, 0.0), (2, 0.5), (1, 1.0)))
     >>> round(curve.attack_limit(), 3), round(float(curve.needed(np.array([0.6]), np.array([0.5]))[0]), 3)
@@ -256,7 +256,7 @@ class ObjectiveCurve(BoundedCurve):
         return objective_epsilon(mu, delta, self.charge, self.vertices) if mu > 0.0 else 0.0
 
     def bound(self, epsilon: Array) -> Array:
-        """Absolute error 1e-15."""
+        """Bound on delta, with an absolute error of 1e-15."""
         e = epsilon - self.charge
         total = np.zeros(len(e))
         for size, weight in zip(self.sizes, self.weights, strict=True):

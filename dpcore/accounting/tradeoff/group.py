@@ -1,10 +1,10 @@
 """Trade-off curves of several releases, for people who have several records in the data.
 
-`records` first: between data sets that differ in g + h records is one that differs in g from the one, in h from the
-other, so that
+`records` first: between two data sets that differ in g + h records lies one that differs from the first in g and from
+the second in h records, so that
     delta_(g + h)(e) = min over u of  delta_g(u) + e^u delta_h(e - u).
-Any u gives a bound: a grid costs tightness, not privacy. `releases` second: the losses of one release add up (`pld`).
-Families that stay in themselves are not put on a grid (docs/formulas.md, "Several releases").
+Any u gives a bound: a grid costs tightness, not privacy. `releases` second: the losses of the releases add up (`pld`).
+Families that are closed under both need no grid (docs/formulas.md, "Several releases").
 """
 
 import dataclasses as dc
@@ -21,14 +21,14 @@ from .composed import BatchCurve, ChoicesCurve, RepeatedChoiceCurve, ZcdpCurve, 
 from .curves import GaussianCurve, PureCurve, TradeoffCurve, lowest_profile
 
 _FARTHEST = 300.0
-_SPREAD = 1e-16  # a profile that is so close to its least value falls no more
-_POINTS = 1_200  # of the grid of a chain
-_WITHIN = 40  # of them, at least, within the losses of one record
+_SPREAD = 1e-16  # a profile this close to its smallest value counts as flat
+_POINTS = 1_200  # in the grid of a chain
+_WITHIN = 40  # points, at least, within the losses of one record
 
 
 @dc.dataclass(frozen=True)
 class PureReleasesCurve(TradeoffCurve):
-    """`pld.pure_losses`: the most that releases of epsilon = mu allow, whatever they are.
+    """Curve of `pld.pure_losses`: the most that any releases of epsilon = mu allow.
 
     >>> curve = PureReleasesCurve(0.1, releases=10, records=2)
     >>> round(curve.attack_limit(), 4), curve.words
@@ -48,7 +48,7 @@ class PureReleasesCurve(TradeoffCurve):
 
 @dc.dataclass(frozen=True)
 class RecordsCurve(TradeoffCurve):
-    """`one` at mu, for data sets that differ in `records` records.
+    """Curve `one` at mu, for data sets that differ in `records` records.
 
     >>> curve = RecordsCurve(0.3, one=GaussianCurve(0.3), records=3)
     >>> round(curve.attack_limit(), 3), round(GaussianCurve(0.9).attack_limit(), 3)
@@ -69,7 +69,7 @@ class RecordsCurve(TradeoffCurve):
 
 @dc.dataclass(frozen=True)
 class ReleasesCurve(TradeoffCurve):
-    """`releases` adaptive releases that each have the curve `one` at mu; of choices, zCDP's where that is less.
+    """Curve of `releases` adaptive releases that each have `one` at mu; for choices, zCDP's where that is less.
 
     >>> curve = ReleasesCurve(0.3, one=GaussianCurve(0.3), releases=9)
     >>> round(curve.attack_limit(), 4), round(GaussianCurve(0.9).attack_limit(), 4)
@@ -86,7 +86,7 @@ class ReleasesCurve(TradeoffCurve):
     def delta(self, epsilon: Array) -> Array:
         one = self.one.at(self.mu)
         found = _added(one, self.releases).delta(epsilon)
-        # The grid charges its rounding to every delta, which zCDP does not.
+        # The grid adds its rounding error to every delta; zCDP does not.
         for total, root in _ranges(one):
             summed = summed_curve(self.releases * total, math.sqrt(self.releases) * root)
             found = np.minimum(found, summed.delta(epsilon))
@@ -96,8 +96,9 @@ class ReleasesCurve(TradeoffCurve):
 def several_curve(one: TradeoffCurve, releases: int, records: int) -> TradeoffCurve:
     """Trade-off curve of `releases` adaptive releases with the curve `one` each, for a person with `records` records.
 
-    Gaussian: mu grows by records sqrt(releases). zCDP: rho by records^2 releases. Ranges of choices by records. Pure:
-    `PureReleasesCurve`. All others on a grid, first the records, then the releases. releases, records: >= 1.
+    Gaussian: mu grows by the factor records sqrt(releases). zCDP: rho by records^2 releases. Choices: ranges by
+    records. Pure: `PureReleasesCurve`. All others use a grid, first for the records, then for the releases. Both
+    counts are >= 1.
 
     >>> several_curve(GaussianCurve(0.1), releases=4, records=3).words
     '0.6-GDP'
@@ -147,7 +148,7 @@ def _added(one: TradeoffCurve, releases: int) -> Losses:
 
 
 def _last(curve: TradeoffCurve, records: int = 1) -> float:
-    """From where on the profile falls no more, nor what a chain of so many records makes of it."""
+    """Epsilon from which the profile, and that of a chain of so many records, is flat."""
     if isinstance(curve, PureCurve):
         return curve.mu
     grid = np.geomspace(1e-4, _FARTHEST, 400)
@@ -157,7 +158,7 @@ def _last(curve: TradeoffCurve, records: int = 1) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _chain(one: TradeoffCurve, records: int) -> tuple[float, Array]:
-    """The width of a grid from 0, and the profile for `records` records on it."""
+    """Width of a grid from 0, and the profile for `records` records on it."""
     points = records * max(math.ceil(_POINTS / records), _WITHIN)
     width = min(records * _last(one, records), _FARTHEST) / points
     grid = np.asarray(width * np.arange(points + 1), float)

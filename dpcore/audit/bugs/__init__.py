@@ -1,4 +1,4 @@
-"""Injected bugs: faults that people make, put into a mechanism on purpose to show what an audit can see."""
+"""Injected bugs: common mistakes, put into a mechanism on purpose to show what an audit detects."""
 
 import dataclasses as dc
 from collections.abc import Callable
@@ -13,16 +13,17 @@ from . import implementations as made
 
 @dc.dataclass(frozen=True)
 class InjectedBug:
-    """key: its name. label: for pickers. sentence: what goes wrong. spoil: the target of the plan's own code with this
-    fault. plan: of a mechanism at a budget, one in which the fault shows.
+    """Bug that can be injected into a mechanism's code.
 
-    `spoil` and `plan` raise NotApplicable with the reason where the bug does not apply.
+    key: its name. label: for pickers. sentence: the mistake, in words. inject: makes the target with the bug of the
+    target with the correct code. plan: makes the plan in which the bug shows, of a mechanism and a budget. Both raise
+    NotApplicable with the reason where the bug does not apply.
     """
 
     key: str
     label: str
     sentence: str
-    spoil: made.Spoil
+    inject: made.Inject
     plan: Callable[[Mechanism, Budget], Plan]
 
 
@@ -30,14 +31,14 @@ def get_bug(key: str) -> InjectedBug:
     """The bug with this key; ValueError names the known ones.
 
     >>> get_bug("fixed_seed").sentence
-    'The generator is seeded anew in every run, so that all runs share one noise vector.'
+    'The generator is seeded anew in every run, so all runs share one noise vector.'
     """
     if not isinstance(key, str) or key not in BUGS:
         raise ValueError(f"bug must be None or one of {', '.join(BUGS)}, got {shown(key)}")
     return BUGS[key]
 
 
-_SPOILS: dict[str, made.Spoil] = {
+_INJECT: dict[str, made.Inject] = {
     "halved_noise": made.weaker(lambda plan: 0.5),
     "missing_factor_2": made.weaker(lambda plan: 0.5),
     "noise_at_80_percent": made.weaker(lambda plan: 0.8),
@@ -48,8 +49,8 @@ _SPOILS: dict[str, made.Spoil] = {
     "clipping_off": made.clip_nothing,
     "noise_reused": made.reuse_the_noise,
     "shared_class_noise": made.share_the_noise,
-    "quoted_kappa": made.print_the_noise("quoted_kappa", "generalized_gaussian"),
-    "published_objective_noise": made.print_the_noise(
+    "quoted_kappa": made.publish_the_noise("quoted_kappa", "generalized_gaussian"),
+    "published_objective_noise": made.publish_the_noise(
         "published_objective_noise", "objective_gamma", "objective_gaussian"
     ),
     "unrounded": made.leave_unrounded,
@@ -61,6 +62,6 @@ _PLANS = {
     "unrounded": made.one_column_plan,
 }
 BUGS = {
-    row["key"]: InjectedBug(**row, spoil=_SPOILS[row["key"]], plan=_PLANS.get(row["key"], made.usual_plan))
+    row["key"]: InjectedBug(**row, inject=_INJECT[row["key"]], plan=_PLANS.get(row["key"], made.usual_plan))
     for row in facts_beside(__file__, "bugs.csv")
 }

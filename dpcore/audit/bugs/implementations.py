@@ -1,8 +1,9 @@
-"""Injected bugs, as changes to what an audit attacks: each to the code of the mechanism itself.
+"""Injected bugs as changes to the target of an audit; each changes the mechanism's own code.
 
-A fault takes a plan and the target of its own code and returns the target with the bug and, where another attack
-sees it better, with records and a score of its own: any score that is fixed beforehand is valid. A function that ends
-in `_plan` makes one in which a fault shows. Both raise NotApplicable with the reason where the bug does not apply.
+An `Inject` takes a plan and the target with the correct code and returns the target with the bug. Where another attack
+detects the bug better, it also changes the records and the score: any score that is fixed beforehand is valid. A
+function named `..._plan` makes a plan in which a bug shows. Both raise NotApplicable with the reason where the bug does
+not apply.
 """
 
 import dataclasses as dc
@@ -22,30 +23,30 @@ from ...mechanisms.noise.spherical import Gamma
 from ...mechanisms.plan import Plan
 from ..target import Target, release_of, score_of
 
-Spoil = Callable[[Plan, Target], Target]
+Inject = Callable[[Plan, Target], Target]
 
-# How much longer than R an unclipped record is.
+# Length of an unclipped record, in units of R.
 _BEYOND = 3.0
-# Where noise carries a model past the kinks of Huberised hinge loss, so that slopes change on the way.
+# Radius within which noise carries a model past the kinks of Huberised hinge loss, so that slopes change on the way.
 _WIDE = 4.0
-# What rounding leaves of a difference that should be 0, as a share of the noise.
+# Rounding error of a difference that should be 0, as a share of the noise.
 _ROUNDING = 1e-5
-# Columns in which noise by the quoted kappa really costs more than it says.
+# Number of columns for which noise by the quoted kappa costs more than it claims.
 _COLUMNS = 1000
-# Of epsilon, what the determinant takes where Gaussian noise as published does not pay for it.
+# Share of epsilon that the determinant costs; Gaussian noise as published does not account for it.
 _UNPAID = 0.97
-# How far the kink of a record is, in units of how far noise moves the model: not so far that models never get there,
-# and far enough for the noise and the determinant to reveal the record together.
+# Distance to the kink of a record, in units of the noise's shift of the model: near enough for models to reach it, and
+# far enough for the noise and the determinant to reveal the record together.
 _AWAY = {"gamma": 0.5, "gaussian": 1.0}
 
 
-def weaker(factor: Callable[[Plan], float]) -> Spoil:
-    """The same code with that factor times the noise."""
+def weaker(factor: Callable[[Plan], float]) -> Inject:
+    """The same code with its noise multiplied by `factor` of the plan."""
     return lambda plan, target: dc.replace(target, release=release_of(plan.weakened(factor(plan))))
 
 
 def usual_plan(mechanism: Mechanism, budget: Budget) -> Plan:
-    """On records where a pair attains the sensitivity."""
+    """Plan on records where a pair attains the sensitivity."""
     return mechanism.calibrate(mechanism.worst_spec, budget)
 
 
@@ -53,13 +54,13 @@ def square_the_scale(plan: Plan, target: Target) -> Target:
     if plan.noise != "gaussian":
         raise NotApplicable(f"variance_as_deviation needs noise with a standard deviation, got {plan.noise} noise")
     if plan.scale >= 1.0:
-        raise NotApplicable(f"variance_as_deviation takes noise away only from a scale below 1, got {plan.scale:g}")
+        raise NotApplicable(f"variance_as_deviation reduces the noise only if its scale is < 1, got {plan.scale:g}")
     return dc.replace(target, release=release_of(plan.weakened(plan.scale)))
 
 
 @dc.dataclass(frozen=True)
 class _ShortGamma(Gamma):
-    """A uniform direction with a length from Gamma(1), whatever p is."""
+    """Uniform direction with a length from Gamma(1) for every p."""
 
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         whole = rng.standard_normal(p)
@@ -80,7 +81,7 @@ def reuse_the_seed(plan: Plan, target: Target) -> Target:
 
 
 class _Unchecked(Data):
-    """Records that nobody compares with their promise."""
+    """Records that are not checked against their declared bounds."""
 
     def check_domain(self, domain: Domain) -> None:
         pass
@@ -90,7 +91,7 @@ class _Unchecked(Data):
 
 
 def clip_nothing(plan: Plan, target: Target) -> Target:
-    """The differing record is longer than R; the attacker knows the law that follows."""
+    """Target in which the differing record is longer than R; the attacker knows the resulting law."""
     tables = [np.asarray(data.X) for data in target.pair]
     differs = np.any(tables[0] != tables[1], axis=1) | (target.pair[0].y != target.pair[1].y)
     factors = np.where(differs, _BEYOND, 1.0)[:, None]
@@ -99,13 +100,13 @@ def clip_nothing(plan: Plan, target: Target) -> Target:
     sides = mechanism.prepare(plan, zero), mechanism.prepare(plan, one)
     if mechanism.separation(plan, *sides) <= plan.ledger[0].sensitivity * (1.0 + 1e-9):
         raise NotApplicable(
-            f"clipping_off needs records that pull harder the longer they are, got {get_loss(plan.spec.loss).label}"
+            f"clipping_off needs a loss whose gradient grows with the record, got {get_loss(plan.spec.loss).label}"
         )
     return Target((zero, one), sides, release_of(plan), score_of(plan, *sides))
 
 
 class _Repeating(np.random.Generator):
-    """A generator whose normals are those of the first step, in all steps: [steps, ...]."""
+    """Generator that repeats the normals of the first step in all steps: [steps, ...]."""
 
     first: Array | None = None
 
@@ -116,7 +117,7 @@ class _Repeating(np.random.Generator):
 
 
 def reuse_the_noise(plan: Plan, target: Target) -> Target:
-    """On the true records, a transcript less what noise was added to is the same in all steps."""
+    """Target whose steps all add one noise: a transcript less its noiseless steps on the true records shows it."""
     mechanism = plan.mechanism
     if plan.steps == 1:
         raise NotApplicable("noise_reused needs several steps, got 1")
@@ -135,34 +136,34 @@ def reuse_the_noise(plan: Plan, target: Target) -> Target:
 
 
 def bent_plan(mechanism: Mechanism, budget: Budget) -> Plan:
-    """The worst records, in a set so wide that slopes change on the way."""
+    """Plan on the worst records, in a set so wide that slopes change on the way."""
     spec = mechanism.worst_spec
     return mechanism.calibrate(dc.replace(spec, radius=_WIDE) if spec.radius else spec, budget)
 
 
 def share_the_noise(plan: Plan, target: Target) -> Target:
     _only("shared_class_noise", plan.mechanism, "gaussian_classifier")
-    honest = cast(Any, type(plan.mechanism)).direction
+    correct = cast(Any, type(plan.mechanism)).direction
 
     def shared(mechanism: Any, spec: Spec, rng: np.random.Generator) -> Array:
-        return np.repeat(honest(mechanism, spec, rng)[:1], spec.classes, axis=0)
+        return np.repeat(correct(mechanism, spec, rng)[:1], spec.classes, axis=0)
 
     return dc.replace(target, release=release_of(_rewritten(plan, direction=shared)))
 
 
-def print_the_noise(bug: str, *keys: str) -> Spoil:
-    """What the published accounting adds for the budget that was asked for; the attacker knows its law."""
+def publish_the_noise(bug: str, *keys: str) -> Inject:
+    """Noise as published for the requested budget; the attacker knows its law."""
 
-    def spoil(plan: Plan, target: Target) -> Target:
+    def inject(plan: Plan, target: Target) -> Target:
         _only(bug, plan.mechanism, *keys)
-        used = _as_printed(plan.mechanism).calibrate(plan.spec, plan.requested)
+        used = _as_published(plan.mechanism).calibrate(plan.spec, plan.requested)
         if used.spent <= plan.requested:
             raise NotApplicable(f"{bug} is no bug here: noise as published costs epsilon = {used.spent.epsilon:g}")
         mechanism = used.mechanism
         zero, one = (mechanism.prepare(used, data) for data in target.pair)
         return Target(target.pair, (zero, one), release_of(used), score_of(used, zero, one))
 
-    return spoil
+    return inject
 
 
 def many_columns_plan(mechanism: Mechanism, budget: Budget) -> Plan:
@@ -171,24 +172,24 @@ def many_columns_plan(mechanism: Mechanism, budget: Budget) -> Plan:
 
 
 def unpaid_determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
-    """One column, Huber loss, and the smallest lam that the printed Gamma noise is for.
+    """Plan with one column, Huber loss, and the smallest lam for which the published Gamma noise is stated.
 
-    Printed Gaussian noise is for any lam: here one at which the determinant takes nearly all of epsilon.
+    The published Gaussian noise is stated for any lam: here the determinant costs nearly all of epsilon.
     """
     _only("published_objective_noise", mechanism, "objective_gamma", "objective_gaussian")
     loss, n, epsilon = get_loss("huber"), 10, budget.epsilon
     bend = loss.curvature_bound / n
     lam = 2.0 * bend / epsilon if mechanism.noise == "gamma" else bend / math.expm1(min(_UNPAID * epsilon, 700.0))
     spec = Spec("huber", n, p=1, lam=lam)
-    away = _AWAY[mechanism.noise] * _as_printed(mechanism).calibrate(spec, budget).scale / lam
+    away = _AWAY[mechanism.noise] * _as_published(mechanism).calibrate(spec, budget).scale / lam
     return mechanism.calibrate(dc.replace(spec, domain=Domain(y_max=loss.shape + away)), budget)
 
 
 def leave_unrounded(plan: Plan, target: Target) -> Target:
-    """Raw sums of a number and noise: where the score saturates, its last bits depend on the number."""
+    """Target that releases raw sums of a number and noise: where the score saturates, last bits reveal the number."""
     _only("unrounded", plan.mechanism, "output_gamma")
     if plan.spec.p > 1:
-        raise NotApplicable(f"unrounded needs one column, where scores saturate, got p = {plan.spec.p}")
+        raise NotApplicable(f"unrounded needs p = 1, where scores saturate, got p = {plan.spec.p}")
     mechanism = plan.mechanism
     return dc.replace(target, release=lambda prepared, rngs: mechanism.transcripts(plan, prepared, rngs))
 
@@ -203,11 +204,11 @@ def _only(bug: str, mechanism: Mechanism, *keys: str) -> None:
         raise NotApplicable(f"{bug} is a bug of {' and '.join(keys)}, got {mechanism.key}")
 
 
-def _as_printed(mechanism: Mechanism) -> Mechanism:
+def _as_published(mechanism: Mechanism) -> Mechanism:
     return make_mechanism(mechanism.key, **(mechanism.knobs | {"accounting": "published"}))
 
 
 def _rewritten(plan: Plan, **attributes: Any) -> Plan:
-    """The plan of the same mechanism with other attributes of its class: another law of noise, another method."""
+    """The plan with other attributes of the mechanism's class: another law of noise, another method."""
     broken = type("Broken", (type(plan.mechanism),), attributes)
     return dc.replace(plan, mechanism=broken(**plan.mechanism.knobs))

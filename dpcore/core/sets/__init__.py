@@ -1,4 +1,4 @@
-"""Convex sets that models are sought in: where a linear function is smallest, how wide they are, some nearest points.
+"""Convex sets of models: minimisers of linear functions, Gaussian widths and, for some sets, nearest points.
 
 Every set here has size 1; a problem scales it by its radius (`dpcore.core.specification.Spec`). They are frozen and
 hashable.
@@ -21,7 +21,7 @@ _BALLS: dict[float, NormBall] = {1.0: L1Ball(), 2.0: Ball(), math.inf: Box()}
 
 
 def get_set(name: SetName | ConvexSet) -> ConvexSet:
-    """The set with this name, or a set itself; ValueError names the known ones.
+    """Set with this name, or the given set itself; ValueError names the known ones.
 
     >>> get_set("l1_ball").corners(10)
     20
@@ -30,7 +30,7 @@ def get_set(name: SetName | ConvexSet) -> ConvexSet:
 
 
 def norm_ball(p_norm: float) -> NormBall:
-    """||theta||_p_norm <= 1 for p_norm from 1 to inf.
+    """Ball ||theta||_p_norm <= 1 for p_norm from 1 to inf.
 
     >>> norm_ball(1.0).label, norm_ball(2.0).label, norm_ball(3.0).order
     ('L1 ball', 'L2 ball', 3.0)

@@ -1,4 +1,4 @@
-"""The interface of convex sets: the minimiser of a linear function and the width; for balls also the nearest point."""
+"""Interface of convex sets: the minimiser of a linear function and the width; for balls also the nearest point."""
 
 import abc
 import dataclasses as dc
@@ -13,10 +13,10 @@ from .norms import dual_order, widening
 
 @dc.dataclass(frozen=True)
 class Width:
-    """A Gaussian width and how far from it the truth may be.
+    """Gaussian width and its error.
 
-    value: of E max_theta <g, theta>. error: a bound for formulas and quadrature; where the set's width is drawn at
-    random, three standard errors.
+    value: of E max_theta <g, theta>. error: a bound for formulas and quadrature; three standard errors for widths that
+    are estimated from random draws.
     """
 
     value: float
@@ -29,7 +29,7 @@ class Width:
 
 @dc.dataclass(frozen=True)
 class ConvexSet(abc.ABC):
-    """A closed, bounded, convex set in R^p of size 1.
+    """Closed, bounded, convex set in R^p of size 1.
 
     label: for charts and messages.
     """
@@ -38,27 +38,27 @@ class ConvexSet(abc.ABC):
 
     @property
     def q(self) -> float:
-        """The norm order in which records are bounded where nobody says."""
+        """Default order of the norm that bounds the records."""
         return math.inf
 
     @abc.abstractmethod
     def norm(self, order: float, p: int) -> float:
-        """The largest ||theta||_order in the set, for an order from 1 to inf."""
+        """Largest ||theta||_order in the set, for an order from 1 to inf."""
 
     def diameter(self, order: float, p: int) -> float:
-        """The largest ||theta - theta'||_order in the set; twice the norm where it is symmetric."""
+        """Largest ||theta - theta'||_order in the set; twice `norm` for a symmetric set."""
         return 2.0 * self.norm(order, p)
 
     def corners(self, p: int) -> int | None:
-        """Number of vertices whose convex hull it is; None where they are not listed: no polytope, or a box."""
+        """Number of vertices of a polytope; None if they are not listed: no polytope, or a box."""
         return None
 
     @abc.abstractmethod
     def extreme(self, v: Array) -> Array:
-        """A point of the set at which <v, .> is smallest; v [..., p], answer of the same shape."""
+        """Point of the set at which <v, .> is smallest; v [..., p], answer of the same shape."""
 
     def width(self, p: int) -> Width:
-        """The Gaussian width E max over theta in the set of <g, theta>, g ~ N(0, I_p); computed once.
+        """Gaussian width E max over theta in the set of <g, theta>, g ~ N(0, I_p); computed once.
 
         >>> from dpcore.core.sets import Ball, L1Ball
         >>> round(Ball().width(1).value, 6), round(L1Ball().width(200).value, 3)
@@ -72,7 +72,7 @@ class ConvexSet(abc.ABC):
 
 
 class NormBall(ConvexSet):
-    """||theta||_order <= 1, for an order from 1 to inf."""
+    """Ball ||theta||_order <= 1, for an order from 1 to inf."""
 
     order: float
 
@@ -86,7 +86,7 @@ class NormBall(ConvexSet):
 
     @abc.abstractmethod
     def project(self, v: Array) -> Array:
-        """The nearest point of the set in L2, to 1e-10 of max(1, ||v||); v [..., p], answer of the same shape."""
+        """Nearest point of the set in L2, to 1e-10 of max(1, ||v||); v [..., p], answer of the same shape."""
 
 
 @functools.lru_cache(maxsize=512)

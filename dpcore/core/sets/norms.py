@@ -1,4 +1,4 @@
-"""Norms of any order from 1 to inf: of vectors whose entries may have any size, and against one another."""
+"""Norms of any order from 1 to inf: of vectors with entries of any size, and the ratios between norms."""
 
 import math
 
@@ -25,7 +25,7 @@ def length(v: Array, order: float = 2.0) -> Array:
 
 
 def dual_order(order: float) -> float:
-    """The order of the dual norm: 1/order + 1/dual = 1.
+    """Order of the dual norm: 1/order + 1/dual = 1.
 
     >>> dual_order(1.5), dual_order(1.0), dual_order(math.inf)
     (3.0, inf, 1.0)
@@ -36,7 +36,7 @@ def dual_order(order: float) -> float:
 
 
 def widening(order: float, other: float, p: int) -> float:
-    """The largest ||v||_order over ||v||_other = 1 in R^p: p^(1/order - 1/other), and 1 for order >= other.
+    """Largest ||v||_order over ||v||_other = 1 in R^p: p^(1/order - 1/other), and 1 for order >= other.
 
     >>> widening(1.0, 2.0, p=9), widening(2.0, 1.0, p=9), widening(2.0, math.inf, p=9)
     (3.0, 1.0, 3.0)

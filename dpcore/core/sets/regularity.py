@@ -8,7 +8,7 @@ from ..validation import check_real, integer, norm_order
 
 @dc.dataclass(frozen=True)
 class Regularity:
-    """The norm of order r that stands in for the one of order q_star on R^d.
+    """Norm of order r that replaces the norm of order q_star on R^d.
 
     kappa: ||.||_q_star is kappa-regular. order: r, from 2 to q_star. With kappa_+ = r - 1,
     ||x + y||_r^2 <= ||x||_r^2 + <grad ||x||_r^2, y> + kappa_+ ||y||_r^2 and
@@ -20,7 +20,7 @@ class Regularity:
 
 
 def kappa_of_order(order: float, q_star: float, d: int) -> Regularity:
-    """The constant that one order proves: kappa = (order - 1) d^(2/order - 2/q_star), 2 <= order <= q_star; d >= 1.
+    """Constant proved with one order: kappa = (order - 1) d^(2/order - 2/q_star), 2 <= order <= q_star; d >= 1.
 
     The second inequality is attained where all entries are equal (docs/formulas.md, "Noise in the geometry").
 
@@ -33,11 +33,10 @@ def kappa_of_order(order: float, q_star: float, d: int) -> Regularity:
 
 
 def quoted_kappa(q_star: float, d: int) -> Regularity:
-    """min{q_star - 1, 2 ln d} with the order that is one more, as the paper quotes it; d >= 2. No theorem: see below.
+    """Constant min{q_star - 1, 2 ln d} as the paper quotes it, with an order of one more; d >= 2. Not a theorem.
 
-    Where q_star - 1 <= 2 ln d this is `kappa_of_order`. Beyond, it leaves out the factor d^(2/r - 2/q_star), up to e:
-    noise that is calibrated by it protects less than it says (docs/errata.md). ValueError for d = 1, where 2 ln d
-    is 0.
+    If q_star - 1 <= 2 ln d, this is `kappa_of_order`. Otherwise it omits the factor d^(2/r - 2/q_star), up to e: noise
+    calibrated by it gives less privacy than claimed (docs/errata.md). ValueError for d = 1, where 2 ln d is 0.
 
     >>> round(quoted_kappa(math.inf, 100).kappa, 2), round(quoted_kappa(math.inf, 100).order, 2)
     (9.21, 10.21)
@@ -48,7 +47,7 @@ def quoted_kappa(q_star: float, d: int) -> Regularity:
 
 
 def kappa_lq(q_star: float, d: int) -> Regularity:
-    """The smallest kappa that orders r in [2, q_star] give: min_r (r - 1) d^(2/r - 2/q_star).
+    """Smallest kappa over orders r in [2, q_star]: min_r (r - 1) d^(2/r - 2/q_star).
 
     q_star: the dual order, from 2 to inf. d: the dimension, >= 1. In r the logarithm has the derivative
     1/(r - 1) - 2 ln d / r^2, which is 0 where r^2 = 2 ln d (r - 1): the smallest value is at the larger root, or at an

@@ -1,4 +1,4 @@
-"""The sets: balls of norms, the simplex, group L1 balls and convex hulls of listed points.
+"""Convex sets: balls of norms, the simplex, group L1 balls and convex hulls of listed points.
 
 Their Gaussian widths are formulas, integrals over maxima, or means of public draws.
 """
@@ -16,11 +16,10 @@ from .base import ConvexSet, NormBall, Width
 from .norms import largest, length, widening
 
 _MOST_STEPS = 200  # of a root search
-# Panels of this length with 20 Gauss-Legendre nodes each, as far as 40 standard deviations; what is left out is below
-# 1e-300.
+# Panels of this length with 20 Gauss-Legendre nodes each, as far as 40 standard deviations; the rest is below 1e-300.
 _PANEL, _NODES, _FAR = 0.25, 20, 40.0
 _QUADRATURE_ERROR, _ROUNDING_ERROR = 1e-9, 1e-11
-# Widths that are drawn: so many numbers in all, at least and at most so many draws, and a public seed.
+# Widths estimated from draws: numbers in all, smallest and largest number of draws, and a public seed.
 _NUMBERS, _FEWEST_DRAWS, _MOST_DRAWS, _SEED = 2_000_000, 30, 100_000, 2014
 
 
@@ -65,8 +64,8 @@ class Simplex(ConvexSet):
         return found
 
     def project(self, v: Array) -> Array:
-        """As of a `NormBall`."""
-        # A constant added to v changes nothing, and beside huge numbers the 1 would be lost.
+        """Nearest point, like `NormBall.project`."""
+        # A constant added to v changes nothing; without it, the 1 would be lost beside huge numbers.
         v = v - v.max(axis=-1, keepdims=True)
         falling = -np.sort(-v, axis=-1)
         excess = np.cumsum(falling, axis=-1) - 1.0
@@ -175,7 +174,7 @@ class LqBall(NormBall):
                 fall = x ** (q - 1.0) / (1.0 + mu * (q - 1.0) * x ** (q - 2.0))
                 fall = q * np.where(x > 0.0, x ** (q - 1.0) * fall, 0.0).sum(axis=-1, keepdims=True)
                 step = excess * np.exp(excess) / fall
-                # Few steps suffice in mu near the boundary and in ln mu far from it.
+                # Steps in mu converge fast near the boundary, steps in ln mu far from it.
                 guess = mu + step
                 guess = np.where((guess > low) & (guess < high), guess, mu * np.exp(step / mu))
                 guess = np.where((guess > low) & (guess < high), guess, 0.5 * (low + high))
@@ -216,7 +215,7 @@ class GroupL1Ball(ConvexSet):
         return self._joined(weights[..., None] * blocks, v)
 
     def project(self, v: Array) -> Array:
-        """As of a `NormBall`."""
+        """Nearest point, like `NormBall.project`."""
         blocks = self._blocks(v)
         lengths = length(blocks)[..., 0]
         shorter = L1Ball().project(lengths) / np.where(lengths > 0.0, lengths, 1.0)
@@ -239,7 +238,7 @@ class GroupL1Ball(ConvexSet):
 
 @dc.dataclass(frozen=True)
 class Polytope(ConvexSet):
-    """The convex hull of listed points of R^p.
+    """Convex hull of listed points of R^p.
 
     vertices: at least one, all of the same length p, finite numbers.
     """
@@ -304,7 +303,7 @@ def _half_step(x: float) -> float:
 
 
 def _integral(f: Callable[[Array], Array], start: float, end: float) -> float:
-    """Of f from start to end, by Gauss-Legendre nodes on panels."""
+    """Integral of f from start to end, by Gauss-Legendre nodes on panels."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     panels = math.ceil((end - start) / _PANEL)
     half = 0.5 * (end - start) / panels
@@ -315,7 +314,7 @@ def _integral(f: Callable[[Array], Array], start: float, end: float) -> float:
 def _largest_chi(groups: int, k: int, rest: int) -> Width:
     """E max of the lengths of `groups` Gaussian vectors of k entries and, where rest > 0, one of `rest` entries.
 
-    The integral of P(max > x). Full groups are the largest: none is 40 below sqrt(k).
+    It is the integral of P(max > x). Full groups are the largest: none is 40 below sqrt(k).
     """
     from scipy.special import chdtrc
 
@@ -334,7 +333,7 @@ def _largest_chi(groups: int, k: int, rest: int) -> Width:
 
 
 def _drawn(support: Callable[[Array], Array], p: int) -> Width:
-    """The mean of support(g) over Gaussian draws g [draws, p]; public and the same every time."""
+    """Mean of support(g) over Gaussian draws g [draws, p], which are public and the same every time."""
     rng = np.random.default_rng(_SEED)
     draws = min(max(_NUMBERS // p, _FEWEST_DRAWS), _MOST_DRAWS)
     block = max(1, _NUMBERS // (2 * p))

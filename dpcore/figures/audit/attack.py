@@ -190,12 +190,12 @@ def betting_figure(
 
 
 def _value(runs: Array, logs: Array) -> tuple[Array, Array]:
-    """What is drawn: from the first run on, and hardly further than the axis goes."""
+    """Values to draw: from the first run on, and hardly beyond the axis."""
     return runs[runs > 0], np.clip(np.exp(np.minimum(logs[runs > 0], 700.0)), 0.1 * _LOWEST, 10.0 * _HIGHEST)
 
 
 def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, height: int) -> Figure:
-    """How the attacker's score falls on the two data sets. edges: of bins, [b + 1]; zeros, ones: shares, [b]."""
+    """Distribution of the attacker's score on the two data sets. edges: of bins, [b + 1]; zeros, ones: shares, [b]."""
     chart = Chart(theme, height, left=56, right=20, top=26, bottom=50)
     for name, shares, family, shape in (
         ("runs on the first data set", zeros, "objective", ""),

@@ -72,7 +72,7 @@ def ledger_figure(
 
 
 def accounting_name(kind: Kind, *, full: bool) -> str:
-    """What a curve is called; full batches draw nothing at random, so that Renyi's has no sampling to name.
+    """Name of a curve; full batches draw nothing at random, so that the name of Renyi's has no sampling.
 
     >>> accounting_name("poisson", full=False), accounting_name("poisson", full=True)
     ('Rényi, Poisson batch', 'Rényi')
@@ -111,7 +111,7 @@ def noise_figure(
 
 
 def _cross_at_end(heights: Array, colour: str) -> Look:
-    """How a curve looks that stops before the last step."""
+    """Look of a curve that stops before the last step."""
     drawn = np.flatnonzero(np.isfinite(heights))
     if not len(drawn) or drawn[-1] == len(heights) - 1:
         return {}
@@ -122,7 +122,7 @@ def _cross_at_end(heights: Array, colour: str) -> Look:
 
 
 def _dots(chart: Chart, x: list[float], y: list[float], colour: str) -> None:
-    """Where the curves meet the cursor."""
+    """Dots at which the curves meet the cursor."""
     edge = {"color": chart.paper, "width": 1.5}
     look = {"color": colour, "size": 10, "symbol": "triangle-up", "line": edge}
     chart.marks(np.array(x), np.array(y), look, showlegend=False, hoverinfo="skip")

@@ -105,7 +105,7 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure
 
 
 def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
-    """Which vertex was chosen in each step: a row for every feature that matters, one for all others."""
+    """Vertex chosen in each step: a row for every relevant feature, one for all others."""
     chart = Chart(theme, height, left=92, right=16, bottom=56)
     colour, muted = chart.colours["frank_wolfe"], chart.muted
     places = np.flatnonzero(path.truth)

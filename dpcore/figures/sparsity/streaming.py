@@ -123,7 +123,7 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
 
 
 def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
-    """What the published orders make of the largest p, anchored at the smallest p's last regret."""
+    """Published orders at the largest p, anchored at the smallest p's last regret."""
     if len(curves) < 2:
         return []
     small, large = curves[0], curves[-1]

@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe on any convex set: Gaussian noise in every gradient, at the cost of the set's width."""
+"""Private Frank-Wolfe on any convex set: Gaussian noise in every gradient, with an error that grows with the width."""
 
 import dataclasses as dc
 import math
@@ -20,7 +20,7 @@ from ...theory import frank_wolfe as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, gradients_apart, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
-from .step_count import check_problem, check_T, chosen_T, terrain
+from .step_count import check_problem, check_T, chosen_T, constants_of
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
 
@@ -36,8 +36,8 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     only the entries of records are bounded. T - 1 steps are exactly mu-GDP with mu = D sqrt(T - 1) / s.
 
     Accounting: "tight" takes s = D sqrt(T - 1) / mu(epsilon, delta). "published" is a reconstruction, since the paper
-    states Theorem 2.6 without its algorithm: s = G sqrt(32 T) ln(n / delta) / (n epsilon). What such noise spends is
-    then what exact accounting says, far less than was asked for.
+    states Theorem 2.6 without its algorithm: s = G sqrt(32 T) ln(n / delta) / (n epsilon). By exact accounting such
+    noise spends far less than was requested.
 
     Source: Talwar, Thakurta and Zhang 2015, Theorem 2.6 (algorithm reconstructed, constants derived in
         docs/formulas.md, explicit); accounting by Dong, Roth and Su 2022.
@@ -67,7 +67,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     usual_loss = "squared"
     # A set so small that the slope of the loss is 1 throughout.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
-    audit_knob = ("T", 4)  # few steps: together they leak what many do
+    audit_knob = ("T", 4)  # few steps leak as much together as many do
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_problem(self.key, spec)
@@ -83,7 +83,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         spent = budget
         if self.accounting == "published":
             spent = Budget(gaussian_epsilon(sensitivity * math.sqrt(T - 1) / scale, budget.delta), budget.delta)
-        # With T written down, an audit of what was spent has the same steps.
+        # T is fixed, so that an audit of the spent budget has the same steps.
         return Plan(dc.replace(self, T=T), spec, budget, spent, (event,), T - 1, self.noise, scale, tol=0.0)
 
     def _scale(self, spec: Spec, budget: Budget, mu: float, T: Array) -> Array:
@@ -94,16 +94,16 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         return each * np.sqrt(32.0 * T) * math.log(spec.n / budget.delta) / budget.epsilon
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the best model of the set, on average over the noise; and the published order of growth.
+        """Bounds over the best model of the set, on average over the noise; and the published order of growth.
 
-        Widths that are means of draws enter with their error on top (`dpcore.core.sets.Width`).
+        Widths that are means of draws enter with their error added (`dpcore.core.sets.Width`).
         """
-        spec, land = plan.spec, terrain(plan.spec)
+        spec, facts = plan.spec, constants_of(plan.spec)
         found = theory.frank_wolfe_bound(
-            land.start, land.curvature, plan.ledger[0].scale * _width(spec), float(plan.steps + 1)
+            facts.start, facts.curvature, plan.ledger[0].scale * _width(spec), float(plan.steps + 1)
         )
         rate = theory.published_width_rate(
-            land.curvature, largest_gradient(spec) * _width(spec), spec.n, plan.requested
+            facts.curvature, largest_gradient(spec) * _width(spec), spec.n, plan.requested
         )
         within, ours = f"comparator in the {spec.shape.label}", f"{_SOURCE}, with explicit constants"
         return (
@@ -116,7 +116,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """As declared, but the two releases of a generator are independent."""
+        """Releases for curves, in which the two releases of a generator are independent."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         quiet = [dc.replace(plan, scale=0.0) for plan in plans]
@@ -124,7 +124,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         return Drawn(noisy_models(risk, quiet, streams[:1], cancelled=cancelled)[:, 0], thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """The noisy gradient of every step, [len(rngs), (T - 1) p]: they tell all iterates and the release.
+        """Noisy gradient of every step, [len(rngs), (T - 1) p], from which all iterates and the release follow.
 
         With all columns stored, those of the run that `release` makes of the same generator.
         """
@@ -133,12 +133,12 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         return np.concatenate(seen, axis=1)
 
     def resolution(self, plan: Plan) -> float:
-        """Noise chooses points and moves a model by as much as the set is wide; 0 where it chooses vertices."""
+        """Size of the set, since noise chooses points of it; 0 if it chooses vertices."""
         spec = plan.spec
         return 0.0 if isinstance(spec.shape, L1Ball | Simplex | Polytope) else spec.size or 1.0
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Between the gradients at theta_1."""
+        """Distance between the gradients at theta_1."""
         return gradients_apart(plan, zero, one, _start(plan.spec)[None])
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
@@ -157,7 +157,7 @@ def noisy_models(
     """theta_T of every plan with the noise of every generator, [len(plans), len(rngs), width].
 
     plans: of one problem, apart from T and the noise; p is at least the columns of the risk, beyond which records are
-    0. All plans meet the same noise. width: how many columns of the models to give, at most p; 0 for those of the risk.
+    0. All plans use the same noise. width: number of columns of the models, at most p; 0 for those of the risk.
     """
     width, spec, shape = width or risk.active, plans[0].spec, plans[0].spec.shape
     if isinstance(shape, L1Ball | Simplex):
@@ -179,24 +179,24 @@ def _descend_anywhere(
     cancelled: Cancelled = never,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
-    """The same with noise in all p columns, plan after plan: [len(plans) len(rngs), p]."""
+    """Like `noisy_models` with noise in all p columns, plan after plan: [len(plans) len(rngs), p]."""
     spec, size, start = plans[0].spec, plans[0].spec.size or 1.0, _start(plans[0].spec)
     runs = [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
     return descend_noisy(risk, runs, spec.shape, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
 
 
 def largest_gradient(spec: Spec) -> float:
-    """A bound on ||gradient||_2 of a record's loss, over the records of the domain and the theta of the set."""
-    return terrain(spec).steepness * spec.domain.implied(2.0, spec.p).R
+    """Bound on ||gradient||_2 of a record's loss, over the records of the domain and the theta of the set."""
+    return constants_of(spec).steepness * spec.domain.implied(2.0, spec.p).R
 
 
 def _width(spec: Spec) -> float:
-    """E max <g, theta> over the set for g ~ N(0, I_p), with its error on top."""
+    """E max <g, theta> over the set for g ~ N(0, I_p), with its error added."""
     return (spec.size or 1.0) * spec.shape.width(spec.p).upper
 
 
 def _start(spec: Spec) -> Array:
-    """theta_1, [p]: 0, or the mean of the vertices where 0 need not be in the set."""
+    """theta_1, [p]: 0, or the mean of the vertices if 0 need not be in the set."""
     size = spec.size or 1.0
     if isinstance(spec.shape, Polytope):
         return size * spec.shape.table.mean(axis=0)

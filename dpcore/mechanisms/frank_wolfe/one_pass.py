@@ -1,4 +1,4 @@
-"""One-pass private Frank-Wolfe on a polytope: each record is read once, and what is noisy is which vertex is taken."""
+"""One-pass private Frank-Wolfe on a polytope: each record is read once, and only the choice of vertices is noisy."""
 
 import dataclasses as dc
 import functools
@@ -55,29 +55,29 @@ class PolyhedralFrankWolfe(VertexMechanism):
     """Release the end of theta <- (1 - eta) theta + eta v, v a private vertex for an estimate of the risk's gradient.
 
     The set is size times the L1 ball, the simplex or a list of J vertices. The estimates read each record once, in the
-    order given. A record that is replaced moves the scores <v, estimate> of the choices behind its reading, by half a
-    range of s_t that the records' bounds, the slope and the curvature of the loss give (`one_pass_sensitivity`).
+    given order. A replaced record changes the scores <v, estimate> of the choices after its reading, by half a range of
+    s_t that follows from the records' bounds, the slope and the curvature of the loss (`one_pass_sensitivity`).
 
     variant:
     "minibatch": n / 2 records for the first estimate d_0, then T steps of one length eta with m fresh records each,
-    d_t = (1 - eta) d_{t-1} + g_t(theta_t) - (1 - eta) g_t(theta_{t-1}). What a record moves fades by 1 - eta a step, so
+    d_t = (1 - eta) d_{t-1} + g_t(theta_t) - (1 - eta) g_t(theta_{t-1}). A record's effect shrinks by 1 - eta a step, so
     that rho = max{s_0, s_1}^2 / (2 G^2 (1 - (1 - eta)^2)) for many steps. It had the smaller bound in all cases tried.
     "published": the same with m = 1, T = n / 2 and eta = ln(n / ln J) / n, Algorithm 2.
     "tree": Algorithm 1 of the paper without its noise: phase t is a binary tree with 2^t leaves, a step each,
     eta = 2 / (tau + 2) at step tau. A record of a node moves the leaves below it, so that noise G_t of the choices of
     phase t costs rho = max over nodes of leaves s^2 / (2 G_t^2).
     accounting:
-    "tight": v with probability ~ exp(-<v, estimate> / G), the best of scores with Gumbel noise. G is the smaller of
-    what zCDP asks for and what the plain sum over a record's choices does.
-    "published", for the published variant alone: the best of scores with Laplace noise 2 s_t sqrt(n ln(1/delta)) /
-    epsilon, s_t = max{(1 - eta)^t s_0, s_1}. `Plan.spent` is what follows of it, by the sum or zCDP over the choices
-    behind one record, whose effect fades: far less than was asked for.
+    "tight": v with probability ~ exp(-<v, estimate> / G), the best of scores with Gumbel noise. G is the smaller of the
+    noise required by zCDP and by the plain sum over a record's choices.
+    "published", only for the published variant: the best of scores with Laplace noise 2 s_t sqrt(n ln(1/delta)) /
+    epsilon, s_t = max{(1 - eta)^t s_0, s_1}. `Plan.spent` follows from the sum or zCDP over the choices after one
+    record, whose effect shrinks: far less than was requested.
     T: "auto", or the depth of the last tree, or the number of minibatches. "auto" minimises the explicit bound, for
     minibatches together with eta, on a public grid.
 
     The first estimate of a phase has noise of the same law as all others: `Plan.scale` is that of the last phase (tree)
     or of the first choice, and the noise of all others is in proportion. The ledger's sensitivity is the root of the
-    sum of s_t^2 over the choices behind the worst record, in units of their noise over `Plan.scale`.
+    sum of s_t^2 over the choices after the worst record, in units of their noise over `Plan.scale`.
 
     Source: Bassily, Guzman and Nandi 2021, Algorithm 2 and Theorem 6.3; trees of choices as in Asi, Feldman, Koren and
         Talwar 2021 (constants derived in docs/formulas.md, explicit).
@@ -135,20 +135,20 @@ class PolyhedralFrankWolfe(VertexMechanism):
         return _course(self.key, self.variant, self.accounting, self.T, spec, budget)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the best model of the set, on average over records and choices; and the published orders of growth."""
-        spec, land = plan.spec, slopes_of(plan.spec)
+        """Bounds over the best model of the set, on average over records and choices; and the published orders."""
+        spec, facts = plan.spec, slopes_of(plan.spec)
         course = self._course(spec, plan.requested)
         scales, route = plan.ledger[0].scale * course.shares, course.route
         if isinstance(route, Tree):
-            found = tree_bound(land, route, scales)
+            found = tree_bound(facts, route, scales)
         else:
             weights = (1.0 - route.step) ** np.arange(route.count, -1.0, -1.0)
             # The largest of J Laplace variables is on average at most the J-th harmonic number.
-            worst = digamma(land.corners + 1.0) + np.euler_gamma if plan.noise == "laplace" else math.log(land.corners)
-            found = stream_bound(land, route, float(np.average(scales, weights=weights)) * worst)
+            worst = math.log(facts.corners) if plan.noise == "gumbel" else digamma(facts.corners + 1.0) + np.euler_gamma
+            found = stream_bound(facts, route, float(np.average(scales, weights=weights)) * worst)
         says = f"independent records; comparator in the {spec.shape.label}"
-        facts = land.across, land.curvature, spec.n, land.corners, plan.requested
-        rate = theory.published_polyhedral_rate(*facts)
+        shared = facts.across, facts.curvature, spec.n, facts.corners, plan.requested
+        rate = theory.published_polyhedral_rate(*shared)
         ours = f"{_SOURCE}, Theorem 6.3, with explicit constants derived here"
         listed = [
             Bound(self.quantity, "upper", found, "expectation", ours, says),
@@ -156,12 +156,12 @@ class PolyhedralFrankWolfe(VertexMechanism):
         ]
         if isinstance(route, Tree):
             theirs = "Asi, Feldman, Koren and Talwar 2021, abstract"
-            value = theory.tree_choices_rate(*facts)
+            value = theory.tree_choices_rate(*shared)
             listed.append(Bound(self.quantity, "rate", value, "expectation", theirs, f"the L1 ball; {says}"))
         return tuple(listed)
 
     def gradients(self, plan: Plan) -> int:
-        """One for each record of a first batch, two for each record that corrects an estimate."""
+        """Number of gradients: one for each record of a first batch, two for each record that corrects an estimate."""
         return self._course(plan.spec, plan.requested).route.gradients
 
     def attack_limit(self, plan: Plan) -> float:
@@ -169,13 +169,13 @@ class PolyhedralFrankWolfe(VertexMechanism):
         if plan.noise == "laplace":
             # It makes a choice (2 s / b)-DP, which is twice that range.
             return varied_range_attack_limit(2.0 * unit * course.weight.total, 2.0 * unit * course.weight.root)
-        # Budgets of early phases may be paid by a plain sum, which lets more be told than zCDP of the last one.
+        # Early phases may be accounted for by a plain sum, which allows more leakage than zCDP of the last one.
         return max(
             varied_range_attack_limit(unit * math.fsum(moves), unit * math.hypot(*moves)) for moves in course.readings
         )
 
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
-        """Of choices with Laplace noise no more is known than that they are (2 s / b)-DP."""
+        """Claimed curve; choices with Laplace noise are known only to be (2 s / b)-DP."""
         course, rho = self._course(plan.spec, plan.requested), zcdp_rho(plan.spent)
         weight, epsilon = course.weight, plan.spent.epsilon
         if plan.noise == "laplace":
@@ -188,13 +188,13 @@ class PolyhedralFrankWolfe(VertexMechanism):
         return _models(plan, self._run(plan, prepared, rngs), prepared)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """The vertex of every choice, [len(rngs), steps]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
+        """Vertex of every choice, [len(rngs), steps]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
         check_certificate(prepared.distance, plan)
         walked = self._run(plan, prepared, rngs)
         return walked.signs * (walked.columns + 1.0)
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """As declared, but the two releases of a generator are independent: a choice has no opposite."""
+        """Releases for curves, in which the two releases of a generator are independent: a choice has no opposite."""
         seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         centres, thetas = [], []
         for plan, side in zip(plans, prepared, strict=True):
@@ -219,33 +219,33 @@ class PolyhedralFrankWolfe(VertexMechanism):
         return recursive_walk(walk, route.first, route.batch, route.step, noise)
 
     def _follow(self, plan: Plan, prepared: Prepared, walked: Walked, *, keep: bool) -> Followed:
-        """The walk along given vertices on these records."""
+        """Choices along given vertices on these records, with their likelihoods and scores."""
         idle = idle_columns(plan.spec, records_of(prepared))
         follower = Followed(walked.columns, walked.signs, idle, signed=is_signed(plan.spec), keep=keep)
         self._walk(plan, prepared, follower, len(walked.columns))
         return follower
 
     def audited(self) -> "PolyhedralFrankWolfe":
-        """So deep a tree that its composition is seen."""
+        """This mechanism with a tree so deep that an audit tests its composition."""
         return dc.replace(self, T=_AUDITED_T) if self.variant == "tree" else self
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """One record is what tells the two farthest vertices best, with one label or the other; others are 0.
+        """Neighbours with one record that separates the two farthest vertices best, by its label; others are 0.
 
-        It is the first of the last tree, or of the first batch, unless one that comes later moves more.
+        It is the first of the last tree, or of the first batch, unless a later record has a larger effect.
         """
-        spec, land, route = plan.spec, slopes_of(plan.spec), self._course(plan.spec, plan.requested).route
+        spec, facts, route = plan.spec, slopes_of(plan.spec), self._course(plan.spec, plan.requested).route
         if isinstance(route, Tree):
             place = Tree(route.phases[:-1], route.batch).used
         else:
-            s0, s1 = entry_moves(land, route.first, route.batch, route.step)
+            s0, s1 = entry_moves(facts, route.first, route.batch, route.step)
             place = 0 if s0 >= s1 else route.first
         return flipped_label(spec, telling_record(spec), place)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """The root of the sum over the choices of the squared half range by which scores differ, as in the ledger.
+        """Root of the sum over the choices of the squared half range by which scores differ, as in the ledger.
 
-        Along the vertices that the first of the two takes without noise.
+        It is computed along the vertices that the first data set chooses without noise.
         """
         quiet = Best(idle=idle_columns(plan.spec, records_of(zero)), signed=is_signed(plan.spec))
         path = self._walk(plan, zero, quiet, 1)
@@ -254,7 +254,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
         return plan.scale * math.hypot(*halves)
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """The sum over the choices, each at the model to which the choices before it have led; exact, Gumbel only."""
+        """Sum over the choices, each at the model that results from the choices before it; exact, Gumbel only."""
         if plan.noise != "gumbel":
             raise NotApplicable(f"{self.key} has no log-likelihood ratio for {plan.noise} noise")
         path = Walked(np.empty(0), np.abs(outputs).astype(np.int64) - 1, np.sign(outputs))
@@ -264,9 +264,9 @@ class PolyhedralFrankWolfe(VertexMechanism):
 
 @dc.dataclass(frozen=True)
 class _Course:
-    """scale: `Plan.scale`. shares: the noise over it, of each phase (tree) or choice. weight: of the worst record.
-    readings: where a record can be read, half the range by which it moves each choice behind that, over the choice's
-    share; empty for Laplace noise.
+    """Noise of a run. scale: `Plan.scale`. shares: noise over it, of each phase (tree) or choice. weight: of the worst
+    record. readings: for each place of a record, half the range by which it changes each later choice, over the
+    choice's share; empty for Laplace noise.
     """
 
     route: Tree | Stream
@@ -278,42 +278,42 @@ class _Course:
 
 @functools.lru_cache(maxsize=256)
 def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget: Budget) -> _Course:
-    rho, land = zcdp_rho(budget), slopes_of(spec)
-    if land.across == 0.0:
+    rho, facts = zcdp_rho(budget), slopes_of(spec)
+    if facts.across == 0.0:
         raise NotApplicable(f"{key} needs a set of more than one point, got the {spec.shape.label} with p = {spec.p}")
     if accounting == "published" and variant != "published":
         raise NotApplicable(f"{key} with published accounting needs the published variant, got {variant!r}")
     if variant == "tree":
-        tree = best_tree(land, spec.n, rho, budget.epsilon) if T == "auto" else tree_of(spec.n, T)
+        tree = best_tree(facts, spec.n, rho, budget.epsilon) if T == "auto" else tree_of(spec.n, T)
         if tree is None:
             raise NotApplicable(f"{key} needs a record for every leaf of its trees, got n = {spec.n:,} and T = {T}")
-        scales = tree_scales(land, tree, rho, budget.epsilon)
+        scales = tree_scales(facts, tree, rho, budget.epsilon)
         shares = scales / scales[-1]
-        weight = tree_weight(land, tree, tree.phases[-1])
-        return _Course(tree, float(scales[-1]), shares, weight, tree_readings(land, tree, shares))
+        weight = tree_weight(facts, tree, tree.phases[-1])
+        return _Course(tree, float(scales[-1]), shares, weight, tree_readings(facts, tree, shares))
     if variant == "minibatch":
         if T != "auto" and spec.n - spec.n // 2 < T:
             raise NotApplicable(f"{key} needs T <= n / 2 minibatches, got n = {spec.n:,} and T = {T:,}")
-        stream = best_stream(land, spec.n, rho, budget.epsilon, None if T == "auto" else T)
+        stream = best_stream(facts, spec.n, rho, budget.epsilon, None if T == "auto" else T)
     else:
-        if spec.n <= math.e * math.log(land.corners):
+        if spec.n <= math.e * math.log(facts.corners):
             raise NotApplicable(
-                f"{key} as published needs n > e ln J = {math.e * math.log(land.corners):.3g}, got {spec.n}"
+                f"{key} as published needs n > e ln J = {math.e * math.log(facts.corners):.3g}, got {spec.n}"
             )
-        stream = published_stream(spec.n, land.corners)
+        stream = published_stream(spec.n, facts.corners)
     shares = np.ones(stream.choices)
     if accounting == "tight":
-        weight = stream_weight(land, stream)
-        readings = stream_readings(land, stream)
+        weight = stream_weight(facts, stream)
+        readings = stream_readings(facts, stream)
         return _Course(stream, float(weight.scale(rho, budget.epsilon)), shares, weight, readings)
-    s0, s1 = entry_moves(land, stream.first, stream.batch, stream.step)
+    s0, s1 = entry_moves(facts, stream.first, stream.batch, stream.step)
     moves = np.maximum((1.0 - stream.step) ** np.arange(stream.choices) * s0, s1)
     scale = 2.0 * moves[0] * math.sqrt(spec.n * -math.log(budget.delta)) / budget.epsilon
-    return _Course(stream, float(scale), moves / moves[0], stream_weight(land, stream, moves / moves[0]), ())
+    return _Course(stream, float(scale), moves / moves[0], stream_weight(facts, stream, moves / moves[0]), ())
 
 
 def _laplace_cost(course: _Course, delta: float) -> Budget:
-    """Each choice is (2 s / b)-DP: by the sum or by zCDP."""
+    """Privacy cost of choices that are (2 s / b)-DP each, by the sum or by zCDP."""
     summed = 2.0 * course.weight.total / course.scale
     return Budget(min(summed, zcdp_epsilon(2.0 * (course.weight.root / course.scale) ** 2, delta)), delta)
 

@@ -22,7 +22,7 @@ from ..base import Drawn, Prepared, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
-from .step_count import check_T, chosen_T, terrain
+from .step_count import check_T, chosen_T, constants_of
 from .vertex_runs import (
     VertexMechanism,
     check_polytope,
@@ -56,8 +56,8 @@ class FrankWolfePolytope(VertexMechanism):
     rho(epsilon, delta) of zCDP. theta_t is public, and so is the steepness L_t for |z| <= R ||theta_t||_1: on the L1
     ball a choice has the smaller noise b L_t / L at the same eta.
     "published": the best of scores with Laplace noise, b = L R reach sqrt(8 T ln(1/delta)) / (n epsilon) as published.
-    Scores move both ways, so that a choice is 2 Delta / b-DP. `Plan.spent` is what follows for k choices, by their sum
-    or by zCDP, and exceeds most requests (docs/errata.md): an exhibit.
+    Scores move both ways, so that a choice is 2 Delta / b-DP. `Plan.spent` is the cost of k choices, by their sum or by
+    zCDP, and exceeds most requests (docs/errata.md): an exhibit.
     "published_safe": Laplace noise of four times that scale for epsilon <= 1, where strong composition has its short
     form (two for replace-one, two for scores that move both ways); beyond, and for so large a delta that the short form
     fails, each choice is as private as `composition.advanced_step` says.
@@ -90,7 +90,7 @@ class FrankWolfePolytope(VertexMechanism):
     usual_loss = "squared"
     # So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
-    audit_knob = ("T", 12)  # so few choices that an audit is quick, and so many that their composition is seen
+    audit_knob = ("T", 12)  # few enough choices for a fast audit, and enough to test their composition
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_polytope(self.key, spec)
@@ -101,17 +101,17 @@ class FrankWolfePolytope(VertexMechanism):
         def selection(T: Array) -> Array:
             return self._selection(spec, self._scale(spec, budget, T))
 
-        T = chosen_T(self.key, self.T, spec, budget.epsilon, "Theorem 2.5", terrain(spec).extent, selection)
+        T = chosen_T(self.key, self.T, spec, budget.epsilon, "Theorem 2.5", constants_of(spec).extent, selection)
         law: NoiseLaw = "gumbel" if self.accounting == "tight" else "laplace"
         scale, sensitivity = float(self._scale(spec, budget, np.array(T))), self._sensitivity(spec)
         event = Event(law, scale, sensitivity, times=T - 1)
-        # With T written down, an audit of what was spent has the same steps.
+        # T is fixed, so that an audit of the spent budget has the same steps.
         made, spent = dc.replace(self, T=T), self._spent(event, budget)
         return Plan(made, spec, budget, spent, (event,), T - 1, law, scale, tol=0.0)
 
     def _sensitivity(self, spec: Spec) -> float:
         """Sensitivity of <v, grad F> for any vertex v and any theta of the set."""
-        return 2.0 * terrain(spec).extent / spec.n
+        return 2.0 * constants_of(spec).extent / spec.n
 
     def _scale(self, spec: Spec, budget: Budget, T: Array) -> Array:
         """b for each T."""
@@ -125,7 +125,7 @@ class FrankWolfePolytope(VertexMechanism):
         if self.accounting == "published":
             return printed
         composed = 2.0 * sensitivity / advanced_step(budget, choices) * ROUNDED_UP
-        # The short form drops a term that counts where ln(1/delta) is small.
+        # The short form drops a term that matters if ln(1/delta) is small.
         return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
 
     def _selection(self, spec: Spec, scale: Array) -> Array:
@@ -137,7 +137,7 @@ class FrankWolfePolytope(VertexMechanism):
         return scale * (math.log(corners) if self.accounting == "tight" else digamma(corners + 1.0) + np.euler_gamma)
 
     def selection_rate(self, spec: Spec, budget: Budget) -> float:
-        """A, where many choices are worse than the best by A sqrt(T) on average; delta > 0."""
+        """Constant A: many choices are worse than the best by A sqrt(T) on average; delta > 0."""
         choices = 1e6
         return float(self._selection(spec, self._scale(spec, budget, np.array(choices + 1.0)))) / math.sqrt(choices)
 
@@ -151,10 +151,10 @@ class FrankWolfePolytope(VertexMechanism):
         return Budget(summed) if summed <= composed else Budget(composed, budget.delta)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the best model of the set, on average over the choices; the published orders of growth; lower bounds."""
-        spec, land = plan.spec, terrain(plan.spec)
+        """Bounds over the best model of the set, on average over the choices; published orders; lower bounds."""
+        spec, facts = plan.spec, constants_of(plan.spec)
         selection = float(self._selection(spec, np.array(plan.ledger[0].scale)))
-        found = theory.frank_wolfe_bound(land.start, land.curvature, selection, plan.steps + 1)
+        found = theory.frank_wolfe_bound(facts.start, facts.curvature, selection, plan.steps + 1)
         ours = f"{_SOURCE}, Theorem 2.5, with explicit constants"
         says = f"comparator in the {spec.shape.label}"
         upper = Bound("excess_empirical_risk", "upper", found, "expectation", ours, says)
@@ -164,7 +164,7 @@ class FrankWolfePolytope(VertexMechanism):
         return bounded_range_attack_limit(_range(plan.noise, plan.scale, plan.ledger[0].sensitivity), plan.steps)
 
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
-        """Of choices with Laplace noise no more is known than their epsilon."""
+        """Claimed curve; of choices with Laplace noise only their epsilon is known."""
         spent, times = plan.spent, plan.steps
         if plan.noise == "gumbel":
             return equal_choices_curve(bounded_range_eta(spent, times), times)
@@ -176,13 +176,13 @@ class FrankWolfePolytope(VertexMechanism):
         return models_of(plan.spec, chosen, runs, len(prepared.theta))
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """The vertex of every choice, [len(rngs), T - 1]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
+        """Vertex of every choice, [len(rngs), T - 1]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
         check_certificate(prepared.distance, plan)
         _, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return chosen.signs * (chosen.columns + 1.0)
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """As declared, but the two releases of a generator are independent: a choice has no opposite."""
+        """Releases for curves, in which the two releases of a generator are independent: a choice has no opposite."""
         spec, r = plans[0].spec, len(prepared[0].theta)
         risk = risk_behind(plans[0], prepared[0], 2 * len(plans) * len(rngs), single=True)
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
@@ -192,22 +192,22 @@ class FrankWolfePolytope(VertexMechanism):
         return Drawn(models_of(spec, best, quiet, r), thetas)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """The last record is what tells the two farthest vertices best, with one label or the other; others are 0.
+        """Neighbours whose last record separates the two farthest vertices best, by its label; others are 0.
 
-        On the L1 ball R (1, ..., 1), which attains Delta while the slope at the model is L. NotApplicable for a set of
-        one point.
+        On the L1 ball it is R (1, ..., 1), which attains Delta while the slope at the model is L. NotApplicable for a
+        set of one point.
         """
         return flipped_label(plan.spec, telling_record(plan.spec), -1)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Half the range over the vertices of what the scores at theta_1 differ by, per unit of its noise b_1 / b."""
+        """Half the range over the vertices of the difference of scores at theta_1, per unit of its noise b_1 / b."""
         spec = plan.spec
         thetas = start_of(spec, records_of(zero).p)[None]
         moved = vertex_scores(spec, records_of(one), thetas) - vertex_scores(spec, records_of(zero), thetas)
         return 0.5 * float(np.ptp(moved)) / float(share_at(plan, thetas)[0])
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """The sum over the choices, each at the model to which the choices before it have led; exact, Gumbel only."""
+        """Sum over the choices, each at the model that results from the choices before it; exact, Gumbel only."""
         if plan.noise != "gumbel":
             raise NotApplicable(f"{self.key} has no log-likelihood ratio for {plan.noise} noise")
         spec, p = plan.spec, records_of(zero).p
@@ -227,15 +227,15 @@ class FrankWolfePolytope(VertexMechanism):
 
 
 def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
-    """Shapes only; the last two where they are stated."""
+    """Published orders of growth, shapes only; the last two only where they are stated."""
     if budget.pure:
         return ()
-    land, corners = terrain(spec), spec.shape.corners(spec.p) or 1
+    facts, corners = constants_of(spec), spec.shape.corners(spec.p) or 1
 
     def rate(value: float, name: str, assumes: str) -> Bound:
         return Bound("excess_empirical_risk", "rate", value, "expectation", f"{_SOURCE}, {name}", assumes)
 
-    general = theory.published_frank_wolfe_rate(land.curvature, land.extent, spec.n, corners, budget)
+    general = theory.published_frank_wolfe_rate(facts.curvature, facts.extent, spec.n, corners, budget)
     found = [rate(general, "Theorem 2.5 as published", "T of Theorem 2.5 as a real number")]
     if spec.loss == "squared" and is_signed(spec):
         says = "R, y_max and the size of the set are 1, or of that order"
@@ -248,5 +248,5 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
 
 
 def _range(law: NoiseLaw, scale: float, sensitivity: float) -> float:
-    """Of the log-ratios of one choice: 2 Delta / b, or for Laplace noise, which is (2 Delta / b)-DP, twice that."""
+    """Range of one choice's log-ratios: 2 Delta / b, or for Laplace noise, which is (2 Delta / b)-DP, twice that."""
     return (2.0 if law == "gumbel" else 4.0) * sensitivity / scale

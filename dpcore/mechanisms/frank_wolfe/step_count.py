@@ -1,4 +1,4 @@
-"""Public constants of a problem over a bounded set, and the number of steps that they lead to: nothing of the data."""
+"""Public constants of a problem over a bounded set, and the number of steps that follows from them, without data."""
 
 import dataclasses as dc
 from collections.abc import Callable
@@ -32,8 +32,8 @@ class ProblemConstants:
     extent: float
 
 
-def terrain(spec: Spec) -> ProblemConstants:
-    """The constants of a resolved problem; theta_1 is 0, or a public point of the simplex or of a list of vertices."""
+def constants_of(spec: Spec) -> ProblemConstants:
+    """Constants of a resolved problem; theta_1 is 0, or a public point of the simplex or of a list of vertices."""
     loss, reach = get_loss(spec.loss), spec.domain.R * (spec.reach or 0.0)
     across = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual, spec.p)
     steepness = float(loss.steepness(reach, spec.domain.y_max))
@@ -66,7 +66,7 @@ def check_problem(key: str, spec: Spec) -> None:
 
 @dc.dataclass(frozen=True)
 class LpConstants:
-    """A problem over the l_p ball of radius `size` in R^d.
+    """Constants of a problem over the l_p ball of radius `size` in R^d.
 
     p_norm, q_star: 1/p_norm + 1/q_star = 1. L0: a bound on the gradient of a record's loss in l_q_star. L1: such a
     gradient moves by at most L1 ||x - x'||_p_norm between x and x'.
@@ -85,9 +85,9 @@ class LpConstants:
 
 
 def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstants:
-    """The constants of a problem over an l_p ball with low <= p_norm <= high; NotApplicable with the reason for others.
+    """Constants of a problem over an l_p ball with low <= p_norm <= high; NotApplicable with the reason for others.
 
-    Records that are promised in another norm than the dual one are taken for what that implies in the dual one.
+    A bound on records in another norm is replaced by the bound that it implies in the dual norm.
     """
     check_problem(key, spec)
     p_norm = spec.shape.order if isinstance(spec.shape, NormBall) else None
@@ -96,34 +96,34 @@ def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstant
         raise NotApplicable(f"{key} is proved for l_p balls with p from {low:g} to {high:g}, got the {name}")
     q_star = spec.shape.q
     spec = dc.replace(spec, domain=spec.domain.implied(q_star, spec.p))
-    land, R = terrain(spec), spec.domain.R
+    facts, R = constants_of(spec), spec.domain.R
     # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.
     size = spec.size or 1.0
-    return LpConstants(p_norm, q_star, spec.p, size, land.steepness * R, land.curvature / (2.0 * size) ** 2)
+    return LpConstants(p_norm, q_star, spec.p, size, facts.steepness * R, facts.curvature / (2.0 * size) ** 2)
 
 
 def chosen_T(
     key: str, asked: int | str, spec: Spec, epsilon: float, theorem: str, extent: float, worse: Callable[[Array], Array]
 ) -> int:
-    """T as it is asked for: an integer, or by a rule from 2 to 10,000.
+    """Number T: the given integer, or one from 2 to 10,000 by a rule.
 
-    "bound": where `theory.frank_wolfe_bound` is smallest. "auto": a quarter of that. "published": T of Theorem 2.5,
-    rounded; NotApplicable where it is outside. worse: how much worse than the best a choice is, of T, [m] -> [m].
+    "bound": minimises `theory.frank_wolfe_bound`. "auto": a quarter of that. "published": T of Theorem 2.5, rounded;
+    NotApplicable if it is outside. worse: excess score of a choice over the best as a function of T, [m] -> [m].
     theorem: for messages. Theorem 2.6 names no T: that of Theorem 2.5 fits, with extent = L2 G, G the Gaussian width.
     """
     if isinstance(asked, int):
         return asked
-    land = terrain(spec)
+    facts = constants_of(spec)
     if asked == "published":
-        real = theory.published_frank_wolfe_steps(land.curvature, extent, spec.n, epsilon)
+        real = theory.published_frank_wolfe_steps(facts.curvature, extent, spec.n, epsilon)
         if not 1.5 <= real <= LARGEST_T + 0.5:
             raise NotApplicable(f"{key} takes T from 2 to {LARGEST_T:,}, and {theorem} asks for {real:,.0f} here")
         return round(real)
     T = np.arange(2.0, LARGEST_T + 1.0)
-    best = int(T[np.argmin(theory.frank_wolfe_bound(land.start, land.curvature, worse(T), T))])
+    best = int(T[np.argmin(theory.frank_wolfe_bound(facts.start, facts.curvature, worse(T), T))])
     return best if asked == "bound" else max(2, round(_AUTO_SHARE * best))
 
 
 def check_T(name: str, T: int | str) -> int | str:
-    """T of a knob, "bound", "published" or an integer from 2 to 10,000; ValueError for others."""
+    """Value of a knob T: "bound", "published" or an integer from 2 to 10,000; ValueError for others."""
     return T if T in ("bound", "published") else whole(2, LARGEST_T)(name, T)

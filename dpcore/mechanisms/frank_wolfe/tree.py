@@ -34,25 +34,24 @@ _LOWEST_P, _HIGHEST_P = 1.001, 2.0
 class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     """Release the last iterate of Frank-Wolfe on the trees of `solvers.frank_wolfe.tree`, from theta = 0.
 
-    Each node that reads m records adds noise to what it finds: a mean gradient at a root, m = b, the mean difference of
-    the gradients at its iterate and its parent's at a right child. With L0 and L1 in the norms of the set and its dual
-    (`lp_constants_of`), replacing one of the m records moves that by at most s = 2 L0 / b, and by
+    Each node that reads m records adds noise to its mean: of the gradients at a root, m = b, or of the differences
+    between the gradients at its iterate and its parent's at a right child. With L0 and L1 in the norms of the set and
+    its dual (`lp_constants_of`), replacing one of the m records moves this mean by at most s = 2 L0 / b, or
     s = min(2 L1 ||theta - theta_parent||_p, 4 L0) / m, in l_q. Noise is M times s, times `LpNoise.widening`.
 
-    Privacy: which records a node reads does not depend on the data, and each record is read by one node. What is
-    released before does not depend on that record; given all of it, also s is a known number, and the release of the
-    node is one of sensitivity s with noise M s: mu-GDP with mu = 1/M for Gaussian noise, (1 / (2 M^2))-zCDP for
-    generalised Gaussian noise, whatever the past was. All that follows reads other records. A test that has the level
-    a(past) has a power of at most 1 - G_mu(a(past)), and G_mu is convex, so on average over the past it has no more
-    than 1 - G_mu(E a). So the whole run costs what one release does: nothing is composed, and s may be that of the
-    iterates that were really released (scales "displacement") as well as the largest that their depth allows, with
-    ||theta - theta_parent|| = 4 radius / 2^depth ("fixed").
+    Privacy: the records that a node reads do not depend on the data, and each record is read by one node. Earlier
+    releases do not depend on that record; given them, s is a known number, and the release of the node has sensitivity
+    s and noise M s: mu-GDP with mu = 1/M for Gaussian noise, (1 / (2 M^2))-zCDP for generalised Gaussian noise, for any
+    past. Later nodes read other records. A test with the level a(past) has a power of at most 1 - G_mu(a(past)), and
+    G_mu is convex, so the mean power over the past is at most 1 - G_mu(E a). The whole run therefore costs as much as
+    one release, without composition, and s may follow from the released iterates (scales "displacement") or be the
+    largest that the depth allows, with ||theta - theta_parent|| = 4 radius / 2^depth ("fixed").
 
-    Records are read in the order given: statements on fresh records need a random order, privacy does not.
+    Records are read in the given order: statements on fresh records need a random order, privacy does not.
 
     Accounting: "tight" takes the smallest M: 1 / mu(epsilon, delta), or 1 / sqrt(2 rho) of zCDP. "published" takes
     sqrt(2 ln(1/delta)) / epsilon for generalised Gaussian noise and sqrt(2 ln(1.25/delta)) / epsilon for Gaussian noise
-    (reconstructed) and spends what is proved of it; it is refused where that is more than was asked for.
+    (reconstructed) and spends what is proved of it; it is refused if that is more than requested.
 
     Source: Bassily, Guzman and Nandi 2021, Algorithm 1 and Theorems 5.1 and 5.2 (constants derived here, explicit; see
         docs/formulas.md); trees by Asi, Feldman, Koren and Talwar 2021; accounting by Dong, Roth and Su 2022.
@@ -72,12 +71,12 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     noise: NoiseLaw = knob(
         "gaussian",
         choices=("gaussian", "generalized_gaussian"),
-        help="the law of the noise: Gaussian, which is never worse, or the paper's for the dual norm",
+        help="law of the noise: Gaussian, which is never worse, or the paper's for the dual norm",
     )
     scales: str = knob(
         "displacement",
         choices=("displacement", "fixed"),
-        help="noise for how far the iterate really moved since its parent, or for the farthest that it may have moved",
+        help="noise for the distance that the iterate has moved since its parent, or for the largest possible one",
     )
     T: int | str = knob(
         "auto",
@@ -94,20 +93,20 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     set = LqBall(1.5)
     # A ball so small that the slope of the loss is 1 throughout.
     worst_spec = Spec("huber_hinge", n=20, p=3, lam=0.0, domain=Domain(3.0), radius=0.4, set=LqBall(1.5))
-    audit_knob = ("T", 2)  # a first phase whose nodes' records are all at stake, and a second one that they lead to
+    audit_knob = ("T", 2)  # a first phase, in which every record is tested, and a second phase that depends on it
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        land = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
-        spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, land.q_star, land.d)
+        facts = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
+        spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, facts.q_star, facts.d)
         M, spent = self._multiplier(law, budget)
-        tree = self._tree(land, law, spec.n, M)
-        sensitivity = law.widening * 2.0 * land.L0 / tree.batch
+        tree = self._tree(facts, law, spec.n, M)
+        sensitivity = law.widening * 2.0 * facts.L0 / tree.batch
         event = Event(self.noise, M * sensitivity, sensitivity)
-        made = dc.replace(self, T=tree.phases[-1])  # so that an audit of what was spent walks the same trees
+        made = dc.replace(self, T=tree.phases[-1])  # so that an audit of the spent budget has the same trees
         return Plan(made, spec, budget, spent, (event,), tree.choices, self.noise, event.scale, tol=0.0)
 
     def _multiplier(self, law: LpNoise, budget: Budget) -> tuple[float, Budget]:
-        """M, and what it costs."""
+        """M, and the budget that it spends."""
         if self.accounting == "tight":
             return law.multiplier(budget), budget
         law.multiplier(budget)  # refuses delta = 0
@@ -122,13 +121,13 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
             )
         return M, Budget(epsilon, delta)
 
-    def _tree(self, land: LpConstants, law: LpNoise, n: int, M: float) -> Tree:
-        """With T as it was set, or where the bound is smallest."""
+    def _tree(self, facts: LpConstants, law: LpNoise, n: int, M: float) -> Tree:
+        """Tree with the given T, or with the T of the smallest bound."""
         if self.T == "auto":
             trees = [tree for T in range(1, _MOST_PHASES + 1) if (tree := tree_of(n, T))]
             if not trees:
                 raise NotApplicable(f"{self.key} needs at least 3 records, which one phase reads, got n = {n}")
-            return min(trees, key=lambda tree: _bound(land, law, tree, M))
+            return min(trees, key=lambda tree: _bound(facts, law, tree, M))
         T = cast(int, self.T)
         tree = tree_of(n, T)
         if tree is None:
@@ -137,13 +136,13 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         return tree
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the best model of the ball, on average over records and noise; and the published order of growth."""
+        """Bounds over the best model of the ball, on average over records and noise; and the published order."""
         runs, event = runs_of(plan), plan.ledger[0]
-        land = runs.land
-        found = _bound(land, runs.law, runs.tree, event.scale / event.sensitivity)
-        kappa = kappa_lq(land.q_star, land.d).kappa
-        rate = theory.published_tree_rate(land.diameter, land.L0, kappa, land.d, plan.spec.n, plan.requested)
-        says = f"independent records; comparator in the l_p ball with p = {land.p_norm:g}"
+        facts = runs.facts
+        found = _bound(facts, runs.law, runs.tree, event.scale / event.sensitivity)
+        kappa = kappa_lq(facts.q_star, facts.d).kappa
+        rate = theory.published_tree_rate(facts.diameter, facts.L0, kappa, facts.d, plan.spec.n, plan.requested)
+        says = f"independent records; comparator in the l_p ball with p = {facts.p_norm:g}"
         paper = "Bassily, Guzman and Nandi 2021, Theorem 5.2, without its logarithms"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", says),
@@ -151,14 +150,14 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         )
 
     def gradients(self, plan: Plan) -> int:
-        """One for each record of a root, two for each record of another node."""
+        """Number of gradients: one for each record of a root, two for each record of another node."""
         return runs_of(plan).tree.gradients
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """As declared, but the two releases of a generator are independent. Plans of one T walk together."""
+        """Releases for curves; the two releases of a generator are independent. Plans of one T run together."""
         data = records_of(prepared[0])
         seeds = [int(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         thetas = np.empty((len(plans), len(seeds), data.active))
@@ -174,13 +173,13 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         return Drawn(centres, thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """The noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p]: they tell all iterates and the release."""
+        """Noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p], from which iterates and release follow."""
         seen: list[Array] = []
         runs_of(plan).models([plan.scale], records_of(prepared), rngs, watch=seen.append)
         return np.concatenate(seen, axis=1)
 
     def resolution(self, plan: Plan) -> float:
-        """Noise chooses points of the set and moves a model by as much as that is wide."""
+        """Size of the set, since noise chooses points of it."""
         return plan.spec.size or 1.0
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
@@ -188,17 +187,17 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
         It is read by the first root, where it attains L0 in l_q and in the norm that the noise is made for.
         """
-        q_star, spec = runs_of(plan).land.q_star, plan.spec
+        q_star, spec = runs_of(plan).facts.q_star, plan.spec
         x = np.full(spec.p, spec.domain.implied(q_star, spec.p).R / spec.p ** (1.0 / q_star))
         return flipped_label(spec, x, 0)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Of the mean gradients of the first root, in the norm that the noise is calibrated in."""
+        """Distance of the mean gradients of the first root, in the norm that calibrates the noise."""
         runs = runs_of(plan)
         return runs.law.distance(runs.first_mean(records_of(one)) - runs.first_mean(records_of(zero)))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """The sum over the nodes, each given the iterates that the transcript leads to."""
+        """Sum over the nodes, each given the iterates that follow from the transcript."""
         runs = runs_of(plan)
         logs = [runs.log_densities(plan.scale, records_of(side), outputs) for side in (one, zero)]
         return logs[0] - logs[1]
@@ -211,22 +210,22 @@ def runs_of(plan: Plan) -> TreeRuns:
 
 @functools.lru_cache(maxsize=256)
 def _runs(made: TreeFrankWolfe, spec: Spec) -> TreeRuns:
-    land = lp_constants_of(made.key, spec, _LOWEST_P, _HIGHEST_P)
+    facts = lp_constants_of(made.key, spec, _LOWEST_P, _HIGHEST_P)
     tree = cast(Tree, tree_of(spec.n, cast(int, made.T)))  # a plan has one
-    law = lp_noise(made.noise, land.q_star, land.d)
-    return TreeRuns(land, law, spec.loss, spec.shape, tree, made.scales == "fixed")
+    law = lp_noise(made.noise, facts.q_star, facts.d)
+    return TreeRuns(facts, law, spec.loss, spec.shape, tree, made.scales == "fixed")
 
 
-def _bound(land: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:
-    """Noise N for a sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2, whichever its law (`GeneralizedGaussian`)."""
-    found = kappa_lq(land.q_star, land.d)
+def _bound(facts: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:
+    """Bound on the mean excess: noise N for sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2 under both laws."""
+    found = kappa_lq(facts.q_star, facts.d)
     return theory.tree_frank_wolfe_bound(
-        land.diameter,
-        land.L0,
-        land.L1,
+        facts.diameter,
+        facts.L0,
+        facts.L1,
         T=len(tree.phases),
         b=tree.batch,
         kappa=found.kappa,
-        noise=M * math.sqrt(found.kappa * land.d),
+        noise=M * math.sqrt(found.kappa * facts.d),
         smooth=1.0 if law.law == "gaussian" else law.order - 1.0,
     )

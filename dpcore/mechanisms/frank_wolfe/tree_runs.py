@@ -1,4 +1,4 @@
-"""Runs of Frank-Wolfe on trees with noise in every estimate: what a node releases, and how likely that was."""
+"""Runs of Frank-Wolfe on trees with noise in every estimate: the releases of the nodes and their densities."""
 
 import dataclasses as dc
 from collections.abc import Callable, Iterator, Sequence
@@ -15,9 +15,9 @@ from ...solvers.frank_wolfe.tree import Node, Tree, batch_mean, nodes, walk
 from ..noise.generalized_gaussian import LpNoise
 from .step_count import LpConstants
 
-# Of the noise of a generator that is drawn at once.
+# Numbers of a generator's noise that are drawn at once.
 _BLOCK_NUMBERS = 1 << 12
-# What a run knows of a node's mean: of the node, the mean and the iterate less the parent's.
+# Function from a node, its mean and its iterate less the parent's to the run's estimate of the mean.
 Release = Callable[[Node, Array, Array | None], Array]
 
 
@@ -25,11 +25,11 @@ Release = Callable[[Node, Array, Array | None], Array]
 class TreeRuns:
     """Runs on one problem from theta = 0.
 
-    land: its constants. law: of the noise. loss: key. shape: the set at size 1. tree: what is walked. fixed: whether
-    noise is for the farthest that an iterate may have moved, instead of how far it did.
+    facts: its constants. law: of the noise. loss: key. shape: the set at size 1. tree: of the runs. fixed: noise is
+    for the largest possible move of an iterate, instead of its actual move.
     """
 
-    land: LpConstants
+    facts: LpConstants
     law: LpNoise
     loss: str
     shape: ConvexSet
@@ -37,19 +37,19 @@ class TreeRuns:
     fixed: bool
 
     def share(self, node: Node, away: Array | None) -> Array | float:
-        """A node's sensitivity over that of a root, 2 L0 / b: min(L1 moved / L0, 2) 2^depth.
+        """Sensitivity of a node over that of a root, 2 L0 / b: min(L1 moved / L0, 2) 2^depth.
 
         away: [K, p], the iterate less the parent's, None for a root; shape [K, 1], and a plain 1 for a root.
         """
         if away is None:
             return 1.0
-        reach = np.full((len(away), 1), node.reach * self.land.diameter)
-        moved = reach if self.fixed else length(away, self.land.p_norm)
-        return np.minimum(self.land.L1 / self.land.L0 * moved, 2.0) * 2.0**node.depth
+        reach = np.full((len(away), 1), node.reach * self.facts.diameter)
+        moved = reach if self.fixed else length(away, self.facts.p_norm)
+        return np.minimum(self.facts.L1 / self.facts.L0 * moved, 2.0) * 2.0**node.depth
 
     def _draws(self, rngs: Generators) -> Iterator[Array]:
-        """The noise of each node in turn, [len(rngs), p]. Every generator draws that of a block of nodes at once."""
-        left, block = self.tree.choices, max(1, _BLOCK_NUMBERS // self.land.d)
+        """Noise of each node in turn, [len(rngs), p]. Every generator draws for a block of nodes at once."""
+        left, block = self.tree.choices, max(1, _BLOCK_NUMBERS // self.facts.d)
         while left:
             count = min(left, block)
             drawn = self.law.draw([rng for rng in rngs for _ in range(count)])
@@ -59,14 +59,14 @@ class TreeRuns:
     def walk(
         self, data: Data, count: int, release: Release, *, single: bool = False, cancelled: Cancelled = never
     ) -> Array:
-        """The last iterates of `count` runs, [count, p]; noise is in all p columns. single: for pictures."""
+        """Last iterates of `count` runs, [count, p]; noise is in all p columns. single: for charts."""
         return walk(
             get_loss(self.loss),
             data,
-            np.zeros((count, self.land.d)),
+            np.zeros((count, self.facts.d)),
             self.tree,
             release=release,
-            choose=lambda _, estimate: self.land.size * self.shape.extreme(estimate),
+            choose=lambda _, estimate: self.facts.size * self.shape.extreme(estimate),
             single=single,
             cancelled=cancelled,
         )
@@ -81,10 +81,10 @@ class TreeRuns:
         cancelled: Cancelled = never,
         watch: Callable[[Array], object] | None = None,
     ) -> Array:
-        """The last iterates for every scale and generator, [len(scales), len(rngs), p]; all scales meet the same noise.
+        """Last iterates for every scale and generator, [len(scales), len(rngs), p]; all scales use the same noise.
 
-        scales: the noise of a root; every other node's is in proportion to its sensitivity. single: for pictures.
-        watch: sees what every node releases, [len(scales) len(rngs), p].
+        scales: the noise of a root; every other node's is in proportion to its sensitivity. single: for charts.
+        watch: called with the release of every node, [len(scales) len(rngs), p].
         """
         scale, noise = np.repeat(scales, len(rngs))[:, None], self._draws(rngs)
 
@@ -98,14 +98,14 @@ class TreeRuns:
         return found.reshape(len(scales), len(rngs), -1)
 
     def log_densities(self, scale: float, data: Data, outputs: Array) -> Array:
-        """ln of the density of transcripts [k, nodes p] on these records, up to what no record enters; shape [k]."""
+        """ln of the density of transcripts [k, nodes p] on these records, up to a term without records; shape [k]."""
         parts = iter(np.split(outputs, self.tree.choices, axis=1))
         total = np.zeros(len(outputs))
 
         def replay(node: Node, mean: Array, away: Array | None) -> Array:
             seen = next(parts)
             scales = np.broadcast_to(scale * self.share(node, away), (len(seen), 1))
-            # An iterate that is its parent's releases 0 on all records.
+            # A node whose iterate equals its parent's releases 0 on all records.
             total[:] += self.law.log_density(
                 np.divide(seen - mean, scales, out=np.zeros_like(seen), where=scales > 0.0)
             )
@@ -116,4 +116,4 @@ class TreeRuns:
 
     def first_mean(self, data: Data) -> Array:
         """Gradient to which the first root adds noise, [p]."""
-        return batch_mean(get_loss(self.loss), data, nodes(self.tree)[0].batch, np.zeros((1, self.land.d)))[0]
+        return batch_mean(get_loss(self.loss), data, nodes(self.tree)[0].batch, np.zeros((1, self.facts.d)))[0]

@@ -1,4 +1,4 @@
-"""The steps of Frank-Wolfe on a polytope under a plan: runs, their start, scores and local noise."""
+"""Steps of Frank-Wolfe on a polytope under a plan: runs, their start, scores and local noise."""
 
 import dataclasses as dc
 from collections.abc import Callable, Sequence
@@ -17,12 +17,12 @@ from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.sparse import descend_sparse
 from ..base import Prepared, ReadingMechanism, records_of
 from ..plan import Plan, Plans
-from .step_count import check_problem, terrain
+from .step_count import check_problem, constants_of
 
 
 @dc.dataclass(frozen=True)
 class VertexMechanism(ReadingMechanism):
-    """A mechanism that takes a private vertex in every step, and adds no other noise."""
+    """Mechanism that takes a private vertex in every step, and adds no other noise."""
 
     noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     family = "frank_wolfe"
@@ -30,7 +30,7 @@ class VertexMechanism(ReadingMechanism):
     set = "l1_ball"
 
     def read(self, spec: Spec, data: Data) -> Data:
-        """For a list of vertices, the products of the records with them are the columns."""
+        """Records; for a list of vertices, their products with the vertices are the columns."""
         shape = spec.shape
         return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
 
@@ -38,7 +38,7 @@ class VertexMechanism(ReadingMechanism):
 def descend(
     plans: Plans, risk: fw.Walkable, rngs: Generators, cancelled: Cancelled = never
 ) -> tuple[list[fw.Run], fw.Chosen]:
-    """A run for each plan and generator, plan after plan; plans differ in T and noise only, which all have or none has.
+    """Runs for each plan and generator, plan after plan; plans differ only in T and noise, which all have or none has.
 
     risk: of the plans' problem in any form; for a list of vertices, of the records' products with them.
     """
@@ -64,7 +64,7 @@ def descend(
 
 
 def polytope_models(risk: fw.Walkable, plans: Plans, rngs: Generators, *, cancelled: Cancelled = never) -> Array:
-    """Releases for pictures, as in `descend`: [len(plans), len(rngs), r]."""
+    """Releases for charts, as in `descend`: [len(plans), len(rngs), r]."""
     runs, chosen = descend(plans, risk, rngs, cancelled)
     return models_of(plans[0].spec, chosen, runs, risk.active).reshape(len(plans), len(rngs), risk.active)
 
@@ -74,7 +74,7 @@ def risk_behind(plan: Plan, prepared: Prepared, runs: int, *, single: bool = Fal
 
 
 def check_polytope(key: str, spec: Spec) -> None:
-    """Raise NotApplicable with the reason unless the set is one with vertices and Frank-Wolfe applies."""
+    """Raise NotApplicable with the reason unless the set has listed vertices and Frank-Wolfe applies."""
     check_problem(key, spec)
     shape = spec.shape
     if not isinstance(shape, L1Ball | Simplex | Polytope):
@@ -85,12 +85,12 @@ def check_polytope(key: str, spec: Spec) -> None:
 
 
 def idle_columns(spec: Spec, stored: fw.Walkable | Data) -> int:
-    """Columns that the risk or the records do not store; a list of vertices has none."""
+    """Number of columns that the risk or the records do not store; a list of vertices has none."""
     return 0 if isinstance(spec.shape, Polytope) else spec.p - stored.active
 
 
 def is_signed(spec: Spec) -> bool:
-    """Whether the vertices are e_j and -e_j; else they are e_j, of the columns or of a list's products."""
+    """True if the vertices are e_j and -e_j; else they are e_j, of the columns or of a list's products."""
     return isinstance(spec.shape, L1Ball)
 
 
@@ -112,7 +112,7 @@ def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int)
 
 def local_share(spec: Spec) -> Callable[[Array], Array]:
     """L_t / L as a function of the L1 norms of models."""
-    loss, R, y_max, steepest = get_loss(spec.loss), spec.domain.R, spec.domain.y_max, terrain(spec).steepness
+    loss, R, y_max, steepest = get_loss(spec.loss), spec.domain.R, spec.domain.y_max, constants_of(spec).steepness
     return lambda norms: loss.steepness(R * norms, y_max) / steepest
 
 
@@ -130,7 +130,7 @@ def vertex_scores(spec: Spec, data: Data, thetas: Array) -> Array:
 
 
 def telling_record(spec: Spec) -> Array:
-    """A record at the end of its domain along which the set is widest, [p]."""
+    """Record on the boundary of its domain along which the set is widest, [p]."""
     shape = spec.shape
     if isinstance(shape, Polytope):
         norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual, axis=2)

@@ -1,4 +1,4 @@
-"""Gradient perturbation, whatever the batches: descend, with noise in every step."""
+"""Gradient perturbation with any batches: descent with noise in every step."""
 
 import abc
 import copy
@@ -23,7 +23,7 @@ from ..worst_pairs import check_ball
 from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, ProblemConstants
 
 _MOST_STEPS = 10**8
-# Of the noise, for a run that is shown without any: it draws the same batches as the run with noise.
+# Share of the noise for a run that is shown without noise: it draws the same batches as the run with noise.
 _SILENT = 1e-15
 
 
@@ -31,12 +31,12 @@ _SILENT = 1e-15
 class GradientPerturbation(ReadingMechanism):
     """Descend from 0 on F(theta) + (lam/2) ||theta||^2, with noise in every gradient.
 
-    One replaced record moves the gradient that a step uses by at most twice the largest gradient of a record, over
-    everything that theta can be; the steps compose. No exact minimiser is needed, no strong convexity and no smooth
-    loss. The regulariser is public and costs nothing; "auto" means lam = 0.
+    One replaced record moves the gradient that a step uses by at most twice the largest gradient of a record, over all
+    possible theta; the steps compose. No exact minimiser is needed, no strong convexity and no smooth loss. The
+    regulariser is public and costs nothing; "auto" means lam = 0.
 
-    theta stays in the L2 ball of `radius` where that is set. Else it goes where it likes, unless gradients are bounded
-    in a ball only (squared losses, a regulariser) or the rule for the steps needs one: then in the ball of theta_norm.
+    theta stays in the L2 ball of `radius` if that is set. Otherwise it is unconstrained, unless gradients are bounded
+    only in a ball (squared losses, a regulariser) or the rule for the steps needs one: then in the ball of theta_norm.
     """
 
     accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise")
@@ -55,24 +55,24 @@ class GradientPerturbation(ReadingMechanism):
 
     @abc.abstractmethod
     def estimate_error(self, plan: Plan) -> float:
-        """The root of E ||error of a step's gradient||^2: of its noise and of its choice of records."""
+        """Root of E ||error of a step's gradient||^2, which includes its noise and its choice of records."""
 
     @property
     def chosen_rule(self) -> str:
-        """The rule that `rule` stands for."""
+        """Rule that is used for `rule`."""
         return self.rule
 
-    def land(self, spec: Spec) -> ProblemConstants:
+    def facts(self, spec: Spec) -> ProblemConstants:
         """Facts of a resolved problem for the rules."""
-        return terrain(spec)
+        return constants_of(spec)
 
-    def descent(self, land: ProblemConstants, steps: int, error: float) -> Descent:
-        """By the rule, but for a step that is set by hand. error: as `estimate_error`."""
-        found = RULES[self.chosen_rule].descent(land, steps, error)
+    def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
+        """Steps by the rule, except for a step that is set by hand. error: as `estimate_error`."""
+        found = RULES[self.chosen_rule].descent(facts, steps, error)
         return found if self.step == "auto" else dc.replace(found, step=float(self.step))
 
     def resolved(self, spec: Spec) -> Spec:
-        """The problem with lam as a number, and with the ball that the loss or the rule for the steps needs."""
+        """Problem with lam as a number, and with the ball that the loss or the rule for the steps needs."""
         check_ball(self.key, spec)
         if spec.lam == "population":
             raise NotApplicable(f"{self.key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
@@ -82,11 +82,11 @@ class GradientPerturbation(ReadingMechanism):
         return dc.replace(spec, lam=lam, radius=ball)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the best model of norm theta_norm, on average over the noise; and the published order of growth."""
+        """Bounds over the best model of norm theta_norm, on average over the noise; and the published order."""
         spec, loss = plan.spec, get_loss(plan.spec.loss)
         B = comparator_norm(spec)
         rule = RULES[self.chosen_rule]
-        found = rule.bound(self.land(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
+        found = rule.bound(self.facts(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
         found += erm.regularisation_bias(float(spec.lam), B, math.inf)
         rate = theory.published_gradient_rate(loss.largest_gradient(spec), spec.n, spec.p, B, plan.requested)
         ball = f"comparator in the ball of {B:g}"
@@ -99,8 +99,8 @@ class GradientPerturbation(ReadingMechanism):
         )
 
     def paths(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> tuple[Array, Array]:
-        """All iterates from the start on, [T + 1, p]: of the run that `release` makes of rng, and of the same steps on
-        the same batches without noise."""
+        """Iterates from the start on, [T + 1, p], of the run that `release` makes of rng, and of the same steps on the
+        same batches without noise."""
         schedule, made = schedule_of(plan), []
         for each in (plan, dc.replace(plan, scale=_SILENT * plan.scale)):
             (gradients,) = self.transcripts(each, prepared, [copy.deepcopy(rng)])
@@ -111,17 +111,17 @@ class GradientPerturbation(ReadingMechanism):
         return made[0], made[1]
 
     def resolution(self, plan: Plan) -> float:
-        """Of the noise that the last step adds to a model."""
+        """Size of the noise that the last step adds to a model."""
         descent = descent_of(plan)
         return plan.scale * descent.step / (math.sqrt(plan.steps) if descent.decaying else 1.0)
 
 
-def terrain(spec: Spec) -> ProblemConstants:
+def constants_of(spec: Spec) -> ProblemConstants:
     """Facts of a resolved problem that the rules for steps need."""
     loss, lam = get_loss(spec.loss), float(spec.lam)
     B = comparator_norm(spec)
     reach = spec.radius if spec.radius is not None else math.inf
-    # Without a ball, noise at a right angle to all records changes no prediction.
+    # Without a ball, noise orthogonal to all records changes no prediction.
     dimensions = min(spec.n, spec.p) if loss.linear and spec.radius is None else spec.p
     gradient = loss.largest_gradient(spec) + (lam * reach if lam else 0.0)
     factor = AUTO_CLASSES if loss.classification else AUTO_NUMBERS
@@ -136,7 +136,7 @@ def descent_of(plan: Plan) -> Descent:
 
 
 def schedule_of(plan: Plan) -> Schedule:
-    """The steps of a plan as its solver takes them."""
+    """Schedule of a plan's steps for its solver."""
     descent, steps = descent_of(plan), np.arange(1, plan.steps + 1)
     etas = descent.step / np.sqrt(steps) if descent.decaying else np.full(plan.steps, descent.step)
     return Schedule(etas, plan.scale, float(plan.spec.lam), descent.first)

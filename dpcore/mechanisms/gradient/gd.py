@@ -17,7 +17,7 @@ from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import gradient_descent
 from ..base import Drawn, GaussianGuarantee, Prepared, gradients_apart, records_of
 from ..plan import Plan, Plans
-from .base import GradientPerturbation, schedule_of, terrain
+from .base import GradientPerturbation, constants_of, schedule_of
 from .schedules import RULES
 
 
@@ -26,9 +26,8 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     """Release an average of the iterates theta <- Proj(theta - eta (grad F(theta) + lam theta + N(0, s^2 I_p))).
 
     One replaced record moves grad F by at most D = 2 G / n, G the largest gradient of a record (for squared distances,
-    where theta cancels, by 4 R / n). T such steps are exactly mu-GDP with mu = D sqrt(T) / s, whatever theta does in
-    between, so s = D sqrt(T) / mu(epsilon, delta). For a given budget the noise of all steps together does not depend
-    on T.
+    where theta cancels, by 4 R / n). T such steps are exactly mu-GDP with mu = D sqrt(T) / s for any path of theta, so
+    s = D sqrt(T) / mu(epsilon, delta). For a given budget the noise of all steps together does not depend on T.
 
     Rules: "auto" (constant steps, mean of the second half; the noise moves theta by a fixed size), "smooth" (minimises
     the bound for losses without kinks), "averaging" (constant steps for any loss, mean of all), "last_iterate" (steps
@@ -51,15 +50,15 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
         spec, rule = self.resolved(spec), RULES[self.rule]
         sensitivity = get_loss(spec.loss).largest_replacement(spec) / spec.n
         drift = sensitivity / gaussian_mu(budget)
-        land = terrain(spec)
-        steps = rule.steps(land, drift) if self.steps == "auto" else int(self.steps)
+        facts = constants_of(spec)
+        steps = rule.steps(facts, drift) if self.steps == "auto" else int(self.steps)
         scale = drift * math.sqrt(steps)
-        descent = self.descent(land, steps, math.sqrt(land.dimensions) * scale)
+        descent = self.descent(facts, steps, math.sqrt(facts.dimensions) * scale)
         event = Event(self.noise, scale, sensitivity, times=steps)
         return Plan(self, spec, budget, budget, (event,), steps, self.noise, scale, tol=0.0, descent=descent)
 
     def estimate_error(self, plan: Plan) -> float:
-        return math.sqrt(terrain(plan.spec).dimensions) * plan.scale
+        return math.sqrt(constants_of(plan.spec).dimensions) * plan.scale
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         data, asked = records_of(prepared), len(prepared.theta)
@@ -74,13 +73,13 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
         return Drawn(centres, thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
+        """Noisy gradient of every step, [len(rngs), T p], from which all iterates and the release follow."""
         seen: list[Array] = []
         _descend([plan], records_of(prepared), plan.spec.p, rngs, np.ones(1), watch=seen.append)
         return np.concatenate(seen, axis=1)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Between the gradients at the start."""
+        """Distance between the gradients at the start."""
         return gradients_apart(plan, zero, one, np.zeros((1, plan.spec.p)))
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
@@ -104,7 +103,7 @@ def _descend(
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
     spec = plans[0].spec
-    # Without a ball, columns that are not stored change nothing that is.
+    # Without a ball, columns that are not stored do not affect the stored ones.
     idle = spec.p - stored if spec.radius is not None else 0
     return gradient_descent(
         get_loss(spec.loss),

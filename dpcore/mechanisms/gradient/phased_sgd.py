@@ -19,20 +19,20 @@ from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ...theory import gradient_descent as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of
-from ..frank_wolfe.step_count import LpConstants, lp_constants_of, terrain
+from ..frank_wolfe.step_count import LpConstants, constants_of, lp_constants_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
 from ..worst_pairs import opposite_labels
 
 _PAPER = "Bassily, Guzman and Nandi 2021"
 _SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
-# Losses with a kink: what each is when predictions move uniformly within a width, and the jump of its slope.
+# Losses with a kink: the loss for predictions averaged uniformly within a width, and the jump of the slope.
 _ROUNDED = {"hinge": ("huber_hinge", 1.0), "absolute": ("huber", 2.0)}
 
 
 @dc.dataclass(frozen=True)
-class Land:
-    """Public constants in L2, in which steps and noise are.
+class L2Constants:
+    """Public constants of a problem in L2, the norm of steps and noise.
 
     L: a bound on the gradient of a record's loss. smoothness: such a gradient moves by at most this times the distance
     between two models; inf where the loss has a kink. distance: a bound on ||theta||_2 in the set.
@@ -48,23 +48,23 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     """Release x_k: x_i = Proj(mean of the iterates of phase i + N(0, s_i^2 I)), on floor(n / 2^i) fresh records each.
 
     Phase i starts at x_{i-1}, x_0 = 0, takes one projected gradient step of length eta_i = eta / 4^i on each of its m_i
-    records, in the order given, and averages its m_i + 1 iterates.
+    records, in the given order, and averages its m_i + 1 iterates.
 
     Privacy. Say record j of phase i is replaced. The iterates before it stay; the next one moves by at most
-    eta_i ||g - g'||_2 <= 2 L eta_i, L a bound on gradients in L2; and no later step, on records that are the same,
-    brings two models further apart: projections never do, and for a convex f whose gradient is beta-Lipschitz
+    eta_i ||g - g'||_2 <= 2 L eta_i, L a bound on gradients in L2; and no later step, on equal records, increases the
+    distance of two models: projections never do, and for a convex f whose gradient is beta-Lipschitz
         ||(x - eta g) - (x' - eta g')||^2 <= ||x - x'||^2 - eta (2 / beta - eta) ||g - g'||^2, g = grad f(x), g' at x',
     by co-coercivity, <g - g', x - x'> >= ||g - g'||^2 / beta, so that eta_i <= 2 / beta is enough. All eta_i are at
     most eta / 4, and eta <= 8 / beta. At most m_i of the m_i + 1 iterates move, so that the mean moves by at most
     D_i = 2 L eta_i m_i / (m_i + 1): that phase is exactly mu-GDP with mu = D_i / s_i, the same for every i. A record is
-    in one phase, the phases before do not see it, and those after see x_i and their own records. So all of
-    x_1, ..., x_k together are mu-GDP: nothing is composed.
+    in one phase; earlier phases do not read it, and later ones read only x_i and their own records. Hence
+    x_1, ..., x_k together are mu-GDP, without composition.
 
-    step: eta, "auto" for the one that minimises the bound. Hinge and absolute loss have a kink, at which steps do bring
-    models apart: they are replaced by their mean over predictions that move uniformly within a width, chosen so that it
-    is 8 / eta smooth whatever eta is (`phased_bound`); these means are the Huberised hinge and Huber loss.
+    step: eta, "auto" for the one that minimises the bound. Hinge and absolute loss have a kink, at which steps can
+    increase distances: they are replaced by their mean over predictions that vary uniformly within a width, chosen so
+    that the mean is 8 / eta smooth for every eta (`phased_bound`); these means are the Huberised hinge and Huber loss.
 
-    The set: an l_p ball, p from 2 to inf. Records may be promised in any norm; only what that implies in L2 matters,
+    The set: an l_p ball, p from 2 to inf. Records may be bounded in any norm; only the implied bound in L2 matters,
     which for the dual norm, of order p / (p - 1) <= 2, is the same R.
 
     Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzman and Nandi 2021, Section 7 and
@@ -72,8 +72,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     Randomness: p normals a phase, in the order of the phases.
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every x_i is
         published, whatever the order of the records and whatever the other records are.
-    Not protected: n, p, the set, the step, the budget and the bounds R, y_max and radius are public, and so is where in
-        the order a phase begins (a random order is what the bound wants, privacy does not need it); running time; the
+    Not protected: n, p, the set, the step, the budget and the bounds R, y_max and radius are public, and so is the
+        place in the order at which a phase begins (the bound needs a random order, privacy does not); running time; the
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
@@ -93,46 +93,46 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     place = "gradient"
     quantity = "excess_population_risk"
     set = "box"
-    # A set so small that the slope of the loss is 1 throughout, and that no step leaves.
+    # A set so small that the slope of the loss is 1 throughout, and so large that no step leaves it.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4, set="box")
 
     @property
     def q(self) -> float:
-        """2: steps and noise are in L2 whatever the set is."""
+        """Norm order 2: steps and noise are in L2 for every set."""
         return 2.0
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        land = land_of(self.key, spec)
+        facts = l2_constants_of(self.key, spec)
         spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), ROUNDED_UP / gaussian_mu(budget)
-        eta, sizes = self._eta(spec, land, multiplier), theory.phase_sizes(spec.n)
-        sensitivity = 2.0 * land.L * eta / 4.0 * theory.replaced_share(sizes[0])
+        eta, sizes = self._eta(spec, facts, multiplier), theory.phase_sizes(spec.n)
+        sensitivity = 2.0 * facts.L * eta / 4.0 * theory.replaced_share(sizes[0])
         event = Event(self.noise, multiplier * sensitivity, sensitivity)
-        made = dc.replace(self, step=eta)  # so that an audit of what was spent makes the same steps
+        made = dc.replace(self, step=eta)  # so that an audit of the spent budget has the same steps
         return Plan(made, spec, budget, budget, (event,), len(sizes), self.noise, event.scale, tol=0.0)
 
-    def _eta(self, spec: Spec, land: Land, multiplier: float) -> float:
+    def _eta(self, spec: Spec, facts: L2Constants, multiplier: float) -> float:
         if self.step == "auto":
             sizes = theory.phase_sizes(spec.n)
             return theory.best_phased_step(
-                land.L, land.smoothness, land.distance, spec.p, multiplier, sizes, jump=jump_of(spec)
+                facts.L, facts.smoothness, facts.distance, spec.p, multiplier, sizes, jump=jump_of(spec)
             )
         eta = float(self.step)
-        if not jump_of(spec) and eta > (longest := theory.longest_phased_step(land.smoothness)):
+        if not jump_of(spec) and eta > (longest := theory.longest_phased_step(facts.smoothness)):
             raise NotApplicable(
-                f"{self.key} needs a step of at most 8 / smoothness = {longest:.6g}: longer ones move models apart, "
+                f"{self.key} needs a step of at most 8 / smoothness = {longest:.6g}: longer ones can separate models, "
                 f"got {eta:g}"
             )
         return eta
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the best model of the set, on average over independent records and the noise; and published rates."""
-        spec, land = plan.spec, land_of(self.key, plan.spec)
+        """Bounds over the best model of the set, on average over independent records and noise; and published rates."""
+        spec, facts = plan.spec, l2_constants_of(self.key, plan.spec)
         lp = _terrain(self.key, spec)
         event, jump = plan.ledger[0], jump_of(spec)
         sizes, multiplier = theory.phase_sizes(spec.n), event.scale / event.sensitivity
-        found = theory.phased_bound(land.L, land.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
-        shape = theory.published_phased_rate(land.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
-        alone = theory.non_private_rate(land.L, lp.diameter, lp.p_norm, lp.d, spec.n)
+        found = theory.phased_bound(facts.L, facts.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
+        shape = theory.published_phased_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
+        alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
         within = f"independent records; comparator in the {spec.shape.label}"
         printed = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
         return (
@@ -144,16 +144,16 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         )
 
     def gradients(self, plan: Plan) -> int:
-        """One for each record of a phase."""
+        """Number of gradients, one for each record of a phase."""
         return sum(phase.size for phase in phases_of(plan))
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """A record is read once for all of them."""
+        """Releases, for all of which each record is read once."""
         run = descender_of(plan, records_of(prepared))
         return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """As declared, but the two releases of a generator are independent. All plans meet the same noise."""
+        """Releases for curves; the two releases of a generator are independent. All plans use the same noise."""
         data = records_of(prepared[0])
         streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
 
@@ -166,34 +166,34 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         return Drawn(centres, np.stack([models(plan, len(streams)) for plan in plans]))
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """The noisy mean of every phase before it is projected, [len(rngs), k p]: they tell all x_i."""
+        """Noisy mean of every phase before its projection, [len(rngs), k p], from which all x_i follow."""
         seen: list[Array] = []
         descend_in_phases(descender_of(plan, records_of(prepared)), phases_of(plan), rngs, watch=seen.append)
         return np.concatenate(seen, axis=1)
 
     def resolution(self, plan: Plan) -> float:
-        """Of the last phase, which has the least noise."""
+        """Size of the noise of the last phase, which has the least."""
         return phases_of(plan)[-1].scale
 
     def seen_resolution(self, plan: Plan) -> float:
         return self.resolution(plan)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """Neighbours whose first record, the only one that pulls, has one label or the other: it moves most iterates.
+        """Neighbours whose first record, the only one with a gradient, differs in its label: it moves most iterates.
 
-        Their distance falls short of the sensitivity where the first step leaves the set.
+        Their distance is below the sensitivity if the first step leaves the set.
         """
         zero, one = opposite_labels(plan.spec)
         return Data(zero.X[::-1], zero.y[::-1]), Data(one.X[::-1], one.y[::-1])
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Between the means of the first phase."""
+        """Distance between the means of the first phase."""
         first, start = phases_of(plan)[0], np.zeros((1, plan.spec.p))
         means = [descender_of(plan, records_of(side)).average(first, start) for side in (zero, one)]
         return float(np.linalg.norm(means[1] - means[0]))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """The sum over the phases, each given the release that it started from."""
+        """Sum over the phases, each given the release from which it started."""
         runs = [(descender_of(plan, records_of(side)), sign) for side, sign in ((one, 1.0), (zero, -1.0))]
         ratio, start = np.zeros(len(outputs)), np.zeros((len(outputs), plan.spec.p))
         for phase, seen in zip(phases_of(plan), np.split(outputs, plan.steps, axis=1), strict=True):
@@ -203,12 +203,12 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         return ratio
 
 
-def land_of(key: str, spec: Spec) -> Land:
-    """The constants of a problem; NotApplicable with the reason where the mechanism has no guarantee."""
+def l2_constants_of(key: str, spec: Spec) -> L2Constants:
+    """Constants of a problem; NotApplicable with the reason if the mechanism has no guarantee."""
     lp, loss = _terrain(key, spec), get_loss(spec.loss)
     reach = spec.domain.implied(2.0, spec.p).R
-    L = terrain(spec).steepness * reach
-    return Land(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
+    L = constants_of(spec).steepness * reach
+    return L2Constants(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
 
 
 def _terrain(key: str, spec: Spec) -> LpConstants:
@@ -218,17 +218,17 @@ def _terrain(key: str, spec: Spec) -> LpConstants:
 
 
 def jump_of(spec: Spec) -> float:
-    """By how much the slope of the loss jumps at its kink; 0 for a smooth loss."""
+    """Jump of the slope of the loss at its kink; 0 for a smooth loss."""
     return _ROUNDED.get(spec.loss, (spec.loss, 0.0))[1]
 
 
 def eta_of(plan: Plan) -> float:
-    """The step that a plan was made with."""
+    """Step eta of a plan."""
     return float(cast(PhasedSGD, plan.mechanism).step)
 
 
 def phases_of(plan: Plan) -> list[Phase]:
-    """A plan's phases; every scale is a public multiple of the plan's."""
+    """Phases of a plan; every scale is a public multiple of the plan's."""
     eta, sizes = eta_of(plan), theory.phase_sizes(plan.spec.n)
     phases, first = [], 0
     for i, size in enumerate(sizes):
@@ -245,4 +245,4 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     if loss.key in _ROUNDED:
         reach, (smooth, jump) = spec.domain.implied(2.0, spec.p).R, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
-    return Descender(loss, width, data, cast(NormBall, spec.shape), spec.size or 1.0)  # `land_of` refuses other sets
+    return Descender(loss, width, data, cast(NormBall, spec.shape), spec.size or 1.0)  # other sets were refused

@@ -1,4 +1,4 @@
-"""Rules for the steps of gradient perturbation: how many, how long, and which iterates count. None sees data."""
+"""Rules for the steps of gradient perturbation: their number, size, and the averaged iterates; all without data."""
 
 import abc
 import dataclasses as dc
@@ -7,14 +7,15 @@ import math
 from ...core.privacy import Descent, NotApplicable
 from ...theory import gradient_descent as theory
 
-# "auto" lets the noise of all steps together move a coordinate of theta by so many times the size that lam="auto"
-# allows output perturbation: for classes, and for numbers or points (docs/formulas.md, "Gradient perturbation").
+# Under "auto" the noise of all steps together may move a coordinate of theta by this multiple of the size that
+# lam="auto" allows output perturbation: for classes, and for numbers or points (docs/formulas.md, "Gradient
+# perturbation").
 AUTO_CLASSES, AUTO_NUMBERS = 5.0, 2.0
 _FEWEST, _MOST, _MOST_SMOOTH = 30, 300, 1000
 _FEWEST_AVERAGED, _MOST_AVERAGED = 5, 400
-# Steps of "auto" stay so far below 1 / curvature.
+# Factor by which steps of "auto" stay below 1 / curvature.
 _CAUTION = 1.5
-# "smooth" takes so many steps that what is left of the start is at most this share of what noise costs.
+# Largest remaining effect of the start under "smooth", as a share of the effect of noise.
 _START_SHARE = 0.05
 
 
@@ -22,10 +23,10 @@ _START_SHARE = 0.05
 class ProblemConstants:
     """Public facts about F + (lam/2) ||theta||^2.
 
-    norm: B, how far the best model is from the start. reach: radius of the ball that theta stays in, or inf. gradient:
-    a bound on the norm of a record's gradient, or less if E ||noisy gradient||^2 <= gradient^2 + error^2 all the same.
-    curvature: smoothness, inf where the loss has kinks. dimensions: in which noise counts. size: by how much noise may
-    move a coordinate of theta under "auto".
+    norm: B, distance of the best model from the start. reach: radius of the ball of theta, or inf. gradient: a bound on
+    the norm of a record's gradient, or less if E ||noisy gradient||^2 <= gradient^2 + error^2 still holds. curvature:
+    smoothness, inf if the loss has kinks. dimensions: in which noise counts. size: of the move of a coordinate of theta
+    by noise that "auto" allows.
     """
 
     norm: float
@@ -37,56 +38,56 @@ class ProblemConstants:
 
 
 class Rule(abc.ABC):
-    """A rule. `error` is the root of E ||error of a step's gradient||^2: noise, and the choice of records.
+    """Rule for steps. `error` is the root of E ||error of a step's gradient||^2, from noise and choice of records.
 
-    needs_ball: whether it is proved for a bounded set only. source: of its bound.
+    needs_ball: True if it is proved only for a bounded set. source: of its bound.
     """
 
     needs_ball = False
     source: str
 
     @abc.abstractmethod
-    def steps(self, terrain: ProblemConstants, drift: float) -> int:
-        """T, where noise that meets the budget over T steps has error = drift sqrt(T dimensions)."""
+    def steps(self, facts: ProblemConstants, drift: float) -> int:
+        """Number of steps T, if noise for T steps within the budget has error = drift sqrt(T dimensions)."""
 
     @abc.abstractmethod
-    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
-        """The step size and what is averaged; NotApplicable with the reason."""
+    def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
+        """Step size and averaged iterates; NotApplicable with the reason."""
 
-    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
-        """An upper bound on the mean excess over the best model of norm terrain.norm; inf where there is none.
+    def bound(self, facts: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
+        """Upper bound on the mean excess over the best model of norm facts.norm; inf if there is none.
 
-        By default the better of the bounds for smooth losses and for any, for constant steps and a mean of the last
+        By default the smaller of the bounds for smooth losses and for any, for constant steps and a mean of the last
         iterates. Smooth: with D_t the mean squared distance of theta_t from the best model w and a_t = E F(theta_t) -
         F(w), `theory.smooth_bound` sums 2 eta a_t <= D_{t-1} - D_t + (eta error)^2 / (1 - eta beta). If no a_t before
         theta_first is negative, each step before it adds at most the last term to D, which starts at B^2. Else (a model
         that leaves the ball of B can be better than w) let theta_s be the last with a_s <= 0: the sum begins there,
-        with theta_s in the place of w and D_s = 0, and its terms before theta_first can be left out. That is smaller.
+        with theta_s instead of w and D_s = 0, and its terms before theta_first can be left out. That is smaller.
         """
-        found = _kinked_bound(terrain, steps, descent, error)
-        eta, beta = descent.step, terrain.curvature
+        found = _kinked_bound(facts, steps, descent, error)
+        eta, beta = descent.step, facts.curvature
         if not eta * beta < 1.0:
             return found
         before, counted = descent.first - 1, steps - descent.first + 1
-        start = terrain.norm**2 + before * (eta * error) ** 2 / (1.0 - eta * beta)
+        start = facts.norm**2 + before * (eta * error) ** 2 / (1.0 - eta * beta)
         return min(found, theory.smooth_bound(math.sqrt(start), eta, counted, error * error, beta))
 
 
 class Auto(Rule):
-    """Constant steps; the mean of the second half. The noise moves a coordinate of theta by about terrain.size."""
+    """Constant steps; the mean of the second half. The noise moves a coordinate of theta by about facts.size."""
 
     source = "projected descent with noise, mean of the last half (docs/formulas.md)"
 
-    def steps(self, terrain: ProblemConstants, drift: float) -> int:
-        bend = terrain.curvature if math.isfinite(terrain.curvature) else terrain.gradient**2
-        return _between(_FEWEST, _CAUTION * terrain.size / drift * bend, _MOST)
+    def steps(self, facts: ProblemConstants, drift: float) -> int:
+        bend = facts.curvature if math.isfinite(facts.curvature) else facts.gradient**2
+        return _between(_FEWEST, _CAUTION * facts.size / drift * bend, _MOST)
 
-    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
-        step = terrain.size * math.sqrt(terrain.dimensions / steps) / error
-        if math.isfinite(terrain.curvature):
-            longest = 1.0 / (_CAUTION * terrain.curvature)
+    def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
+        step = facts.size * math.sqrt(facts.dimensions / steps) / error
+        if math.isfinite(facts.curvature):
+            longest = 1.0 / (_CAUTION * facts.curvature)
         else:
-            longest = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
+            longest = facts.norm / (_second_moment(facts, error) * math.sqrt(steps))
         return Descent(min(step, longest), decaying=False, first=steps // 2 + 1)
 
 
@@ -95,15 +96,15 @@ class Smooth(Rule):
 
     source = "projected descent on a smooth loss (docs/formulas.md)"
 
-    def steps(self, terrain: ProblemConstants, drift: float) -> int:
-        wanted = terrain.curvature * terrain.norm / (2.0 * _START_SHARE * math.sqrt(terrain.dimensions) * drift)
+    def steps(self, facts: ProblemConstants, drift: float) -> int:
+        wanted = facts.curvature * facts.norm / (2.0 * _START_SHARE * math.sqrt(facts.dimensions) * drift)
         return _between(_FEWEST, wanted, _MOST_SMOOTH)
 
-    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
-        if not math.isfinite(terrain.curvature):
+    def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
+        if not math.isfinite(facts.curvature):
             raise NotApplicable("rule 'smooth' needs a loss without kinks")
-        free = terrain.norm / (math.sqrt(steps) * error)
-        return Descent(free / (1.0 + terrain.curvature * free), decaying=False, first=1)
+        free = facts.norm / (math.sqrt(steps) * error)
+        return Descent(free / (1.0 + facts.curvature * free), decaying=False, first=1)
 
 
 class Averaging(Rule):
@@ -111,15 +112,15 @@ class Averaging(Rule):
 
     source = "Nemirovski and others 2009, with explicit constants"
 
-    def steps(self, terrain: ProblemConstants, drift: float) -> int:
-        return _between(_FEWEST_AVERAGED, terrain.gradient**2 / (terrain.dimensions * drift**2), _MOST_AVERAGED)
+    def steps(self, facts: ProblemConstants, drift: float) -> int:
+        return _between(_FEWEST_AVERAGED, facts.gradient**2 / (facts.dimensions * drift**2), _MOST_AVERAGED)
 
-    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
-        step = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
+    def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
+        step = facts.norm / (_second_moment(facts, error) * math.sqrt(steps))
         return Descent(step, decaying=False, first=1)
 
-    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
-        return _kinked_bound(terrain, steps, descent, error)
+    def bound(self, facts: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
+        return _kinked_bound(facts, steps, descent, error)
 
 
 class LastIterate(Averaging):
@@ -128,12 +129,12 @@ class LastIterate(Averaging):
     needs_ball = True
     source = "Shamir and Zhang 2013, Theorem 2, with explicit constants"
 
-    def descent(self, terrain: ProblemConstants, steps: int, error: float) -> Descent:
-        step = 2.0 * terrain.reach / _second_moment(terrain, error)
+    def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
+        step = 2.0 * facts.reach / _second_moment(facts, error)
         return Descent(step, decaying=True, first=steps)
 
-    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
-        diameter, G = 2.0 * terrain.reach, _second_moment(terrain, error)
+    def bound(self, facts: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
+        diameter, G = 2.0 * facts.reach, _second_moment(facts, error)
         if not math.isclose(descent.step, diameter / G):
             return math.inf
         return theory.last_iterate_bound(diameter, G, steps)
@@ -151,14 +152,14 @@ def _between(low: int, value: float, high: int) -> int:
     return max(low, math.ceil(min(value, high)))
 
 
-def _second_moment(terrain: ProblemConstants, error: float) -> float:
-    """The root of E ||noisy gradient||^2, at most."""
-    return math.hypot(terrain.gradient, error)
+def _second_moment(facts: ProblemConstants, error: float) -> float:
+    """Bound on the root of E ||noisy gradient||^2."""
+    return math.hypot(facts.gradient, error)
 
 
-def _kinked_bound(terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
+def _kinked_bound(facts: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
     """`theory.averaged_bound` for the mean of theta_f to theta_T.
 
-    As in `Rule.bound` from 2 eta a_t <= D_t - D_{t+1} + (eta G)^2.
+    It follows as in `Rule.bound`, from 2 eta a_t <= D_t - D_{t+1} + (eta G)^2.
     """
-    return theory.averaged_bound(terrain.norm, descent.step, steps, _second_moment(terrain, error), descent.first)
+    return theory.averaged_bound(facts.norm, descent.step, steps, _second_moment(facts, error), descent.first)

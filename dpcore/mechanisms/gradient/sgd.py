@@ -21,10 +21,10 @@ from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
 from ..base import Drawn, Prepared, gradients_apart, knob, records_of
 from ..plan import Plan, Plans
-from .base import GradientPerturbation, descent_of, schedule_of, terrain
+from .base import GradientPerturbation, constants_of, descent_of, schedule_of
 from .schedules import ProblemConstants
 
-# "auto": batches of n / 40 records, but not so few that the choice of records outweighs the noise.
+# "auto": batches of n / 40 records, but enough that the choice of records does not dominate the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
 # Above, n^2 steps on single records take minutes.
 _MOST_PEOPLE = 3_000
@@ -46,18 +46,18 @@ class NoisySGD(GradientPerturbation):
         n^2 steps only: its Algorithm 3 to the letter, in averages (n times the gradient and the noise with eta / n is
         the same run).
 
-    Rules for the steps as in `NoisyGD`; what the choice of records adds to the error of a step counts like noise.
+    Rules for the steps as in `NoisyGD`; the error from the choice of records counts like noise.
 
     Source: Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014; accounting derived in
     `dpcore.accounting.subsampled_rdp`.
     Randomness: see `dpcore.kernels.sgd`, all from the one generator of a release. Curves over epsilon show runs in
-        single precision with another generator (`dpcore.solvers.descent.noisy_sgd.coupled_descents`); whatever is
-        released or audited is in double precision.
+        single precision with another generator (`dpcore.solvers.descent.noisy_sgd.coupled_descents`); releases and
+        audits are in double precision.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
         gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
     Not protected: n, p, lam, steps, batch, the budget and the bounds R, L, y_max and radius are public; running time,
-        which tells how large the batches were while the proof needs them secret; the low-order bits of floating-point
-        noise; a release whose seed is known.
+        which reveals the sizes of the batches, although the proof needs them secret; the low-order bits of
+        floating-point noise; a release whose seed is known.
     """
 
     accounting: str = knob(
@@ -100,14 +100,14 @@ class NoisySGD(GradientPerturbation):
         rate = records / spec.n
         if self.accounting == "published":
             z = lecture_multiplier(spec.n, budget)
-            # The lecture's noise is too large; what is paid is what it costs.
+            # The lecture's noise is too large; the plan spends its actual cost.
             spent = dc.replace(budget, epsilon=subsampled_epsilon(z, rate, steps, budget.delta, self.sampling))
         else:
             z, spent = subsampled_multiplier(budget, rate, steps, self.sampling), budget
         part = get_loss(spec.loss).largest_gradient(spec) / records
         event = Event(self.noise, z * part, 2.0 * part, steps, sampling=self.sampling, rate=rate)
         plan = Plan(self, spec, budget, spent, (event,), steps, self.noise, event.scale, tol=0.0)
-        return dc.replace(plan, descent=self.descent(self.land(spec), steps, self.estimate_error(plan)))
+        return dc.replace(plan, descent=self.descent(self.facts(spec), steps, self.estimate_error(plan)))
 
     def _steps(self, n: int) -> int:
         if self.accounting == "published" and (self.batches, self.steps) != ("single", "auto"):
@@ -135,17 +135,17 @@ class NoisySGD(GradientPerturbation):
             raise ValueError(f"batch must be at most n = {n:,}, got {self.batch:g}")
         return float(self.batch)
 
-    def land(self, spec: Spec) -> ProblemConstants:
-        land = terrain(spec)
+    def facts(self, spec: Spec) -> ProblemConstants:
+        facts = constants_of(spec)
         # A single record's whole gradient counts as the error of its choice.
-        return land if self.batches == "poisson" else dc.replace(land, gradient=0.0)
+        return facts if self.batches == "poisson" else dc.replace(facts, gradient=0.0)
 
     def estimate_error(self, plan: Plan) -> float:
-        """Noise, and the choice of records: for "poisson" sum_i q (1 - q) ||g_i / (q n)||^2 <= (1 - q) G^2 / (q n)."""
-        land, rate = terrain(plan.spec), plan.ledger[0].rate
-        noise = math.sqrt(land.dimensions) * plan.scale
+        """Error by noise and choice of records; the latter is <= (1 - q) G^2 / (q n), squared, for "poisson"."""
+        facts, rate = constants_of(plan.spec), plan.ledger[0].rate
+        noise = math.sqrt(facts.dimensions) * plan.scale
         if self.batches == "single":
-            return math.hypot(noise, land.gradient)
+            return math.hypot(noise, facts.gradient)
         G = get_loss(plan.spec.loss).largest_gradient(plan.spec)
         return math.hypot(noise, G * math.sqrt((1.0 - rate) / (rate * plan.spec.n)))
 
@@ -154,7 +154,7 @@ class NoisySGD(GradientPerturbation):
         return self._curve(plan, 2.0 * plan.scale / event.sensitivity).attack_limit()
 
     def claimed_curve(self, plan: Plan) -> BatchCurve:
-        """By privacy losses, which allow less than the Renyi divergences that set the noise."""
+        """Claimed curve by privacy losses, which allow less than the Renyi divergences that set the noise."""
         event = plan.ledger[0]
         return self._curve(plan, subsampled_multiplier(plan.spent, event.rate, event.times, self.sampling))
 
@@ -167,10 +167,10 @@ class NoisySGD(GradientPerturbation):
         return np.stack([_run(plan, data, rng, stored=stored).average for rng in rngs])
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first.
+        """Releases for curves; 2i and 2i + 1 share batches too. A centre is a run without noise, on the first batches.
 
-        For pictures: the runs of a repetition, whatever their budget, share records and normals and advance together in
-        single precision where that will do, with the law of `release` up to rounding but not its numbers.
+        All runs of a repetition share records and normals and advance together in single precision if that suffices,
+        with the law of `release` up to rounding but not its numbers.
         """
         data, alike = records_of(prepared[0]), dict[tuple[Any, ...], list[int]]()
         for k, plan in enumerate(plans):
@@ -197,16 +197,16 @@ class NoisySGD(GradientPerturbation):
         return Drawn(centres, thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
+        """Noisy gradient of every step, [len(rngs), T p], from which all iterates and the release follow."""
         data = records_of(prepared)
         return np.stack([_run(plan, data, rng, stored=data.p, watch=True).seen.ravel() for rng in rngs])
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Between the estimates at the start of batches with the record that differs."""
+        """Distance between the estimates at the start, for batches with the differing record."""
         return gradients_apart(plan, zero, one, np.zeros((1, plan.spec.p))) / plan.ledger[0].rate
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """The sum over the steps, each given the iterate that the transcript leads to.
+        """Sum over the steps, each given the iterate that follows from the transcript.
 
         For data in which only the last record has a gradient: a step's estimate is that of a batch with it, with
         probability q, or 0. Raises NotApplicable for others.
@@ -230,7 +230,7 @@ class NoisySGD(GradientPerturbation):
 
 
 def _run(plan: Plan, data: Data, rng: np.random.Generator, *, stored: int, watch: bool = False) -> Iterates:
-    """One run; its average is what is released."""
+    """Trace of one run, whose average is released."""
     return noisy_descent(
         get_loss(plan.spec.loss),
         data,

@@ -1,4 +1,4 @@
-"""The mean of records that are promised in any norm from L2 to the largest entry, with noise that fits the norm."""
+"""Mean of records that are bounded in any norm from L2 to the largest entry, with noise that fits the norm."""
 
 import dataclasses as dc
 import math
@@ -33,7 +33,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
 
     Accounting: "tight" takes for M 1 / sqrt(2 rho) of zCDP, for Gaussian noise 1 / mu of the exact accounting.
     "published" takes kappa = min{q - 1, 2 ln d} and r = kappa + 1 as quoted, for generalised Gaussian noise only. For
-    q - 1 > 2 ln d that is too small, and what is proved of such noise is above what was asked for: an exhibit, which
+    q - 1 > 2 ln d that is too small, and the proved cost of such noise is above the request: an exhibit, which
     `dpcore.solve` refuses. d = 1 has no quoted kappa.
 
     Source: Bassily, Guzman and Nandi 2021, section 3 (constants derived in
@@ -61,12 +61,12 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
     family = "output"
     place = "output"
     usual_loss = "mean"
-    # The fewest columns for which the order is above 2: there the loss comes nearest to what is proved of it.
+    # The fewest columns for which the order is above 2: the loss is then nearest to its proved bound.
     worst_spec = Spec("mean", n=10, p=8, domain=Domain(math.inf))
 
     @property
     def q(self) -> float:
-        """inf: the norm in which the noise differs most from Gaussian noise."""
+        """Norm order inf, in which the noise differs most from Gaussian noise."""
         return math.inf
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
@@ -97,13 +97,13 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
             raise NotApplicable(f"{self.key} has a quoted kappa for generalised Gaussian noise and p >= 2, got {found}")
 
     def _noise(self, spec: Spec) -> tuple[LpNoise, float]:
-        """The law, and what is proved of its kappa over the kappa that sets its scale."""
+        """Law of the noise, and its proved kappa over the kappa that sets its scale."""
         if self.accounting == "published":
             return quoted_noise(spec.domain.q, spec.p)
         return lp_noise(self.noise, spec.domain.q, spec.p), 1.0
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """E ||noise||_2^2 in closed form: F(theta) = F(xbar) + ||theta - xbar||_2^2.
+        """Bounds by E ||noise||_2^2 in closed form: F(theta) = F(xbar) + ||theta - xbar||_2^2.
 
         On fresh records ||theta - E x||_2^2 instead, to which the mean of n records adds at most (largest ||x||_2)^2/n.
         """
@@ -117,7 +117,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         )
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
-        """The mean of the records."""
+        """Mean of the records."""
         check_records(data, plan.spec)
         return Prepared(np.asarray(data.X.sum(axis=0), float) / data.n, 0.0)
 
@@ -126,7 +126,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         return prepared.theta + plan.scale * noise[:, : len(prepared.theta)]
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """All plans share their directions: the law depends on neither the budget nor the records."""
+        """Releases for curves; all plans share directions, as the law depends on neither the budget nor the records."""
         centres = np.stack([each.theta for each in prepared])
         half = self._noise(plans[0].spec)[0].draw(rngs)[:, : centres.shape[1]]
         directions = np.stack([half, -half], axis=1).reshape(2 * len(rngs), -1)
@@ -134,7 +134,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         return Drawn(centres, centres[:, None] + scales[:, None, None] * directions)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """All records are 0 but the last, whose entries are all -c or all c: ||x||_q = R, and as long as can be in l_r.
+        """Neighbours of zeros but for the last record, with all entries -c or c: ||x||_q = R, and the longest in l_r.
 
         The difference has equal entries, for which ||.||_r <= d^(1/r - 1/q) ||.||_q is attained.
         """
@@ -144,7 +144,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         return Data(-X, np.zeros(spec.n)), Data(X, np.zeros(spec.n))
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """In the norm that the noise is calibrated in."""
+        """Distance of the means in the norm that calibrates the noise."""
         return self._noise(plan.spec)[0].distance(one.theta - zero.theta)
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:

@@ -16,14 +16,14 @@ from ...core.specification import Spec
 from ..noise.spherical import Noise
 from ..regularisation import LARGEST_LOG, no_lam
 
-# lam = "auto" leaves the determinant at most this share of epsilon.
+# Largest share of epsilon for the determinant under lam = "auto".
 _VOLUME_SHARE = 0.25
 # Rules stay this far above the smallest admissible lam, in ln lam.
 _MARGIN = 0.01
 
 
 def dimensions_of(classes: int, p: int) -> int:
-    """(C - 1) (p + 1)(p + 2) / 2: of symmetric matrices, one a class, that add up to 0.
+    """Dimensions (C - 1) (p + 1)(p + 2) / 2 of families of symmetric matrices, one per class, that add up to 0.
 
     >>> dimensions_of(10, 2)
     54
@@ -36,17 +36,17 @@ def dimensions(spec: Spec) -> int:
 
 
 def gradient_change(spec: Spec) -> float:
-    """D: how far one replaced record moves a gradient of J. Two labels at one x attain it at 0."""
+    """D, the largest move of a gradient of J when one record is replaced. Two labels at one x attain it at 0."""
     return math.sqrt(2.0) * spec.classes / spec.n
 
 
 def largest_gradient(spec: Spec) -> float:
-    """G = sqrt(C (C - 1)): of one record's loss."""
+    """G = sqrt(C (C - 1)), the largest gradient of one record's loss."""
     return math.sqrt(spec.classes * (spec.classes - 1.0))
 
 
 def smoothness(spec: Spec) -> float:
-    """The largest eigenvalue of the Hessian of one record's loss, c C."""
+    """Largest eigenvalue of the Hessian of one record's loss, c C."""
     return get_loss(spec.loss).curvature_bound * spec.classes
 
 
@@ -57,7 +57,7 @@ def length(law: Noise, spec: Spec, scale: float) -> float:
 
 
 def reach(law: Noise, spec: Spec) -> tuple[float, float]:
-    """Noise of scale 1 in a model adds to F on average at most the first by slopes, the second by curvature.
+    """Bounds on the mean increase of F by noise of scale 1 in a model, the first by slopes, the second by curvature.
 
     It moves C - 1 margins of a record by <noise, (e_c - e_y) (x) X> each, and ||e_c - e_y|| = sqrt2.
     """
@@ -73,12 +73,12 @@ def shaken(law: Noise, spec: Spec, scale: float) -> float:
 
 
 def band(law: Noise, spec: Spec, scale: float, miss: float) -> float:
-    """Upper bound on that increase in one run, with probability 1 - miss."""
+    """Upper bound on the increase of F by noise of this scale in one run, with probability 1 - miss."""
     return (spec.classes - 1.0) * math.sqrt(2.0) * scale * law.mean_draw_band(dimensions(spec), miss)
 
 
 def volume_charge(spec: Spec, lam: float) -> float:
-    """J = ln(1 + c C / (n lam)) + (C - 2) ln(1 + c / (n lam)), what a record may do to the Hessian's determinant."""
+    """J = ln(1 + c C / (n lam)) + (C - 2) ln(1 + c / (n lam)), the largest change of the Hessian's log-determinant."""
     if lam == 0.0:
         return math.inf
     c = get_loss(spec.loss).curvature_bound / spec.n / lam
@@ -86,9 +86,9 @@ def volume_charge(spec: Spec, lam: float) -> float:
 
 
 def lam_of_charge(spec: Spec, charge: float) -> float:
-    """The lam at which the determinant is charged so much, or 1e-100 where even that is charged less.
+    """Value of lam at which the determinant has this charge, or 1e-100 if even that has a smaller charge.
 
-    ValueError where only lam > 1e100 is charged so little.
+    ValueError if only lam > 1e100 has so small a charge.
     """
 
     def surplus(log_lam: float) -> float:
@@ -108,14 +108,14 @@ def rule_lam(
     excesses: tuple[Callable[[float], float], ...],
     epsilon: float | None,
 ) -> float:
-    """lam by the rule that `spec.lam` names, without a look at the records.
+    """lam by the rule that `spec.lam` names, chosen without looking at the records.
 
-    moved: how far noise moves the model at a lam, root mean square, as it counts for "auto". excesses: bounds on what
-    that costs, of which the smallest counts. All fall with lam. epsilon: what the determinant and the noise share; None
-    where the determinant is not charged.
-    "auto": noise moves the model by theta_norm, or by less where the determinant would cost more than a quarter of
+    moved: root mean square move of the model by noise at a lam, for "auto". excesses: bounds on the excess risk by
+    noise, of which the smallest counts. All fall with lam. epsilon: shared by the determinant and the noise; None if
+    the determinant is not charged.
+    "auto": noise moves the model by theta_norm, or by less if the determinant would cost more than a quarter of
     epsilon. "population": the lam with the smallest bound on the excess risk on fresh records.
-    Raises NotApplicable for "published", ValueError where a rule leaves the range of lam.
+    Raises NotApplicable for "published", ValueError if a rule leaves the range of lam.
     """
     B = spec.theta_norm
     if spec.lam == "published":
@@ -135,22 +135,22 @@ def rule_lam(
     stability = largest_gradient(spec) * gradient_change(spec)
 
     def smallest(excess: Callable[[float], float]) -> tuple[float, float]:
-        """The bound's minimum and ln lam there."""
+        """Minimum of the bound, and ln lam there."""
 
         def bound(log_lam: float) -> float:
             lam = math.exp(log_lam)
             return math.log(excess(lam) + 0.5 * lam * B**2 + stability / lam)
 
-        # Where the bias alone passes the bound.
+        # The lam at which the bias alone exceeds the bound.
         high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
         if not -LARGEST_LOG < low < high:
             raise no_lam(spec)
         found = minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
         return float(found.fun), float(found.x)
 
-    # Below this lam stability and bias alone fall as lam grows, and so does all the rest.
+    # Below this lam every term falls as lam grows, the sum of stability and bias included.
     low = 0.5 * math.log(2.0 * stability / B**2)
     if epsilon is not None:
         low = max(low, math.log(lam_of_charge(spec, epsilon)) + _MARGIN)
-    # One by one: the smaller of two bounds may have a minimum of its own on either side of where they cross.
+    # One by one: the smaller of two bounds may have a minimum on both sides of their crossing.
     return math.exp(min(map(smallest, excesses))[1])

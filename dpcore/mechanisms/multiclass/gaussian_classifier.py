@@ -1,4 +1,4 @@
-"""The large-margin Gaussian classifier with noise in what is asked, or in the answer."""
+"""Large-margin Gaussian classifier with noise in the objective, or in its minimiser."""
 
 import dataclasses as dc
 import math
@@ -28,13 +28,13 @@ from . import calibration as rules
 from . import models
 
 _PROOF = "docs/formulas.md, after Pathak and Raj 2010"
-# A minimiser is asked for to this share of how far one record can move it, and to no more digits than the noise has.
-# It may be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
+# Accuracy of a minimiser, as a share of the largest move by one record, but no more digits than the noise has. It may
+# be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
 _ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
-# lam = "auto": the loss's curvature resists noise in the question; none resists noise in the answer, which may move the
-# model by this much less.
+# lam = "auto": the curvature of the loss resists noise in the objective; nothing resists noise in the minimiser, which
+# may move the model by this much less.
 _FELT = 8.0
-# How far from the minimiser a picture may be, as a share of how far noise alone would move the model.
+# Distance to the minimiser that charts allow, as a share of the move of the model by noise alone.
 _SEEN = 1e-6
 _BATCH_NUMBERS = 2_000_000
 # Pairs of sets of classes are counted by their sizes, C^3 kinds of them.
@@ -48,22 +48,22 @@ class GaussianClassifier(Mechanism):
     `dpcore.solvers.multiclass.objective` describes model and loss. With R from `Spec.domain`, x~ = (x / R, 1) / sqrt2
     and J(Phi) = (1/n) sum_i sum_{c != y} psi(m_ic) + (lam/2) sum_c ||Phi_c||_F^2 over all symmetric matrices. Its
     gradients add up to 0 over the classes, and so do its minimisers and the noise: all lives in the space V of such
-    families, of N0 = (C - 1)(p + 1)(p + 2) / 2 dimensions. `perturbed` says what the noise is added to.
+    families, of N0 = (C - 1)(p + 1)(p + 2) / 2 dimensions. `perturbed` says to what the noise is added.
     objective: the minimiser of J + <B, Phi> is released. One replaced record moves the gradient of J by at most
     D = sqrt2 C / n and the logarithm of the Hessian's determinant by at most
     J = ln(1 + C c / (n lam)) + (C - 2) ln(1 + c / (n lam)), c = 1 / 2h, which is charged once. Gaussian noise is
     accounted for by `objective.objective_delta` with the vertices of `objective.class_vertices`. Like other objective
-    perturbation, 1% of the budget hides where the solver stops.
+    perturbation, 1% of the budget hides the solver's error.
     output: the minimiser of J plus noise for sensitivity D / lam + 2 tol; nothing else is charged.
     Then t I is added to every Phi_c, t >= 0 the least that leaves no negative eigenvalue: the released matrices are
     ellipsoids, and no decision has changed.
 
-    Source: Pathak and Raj 2010, repaired: the printed mechanism adds one matrix to all classes, which hides nothing
+    Source: Pathak and Raj 2010, repaired: the published mechanism adds one matrix to all classes, which hides nothing
     (docs/errata.md); proof in docs/formulas.md, "The repaired mechanism".
     Randomness: a draw of the noise in V, N0 numbers, then for objective perturbation one for the trace of noise.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, its class included, with delta = 0 for
         Gamma noise and delta > 0 for Gaussian noise, whatever the other records are.
-    Not protected: n, p, lam, C, the budget and the bound R are public; what was done to the columns before (scaling,
+    Not protected: n, p, lam, C, the budget and the bound R are public; earlier processing of the columns (scaling,
         principal components) is not covered; running time; the low-order bits of floating-point noise; a release whose
         seed is known.
     """
@@ -95,7 +95,7 @@ class GaussianClassifier(Mechanism):
                     f"{budget.epsilon:g} and n = {spec.n}, got {lam:g}: below that the curvature of one record alone "
                     "spends the budget"
                 )
-            scale = self._question_scale(spec, main, lam)
+            scale = self._objective_scale(spec, main, lam)
             rounding = _ROUNDING + min(1.0, _MARGIN_ROUNDING * rules.smoothness(spec) / lam)
             tol = _ACCURACY * D / lam + rounding * rules.length(self.law, spec, scale) / lam
             trace = Event(self.noise, 2.0 * tol * self._multiplier(rest), 2.0 * tol)
@@ -109,10 +109,10 @@ class GaussianClassifier(Mechanism):
         return Plan(self, spec, budget, spent, ledger, steps=1, noise=self.noise, scale=scale, tol=tol)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the regularised optimum; over the best model in the ball, on average, in one run, on fresh records.
+        """Bounds over the regularised optimum; over the best model in the ball, on average, in one run, on new records.
 
-        The first is nearly attained where noise rules; the others say nothing above C - 1, the loss of Phi = 0. They
-        take the smaller of what strong convexity and what the margins of single records give.
+        The first is nearly attained if noise dominates; the others are vacuous above C - 1, the loss of Phi = 0. They
+        are the smaller of the bounds by strong convexity and by the margins of single records.
         """
         spec, lam = plan.spec, float(plan.spec.lam)
         G, bend, B = rules.largest_gradient(spec), rules.smoothness(spec) + lam, spec.theta_norm
@@ -144,7 +144,7 @@ class GaussianClassifier(Mechanism):
         )
 
     def attack_limit(self, plan: Plan) -> float:
-        """Of the noise that the plan adds, whatever it claims; for output perturbation attained."""
+        """Attack success for the noise that the plan adds, not the claimed one; for output perturbation attained."""
         main, dimensions = plan.ledger[0], rules.dimensions(plan.spec)
         mu = main.sensitivity / plan.scale
         if self.perturbed == "output":
@@ -164,22 +164,22 @@ class GaussianClassifier(Mechanism):
         return objective_claim(plan.spent, charge, class_vertices(plan.spec.classes))
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
-        """The minimiser of J without noise, [C, q] in svec form, whatever is perturbed. `start` is not used."""
+        """Minimiser of J without noise, [C, q] in svec form, for both places of noise. `start` is not used."""
         check_records(data, plan.spec)
         found = minimise_ellipsoids(models.objective(plan.spec, data), distance=plan.tol)
         return PreparedRecords(models.centred(found.weights[0]), float(found.distances[0]), data)
 
     def padded(self, prepared: Prepared, idle: int) -> Prepared:
-        """As it is: matrices have all columns."""
+        """`prepared` unchanged: matrices have all columns."""
         return prepared
 
     def direction(self, spec: Spec, rng: np.random.Generator) -> Array:
-        """A draw of the noise at scale 1, [C, q]."""
+        """Draw of the noise at scale 1, [C, q]."""
         return models.direction(self.law, spec, rng)
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, [len(rngs), C, p + 1, p + 1], in the coordinates x~."""
-        # The noise, and its trace where there is one.
+        # The noise, and the extra noise for the solver's error if there is one.
         scales = plan.scale, *(event.scale for event in plan.ledger[1:])
         noise = np.stack([[scale * self.direction(plan.spec, rng) for scale in scales] for rng in rngs])
         if self.perturbed == "output":
@@ -203,21 +203,21 @@ class GaussianClassifier(Mechanism):
         return Drawn(np.stack([side.theta for side in prepared]), np.stack(found))
 
     def resolution(self, plan: Plan) -> float:
-        """Of the noise in the answer; noise B in the objective moves the minimiser by at least ||B|| / (bend + lam)."""
+        """Size of the noise in the release; noise B in the objective moves it by at least ||B|| / (bend + lam)."""
         if self.perturbed == "output":
             return plan.scale
         return plan.scale / (rules.smoothness(plan.spec) + float(plan.spec.lam))
 
     def rounded(self, plan: Plan, releases: Array) -> Array:
-        """On the grid, and without negative eigenvalues."""
+        """Releases on the grid, without negative eigenvalues."""
         return models.rounded(releases, self.resolution(plan))
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """Releases as they are published."""
+        """Releases as published."""
         return self.rounded(plan, self.release_many(plan, prepared, rngs))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """Records at 0 of class 0 but the last, at distance R, which is of class 1 or 0.
+        """Neighbours with all records at 0 in class 0 but the last, at distance R, which is in class 1 or 0.
 
         Its features are the longest, and at Phi = 0 all slopes are 1: the gradients differ by D.
         """
@@ -227,7 +227,7 @@ class GaussianClassifier(Mechanism):
         return Data(X, np.append(y[:-1], 1.0)), Data(X, y)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Between the minimisers, or the larger distance between the two gradients at them."""
+        """Distance between the minimisers, or the larger distance between the two gradients at them."""
         if self.perturbed == "output":
             return float(np.linalg.norm(one.theta - zero.theta))
         thetas = np.stack([zero.theta, one.theta])
@@ -235,9 +235,9 @@ class GaussianClassifier(Mechanism):
         return float(np.linalg.norm(pulls[1] - pulls[0], axis=(1, 2)).max())
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """Of the exact minimisers' densities on V, f(-grad J(Phi)) |det Hessian|, or of the noise around them.
+        """Log-ratio of the exact minimisers' densities on V, f(-grad J(Phi)) |det Hessian|, or of noise around them.
 
-        What the common shift added is taken away again; the trace of noise is not in it.
+        The common shift is subtracted; the extra noise for the solver's error is not included.
         """
         weights, logs = models.centred(svec(outputs)), []
         for side in (zero, one):
@@ -268,15 +268,15 @@ class GaussianClassifier(Mechanism):
             )
 
     def _parts(self, budget: Budget) -> tuple[Budget, Budget]:
-        """The budget of the noise with the charge, and that of the trace; all of it where there is no trace."""
+        """Budgets of the noise with the charge, and of the extra noise for the solver's error, if there is any."""
         return (budget, budget) if self.perturbed == "output" else parts(budget)
 
     def _multiplier(self, budget: Budget) -> float:
-        """Scale over sensitivity of noise that is added to what is released."""
+        """Scale over sensitivity of noise that is added to the released model."""
         return 1.0 / (budget.epsilon if self.noise == "gamma" else gaussian_mu(budget))
 
-    def _question_scale(self, spec: Spec, main: Budget, lam: float) -> float:
-        """Of the noise in the objective, where `main` also pays for the determinant."""
+    def _objective_scale(self, spec: Spec, main: Budget, lam: float) -> float:
+        """Scale of the noise in the objective, if `main` also covers the determinant."""
         charge = rules.volume_charge(spec, lam)
         if self.noise == "gamma":
             return rules.gradient_change(spec) / (main.epsilon - charge)
@@ -290,7 +290,7 @@ class GaussianClassifier(Mechanism):
         at_one = rules.gradient_change(spec) * self._multiplier(main)
 
         def scale(lam: float) -> float:
-            return (self._question_scale(spec, main, lam) if objective else at_one) / lam
+            return (self._objective_scale(spec, main, lam) if objective else at_one) / lam
 
         def moved(lam: float) -> float:
             return felt * rules.length(self.law, spec, scale(lam))
@@ -302,7 +302,7 @@ class GaussianClassifier(Mechanism):
         return rules.rule_lam(self.key, spec, moved, costs, main.epsilon if objective else None)
 
     def _minimisers(self, plan: Plan, data: Data, noise: Array, distance: float) -> Array:
-        """Of J + <B, Phi> for each B, [R, C, q], in V."""
+        """Minimisers of J + <B, Phi> for each B, [R, C, q], in V."""
         step = max(1, _BATCH_NUMBERS // (plan.spec.classes * data.n))
         whole = models.objective(plan.spec, data, noise)
         found = [

@@ -1,4 +1,4 @@
-"""Models of the large-margin Gaussian classifier as its mechanism sees them: families of matrices that add up to 0.
+"""Models of the large-margin Gaussian classifier for its mechanism: families of matrices that add up to 0.
 
 Such families are a space V; a model is [C, q], a matrix in svec form for each class. Noise is in J's normalisation.
 """
@@ -19,7 +19,7 @@ _BATCH_NUMBERS = 2_000_000
 
 
 def class_records(spec: Spec, data: Data) -> ClassRecords:
-    """The records as the solver takes them: dense, with the columns that are not stored as zeros."""
+    """Records as the solver takes them: dense, with zeros in the columns that are not stored."""
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
     X = np.pad(X, ((0, 0), (0, data.p - data.active)))
     return ClassRecords(X, data.y, spec.classes, spec.domain.R, get_loss(spec.loss).shape)
@@ -33,13 +33,13 @@ def objective(spec: Spec, data: Data, noise: Array | None = None) -> MulticlassO
 
 
 def direction(law: Noise, spec: Spec, rng: np.random.Generator) -> Array:
-    """A draw of the law in V at scale 1, [C, q]: its coordinates in an orthonormal basis are drawn."""
+    """Draw of the law in V at scale 1, [C, q]: its coordinates in an orthonormal basis are drawn."""
     size = dimensions(spec)
     return _basis(spec.classes) @ law.direction(size, size, rng).reshape(spec.classes - 1, -1)
 
 
 def centred(weights: Array) -> Array:
-    """The nearest models in V to [..., C, q]; what all classes have in common decides nothing."""
+    """Nearest models in V to [..., C, q]; the part that all classes share does not affect decisions."""
     return weights - weights.mean(axis=-2, keepdims=True)
 
 

@@ -1,1 +1,1 @@
-"""The laws that noise is drawn from."""
+"""Laws of noise."""

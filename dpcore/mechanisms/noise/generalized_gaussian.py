@@ -1,9 +1,9 @@
 """Noise for vectors whose sensitivity is known in l_q, q = `q_star` >= 2: generalised Gaussian, or scaled Gaussian.
 
 Generalised Gaussian noise has a density proportional to exp(-||z||_r^2 / (2 sigma^2)), r = `Regularity.order`. For a
-sensitivity s it is rho-zCDP with rho = kappa s^2 / (2 sigma^2): at sigma = sqrt(kappa) s M it costs by zCDP what
-Gaussian noise with the multiplier M does. Gaussian noise is the member r = 2, by ||x||_2 <= d^(1/2 - 1/q) ||x||_q, and
-its accounting is exact.
+sensitivity s it is rho-zCDP with rho = kappa s^2 / (2 sigma^2): at sigma = sqrt(kappa) s M its cost by zCDP is that of
+Gaussian noise with the multiplier M. Gaussian noise is the case r = 2, by ||x||_2 <= d^(1/2 - 1/q) ||x||_q, and its
+accounting is exact.
 
 Proof for a shift v, kappa_+ = r - 1 and an order alpha > 1, in squares of ||.||_r: smoothness (`Regularity`) at a with
 steps v and -(alpha - 1) v gives
@@ -34,10 +34,10 @@ _BATCH_NUMBERS = 1_000_000
 
 @dc.dataclass(frozen=True)
 class LpNoise:
-    """A law of noise in R^d, at scale 1, for sensitivities in l_q.
+    """Law of noise in R^d, at scale 1, for sensitivities in l_q.
 
-    law: "gaussian" or "generalized_gaussian". order: r of the density, 2 for Gaussian noise. widening: what turns a
-    sensitivity in l_q into one in the norm that the noise is calibrated in: d^(1/2 - 1/q), or sqrt(kappa).
+    law: "gaussian" or "generalized_gaussian". order: r of the density, 2 for Gaussian noise. widening: factor from a
+    sensitivity in l_q to one in the norm that calibrates the noise: d^(1/2 - 1/q), or sqrt(kappa).
     """
 
     law: NoiseLaw
@@ -46,7 +46,7 @@ class LpNoise:
     widening: float
 
     def draw(self, rngs: Generators) -> Array:
-        """One draw of each generator, [len(rngs), d].
+        """Draws, one of each generator, [len(rngs), d].
 
         Randomness: Gaussian: d normals. Generalised Gaussian: d Gamma(1/r) variables, d bits for their signs, and one
         chi-square: the direction follows the cone measure of the l_r sphere, the length is a chi variable of d degrees.
@@ -73,7 +73,7 @@ class LpNoise:
     def distance(self, shift: Array) -> float:
         """Length of a shift [d] in the norm that calibrates the noise: sqrt(r - 1) ||shift||_r, r = `order`.
 
-        At most widening ||shift||_q, with equality where all entries are equal and widening is kappa's of this order.
+        At most widening ||shift||_q, with equality if all entries are equal and widening is kappa's of this order.
 
         >>> round(lp_noise("generalized_gaussian", 4.0, 100).distance(np.full(100, 0.1)), 9), round(0.3**0.5, 9)
         (0.547722558, 0.547722558)
@@ -81,9 +81,9 @@ class LpNoise:
         return math.sqrt(self.order - 1.0) * float(length(shift, self.order)[0])
 
     def multiplier(self, budget: Budget) -> float:
-        """M: noise of scale M widening s makes a release of sensitivity s in l_q private at `budget`, rounded up.
+        """Multiplier M: noise of scale M widening s makes a release of sensitivity s in l_q private at `budget`.
 
-        1/mu of exact Gaussian accounting, or 1/sqrt(2 rho) of zCDP. Raises NotApplicable for delta = 0.
+        1/mu of exact Gaussian accounting, or 1/sqrt(2 rho) of zCDP, rounded up. Raises NotApplicable for delta = 0.
         """
         if self.law == "gaussian":
             return ROUNDED_UP / gaussian_mu(budget)
@@ -108,7 +108,7 @@ class LpNoise:
 
 
 def lp_noise(law: NoiseLaw, q_star: float, d: int) -> LpNoise:
-    """The law of this name for l_q, q_star from 2 to inf; ValueError for another.
+    """Law of this name for l_q, q_star from 2 to inf; ValueError for another name or order.
 
     >>> lp_noise("gaussian", 4.0, 16).widening, lp_noise("generalized_gaussian", 3.0, 100).order
     (2.0, 3.0)
@@ -120,8 +120,8 @@ def lp_noise(law: NoiseLaw, q_star: float, d: int) -> LpNoise:
 def quoted_noise(q_star: float, d: int) -> tuple[LpNoise, float]:
     """Generalised Gaussian noise of the quoted order, and kappa of this order over the quoted one (`quoted_kappa`).
 
-    The widening is what is proved of the order; noise as quoted is smaller by the root of the second number, which is 1
-    where the quoted kappa is right and up to e elsewhere. For exhibits; ValueError for d = 1.
+    The widening is the one proved for the order; noise as quoted is smaller by the root of the second number, which is
+    1 if the quoted kappa is correct and up to e otherwise. For exhibits; ValueError for d = 1.
 
     >>> round(quoted_noise(math.inf, 1000)[1], 3), quoted_noise(3.0, 1000)[1]
     (2.541, 1.0)

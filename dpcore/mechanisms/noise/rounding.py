@@ -1,4 +1,4 @@
-"""Releases on a grid: what is added to noise leaves no trace in its last bits."""
+"""Rounding of releases to a grid, so that their last bits reveal nothing about the number under the noise."""
 
 import math
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from ...core.arrays import Array
 
-ROUNDED_UP = 1.0 + 1e-12  # a factor of computed scales: no rounding may leave noise too small
-# Of the noise that a number carries, what rounding may take away.
+ROUNDED_UP = 1.0 + 1e-12  # factor of computed scales, so that rounding never makes noise too small
+# Largest share of a number's noise that rounding may remove.
 _GRID_BITS = 20
 _EXACT = 2.0**53
 _BLOCK = 1 << 16
 
 
 def grid_of(resolution: float) -> float:
-    """The largest power of two that is at most 2^-20 resolution; 0 where there is none.
+    """Largest power of two that is at most 2^-20 resolution; 0 if there is none.
 
     >>> grid_of(3.0) == 2.0**-19, grid_of(0.0)
     (True, 0.0)
@@ -25,9 +25,9 @@ def grid_of(resolution: float) -> float:
 def on_grid(values: Array, resolution: float) -> Array:
     """`values` rounded towards 0 to multiples of `grid_of(resolution)`.
 
-    resolution: the size of the noise in these numbers, >= 0, a public number; 0 leaves them as they are. The low-order
-    bits of a sum of a number and noise can betray the number (Mironov 2012); those below the grid are gone. Towards 0,
-    so that what lies in a ball stays in it. Doubles that are farther apart than the grid are on it already.
+    resolution: the size of the noise in these numbers, >= 0, a public number; 0 leaves them unchanged. The low-order
+    bits of a sum of a number and noise can reveal the number (Mironov 2012); rounding removes those below the grid. It
+    goes towards 0, so that models in a ball stay in it. Doubles that are farther apart than the grid are already on it.
 
     >>> on_grid(np.array([1.0, -0.3, 1e-9]), 1.0).tolist()
     [1.0, -0.2999992370605469, 0.0]

@@ -1,4 +1,4 @@
-"""The two laws of noise that mechanisms add: where a draw comes from, and what it does to a prediction."""
+"""Two spherical laws of noise: their draws, and their effect on predictions."""
 
 import abc
 import dataclasses as dc
@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import (  # scipy.stats asks these too, after .4 s of imports
+from scipy.special import (  # scipy.stats calls these too, after .4 s of imports
     gammainccinv,
     gammaincinv,
     gammaln,
@@ -21,14 +21,14 @@ from ...core.rng import Generators
 
 @dc.dataclass(frozen=True)
 class Noise(abc.ABC):
-    """A spherically symmetric law on R^p, at scale 1. Every draw is S Z with Z ~ N(0, I_p) and S independent of Z."""
+    """Spherically symmetric law on R^p, at scale 1. Every draw is S Z with Z ~ N(0, I_p) and S independent of Z."""
 
     @abc.abstractmethod
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        """A draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
+        """Draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
 
     def directions(self, p: int, active: int, rngs: Generators) -> Array:
-        """One draw of each generator in turn, [len(rngs), active]; one that is listed twice goes on."""
+        """Draws of the generators in turn, [len(rngs), active]; a generator that is listed twice continues."""
         return np.stack([self.direction(p, active, rng) for rng in rngs])
 
     @abc.abstractmethod
@@ -45,16 +45,16 @@ class Noise(abc.ABC):
 
     @abc.abstractmethod
     def log_density(self, draws: Array) -> Array:
-        """The logarithm of the density at draws [..., p], up to a constant; shape [...]."""
+        """Logarithm of the density at draws [..., p], up to a constant; shape [...]."""
 
     @abc.abstractmethod
     def mean_draw_band(self, p: int, miss: float) -> float:
-        """A bound on (1/n) sum_i |<direction, x_i>| for any ||x_i|| <= 1 that fails with probability at most miss."""
+        """Bound on (1/n) sum_i |<direction, x_i>| for any ||x_i|| <= 1 that fails with probability at most miss."""
 
 
 @dc.dataclass(frozen=True)
 class Gaussian(Noise):
-    """N(0, I_p): one standard normal draw for each coordinate that is asked for, in order."""
+    """N(0, I_p): one standard normal draw for each requested coordinate, in order."""
 
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         return scaled_normals(active, 1.0, rng)
@@ -86,7 +86,7 @@ class Gamma(Noise):
     """Density proportional to exp(-||b||): a length from Gamma(p) in a uniform direction.
 
     It is drawn as sqrt(V) Z with V ~ chi^2_{p+1}, the same law: integrating the Gaussian densities over V gives
-    exp(-||b||). One chi-square draw, then one standard normal draw for each coordinate that is asked for, in order.
+    exp(-||b||). One chi-square draw, then one standard normal draw for each requested coordinate, in order.
     """
 
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
@@ -107,7 +107,7 @@ class Gamma(Noise):
         return -np.linalg.norm(draws, axis=-1)
 
     def mean_draw_band(self, p: int, miss: float) -> float:
-        """Length times mean |<u, x_i>|, each missing with probability at most miss / 2.
+        """Bound on the length times a bound on mean |<u, x_i>|, each failing with probability at most miss / 2.
 
         ||b|| stays below its Gamma(p) quantile; mean |<u, x_i>| is a 1-Lipschitz function on the sphere, above its mean
         K_p / p by t with probability at most exp(-(p - 1) t^2 / 2), and never above 1.
@@ -120,13 +120,13 @@ class Gamma(Noise):
 
 
 def scaled_normals(size: int, scale: float, rng: np.random.Generator) -> Array:
-    """`size` draws of N(0, scale^2), the numbers of scale * rng.standard_normal(size), in the memory of the answer.
+    """`size` draws of N(0, scale^2), the numbers of scale * rng.standard_normal(size), without further memory.
 
     >>> rng, again = np.random.default_rng(0), np.random.default_rng(0)
     >>> bool((scaled_normals(2000, 3.0, rng) == 3.0 * again.standard_normal(2000)).all())
     True
     """
-    # Few draws take less time than the call of a compiled function; kinds of generators of its own it does not know.
+    # Few draws take less time than the call of a compiled function, which does not support subclasses of Generator.
     if size < _COMPILED_FROM or type(rng) is not np.random.Generator:
         return scale * rng.standard_normal(size)
     draws = np.empty(size)

@@ -1,4 +1,4 @@
-"""Objective perturbation, whatever the noise: blur the question with a random linear term, then answer it."""
+"""Objective perturbation with any law of noise: add a random linear term to the objective, then minimise it."""
 
 import abc
 import dataclasses as dc
@@ -25,12 +25,12 @@ from ..regularisation import LARGEST_LOG, auto_size, no_lam
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
-# No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins. The
-# model may be as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
+# Smallest goal for a gradient, as a share of the noise that it has to cancel: there rounding begins. The model may be
+# as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
 _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
 _BATCH_NUMBERS = 1_000_000
-# lam="auto": the curvature of the loss resists the noise, so it may be this many times as large as that of output
-# perturbation before it is felt (docs/formulas.md, "lam").
+# lam="auto": the curvature of the loss resists the noise, which may be this many times as large as that of output
+# perturbation before it has an effect (docs/formulas.md, "lam").
 _AUTO_FACTOR = 3.0
 # Rules stay this far above the smallest admissible lam.
 _MARGIN = 1.01
@@ -38,19 +38,18 @@ _MARGIN = 1.01
 
 @dc.dataclass(frozen=True)
 class ObjectivePerturbation(Mechanism):
-    """Release the minimiser of J(theta) + <b, theta>, b = scale * direction, with a trace of noise for the solver.
+    """Release the minimiser of J(theta) + <b, theta>, b = scale * direction, with a little extra noise for the solver.
 
     One replaced record moves the gradient of J by at most 2 L R / n, and changes the volume element det(Hessian) by a
-    factor of at most 1 + c R^2 / (n lam). So the budget pays J = ln(1 + c R^2 / (n lam)) once, and the rest of it pays
-    for the noise. Noise of the same law for sensitivity 2 tol, with 1% of the budget, hides where the solver stops
-    within tol of the exact minimiser. A subclass brings the law of the noise and its calibration. Proofs:
-    docs/formulas.md.
+    factor of at most 1 + c R^2 / (n lam). The budget is charged J = ln(1 + c R^2 / (n lam)) once; the rest of it is for
+    the noise. Extra noise of the same law for sensitivity 2 tol, with 1% of the budget, hides the solver's error of at
+    most tol. A subclass defines the law of the noise and its calibration. Proofs: docs/formulas.md.
     """
 
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
-        help="which proof sets the noise: the corrected one, or the paper's, which may spend more than it says",
+        help="which proof sets the noise: the corrected one, or the paper's, which may spend more than it claims",
     )
 
     family = "objective"
@@ -62,7 +61,7 @@ class ObjectivePerturbation(Mechanism):
 
     @abc.abstractmethod
     def published_scale(self, spec: Spec, budget: Budget) -> float:
-        """Scale of b as published; NotApplicable where the printed conditions fail."""
+        """Scale of b as published; NotApplicable if the published conditions fail."""
 
     @abc.abstractmethod
     def cost(self, spec: Spec, scale: float, delta: float, charge: float) -> Budget:
@@ -85,7 +84,7 @@ class ObjectivePerturbation(Mechanism):
         charge = volume_charge(spec)
         if self.accounting == "published" and charge < math.inf:
             scale = self.published_scale(spec, budget)
-            # Split like every budget: what audits claim of a plan starts from `spent` alone.
+            # Split like every budget, since audits derive the claimed guarantee from `spent` alone.
             paid = self.cost(spec, scale, main.delta, charge).epsilon
             spent = Budget(paid / (1.0 - TRACE_SHARE), budget.delta)
             rest = parts(spent)[1]
@@ -108,7 +107,7 @@ class ObjectivePerturbation(Mechanism):
         return Plan(self, spec, budget, spent, ledger, steps=1, noise=self.noise, scale=scale, tol=tol)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the best model of norm theta_norm: on average, on fresh records, in one run; and published orders.
+        """Bounds over the best model of norm theta_norm: on average, on fresh records, in one run; published orders.
 
         With t = theta + b / lam the noise leaves the regulariser and moves every prediction by at most |<b, x>| / lam,
         which costs L |<b, x>| / lam. Without smoothness or slopes, strong convexity gives ||b||^2 / (2 lam), where only
@@ -134,7 +133,7 @@ class ObjectivePerturbation(Mechanism):
         )
 
     def attack_limit(self, plan: Plan) -> float:
-        """Of the curve below for the noise that the plan adds, whatever it claims."""
+        """Attack success by the curve below for the noise that the plan adds, not the claimed one."""
         spec, delta = plan.spec, parts(plan.spent)[0].delta
         paid = self.cost(spec, plan.scale, delta, plan.ledger[0].charge).epsilon
         return objective_attack_limit(plan, self.law, spec.p, gradient_vertices(spec), paid)
@@ -157,12 +156,12 @@ class ObjectivePerturbation(Mechanism):
         release = self.law.direction(p, r, rng)
         release *= plan.ledger[1].scale
         release[:active] += found.theta
-        # A column that is not stored occurs in the noise and in the regulariser only.
+        # A column that is not stored occurs only in the noise and in the regulariser.
         release[active:] -= b[active:] / lam
         return release
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """As `release` one by one, up to what the solver may leave of the noise: at most 2 plan.tol."""
+        """Releases as by `release` one by one, up to the solver's error of at most 2 plan.tol."""
         data, lam, r = records_of(prepared), float(plan.spec.lam), len(prepared.theta)
         scales = plan.scale, plan.ledger[1].scale
         noise = np.array([[s * self.law.direction(plan.spec.p, r, rng) for s in scales] for rng in rngs])
@@ -172,7 +171,7 @@ class ObjectivePerturbation(Mechanism):
         return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + trace
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """Without the trace of noise, far smaller than the accuracy of a picture."""
+        """Releases for curves without the extra noise, which is far below the accuracy of a chart."""
         data, spec = records_of(prepared[0]), plans[0].spec
         halves = [self.law.direction(spec.p, data.active, rng) for rng in rngs]
         scales = np.array([plan.scale for plan in plans])
@@ -188,7 +187,7 @@ class ObjectivePerturbation(Mechanism):
         return Drawn(np.stack([p.theta for p in prepared]), path.thetas, path.risks)
 
     def resolution(self, plan: Plan) -> float:
-        """Noise b moves the minimiser by at least ||b|| / (c R^2 + lam)."""
+        """Size of the noise in a release: b moves the minimiser by at least ||b|| / (c R^2 + lam)."""
         bend = get_loss(plan.spec.loss).curvature_bound * plan.spec.domain.R**2
         return plan.scale / (bend + float(plan.spec.lam))
 
@@ -196,13 +195,13 @@ class ObjectivePerturbation(Mechanism):
         return minimiser_pair(plan.spec)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """The larger distance between the two gradients at the two minimisers."""
+        """Larger distance between the two gradients at the two minimisers."""
         thetas = np.stack([zero.theta, one.theta])
         gradients = [_gradients(plan.spec, records_of(side), thetas)[0] for side in (zero, one)]
         return float(np.linalg.norm(gradients[1] - gradients[0], axis=1).max())
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """Of the exact minimisers' densities, f(-grad J(theta)) |det Hessian|; the trace of noise is not in it."""
+        """Log-ratio of the exact minimisers' densities, f(-grad J(theta)) |det Hessian|, without the extra noise."""
         logs = []
         for side in (zero, one):
             gradients, volumes = _gradients(plan.spec, records_of(side), outputs)
@@ -220,23 +219,23 @@ class ObjectivePerturbation(Mechanism):
         if not math.isfinite(loss.curvature_bound):
             raise NotApplicable(
                 f"{self.key} needs a loss without kinks, got {loss.label}: the minimiser sticks to the kink of a "
-                "single record with positive probability, which betrays the record"
+                "single record with positive probability, which reveals the record"
             )
         if not math.isfinite(loss.slope):
             raise NotApplicable(
-                f"{self.key} needs a loss with bounded slope, got {loss.label}: noise may push the minimiser to where "
-                "one record pulls without limit"
+                f"{self.key} needs a loss with bounded slope, got {loss.label}: noise may move the minimiser to where "
+                "the gradient of one record is unbounded"
             )
         if spec.radius is not None:
             raise NotApplicable(
                 f"{self.key} is proved for minimisers over all of R^p, got radius = {spec.radius:g}: on the sphere a "
-                "release no longer tells its noise"
+                "release no longer determines its noise"
             )
 
     def _lam(self, spec: Spec, budget: Budget) -> float:
-        """lam by the rule that `spec.lam` names, without a look at the records: the smaller lam, the dearer the volume.
+        """lam by the rule that `spec.lam` names, chosen without looking at the records; the charge falls with lam.
 
-        Raises ValueError where the rule leaves the range of lam.
+        Raises ValueError if the rule leaves the range of lam.
         """
         L, R, n, B = get_loss(spec.loss).slope, spec.domain.R, spec.n, spec.theta_norm
         if spec.lam == "published":
@@ -247,7 +246,7 @@ class ObjectivePerturbation(Mechanism):
         mean, square = self.law.reach(spec.p)
 
         def scale(lam: float) -> float:
-            """Of the noise; it falls with lam."""
+            """Scale of the noise, which falls with lam."""
             at = dc.replace(spec, lam=lam)
             return self.tight_scale(at, budget, volume_charge(at))
 
@@ -257,7 +256,7 @@ class ObjectivePerturbation(Mechanism):
                 lam = math.exp(log_lam)
                 return math.log(L * R * scale(lam) * mean / lam + erm.stability(L, R, n, lam) + 0.5 * lam * B**2)
 
-            # The bias alone passes the bound at one point here.
+            # The bias alone exceeds the bound from one point on.
             high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
             return math.exp(minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)
 
@@ -273,24 +272,24 @@ class ObjectivePerturbation(Mechanism):
 
 
 def volume_charge(spec: Spec) -> float:
-    """J = ln(1 + c R^2 / (n lam)): how far one replaced record can change the log-determinant of the Hessian."""
+    """J = ln(1 + c R^2 / (n lam)), the largest change of the Hessian's log-determinant when one record is replaced."""
     if spec.lam == 0.0:
         return math.inf
     return math.log1p(get_loss(spec.loss).curvature_bound * spec.domain.R**2 / (spec.n * float(spec.lam)))
 
 
 def pull(spec: Spec) -> float:
-    """2 L R / n: how far one replaced record moves a gradient of J."""
+    """2 L R / n, the largest move of a gradient of J when one record is replaced."""
     return 2.0 * get_loss(spec.loss).slope * spec.domain.R / spec.n
 
 
 def gradient_vertices(spec: Spec) -> Vertices:
-    """Range of the difference of two records' gradients."""
+    """Vertices of a polytope that holds the difference of two records' gradients."""
     return linear_vertices(one_sided=get_loss(spec.loss).classification)
 
 
 def _smallest_lam(spec: Spec, budget: Budget) -> float:
-    """The lam at which the charge is the whole budget."""
+    """Value of lam at which the charge is the whole budget."""
     curvature = get_loss(spec.loss).curvature_bound * spec.domain.R**2
     return curvature / (spec.n * math.expm1(min(budget.epsilon, 700.0)))
 

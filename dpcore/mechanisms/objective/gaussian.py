@@ -20,15 +20,15 @@ class ObjectiveGaussian(ObjectivePerturbation):
 
     With J = ln(1 + c R^2 / (n lam)) and D = 2 L R / n, by `accounting`,
     tight: s = D / mu with the largest mu for which `objective.objective_delta` stays below delta, a bound that holds
-    whatever the angle between two records. It is nearly attained where J is small and loose where J counts (exact laws
-    at the smallest published lam stay below 2% of delta);
-    published: s = D sqrt(ln(1/delta) + epsilon) / epsilon, which can spend more than it says (docs/errata.md): then it
-    is an exhibit, which `dpcore.solve` refuses.
+    for any angle between two records. It is nearly attained if J is small and loose if J matters (exact laws at the
+    smallest published lam stay below 2% of delta);
+    published: s = D sqrt(ln(1/delta) + epsilon) / epsilon, which can spend more than it claims (docs/errata.md): then
+    it is an exhibit, which `dpcore.solve` refuses.
 
-    1% of epsilon and delta hides where the solver stops.
+    1% of epsilon and delta hides the solver's error.
 
     Source: Kifer, Smith and Thakurta 2012; Jain and Thakurta 2014, Theorem 2 (constants derived in docs/formulas.md).
-    Randomness: r standard normal draws for b, then as many for the trace of noise, one a stored column.
+    Randomness: r standard normal draws for b, then as many for the extra noise, one a stored column.
     Guarantee: (epsilon, delta)-differential privacy, published: only what `Plan.spent` says, for replacing one record,
         delta > 0, for convex losses with bounded slope and curvature, over all of R^p, whatever the other records are.
     Not protected: n, p, lam, the budget and the bounds R, L and y_max are public; running time; the low-order bits of

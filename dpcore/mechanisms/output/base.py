@@ -1,4 +1,4 @@
-"""Output perturbation, whatever the noise: solve, then blur the answer."""
+"""Output perturbation with any law of noise: minimise the objective, then add noise to the minimiser."""
 
 import abc
 import dataclasses as dc
@@ -28,7 +28,7 @@ class OutputPerturbation(AdditiveMechanism):
     """Release theta_hat + scale * direction, where theta_hat minimises J and scale = multiplier * Delta.
 
     Delta = 2 L R / (n lam) + 2 tol bounds how far one replaced record moves a minimiser that is certified to lie within
-    tol of the exact one. A subclass brings the noise and its multiplier for a budget.
+    tol of the exact one. A subclass defines the noise and its multiplier for a budget.
     """
 
     family = "output"
@@ -36,14 +36,14 @@ class OutputPerturbation(AdditiveMechanism):
 
     @abc.abstractmethod
     def multiplier(self, budget: Budget) -> float:
-        """scale / Delta that the chosen proof asks for."""
+        """Multiplier scale / Delta that the chosen proof requires."""
 
     @abc.abstractmethod
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         """Budget that noise of this multiplier spends."""
 
     def excess(self, spec: Spec) -> float:
-        """By what the chosen proof overstates the sensitivity."""
+        """Factor by which the chosen proof overstates the sensitivity."""
         return 1.0
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
@@ -77,7 +77,7 @@ class OutputPerturbation(AdditiveMechanism):
         return Plan(self, spec, budget, spent, (event,), steps=1, noise=self.noise, scale=scale, tol=tol)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over theta_hat, over the best model in the ball, on fresh records, in one run; and published orders."""
+        """Bounds over theta_hat, over the best model in the ball, on fresh records, in one run; published orders."""
         spec = plan.spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         L, c = loss.lipschitz(spec), loss.curvature_bound

@@ -54,7 +54,7 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         if self.accounting == "tight":
             return budget
-        # The looser proofs add more noise than (epsilon, delta) needs; what is paid is what the noise costs.
+        # The looser proofs add more noise than (epsilon, delta) needs; the plan spends the actual cost of the noise.
         return Budget(min(budget.epsilon, gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:

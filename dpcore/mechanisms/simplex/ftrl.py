@@ -24,7 +24,7 @@ from .weight_range import price
 
 _SOURCE = "Jain and Thakurta 2014, section 5.2"
 _FARTHEST = 1e40  # beyond it, and below its inverse, epsilon would leave the range of a budget
-_BLOCK_NUMBERS = 4_000_000  # of a sparse stream that are spelled out at once
+_BLOCK_NUMBERS = 4_000_000  # of a sparse stream that are made dense at once
 
 
 @dc.dataclass(frozen=True)
@@ -42,8 +42,8 @@ class FTRL(ReadingMechanism):
 
     lam="auto": the larger of the smallest private one, eta = `zcdp.bounded_range_eta`, and R / sqrt(2 T ln p),
     which minimises the regret bound. lam="published", and "auto" with published accounting: the source's
-    R sqrt(8 ln p ln(1/delta) / T) / epsilon. Whatever sets lam, `Plan.spent` is what it costs by the better of zCDP and
-    the sum, and may exceed the request.
+    R sqrt(8 ln p ln(1/delta) / T) / epsilon. For every lam, `Plan.spent` is its cost by the better of zCDP and the sum,
+    and may exceed the request.
 
     Source: Jain and Thakurta 2014, section 5.2 and equation (12), which is false (constants
         derived in docs/formulas.md, explicit).
@@ -76,7 +76,7 @@ class FTRL(ReadingMechanism):
         T, R, lam = spec.n, spec.domain.R, self._lam(spec, budget)
         eta = 4.0 * R / (T * lam)
         if not 1.0 / _FARTHEST <= eta <= _FARTHEST:
-            raise NotApplicable(f"{self.key} has no useful promise where an arm's log-ratios range over {eta:g}")
+            raise NotApplicable(f"{self.key} has no useful guarantee if an arm's log-ratios range over {eta:g}")
         event = Event(self.noise, lam, 2.0 * R / T, times=T - 1)
         spent = _spent(eta, T - 1, budget)
         return Plan(self, dc.replace(spec, lam=lam), budget, spent, (event,), T, self.noise, lam, tol=0.0)
@@ -88,15 +88,15 @@ class FTRL(ReadingMechanism):
         if spec.lam == "published" or self.accounting == "published":
             return theory.published_stream_lam(T, spec.p, R, budget) / T
         private = 4.0 * R / bounded_range_eta(budget, T - 1) * ROUNDED_UP
-        # A single arm has no regret that lam could make smaller.
+        # A single arm has no regret that lam could reduce.
         return max(private, R * math.sqrt(T / (2.0 * log_p)) if log_p else 0.0) / T
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Regret on average and in one run, and two published orders of growth, one of them wrong."""
+        """Bounds on the regret on average and in one run, and two published orders of growth, one of them wrong."""
         spec = plan.spec
         T, p, R = spec.n, spec.p, spec.domain.R
         mean = theory.regret_bound(T * plan.scale, p, R, T)
-        says = "costs that do not know the arm of their own step"
+        says = "costs that do not depend on the arm of their own step"
         ours = f"{_SOURCE}, with explicit constants"
         one_run = min(mean + theory.regret_band(R, T, BAND_MISS), 2.0 * R * T)
         found = [
@@ -113,7 +113,7 @@ class FTRL(ReadingMechanism):
         return (*found, Bound("regret", "rate", rate, "expectation", cited, "private online learning before it"))
 
     def attack_limit(self, plan: Plan) -> float:
-        """By the range of each arm's log-ratios."""
+        """Attack success by the range of each arm's log-ratios."""
         event = plan.ledger[0]
         return bounded_range_attack_limit(2.0 * event.sensitivity / plan.scale, event.times)
 
@@ -122,22 +122,22 @@ class FTRL(ReadingMechanism):
         return equal_choices_curve(bounded_range_eta(plan.spent, times), times)
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        """The arms of each run, shape [len(rngs), T]; equal to releases one by one."""
+        """Arms of each run, shape [len(rngs), T]; equal to releases one by one."""
         uniforms = np.array([rng.random(plan.steps) for rng in rngs])
         return play(records_of(prepared), plan.steps * plan.scale, uniforms).arms
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """R (1, -1, ..., -1) against its opposite first, then zeros: each later arm has the range eta exactly."""
+        """Neighbours with R (1, -1, ..., -1) or its opposite first, then zeros: each later arm has the range eta."""
         spec = plan.spec
         if spec.p == 1:
-            raise NotApplicable("ftrl has no worst pair for p = 1: a single arm tells nothing")
+            raise NotApplicable("ftrl has no worst pair for p = 1: a single arm reveals nothing")
         X = np.zeros((spec.n, spec.p))
         X[0] = -spec.domain.R
         X[0, 0] = spec.domain.R
         return Data(X, np.zeros(spec.n)), Data(-X, np.zeros(spec.n))
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """The largest distance of an average of costs, over all steps and columns."""
+        """Largest distance of an average of costs, over all steps and columns."""
         apart = np.zeros(zero.theta.shape)
         largest = 0.0
         for (_, these), (_, those) in zip(_blocks(records_of(zero)), _blocks(records_of(one)), strict=True):
@@ -146,7 +146,7 @@ class FTRL(ReadingMechanism):
         return largest / plan.steps
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """The sum over the steps of ln w_t(arm) on one set of records less that on the other; exact."""
+        """Sum over the steps of ln w_t(arm) on one set of records less that on the other; exact."""
         arms = outputs.astype(np.intp)
         ratio = np.zeros(len(arms))
         for side, sign in ((one, 1.0), (zero, -1.0)):
@@ -158,7 +158,7 @@ class FTRL(ReadingMechanism):
 
 @dc.dataclass(frozen=True)
 class Played:
-    """arms: [K, T], what each player played. expected: [T], <w_t, x_t>. scores: [r], the sums of all costs."""
+    """Result of a stream. arms: [K, T], of each player. expected: [T], <w_t, x_t>. scores: [r], sums of all costs."""
 
     arms: Array
     expected: Array
@@ -166,9 +166,9 @@ class Played:
 
 
 def play(data: Data, lam_sum: float, uniforms: Array) -> Played:
-    """Multiplicative weights w ~ exp(-sum of the costs so far / lam_sum) along the rows of `data`.
+    """Play multiplicative weights w ~ exp(-sum of the costs so far / lam_sum) along the rows of `data`.
 
-    uniforms: [K, T] in [0, 1), a row for each player, who decide nothing; K may be 0. lam_sum: > 0, the lam of a sum.
+    uniforms: [K, T] in [0, 1), a row for each player that decides its arms; K may be 0. lam_sum: > 0, lam of a sum.
 
     >>> data = Data(np.array([[1.0, -1.0], [1.0, -1.0]]), np.zeros(2))
     >>> play(data, 1.0, np.array([[0.4, 0.1], [0.6, 0.2]])).arms.tolist()
@@ -177,7 +177,7 @@ def play(data: Data, lam_sum: float, uniforms: Array) -> Played:
     r, T = data.active, data.n
     uniforms = np.ascontiguousarray(uniforms, dtype=float).reshape(-1, T)
     arms, expected, scores = np.empty(uniforms.shape), np.empty(T), np.zeros(r)
-    # A draw looks at `width` numbers and then at r / width; loops of a multiple of 16 have no rest.
+    # A draw reads `width` numbers and then r / width; loops of a multiple of 16 have no remainder.
     width = 16 * math.ceil(math.sqrt(r) / 8)
     ends, sums = np.empty(width), np.empty(-(-r // width) * width)
     for first, costs in _blocks(data):
@@ -197,7 +197,7 @@ def log_weights(data: Data, lam_sum: float) -> Array:
 
 
 def _blocks(data: Data) -> Iterator[tuple[int, Array]]:
-    """The rows in order, as dense tables, each with its first row's number: a single one where the stream is dense."""
+    """Rows in order, as dense tables with the number of their first row; a single table if the stream is dense."""
     if isinstance(data.X, np.ndarray):
         yield 0, data.X
         return
@@ -208,15 +208,15 @@ def _blocks(data: Data) -> Iterator[tuple[int, Array]]:
 
 def _check(key: str, spec: Spec) -> None:
     if spec.set != "simplex":
-        raise NotApplicable(f"{key} plays corners of the simplex, got set {spec.set!r}")
+        raise NotApplicable(f"{key} plays vertices of the simplex, got set {spec.set!r}")
     if spec.domain.q != math.inf:
         raise NotApplicable(f"{key} is proved for ||x||_inf <= R, got q = {spec.domain.q:g}")
     if spec.loss != "linear":
         raise NotApplicable(f"{key} is proved for linear costs, got {get_loss(spec.loss).label}")
     if spec.reach != 1.0:
-        raise NotApplicable(f"{key} plays arms, corners of the simplex of radius 1, got radius = {spec.radius:g}")
+        raise NotApplicable(f"{key} plays arms, vertices of the simplex of radius 1, got radius = {spec.radius:g}")
     if spec.lam == 0.0:
-        raise NotApplicable(f"{key} needs lam > 0, got lam = 0: the leader alone tells what the costs are")
+        raise NotApplicable(f"{key} needs lam > 0, got lam = 0: the leader without noise reveals the costs")
     if spec.lam == "population":
         raise NotApplicable(f"{key} has no rule 'population' for lam: a stream has no fresh records")
 
@@ -224,6 +224,6 @@ def _check(key: str, spec: Spec) -> None:
 def _spent(eta: float, times: int, budget: Budget) -> Budget:
     """Privacy cost of `times` choices of range eta: by their sum, which needs no delta, or by zCDP."""
     found = price(eta, times, budget.delta)
-    # What fits in the budget by the formula for eta does not leave it by a rounding.
+    # A cost within the budget by the formula for eta must not exceed it by rounding.
     within = eta <= bounded_range_eta(budget, times)
     return Budget(min(found.epsilon, budget.epsilon), found.delta) if within else found

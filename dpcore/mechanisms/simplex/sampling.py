@@ -1,4 +1,4 @@
-"""Sampling from the simplex: the mean of columns that are drawn with the weights of a minimiser."""
+"""Sampling from the simplex: the mean of columns drawn with the weights of a minimiser."""
 
 import dataclasses as dc
 import math
@@ -26,7 +26,7 @@ from ..plan import Plan, Plans
 from . import weight_range as br
 
 _OURS = "Jain and Thakurta 2014, Theorems 3 and 4, with explicit constants"
-# Pictures take a uniform for each of so many draws, which makes them smooth in w; then whole multinomials.
+# Number of draws for which charts use one uniform each, which makes them smooth in w; then whole multinomials.
 _MOST_UNIFORMS = 1 << 17
 _MOST_COUNTED = 20_000
 _LARGEST_ETA = 1e80  # epsilon stays in the range of a budget
@@ -34,7 +34,7 @@ _LARGEST_ETA = 1e80  # epsilon stays in the range of a budget
 
 @dc.dataclass(frozen=True)
 class PreparedWeights(Prepared):
-    """log_weights: [r], ln w_j of the stored columns. log_idle: that of each other column, -inf where there are none.
+    """Prepared weights. log_weights: [r], ln w_j of the stored columns. log_idle: of each other column, -inf for none.
 
     theta = radius w; distance is the solver's residual, in units of ln w.
     """
@@ -48,7 +48,7 @@ class PreparedWeights(Prepared):
 
 
 def weights_of(prepared: Prepared) -> PreparedWeights:
-    """`prepared` as it must be; TypeError for another kind."""
+    """`prepared` as `PreparedWeights`; TypeError for another kind."""
     if not isinstance(prepared, PreparedWeights):
         raise TypeError(f"prepared must come from the mechanism's own prepare, got {type(prepared).__name__}")
     return prepared
@@ -56,18 +56,18 @@ def weights_of(prepared: Prepared) -> PreparedWeights:
 
 @dc.dataclass(frozen=True)
 class SimplexSampling(Mechanism):
-    """Release radius / m times how often each column comes up in m draws with probabilities w.
+    """Release radius / m times the number of times that each column comes up in m draws with probabilities w.
 
     w minimises J(w) = F(radius w) + lam sum_j w_j ln w_j, so that w_j is proportional to exp(-g_j / lam) with
     g = radius grad F(radius w): a draw is the j for which -g_j + lam * (Gumbel noise) is largest. One replaced record
     moves ln w_j - ln w'_j within an interval of length eta (`dpcore.mechanisms.simplex.weight_range`), whatever the
-    other records are; in the ledger that is scores moved by eta lam / 2 each way.
+    other records are; the ledger states scores that move by eta lam / 2 each way.
 
-    accounting sets m: "tight", as many draws as the budget pays for by basic composition or by zCDP of bounded range;
+    accounting sets m: "tight", as many draws as the budget allows by basic composition or by zCDP of bounded range;
     "published", Theorem 3 as published, which lacks a factor L R where delta > 0 and then spends too much for large L R
     (docs/errata.md). m, an integer, overrides both. Below one draw the plan is refused: m is never rounded up.
 
-    lam "auto" and "population" minimise their bound, whatever the accounting; "published" is Theorem 4's.
+    lam "auto" and "population" minimise their bound under both accountings; "published" is Theorem 4's.
 
     Source: Jain and Thakurta 2014, section 5, Theorems 3 and 4 (constants explicit, docs/formulas.md).
     Randomness: one multinomial draw of m, over the stored columns in order and then all others together.
@@ -80,9 +80,9 @@ class SimplexSampling(Mechanism):
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
-        help="which proof sets how many draws: the tightest here or the paper's",
+        help="which proof sets the number of draws: the tightest here or the paper's",
     )
-    m: int | str = knob("auto", check=whole(1, br.MOST_DRAWS), help='how many columns are drawn: "auto" or an integer')
+    m: int | str = knob("auto", check=whole(1, br.MOST_DRAWS), help='number of drawn columns: "auto" or an integer')
 
     key: str = dc.field(default="simplex_sampling", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
@@ -126,7 +126,7 @@ class SimplexSampling(Mechanism):
             )
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Over the minimiser, over every model on the simplex, on fresh records; and the published orders of growth."""
+        """Bounds over the minimiser, over every model on the simplex, on fresh records; and the published orders."""
         spec, loss, lam = plan.spec, get_loss(plan.spec.loss), float(plan.spec.lam)
         L, c, R = loss.lipschitz(spec), loss.curvature_bound, spec.domain.R * (spec.reach or 1.0)
         sampling = theory.sampling_excess(L, c, R, plan.steps)
@@ -145,7 +145,7 @@ class SimplexSampling(Mechanism):
         return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as published (with probability 2/3)", says))
 
     def attack_limit(self, plan: Plan) -> float:
-        """Of m draws from one choice of range eta; by inequalities where m is too large to count them."""
+        """Attack success against m draws from one choice of range eta; by inequalities if m is too large."""
         eta = 2.0 * plan.ledger[0].sensitivity / plan.scale
         if plan.steps > _MOST_COUNTED:
             return bounded_range_attack_limit(eta, plan.steps)
@@ -154,14 +154,14 @@ class SimplexSampling(Mechanism):
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         eta = br.largest_eta(plan.spent, plan.steps)
         if br.price(eta, plan.steps, plan.spent.delta).delta != plan.spent.delta:
-            # Where delta covers all that leaks, what is spent says nothing of the range.
+            # If delta covers the whole loss, the budget spent does not determine the range.
             return PureCurve(plan.spent.epsilon, plan.spent.delta)
         if plan.steps > _MOST_COUNTED:
             return equal_choices_curve(eta, plan.steps)
         return RepeatedChoiceCurve(eta, plan.steps)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedWeights:
-        """start: [r], ln w_j of a nearby problem."""
+        """Solve for the weights. start: [r], ln w_j of a nearby problem."""
         check_records(data, plan.spec)
         spec, radius = plan.spec, plan.spec.reach or 1.0
         loss = get_loss(spec.loss)
@@ -171,7 +171,7 @@ class SimplexSampling(Mechanism):
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         weights, asked = tempered(weights_of(prepared), plan), len(prepared.theta)
-        # Columns that are asked for and not stored are idle ones.
+        # Requested columns that are not stored are idle.
         added = np.full(asked - len(weights.log_weights), weights.log_idle)
         log_weights = np.append(weights.log_weights, added)
         law = _law(log_weights, idle=asked < plan.spec.p)
@@ -179,7 +179,7 @@ class SimplexSampling(Mechanism):
         return counts * ((plan.spec.reach or 1.0) / plan.steps)
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """As declared, but the two releases of a generator are independent: a draw of columns has no opposite."""
+        """Releases for curves; the two releases of a generator are independent: a draw of columns has no opposite."""
         seeds = np.concatenate([rng.integers(1 << 63, size=2) for rng in rngs])
         centres, thetas = [], []
         for plan, side in zip(plans, prepared, strict=True):
@@ -191,9 +191,9 @@ class SimplexSampling(Mechanism):
         return Drawn(np.array(centres), np.array(thetas))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """All records are 0 but the last, R (1, -1, 1, ...) against R (-1, 1, -1, ...); NotApplicable for p = 1.
+        """Neighbours of zeros but for the last record, R (1, -1, 1, ...) or its opposite; NotApplicable for p = 1.
 
-        Linear costs attain eta. So do labels y_max under a loss whose slope there is L; logistic loss half of it.
+        Linear costs attain eta. So do labels y_max under a loss whose slope there is L; logistic loss attains half.
         """
         if plan.spec.p == 1:
             raise NotApplicable(f"{self.key} has one model for one column and cannot be audited")
@@ -207,7 +207,7 @@ class SimplexSampling(Mechanism):
         return 0.5 * float(plan.spec.lam) * float(np.ptp(_moved(weights_of(zero), weights_of(one), plan.spec.p)))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """Of the counts m theta / radius, and of the draws that fell on other columns."""
+        """Log-ratio of the counts m theta / radius, and of the draws of other columns."""
         moved = _moved(tempered(weights_of(zero), plan), tempered(weights_of(one), plan), plan.spec.p)
         counts = plan.steps / (plan.spec.reach or 1.0) * outputs[:, : len(weights_of(zero).log_weights)]
         others = plan.steps - counts.sum(axis=1)
@@ -243,10 +243,10 @@ def _law(log_weights: Array, *, idle: bool) -> Array:
 
 
 def sampled_models(weights: PreparedWeights, ms: Sequence[int], rngs: Generators, radius: float) -> Array:
-    """Models of each number of draws in `ms` by each generator, for pictures: shape [len(rngs), len(ms), r].
+    """Models of each number of draws in `ms` by each generator, for charts: shape [len(rngs), len(ms), r].
 
-    ms: in increasing order, >= 1. A model of more draws goes on from one of fewer, and the draws of one generator
-    change little where the weights do. Up to 2^17 draws take a uniform each, the others one multinomial.
+    ms: in increasing order, >= 1. A model of more draws continues one of fewer, and the draws of one generator change
+    little if the weights do. Up to 2^17 draws use a uniform each, the others one multinomial.
 
     >>> half = np.log([0.5, 0.5])
     >>> weights = PreparedWeights(np.exp(half), 0.0, half, -math.inf)

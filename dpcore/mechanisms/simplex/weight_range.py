@@ -1,7 +1,7 @@
-"""Range of the weights of entropy-regularised minimisers under one record, and the number of draws a budget buys.
+"""Range of the weights of entropy-regularised minimisers under one record, and the number of draws within a budget.
 
-lam and the number of draws are chosen by it; no data is seen. Both follow from zCDP, whose inverse is a formula. The
-exact price of repeated draws (`repeated_choice_delta`), which audits hold the mechanism to, would allow 12 to 21% more.
+lam and the number of draws follow from the range without data, by zCDP, whose inverse is a formula. The exact cost of
+repeated draws (`repeated_choice_delta`), by which audits test the mechanism, would allow 12 to 21% more.
 
 J(w) = F(radius w) + lam sum_j w_j ln w_j over the simplex, ||x||_inf <= R. A draw of a column with probabilities w has
 bounded range eta for neighbours, the length of an interval that holds ln w_j - ln w'_j for all j, and draws compose as
@@ -26,11 +26,11 @@ from ..regularisation import LARGEST_LOG, no_lam
 
 MOST_DRAWS = 10**12
 LARGEST_N = 10**15
-# The residual that a solver is asked for: a share of what one record does, and above rounding.
+# Required residual of a solver: a share of the effect of one record, and above rounding.
 _SHARE, _ROUNDING, _SMALLEST_RESIDUAL = 1e-6, 1e-13, 1e-12
 # `zcdp_epsilon` rounds up by 1e-9 of itself and 1e-9 more; `largest_eta` leaves room for both.
 _ROUNDED = 2e-9
-# Beyond this range only basic composition is of use, and its square may be too large for a float.
+# Range beyond which only basic composition is useful; its square may be too large for a float.
 _LARGEST_ETA = 1e6
 _GRID = np.linspace(0.0, math.log(MOST_DRAWS), 56)
 
@@ -46,7 +46,7 @@ class WeightRange:
     The proof is in docs/formulas.md, "Mixtures: the simplex".
 
     A solver that leaves a residual tol, the range of ln w_j + g_j / lam, has found the minimiser of J - lam <e, w> for
-    an e with |e_j| <= tol / 2. Twice, that adds what slope + W tol / 2 in place of slope does.
+    an e with |e_j| <= tol / 2. For two data sets this has the effect of slope + W tol / 2 instead of slope.
 
     Source: Jain and Thakurta 2014, Theorem 3 (constants explicit).
 
@@ -60,19 +60,19 @@ class WeightRange:
     n: int
 
     def tol(self, lam: float) -> float:
-        """The residual that is asked of the solver, in units of ln w."""
+        """Required residual of the solver, in units of ln w."""
         rounding = _ROUNDING * max(self.slope, self.bend)
         return max(_SHARE * self.slope / self.n / lam, rounding / lam, _SMALLEST_RESIDUAL)
 
     def eta(self, lam: float) -> float:
-        """Of weights with that residual; it falls as lam rises."""
+        """Range eta of weights with that residual; it falls as lam rises."""
         x = (self.n - 1) / self.n * self.bend / lam
         g = 2.0 * x / (1.0 + x) if x <= 1.0 else math.sqrt(x)
         return (self.slope / self.n / lam + 0.5 * self.tol(lam)) * (4.0 + 2.0 * g)
 
 
 def weight_range(spec: Spec) -> WeightRange:
-    """That of a problem on the simplex; lam plays no part.
+    """`WeightRange` of a problem on the simplex; lam is not used.
 
     >>> from dpcore.core.specification import Domain
     >>> weight_range(Spec("huber", n=100, p=8, domain=Domain(q=math.inf, R=0.5), radius=2.0, set="simplex"))
@@ -98,7 +98,7 @@ def price(eta: float, times: int, delta: float) -> Budget:
 
 
 def largest_eta(budget: Budget, times: int) -> float:
-    """The largest range whose `times` draws cost at most `budget` by `price`, to a relative 1e-8.
+    """Largest range whose `times` draws cost at most `budget` by `price`, to a relative 1e-8.
 
     >>> round(largest_eta(Budget(1.0, 1e-6), times=100), 5), largest_eta(Budget(1.0), times=100)
     (0.04414, 0.01)
@@ -108,13 +108,13 @@ def largest_eta(budget: Budget, times: int) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _rho(budget: Budget) -> float:
-    """The largest rho whose epsilon is within the budget as `zcdp_epsilon` rounds it; 0 where there is none."""
+    """Largest rho whose epsilon, as `zcdp_epsilon` rounds it, is within the budget; 0 if there is none."""
     epsilon = budget.epsilon * (1 - _ROUNDED) - _ROUNDED
     return 0.0 if budget.pure or epsilon <= _ROUNDED else zcdp_rho(Budget(epsilon, budget.delta))
 
 
 def most_draws(eta: float, budget: Budget) -> int:
-    """Number of draws of range eta that cost at most `budget`, up to 10^12; 0 where one costs more.
+    """Number of draws of range eta that cost at most `budget`, up to 10^12; 0 if one costs more.
 
     >>> most_draws(0.01, Budget(1.0, 1e-6)), most_draws(0.01, Budget(1.0)), most_draws(1.1, Budget(1.0, 1e-6))
     (1948, 100, 0)
@@ -133,7 +133,7 @@ def most_draws(eta: float, budget: Budget) -> int:
 
 
 def lam_of_eta(found: WeightRange, eta: float) -> float:
-    """The lam at which the range is eta; NotApplicable where it would not lie between 1e-100 and 1e100."""
+    """Value of lam at which the range is eta; NotApplicable if it would not lie between 1e-100 and 1e100."""
 
     def surplus(log_lam: float) -> float:
         return math.log(found.eta(math.exp(log_lam)) / eta)
@@ -144,7 +144,7 @@ def lam_of_eta(found: WeightRange, eta: float) -> float:
 
 
 def smallest_n(spec: Spec, budget: Budget) -> int | None:
-    """The fewest records with which one draw costs at most `budget`, at the lam of `spec`; None beyond 10^15.
+    """Fewest records with which one draw costs at most `budget`, at the lam of `spec`; None beyond 10^15.
 
     >>> from dpcore.core.specification import Domain
     >>> smallest_n(Spec("linear", n=10, p=8, lam=0.1, domain=Domain(q=math.inf), set="simplex"), Budget(0.01))
@@ -156,10 +156,10 @@ def smallest_n(spec: Spec, budget: Budget) -> int | None:
 
 
 def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
-    """lam by the rule that `spec.lam` names, or as it is. m: the number of draws, None where it follows from lam.
+    """lam by the rule that `spec.lam` names, or the given number. m: number of draws, None if it follows from lam.
 
-    At every m the bounds are smallest at the smallest lam that pays for m draws or, on fresh records, where entropy and
-    stability balance if that is larger.
+    At every m the bounds are smallest at the smallest lam that allows m draws or, on fresh records, at the lam where
+    entropy and stability balance if that is larger.
     """
     if not isinstance(spec.lam, str):
         return spec.lam
@@ -196,7 +196,7 @@ def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
 
 
 def affordable_draws(key: str, accounting: str, spec: Spec, budget: Budget) -> int:
-    """m by the chosen accounting, at the lam of `spec`; NotApplicable with what it would take where it is below 1."""
+    """Number m by the chosen accounting, at the lam of `spec`; NotApplicable with the requirements if it is below 1."""
     if accounting == "published":
         one = published_epsilon(spec, budget.delta)
         m = (budget.epsilon / one) ** (1 if budget.pure else 2)
@@ -220,7 +220,7 @@ def affordable_draws(key: str, accounting: str, spec: Spec, budget: Budget) -> i
 
 
 def published_epsilon(spec: Spec, delta: float) -> float:
-    """The epsilon at which Theorem 3 of Jain and Thakurta 2014, as published, allows m = 1; lam of `spec` is a number.
+    """epsilon at which Theorem 3 of Jain and Thakurta 2014, as published, allows m = 1; lam of `spec` is a number.
 
     With W = n lam and x = c (R radius)^2 / lam: (L R radius / W) (4 + 2x) for delta = 0, where m grows like epsilon,
     and ln(1/delta) (32 + 16x) / W, where m grows like epsilon^2.
@@ -238,6 +238,6 @@ def published_epsilon(spec: Spec, delta: float) -> float:
 
 
 def _up(value: float) -> str:
-    """To four digits, never below the value."""
+    """Text of a value, rounded up to four digits."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 3)
     return f"{math.ceil(value / unit) * unit:.4g}"

@@ -1,7 +1,7 @@
 """Noisy projected gradient descent on all records: many plans and many repetitions advance together.
 
 One step of a model: theta <- Proj(theta - eta_t (grad F(theta) + lam theta + s xi_t)), where Proj scales back into the
-L2 ball and xi_t is standard normal. The models of one repetition share their xi_t, whatever their plan.
+L2 ball and xi_t is standard normal. All models of one repetition share their xi_t.
 """
 
 import dataclasses as dc
@@ -26,7 +26,7 @@ class Schedule:
     """Descent of one plan.
 
     etas: [T], the step sizes. noise: s, standard deviation of each coordinate of the noise in a gradient. lam: >= 0.
-    first: the answer is the mean of the iterates after steps first, ..., T; T is the last alone.
+    first: the result is the mean of the iterates after steps first, ..., T; T is the last alone.
     """
 
     etas: Array
@@ -39,7 +39,7 @@ class Schedule:
         return len(self.etas)
 
     def after(self, t: int, thetas: Array, gradients: Array, radius: float | None) -> Array:
-        """The iterates [k, r] after step t = 0, 1, ... with these noisy gradients, all columns stored."""
+        """Iterates [k, r] after step t = 0, 1, ... with these noisy gradients, all columns stored."""
         moved = thetas - self.etas[t] * gradients
         if radius is None:
             return moved
@@ -48,8 +48,8 @@ class Schedule:
 
 
 def noise_of_steps(rngs: Generators, stored: int, idle: int) -> Iterator[tuple[Array, Array, Array]]:
-    """For each step xi [R, stored], and of the noise in idle columns its share along theta [R] and the squared length
-    of the rest [R]."""
+    """Noise of each step: xi [R, stored], then in idle columns its part along theta [R] and the squared length of the
+    rest [R]."""
 
     def draw(rng: np.random.Generator, steps: int) -> tuple[Array, ...]:
         return rng.standard_normal((steps, stored)), *idle_noise(rng, steps, idle)
@@ -58,7 +58,7 @@ def noise_of_steps(rngs: Generators, stored: int, idle: int) -> Iterator[tuple[A
 
 
 def idle_noise(rng: np.random.Generator, steps: int, columns: int) -> tuple[Array, Array]:
-    """Of each step its share along the iterate and the squared length of the rest, both [steps]."""
+    """Noise of each step in idle columns: its part along the iterate and the squared length of the rest, [steps]."""
     if not columns:
         return np.zeros(steps), np.zeros(steps)
     return rng.standard_normal(steps), rng.chisquare(columns - 1, steps) if columns > 1 else np.zeros(steps)
@@ -78,13 +78,13 @@ def gradient_descent(
     cancelled: Cancelled = lambda: False,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
-    """The answers of every schedule k in every repetition and with every sign, shape [K, R * len(signs), stored].
+    """Models of every schedule k in every repetition and with every sign, shape [K, R * len(signs), stored].
 
-    All models start at 0. rngs: one for each repetition. signs: what its noise is multiplied by, one model each: 1; 1
-    and -1 for pairs; 0 for descent without noise. radius: of the ball that is projected on, None for none. stored:
-    columns that are followed; idle: others, which no record fills. single: slopes in single precision where the loss
-    has them, for pictures. cancelled: asked before each step; when it says yes, CancelledError is raised. watch: called
-    in each step with the noisy gradients of the longest schedule, [R * len(signs), stored].
+    All models start at 0. rngs: one for each repetition. signs: factors of the noise, one model each: 1; 1 and -1 for
+    pairs; 0 for descent without noise. radius: of the ball for projections, None for none. stored: columns of the
+    models; idle: further columns, which are 0 in every record. single: slopes in single precision where the loss has
+    them, for charts. cancelled: asked before each step; if it returns True, CancelledError is raised. watch: called in
+    each step with the noisy gradients of the longest schedule, [R * len(signs), stored].
 
     Randomness: from each generator, for blocks of 32 steps or of fewer where 2^14 normals are, one normal a step and
     stored column; then, with idle columns, one normal a step, then one chi-square a step.
@@ -135,7 +135,7 @@ def gradient_descent(
 
 
 def _gradients(loss: Loss, data: Data, single: bool) -> Callable[[Array], Array]:
-    """thetas [k, r'] -> grad F there, [k, r'], r' >= r: columns beyond those that are stored have no gradient."""
+    """Function from thetas [k, r'] to grad F, [k, r'], r' >= r: the gradient is 0 beyond the stored columns."""
     step = max(1, _CACHED_NUMBERS // data.n)
     if not (single and loss.key in kernels.SINGLE_DERIVATIVE):
         return lambda thetas: np.concatenate(

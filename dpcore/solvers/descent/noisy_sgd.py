@@ -1,7 +1,7 @@
 """Projected stochastic gradient descent with Gaussian noise: the loop that private and non-private runs share.
 
-What is released, audited or compared comes from `noisy_descent`, in double precision and with the generator's own
-normals. Pictures ask for many runs of it at once: `coupled_descents`.
+Releases, audits and comparisons use `noisy_descent`, in double precision and with the generator's own normals. Charts
+need many runs at once and use `coupled_descents`.
 """
 
 import copy
@@ -17,10 +17,10 @@ from ...core.losses import Loss
 from ...core.records import Data
 from .noisy_gd import idle_noise
 
-# Steps of coupled runs that one call takes, and numbers at most, one a coordinate of each record that is visited; both
-# are part of what a seed means.
+# Steps of coupled runs in one call, and the largest number of coordinates of visited records; both are part of what a
+# seed means.
 _CALL_STEPS, _CALL_NUMBERS = 1 << 14, 1 << 19
-# Single precision is left alone unless lengths and moves lie between these, and slopes are right to _SLOPE_ERROR.
+# Single precision is used only if lengths and moves lie between these and slopes are accurate to _SLOPE_ERROR.
 _SINGLE_RANGE, _SLOPE_ERROR, _ROUNDING = (1e-9, 1e9), 1e-3, 6e-8
 
 
@@ -28,8 +28,8 @@ _SINGLE_RANGE, _SLOPE_ERROR, _ROUNDING = (1e-9, 1e9), 1e-3, 6e-8
 class Iterates:
     """Trace of a run: the first s coordinates of its iterates; theta_t is the one after step t.
 
-    last: theta_T, [s]. average: mean of theta_first, ..., theta_T, [s]. kept: theta_t at the t asked for, [m, s].
-    seen: the noisy gradient of every step, [T, s], or [0, s] where `watch` was not asked for.
+    last: theta_T, [s]. average: mean of theta_first, ..., theta_T, [s]. kept: theta_t at the requested t, [m, s].
+    seen: the noisy gradient of every step, [T, s], or [0, s] without `watch`.
     """
 
     last: Array
@@ -55,7 +55,7 @@ def noisy_descent(
     stored: int | None = None,
     watch: bool = False,
 ) -> Iterates:
-    """T = `steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), from theta_0 = 0.
+    """Take T = `steps` steps theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), from theta_0 = 0.
 
     eta_t = step / sqrt(t) where `decaying`, else step. Proj: onto the L2 ball of `radius` in R^p. The estimate of the
     gradient of F is that of one record drawn uniformly (rate 0), or the sum over a batch that holds each record with
@@ -78,7 +78,7 @@ def noisy_descent(
     ([0.375], [0.3125])
     """
     stored = data.active if stored is None else stored
-    # Without a ball, what happens in idle columns changes no linear prediction.
+    # Without a ball, idle columns do not change linear predictions.
     idle = data.p - stored if math.isfinite(radius) or not loss.linear else 0
     theta, average = np.zeros(stored), np.empty(stored)
     keep = np.empty(0, np.int64) if keep is None else np.asarray(keep, np.int64)
@@ -106,17 +106,17 @@ def coupled_descents(
     first: int = 1,
     cancelled: Cancelled = lambda: False,
 ) -> Array:
-    """The averages of M runs of `noisy_descent` that share records and normals, [M, r]: for pictures only.
+    """Averages of M runs of `noisy_descent` that share records and normals, [M, r]; for charts only.
 
-    step, sigma: [M], one of each run; a run with -sigma has the opposite noise of that with sigma. cancelled: asked
-    time and again; when it says yes, CancelledError is raised. The other arguments are those of `noisy_descent`.
+    step, sigma: [M], one for each run; a run with -sigma has the opposite noise of that with sigma. cancelled: asked at
+    short intervals; if it returns True, CancelledError is raised. The other arguments are those of `noisy_descent`.
 
-    On a table, for losses with a derivative in single precision, all runs advance together in it, iterates with the
-    digits that rounding would take from them (`dpcore.kernels.sgd_shared_noise`). Where its range would not do, for
-    sparse records and for other losses each run is one of `noisy_descent` from a copy of rng.
+    For dense records and losses with a derivative in single precision, all runs advance together in that precision, and
+    their rounding errors are kept (`dpcore.kernels.sgd_shared_noise`). If its range does not suffice, and for sparse
+    records or other losses, each run is one of `noisy_descent` from a copy of rng.
 
     Randomness: in single precision rng gives a key of 64 bits for `dpcore.kernels.threefry`, which makes records and
-    normals; then, where there are idle columns, for each block of steps as many normals and as many chi-squares.
+    normals; then, with idle columns, for each block of steps as many normals and as many chi-squares.
 
     >>> from dpcore.core.losses import get_loss
     >>> data, rng = Data([[1.0], [1.0]], [0.5, 0.5]), np.random.default_rng(0)
@@ -155,7 +155,7 @@ def coupled_descents(
 
 
 def _suits_single(loss: Loss, data: Data, steps: int, step: Array, sigma: Array, radius: float, lam: float) -> bool:
-    """Whether coupled runs may be in single precision: a table, a loss that has it, and numbers that fit."""
+    """True if coupled runs may be in single precision: a dense table, a loss that has it, and numbers within range."""
     if loss.key not in kernels.SINGLE_DERIVATIVE or not isinstance(data.X, np.ndarray):
         return False
     R, y_max = float(data.row_norms.max()), float(np.abs(data.y).max())
@@ -166,5 +166,5 @@ def _suits_single(loss: Loss, data: Data, steps: int, step: Array, sigma: Array,
     numbers = np.concatenate([[R, y_max, reach], pulls, pushes, step * lam])
     low, high = _SINGLE_RANGE
     fits = ((numbers == 0.0) | (low < numbers) & (numbers < high)).all()
-    # Predictions and labels are rounded; a slope feels that by its curvature.
+    # Predictions and labels are rounded; the curvature carries that over to a slope.
     return bool(fits) and _ROUNDING * loss.curvature_bound * (y_max + R * reach) < _SLOPE_ERROR

@@ -16,7 +16,7 @@ from ...core.sets import NormBall
 
 @dc.dataclass(frozen=True)
 class Phase:
-    """first, size: its records. step: of every gradient step. scale: of the noise in the mean of its iterates."""
+    """One phase. first, size: its records. step: of every gradient step. scale: of the noise in the mean iterate."""
 
     first: int
     size: int
@@ -26,7 +26,7 @@ class Phase:
 
 @dc.dataclass(frozen=True)
 class Descender:
-    """Projected steps on a data set's records in the order given.
+    """Projected steps on the records of a data set in their given order.
 
     loss: in a linear prediction. width: shape parameter of the loss's kernel. shape, size: the set, an l_p ball with p
     from 2 to inf, of this radius.
@@ -39,7 +39,7 @@ class Descender:
     size: float
 
     def average(self, phase: Phase, starts: Array) -> Array:
-        """The mean of the size + 1 iterates of a phase from each of starts [R, p], points of the set; [R, p]."""
+        """Mean of the size + 1 iterates of a phase from each of starts [R, p], points of the set; [R, p]."""
         if self.shape.order < 2.0:
             raise ValueError(f"shape must be an l_p ball with p from 2 to inf, got the {self.shape.label}")
         theta, average = starts.copy(), np.empty_like(starts)
@@ -50,7 +50,7 @@ class Descender:
         return average
 
     def project(self, thetas: Array) -> Array:
-        """The nearest points of the set, [..., p]."""
+        """Nearest points of the set, [..., p]."""
         return self.size * self.shape.project(thetas / self.size)
 
 
@@ -62,11 +62,11 @@ def descend_in_phases(
     cancelled: Cancelled = lambda: False,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
-    """The last phase's release for each generator, [len(rngs), p].
+    """Release of the last phase for each generator, [len(rngs), p].
 
-    x_0 = 0 and x_i = Proj(mean of the iterates of phase i from x_{i-1} + scale_i N(0, I_p)). All runs go through a
-    record before the next one is read. cancelled: asked before each phase; CancelledError where it says yes. watch:
-    sees each phase's mean with its noise, [len(rngs), p], before the projection.
+    x_0 = 0 and x_i = Proj(mean of the iterates of phase i from x_{i-1} + scale_i N(0, I_p)). All runs use a record
+    before the next one is read. cancelled: asked before each phase; if it returns True, CancelledError is raised.
+    watch: called with each phase's mean with its noise, [len(rngs), p], before the projection.
 
     Randomness: p normals of each generator a phase, in the order of the phases.
 
@@ -79,7 +79,7 @@ def descend_in_phases(
     """
     p = descender.data.p
     thetas = np.zeros((len(rngs), p))
-    # Generator by generator: one that is listed twice serves its first run first.
+    # Generator by generator: one that is listed twice draws for its first run first.
     noise = np.stack([rng.standard_normal((len(phases), p)) for rng in rngs], axis=1)
     for phase, own in zip(phases, noise, strict=True):
         go_on(cancelled)

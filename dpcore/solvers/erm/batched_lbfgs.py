@@ -1,8 +1,8 @@
 """Many models on the same records, one per row, moved together by limited-memory BFGS.
 
 The records enter in products with whole matrices; each row has its own curvature pairs and step lengths, all share one
-preconditioner. Vectors of length r stay in double precision. Whatever has one entry per record may be in single
-precision: errors of predictions and slopes enter the gradient as they are, not multiplied by the noise.
+preconditioner. Vectors of length r stay in double precision. Vectors with one entry per record may be in single
+precision: errors of predictions and slopes enter the gradient unamplified, not multiplied by the noise.
 """
 
 import collections
@@ -26,12 +26,12 @@ Solve = Callable[[Array], Array]
 _MAX_STEPS = 60
 _MEMORY = 6
 _MAX_SHORTENINGS = 30
-# A preconditioner serves for at least so many steps, and at one point for _STALE_STEPS.
+# Fewest steps for which a preconditioner is used, and at one point _STALE_STEPS.
 _SERVES, _STALE_STEPS = 4, 12
 
 
 class Records:
-    """The records and the loss in one precision."""
+    """Records and loss in one precision."""
 
     def __init__(self, loss: Loss, data: Data, single: bool) -> None:
         self.loss, self.data, self.single = loss, data, single
@@ -79,9 +79,9 @@ class Records:
 
 
 class Preconditioner:
-    """The inverse of X' diag(mean curvature) X / n + lam I; of its diagonal where it is too large to be factored.
+    """Inverse of X' diag(mean curvature) X / n + lam I, or of its diagonal if that is too large to be factored.
 
-    It is built again when it has served for more steps than it costs: X'X takes as long as r / 4k steps of k rows.
+    It is rebuilt after more steps than it costs: X'X takes as long as r / 4k steps of k rows.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Preconditioner:
         self._steps = 0
 
     def solve(self, records: Records, z: Matrix, lam: float) -> Solve:
-        """b [k, r] -> H^{-1} b, row by row, at these predictions or at earlier ones."""
+        """Function from b [k, r] to H^{-1} b, row by row, at these predictions or at earlier ones."""
         if self._invert is None or self._steps > _SERVES + records.data.active // (4 * len(z)):
             self._invert, self._solve, self._steps = _mean_hessian(records, z), None, 0
         if self._solve is None or self._solve[0] != lam:
@@ -98,12 +98,12 @@ class Preconditioner:
         return self._solve[1]
 
     def used(self) -> None:
-        """One more step of all rows was taken with it."""
+        """Count one more step of all rows with this preconditioner."""
         self._steps += 1
 
 
 def _mean_hessian(records: Records, z: Matrix) -> Callable[[float], Solve]:
-    """lam -> (b -> (X' diag(mean curvature) X / n + lam I)^{-1} b)."""
+    """Function from lam to the function b -> (X' diag(mean curvature) X / n + lam I)^{-1} b."""
     weights = records.mean_curvatures(z) / records.data.n
     if records.data.active > MAX_FACTOR:
         diagonal = float(weights.sum()) * Objective(records.loss, records.data, 0.0).mean_squares
@@ -133,7 +133,7 @@ def descend(
     """Lower (1/n) sum_i l + (lam/2) ||theta||^2 + <linear, theta> in every row until ||gradient|| <= goal(grad F).
 
     theta [k, r] and z = its predictions [k, n] are moved in place; linear: [k, r].
-    Returns the gradient norms [k] and the rows that have not got there.
+    Returns the gradient norms [k] and the rows that have not reached the goal.
     """
     rows = np.arange(len(theta))
     residuals = np.empty(len(theta))
@@ -166,7 +166,7 @@ def descend(
 def _search(
     records: Records, theta: Array, z: Matrix, lam: float, linear: Array, rows: Rows, gradient: Array, direction: Array
 ) -> tuple[Array, Array, Array]:
-    """Steps along `direction` short enough not to climb: the steps, grad F and the gradient there; z has moved."""
+    """Steps along `direction` short enough not to increase J, then grad F and the gradient there; z has moved."""
     moved = records.predictions(direction)
     slope = _inner(gradient, direction)
     shares, before = np.ones(len(rows)), np.zeros(len(rows))
@@ -190,7 +190,7 @@ def _search(
 def _inverse_hessian(
     pairs: collections.deque[tuple[Array, Array, Array]], precondition: Solve, gradient: Array
 ) -> Array:
-    """The two-loop recursion of `smooth`, row by row."""
+    """Two-loop recursion of `smooth`, row by row."""
     q = gradient.copy()
     shares = []
     for moved, change, inverse in reversed(pairs):

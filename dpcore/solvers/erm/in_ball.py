@@ -1,8 +1,8 @@
-"""Minimisers over an L2 ball, found by walking lam.
+"""Minimisers over an L2 ball, found along a path in lam.
 
-The minimiser of J over ||theta|| <= radius minimises J + (nu/2) ||theta||^2 over all of R^r for some nu >= 0, and the
-norm of that falls as nu grows. Started far inside, where problems are easy, the walk lowers lam + nu until the sphere
-is reached and then solves for the point on it. What is returned is certified for itself, however it was found.
+The minimiser of J over ||theta|| <= radius minimises J + (nu/2) ||theta||^2 over all of R^r for some nu >= 0, and its
+norm falls as nu grows. The path starts far inside, where problems are easy, lowers lam + nu until it reaches the sphere
+and then solves for the point on it. The certificate of the result does not depend on the path.
 """
 
 import dataclasses as dc
@@ -24,7 +24,7 @@ _MAX_ROOT_STEPS = 60
 
 
 def smooth_on_sphere(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> Point:
-    """The minimiser of J over the ball where it lies on the sphere; residual: a norm <= tol that certifies it.
+    """Minimiser of J over the ball if it lies on the sphere; residual: a norm <= tol that certifies it.
 
     With ||theta|| = radius and any t >= 0, u = grad J(theta) + t theta has ||theta - theta_hat|| <= ||u|| / lam:
     lam ||theta - theta_hat||^2 <= <grad J(theta), theta - theta_hat> (strong convexity, and theta_hat is optimal)
@@ -45,7 +45,7 @@ def smooth_on_sphere(loss: Loss, data: Data, lam: float, radius: float, tol: flo
 
 
 def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
-    """A minimiser of F over the ball; residual: its Frank-Wolfe gap <grad F, theta> + radius ||grad F|| <= tol.
+    """Minimiser of F over the ball; residual: its Frank-Wolfe gap <grad F, theta> + radius ||grad F|| <= tol.
 
     The gap bounds F(theta) - F(t) <= <grad F, theta - t> for every t in the ball. At the minimiser of
     F + (nu/2) ||.||^2, inside the ball, it is nu ||theta|| (radius - ||theta||): nu = tol / radius^2 needs no sphere.
@@ -65,7 +65,7 @@ def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
 
 
 def kinked_in_ball(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> Point:
-    """A minimiser of J over the ball for a loss with kinks; residual: a duality gap <= tol. lam = 0 is allowed."""
+    """Minimiser of J over the ball for a loss with kinks; residual: a duality gap <= tol. lam = 0 is allowed."""
     kinks = kinks_of(loss, data.y)
 
     def solve(total: float, last: Point | None) -> Point:
@@ -96,7 +96,7 @@ def _walk(
     steps = 0
 
     def excess(log_inverse: float) -> float:
-        """log(||theta|| / radius) at 1 / (lam + nu) = exp(log_inverse), which grows with it; 0 once all is done."""
+        """log(||theta|| / radius) at 1 / (lam + nu) = exp(log_inverse), increasing; 0 once a point is found."""
         nonlocal point, steps
         point = solve(math.exp(-log_inverse), point)
         steps += point.steps

@@ -1,9 +1,9 @@
-"""Limited-memory BFGS whose products are in single precision for as long as that costs no digits.
+"""Limited-memory BFGS with products in single precision for as long as that costs no accuracy.
 
-A point where everything is known in double precision serves as an anchor. From there predictions and gradients are
-carried along by what they change: errors of single precision are relative to the change since the anchor, a ten
-millionth of the gradient there. Whenever that much is done the point is evaluated in double precision, which certifies
-it or makes it the next anchor. So nearly all passes over the records read half the bytes, whatever the tolerance.
+A point that is evaluated in double precision serves as an anchor. From there predictions and gradients are updated by
+their changes: errors of single precision are relative to the change since the anchor, a ten millionth of the gradient
+there. When the gradient has fallen by that much, the point is evaluated in double precision, which certifies it or
+makes it the next anchor. Nearly all passes over the records thus read half the bytes, at any tolerance.
 
 Source: Nocedal and Wright 2006, Algorithm 7.4; anchors are the iterative refinement of Wilkinson 1963 for gradients.
 """
@@ -23,16 +23,16 @@ from .objective import Iterate, Objective, pull_single
 
 MEMORY = 10
 _FURTHEST, _LINE_STEPS = 2.0**60, 60
-# What is left of an anchor's gradient when single precision has done its part.
+# Share of an anchor's gradient down to which single precision is used.
 _ROUNDING = 2e-7
-# Closer to rounding than this, single precision is given up where so many steps halve nothing.
+# Closer to rounding than this, single precision ends when so many steps do not halve the gradient.
 _CLOSE, _PATIENCE = 1e-3, 5
-# Steps after which the inverse Hessian is made anew if each has left more than this of the gradient.
+# Steps after which the inverse Hessian is computed anew if each leaves more than this share of the gradient.
 _RENEWALS, _GOOD_STEP = (3, 6, 12, 24, 48), 0.2
-# After so many steps, those that are allowed have to be likely to do this part of what is left.
+# After so many steps, the steps still allowed must be likely to do this share of the rest.
 _JUDGED, _HOPE = 24, 0.7
-# Tables that no cache holds: steps in double precision, which need one pass each, before it is known whether there will
-# be enough of them to make up for a second table.
+# For tables larger than every cache: first steps in double precision, one pass each, until it is known whether enough
+# steps follow to pay for a second table.
 _FIRST, _WORTH = 2, 4
 
 Inverse = Callable[[Array], Array]
@@ -40,10 +40,10 @@ Inverse = Callable[[Array], Array]
 
 @dc.dataclass(frozen=True)
 class Way:
-    """Settings of steps: the stand-in for the inverse Hessian near a point, and the largest number of steps.
+    """Settings of steps: an approximation of the inverse Hessian near a point, and the largest number of steps.
 
-    flatter: a step ends where the slope along it is at most this part of what it was at its start. single: products
-    may be in single precision.
+    flatter: a step ends where the slope along it is at most this share of the slope at its start. single: products may
+    be in single precision.
     """
 
     inverse_at: Callable[[Iterate], Inverse]
@@ -53,8 +53,8 @@ class Way:
 
 
 def quasi_newton(problem: Objective, here: Iterate, tol: float, way: Way) -> tuple[Iterate, int]:
-    """Steps until ||gradient|| <= tol or no more are allowed or of use: the best point in double precision, steps."""
-    with np.errstate(over="ignore", invalid="ignore"):  # of single precision, which is left where it is of no use
+    """Take steps until ||gradient|| <= tol or no more are allowed or useful; the best point and the number of steps."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of single precision, which ends where it does not help
         return _refine(problem, here, tol, way)
 
 
@@ -78,7 +78,7 @@ def _refine(problem: Objective, here: Iterate, tol: float, way: Way) -> tuple[It
 
 
 class _Walk:
-    """Curvature learnt from steps, and their number."""
+    """Curvature learnt from steps, and the number of steps."""
 
     def __init__(self, here: Iterate, tol: float, way: Way) -> None:
         self.way, self.max_steps, self.steps = way, way.max_steps, 0
@@ -90,7 +90,7 @@ class _Walk:
         self.inverse, self.renewed, self.norm_then = self.way.inverse_at(here), self.steps, here.norm
 
     def go(self, passes: "_Double | _Single", here: Iterate, goal: float, most: float = math.inf) -> Iterate:
-        """Steps until ||gradient|| <= goal, or until no more are allowed or of use."""
+        """Take steps until ||gradient|| <= goal, or until no more are allowed or useful."""
         norms = [here.norm]
         while goal < here.norm < math.inf and self.steps < min(self.max_steps, most):
             direction = self.secants.inverse_times(-here.gradient, self.inverse)
@@ -117,7 +117,7 @@ class _Walk:
 
 @dc.dataclass(frozen=True)
 class _Double:
-    """Predictions and gradients from the records."""
+    """Predictions and gradients from the records in double precision."""
 
     problem: Objective
 
@@ -137,21 +137,21 @@ class _Double:
 
 @dc.dataclass(frozen=True)
 class _Single:
-    """Predictions and gradients from what they have changed since the anchor, in single precision."""
+    """Predictions and gradients from their changes since the anchor, in single precision."""
 
     problem: Objective
     anchor: Iterate
 
     @functools.cached_property
     def rest(self) -> Array:
-        """The anchor's gradient but for its part of the regulariser's."""
+        """Gradient of the anchor without its part of the regulariser's."""
         return self.anchor.gradient - self.problem.lam * self.anchor.theta
 
     def step(self, here: Iterate, direction: Array, flatter: float) -> Iterate | None:
         """Along the direction to where J is flatter; None where it does not fall that way."""
         X, anchor = self.problem.single, self.anchor
         taken = direction.astype(np.float32)
-        direction = taken.astype(np.float64)  # the step as it is taken, so that it is not rounded once more
+        direction = taken.astype(np.float64)  # the step that is taken, so that it is not rounded again
         slope = float(here.gradient @ direction)
         if not -math.inf < slope < 0.0:
             return None
@@ -166,7 +166,7 @@ class _Single:
 
 @dc.dataclass(frozen=True)
 class _Line:
-    """J along a direction: end, the predictions at its end, change, how far they have come, and the slope here."""
+    """J along a direction. end: predictions at its end. change: of the predictions. slope: at the start."""
 
     problem: Objective
     here: Iterate
@@ -176,7 +176,7 @@ class _Line:
     slope: float
 
     def flat(self, flatter: float) -> tuple[Array, Array, Array]:
-        """theta where the slope is at most this part of what it is here, the predictions and derivatives there."""
+        """theta at which the slope is at most this share of the slope here, its predictions and derivatives."""
         problem, here, loss = self.problem, self.here, self.problem.loss
         assert isinstance(loss, Loss)
         square = problem.lam * float(self.direction @ self.direction)
@@ -193,7 +193,7 @@ class _Line:
 
 
 def _share(along: Callable[[float], float], slope: float, tol: float) -> float:
-    """The t that was tried last, with |along(t)| <= tol, for along(0) = slope < -tol; 1 where that will do."""
+    """The t that was tried last, with |along(t)| <= tol, for along(0) = slope < -tol; 1 if that suffices."""
     low, f_low, high = 0.0, slope, 1.0
     f_high = along(high)
     while f_high < -tol and high < _FURTHEST:
@@ -205,7 +205,7 @@ def _share(along: Callable[[float], float], slope: float, tol: float) -> float:
 
 
 class Secants:
-    """The latest steps and what they changed of the gradient: an approximation of the inverse Hessian."""
+    """Latest steps and the changes of the gradient along them: an approximation of the inverse Hessian."""
 
     def __init__(self, r: int) -> None:
         self.moves, self.changes = np.empty((2, MEMORY, r), np.float32)
@@ -223,7 +223,7 @@ class Secants:
             self.cosines[k], self.ratios[k] = cosine, ratio
 
     def inverse_times(self, q: Array, inverse: Inverse) -> Array:
-        """H^{-1} q for q [r], which is overwritten; inverse: what stands for H^{-1} without the secants."""
+        """H^{-1} q for q [r], which is overwritten; inverse: approximation of H^{-1} without the secants."""
         kernels.fold_secants(self.moves, self.changes, self.cosines, self.last, self.count, self.shares, q)
         q = inverse(q)
         kernels.unfold_secants(

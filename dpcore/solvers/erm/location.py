@@ -2,10 +2,10 @@
 
 For these losses F depends on the distances z_i = ||theta - x_i||. The mean has a closed form. The medians take Newton
 steps for the smoothed distance sqrt(z_i^2 + m^2), with m falling from the size of the data to that of the loss, 0 for
-the plain one. Every step minimises its quadratic model over the whole ball, so that a minimiser on the sphere needs
-nothing else.
+the plain one. Every step minimises its quadratic model over the whole ball, so a minimiser on the sphere needs no
+special care.
 
-What is returned is certified for itself, however it was found (`_certificate`).
+The certificate of the result does not depend on the steps (`_certificate`).
 """
 
 import dataclasses as dc
@@ -21,14 +21,14 @@ from .objective import Point, dense, shortened
 
 # Newton models of more columns than this are restricted to a few directions: theta, the gradient and the last moves.
 _MAX_COLUMNS, _MAX_MOVES = 300, 10
-_FALL, _SOLVED = 10.0, 0.1  # m falls by this factor once the gap of its own problem is that share of it
+_FALL, _SOLVED = 10.0, 0.1  # m falls by the first factor once the gap of its problem is the second share of m
 _MAX_STEPS, _HALVINGS = 500, 60
 _SLOPE, _ROUNDING, _FLAT = 1e-4, 1e-14, 1e-15
 _NEAR, _BLOCK = 1e-6, 2_000_000
 
 
 def location_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
-    """A minimiser of F over the ball for a location loss; residual: F(theta) - min F is at most this, and <= tol."""
+    """Minimiser of F over the ball for a location loss; residual: a bound <= tol on F(theta) - min F."""
     # For squared distances F(theta) = ||theta - mean||^2 + the mean of ||x_i - mean||^2, smallest at the point of the
     # ball that is nearest to the mean. The medians begin there.
     theta = shortened(np.asarray(data.X.mean(axis=0)).ravel(), radius)
@@ -41,7 +41,7 @@ def location_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point
 
 
 def _median(loss: Loss, data: Data, radius: float, tol: float, best: Point) -> Point:
-    """The best point found by steps for ever less smoothed distances, until it is certified to tol."""
+    """Best point found by steps for less and less smoothed distances, until it is certified to tol."""
     theta, moves = best.theta, list[Array]()
     m = max(loss.shape, float(loss.predictions(data, theta[None]).mean()))
     for step in range(1, _MAX_STEPS + 1):
@@ -62,7 +62,7 @@ def _median(loss: Loss, data: Data, radius: float, tol: float, best: Point) -> P
 
 
 def _step(smooth: Loss, data: Data, theta: Array, radius: float, moves: list[Array]) -> Array:
-    """One Newton step over the ball for a smoothed median, shortened until F falls."""
+    """Point after one Newton step over the ball for a smoothed median, shortened until F falls."""
     gradient = smooth.gradients(data, theta[None])[0]
     s = np.hypot(smooth.predictions(data, theta[None])[0], smooth.shape)
     if data.active <= _MAX_COLUMNS:
@@ -85,13 +85,13 @@ def _step(smooth: Loss, data: Data, theta: Array, radius: float, moves: list[Arr
 
 
 def _hessian(differences: Array, s: Array) -> Array:
-    """Of the mean of s_i = sqrt(z_i^2 + m^2): the mean of I / s_i - d_i d_i' / s_i^3, d_i = theta - x_i as rows."""
+    """Hessian of the mean of s_i = sqrt(z_i^2 + m^2): mean of I / s_i - d_i d_i' / s_i^3, d_i = theta - x_i as rows."""
     scaled = differences * (s**-1.5)[:, None]
     return (np.eye(differences.shape[1]) * (1.0 / s).sum() - scaled.T @ scaled) / len(s)
 
 
 def _model_step(hessian: Array, gradient: Array, theta: Array, radius: float) -> Array:
-    """The step d that minimises <gradient, d> + d' hessian d / 2 with theta + d in the ball.
+    """Step d that minimises <gradient, d> + d' hessian d / 2 with theta + d in the ball.
 
     It solves (hessian + nu I) d = -(gradient + nu theta), with nu = 0 or theta + d on the sphere. The step is computed,
     not its end, which would lose digits where the curvature is small.
@@ -114,15 +114,15 @@ def _model_step(hessian: Array, gradient: Array, theta: Array, radius: float) ->
 
 
 def _certificate(loss: Loss, data: Data, theta: Array, radius: float) -> float:
-    """A bound on F(theta) - min F over the ball: the Frank-Wolfe gap <g, theta> + B ||g|| for the gradient g.
+    """Bound on F(theta) - min F over the ball: the Frank-Wolfe gap <g, theta> + B ||g|| for the gradient g.
 
-    Of the plain median it is more. For any vectors v_i of norm at most 1 and any t, ||t - x_i|| >= <v_i, t - x_i>;
+    The plain median has another bound. For any vectors v_i of norm at most 1 and any t, ||t - x_i|| >= <v_i, t - x_i>;
     averaged, and minimised over the ball with g the mean of the v_i,
 
         F(theta) - min F <= mean(z_i - <v_i, theta - x_i>) + <g, theta> + B ||g||.
 
-    Unit vectors v_i = (theta - x_i) / z_i make the first term 0. A record at which theta lies takes any v_i for nothing
-    (Vardi and Zhang 2000), one next to it at a cost of at most 2 z_i / n: they are bent, the nearest first, to bring g
+    Unit vectors v_i = (theta - x_i) / z_i make the first term 0. For a record that equals theta every v_i costs nothing
+    (Vardi and Zhang 2000), for a record near it at most 2 z_i / n: these v_i are changed, the nearest first, to bring g
     to 0 or, which is as good on the sphere, to a multiple of -theta.
     """
     g = loss.gradients(data, theta[None])[0]

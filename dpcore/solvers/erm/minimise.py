@@ -1,4 +1,4 @@
-"""The smallest regularised risk, also under many linear terms, and the smallest risk over a ball, certified."""
+"""Smallest regularised risk, also with many linear terms, and smallest risk over a ball, both certified."""
 
 import dataclasses as dc
 
@@ -23,7 +23,7 @@ _MAX_ENTRIES = 1_000_000
 
 @dc.dataclass(frozen=True)
 class Minimiser:
-    """An approximate minimiser of J with its certificate.
+    """Approximate minimiser of J with its certificate.
 
     theta: [r]. distance: ||theta - theta_hat||_2 is at most this. steps: iterations taken.
     """
@@ -34,10 +34,10 @@ class Minimiser:
 
 
 def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
-    """The distance to theta_hat that `minimise` is asked to certify; a public fact, it enters the sensitivity twice.
+    """Distance to theta_hat that `minimise` must certify; a public fact that enters the sensitivity twice.
 
     Smooth losses: 1e-8 of L R / (n lam), but no gradient below 1e-12 L R, where rounding begins. Losses with
-    kinks: 1e-3 of it, but no duality gap below 1e-13.
+    kinks: 1e-3 of L R / (n lam), but no duality gap below 1e-13.
     """
     if np.isfinite(loss.curvature_bound):
         return LR * max(_SMOOTH_SHARE / n, _GRADIENT_FLOOR) / lam
@@ -57,10 +57,10 @@ def minimise(
     """Minimise J(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2, over R^r or a ball.
 
     linear: [r], adds <linear, theta> to J, for smooth losses without radius. tol: ||theta - theta_hat|| <= tol is
-    certified, for the theta that is returned. radius: of the L2 ball. start: [r], default 0; it changes the work, not
-    the answer.
+    certified for the returned theta. radius: of the L2 ball. start: [r], default 0; it changes the work, not the
+    result.
 
-    Raises Unconverged when tol cannot be certified; nothing is returned then.
+    Raises Unconverged if tol cannot be certified; nothing is returned then.
 
     >>> from dpcore.core.losses import get_loss
     >>> found = minimise(get_loss("squared"), Data([[1.0], [1.0]], [1.0, 0.0]), lam=2.0, tol=1e-12)
@@ -86,7 +86,7 @@ def minimise(
 def _minimise_filled(
     loss: Loss, data: Data, lam: float, tol: float, radius: float | None, start: Array | None, linear: Array | None
 ) -> Minimiser:
-    """`minimise` where every column has an entry; for records with others it takes longer."""
+    """`minimise` for records with an entry in every column; records with empty columns only take longer."""
     if np.isfinite(loss.curvature_bound):
         point = minimise_smooth(loss, data, lam, tol * lam, start, 0.0 if linear is None else linear)
         if radius is not None and np.linalg.norm(point.theta) > radius:
@@ -103,10 +103,10 @@ def _minimise_filled(
 
 
 def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: float, start: Array) -> Array:
-    """theta_i within tol of the minimiser of J(theta) + <linear_i, theta>, for linear [k, r]; shape [k, r].
+    """Models theta_i within tol of the minimiser of J(theta) + <linear_i, theta>, for linear [k, r]; shape [k, r].
 
-    For smooth losses, in double precision. The certificate ||gradient|| <= lam tol is computed at the very theta that
-    is returned. start: [r], for all of them. Raises Unconverged.
+    For smooth losses, in double precision. The certificate ||gradient|| <= lam tol is computed at the returned theta.
+    start: [r], for all of them. Raises Unconverged.
     """
     columns, filled = data.filled
     thetas, rounding = beside_filled(data, lam, linear, tol)

@@ -1,6 +1,6 @@
 """Losses with kinks: coordinate ascent and the method of multipliers on the dual, certified by a duality gap.
 
-Such a loss is the larger of two lines in the prediction z_i = <x_i, theta>, the largest alpha t_i with alpha in
+Such a loss is the maximum of two lines in the prediction z_i = <x_i, theta>, the largest alpha t_i with alpha in
 [low, 1] and t_i = o_i - c_i z_i, c_i = -1 or 1: hinge loss has low = 0 and t = 1 - y z, absolute loss low = -1 and
 t = y - z. With v = (1/n) sum_i alpha_i c_i x_i every alpha in [low, 1]^n bounds J from below over the ball
 ||theta|| <= radius:
@@ -8,7 +8,7 @@ t = y - z. With v = (1/n) sum_i alpha_i c_i x_i every alpha in [low, 1]^n bounds
 q is least at v / s with s = max(lam, ||v|| / radius), so that for theta in the ball
     J(theta) - bound = mean_i [max(t_i, low t_i) - alpha_i t_i]
                        + ||s theta - v||^2 / (2 s) + (s - lam) (radius^2 - ||theta||^2) / 2,
-three terms >= 0 in which nothing cancels. J is lam-strongly convex, so a gap between J(theta) and the bound also bounds
+three terms >= 0 without cancellation. J is lam-strongly convex, so a gap between J(theta) and the bound also bounds
 the distance to the minimiser theta_hat over the ball: ||theta - theta_hat|| <= sqrt(2 gap / lam).
 """
 
@@ -33,7 +33,7 @@ _MAX_SWEEPS, _INNER_SWEEPS = 100, 10
 
 @dc.dataclass(frozen=True)
 class Kinks:
-    """The largest alpha (offset - turn z) with alpha in [low, 1], for each record; offset, turn: [n]."""
+    """Largest alpha (offset - turn z) with alpha in [low, 1], for each record; offset, turn: [n]."""
 
     offset: Array
     turn: Array
@@ -49,7 +49,7 @@ class Kinks:
 
 
 def kinks_of(loss: Loss, y: Array) -> Kinks:
-    """The kinks of hinge or absolute loss on labels y [n]; ValueError for another loss."""
+    """Kinks of hinge or absolute loss on labels y [n]; ValueError for another loss."""
     if loss.key == "hinge":
         return Kinks(np.ones_like(y), y, 0.0)
     if loss.key == "absolute":
@@ -59,7 +59,7 @@ def kinks_of(loss: Loss, y: Array) -> Kinks:
 
 @dc.dataclass(frozen=True)
 class _Smoothed:
-    """max over a in [low, 1] of a t - (width/2) (a - alpha)^2: the loss seen from multipliers alpha [n]."""
+    """Loss smoothed around multipliers alpha [n]: max over a in [low, 1] of a t - (width/2) (a - alpha)^2."""
 
     kinks: Kinks
     alpha: Array
@@ -98,8 +98,8 @@ def minimise_kinked(
 ) -> Point:
     """Minimise (1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2 to a duality gap of `goal`.
 
-    Coordinate ascent on the dual is tried first where the table is sparse and too large to be factored; then the
-    method of multipliers. alpha: multipliers to start from; theta: a point nearby, which allows a short first width.
+    Coordinate ascent on the dual is tried first if the table is sparse and too large to be factored; then the method of
+    multipliers. alpha: multipliers to start from; theta: a point nearby, which allows a short first width.
     Raises Unconverged.
     """
     kinks = kinks_of(loss, data.y)
@@ -121,7 +121,7 @@ def minimise_kinked(
 
 
 def _coordinate_ascent(kinks: Kinks, data: Data, lam: float, goal: float, point: Point) -> Point:
-    """Sweeps over all multipliers, each followed by some over those strictly inside [low, 1].
+    """Run sweeps over all multipliers, each followed by some over those strictly inside [low, 1].
 
     Source: Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM, Algorithm 1.
     """
@@ -140,8 +140,8 @@ def _coordinate_ascent(kinks: Kinks, data: Data, lam: float, goal: float, point:
 
 
 def _multiplier_rounds(kinks: Kinks, data: Data, lam: float, goal: float, point: Point, width: float) -> Point:
-    """Each round minimises J with the loss seen from the multipliers of the round before; the multipliers at that
-    minimum are the next ones (the proximal point method on the dual). Shorter widths take larger dual steps.
+    """Run rounds that minimise J with the loss smoothed around the last multipliers; the multipliers at that minimum
+    are the next ones (the proximal point method on the dual). Shorter widths take larger dual steps.
 
     Source: Rockafellar 1976, Augmented Lagrangians and applications of the proximal point algorithm.
     """
@@ -165,4 +165,4 @@ def minimise_kinked_near(loss: Loss, data: Data, lam: float, goal: float, theta:
     try:
         return minimise_kinked(loss, data, lam, goal, alpha, theta)
     except Unconverged:
-        return minimise_kinked(loss, data, lam, goal)  # a start far off must not cost the answer
+        return minimise_kinked(loss, data, lam, goal)  # a poor start must not prevent the result

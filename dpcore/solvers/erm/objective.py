@@ -1,4 +1,4 @@
-"""The regularised problem as solvers see it: products with the records, gradients and Newton directions.
+"""Regularised problem for solvers: products with the records, gradients and Newton directions.
 
 Records are dense or CSR; nothing here makes a large CSR table dense.
 """
@@ -18,17 +18,17 @@ from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 
-# The largest system that is factored; beyond it Newton directions come from conjugate gradients.
+# Largest system that is factored; Newton directions of larger ones come from conjugate gradients.
 MAX_FACTOR = 1500
 _MAX_CG = 2000
-# Entries from which on products in single precision pay, and columns: in narrower tables the vectors cost as much.
+# Fewest entries for products in single precision, and fewest columns: in narrower tables the vectors cost as much.
 _MANY, _NARROW = 1 << 17, 16
 # Rows that are summed in single precision.
 _SUMMED = 512
 # Bytes that stay in a cache between two passes.
 _CACHE = 1 << 24
 SINGLE_ACCURACY = 1e-4
-# Single precision is left alone unless the entries of a Hessian's diagonal lie between these.
+# Single precision is used only if the entries of a Hessian's diagonal lie between these.
 SINGLE_RANGE = 1e-18, 1e18
 
 
@@ -47,10 +47,10 @@ class Point:
 
 @dc.dataclass(frozen=True)
 class Minimum:
-    """The smallest unregularised risk over a set with its certificate: what charts measure excess risk from.
+    """Smallest unregularised risk over a set with its certificate: the reference risk F* of charts of excess risk.
 
-    theta: [r], in the set; on the simplex idle columns take what is left of its sum. risk: F(theta). gap: F(theta) -
-    min F <= gap. radius: of the ball, or what the set is scaled by.
+    theta: [r], in the set; on the simplex idle columns have the rest of its sum. risk: F(theta). gap: F(theta) - min F
+    <= gap. radius: of the ball, or the factor that scales the set.
     """
 
     theta: Array
@@ -63,7 +63,7 @@ class Minimum:
 class Iterate:
     """State at the start of a step: theta [r], predictions z [n] and slopes l'(z) [n], grad J [r].
 
-    exact: all from the records at this very theta in double precision.
+    exact: all were computed from the records at this theta in double precision.
     """
 
     theta: Array
@@ -98,7 +98,7 @@ class Objective:
     linear: Array | float = 0.0
 
     def at(self, theta: Array) -> Iterate:
-        """All that is known at theta, in double precision."""
+        """Predictions, slopes and gradient at theta, in double precision."""
         if self.vast and isinstance(self.loss, Loss) and theta.any():
             z, slopes, pulled = self.loss.sweep(self.data.X, theta, self.data.y)
             return Iterate(theta, z, slopes, pulled / self.data.n + self.lam * theta + self.linear)
@@ -136,7 +136,7 @@ class Objective:
         return ridge_solution(scale_rows(self.data.X[curved], weights[curved]), self.lam, -gradient)
 
     def _by_conjugate_gradients(self, weights: Array, gradient: Array, accuracy: float, single: bool) -> Array:
-        # Curvatures replaced by their mean: as good a preconditioner, and no pass over the records.
+        # Curvatures are replaced by their mean: as good a preconditioner, without a pass over the records.
         diagonal = weights.sum() * self.mean_squares + self.lam
         single = single and SINGLE_RANGE[0] < diagonal.min() and diagonal.max() < SINGLE_RANGE[1]
         X = self.single if single else self.data.X
@@ -152,23 +152,23 @@ class Objective:
 
     @property
     def wide(self) -> bool:
-        """Whether products with X take long enough for single precision to pay."""
+        """True if products with X take long enough for single precision to pay."""
         X = self.data.X
         return X.size >= _MANY and X.shape[1] >= _NARROW if isinstance(X, np.ndarray) else X.nnz >= _MANY
 
     @property
     def vast(self) -> bool:
-        """Whether X is a table that no cache holds between two passes."""
+        """True if X is a table too large to stay in a cache between two passes."""
         return isinstance(self.data.X, np.ndarray) and self.data.X.nbytes > _CACHE
 
     @functools.cached_property
     def single(self) -> Any:
-        """X in single precision; a table row by row, in which products with one vector at a time are quickest."""
+        """X in single precision; a table is stored by rows, which makes products with one vector fastest."""
         return self.data.single if self.data.sparse else self.data.X.astype(np.float32)
 
     @functools.cached_property
     def mean_squares(self) -> Array:
-        """The diagonal of X'X / n, shape [r]."""
+        """Diagonal of X'X / n, shape [r]."""
         light = "single" in self.__dict__ or (self.wide and not self.vast)
         if light and SINGLE_RANGE[0] < (squares := _mean_squares(self.single)).max() < SINGLE_RANGE[1]:
             return squares
@@ -177,7 +177,7 @@ class Objective:
 
 
 def _mean_squares(X: Any) -> Array:
-    """Of the columns of a table in single precision, [r]."""
+    """Mean squares of the columns of a table in single precision, [r]."""
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
             return np.einsum("ij,ij->j", X, X).astype(np.float64) / len(X)
@@ -187,7 +187,7 @@ def _mean_squares(X: Any) -> Array:
 def pull_single(X: Any, weights: Array) -> Array:
     """(1/n) sum_i weights_i x_i, [r], for X in single precision.
 
-    Sums over more than a few hundred rows are not, so errors are little more than those of the entries.
+    Sums over more than a few hundred rows are in double precision, so errors hardly exceed those of the entries.
     """
     if not isinstance(X, np.ndarray):
         return _pull_rows(X, weights)
@@ -209,7 +209,7 @@ def _pull_rows(X: Any, weights: Array) -> Array:
 def conjugate_gradients(
     image: Callable[[Array], Array], right: Array, scaled: Callable[[Array], Array], goal: float, max_steps: int
 ) -> Array:
-    """v with ||right - image(v)|| <= goal, or as near as max_steps lead; scaled: about the inverse of `image`."""
+    """v with ||right - image(v)|| <= goal, or the result of max_steps; scaled: about the inverse of `image`."""
     solution, residual = np.zeros_like(right), right
     search = scaled(residual)
     inner = residual @ search
@@ -227,7 +227,7 @@ def conjugate_gradients(
 
 
 def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:
-    """b -> (matrix + lam I)^{-1} b for a symmetric positive semidefinite matrix, which is overwritten."""
+    """Function b -> (matrix + lam I)^{-1} b for a symmetric positive semidefinite matrix, which is overwritten."""
     matrix.flat[:: matrix.shape[0] + 1] += lam
     try:
         factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
@@ -246,17 +246,17 @@ def ridge_solution(A: Any, lam: float, b: Array) -> Array:
     def inverse(b: Array) -> Array:
         return (b - small_inverse(A @ b) @ A) / lam
 
-    # The difference loses digits where lam is small; one step of refinement brings them back.
+    # The difference loses digits for small lam; one step of refinement restores them.
     solution = inverse(b)
     return solution + inverse(b - (A @ solution) @ A - lam * solution)
 
 
 def beside_filled(data: Data, lam: float, linear: Array, tol: float) -> tuple[Array, float]:
-    """-linear / lam in the columns without an entry, where it is the minimiser's coordinate, and 0 in the others.
+    """Minimiser's coordinates -linear / lam in columns without an entry, 0 in the others; and their rounding error.
 
-    linear: [..., r], as in `Objective`. Also what bounds the length of the rounding errors, for each of the rows: none
-    of them is above 2^-53 of its coordinate, twice that leaves room for the rounding of the bound itself. Raises
-    Unconverged where that is as large as tol, the distance that is asked for.
+    linear: [..., r], as in `Objective`. The second is a bound on the length of the errors of each row: no error is
+    above 2^-53 of its coordinate, and twice that leaves room for the rounding of the bound itself. Raises Unconverged
+    if the bound is as large as tol, the required distance.
     """
     columns, _ = data.filled
     theta = linear / -lam
@@ -280,6 +280,6 @@ def dense(matrix: Any) -> Array:
 
 
 def shortened(v: Array, length: float) -> Array:
-    """v, or the vector of that length in its direction where v is longer."""
+    """v, or the vector of that length in its direction if v is longer."""
     norm = float(np.linalg.norm(v))
     return v if norm <= length else v * (length / norm)

@@ -1,14 +1,13 @@
-"""Many perturbed minimisers at once: what a picture of objective perturbation needs.
+"""Many perturbed minimisers at once, for charts of objective perturbation.
 
 At every point k of a curve and in every repetition i, theta_ki minimises J_k(theta) + <b_ki, theta> with
-b_ki = scale_k * direction_i. The points are walked from the least noisy to the noisiest. Each starts where the line
-through the last two leads: theta is linear in the scale where noise is small, and again where it is large. All
-repetitions of a point move together (`batched_lbfgs`); the few that do not get there are finished one by one by
-Newton's method.
+b_ki = scale_k * direction_i. The points are solved from the least noisy to the noisiest. Each starts on the line
+through the last two: theta is linear in the scale for small noise, and again for large noise. All repetitions of a
+point move together (`batched_lbfgs`); the few that do not converge are finished one by one by Newton's method.
 
-How accurate is enough? To second order F can fall from theta by about grad F' H^-1 grad F / 2, and a gradient g that is
-left has shifted F by grad F' H^-1 g. So the excess risk is off by a share of about ||g|| / ||grad F||, however large or
-small noise and lam are, and `accuracy` bounds this ratio.
+Accuracy: to second order F can fall from theta by about grad F' H^-1 grad F / 2, and a remaining gradient g has shifted
+F by grad F' H^-1 g. The relative error of the excess risk is therefore about ||g|| / ||grad F|| for any noise and lam;
+`accuracy` bounds this ratio.
 """
 
 import dataclasses as dc
@@ -25,7 +24,7 @@ from .objective import MAX_FACTOR, Objective, dense
 from .smooth import newton
 
 DISPLAY_ACCURACY = 2e-3
-# No gradient below this share of L R, the largest gradient of one record.
+# Smallest goal for a gradient, as a share of L R, the largest gradient of one record.
 _FLOOR = 1e-12
 # Rounding in single precision, with a margin: of sums of slopes; of single slopes and predictions, which averages out.
 _SUM_ROUNDING, _TERM_ROUNDING = 1e-7, 2e-6
@@ -35,7 +34,7 @@ _MAX_ENTRIES = 10_000_000
 
 @dc.dataclass(frozen=True)
 class PerturbedPath:
-    """The minimisers at K points with R repetitions each.
+    """Minimisers at K points with R repetitions each.
 
     thetas: [K, R, r]. risks: [K, R], F(theta) on the records, without regularisation and noise. residuals: [K, R], the
     norm of the gradient of the perturbed objective at theta, as the solver computed it.
@@ -59,17 +58,16 @@ def perturbed_minimisers(
 ) -> PerturbedPath:
     """Minimise (1/n) sum_i l + (lam_k/2) ||theta||^2 + scale_k <direction_i, theta> for all points k and directions i.
 
-    For pictures: what is released comes from `minimise`, which certifies a distance.
+    For charts only; releases use `minimise`, which certifies a distance.
 
     loss: one with a finite curvature_bound. lams: [K], > 0. scales: [K], >= 0. directions: [R, r], shared by all
-    points. start: [r], where to begin, near the minimiser without noise at the lam of the smallest scale; it changes
-    the work, not the answer. accuracy: in (0, 1); the gradient that is left is at most accuracy times ||grad F||, or
-    1e-12 L R, and mean excess risks are off by about that share. Whatever has one entry per record is in single
-    precision where rounding leaves room for this. cancelled: asked before each step; when it says yes, CancelledError
-    is raised.
+    points. start: [r], first point, near the minimiser without noise at the lam of the smallest scale; it changes the
+    work, not the result. accuracy: in (0, 1); the remaining gradient is at most accuracy times ||grad F||, or
+    1e-12 L R, and mean excess risks have about that relative error. Vectors with one entry per record are in single
+    precision if rounding allows it. cancelled: asked before each step; if it returns True, CancelledError is raised.
 
     Memory: four arrays [R, n], in blocks of repetitions with at most 10^7 entries. Nothing is validated here.
-    Raises Unconverged where even Newton's method does not get there.
+    Raises Unconverged if even Newton's method does not converge.
 
     >>> from dpcore.core.losses import get_loss
     >>> data, directions = Data([[1.0], [1.0]], [1.0, 0.0]), np.array([[1.0], [-1.0]])
@@ -101,9 +99,9 @@ def perturbed_minimisers(
 
 
 def _row_space(data: Data) -> Array | None:
-    """An orthonormal basis [r, n] of the rows' span where there are fewer rows than columns.
+    """Orthonormal basis [r, n] of the rows' span if there are fewer rows than columns, else None.
 
-    Orthogonally to it J + <b, theta> is (lam/2) ||theta||^2 + <b, theta>, least at -b / lam.
+    Orthogonally to it J + <b, theta> is (lam/2) ||theta||^2 + <b, theta>, with its minimum at -b / lam.
     """
     if data.n >= data.active or data.n > MAX_FACTOR:
         return None
@@ -127,7 +125,7 @@ class _Task:
         return np.maximum(self.accuracy * lengths(forces), _FLOOR * self.steepest)
 
     def records(self, forces: Array, thetas: Array) -> Records:
-        """In single precision if that tells the goal from 0, for these grad F and predictions of these thetas."""
+        """Records, in single precision if it resolves the goal for these grad F and predictions of these thetas."""
         terms = self.steepest + self.loss.curvature_bound * self.radius**2 * lengths(thetas).max()
         rounding = _SUM_ROUNDING * self.steepest + _TERM_ROUNDING / self.data.n**0.5 * terms
         single = self._may_be_single and bool(self.goal(forces).min() > rounding)
@@ -159,7 +157,7 @@ class _Walk:
         linear = scale * self.directions
         self._solve(lam, linear)
         if self.records.single and not self.task.records(self.forces, self.theta).single:
-            self._solve(lam, linear)  # in double precision: the goal is smaller here than it was at the point before
+            self._solve(lam, linear)  # in double precision: the goal is smaller here than at the point before
 
     def _solve(self, lam: float, linear: Array) -> None:
         self.records = self.task.records(self.forces, self.theta)

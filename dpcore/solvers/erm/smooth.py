@@ -1,7 +1,7 @@
 """Losses with a derivative: limited-memory BFGS where it is cheapest, Newton's method where it is needed.
 
-lam-strong convexity of J bounds the distance of any theta from the minimiser by ||grad J(theta)|| / lam, so both
-stop on the gradient norm, and both evaluate it at the very theta that they return.
+lam-strong convexity of J bounds the distance of any theta from the minimiser by ||grad J(theta)|| / lam: both methods
+stop on the gradient norm and evaluate it at the theta that they return.
 """
 
 import math
@@ -21,23 +21,23 @@ from .objective import MAX_FACTOR, SINGLE_RANGE, Iterate, Objective, Point, chol
 _MAX_NEWTON = 200
 # Steps before Newton's method.
 _MAX_STEPS = 60
-# How flat a step's end is: more trials along a line pay where directions are poor.
+# Flatness at the end of a step: more trials along a line pay if directions are poor.
 _FLAT, _FLATTEST = 0.5, 0.2
-# Curvatures below this part of the loss's bound say little of what is nearby.
+# Curvatures below this share of the loss's bound say little about points nearby.
 _LEAST_CURVATURE = 0.05
-# Passes over the table that the Hessian of a sample, or X'X, may cost before plain steps are tried first: the latter
-# is all that squared loss needs.
+# Passes over the table that the Hessian of a sample, or X'X, may cost before plain steps are tried first; squared loss
+# needs only the latter.
 _CHEAP, _CHEAP_WHOLE = 8, 25
 # Up to this ratio of curvatures every direction is as good as another.
 _EVEN = 4.0
-# The golden section's multiples are spread evenly, whatever the order and the period of the rows.
+# Multiples of the golden section are spread evenly for any order and period of the rows.
 _GOLDEN = 0.6180339887498949
 _PER_COLUMN = 15
-# Times that a sample is taken before it grows, and by how much: where steps stay slow it may have missed something.
+# Number of samples before the sample size grows, and its factor: slow steps suggest that a sample missed something.
 _PATIENCE, _GROWTH = 2, 4
-# Every record curves by this part of the mean: those that do not here may do so nearby.
+# Curvature of every record, as a share of the mean, at least: a record without curvature here may have some nearby.
 _AT_LEAST = 0.03
-# What rounding of products in single and in double precision may add to the diagonal, relative to it.
+# Rounding errors of products in single and in double precision that are added to the diagonal, relative to it.
 _ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-14}
 
 
@@ -58,13 +58,13 @@ def minimise_smooth(
 
 
 def _ways(problem: Objective, loss: Loss) -> list[Way]:
-    """The method to try before Newton's.
+    """Methods to try before Newton's.
 
-    The Hessian of a sample serves tables that have more rows than columns; that of all rows, X'X, where it has been
-    computed before and for squared loss, whose curvature it is everywhere. Where it costs many passes plain steps, with
-    the Hessian's diagonal, are tried for about as long as it would take, and for more where nothing can be factored:
-    conjugate gradients cost as much a step and forget what they have learnt at each of Newton's. Nothing is tried on
-    sparse tables of so many columns that the vectors kept would be larger than the records.
+    The Hessian of a sample is used for tables with more rows than columns; X'X, that of all rows, if it has been
+    computed before, and for squared loss, which has this curvature everywhere. If it costs many passes, plain steps
+    with the Hessian's diagonal are tried for about as long as it would take, and for longer if nothing can be factored:
+    conjugate gradients cost as much per step and learn nothing from one Newton step to the next. Nothing is tried on
+    sparse tables with so many columns that the stored vectors would be larger than the records.
     """
     data, lam, n, r = problem.data, problem.lam, problem.data.n, problem.data.active
     least = _LEAST_CURVATURE * loss.curvature_bound
@@ -99,18 +99,18 @@ def _ways(problem: Objective, loss: Loss) -> list[Way]:
         return whole(here) if constant or (known and not here.z.any()) else sample.inverse_at(here)
 
     plain = [Way(diagonal, cost, _FLATTEST, problem.wide)] if cost > (_CHEAP_WHOLE if constant else _CHEAP) else []
-    # A good preconditioner from the start leaves few steps for single precision to make up for what it costs.
+    # With a good preconditioner from the start there are too few steps for single precision to pay.
     single = problem.wide and not constant and (problem.vast or not known)
     return [*plain, Way(close, _MAX_STEPS, _FLAT, single)]
 
 
 def newton(problem: Objective, theta: Array, gradient: Array, tol: float) -> tuple[Array, Array, int]:
-    """Newton's method with a line search from theta with this gradient: theta with ||gradient|| <= tol, that
-    gradient, steps taken.
+    """Take Newton steps with a line search from theta with this gradient; theta with ||gradient|| <= tol, that
+    gradient, number of steps.
 
-    Where curvature jumps between zero and a constant, full steps can cycle; stepping to (nearly) the lowest point
-    of each line makes J fall at every step. Directions are found in single precision for as long as each step halves
-    the gradient. Raises Unconverged.
+    Full steps can cycle if curvature jumps between zero and a constant; stepping to (nearly) the lowest point of each
+    line makes J fall at every step. Directions are found in single precision for as long as each step halves the
+    gradient. Raises Unconverged.
     """
     X, y = problem.data.X, problem.data.y
     z = problem.predictions(theta)
@@ -148,21 +148,21 @@ def newton(problem: Objective, theta: Array, gradient: Array, tol: float) -> tup
 
 
 def rows_for(n: int, r: int) -> int:
-    """Number of rows to take: as many as cost a pass or two over the table, at least 15 a column."""
+    """Number of rows in a sample: as many as cost a pass or two over the table, at least 15 per column."""
     return min(n, max(_PER_COLUMN * r, int(min(n / 8, 16 * n / r, 256 * r))))
 
 
 class SampledHessian:
-    """X' diag(l'') X / m + lam I over m of the records, which stands for that of all n in quasi-Newton steps.
+    """X' diag(l'') X / m + lam I over m of the records, which replaces that of all n in quasi-Newton steps.
 
-    m rows estimate it to a relative error of about sqrt(r / m), so each step leaves about that part of the gradient,
-    and the curvatures are those of the point where it is made. X'X of the whole table would cost as much as many steps.
+    m rows estimate it to a relative error of about sqrt(r / m), so each step leaves about that share of the gradient.
+    The curvatures are those at the point where it is made. X'X of the whole table would cost as much as many steps.
 
     Source: Roosta-Khorasani and Mahoney 2019, Sub-sampled Newton methods, Mathematical Programming 174.
     """
 
     def __init__(self, problem: Objective, loss: Loss, least: float) -> None:
-        """least: what the mean curvature is taken for where it is less."""
+        """Sample the records. least: smallest value of the mean curvature; smaller ones are replaced by it."""
         self.problem, self.loss, self.least = problem, loss, least
         self.rows, self.made = rows_for(problem.data.n, problem.data.active), 0
 
@@ -182,7 +182,7 @@ class SampledHessian:
         return self._inverse(self.problem.data.X[chosen], curvatures) or (lambda g: g / self.problem.lam)
 
     def _inverse(self, table: Array, curvatures: Array) -> Inverse | None:
-        """None where rounding leaves no Cholesky factor, or single precision no digits."""
+        """Inverse of the sampled Hessian; None if rounding leaves no Cholesky factor, or single precision no digits."""
         scaled = table * np.sqrt(curvatures / len(curvatures)).astype(table.dtype)[:, None]
         hessian = (scaled.T @ scaled).astype(np.float64, copy=False)
         if table.dtype == np.float32 and not SINGLE_RANGE[0] < hessian.diagonal().max() < SINGLE_RANGE[1]:

@@ -1,9 +1,9 @@
 """Frank-Wolfe with Gaussian noise in every gradient, on any convex set: many runs advance together.
 
 theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), for t = 1, ..., T - 1, with s_t the point of the set at
-which <grad F(theta_t) + noise, .> is smallest; theta_T is the answer. On the L1 ball and the simplex s_t is a vertex:
+which <grad F(theta_t) + noise, .> is smallest; theta_T is the result. On the L1 ball and the simplex s_t is a vertex:
 `GaussianBest` chooses it for `vertices.descend`, and columns that are 0 in every record cost nothing. For other sets
-there is `descend_noisy`, which draws the noise of every column.
+`descend_noisy` draws the noise of every column.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +26,12 @@ class GaussianBest(Choice):
     """The vertex of the smallest score plus N(0, noise^2), a draw for each column, of the L1 ball or the simplex.
 
     signed: vertices are +e_j and -e_j, whose noise is that of column j with either sign; else e_j alone.
-    idle: how many further columns have scores that are all 0; more of them share the numbers of fewer. Stream i takes
-    the noise of generator i.
+    idle: number of further columns, whose scores are all 0; any number of them uses the same random numbers. Stream i
+    takes the noise of generator i.
 
-    Randomness: from each generator, for blocks of 32 steps or of fewer where 2^14 normals are, a normal for each step
-    and stored column; where there are idle columns two uniforms a step more: the largest noise of the idle vertices, by
-    its inverse distribution function, and which has it.
+    Randomness: from each generator, for blocks of 32 steps or of fewer that hold 2^14 normals, a normal for each step
+    and stored column; with idle columns two more uniforms a step: the largest noise of the idle vertices, by its
+    inverse distribution function, and the vertex that has it.
     """
 
     steps: Iterator[tuple[Any, ...]] | None = None
@@ -60,7 +60,7 @@ class GaussianBest(Choice):
 
 
 def largest_noise(uniforms: Array, count: NDArray[np.int64] | int, *, signed: bool) -> Array:
-    """The quantiles of max_j |g_j| (signed) or of max_j g_j, j <= count, for independent normal g_j.
+    """Quantiles of max_j |g_j| (signed) or of max_j g_j, j <= count, for independent normal g_j.
 
     The maximum is below x with probability P(x)^count, so that P(x) = u^(1 / count), and 1 - P(x) loses no digits.
     uniforms: [k], in [0, 1). count: [k] or one number, >= 1.
@@ -86,12 +86,12 @@ def descend_noisy(
 ) -> Array:
     """theta_T of every run, [len(runs), p], in the set of this shape and size.
 
-    runs: `noise` is the standard deviation of each coordinate of the noise in a gradient, `stream` whose of the
-    generators it is. start: theta_1, [p]; columns that the risk does not store have gradient 0. watch: called in each
-    step with the noisy gradients of the runs that are not over, [k, p], the longest run first.
+    runs: `noise` is the standard deviation of each coordinate of the noise in a gradient, `stream` the number of its
+    generator. start: theta_1, [p]; columns that the risk does not store have gradient 0. watch: called in each step
+    with the noisy gradients of the unfinished runs, [k, p], the longest run first.
 
-    Randomness: p normals a step from each generator, in blocks of 32 steps or of fewer where 2^14 normals are.
-    Raises CancelledError when `cancelled`, asked now and then, says yes.
+    Randomness: p normals a step from each generator, in blocks of 32 steps or of fewer that hold 2^14 normals.
+    Raises CancelledError if `cancelled`, asked at intervals, returns True.
     """
     order = np.argsort([-run.T for run in runs], kind="stable")
     T = np.array([runs[k].T for k in order])

@@ -1,7 +1,7 @@
 """Objectives of Frank-Wolfe: a mean loss in the form whose steps cost least, and the positions of K runs on it.
 
-A run moves towards one vertex a step, so that predictions, or gradients where the loss is a square, follow from those
-of the step before and one column.
+A run moves towards one vertex in each step, so that predictions, or gradients of squared loss, follow from those of
+the step before and one column.
 """
 
 import dataclasses as dc
@@ -16,9 +16,9 @@ from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
 
-# Largest number of columns whose products with one another are computed once and for all.
+# Largest number of columns whose products with one another are computed in advance.
 _MAX_GRAM = 2_048
-# How many of these products are kept where they are computed one column at a time.
+# Number of products that are kept if they are computed one column at a time.
 _MAX_KEPT = 1 << 25
 
 
@@ -36,13 +36,13 @@ class State(Protocol):
 
 
 class Walkable(Protocol):
-    """An objective for runs: a risk of `active` columns."""
+    """Objective for runs: a risk of `active` columns."""
 
     @property
     def active(self) -> int: ...
 
     def state(self, count: int, start: Array) -> State:
-        """All of `count` runs at start [r]."""
+        """Positions of `count` runs, all at start [r]."""
 
 
 @dc.dataclass(frozen=True)
@@ -99,9 +99,9 @@ class Records:
 
 @dc.dataclass(frozen=True)
 class SquaredRecords(Records):
-    """The mean squared error of a table of many columns: those of X'X / n are computed when they are first chosen.
+    """Mean squared error of a table of many columns: those of X'X / n are computed when they are first chosen.
 
-    After that a step costs as little as it does from moments. single: these products in single precision.
+    Later steps with a column cost as little as from moments. single: these products in single precision.
     """
 
     def state(self, count: int, start: Array) -> State:
@@ -116,10 +116,10 @@ Risk = Quadratic | Records
 
 
 def risk_of(loss: Loss, data: Data, *, choices: int | None = None, single: bool = False) -> Risk:
-    """The mean loss of the records in the form whose steps cost least.
+    """Mean loss of the records in the form whose steps cost least.
 
-    choices: how many vertices all runs together will choose, if that is known. single: single precision, for pictures;
-    predictions of the same vertices are right to about 1e-6 then, else to 1e-12.
+    choices: number of vertices that all runs together will choose, if known. single: single precision, for charts;
+    predictions of the same vertices are then accurate to about 1e-6, else to 1e-12.
     """
     if loss.key != "squared" or data.sparse:
         return Records(loss, data, single)
@@ -130,14 +130,14 @@ def risk_of(loss: Loss, data: Data, *, choices: int | None = None, single: bool 
 
 
 def _products(rows: Array, X: Any) -> Array:
-    """rows @ X, C-contiguous; the order of the factors that is faster for how X lies in memory."""
+    """rows @ X, C-contiguous, in the order of factors that is faster for the memory layout of X."""
     if isinstance(X, np.ndarray) and X.flags.f_contiguous:
         return np.ascontiguousarray((X.T @ rows.T).T)
     return np.ascontiguousarray(rows @ X)
 
 
 class _ColumnsAsked:
-    """Columns of G = X'X / n, computed when they are first asked for and kept while there is room."""
+    """Columns of G = X'X / n, computed on first use and kept while there is room."""
 
     def __init__(self, data: Data, most: int, single: bool) -> None:
         self.X: Array = data.single if single else data.X
@@ -164,7 +164,7 @@ class _ColumnsAsked:
 class _QuadraticState:
     """Runs on theta' G theta - 2 <linear, theta> + constant.
 
-    find: where in the table the rows stand that are these columns of G. image: G start.
+    find: positions in the table of the rows that are these columns of G. image: G start.
     """
 
     def __init__(

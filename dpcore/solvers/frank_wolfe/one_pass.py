@@ -1,8 +1,8 @@
 """Frank-Wolfe that reads each record once, for vertices that are chosen with noise: many runs advance together.
 
-Both walks keep an estimate of grad F that learns from fresh records how the gradient has moved. In `tree_walk` the
-estimates are nodes of binary trees (`tree`); in `recursive_walk` there is one, which forgets at the pace of
-the steps. Runs see the same records in the order given, and differ in the noise of their choices.
+Both algorithms keep an estimate of grad F and update it from fresh records by the change of the gradient. In
+`tree_walk` the estimates are nodes of binary trees (`tree`); `recursive_walk` has one, in which old records lose weight
+at the rate of the steps. Runs use the same records in the given order and differ in the noise of their choices.
 """
 
 import dataclasses as dc
@@ -19,7 +19,7 @@ from . import tree as gradient_tree
 from .tree import Tree
 from .vertices import Choice
 
-_ASK_EVERY = 32  # steps between two looks at whether somebody cancelled
+_ASK_EVERY = 32  # steps between two calls of `cancelled`
 
 
 @dc.dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Walk:
     """Problem of R runs. loss, data: records, read from the first on. start: theta_0, [w], w >= r, r
     columns being stored. size: of the set.
 
-    count: R. choice: how vertices are chosen. cancelled: asked now and then; if it says yes, CancelledError is raised.
+    count: R. choice: rule by which vertices are chosen. cancelled: asked at intervals; if it returns True,
+    CancelledError is raised.
     """
 
     loss: Loss
@@ -46,8 +47,8 @@ class Walk:
 
 @dc.dataclass(frozen=True)
 class Walked:
-    """thetas: [R, w], where the runs end. columns, signs: [R, K], the vertices size * sign * e_column; columns from r
-    on are idle ones."""
+    """Result of R runs. thetas: [R, w], the last iterates. columns, signs: [R, K], the vertices size * sign * e_column;
+    columns from r on are idle."""
 
     thetas: Array
     columns: NDArray[np.int64]
@@ -55,14 +56,14 @@ class Walked:
 
 
 def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
-    """Steps along gradient trees without noise in the estimates. noise: the scale of a choice in each phase."""
+    """Run steps along gradient trees without noise in the estimates. noise: the scale of a choice in each phase."""
     vertices, scales = _Vertices(walk, tree.choices), dict(zip(tree.phases, noise, strict=True))
     thetas = gradient_tree.walk(
         walk.loss,
         walk.data,
         walk.starts,
         tree,
-        # Choices know of idle columns without being told that their scores are 0.
+        # Choices account for idle columns, whose scores of 0 are not passed on.
         release=lambda node, mean, away: np.ascontiguousarray(mean[:, : walk.data.active]),
         choose=lambda node, estimates: vertices.take(estimates, float(scales[node.phase])),
         cancelled=walk.cancelled,
@@ -71,7 +72,7 @@ def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
 
 
 def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array) -> Walked:
-    """Steps of one length eta = `step`: d_0 is the mean gradient of `first` records at theta_0, and after each step
+    """Run steps of length eta = `step`: d_0 is the mean gradient of `first` records at theta_0, and after each step
     d_t = (1 - eta) d_{t-1} + g_t(theta_t) - (1 - eta) g_t(theta_{t-1}), g_t the mean of `batch` fresh records.
 
     noise: [k], the scale of each of the k choices.
@@ -101,7 +102,7 @@ class _Vertices:
         self.columns, self.signs = np.empty((walk.count, most), np.int64), np.empty((walk.count, most))
 
     def take(self, scores: Array, scale: float) -> Array:
-        """The next ones, [R, w], for scores [R, r] and noise of this scale."""
+        """Next vertices, [R, w], for scores [R, r] and noise of this scale."""
         walk = self.walk
         columns, signs = walk.choice.choose(scores, np.full(walk.count, scale / walk.size), self.rows)
         self.columns[:, self.done], self.signs[:, self.done] = columns, signs
@@ -113,9 +114,9 @@ class _Vertices:
 
 
 class Followed(Choice):
-    """The vertices of earlier runs again: how likely they are, and what their scores are.
+    """Choice that repeats the vertices of earlier runs and computes their log-likelihoods and scores.
 
-    columns, signs: [R, K]. keep: whether scores are kept.
+    columns, signs: [R, K]. keep: keep the scores.
 
     log_likelihood: [R], the sum of ln p(vertex) for draws with probability ~ exp(-<v, scores> / noise). scores: of each
     step, those of all vertices, [R, J], over the noise's scale.

@@ -1,6 +1,6 @@
 """Frank-Wolfe with the exponential mechanism on sparse records: the law of `vertices.descend`, cheaper steps.
 
-What makes a step cheap, and why the law is exact, is said in `dpcore.kernels.frank_wolfe_sparse`.
+`dpcore.kernels.frank_wolfe_sparse` explains the cost of a step and proves that the law is exact.
 """
 
 import copy
@@ -19,12 +19,12 @@ from ...core.records import Data
 from ...core.rng import Generators
 from .vertices import Chosen, Run
 
-# How many b the score of a light column may be from 0 at most: on the L1 ball c makes cosh(c) proposals a choice on
-# average at most, on the simplex c / 2 makes exp(c). Of these the one that seems to cost least is taken.
+# Candidates for the largest score of a light column, in units of b: on the L1 ball c means at most cosh(c) proposals a
+# choice on average, on the simplex c / 2 means exp(c). The candidate with the lowest estimated cost is used.
 _REACHES = (3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
-# Nanoseconds: to change a heavy entry, to weigh a heavy column, to look at an entry of a proposed one, to propose.
+# Nanoseconds: to change a heavy entry, to weigh a heavy column, to read an entry of a proposed column, to propose.
 _CHANGE, _WEIGH, _LOOK, _PROPOSE = 2.0, 3.0, 5.0, 25.0
-# With more heavy columns than this share of all, every choice looks at all columns.
+# Share of heavy columns above which every choice reads all columns.
 _MOST_HEAVY = 0.125
 _BLOCK_STEPS = 256
 
@@ -40,21 +40,21 @@ def descend_sparse(
     local: tuple[float, float] | None = None,
     cancelled: Cancelled = lambda: False,
 ) -> Chosen:
-    """Let every run choose its vertices by the exponential mechanism, on sparse records and any loss of <x, theta>.
+    """Choose the vertices of every run by the exponential mechanism, on sparse records and any loss of <x, theta>.
 
     Set: size times the L1 ball from theta_1 = 0 where `signed`, else size times the simplex from equal weights, in all
-    data.p columns. noise of a run: > 0. local: (R, y_max) of the promise |x_ij| <= R, |y| <= y_max, for the L1 ball:
-    the noise of choice t is the run's times steepness(R ||theta_t||_1) / steepness(R size), see `Loss.steepness`; None
-    for the run's noise throughout. Where nearly all columns are heavy a choice looks at all of them, as
-    `vertices.descend` does with `Exponential`, which then chooses the same from the same generators.
+    data.p columns. noise of a run: > 0. local: (R, y_max) of the bounds |x_ij| <= R, |y| <= y_max, for the L1 ball: the
+    noise of choice t is the run's times steepness(R ||theta_t||_1) / steepness(R size), see `Loss.steepness`; None for
+    the run's noise throughout. If nearly all columns are heavy, a choice reads all of them, as `vertices.descend` does
+    with `Exponential`, which then makes the same choices from the same generators.
 
-    Randomness: of rngs[run.stream]. Where runs share a stream, each begins where the stream stood, and the stream goes
-    on from where the last of them ended. Cost of a step for squared loss: entries of the chosen column times heavy
-    entries of its rows; for the others heavy entries of all rows with a chosen column; at most those of all rows; plus
-    one exponential for each heavy column.
+    Randomness: of rngs[run.stream]. Runs that share a stream all start from its state, and the stream continues from
+    the end of the last of them. Cost of a step for squared loss: entries of the chosen column times heavy entries of
+    its rows; for other losses heavy entries of all rows with a chosen column; at most those of all rows; plus one
+    exponential for each heavy column.
 
-    Raises ValueError for dense records, classes outside [-1, 1] or noise <= 0, and CancelledError when `cancelled`,
-    asked now and then, says yes.
+    Raises ValueError for dense records, labels outside [-1, 1] or noise <= 0, and CancelledError if `cancelled`, asked
+    at intervals, returns True.
 
     >>> from scipy.sparse import csr_array
     >>> from dpcore.core.losses import get_loss
@@ -83,7 +83,7 @@ def descend_sparse(
 
 
 class Table:
-    """The records as runs of one scale of noise see them: which columns are heavy, and these by rows."""
+    """Records prepared for runs of one scale of noise: the heavy columns, and these by rows."""
 
     def __init__(
         self, loss: Loss, data: Data, noise: float, size: float, *, signed: bool, local: tuple[float, float] | None
@@ -98,19 +98,19 @@ class Table:
         self.heavy = np.flatnonzero(masses > self.light)
         if len(self.heavy) > _MOST_HEAVY * data.p:
             self.lazy, self.light, self.heavy = False, -1.0, np.arange(data.active)
-        # The bound on a light column's score need not be larger than the largest of them asks for.
+        # The bound on a light column's score need not exceed that of the heaviest light column.
         self.light = float(masses.max(initial=0.0, where=masses <= self.light))
         self.rows = X if len(self.heavy) == data.active else X[:, self.heavy]
 
     def _light(self) -> float:
-        """The largest mass of a light column. Any value is correct; this one is chosen to cost little time."""
+        """Largest mass of a light column. Any value is correct; this one is chosen for speed."""
         data, reach = self.data, self._reach()
         if data.masses.max() * reach <= _REACHES[0] * self._unit:
             return math.inf
         candidates = np.flatnonzero(data.masses > 0.5 * _REACHES[0] * self._unit / reach)
         pointers = data.by_columns.indptr
         far, entries = data.masses[candidates] * reach, pointers[candidates + 1] - pointers[candidates]
-        # A step changes all heavy entries, but for squared loss only those of rows of one column.
+        # A step changes all heavy entries; for squared loss only those in the rows of one column.
         share = data.by_columns.nnz / (data.active * data.n) if self.loss.key == "squared" else 1.0
         costs = []
         for c in _REACHES:

@@ -5,7 +5,7 @@ and estimates the gradient at the current iterate. A right child at depth j read
 parent's estimate that of the difference of the gradients at the current iterate and at the parent's. A left child reads
 nothing and has its parent's iterate and estimate. At each leaf the iterate makes a Frank-Wolfe step.
 
-There is no privacy here: whoever calls says what becomes of an estimate and which point of the set a leaf goes to.
+Nothing here is private: the caller decides what noise an estimate gets and which point of the set a leaf steps to.
 
 Source: Bassily, Guzman and Nandi 2021, Algorithm 1, after Asi, Feldman, Koren and Talwar 2021.
 """
@@ -23,12 +23,12 @@ from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 
-_BLOCK_NUMBERS = 1 << 18  # predictions that are at hand at once: they and what is made of them fit in a cache
+_BLOCK_NUMBERS = 1 << 18  # predictions in memory at once: they and the results fit in a cache
 
 
 @dc.dataclass(frozen=True)
 class Tree:
-    """The trees of all phases, one after the other.
+    """Trees of all phases, one after the other.
 
     phases: the depths t = 1, ..., T, or 0 alone for a single leaf. batch: b, the records of a root, a multiple of 2^t
     for each t.
@@ -39,22 +39,23 @@ class Tree:
 
     @property
     def used(self) -> int:
-        """Records read: b (1 + t / 2) in each phase, where each of 2^(j - 1) right children at depth j reads b 2^-j."""
+        """Number of records read: b (1 + t / 2) in phase t, since each of 2^(j - 1) right children at depth j reads
+        b 2^-j."""
         return sum(self.batch + t * self.batch // 2 for t in self.phases)
 
     @property
     def choices(self) -> int:
-        """Steps: one at each leaf."""
+        """Number of steps, one at each leaf."""
         return sum(1 << t for t in self.phases)
 
     @property
     def gradients(self) -> int:
-        """One for each record of a root, two for each record of another node."""
+        """Number of gradients: one for each record of a root, two for each record of another node."""
         return sum(self.batch * (1 + t) for t in self.phases)
 
 
 def tree_of(n: int, T: int) -> Tree | None:
-    """The largest batch for phases 1, ..., T and n records, or a single leaf for T = 0; None if n is too small.
+    """Tree with the largest batch for phases 1, ..., T and n records, a single leaf for T = 0; None if n is too small.
 
     >>> tree_of(1_000, 3), tree_of(1_000, 3).used, tree_of(2, 1)
     (Tree(phases=range(1, 4), batch=160), 960, None)
@@ -68,7 +69,7 @@ def tree_of(n: int, T: int) -> Tree | None:
 
 @dc.dataclass(frozen=True)
 class Node:
-    """A node that reads records: the root of a phase's tree or a right child.
+    """Node that reads records: the root of a phase's tree or a right child.
 
     phase: t. depth: j, 0 for the root, at most t. leaf: k, the first leaf below it, from 0 to 2^t - 1; each leaf is the
     first one below exactly one such node. tau: the steps of all phases before the one at that leaf. batch: the records
@@ -88,7 +89,7 @@ class Node:
 
     @property
     def reach(self) -> float:
-        """A bound on the distance to the parent's iterate, over the set's diameter: 2 / 2^j.
+        """Bound on the distance to the parent's iterate, over the set's diameter: 2 / 2^j.
 
         2^(t - j) steps lie between them, each of at most 2 / 2^t of the diameter. 0 for the root, which has no parent.
         """
@@ -97,7 +98,7 @@ class Node:
 
 @functools.lru_cache(maxsize=64)
 def nodes(tree: Tree) -> tuple[Node, ...]:
-    """The nodes that read records, in the order in which they are visited: one for each leaf.
+    """Nodes that read records, in the order of their visit: one for each leaf.
 
     >>> [(node.depth, node.batch) for node in nodes(Tree(range(1, 2), 8))]
     [(0, range(0, 8)), (1, range(8, 12))]
@@ -105,7 +106,7 @@ def nodes(tree: Tree) -> tuple[Node, ...]:
     found, first = list[Node](), 0
     for t in tree.phases:
         for k in range(1 << t):
-            # Behind leaf k - 1 the walk goes up as often as k has zeros at its end, and down to the right.
+            # After leaf k - 1 the walk goes up as many levels as k has trailing zeros, then down to the right.
             depth = t - ((k & -k).bit_length() - 1) if k else 0
             batch = range(first, first + (tree.batch >> depth))
             found.append(Node(t, depth, k, len(found), batch))
@@ -124,16 +125,15 @@ def walk(
     single: bool = False,
     cancelled: Cancelled = lambda: False,
 ) -> Array:
-    """The last iterates of all runs, [K, w].
+    """Last iterates of all runs, [K, w].
 
     start: [K, w], a point of the set for each run, in at least the columns that the records store.
-    release: of the node, the mean over its records of the gradients' (differences), [K, w], and the iterate less the
-    parent's, [K, w], None for a root; what comes back is what the run knows of that mean, in as many columns as it
-    likes.
-    choose: of the node whose first leaf it is and the estimates there, sums of what came back; the points that the step
-    goes to, [K, w].
-    single: means to about 1e-6, for pictures; losses without such code are computed as always.
-    cancelled: asked at each node; when it says yes, CancelledError is raised. ValueError for too few records.
+    release: called with a node, the mean over its records of the gradients or of their differences, [K, w], and the
+    iterate less the parent's, [K, w], None for a root; returns the estimate of that mean, in any number of columns.
+    choose: called with the node whose first leaf it is and the estimates there, sums of the returned ones; returns the
+    points to which the step goes, [K, w].
+    single: means to about 1e-6, for charts; losses without such code are computed in double precision.
+    cancelled: asked at each node; if it returns True, CancelledError is raised. ValueError for too few records.
     """
     x = np.array(start, float)
     path: list[tuple[Array, Array]] = []  # iterate and estimate of every depth
@@ -153,10 +153,10 @@ def walk(
 def batch_mean(
     loss: Loss, data: Data, batch: range, thetas: Array, others: Array | None = None, *, single: bool = False
 ) -> Array:
-    """The mean over a batch of grad l(theta_k), less grad l(other_k) where others are given; [K, w].
+    """Mean over a batch of grad l(theta_k), less grad l(other_k) if others are given; [K, w].
 
-    batch: the records, first to last; ValueError if there are not so many. thetas, others: [K, w], models in at least
-    the columns that are stored; others are 0 in each gradient. single: as in `walk`.
+    batch: the records, first to last; ValueError if there are too few. thetas, others: [K, w], models in at least the
+    stored columns; gradients are 0 in all other columns. single: as in `walk`.
     """
     if batch.stop > data.n:
         raise ValueError(f"records must be at least {batch.stop}, got {data.n}")

@@ -1,8 +1,8 @@
 """Frank-Wolfe on the L1 ball and the simplex, private or not: many runs advance together, one vertex a step.
 
-theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), for t = 1, ..., T - 1, and theta_T is the answer. So
-theta_T = 2 / (T (T + 1)) [theta_1 + sum_t (t + 1) s_t]: the vertices chosen tell everything. Polytopes with a list of
-vertices are the simplex of the products of the records with the vertices. Risks are in `objectives`.
+theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), for t = 1, ..., T - 1, and theta_T is the result. Hence
+theta_T = 2 / (T (T + 1)) [theta_1 + sum_t (t + 1) s_t] depends only on the chosen vertices. A polytope with a list of
+vertices is the simplex of the products of the records with the vertices. Risks are in `objectives`.
 """
 
 import abc
@@ -23,12 +23,12 @@ from .objectives import SquaredRecords as SquaredRecords
 from .objectives import Walkable as Walkable
 from .objectives import risk_of as risk_of
 
-_ASK_EVERY = 32  # steps between two looks at whether somebody cancelled
+_ASK_EVERY = 32  # steps between two calls of `cancelled`
 
 
 @dc.dataclass(frozen=True)
 class Run:
-    """T - 1 choices of a vertex. noise: the scale b of a choice, 0 for the best vertex. stream: whose randomness."""
+    """T - 1 choices of a vertex. noise: the scale b of a choice, 0 for the best vertex. stream: of random numbers."""
 
     T: int
     noise: float
@@ -48,12 +48,12 @@ class Choice(abc.ABC):
     def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
         """Columns and signs, [K] each, of the next choice by scores [K, r] with noise of these scales [K].
 
-        Only their ratio matters: scores are grad F and scales are those of the runs over the size of the set.
+        Only their ratio matters: scores are grad F, and scales are those of the runs over the size of the set.
         """
 
 
 class Best(Choice):
-    """The vertex of the smallest score; the first of several."""
+    """Vertex of the smallest score; the first of several."""
 
     def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
         columns = (np.abs(scores).argmax(axis=1) if self.signed else scores.argmin(axis=1)).astype(np.int64)
@@ -64,7 +64,7 @@ class Best(Choice):
 
 
 class Exponential(Choice):
-    """v with probability proportional to exp(-<v, scores> / noise): one column, then one sign.
+    """Vertex v with probability proportional to exp(-<v, scores> / noise): one column, then one sign.
 
     Randomness: two uniforms a choice from each stream, in order.
     """
@@ -82,10 +82,10 @@ class Exponential(Choice):
 
 
 class NoisyBest(Choice):
-    """The vertex of the smallest score plus Laplace noise of scale `noise`, an independent draw for each vertex.
+    """Vertex of the smallest score plus Laplace noise of scale `noise`, an independent draw for each vertex.
 
     Randomness: from each stream in each step the noise of the stored vertices, +e_1, ..., +e_r and then -e_1, ...;
-    with idle columns two uniforms more: the smallest noise of all idle vertices, and which of them has it.
+    with idle columns two more uniforms: the smallest noise of all idle vertices, and the vertex that has it.
     """
 
     def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
@@ -112,7 +112,7 @@ class Chosen:
     """Choices of K runs, in their order; runs of fewer steps are padded with column -1 and sign 0.
 
     columns, signs: [K, max T - 1]. vertex t of a run is size * sign * e_column; columns from r on are idle ones.
-    risks: [K, max T], F(theta_1), ..., F(theta_T), where it was asked for, padded with nan; else [K, 0].
+    risks: [K, max T], F(theta_1), ..., F(theta_T), padded with nan, if requested; else [K, 0].
     """
 
     columns: NDArray[np.int64]
@@ -131,13 +131,13 @@ def descend(
     trace: bool = False,
     cancelled: Cancelled = lambda: False,
 ) -> Chosen:
-    """Let all runs choose their vertices; those of one stream share its randomness.
+    """Choose the vertices of all runs; runs of one stream share its randomness.
 
     size: of the set. start: theta_1, [r]. steepness: [K] norms ||theta_t||_1 -> [K] factors in (0, 1] by which the
     noise of a choice is smaller there, for runs that start at 0 on the L1 ball; None for 1 throughout. trace: also F
     along the way.
 
-    Raises CancelledError when `cancelled`, asked now and then, says yes.
+    Raises CancelledError if `cancelled`, asked at intervals, returns True.
     """
     order = np.argsort([-run.T for run in runs], kind="stable")
     T = np.array([runs[k].T for k in order])

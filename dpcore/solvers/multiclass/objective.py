@@ -11,13 +11,13 @@ Certificate. psi(m) is the largest s (1 - m) + h s (1 - s) with s in [0, 1], so 
 those of Phi, s = -psi'(m), the gap to that bound is ||grad F||^2 / (2 mu), in which nothing cancels (docs/formulas.md).
 Hence F(Phi) - F* <= gap and ||Phi - Phi*|| <= sqrt(2 gap / mu).
 
-What is not here: with several ellipsoids in a class, x~' Phi_c x~ becomes the softmin -ln sum_m exp(-x~' Phi_cm x~),
-which is concave; the margin over such a class stays concave, and psi of it convex, only while the own class enters by
-one fixed component for each record, since with a softmin of its own the margin is a difference of concave functions.
-Slack variables for records that miss the margin change nothing: at their best they are the hinge itself.
+Not implemented: with several ellipsoids in a class, x~' Phi_c x~ becomes the softmin -ln sum_m exp(-x~' Phi_cm x~),
+which is concave. The margin over such a class stays concave, and psi of it convex, only if the own class enters by one
+fixed component for each record; with a softmin for the own class too, the margin is a difference of concave functions.
+Slack variables for records that miss the margin change nothing: at their optimum they equal the hinge.
 
 Sources: Sha and Saul 2006, Large margin Gaussian mixture modeling; Pathak and Raj 2010, Large margin multiclass
-Gaussian classification with differential privacy, whose printed loss and gradient have wrong signs.
+Gaussian classification with differential privacy, whose published loss and gradient have wrong signs.
 """
 
 import dataclasses as dc
@@ -32,7 +32,7 @@ from ... import kernels
 from ...core.arrays import Array, float_array
 from ...core.validation import check_real, integer, positive
 
-# Numbers that the cache holds.
+# Numbers that fit into the cache.
 _BLOCK = 100_000
 
 
@@ -54,7 +54,7 @@ def svec(matrices: Array) -> Array:
 
 
 def smat(vectors: Array) -> Array:
-    """The inverse of `svec`: [..., q] as symmetric matrices [..., p, p]; ValueError if no p has q entries."""
+    """Symmetric matrices [..., p, p] from `svec` vectors [..., q]; ValueError if no p has q entries."""
     q = vectors.shape[-1]
     p = (math.isqrt(8 * q + 1) - 1) // 2
     if q < 1 or p * (p + 1) // 2 != q:
@@ -67,7 +67,7 @@ def smat(vectors: Array) -> Array:
 
 @dc.dataclass(frozen=True)
 class Ellipsoid:
-    """(x - centre)' precision (x - centre) + offset, in the units of x, for one class or many.
+    """Ellipsoid (x - centre)' precision (x - centre) + offset, in the units of x, for one class or many.
 
     centre: [..., d]. precision: [..., d, d], symmetric. offset: [...].
     """
@@ -78,11 +78,11 @@ class Ellipsoid:
 
 
 def ellipsoid_of(Phi: Array, R: float = 1.0) -> Ellipsoid:
-    """The ellipsoid with value x~' Phi x~ at x; Phi: [..., p, p]. A singular precision gets the centre of least norm.
+    """Ellipsoid with value x~' Phi x~ at x; Phi: [..., p, p]. A singular precision gets the centre of least norm.
 
-    Phi = T [[P, -P c], [-c' P, c' P c + offset]] T with the diagonal T that makes (x, 1) of x~. Exact if the last
-    column lies in the range of the precision, as it does where no eigenvalue is negative: the precision is invertible
-    or the ellipsoid unbounded.
+    Phi = T [[P, -P c], [-c' P, c' P c + offset]] T with the diagonal T for which (x, 1) = T x~. Exact if the last
+    column lies in the range of the precision, as it does if no eigenvalue is negative: the precision is invertible or
+    the ellipsoid unbounded.
 
     >>> ellipsoid_of(np.array([[8.0, -4.0], [-4.0, 2.5]])).centre.round(12)
     array([0.5])
@@ -123,7 +123,7 @@ def hinge_slope(m: Array, h: float) -> Array:
 class ClassRecords:
     """Records with classes: X [n, d], labels [n] in 0, ..., classes - 1.
 
-    R: what ||x|| is promised not to exceed; it scales x and nothing is clipped. half_width: h of the rounded hinge.
+    R: declared bound on ||x||; it scales x and nothing is clipped. half_width: h of the rounded hinge.
     ValueError for arguments that break these rules.
     """
 
@@ -197,7 +197,7 @@ class ClassRecords:
         return (parts.reshape(-1, n) @ self.Z).reshape(draws, classes, -1)
 
     def _blocks(self, draws: int) -> Iterator[tuple[slice, Array]]:
-        """Some of the draws at a time, with a place for their scores that the cache holds."""
+        """Blocks of the draws, with work space for their scores that fits into the cache."""
         step = max(1, _BLOCK // (self.classes * self.n))
         buffer = np.empty((min(step, draws), self.classes, self.n))
         for start in range(0, draws, step):
@@ -235,7 +235,7 @@ class MulticlassObjective:
         return self.noise + self.tau * svec(np.diag(traced))  # type: ignore[operator]
 
     def draws(self, rows: Any) -> "MulticlassObjective":
-        """The same for some of the draws."""
+        """Objective for some of the draws."""
         return dc.replace(self, noise=self.noise[rows])  # type: ignore[index]
 
     def gradients(self, weights: Array) -> Array:
@@ -243,13 +243,13 @@ class MulticlassObjective:
         return self.records.loss(self.records.scores(weights))[1] + self.mu * weights + self.linear
 
     def rest(self, weights: Array) -> tuple[Array, Array]:
-        """F's other terms, (mu/2) sum_c ||Phi_c||_F^2 and <tau I_d + B, Phi>; both [R]."""
+        """Terms of F other than the loss, (mu/2) sum_c ||Phi_c||_F^2 and <tau I_d + B, Phi>; both [R]."""
         return 0.5 * self.mu * (weights**2).sum((1, 2)), (self.linear * weights).sum((1, 2))
 
     def gaps(self, weights: Array) -> tuple[Array, Array, Array]:
-        """The duality gap of weights [R, C, q], the sum of the sizes of F's terms, and F; all [R].
+        """Duality gap of weights [R, C, q], the sum of the sizes of F's terms, and F; all [R].
 
-        The gap bounds F(weights) - F*. The sizes are what it is small beside: they are 0 nowhere, F may be.
+        The gap bounds F(weights) - F*. It is compared with the sizes, which are never 0, unlike F.
         """
         losses, pull = self.records.loss(self.records.scores(weights))
         V = -(pull + self.linear)

@@ -1,7 +1,7 @@
 """Minimisers of the large-margin Gaussian classifier's objective, certified by its duality gap, for many noise draws.
 
-All draws take Newton's steps together. Several start at the minimiser without noise, whose Hessian preconditions all
-of them. None is trusted: `MulticlassObjective.gaps` decides.
+All draws take Newton steps together. Several draws start at the minimiser without noise, whose Hessian preconditions
+them all. `MulticlassObjective.gaps` certifies each result.
 """
 
 import dataclasses as dc
@@ -20,9 +20,9 @@ from .objective import ClassRecords, MulticlassObjective
 _MAX_ROUNDS = 40
 _CG_ACCURACY, _MAX_CG = 0.1, 500
 _MAX_STEPS, _CENTRE_STEPS = 1_000, 50  # for each draw
-# Ridges that are a smaller share of n are approached from it, step by step, each minimum found to a gap of this share.
+# Smaller ridges, as a share of n, are approached from this one in steps; each minimum is found to a gap of this share.
 _LARGE_RIDGE, _FALL, _ROUGH = 1e-3, 10.0, 1e-3
-# A larger matrix costs more than it saves ten draws.
+# Largest matrix that saves ten draws more than it costs.
 _LARGEST_HESSIAN = 500
 
 
@@ -43,14 +43,14 @@ class Ellipsoids:
 
 @dc.dataclass(frozen=True)
 class _Asked:
-    """Goals of a certificate."""
+    """Required accuracy of a certificate."""
 
     share: float
     distance: float
     mu: float
 
     def goals(self, sizes: Array) -> Array:
-        """The largest gap allowed where F's terms have these sizes."""
+        """Largest gap allowed if F's terms have these sizes."""
         return np.minimum(self.share * sizes, 0.5 * self.mu * self.distance**2)
 
 
@@ -58,10 +58,10 @@ def minimise_ellipsoids(objective: MulticlassObjective, *, tol: float = 1e-6, di
     """Minimise F for every draw of the noise.
 
     tol: the certified gap is at most this share of the sizes of F's terms, sum of losses + (mu/2) ||Phi||^2 +
-    |<tau I_d + B, Phi>|: of F itself where nothing is negative. distance: also asks for ||Phi - Phi*||_F <= distance.
+    |<tau I_d + B, Phi>|: of F itself if no term is negative. distance: also requires ||Phi - Phi*||_F <= distance.
 
-    Draws do not see each other but for rounding. Memory: about four arrays [R, C, n].
-    Raises Unconverged when a draw does not get there; nothing is returned then.
+    Draws affect each other only by rounding. Memory: about four arrays [R, C, n].
+    Raises Unconverged if a draw does not reach the accuracy; nothing is returned then.
 
     >>> from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, classify
     >>> records = ClassRecords([[-1.0], [-0.8], [0.9], [1.0]], [0, 0, 1, 1], classes=2)
@@ -79,16 +79,16 @@ def minimise_ellipsoids(objective: MulticlassObjective, *, tol: float = 1e-6, di
     for row in np.flatnonzero(~(found.gaps <= goals)):  # a NaN is no certificate
         raise Unconverged(
             f"the solver reached a duality gap of {found.gaps[row]:.3g} in {found.steps[row]} steps, "
-            f"asked for was {goals[row]:.3g}; nothing was returned"
+            f"required was {goals[row]:.3g}; nothing was returned"
         )
     return found
 
 
 def _around_no_noise(objective: MulticlassObjective, asked: _Asked) -> tuple[Ellipsoids, Array]:
-    """`_solve` from the minimiser without noise, moved by what all classes have in common.
+    """Solve from the minimiser without noise, shifted by the mean over the classes.
 
-    No margin sees the mean over the classes, which is -(tau I_d + mean of B) / mu. Where that minimiser is not found
-    soon, the draws start at those without records: a small ridge beside large noise makes them the easier ones.
+    That mean is -(tau I_d + mean of B) / mu and affects no margin. If the minimiser without noise is not found soon,
+    the draws start at the minimisers without records, which are nearer for a small ridge and large noise.
     """
     records, mu = objective.records, objective.mu
     calm = dc.replace(objective, noise=None)
@@ -105,9 +105,9 @@ def _around_no_noise(objective: MulticlassObjective, asked: _Asked) -> tuple[Ell
 
 
 def _along_ridges(objective: MulticlassObjective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
-    """`_solve` for a single draw, along falling ridges where its own one is small.
+    """Solve for a single draw, along falling ridges if its own is small.
 
-    At 0 no margin is on the rounded part: beside next to no ridge Newton's first step would go far astray.
+    At 0 no margin is on the rounded part: with a tiny ridge Newton's first step would be far too long.
     """
     ridge = max(_LARGE_RIDGE * objective.records.n, objective.mu)
     start, steps = -objective.linear / ridge, 0  # the minimiser without records
@@ -120,14 +120,14 @@ def _along_ridges(objective: MulticlassObjective, asked: _Asked, max_steps: int)
 
 
 def loss_hessian(records: ClassRecords, scores: Array) -> Array:
-    """The loss's Hessian at one model's scores [C, n], [C q, C q]: a block for each two classes, from the records of
+    """Hessian of the loss at one model's scores [C, n], [C q, C q]: a block for each two classes, from the records of
     either with a margin over the other on the rounded part."""
     C, q, h = records.classes, records.Z.shape[1], records.half_width
     found = np.zeros((C, q, C, q))
     for y in range(C):
         own = records.labels == y
         Z, margins = records.Z[own], scores[:, own] - scores[y, own]
-        curved = np.abs(1.0 - margins) < h  # what y has over itself cancels below
+        curved = np.abs(1.0 - margins) < h  # the margin of y over itself cancels below
         blocks = (curved[:, None] * Z.T) @ Z / (2.0 * h)
         found[range(C), :, range(C)] += blocks
         found[:, :, y] -= blocks
@@ -139,7 +139,7 @@ def loss_hessian(records: ClassRecords, scores: Array) -> Array:
 def _solve(
     objective: MulticlassObjective, asked: _Asked, start: Array, max_steps: int, inverse: Array | None = None
 ) -> tuple[Ellipsoids, Array]:
-    """Accuracy reached, and the goals [R]: rounds of Newton's method, each from the predictions of its start anew."""
+    """Result of rounds of Newton's method, each with fresh predictions of its start, and the goals [R]."""
     weights, steps = start.copy(), np.zeros(len(start), dtype=np.int64)
     gaps, sizes, values = objective.gaps(start)
     goals = asked.goals(sizes)
@@ -158,7 +158,7 @@ def _solve(
 def _newton(
     objective: MulticlassObjective, asked: _Asked, weights: Array, max_steps: Any, inverse: Array | None
 ) -> tuple[Array, Any]:
-    """The ends of a round, and the steps that each draw took until its gradient was small beside what is asked."""
+    """End points of a round, and the number of steps of each draw until its gradient was below its goal."""
     here = _Iterate(objective, weights, objective.records.scores(weights))
     ends, rows, taken = weights.copy(), np.arange(len(weights)), np.zeros(len(weights), dtype=np.int64)
     for step in range(int(max_steps.max()) + 1):
@@ -180,7 +180,7 @@ class _Iterate:
         self.gradient = pull + objective.mu * weights + objective.linear
 
     def floors(self, asked: _Asked) -> Array:
-        """Gradients of this norm leave 19/20 of the gap that is asked for."""
+        """Gradient norms that use up 19/20 of the required gap."""
         square, linear = self.objective.rest(self.weights)
         return np.sqrt(1.9 * self.objective.mu * asked.goals(self.losses + square + np.abs(linear)))
 
@@ -214,8 +214,8 @@ class _Iterate:
         return found
 
     def step(self, rows: Any, directions: Array) -> "tuple[Any, _Iterate]":
-        """End points of the Newton steps of these draws, or the (nearly) lowest points before, and which draws these
-        are: those where rounding leaves no descent are not among them."""
+        """Draws, and end points of their Newton steps or the (nearly) lowest points before; draws for which rounding
+        leaves no descent are left out."""
         objective, records = self.objective, self.objective.records
         slopes = (self.gradient[rows] * directions).sum((1, 2))
         falling = slopes < 0.0
@@ -232,7 +232,7 @@ class _Iterate:
         return rows, _Iterate(objective.draws(rows), weights, scores)
 
     def _along(self, row: int, direction: Array, moves: Array) -> Any:
-        """The derivative along a direction, which moves the scores by `moves`, as a function of the share gone."""
+        """Derivative along a direction, which changes the scores by `moves`, as a function of the share of the step."""
         objective, records = self.objective, self.objective.records
         weights, start = self.weights[row], self.scores[row]
         constant = float(((objective.mu * weights + objective.linear[row]) * direction).sum())

@@ -1,8 +1,8 @@
 """Empirical risk over the simplex, with entropy or without it: Newton's method in the logarithms of the weights.
 
-J(w) = F(radius w) + lam sum_j w_j ln w_j over w >= 0, sum_j w_j = 1, for losses with a curvature bound. Weights live as
-logarithms, so none underflows however small lam is. Columns that `Data` does not store are zero in every record and get
-equal weights: they are one more coordinate, of gradient 0, whose entropy counts the ln of how many they are.
+J(w) = F(radius w) + lam sum_j w_j ln w_j over w >= 0, sum_j w_j = 1, for losses with a curvature bound. Weights are
+stored as logarithms, so that none underflows for any lam. Columns that `Data` does not store are zero in every record
+and get equal weights: they are one more coordinate, of gradient 0, whose entropy includes the ln of their number.
 """
 
 import dataclasses as dc
@@ -20,18 +20,18 @@ from ..erm.objective import Minimum
 from .objective import SimplexObjective, SimplexPoint
 
 _MAX_STEPS = 400
-# The relative accuracy of a direction where the quadratic convergence asks for no more.
+# Relative accuracy of a direction that quadratic convergence needs at most.
 _DIGITS = 0.1
 _ARMIJO, _SMALLEST_SHARE = 1e-4, 1e-12
-# A rise of J by this share is rounding; after so many steps without a better residual, so is all that is left.
+# An increase of J by this share counts as rounding, and so does the residual after so many steps without a smaller one.
 _ROUNDING, _PATIENCE = 64 * np.finfo(float).eps, 4
-# Without a start lam comes down by this factor at a time, until a step would change J by less than so many lam.
+# Without a start lam falls by this factor at a time, until a step would change J by less than so many lam.
 _FACTOR, _NEAR = 20.0, 1.0
 
 
 @dc.dataclass(frozen=True)
 class Weights:
-    """An approximate minimiser of J over the simplex with its certificates.
+    """Approximate minimiser of J over the simplex with its certificates.
 
     log_weights: [r], ln w_j of the stored columns. log_idle: ln of the weight of each idle column, -inf where there are
     none. residual: the range over all columns, idle ones too, of ln w_j + g_j / lam with g = radius grad F(radius w),
@@ -54,7 +54,7 @@ def minimise_entropic(
 
     tol: largest residual, in units of ln w; J - lam <e, w> has w as its exact minimiser for an e with |e_j| <= tol / 2.
     Rounding leaves a residual of about 1e-16 max |g_j| / lam. start: [r], ln w_j of a nearby problem; it changes the
-    work, not the answer.
+    work, not the result.
 
     Raises Unconverged when the residual stays above tol; ValueError for a loss without a curvature bound.
 
@@ -69,7 +69,7 @@ def minimise_entropic(
     if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
         raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
     point = None if start is None else _newton(objective, objective.completed(start), tol)
-    # From weights that are far from the answer at a tiny lam, what Newton's method gains drowns in J's rounding.
+    # Far from the minimum at a tiny lam, the progress of Newton's method is lost in the rounding of J.
     if point is None or not np.ptp(point.tilt) <= tol:
         point = _descend(objective, tol)
     residual = float(np.ptp(point.tilt))
@@ -111,7 +111,7 @@ def _divergence(point: SimplexPoint) -> float:
     t = point.tilt - w @ point.tilt
     if np.ptp(t) > 1.0:
         return float(logsumexp(point.u - t))
-    # sum w t = 0: adding t keeps the digits that 1 + tiny would lose.
+    # sum w t = 0: adding t keeps digits that 1 + a tiny number would lose.
     return max(math.log1p(float(w @ (np.expm1(-t) + t))), 0.0)
 
 
@@ -122,12 +122,12 @@ def _smooth(loss: Loss) -> Loss:
 
 
 def _grown(step: Array, room: Array) -> Array:
-    """Steps in ln w, but growth of weights that matter as a step in w, where the system is nearly linear."""
+    """Steps in ln w, except that larger weights grow by a step in w, in which the system is nearly linear."""
     return np.minimum(step, np.maximum(np.log1p(np.maximum(step, 0.0)), room))
 
 
 def _descend(objective: SimplexObjective, tol: float) -> SimplexPoint:
-    """The minimiser from equal weights, by way of larger lam: a small lam forgives no step that is too long."""
+    """Minimiser from equal weights, by way of larger lam, because a small lam does not recover from too long a step."""
     u = objective.log_counts - math.log(objective.data.p)
     lam, steps = max(objective.lam, 0.5 * float(np.ptp(objective.gradient(objective.push(np.exp(u)))))), 0
     while lam > objective.lam:
@@ -137,13 +137,13 @@ def _descend(objective: SimplexObjective, tol: float) -> SimplexPoint:
 
 
 def _newton(objective: SimplexObjective, u: Array, tol: float, near: float = 0.0, steps: int = 0) -> SimplexPoint:
-    """The point of smallest residual, at most tol unless rounding forbids it; or one where a step would change J by
+    """Point of smallest residual, at most tol unless rounding prevents it; or one at which a step would change J by
     less than near * lam."""
     z = objective.push(np.exp(u))
     best = now = objective.point(u, z, objective.value(u, z), steps)
     waited = 0
     while (residual := float(np.ptp(best.tilt))) > tol and waited < _PATIENCE and now.steps < steps + _MAX_STEPS:
-        # As many digits as the quadratic convergence can use or the tolerance needs.
+        # As many digits as quadratic convergence can use or the tolerance needs.
         reach = float(np.ptp(now.tilt))
         s, room = objective.direction(now, accuracy=_DIGITS * max(min(1.0, reach), 0.5 * tol / reach))
         w = np.exp(now.u)

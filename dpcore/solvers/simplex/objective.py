@@ -1,4 +1,4 @@
-"""Entropy-regularised risk over the simplex as its solver sees it: gradients, values and Newton directions.
+"""Entropy-regularised risk over the simplex for its solver: gradients, values and Newton directions.
 
 Nothing here makes a large CSR table dense; the small systems that are factored are dense.
 """
@@ -18,12 +18,12 @@ from ...core.records import Data
 from ..erm.objective import SINGLE_ACCURACY, SINGLE_RANGE, conjugate_gradients, dense, ridge_solution
 
 _MAX_CG = 500
-# Larger systems are solved by conjugate gradients: measured faster, since most steps need few digits. So are those
-# whose trace is not much larger than lam, which need few of them.
+# Larger systems are solved by conjugate gradients, which are faster because most steps need few digits. So are systems
+# whose trace is not much larger than lam, which need few iterations.
 _MAX_FACTOR, _MAX_EASY_FACTOR, _STIFF = 300, 50, 1000.0
 _ENOUGH = 0.6
-# Shares of lam. Columns that carry less than the first of the Hessian's trace are left out of the system; those that
-# carry less than the second take their step from their own row of it, which conjugate gradients leave inaccurate.
+# Shares of lam. Columns with less than the first of the Hessian's trace are left out of the system; columns with less
+# than the second take their step from their own row of it, because conjugate gradients leave it inaccurate.
 _LEFT_OUT, _OWN_ROW = 1e-3, 0.1
 
 
@@ -54,12 +54,12 @@ class SimplexObjective:
 
     @functools.cached_property
     def log_counts(self) -> Array:
-        """ln of the number of columns that a coordinate stands for, shape [m]."""
+        """ln of the number of columns in each coordinate, shape [m]."""
         return np.append(np.zeros(self.data.active), [math.log(self.idle)] if self.idle else [])
 
     @functools.cached_property
     def root_mean_squares(self) -> Array:
-        """The root of the mean over records of x_ij^2, shape [m]."""
+        """Root of the mean over records of x_ij^2, shape [m]."""
         X = self.data.X
         squares = np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else X.power(2).sum(axis=0)
         return self._extended(np.sqrt(np.asarray(squares) / self.data.n))
@@ -68,7 +68,7 @@ class SimplexObjective:
         return np.append(stored, 0.0) if self.idle else stored
 
     def completed(self, start: Array) -> Array:
-        """Normalised u, [m], from logarithms of the stored weights: idle columns get what these leave."""
+        """Normalised u, [m], from logarithms of the stored weights; idle columns get the rest."""
         if self.idle:
             start = np.append(start, math.log(-math.expm1(min(float(logsumexp(start)), -1e-15))))
         return start - logsumexp(start)
@@ -92,7 +92,7 @@ class SimplexObjective:
         return SimplexPoint(u, z, value, u - self.log_counts + self.gradient(z) / self.lam, steps)
 
     def direction(self, point: SimplexPoint, accuracy: float) -> tuple[Array, Array]:
-        """The step of Newton's method in u, shape [m], and how far each u may grow before its weight matters, [m].
+        """Newton step in u, shape [m], and the growth of each u before its weight matters, [m].
 
         With D = diag(w) and H the Hessian in w, the step s solves (lam I + H D) s = -lam tilt + nu and keeps the sum of
         the weights: sum w s = 0. Centring the records, x_ij - z_i / radius, changes H D s by a constant only; then
@@ -132,10 +132,10 @@ class _System:
         *,
         single: bool,
     ) -> None:
-        # About that of the system: a preconditioner.
+        # Approximately the system's: a preconditioner.
         self.diagonal = diagonal + objective.lam
         self.lam, self.roots = objective.lam, np.sqrt(w)
-        # Idle columns come last and are zero: they have no column in X, only the centre.
+        # Idle columns come last and are zero: they have no column in X, only in the centre.
         kept = columns[: np.searchsorted(columns, objective.data.active)]
         rows = np.flatnonzero(curvature)
         factored = _MAX_FACTOR if diagonal.sum() > _STIFF * objective.lam else _MAX_EASY_FACTOR
@@ -143,7 +143,7 @@ class _System:
         # Conjugate gradients that need few digits may have products in single precision.
         within = SINGLE_RANGE[0] < self.diagonal.min() and self.diagonal.max() < SINGLE_RANGE[1]
         X: Any = objective.data.single if single and within and not self.small else objective.data.X
-        # Taking rows or columns costs several products, so products are with all unless few are needed.
+        # Taking rows or columns costs several products, so products use all unless few are needed.
         if len(rows) < (1.0 if self.small else _ENOUGH) * len(z):
             X, curvature, z = X[rows], curvature[rows], z[rows]
         self.stored = len(kept)

@@ -1,1 +1,1 @@
-"""From curves to a decision: smallest budget, sample sizes, attack success and published deployments."""
+"""Studies for a decision: smallest budget, sample sizes, attack success and published deployments."""

@@ -1,8 +1,8 @@
 """Published facts on real deployments, for scale. None of them is a recommendation.
 
-Numbers stand as their owners published them, read there or in the deployments registry of OpenDP
+Numbers are those that the owners published, read there or in the deployments registry of OpenDP
 (github.com/opendp/deployments-registry-data) and in Desfontaines' list of real-world uses (desfontain.es/blog). They
-are not comparable as they stand: units differ, and budgets that renew add up over time.
+are not directly comparable: units differ, and budgets that renew add up over time.
 """
 
 import dataclasses as dc

@@ -35,7 +35,7 @@ _DISTANCE = 1e-5
 
 @dc.dataclass(frozen=True)
 class EquivalentSampleSizeQuestion:
-    """Which n' has the same error without privacy as `setting` has with it?
+    """Question for the n' with the same error without privacy as `setting` has with it.
 
     Raises NotApplicable where n exceeds a source's records.
 
@@ -91,14 +91,14 @@ class EquivalentSampleSizeQuestion:
             first = Data(split.train.X[:size], split.train.y[:size], split.train.p)
             best[:, g] = self._errors(problem.best(first).theta, split.test)
             theta: Array | None = None
-            for k in path:  # lam falls, so that each search begins close to its end
+            for k in path:  # lam falls, so that each search starts near its result
                 tol = _DISTANCE * problem.theta_norm
                 theta = solvers.minimise(loss, first, float(lams[k]), tol=tol, start=theta).theta
                 same[:, g, k] = self._errors(theta, split.test)
         return best, same
 
     def _errors(self, theta: Array, test: Data) -> tuple[float, float]:
-        """As ERRORS names them."""
+        """Errors of a model, in the order of ERRORS."""
         right = metrics.accuracy if self.setting.metric == "accuracy" else metrics.r_squared
         return metrics.risk(get_loss(self.setting.problem.loss), theta, test), -right(theta, test)
 
@@ -136,7 +136,7 @@ class EquivalentSampleSize:
         return self._known[error]
 
     def _answer(self, error: Error, k: int) -> Answer:
-        """At one epsilon, from by how much each learner's error exceeds the private one, [S, G]."""
+        """Answer at one epsilon, from the excess of each learner's error over the private one, [S, G]."""
         at, n, seed = ERRORS.index(error), float(self.sizes[-1]), self.question.setting.problem.seed
         learners = [self.best[at], *([self.same[at, :, :, k]] if self.same.size else [])]
         private, confidence = self.private(error)[:, [k]], 0.5 + 0.5 * CONFIDENCE

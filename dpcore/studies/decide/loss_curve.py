@@ -31,7 +31,7 @@ _REPETITIONS = 4  # two pairs of releases a split where means over the noise are
 class Setting:
     """A problem and a mechanism, without a budget.
 
-    splits: how often records are split and noise is drawn anew, from 2 to 1,000. epsilons: the grid, increasing.
+    splits: number of splits of the records, each with new noise, from 2 to 1,000. epsilons: the grid, increasing.
 
     Raises ValueError as `Experiment` does, and for location losses, which predict nothing.
 
@@ -66,7 +66,7 @@ class Setting:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of the data and the noise of each split."""
+        """Seeds of the data and the noise of each split."""
         seed, splits = self.problem.seed, range(1, self.splits)
         return seed, *(int(np.random.SeedSequence([seed, split]).generate_state(1)[0]) for split in splits)
 
@@ -87,7 +87,7 @@ class Setting:
             yield curve
 
     def _curve(self, split: int, cancelled: Cancelled) -> "LostCurve":
-        """Of one split."""
+        """Curve of one split."""
         rows = run_cell(self.cell(split), cancelled)
         right = [row for row in rows if row.get("metric") == self.metric]
         fresh = [row for row in rows if row.get("metric") == "fresh_risk"]
@@ -147,7 +147,7 @@ class LostCurve:
 
     @property
     def mean(self) -> Array:
-        """[K]."""
+        """Mean loss over the splits, [K]."""
         return self.lost.mean(axis=0)
 
     @property

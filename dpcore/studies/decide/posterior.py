@@ -1,10 +1,10 @@
-"""Belief of an attacker after a release, or how often he is right: "your record, or a substitute?"
+"""Belief of an attacker after a release, and attack success: "your record, or a substitute?"
 
-Pure epsilon: for every outcome o, P(o | your record) <= e^epsilon P(o | another), so his odds grow by e^epsilon at
-most, whatever he saw. That needs a prior under which the other records do not depend on which of the two is in. With
-delta > 0 some outcome may settle the matter, so nothing is said of what he believes after one outcome, only of how
-often his best guess is right: pi P1(S) + (1 - pi) (1 - P0(S)) at its largest over guesses S, which is
-    1 - pi + pi h((1 - pi) / pi),   h(x) the most that P1(S) - x P0(S) can be: delta(ln x) for x >= 1.
+Pure epsilon: for every outcome o, P(o | your record) <= e^epsilon P(o | another), so the attacker's odds grow by at
+most e^epsilon after every outcome. This needs a prior under which the other records do not depend on which of the two
+is in the data. With delta > 0 some outcome may reveal the record, so only the success of the best guess is bounded:
+pi P1(S) + (1 - pi) (1 - P0(S)) at its largest over guesses S, which is
+    1 - pi + pi h((1 - pi) / pi),   h(x) the largest P1(S) - x P0(S): delta(ln x) for x >= 1.
 """
 
 import dataclasses as dc
@@ -23,11 +23,11 @@ ALARMS = 0.01  # share of others whom an attacker wrongly accuses
 
 @dc.dataclass(frozen=True)
 class Belief:
-    """Largest belief and success of an attacker who took your record for used with probability `prior`.
+    """Largest belief and success of an attacker who believes that your record was used with probability `prior`.
 
-    after: his belief after any outcome; None unless the guarantee is pure. before: how often he is right without the
-    release, max(prior, 1 - prior). right: how often the best guess is right. caught: of people whose record it
-    is, the share found by an attacker who wrongly accuses 1 in 100 others.
+    after: belief after any outcome; None unless the guarantee is pure. before: success without the release,
+    max(prior, 1 - prior). right: success of the best guess. caught: share of members identified by an attacker who
+    wrongly accuses 1 in 100 others.
     """
 
     prior: float
@@ -71,12 +71,12 @@ def belief_of(guarantee: Budget, curve: TradeoffCurve, prior: float) -> Belief:
     prior = check_real("prior", prior, "in (0, 1)", lambda v: 0 < v < 1)
     caught = 1.0 - float(curve.missed(np.array([ALARMS]))[0])
     after = prior / (prior + (1.0 - prior) * math.exp(-guarantee.epsilon)) if guarantee.pure else None
-    # Neighbours may change places, so that a prior above 1/2 is as good as what it leaves.
+    # The neighbour relation is symmetric, so a prior above 1/2 can be replaced by 1 - prior.
     rare = min(prior, 1.0 - prior)
     told = float(curve.delta(np.array([math.log((1.0 - rare) / rare)]))[0])
     return Belief(prior, after, max(prior, 1.0 - prior), min(1.0, 1.0 - rare + rare * told), caught)
 
 
 def _of_all(share: float) -> int:
-    """Rounded up: it is said to be the most."""
+    """Number of guesses for a share, rounded up, because it is stated as an upper bound."""
     return min(GUESSES, math.ceil(GUESSES * share - 1e-9))

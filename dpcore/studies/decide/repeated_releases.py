@@ -24,7 +24,7 @@ MOST_RECORDS = 100
 
 _SAFETY = 1e-9  # as in `accounting`
 _LARGEST_LOSS = 700.0  # that advanced composition's formula takes
-_SHARP = 1e-4  # of an epsilon that is sought, relative
+_SHARP = 1e-4  # relative accuracy of an epsilon
 _HALVINGS = 20
 
 
@@ -73,7 +73,7 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
     one = mechanism.claimed_curve(plan)
     curve = several_curve(one, k, g)
     alone = guarantee_alone(spent, k, g)
-    # What the guarantee alone implies is proved too, from its delta on.
+    # The cost that the guarantee alone implies is proved too, from its delta on.
     known = alone.epsilon if alone is not None and alone.delta <= at else math.inf
     exact = min(known, _epsilon_of(curve, at))
     basic = min(known, k * _epsilon_of(several_curve(one, 1, g), at / k))
@@ -108,7 +108,7 @@ def guarantee_alone(one: Budget, releases: int, records: int) -> Budget | None:
 
 @functools.lru_cache(maxsize=256)
 def budget_each(mechanism: Mechanism, spec: Spec, total: Budget, releases: int, records: int) -> Budget:
-    """The largest budget of each release, to within 0.01%, that keeps the whole at `total`; never above it.
+    """Largest budget of each release, to within 0.01%, with which all releases together spend at most `total`.
 
     Each release is calibrated at the total's delta, at which the whole is read too. spec: as one asks for a release:
     where lam sets what a release costs (streams), a number leaves nothing to choose. Raises NotApplicable where no
@@ -156,12 +156,12 @@ def _planned(releases: int, records: int) -> tuple[int, int]:
 
 
 def _epsilon_of(curve: TradeoffCurve, delta: float) -> float:
-    """The smallest epsilon of a curve, rounded up; inf where there is none, and at delta = 0."""
+    """Smallest epsilon of a curve, rounded up; inf if there is none, and at delta = 0."""
     return curve.epsilon(curve.mu, delta) * (1 + _SAFETY) + _SAFETY if delta > 0.0 else math.inf
 
 
 def _advanced(one: TradeoffCurve, spent: Budget, k: int, g: int, delta: float) -> float:
-    """Half of delta for the releases, half as slack; pure ones leave all of it as slack."""
+    """epsilon by advanced composition: half of delta for the releases, half as slack; all as slack for pure ones."""
     if delta == 0.0:
         return math.nan
     if spent.pure:
@@ -172,6 +172,6 @@ def _advanced(one: TradeoffCurve, spent: Budget, k: int, g: int, delta: float) -
 
 
 def _limit_of_parts(limit: float, k: int, g: int) -> float:
-    """From the limit of one release: total variation at most adds up along records, and couplings along releases."""
+    """Attack success from the limit of one release: total variation adds up along records, couplings along releases."""
     apart = min(1.0, g * (2.0 * limit - 1.0))
     return 1.0 - 0.5 * (1.0 - apart) ** k

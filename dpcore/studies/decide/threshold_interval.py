@@ -36,12 +36,12 @@ class Answer:
 
     @property
     def reachable(self) -> bool:
-        """Whether the curve crosses at all on the grid."""
+        """True if the curve crosses the threshold on the grid."""
         return self.value <= self.last
 
     @property
     def at_first(self) -> bool:
-        """Whether the curve is below the threshold on the whole grid."""
+        """True if the curve is below the threshold on the whole grid."""
         return self.value <= self.first
 
 
@@ -64,7 +64,7 @@ def limits(samples: Array, *, confidence: float = CONFIDENCE, seed: int = 0) -> 
     """Confidence limits of the mean of independent rows [S, K] at each column: low [K] and high [K].
 
     mean - q se, with q the quantiles of (mean* - mean) / se* over rows drawn again with replacement, or Student's
-    where those are larger. confidence: of each column by itself, in (0, 1). Randomness: one Generator from the seed.
+    where those are larger. confidence: of each column separately, in (0, 1). Randomness: one Generator from the seed.
 
     >>> low, high = limits(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))
     >>> bool(low[0] < 2.0 < high[0]), float(low[1]), float(high[1])

@@ -20,9 +20,9 @@ from ...mechanisms.plan import Plan
 
 @dc.dataclass(frozen=True)
 class NoiseGrowth:
-    """One mechanism along p, from public facts; only `length` looks at the records.
+    """Noise of one mechanism along p, from public facts; only `length` depends on the records.
 
-    mechanism: its key. p: [K]. distance: [K], see `noise_length`; exact tells a value from an upper bound.
+    mechanism: its key. p: [K]. distance: [K], see `noise_length`; exact: False if it is only an upper bound.
     damage_bound: [K], proved, nan where nothing is proved. earlier: [K], the published rate that grows fastest, a shape
     only; earlier_source says whose, and is empty where there is none. length: ||theta_hat||, the distance from 0 to the
     model without privacy.
@@ -39,7 +39,7 @@ class NoiseGrowth:
 
 
 def growth_of(cells: Iterable[Cell]) -> dict[str, NoiseGrowth]:
-    """Each mechanism's growth along the cells of an experiment that sweeps p at one epsilon.
+    """Noise growth of each mechanism along the cells of an experiment that sweeps p at one epsilon.
 
     cells: `Experiment.cells()`. Where a mechanism does not apply its values are nan.
     Raises ValueError for cells with several epsilons, and Unconverged like `prepare`.

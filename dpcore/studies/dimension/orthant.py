@@ -1,4 +1,4 @@
-"""Models that must stay in the positive orthant: there sqrt(p) comes back.
+"""Models that must stay in the positive orthant, where the error grows with sqrt(p) again.
 
 All n records are (x = u, y = 0) with u = (1, ..., 1) / sqrt(p), the loss is Huber's, and z = <u, theta> is the one
 prediction that matters. The best model is 0, over R^p and over the orthant. Free noise b moves z by <u, b>, of one size
@@ -46,7 +46,7 @@ class OrthantExample:
 
 
 def example(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int) -> OrthantExample:
-    """The example at each p, with the noise that the Gaussian mechanisms calibrate for Huber loss.
+    """Example at each p, with the noise that the Gaussian mechanisms calibrate for Huber loss.
 
     Arguments as in `dpcore.solve`. Randomness: that of `constrained_objective`.
 
@@ -125,7 +125,8 @@ def constrained_objective(loss: Loss, scale: float, lam: float, p: int, seed: in
 
     theta_j = (-b_j - l'(z) / sqrt(p))_+ / lam leaves one equation in z.
     loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J. Shape [max(1, 2^15 / p)]: the more
-    columns, the less z varies, so that one draw of a million tells its mean. Results are kept and must not be changed.
+    columns, the less z varies, so that one draw with a million columns determines its mean. Results are cached and must
+    not be changed.
     No guarantee is proved for this release: illustration only. Raises Unconverged if the equation is not solved.
 
     Source: Jain and Thakurta 2014, section 7 in words; the fixed point is ours (docs/formulas.md).

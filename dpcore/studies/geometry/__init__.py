@@ -1,1 +1,1 @@
-"""Learning over l_p balls: records for every norm, the hardest ones, what changes between p = 1 and inf, Table 1."""
+"""Learning over l_p balls: records for every norm, the hardest records, changes from p = 1 to inf, and Table 1."""

@@ -134,7 +134,7 @@ def excess_against_n(
 
 
 def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> Plan | str:
-    """The plan, or why there is none."""
+    """Plan, or the reason why there is none."""
     spec = Spec(LOSS, n, d, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
     try:
         plan = mechanism.calibrate(spec, budget)
@@ -145,6 +145,6 @@ def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -
 
 
 def _bound(plan: Plan | str, form: str) -> float:
-    """The first of this form."""
+    """First bound of this form."""
     found = [] if isinstance(plan, str) else [b.value for b in plan.mechanism.bounds(plan) if b.form == form]
     return found[0] if found else math.nan

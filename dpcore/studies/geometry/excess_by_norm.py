@@ -199,7 +199,7 @@ def column_sums(n0: int, d: int, rng: np.random.Generator) -> Array:
 
 
 def gaussian_length(d: int, q: float) -> float:
-    """At least E||g||_q for g ~ N(0, I_d): the smallest (d E|g|^r)^(1/r) found among 1 <= r <= q.
+    """Upper bound on E||g||_q for g ~ N(0, I_d): the smallest (d E|g|^r)^(1/r) found among 1 <= r <= q.
 
     ||g||_q <= ||g||_r, Jensen's inequality, and E|g|^r = 2^(r/2) Gamma((r + 1)/2) / sqrt(pi).
 

@@ -107,7 +107,7 @@ def scores(x: Array, rows: Array, bias: Array) -> Array:
 
 
 def hardest_tracing(*, seed: int, p_norm: float, d: int, delta: float) -> Tracing:
-    """Who of 20 members is in the data, read off the minimiser of zbar plus noise, at each epsilon and without privacy.
+    """Membership of 20 records traced in the minimiser of zbar plus noise, at each epsilon and without privacy.
 
     Gaussian noise on zbar: sensitivity 2/n in l_q*, multiplier exact for (epsilon, delta); x is then the minimiser for
     the noisy mean. p_norm: in (1, 2]. All epsilons share rows and noise.

@@ -71,7 +71,7 @@ def ball_picture(p_norm: float, *, epsilon: float, delta: float, seed: int = 0) 
 
 @dc.dataclass(frozen=True)
 class NoiseLengths:
-    """For a sensitivity of 1 in l_q*, arrays [K] over the norm orders, 1 <= p <= 2.
+    """Length of noise for a sensitivity of 1 in l_q*, arrays [K] over the norm orders, 1 <= p <= 2.
 
     gaussian, generalized: mean ||noise||_q*. order: r of the generalised law.
     """

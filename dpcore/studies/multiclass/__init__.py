@@ -1,1 +1,1 @@
-"""Many classes: private ellipsoids beside one class against the others."""
+"""Many classes: private ellipsoids against one-vs-rest."""

@@ -22,7 +22,7 @@ from .reference_risk import least_in_ball
 
 Axis = Literal["epsilon", "classes", "d"]
 COMPARED: tuple[LearnerKey, ...] = ("ellipsoids", "split")
-# The ridge of what is shown as not private: small beside the number of records.
+# Ridge of models without privacy: small beside the number of records.
 PLAIN_MU = 1.0
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
@@ -89,7 +89,7 @@ class Tuning:
 
     @property
     def default(self) -> Array:
-        """[epsilons], at factor 1."""
+        """Accuracy at factor 1, [epsilons]."""
         return self.accuracy[:, np.flatnonzero(self.factor == 1.0)[0]]
 
     @property
@@ -99,13 +99,13 @@ class Tuning:
 
     @property
     def gain(self) -> Array:
-        """Of the oracle over the default, [epsilons]."""
+        """Gain of the oracle over the default, [epsilons]."""
         return self.oracle - self.default
 
 
 @dc.dataclass(frozen=True)
 class Records:
-    """Which records: source, number, and for drawn ones columns and classes (None: the source's own)."""
+    """Choice of records: source, number, and for drawn ones columns and classes (None: the source's own)."""
 
     source: str
     n: int
@@ -297,7 +297,7 @@ def _runs(
 
 
 def _bound(runs: Runs) -> float:
-    """On the mean excess over the best model."""
+    """Bound on the mean excess over the best model."""
     of_mean = [b.value for b in runs.bounds if (b.quantity, b.holds) == ("excess_empirical_risk", "expectation")]
     return min(of_mean, default=np.nan)
 
@@ -330,5 +330,5 @@ def _plain(records: Records, cancelled: Cancelled) -> tuple[float, float, float,
 
 
 def _largest_class(y: Array) -> float:
-    """Its share."""
+    """Share of the largest class."""
     return float(np.bincount(y.astype(int)).max() / len(y))

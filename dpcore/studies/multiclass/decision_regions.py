@@ -1,4 +1,4 @@
-"""A single private release beside what it hides: decision regions and ellipses in the plane of two columns."""
+"""Private release beside the model without privacy: decision regions and ellipses in the plane of two columns."""
 
 import dataclasses as dc
 import math
@@ -68,10 +68,10 @@ _PLAIN: SharedCache[_Shown] = SharedCache(64)  # which no budget changes
 
 @shared(64)
 def picture(records: Records, *, epsilon: float, delta: float, lam: float | str = "auto") -> Picture:
-    """A release of `gaussian_classifier` at (epsilon, delta), with noise from `records.seed`; from a cache.
+    """Picture of a release of `gaussian_classifier` at (epsilon, delta), with noise from `records.seed`; from a cache.
 
-    What all classes have in common decides nothing and may be chosen: t I is added to all matrices, with the least t
-    for which no eigenvalue is negative and no centre is farther from 0 than records can be. Each class's ellipse is its
+    The part that all classes share does not affect decisions: t I is added to all matrices, with the least t for which
+    no eigenvalue is negative and no centre is farther from 0 than records can be. Each class's ellipse is its
     largest that stays in the class's own region, so that no two overlap.
     Raises NotApplicable where there is no guarantee.
 
@@ -125,7 +125,7 @@ def picture(records: Records, *, epsilon: float, delta: float, lam: float | str 
 
 
 def _shown(matrices: Array, columns: tuple[int, int], points: Array, test: Data, R: float) -> _Shown:
-    """points: [S S, d], of the plane of two columns."""
+    """View of a model. points: [S S, d], of the plane of two columns."""
     inside = _pulled_in(matrices, R)
     return _Shown(
         _leads(_scores(inside, points, R)).reshape(-1, _SIDE, _SIDE),
@@ -188,7 +188,7 @@ def _outlines(matrices: Array, columns: tuple[int, int], R: float) -> tuple[Arra
 
 
 def _allowed(matrices: Array, R: float) -> Array:
-    """Of each class the least score where another one's is smaller, [C]: below it the ellipse meets no such point.
+    """Least score of each class where another one's is smaller, [C]: below it the ellipse meets no such point.
 
     By duality it is, for one other class, the largest value over t >= 0 of the least value of (1 - t) times its score
     plus t times the other's, which is concave in t and without end where that is not convex. So the interval around it

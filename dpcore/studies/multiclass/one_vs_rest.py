@@ -1,9 +1,8 @@
-"""Private classifiers of many classes on one data set: an ellipsoid for each class at once, or one class against the
-others, again and again.
+"""Private classifiers of many classes on one data set: an ellipsoid for each class in one model, or one-vs-rest.
 
-One against the others: a binary problem for each class, and a record enters all of them. Under noise in the objective
-each gets epsilon / C and delta / C (basic composition). Gaussian noise in the answers composes exactly: C releases
-that are mu / sqrt(C)-GDP are mu-GDP together. The class with the largest score wins. Records enter as they do in the
+One-vs-rest solves a binary problem for each class, and every record enters all of them. Under objective perturbation
+each problem gets epsilon / C and delta / C (basic composition). Gaussian output perturbation composes exactly: C
+releases that are mu / sqrt(C)-GDP are mu-GDP together. The class with the largest score wins. Records enter as in the
 ellipsoids, as svec(x~ x~'), so that only the split differs.
 """
 
@@ -60,7 +59,7 @@ class Runs:
 
 
 def split_budget(budget: Budget, classes: int, answer: bool) -> Budget:
-    """Budget of each of C binary problems, so that all together spend `budget`. answer: Gaussian noise in answers.
+    """Budget of each of C binary problems that together spend `budget`. answer: Gaussian output perturbation.
 
     >>> split_budget(Budget(1.0, 1e-5), 4, answer=False)
     Budget(epsilon=0.25, delta=2.5e-06)
@@ -86,7 +85,7 @@ def runs_of(
     """Releases of a learner on the training records of a split. repetitions: even, in pairs of opposite noise.
 
     learner: "ellipsoids" (`gaussian_classifier`), "pure" (the same with Gamma noise, delta = 0), "answer" (noise in its
-    minimiser), "split" and "split_answer" (one against the others, with `objective_gaussian` and `output_gaussian`).
+    minimiser), "split" and "split_answer" (one-vs-rest, with `objective_gaussian` and `output_gaussian`).
     lam: a number of the ellipsoids; a rule for each learner's own. Noise is the same at all budgets.
     """
     one_of("learner", learner, LEARNERS)

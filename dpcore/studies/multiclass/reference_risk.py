@@ -1,4 +1,4 @@
-"""The least risk of large-margin ellipsoids in a ball: what excess risk is measured from."""
+"""Least risk of large-margin ellipsoids in a ball: the reference risk of excess risk."""
 
 import dataclasses as dc
 import math
@@ -41,7 +41,7 @@ def least_in_ball(records: ClassRecords, radius: float) -> Least:
     """
     radius = positive("radius", radius)
     close = _CLOSE * (records.classes - 1)
-    # A ridge as small as `low` costs less than half of what is asked for.
+    # A ridge as small as `low` costs less than half of the required accuracy.
     low, high = math.log(close * records.n / radius**2), _WIDEST + math.log(records.n)
     low, lower, upper = min(low, high), 0.0, math.inf
     for _ in range(_MOST):

@@ -1,4 +1,4 @@
-"""Published against corrected: what papers print and what is right, both computed anew each time they are asked for.
+"""Published values of papers against corrected ones, both computed anew on each call.
 
 The words are in `errata.csv`. Each erratum here can be computed in well under a second; docs/errata.md has all of
 them, with their evidence.
@@ -44,8 +44,8 @@ KINDS: dict[Kind, str] = {
 class Erratum:
     """title, source, says, holds: in words. unit: what the two numbers are. setting: for which they are computed.
 
-    compute: the printed number and the right one, from a seed where there is chance in it. page: where the dashboard
-    shows it, an address below its root.
+    compute: the published and the correct number, from a seed if it needs draws. page: address below the dashboard's
+    root that shows it.
     """
 
     title: str
@@ -114,9 +114,9 @@ def _numbers(name: str, seed: int | None) -> tuple[float, float]:
 
 
 def two_column_delta(draws: int, log_ratio: float, epsilon: float) -> float:
-    """The exact delta of independent choices between two columns whose log-odds are log_ratio / 2 and -log_ratio / 2.
+    """Exact delta of independent choices between two columns whose log-odds are log_ratio / 2 and -log_ratio / 2.
 
-    How often the first one is chosen tells everything: sum_k (P(k) - e^epsilon Q(k))_+ of two binomial laws.
+    The number of times that the first is chosen suffices: sum_k (P(k) - e^epsilon Q(k))_+ of two binomial laws.
 
     >>> round(two_column_delta(1, 2.0, 0.0), 4) == round(math.tanh(0.5), 4)
     True
@@ -223,7 +223,7 @@ ERRATA = {
 
 
 def recomputed(seed: int = 0) -> tuple[Recomputed, ...]:
-    """All errata, kind by kind, the farthest off first. seed: as in `recompute`.
+    """Numbers of all errata, kind by kind, the largest ratio first. seed: as in `recompute`.
 
     >>> recomputed()[0].name
     'objective_gaussian'

@@ -43,8 +43,8 @@ _BATCH, _LARGE_BATCH = 20_000, 250_000
 class Finding:
     """Result of an exhibit.
 
-    says: what is printed, in words. unit: what is bounded, "epsilon", or "delta" at the printed epsilon. claimed: the
-    printed number in that unit. exact: what it is on this pair, where that is computed without chance. certified_95,
+    says: the published claim, in words. unit: of the bounds, "epsilon", or "delta" at the published epsilon. claimed:
+    the published number in that unit. exact: the value on this pair, if it is computed without chance. certified_95,
     certified_999: lower bounds with 95% and 99.9% confidence. runs, seed: as asked for. pair: the two data sets, in
     words. estimate: a mean of the runs and its standard error, where nothing exact is known and the runs have one.
     """
@@ -72,7 +72,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words that say no more than was found; lower bounds are rounded down."""
+        """The verdict in words that claim only what was found; lower bounds are rounded down."""
         contradicted, over = self.verdict == "contradicted", f"over {self.runs:,} runs"
         what = "epsilon" if self.unit == "epsilon" else "delta at the published epsilon"
         bound = rounded_down(self.certified_999 if contradicted else self.certified_95)
@@ -88,7 +88,7 @@ class Finding:
         return f"No contradiction found: with confidence 95% {over}, {found}. This is never evidence of privacy."
 
     def to_json(self) -> str:
-        """Everything above as one JSON object."""
+        """Finding as one JSON object."""
         return json.dumps({**dc.asdict(self), "verdict": self.verdict, "sentence": self.sentence})
 
 
@@ -115,8 +115,8 @@ def rounded_down(value: float) -> str:
 def pure_bounds(right: Array | int, guesses: Array | int) -> tuple[Array, Array]:
     """Lower bounds on epsilon, delta = 0, by each of `ERRORS`, from guesses which of two neighbours was used.
 
-    The coin of every run is fair and its own, and whether a run is guessed depends on its output alone: each guess is
-    then right with probability at most e^epsilon / (1 + e^epsilon), whatever was guessed before.
+    Every run tosses its own fair coin, and whether a run is guessed depends only on its output: each guess is then
+    right with probability at most e^epsilon / (1 + e^epsilon), given all earlier guesses.
 
     >>> [round(float(bound), 2) for bound in pure_bounds(500, 500)]
     [5.11, 4.28]
@@ -195,8 +195,8 @@ def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -
 def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "published") -> Finding:
     """Generalised Gaussian noise for the largest entry with the quoted kappa: delta at epsilon = 1 is above 0.01.
 
-    delta = E (1 - e^(epsilon - L))_+ over draws on D0, L the privacy loss, which the two densities give exactly. A run
-    counts with just this probability, by a coin of its own: one rate to bound.
+    delta = E (1 - e^(epsilon - L))_+ over draws on D0, L the privacy loss, which the two densities give exactly. Each
+    run counts with this probability, by its own coin: one rate to bound.
 
     Source: Bassily, Guzman and Nandi 2021, section 3; the quoted kappa is min{q - 1, 2 ln d}.
 
@@ -220,11 +220,11 @@ def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "publ
 
 
 def printed_classifier(runs: int, seed: int) -> Finding:
-    """The printed large-margin Gaussian classifier tells which of two neighbours it was trained on.
+    """The published large-margin Gaussian classifier reveals on which of two neighbours it was trained.
 
     `pathak_raj_leak`: a fair coin picks the data set, the residuals of an equation on the output say which. Runs
-    without a minimiser, without a certified one, or with fewer than two ellipsoids are not guessed. Theorem 1 promises
-    epsilon + ln(1 + 2 alpha / (n lam) + (alpha / (n lam))^2) and does not say what alpha is; it is taken as 1.
+    without a minimiser, without a certified one, or with fewer than two ellipsoids are not guessed. Theorem 1 claims
+    epsilon + ln(1 + 2 alpha / (n lam) + (alpha / (n lam))^2) without defining alpha, which is taken as 1.
 
     Source: Pathak and Raj 2010, Theorem 1.
 

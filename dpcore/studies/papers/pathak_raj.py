@@ -100,8 +100,8 @@ def norm_quantiles(d: int, epsilon: float, delta: float) -> Quantiles:
 
     printed: (2N / epsilon) ln(d / delta). union: (2N / epsilon) ln(N / delta), for ||b|| is the sum of N exponential
     variables and one of them is N-th as large as the bound. exact: the quantile of Gamma(N, 2 / epsilon).
-    The fault: the printed form has d in the place of N. It follows from nothing, and is false for d = 1
-    (`lemma_4_fails`); elsewhere it holds, several times too large, as the union bound is.
+    The error: the published form has d instead of N. It has no proof, and is false for d = 1 (`lemma_4_fails`);
+    elsewhere it holds and is several times too large, like the union bound.
 
     Source: Pathak and Raj 2010, Lemma 4; Chaudhuri and Monteleoni 2008, Lemma 5.
 
@@ -132,7 +132,7 @@ def theorem_2_bound(d: int, classes: int, epsilon: float, lam: float, delta: flo
     """8 (d + 1)^4 C ln(d / delta)^2 / (epsilon^2 lam).
 
     J(Phi^p) - J(Phi*) is said to exceed it with probability at most delta, Phi^p and Phi* the minimisers of J_p and J.
-    The fault: Lemma 2 takes J as lam-strongly convex. But tr_d is linear, and L does not change where all Phi_c move
+    The error: Lemma 2 takes J as lam-strongly convex. But tr_d is linear, and L does not change where all Phi_c move
     alike; so J is linear along such a move, and Phi^p may be as far away as the set allows (`theorem_2_violations`).
 
     Source: Pathak and Raj 2010, Theorem 2.

@@ -2,14 +2,14 @@
 
 Where J_p = L + <A, sum_c Phi_c> has a minimiser (`pathak_raj.py`), any two classes have
     U_c' (dL/dPhi_c - dL/dPhi_c') U_c' = 0,
-the columns of U_c a basis of the range of Phi_c (docs/formulas.md, "As printed"). No noise is left in it: whoever sees
-the Phi_c and guesses the records can check. If two classes have Phi_c != 0, the records that were trained on satisfy
-it always.
+the columns of U_c a basis of the range of Phi_c (docs/formulas.md, "As printed"). It contains no noise: an attacker who
+sees the Phi_c can check any guess of the records. If two classes have Phi_c != 0, the training records always satisfy
+it.
 
 Minimisers. With A = M M' and V_c = M' U_c the problem is that of records M^-1 x~ and A = I. It is solved for
 Phi_c = u_c u_c', by Newton's method on u with the curvature's eigenvalues taken as positive, from a few random starts.
-Nothing says that this must end well, and nothing is believed: `certified_gaps` decides, and what it does not certify
-counts as not solved. Matrices of higher rank are not found this way.
+Convergence is not guaranteed: `certified_gaps` decides, and draws that it does not certify count as not solved.
+Matrices of higher rank are not found this way.
 
 Units: those of `dpcore/solvers/multiclass/objective.py`, x~ = (x, 1) / sqrt2. The paper has (x, 1); there Phi is half
 as large, and lam and b are twice as large. This file takes lam and b as published and halves them.
@@ -183,7 +183,7 @@ class MembershipLeak:
 def membership_leak(
     draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: float = 1.0, n: int = 20
 ) -> MembershipLeak:
-    """Which of two `neighbours` was trained on, each with probability 1/2, guessed from the printed mechanism's output.
+    """Guesses, from the published mechanism's output, which of two equally likely `neighbours` was trained on.
 
     epsilon, lam: as published. From a cache; arrays must not be changed.
 
@@ -220,8 +220,8 @@ class Stillness(NamedTuple):
 def decisions_without_noise(draws: int = 20, seed: int = 0) -> Stillness:
     """Distance by which shared noise moves the Phi_c, relative to their mean, with ||Phi||^2 / 2 and without the cone.
 
-    The loss sees only differences of the Phi_c and the noise only their sum, and the ridge is a sum over both: so each
-    is minimised by itself. Decisions compare the Phi_c and are those without any noise.
+    The loss depends only on differences of the Phi_c and the noise only on their sum, and the ridge is a sum over both:
+    each is minimised separately. Decisions compare the Phi_c and are those without noise.
 
     >>> found = decisions_without_noise(3)
     >>> found.moved < 1e-9 < found.size

@@ -1,1 +1,1 @@
-"""Noise in the answer, in the question and in every step."""
+"""Output perturbation, objective perturbation and gradient perturbation."""

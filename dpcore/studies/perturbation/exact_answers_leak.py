@@ -1,4 +1,4 @@
-"""Answers published without noise that reveal somebody's record.
+"""Releases without noise that reveal a person's record.
 
 Three small data sets, each before and after one record is replaced. Nothing here is private.
 """
@@ -23,8 +23,8 @@ _CURVE_POINTS = 200
 class Leak:
     """A number published without noise, before and after one record was replaced.
 
-    before, after: [n], the records; they differ in `replaced` only. printed_before, printed_after: what is published.
-    owner_before, owner_after: whose record that is, an index.
+    before, after: [n], the records; they differ in `replaced` only. printed_before, printed_after: the published
+    numbers. owner_before, owner_after: index of the record that each reveals.
     """
 
     before: Array

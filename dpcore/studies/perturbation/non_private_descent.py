@@ -1,4 +1,4 @@
-"""Projected gradient descent without privacy, by all records a step or by one: how much work each is."""
+"""Projected gradient descent without privacy, with all records in each step or with one: the cost of each."""
 
 import dataclasses as dc
 
@@ -31,7 +31,7 @@ class Progress:
 
 @dc.dataclass(frozen=True)
 class DescentCost:
-    """Two descents of T = n^2 steps on the same records, and what Theorem 2 says of both.
+    """Two descents of T = n^2 steps on the same records, and the bound of Theorem 2 on both.
 
     full, single: with the gradients of all records in each step, and with that of one. best: F* over the ball, so that
     risks minus best are excesses. bound: [m], of the mean excess after full.steps steps. n: records.
@@ -48,10 +48,10 @@ _WORK: SharedCache[DescentCost] = SharedCache(32)
 
 
 def work(problem: Problem) -> DescentCost:
-    """Both descents on a problem's n records, over the L2 ball of its theta_norm; from a cache.
+    """Two descents on a problem's n records, over the L2 ball of its theta_norm; from a cache.
 
-    Algorithm 1 of the lecture computes n gradients of one record a step, n^3 in all, Algorithm 2 one, n^2 in all; the
-    bound on what they reach is the same.
+    Algorithm 1 of the lecture computes n gradients of single records a step, n^3 in all, Algorithm 2 one, n^2 in all;
+    both have the same bound.
 
     Source: Kamath, CS 860 (2020), Lecture 13, Algorithms 1 and 2 and Theorem 2.
 
@@ -75,7 +75,7 @@ def _compute(problem: Problem) -> DescentCost:
 def projected_descent(
     loss: Loss, data: Data, radius: float, *, steps: int, G: float, rng: np.random.Generator | None = None
 ) -> Progress:
-    """The gradient of F over all n records in each step, or with an rng that of one record drawn uniformly.
+    """Descent with the gradient of F over all n records in each step, or with an rng, of one uniformly drawn record.
 
     theta_t = Proj(theta_{t-1} - eta_t (that gradient at theta_{t-1})) over the L2 ball of `radius`, with theta_0 = 0
     and eta_t = 2 radius / (G sqrt(t)). G: the largest norm of one record's gradient in the ball. The (mean) risk after

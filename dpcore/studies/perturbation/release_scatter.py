@@ -1,4 +1,4 @@
-"""Clouds of releases on the loss landscape: a problem with two columns, so that whole models can be seen."""
+"""Releases in a scatter plot over the loss: a problem with two columns, so that whole models can be drawn."""
 
 import dataclasses as dc
 
@@ -25,9 +25,9 @@ _SMALLEST = 1e-3
 class MechanismReleases:
     """Releases of one mechanism.
 
-    thetas: [releases, 2]. theta_hat: [2], what it would release without noise. plan: how they were made, None where
-    the mechanism does not apply, for the `reason`. path, quiet_path: [T + 1, 2], where the first release went step by
-    step, and where it would have gone without noise, where walks are asked for.
+    thetas: [releases, 2]. theta_hat: [2], the model without noise. plan: of the releases, None if the mechanism does
+    not apply, for the `reason`. path, quiet_path: [T + 1, 2], the iterates of the first release, with noise and
+    without, if walks are requested.
     """
 
     mechanism: str
@@ -41,7 +41,7 @@ class MechanismReleases:
 
 @dc.dataclass(frozen=True)
 class ReleaseScatter:
-    """Clouds of several mechanisms over one landscape.
+    """Releases of several mechanisms over one loss.
 
     clouds: in the order of the mechanisms. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
     square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
@@ -58,9 +58,9 @@ class ReleaseScatter:
 def clouds(
     mechanisms: tuple[Mechanism, ...], problem: Problem, epsilon: float, *, walks: bool = False
 ) -> ReleaseScatter:
-    """50 releases of each mechanism and the landscape below them, from a cache; arrays must not be changed.
+    """50 releases of each mechanism and the loss around them, from a cache; arrays must not be changed.
 
-    problem: with two columns. walks: also where descents go step by step, in a window that holds the way.
+    problem: with two columns. walks: also the iterates of descents, in a window that holds them.
     Raises ValueError for other columns.
 
     Randomness: that of `dpcore.experiments.cell`: from (seed, mechanism key, number of the release) alone.

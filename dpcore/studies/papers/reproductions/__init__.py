@@ -1,6 +1,6 @@
-"""The papers' figures and experiments done again: what is printed, what comes out here, and whether they agree.
+"""Reproductions of the papers' figures and experiments, compared with the published results.
 
-A file for each and its line in `reproductions.csv`: its module there, and that module's function.
+Each has a module and a line in `reproductions.csv`, which names the module and its function.
 """
 
 import importlib
@@ -15,7 +15,7 @@ REPRODUCTIONS = {row["name"]: row for row in facts_beside(__file__, "reproductio
 
 
 def get_reproduction(name: str) -> Reproduction:
-    """Raises ValueError for a name that is not there."""
+    """Reproduction with this name; ValueError for an unknown name."""
     facts = REPRODUCTIONS[one_of("name", name, REPRODUCTIONS)]
     module = importlib.import_module(f".{facts['module']}", __name__)
     return Reproduction(

@@ -46,13 +46,13 @@ class Protocol:
 
 
 def split(data: Data, seed: int, run: int) -> tuple[Data, Data]:
-    """70% of the records to learn from and the others to be asked about, another cut for each run."""
+    """Training records, 70% of all, and test records; each run has another split."""
     order, size = np.random.default_rng([seed, run]).permutation(data.n), training_records(data.n)
     return Data(data.X[order[:size]], data.y[order[:size]], data.p), Data(data.X[order[size:]], data.y[order[size:]])
 
 
 def generator(seed: int, run: int, mechanism: str, place: int) -> np.random.Generator:
-    """The noise of one release: that of another point or run shares nothing with it."""
+    """Generator of the noise of one release, independent of all other points and runs."""
     return np.random.default_rng([seed, run, zlib.crc32(mechanism.encode()), place])
 
 
@@ -97,7 +97,7 @@ def means_of(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def span(values: Sequence[float]) -> str:
-    """From the least to the largest, in whole numbers.
+    """Range from the smallest to the largest value, in whole numbers.
 
     >>> span([70.2, 86.9, 80.0])
     '70 to 87'

@@ -1,4 +1,4 @@
-"""The base of reproductions: a protocol that can be run, its comparison with the paper, and its chart."""
+"""Base of reproductions: a protocol that can be run, its comparison with the paper, and its chart."""
 
 import dataclasses as dc
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ Verdict = Literal["agrees", "differs", "unexplained"]
 
 @dc.dataclass(frozen=True)
 class Claim:
-    """One thing that a paper's figure or text says, beside what came out here.
+    """Claim of a paper's figure or text, beside the result found here.
 
     words: the claim in a sentence. printed: what the paper shows. found: the same in this run's numbers. verdict:
     "differs" is explained in `why`; "unexplained" says in `why` what was tried.
@@ -84,7 +84,7 @@ class Exponent:
 
 @dc.dataclass(frozen=True)
 class ExcessOfMechanisms:
-    """Excess risk against epsilon [K] of several mechanisms with the same promise.
+    """Excess risk against epsilon [K] of several mechanisms with the same guarantee.
 
     measured: name -> (mechanism, what was measured [K]). nothing: excess of theta = 0.
     """

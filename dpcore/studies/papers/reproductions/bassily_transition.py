@@ -1,4 +1,4 @@
-"""From p = 1 over 1 < p < 2 and p = 2 to infinity: what the number of columns costs under each norm."""
+"""Cost of the number of columns under each norm, from p = 1 over 1 < p < 2 and p = 2 to infinity."""
 
 import dataclasses as dc
 import math
@@ -44,7 +44,7 @@ class Transition:
 
 
 def transition(runs: int, seed: int, told: Callable[[str], None]) -> Transition:
-    """runs: >= 2 repetitions with records and noise of their own; an even number is needed beyond p = 2."""
+    """Excess along norms and columns. runs: >= 2, each with its own records and noise; even beyond p = 2."""
     if integer("runs", runs, at_least=2) % 2:
         raise ValueError(f"runs must be even, as noise is drawn in pairs, got {runs}")
     pictures = []

@@ -1,8 +1,8 @@
-"""Records of Cod-RNA, or a labelled stand-in, under scalings that are public: constants, and each row by itself.
+"""Records of Cod-RNA, or a labelled stand-in, under public scalings: constants, or a rule for each row separately.
 
 A record is a pair of strands of RNA: free energy, length, and for each strand the frequencies of three nucleotides.
-+1 is RNA that codes for no protein, one record in three. Nothing is measured on the records: what a scaling needs is
-written down below from what such a measurement can be, and is an assumption.
++1 is RNA that codes for no protein, one record in three. Nothing is measured on the records: the constants below are
+assumptions about the possible values of such measurements.
 """
 
 import dataclasses as dc
@@ -24,7 +24,7 @@ _FAR = np.array([500.0, 50.0, *(0.1,) * 6])
 
 @dc.dataclass(frozen=True)
 class CodRna:
-    """raw: [n, 8], features as they stand. y: [n], -1 or +1. words: what they are."""
+    """Records of Cod-RNA. raw: [n, 8], unscaled features. y: [n], -1 or +1. words: a description."""
 
     raw: Array
     y: Array
@@ -56,10 +56,10 @@ def _drawn(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def by_row(records: CodRna) -> tuple[Data, int]:
-    """Every row divided by its norm where that is beyond 1, and of how many rows that is true.
+    """Records with every row divided by its norm if that is above 1, and the number of such rows.
 
-    No constant has to be declared: the rule keeps ||x|| <= 1 whatever a record is. Energy and length are hundreds of
-    times the frequencies, so that what is left of a record is mostly its energy by length.
+    No constant has to be declared: the rule ensures ||x|| <= 1 for any record. Energy and length are hundreds of times
+    the frequencies, so that a scaled record is mostly its energy by length.
     """
     return clip_rows(Data(records.raw, records.y), 1.0)
 

@@ -153,7 +153,7 @@ def _others(records: CodRna, seed: int) -> str:
 def _tables(
     rows: Data, points: Sequence[Point], runs: int | None, seed: int, told: Callable[[str], None]
 ) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """By the paper's lambda and by `weaker`; and the records to learn from."""
+    """Tables by the paper's lambda and by `weaker`, and the number of training records."""
     people, count = split(rows, seed, 0)[0].n, RUNS if runs is None else runs
     return (
         table_of(rows, points, count, seed, told),

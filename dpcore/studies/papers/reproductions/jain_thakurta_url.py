@@ -53,7 +53,7 @@ def claims_a(means: pd.DataFrame, people: int, columns: int, margin: float) -> t
 
 
 def _why_below(people: int, columns: int, margin: float) -> str:
-    """Why Gamma noise in the objective keeps the model from the top."""
+    """Reason why Gamma noise in the objective keeps the model from the top."""
     plan = make_mechanism("objective_gamma").calibrate(LINEAR.spec(people, columns), Budget(1.0))
     moved = plan.scale / LINEAR.lam * NOISES["gamma"].reach(columns)[0]
     return (

@@ -110,10 +110,7 @@ def _robust(found: Found) -> Claim:
         ahead += int((joint.mean - split.mean > error).sum())
         behind += int((split.mean - joint.mean > error).sum())
         places += len(along.x)
-    words = (
-        f"all classes at once is ahead of one class against the others at {ahead} of {places} points, behind at "
-        f"{behind}"
-    )
+    words = f"all classes at once is ahead of one-vs-rest at {ahead} of {places} points, behind at {behind}"
     return claim("pathak_raj_robust", "differs" if behind > ahead else "unexplained", words)
 
 

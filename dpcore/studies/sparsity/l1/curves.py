@@ -17,7 +17,7 @@ from ....core.privacy import Budget, NotApplicable
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
-from ....mechanisms.frank_wolfe.step_count import terrain
+from ....mechanisms.frank_wolfe.step_count import constants_of
 from ....mechanisms.frank_wolfe.vertex_runs import descend, polytope_models
 from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
@@ -120,7 +120,7 @@ class Path:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Which vertices are features that matter, with their sign; [T - 1]."""
+        """True for vertices that are relevant features with their sign, [T - 1]."""
         stored = self.columns < len(self.truth)
         there = np.where(stored, self.truth[np.minimum(self.columns, len(self.truth) - 1)], 0.0)
         return there * self.signs > 0
@@ -133,13 +133,13 @@ class Path:
 
 @shared(64)
 def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cancelled: Cancelled = never) -> AgainstT:
-    """The U-shape over T: few steps do not arrive, many are drowned in noise.
+    """Excess risk against T, a U-shape: few steps do not converge, many are dominated by noise.
 
     Ts: increasing, >= 2. cancelled: as for `against_n`. Arrays must not be changed.
     """
     here = setting.instance(n, p)
     private = _curve([(here, _plan(setting, T, here)) for T in Ts], setting, cancelled)
-    land, start = terrain(here.spec), np.zeros(here.stored)
+    facts, start = constants_of(here.spec), np.zeros(here.stored)
     quiet = [fw.Run(Ts[-1], noise=0.0)]
     risks = fw.descend(here.risk, quiet, fw.Best(signed=True), size=setting.radius, start=start, trace=True).risks[0]
     steps = np.arange(1.0, Ts[-1] + 1.0)
@@ -148,7 +148,7 @@ def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cance
         T=np.array(Ts, float),
         private=private,
         plain=risks - here.best,
-        plain_bound=theory.frank_wolfe_bound(land.start, land.curvature, 0.0, steps),
+        plain_bound=theory.frank_wolfe_bound(facts.start, facts.curvature, 0.0, steps),
         nothing=here.nothing - here.best,
         packing=float(_packing([here], setting)[0]),
         auto=_T(auto),
@@ -172,8 +172,8 @@ def against_n(
     points = [(here, _plan(setting, T, here)) for here in made]
     private = _curve(points, setting, cancelled)
     dense = _dense(points, setting, cancelled)
-    lands = [terrain(here.spec) for here in made]
-    sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
+    all_facts = [constants_of(here.spec) for here in made]
+    sampling = [sampling_term(here.spec, facts.extent) for here, facts in zip(made, all_facts, strict=True)]
     return AgainstN(
         n=np.array(ns, float),
         private=private,
@@ -195,10 +195,10 @@ def free_from(here: Instance, budget: Budget, accounting: str) -> float:
     """
     if budget.pure and accounting != "tight":
         return math.nan
-    land = terrain(here.spec)
+    facts = constants_of(here.spec)
     a = FrankWolfePolytope(accounting).selection_rate(here.spec, budget) * here.n
-    s = sampling_term(here.spec, land.extent) * math.sqrt(here.n)
-    return (theory.tuned_frank_wolfe_bound(land.curvature, a) / s) ** 6
+    s = sampling_term(here.spec, facts.extent) * math.sqrt(here.n)
+    return (theory.tuned_frank_wolfe_bound(facts.curvature, a) / s) ** 6
 
 
 @shared(32)
@@ -253,7 +253,7 @@ def _packing(made: Sequence[Instance], setting: Setting) -> Array:
 
 
 def _plan(setting: Setting, T: int | str, here: Instance, *, vertices: bool = True) -> Plan | str:
-    """The plan, or why there is none. vertices: one a step; else the whole gradient has noise."""
+    """Plan, or the reason why there is none. vertices: one a step; else the whole gradient has noise."""
     mechanism = FrankWolfePolytope(setting.accounting, T) if vertices else FrankWolfeGeneral(T=T)
     try:
         return mechanism.calibrate(here.spec, setting.budget)
@@ -266,7 +266,7 @@ def _T(plan: Plan | str) -> int:
 
 
 def _curve(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Cancelled) -> ExcessCurve:
-    """Points on one instance advance together."""
+    """Curve of the points; points on one instance advance together."""
     draws = np.full((len(points), setting.repetitions), np.nan)
     bound, spent = np.full(len(points), np.nan), np.full(len(points), np.nan)
     groups: dict[int, list[int]] = {}

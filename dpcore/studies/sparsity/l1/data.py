@@ -53,12 +53,12 @@ class Setting:
         return self.instances((n,), p, stored_columns(n, p))[0]
 
     def instances(self, ns: Sequence[int], p: int, stored: int) -> list["Instance"]:
-        """One for each n; `stored` columns are filled where a few matter."""
+        """Instances, one for each n; `stored` columns are filled if only a few matter."""
         made = instances(ns, p, stored, self.radius, self.seed)
         return [packed(here.spec, self.budget) for here in made] if self.hardest else made
 
     def generators(self, key: str) -> list[np.random.Generator]:
-        """Of the runs of a mechanism."""
+        """Generators of the runs of a mechanism."""
         return [generator(self.seed, key, r) for r in range(self.repetitions)]
 
 
@@ -92,7 +92,7 @@ class Instance:
 
 
 def stored_columns(n: int, p: int) -> int:
-    """How many of p columns are filled for n records: all, as far as 512 and 25.6 million values go.
+    """Number of the p columns that are filled for n records: all, up to 512 and 25.6 million values.
 
     >>> stored_columns(10_000, 256), stored_columns(10_000, 65_536), stored_columns(100_000, 1_024)
     (256, 512, 256)
@@ -114,9 +114,9 @@ def instances(ns: Sequence[int], p: int, stored: int, radius: float, seed: int) 
 
 
 def packed(spec: Spec, budget: Budget) -> Instance:
-    """D_{1,+} of `theory.lower_bounds.packing`: all records are zero but for k on the first axis.
+    """Instance D_{1,+} of `theory.lower_bounds.packing`: all records are zero but for k on the first axis.
 
-    The mechanisms treat all 2p data sets alike. k: where the bound is largest.
+    The mechanisms treat all 2p data sets equally. k: the one with the largest bound.
     """
     radius, y, k = cast(float, spec.radius), spec.domain.y_max, lower_bounds.packing_signal(spec, budget)
     rho, gram, first = min(spec.domain.R, y / radius), np.zeros((_FEWEST, _FEWEST)), np.eye(_FEWEST)[0]
@@ -214,7 +214,7 @@ class _SpreadState:
 
 
 def spreads(n: int, columns: int, most: int) -> list[Spread]:
-    """At most `most` of the data sets of n records, from many to few agreeing rows; [] where n is too small.
+    """Data sets of n records, at most `most`, from many to few agreeing rows; [] if n is too small.
 
     >>> [spread.agreeing for spread in spreads(1_000, 256, most=8)]
     [744, 488, 232]

@@ -1,9 +1,9 @@
-"""Who took part, read off an accurate model: the lower bound of Talwar, Thakurta and Zhang 2015 at a size that runs.
+"""Membership traced in an accurate model: the lower bound of Talwar, Thakurta and Zhang 2015 at a size that runs.
 
 Theorem 3.1 plants a fingerprinting code in the records of a LASSO: a model that predicts nearly as well as the best one
-has the signs of the columns on which all users agree, and such signs give the users away. Its own size cannot be built
+has the signs of the columns on which all users agree, and such signs reveal the users. Its own size cannot be built
 (`literal_size`). Here the same records are built with few users, private Frank-Wolfe is run on them, and members are
-told from strangers by the score with which such codes are traced. This illustrates the theorem and proves nothing.
+distinguished from strangers by the score that traces such codes. This illustrates the theorem and proves nothing.
 """
 
 import bisect

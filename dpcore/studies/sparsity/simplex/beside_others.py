@@ -1,5 +1,5 @@
-"""Draws from a mixture beside other mechanisms on the same records: noise in the question against p, Frank-Wolfe
-against n."""
+"""Simplex sampling beside other mechanisms on the same records: objective perturbation against p, Frank-Wolfe against
+n."""
 
 import dataclasses as dc
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ NS = (500, 1_000, 2_000, 5_000)
 
 @dc.dataclass(frozen=True)
 class ExcessByColumns:
-    """Excess risk on the training records against p, of sampling and of noise in the question; all arrays are [K].
+    """Excess risk on the training records against p, of sampling and of objective perturbation; all arrays are [K].
 
     p: columns. sampling: with the m and lam that it chooses itself. objective: objective_gaussian as released, in R^p,
-    for records promised to have ||x||_2 <= sqrt(p); it can be below 0. projected: the same releases moved to the
+    for records with ||x||_2 <= sqrt(p); it can be below 0. projected: the same releases moved to the
     nearest point of the simplex, which costs no privacy. nothing: of theta = 0, which has learned nothing.
     sampling_reasons, objective_reasons: why a point has no values. repetitions: behind each mean.
     """
@@ -119,7 +119,7 @@ def excess_against_columns(
 def beside_sampling(
     *, p: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ns: Sequence[int] = NS
 ) -> BesideSampling:
-    """Remark 2 of Talwar, Thakurta and Zhang 2015, measured: n^(-2/3) is promised where sampling has n^(-1/3).
+    """Measurement for Remark 2 of Talwar, Thakurta and Zhang 2015: it states n^(-2/3) where sampling has n^(-1/3).
 
     ns: increasing, >= 2. repetitions: >= 2. From a cache; arrays must not be changed.
     """

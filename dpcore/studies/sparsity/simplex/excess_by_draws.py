@@ -1,4 +1,4 @@
-"""Excess risk against the number of draws m: few are coarse, many ask for a mixture that is blurred."""
+"""Excess risk against the number of draws m: few draws are coarse, many need a mixture with more entropy."""
 
 import dataclasses as dc
 import math
@@ -35,7 +35,7 @@ _DISPLAY_RESIDUAL = 1e-3
 class Valley:
     """Excess risk against the number of draws m, with what is proved of it; all arrays are [K].
 
-    m: the numbers of draws. lam: with which; eta: the price of one draw; spent_epsilon: of all m, at the requested
+    m: the numbers of draws. lam: of each; eta: the privacy cost of one draw; spent_epsilon: of all m, at the requested
     delta. sampling, bias, stability: the terms of the bounds. affordable: whether m draws cost at most the requested
     budget. training, fresh: what was measured; nothing: of the uniform mixture, which has learned nothing. reasons: why
     a point has no values, "" where it has some. lam_is_free: each m has a lam of its own. stored: the columns that are
@@ -64,7 +64,7 @@ class Valley:
         return self.training if on == "training" else self.fresh
 
     def bound(self, on: On) -> Array:
-        """On the mean excess, [K]: two terms on the training records, three on fresh ones."""
+        """Bound on the mean excess, [K]: two terms on the training records, three on fresh ones."""
         return self.sampling + self.bias + (self.stability if on == "fresh" else 0.0)
 
     def best_by_bound(self, on: On) -> int | None:
@@ -72,7 +72,7 @@ class Valley:
         return self._best(self.bound(on))
 
     def best_measured(self, on: On) -> int | None:
-        """The affordable m of the grid with the smallest mean excess; it looks at the records, so it is not private."""
+        """Affordable m of the grid with the smallest mean excess; it depends on the records and is not private."""
         return self._best(self.measured(on).mean)
 
     def _best(self, values: Array) -> int | None:
@@ -140,7 +140,7 @@ def valley(
 
 
 def _plan(mechanism: SimplexSampling, spec: Spec, budget: Budget) -> Plan | str:
-    """The plan, or why there is none."""
+    """Plan, or the reason why there is none."""
     try:
         return mechanism.calibrate(spec, budget)
     except ValueError as error:  # NotApplicable, or a rule for lam that finds none
@@ -209,7 +209,7 @@ def _measure(
 
 
 def _weights(loss: Loss, data: Data, lam: float, path: list[tuple[float, Array]]) -> PreparedWeights:
-    """The minimiser at display accuracy, never to be drawn from in earnest; path: those at larger lams, which grows.
+    """Minimiser at display accuracy, never to be used for releases; path: minimisers at larger lams, extended here.
 
     Logarithms of weights are close to linear in ln lam, so that the line through the last two is a good start.
     """

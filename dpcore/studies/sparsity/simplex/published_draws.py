@@ -35,7 +35,7 @@ class PublishedDraws:
 
 @functools.lru_cache(maxsize=64)
 def published_draws(*, p: int, epsilon: float, delta: float, loss: str) -> PublishedDraws:
-    """Both counts for a hundred to 10^10 people with the mixture's promise on records; no data is seen.
+    """Numbers of draws by both theorems for 100 to 10^10 people with the mixture's bounds on records, without data.
 
     p: >= 2 columns. From a cache; arrays must not be changed.
 

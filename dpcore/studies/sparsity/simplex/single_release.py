@@ -44,7 +44,7 @@ class Support:
 
     @property
     def bits(self) -> float:
-        """m log2 p: what writing down the draws takes."""
+        """Size m log2 p of a list of the draws, in bits."""
         return self.plan.steps * math.log2(self.plan.spec.p)
 
 

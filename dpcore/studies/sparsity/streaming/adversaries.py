@@ -1,4 +1,4 @@
-"""Streams of cost vectors to play against: what the costs of T steps are, chosen beforehand or by looking at weights.
+"""Streams of cost vectors for T steps, chosen beforehand or from the learner's weights.
 
 Every cost is -1 or 1. An adversary may know everything but the arms that are drawn.
 """
@@ -25,7 +25,7 @@ Lucky = NDArray[np.bool_]
 
 @dc.dataclass(frozen=True)
 class Adversary:
-    """label: for pickers. sentence: what it does. lucky: where its costs are -1, shape [T, p].
+    """Adversary of a learner. label: for pickers. sentence: its rule. lucky: True where costs are -1, shape [T, p].
 
     `lucky` is given T, p, the learner's lam of a sum and a generator.
     """
@@ -88,7 +88,7 @@ def _fair(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
 
 
 def _drifting(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
-    """The chance of -1 is 1/2 + cos(pi (t / T - j / p)) / 4: the best arm wanders over all of them once."""
+    """Costs of -1 with probability 1/2 + cos(pi (t / T - j / p)) / 4: the best arm moves once over all arms."""
     times, arms = (np.pi * (np.arange(count) + 0.5) / count for count in (T, p))
     wave = np.outer(np.cos(times), np.cos(arms)) + np.outer(np.sin(times), np.sin(arms))
     return _bytes(T, p, rng) + 0.5 < _FAIR + (_GOOD - _FAIR) * wave

@@ -1,4 +1,4 @@
-"""Private players on streams, for pictures: regret against the number of steps, and one stream step by step."""
+"""Private players on streams, for charts: regret against the number of steps, and one stream step by step."""
 
 import dataclasses as dc
 import math
@@ -30,7 +30,7 @@ _RUNS = "ftrl"
 
 @dc.dataclass(frozen=True)
 class RegretCurve:
-    """One number of arms along streams of several lengths; every stream has a plan and costs of its own.
+    """Regret for one number of arms along streams of several lengths, each with its own plan and costs.
 
     p: arms. steps: [K]. mean, q10, q90: of the regret over the runs, [K]. expected: its exact mean, over all draws.
     bound, one_run: proved for the mean, and for nine runs out of ten. least: on some costs no private learner has a
@@ -59,7 +59,7 @@ class RegretCurve:
 
 @dc.dataclass(frozen=True)
 class Play:
-    """One stream, played by many.
+    """One stream with many players.
 
     plan: the players'. marks: [M], steps done, from 0 to all of them, thinned. leader: [M], the arm whose costs so far
     are smallest; trust: [M], the weight that it has in the next step. arms: [T], what the first run plays. regret: [M],
@@ -184,7 +184,7 @@ def play(
     lowest = sums.min(axis=1)
 
     def regret_of(paid: Array) -> Array:
-        """Over the best arm so far, at the marks, for payments [..., T]."""
+        """Regret over the best arm so far, at the marks, for payments [..., T]."""
         return np.concatenate([np.zeros((*paid.shape[:-1], 1)), np.cumsum(paid, axis=-1)], axis=-1)[..., marks] - lowest
 
     regrets = regret_of(_paid(data, played))
