@@ -50,7 +50,8 @@ NUMBER = r"(−?[\d.,]*\d)"
 VERBS = re.compile(
     r"\b(is|are|has|have|leaves?|loses?|costs?|takes?|falls?|grows?|needs?|goes?|go|follows?|keeps?|adds?|"
     r"rises?|would|can|may|must|does|do|says?|tells?|ends?|pays?|lies?|gives?|moves?|wins?|makes?|stays?|asks?|spends?|"
-    r"gets?|differ|reach(es)?|learns?|throws?|destroys?|comes?|allows?|draws?|hides?|beats?|puts?|finds?|holds?|proves?|classifies)\b"
+    r"gets?|differ|reach(es)?|learns?|throws?|destroys?|comes?|allows?|draws?|hides?|beats?|puts?|finds?|holds?|proves?|means?|"
+    r"classifies)\b"
 )
 
 
