@@ -51,14 +51,17 @@ def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
 
     >>> lower_verdict([1.0, 10.0], [0.3, 0.1], [0.2, float("nan")], 1.0)
     'Lower bound (hardest data): the measurement is 1.5 times as large.'
+    >>> lower_verdict([1.0], [0.3], [0.0], 1.0) == NO_LOWER
+    True
     """
     k = nearest(np.asarray(x, float), at)
-    share = np.asarray(means, float)[k] / np.asarray(least, float)[k]
-    if not np.isfinite(share):
+    mean, bound = float(np.asarray(means)[k]), float(np.asarray(least)[k])
+    if not (np.isfinite(mean) and bound > 0.0):
         return NO_LOWER
-    told = f"the measurement is {rounded(share, 2)} times as large"
-    if share < 1.0:
-        told = f"{rounded(1.0 / share, 2)} times the measurement; easier data may fall below it"
+    told = f"the measurement is {rounded(mean / bound, 2)} times as large"
+    if mean < bound:
+        factor = f"{rounded(bound / mean, 2)} times" if mean > 0.0 else "above"
+        told = f"{factor} the measurement; easier data may fall below it"
     return f"Lower bound (hardest data): {told}."
 
 
