@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import socket
@@ -11,10 +12,12 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from pages.server import preload_imports
 
 ROOT = Path(__file__).resolve().parent.parent
 REMEDIES = (
@@ -71,28 +74,89 @@ def free_port() -> int:
 @contextmanager
 def serve(script: Path, *options: str, base: str = "", port: int = 0) -> Iterator[Server]:
     """Run `streamlit run script` until the block ends; base is a base path, like "/base", port 0 a free one."""
-    port = port or free_port()
-    url = f"http://localhost:{port}{base}"
-    command = [sys.executable, "-m", "streamlit", "run", script.name, "--server.address", "localhost"]
-    command += ["--server.port", str(port), "--server.baseUrlPath", base, *options]
-    # A script outside the repository imports pages and dpcore from here.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "server.log")
+
+    def start(arguments: list[str], environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
         with log.open("w") as output:
-            process = subprocess.Popen(
-                command,
+            return subprocess.Popen(
+                [sys.executable, "-m", "streamlit", *arguments],
                 cwd=script.parent,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
             )
+
+    with _running(start, script, *options, base=base, port=port) as server:
+        yield server
+
+
+@contextmanager
+def fork(script: Path, *options: str, base: str = "", port: int = 0) -> Iterator[Server]:
+    """As `serve`, from a process that has imported what every server needs: a quarter of the work, less memory."""
+
+    def start(arguments: list[str], environment: dict[str, str], log: Path) -> _Forked:
+        return _Forked(_run_streamlit, (script.parent, arguments, environment, log))
+
+    with _running(start, script, *options, base=base, port=port) as server:
+        yield server
+
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["streamlit.web.cli", "streamlit.web.server.starlette", *preload_imports.MODULES])
+
+
+class _Forked:
+    """A process of _FORKS with the methods of subprocess.Popen."""
+
+    def __init__(self, target: Callable[..., None], arguments: tuple[object, ...]) -> None:
+        self._process = _FORKS.Process(target=target, args=arguments)
+        self._process.start()
+        assert self._process.pid
+        self.pid, self.terminate, self.kill = self._process.pid, self._process.terminate, self._process.kill
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> None:
+        self._process.join(timeout)
+        if self._process.is_alive():
+            raise subprocess.TimeoutExpired("streamlit", timeout or 0.0)
+
+
+def _run_streamlit(folder: Path, arguments: list[str], environment: dict[str, str], log: Path) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    for stream in (1, 2):
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+    sys.argv = ["streamlit", *arguments]
+    import streamlit.web.cli
+
+    streamlit.web.cli.main(prog_name="streamlit")
+
+
+@contextmanager
+def _running(
+    start: Callable[[list[str], dict[str, str], Path], subprocess.Popen[bytes] | _Forked],
+    script: Path,
+    *options: str,
+    base: str,
+    port: int,
+) -> Iterator[Server]:
+    port = port or free_port()
+    url = f"http://localhost:{port}{base}"
+    arguments = ["run", script.name, "--server.address", "localhost", "--server.port", str(port)]
+    arguments += ["--server.baseUrlPath", base, *options]
+    # A script outside the repository imports pages and dpcore from here.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "server.log")
+        process = start(arguments, environment, log)
         try:
             _wait_for_health(url, process, log)
             yield Server(url, log, process.pid)
             if process.poll() is not None:
-                raise RuntimeError(f"the server ended with {process.returncode}:\n{log.read_text()}")
+                raise RuntimeError(f"the server ended with {process.poll()}:\n{log.read_text()}")
         finally:
             process.terminate()
             try:
@@ -102,7 +166,7 @@ def serve(script: Path, *options: str, base: str = "", port: int = 0) -> Iterato
                 process.wait()
 
 
-def _wait_for_health(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+def _wait_for_health(url: str, process: subprocess.Popen[bytes] | _Forked, log: Path, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
         try:

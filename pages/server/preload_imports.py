@@ -6,7 +6,7 @@ from importlib import import_module
 
 from dpcore.core.blas import one_blas_thread
 
-_MODULES = (
+MODULES = (
     *("streamlit.emojis", "pandas", "dpcore.kernels.compiled", "dpcore.experiments.experiment"),
     *("dpcore.figures.overview", "pages.lectures.lecture", "pages.overview.words", "pages.ui.sidebar"),
 )
@@ -35,7 +35,7 @@ def _import_all() -> None:
     gc.disable()
     try:
         one_blas_thread()
-        for name in _MODULES:
+        for name in MODULES:
             import_module(name)
     finally:
         gc.enable()

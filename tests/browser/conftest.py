@@ -19,7 +19,7 @@ from playwright.sync_api import (
 
 from dpcore.figures.style import Theme
 
-from ..harness import FLAGS, ROOT, Server, find_browser, free_port, serve
+from ..harness import FLAGS, ROOT, Server, find_browser, fork, free_port
 from ..light_app import write_light_app
 from .looks import NewPage
 
@@ -56,14 +56,14 @@ def strict_browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The dashboard, with short attacks, on one server for all tests here."""
-    with serve(write_light_app(tmp_path_factory.mktemp("light"))) as running:
+    with fork(write_light_app(tmp_path_factory.mktemp("light"))) as running:
         yield running
 
 
 @pytest.fixture
 def fresh_server() -> Iterator[Server]:
     """The dashboard as it is, while nobody has asked it anything yet."""
-    with serve(ROOT / "app.py") as running:
+    with fork(ROOT / "app.py") as running:
         yield running
 
 

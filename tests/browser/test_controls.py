@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from ..harness import Server, serve
+from ..harness import Server, fork
 from ..two_pages import write_pages
 
 pytestmark = pytest.mark.browser
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Two pages; the first test meets the server fresh."""
-    with serve(write_pages(tmp_path_factory.mktemp("pages"))) as running:
+    with fork(write_pages(tmp_path_factory.mktemp("pages"))) as running:
         yield running
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from ..harness import ROOT, serve
+from ..harness import ROOT, fork
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +38,7 @@ def test_the_library_is_there_before_the_first_figure_and_loaded_once(page: Page
         f"from pathlib import Path\nMAIN = Path({str(ROOT / 'pages' / 'main.py')!r})\n{APP}"
     )
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
-    with serve(tmp_path / "app.py", port=port) as server:
+    with fork(tmp_path / "app.py", port=port) as server:
         page.goto(server.url)
         page.wait_for_function("window.Plotly !== undefined")
         assert page.locator(".live-figure").count() == 0

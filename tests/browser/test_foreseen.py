@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ..harness import Server
-from .looks import ANSWERED
 from .test_live_figure import SEEN, Line
 
 pytestmark = pytest.mark.browser
@@ -42,20 +41,6 @@ def test_the_next_step_has_its_picture_before_the_server_answers(fresh_server: S
     page.wait_for_function("!('ahead' in document.documentElement.dataset)")
     assert (headline.inner_text(), strong.all_inner_texts()) == ahead, "what came ahead is what the server says"
     assert len(page.evaluate("seen")) == 1, "the server's is the same and is not drawn again"
-    slider.press("Home")
-    page.wait_for_function(f"{CURSOR} === 'ε = 0.01' && {ANSWERED}")
-
-    # After a move of another slider, alone, its next step is drawn ahead.
-    known = f"[...{CHART}.remembered.values()].map(it => it.state.delta)"
-    slider = page.locator(".st-key-delta input[type=range]")
-    slider.press("ArrowRight")
-    page.wait_for_function(f"{known}.includes('10⁻⁸')")
-    said = page.get_by_role("figure").first.get_attribute("aria-label")
-    line.hold()
-    slider.press("ArrowRight")
-    expect(page.get_by_role("figure").first).not_to_have_attribute("aria-label", said or "")
-    line.let_go(page)
-    page.wait_for_function(f"{known}.includes('10⁻⁷')")
 
 
 def test_no_pictures_ahead_are_no_harm(page: Page, server: Server, complaints: list[str]) -> None:

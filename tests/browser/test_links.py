@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Response, expect
 
 from pages.lectures.stories import STORIES
 
-from ..harness import ROOT, Server, serve
+from ..harness import ROOT, Server, fork
 from .looks import Chart
 
 pytestmark = pytest.mark.browser
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def below() -> Iterator[Server]:
     """The dashboard below a base path; the first test meets it fresh."""
-    with serve(ROOT / "app.py", base="/base") as running:
+    with fork(ROOT / "app.py", base="/base") as running:
         yield running
 
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from ..harness import ROOT, Server, serve
+from ..harness import ROOT, Server, fork
 
 pytestmark = pytest.mark.browser
 
@@ -75,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def dashboard(folder: Path, port: int) -> Iterator[Server]:
-    with serve(folder / "app.py", port=port) as running:
+    with fork(folder / "app.py", port=port) as running:
         yield running
 
 

@@ -14,7 +14,6 @@ from dpcore.figures.style import BACKGROUND, Theme
 from pages.lectures.stories import STORIES
 
 from ..harness import Server
-from ..nights import each
 from .looks import CUT, Chart, NewPage
 
 pytestmark = pytest.mark.browser
@@ -192,11 +191,11 @@ def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server:
     assert float(thumb.get_attribute("aria-valuetext") or "") < 0.2
 
 
-# One in every run; the landing page's own is looked at with the cursor between the ends.
 SOURCES = ("&source=synthetic+people", "", "&n=50,000")
 
 
-@pytest.mark.parametrize("scheme, source", each(6, itertools.product(("dark", "light"), SOURCES)))
+@pytest.mark.nightly  # in every run with the cursor between the ends: test_policy.py
+@pytest.mark.parametrize("scheme, source", itertools.product(("dark", "light"), SOURCES))
 def test_no_label_is_cut_or_covered_at_either_end_of_the_slider(
     server: Server, new_page: NewPage, scheme: Theme, source: str
 ):

@@ -14,7 +14,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from pages.background.jobs import PATIENCE_SECONDS
 from pages.background.polling import POLL_SECONDS
 
-from ..harness import ROOT, Server, serve
+from ..harness import ROOT, Server, fork
 
 pytestmark = pytest.mark.browser
 
@@ -109,7 +109,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Dash
     (folder / "app.py").write_text(APP)
     (folder / "main.py").write_text(MAIN)
     shutil.copytree(ROOT / ".streamlit", folder / ".streamlit")
-    with serve(folder / "app.py", port=port) as running:
+    with fork(folder / "app.py", port=port) as running:
         yield Dashboard(running, folder / "gate")
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from dpcore.figures.style import Theme
 
-from ..harness import Server, serve
+from ..harness import Server, fork
 from ..upload_page import declare, hand_over, people, write_app
 from .looks import NewPage
 from .test_accessibility import AXE, CHECK, FADED
@@ -34,7 +34,7 @@ NOTE_DRAWN = """
 
 @pytest.fixture(scope="module")
 def dashboard(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Server]:
-    with serve(write_app(tmp_path_factory.mktemp("uploads")), port=port) as running:
+    with fork(write_app(tmp_path_factory.mktemp("uploads")), port=port) as running:
         yield running
 
 

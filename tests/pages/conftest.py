@@ -15,7 +15,7 @@ from dpcore.studies.decide import loss_curve
 from pages.audit import published
 from pages.multiclass import words
 
-from ..harness import ROOT, Server, serve
+from ..harness import ROOT, Server, fork
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -31,7 +31,7 @@ def memory_goes_back() -> Iterator[None]:
 @pytest.fixture(scope="package")
 def server() -> Iterator[Server]:
     """The dashboard as it is, on one server for all tests here."""
-    with serve(ROOT / "app.py") as running:
+    with fork(ROOT / "app.py") as running:
         yield running
 
 

@@ -28,7 +28,7 @@ def test_who_waits_finds_everything_imported(monkeypatch):
     assert preload_imports._thread is first and begun.wait(10) and imported == []
     threading.Timer(0.05, go_on.set).start()
     preload_imports.wait()
-    assert imported == list(preload_imports._MODULES)
+    assert imported == list(preload_imports.MODULES)
     assert gc.isenabled() and gc.get_freeze_count() > 0
     gc.unfreeze()
 

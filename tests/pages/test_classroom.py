@@ -15,7 +15,7 @@ from pages.lectures.stories import STORIES
 from pages.lectures.warming import warm
 from pages.server.headless_client import HeadlessClient, _key
 
-from ..harness import Server, serve
+from ..harness import Server, fork
 from ..page_driver import LIVE
 from .counted import computed, write_app
 
@@ -48,7 +48,7 @@ class Pressing(HeadlessClient):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serve(write_app(tmp_path_factory.mktemp("counted"))) as running:
+    with fork(write_app(tmp_path_factory.mktemp("counted"))) as running:
         yield running
         assert "Traceback" not in running.log.read_text()
 

@@ -10,7 +10,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.lectures.warming import explore
 from pages.server.headless_client import Broken, HeadlessClient
-from tests.harness import Server, serve
+from tests.harness import Server, fork
 
 # "seen" is a slider whose first option says what the server knows; "asked" counts the questions of a block that asks
 # until it has done so three times and then draws the whole page anew.
@@ -43,7 +43,7 @@ if a == "1" and b == "y" and st.session_state.asked < 3:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     script = tmp_path_factory.mktemp("page") / "page.py"
     script.write_text(PAGE)
-    with serve(script) as running:
+    with fork(script) as running:
         yield running
 
 

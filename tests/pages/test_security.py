@@ -30,7 +30,7 @@ from pages.server.assets import PLOTLY_JS_URL
 from pages.server.connections import Damper
 from pages.server.host_guard import HEADERS, METRICS
 
-from ..harness import ROOT, Server, serve
+from ..harness import ROOT, Server, fork
 
 SETTINGS = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
 MEGABYTE = 10**6
@@ -304,7 +304,7 @@ def in_haste(tmp_path_factory) -> Iterator[Server]:
     routes = (
         '[*assets.routes(), Route("/held", held), Route("/arriving", arriving), Route("/uploads/{taken}", uploads)]'
     )
-    with serve(altered_app(folder, IN_HASTE, routes)) as running:
+    with fork(altered_app(folder, IN_HASTE, routes)) as running:
         yield running
 
 
@@ -414,7 +414,7 @@ PATIENT, HASTY = (connections.HEAD_SECONDS, connections.REQUEST_SECONDS), (0.5, 
 def small(tmp_path_factory) -> Iterator[Server]:
     pytest.importorskip("resource")
     routes = '[*assets.routes(), Route("/patience/{head:float}/{request:float}", patience)]'
-    with serve(altered_app(tmp_path_factory.mktemp("small"), SMALL, routes)) as running:
+    with fork(altered_app(tmp_path_factory.mktemp("small"), SMALL, routes)) as running:
         yield running
 
 
