@@ -164,7 +164,7 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
         hovertemplate=hover,
     )
     lowest = float(np.quantile(tracing.every_auc, 0.1, axis=1).min())
-    chart.heading("AUC: a member scores above a non-member")
+    chart.heading("AUC of the tracing attack")
     chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
     return chart.beside(
         chart.cursor_axes(x, epsilon, (560, 300), title="privacy budget ε  (smaller = more private)"),

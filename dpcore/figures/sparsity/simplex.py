@@ -69,9 +69,9 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     for interval, text in refused:  # in the upper right corner, where no curve is
         place: Look = {"xref": "x", "xanchor": "right", "yanchor": "top", "xshift": -4}
         chart.write(text, math.log10(interval[1]), 0.99, **place)
-    price = "larger λ" if valley.lam_is_free else "more privacy spent"
+    price = "larger λ" if valley.lam_is_free else "larger ε"
     return chart.beside(
-        chart.cursor_axes(valley.m, m, (560, 300), title=f"draws m  (more draws: less sampling error, {price})"),
+        chart.cursor_axes(valley.m, m, (560, 300), title=f"draws m  (more: less sampling error, {price})"),
         chart.log_axis(*powers),
         chart.log_axis(*powers_of(held, [])),
     )
