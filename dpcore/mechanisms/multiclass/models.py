@@ -82,11 +82,11 @@ def log_volumes(spec: Spec, data: Data, weights: Array) -> Array:
     basis = _basis(spec.classes)
     away = basis[:, None] - basis[records.labels]  # e_c - e_y in the basis
     rows = (away[..., None] * records.Z[:, None]).reshape(spec.classes * records.n, -1)
-    logs, step = np.empty(len(weights)), max(1, _BATCH_NUMBERS // max(rows.shape[1] ** 2, len(rows)))
+    logs, step = np.empty(len(weights)), max(1, _BATCH_NUMBERS // (rows.shape[1] * max(rows.shape)))
     for start in range(0, len(weights), step):
         batch = slice(start, start + step)
         part = bends[batch].reshape(-1, len(rows)) / spec.n
-        hessians = np.einsum("ki,ij,il->kjl", part, rows, rows, optimize=True)
+        hessians = (part[:, None, :] * rows.T) @ rows
         logs[batch] = np.linalg.slogdet(hessians + float(spec.lam) * np.eye(rows.shape[1]))[1]
     return logs
 

@@ -298,13 +298,13 @@ def _gradients(spec: Spec, data: Data, thetas: Array) -> tuple[Array, Array]:
     """grad J, shape [k, p], and ln det Hessian, shape [k], at thetas [k, p]; every column must be stored."""
     loss, lam, p = get_loss(spec.loss), float(spec.lam), thetas.shape[1]
     gradients, volumes = lam * thetas, np.empty(len(thetas))
-    step = max(1, _BATCH_NUMBERS // max(p * p, data.n))
+    step = max(1, _BATCH_NUMBERS // (p * max(p, data.n)))
     for start in range(0, len(thetas), step):
         batch = slice(start, start + step)
         z = data.margins(thetas[batch])
         y = np.tile(data.y, len(z))
         gradients[batch] += loss.derivative(z.ravel(), y).reshape(z.shape) @ data.X / data.n
         weights = loss.curvature(z.ravel(), y).reshape(z.shape) / data.n
-        hessians = np.einsum("ki,ij,il->kjl", weights, data.X, data.X, optimize=True)
+        hessians = (weights[:, None, :] * data.X.T) @ data.X
         volumes[batch] = np.linalg.slogdet(hessians + lam * np.eye(p))[1]
     return gradients, volumes
