@@ -123,9 +123,16 @@ def subsampled_delta(z: float, rate: float, times: int, epsilon: Array, sampling
     1.0
     """
     z, rate, sampling = _checked(z, rate, sampling)
-    spent = integer("times", times, at_least=1) * _divergences(z, rate, sampling, 0, len(_ORDERS), 1)
-    offset = (_ORDERS - 1.0) * (spent + np.log1p(-1.0 / _ORDERS)) - np.log(_ORDERS)
-    least = np.min(offset - np.asarray(epsilon, float)[..., None] * (_ORDERS - 1.0), axis=-1)
+    times, at = integer("times", times, at_least=1), np.asarray(epsilon, float)
+
+    def exponents(orders: Array, divergences: Array) -> Array:
+        offset = (orders - 1.0) * (times * divergences + np.log1p(-1.0 / orders)) - np.log(orders)
+        return offset - at[..., None] * (orders - 1.0)
+
+    if at.size == 1:
+        least = np.full(at.shape, _best(z, rate, sampling, exponents)[1])
+    else:
+        least = np.min(exponents(_ORDERS, _divergences(z, rate, sampling, 0, len(_ORDERS), 1)), axis=-1)
     return np.asarray(np.exp(np.minimum(least, 0.0)) * (1 + SAFETY))
 
 
@@ -204,16 +211,23 @@ def _crossing(falling: Callable[[float], float], start: float, enough: float) ->
 def _best_order(
     z: float, rate: float, times: int, delta: float, sampling: Sampling, near: int | None = None
 ) -> tuple[int, float]:
-    """Order with the smallest epsilon, and this epsilon: among every 16th order, then among closer ones around it.
+    """Order with the smallest epsilon, and this epsilon; near: as in `_best`."""
+    return _best(z, rate, sampling, lambda orders, spent: times * spent + _conversion(orders, delta), near)
 
-    near: the best order for a nearby z, which saves the search among all.
+
+def _best(
+    z: float, rate: float, sampling: Sampling, value: Callable[[Array, Array], Array], near: int | None = None
+) -> tuple[int, float]:
+    """Order with the smallest value, and this value: among every 16th order, then among closer ones around it.
+
+    value: given orders and the Renyi divergences of one step. near: the best order for a nearby z, which saves the
+    search among all.
     """
     low, high, best, least = 0, len(_ORDERS), 0, math.inf
     if near is not None:
         low, high = max(0, near - _STRIDES[0]), near + _STRIDES[0] + 1
     for stride in _STRIDES if near is None else _STRIDES[1:]:
-        orders = _ORDERS[low:high:stride]
-        values = times * _divergences(z, rate, sampling, low, high, stride) + _conversion(orders, delta)
+        values = value(_ORDERS[low:high:stride], _divergences(z, rate, sampling, low, high, stride))
         best, least = low + stride * int(np.argmin(values)), float(np.min(values))
         low, high = max(0, best - stride), best + stride + 1
     return best, least

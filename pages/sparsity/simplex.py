@@ -23,7 +23,7 @@ from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
-FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 128, 65_536
+FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 64, 65_536
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
 SIDES = ("Draws", "Columns", "As published")
 

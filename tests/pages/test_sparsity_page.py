@@ -20,7 +20,7 @@ from pages.ui import sidebar
 from pages.ui.numbers import amount, people, rounded
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
-DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
+DEFAULT = {"n": 5_000, "p": 64, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
 LIVE = simplex.REPETITIONS
 
 
@@ -44,12 +44,12 @@ def test_the_default_state_shows_the_valley_without_a_click():
     m = release.plan.steps
     made = valley(ms=tuple(sorted({*excess_by_draws.MS, m})))
     mean = dict(zip(made.m, made.training.mean, strict=True))
-    assert tells(said(page), "ε = 1", f"{m} random draws instead of 128 weights", rounded(mean[m]))
+    assert tells(said(page), "ε = 1", f"{m} random draws instead of 64 weights", rounded(mean[m]))
     few, many = (float(made.m[np.argmin(abs(made.m - at))]) for at in (m / 8, 32 * m))
     assert mean[few] > 2.0 * mean[m] and mean[many] > 1.5 * mean[m], "a valley, with the cursor at its bottom"
     assert tells(said(page), f"{few:.0f} random draws ", f" {rounded(mean[few])}")
     assert tells(said(page), f"{many:,.0f} random draws", rounded(mean[many]))
-    assert f"{m * 7:,} bits" in texts(page) and f"they name {release.distinct:,} columns" in texts(page)
+    assert f"{m * 6:,} bits" in texts(page) and f"they name {release.distinct:,} columns" in texts(page)
     assert f"m = {made.best_by_bound('training')}" in texts(page) and "common random numbers" in captions(page)
 
 
@@ -73,10 +73,10 @@ def test_no_draw_at_all_is_a_sentence_that_says_what_would_allow_one():
 
 def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
     page = open_page(beside="As published", epsilon=1.0)
-    allowed = published_draws.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    allowed = published_draws.published_draws(p=64, epsilon=1.0, delta=1e-6, loss="huber")
     assert allowed.first is not None and allowed.first > 10**9
     assert f"n = {people(allowed.first, 3)}." in captions(page) and "nothing can be released" in captions(page)
-    theirs, ours = published_draws.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    theirs, ours = published_draws.draws_at(5_000, p=64, epsilon=1.0, delta=1e-6, loss="huber")
     assert f"allows {rounded(theirs, 2)} draws at n = 5,000" in captions(page) and f" {ours}." in captions(page)
 
 
