@@ -2,6 +2,7 @@
 
 For each chart of excess risk that a page or a tab opens with, and each upper bound on it: the share of the drawn axis
 on which the bound is below the excess of a model that learns nothing, at most ten times the measurement, and both.
+Views on which no bound has both over a third of the axis follow with the reason; exit code 1 where none is known.
 """
 
 from __future__ import annotations
@@ -23,13 +24,22 @@ VIEWS: dict[str, tuple[str, dict[str, Any]]] = {
     "Overview": ("overview/page.py", {}),
     "Perturbation": ("perturbation/page.py", {}),
     "Perturbation, noisy SGD": ("perturbation/page.py", {"side": "Noisy SGD"}),
-    "Dimension": ("dimension/page.py", {}),
     "Sparsity, LASSO": ("sparsity/page.py", {"tab": "l1"}),
     "Sparsity, simplex sampling": ("sparsity/page.py", {"tab": "simplex"}),
     "Sparsity, online": ("sparsity/page.py", {"tab": "streaming"}),
     "Geometry, norm order": ("geometry/page.py", {}),
     "Geometry, records": ("geometry/page.py", {"view": "n"}),
     "Multiclass, excess risk": ("multiclass/page.py", {"price_against": "excess"}),
+}
+# Why no bound of a view has both over a third of its axis. n is the number of records.
+REASONS = {
+    "Overview": "398 real patients: for ||theta|| <= 30 the bound's part for regularisation alone is ln 2",
+    "Perturbation": "6 of 19 values of epsilon; 2,000 records give 7 of 19 and twice the time of each move",
+    "Perturbation, noisy SGD": "the first three as before; noisy SGD's own bound is for the worst records, and 10,000 "
+    "records bring it below learning nothing, but 10 times above these",
+    "Sparsity, LASSO": "where more records or a larger epsilon bring the bound below learning nothing, the measurement "
+    "has fallen faster: the bound is for the worst records",
+    "Geometry, records": "the bound falls below learning nothing only from the largest n on; p = 2 has both on 29%",
 }
 
 
@@ -66,7 +76,8 @@ def bounds(traces: list[dict[str, Any]]) -> Iterator[tuple[str, np.ndarray, np.n
             yield f"{bound['name']} (no {missing})", x * np.nan, x * np.nan
 
 
-def main() -> None:
+def main() -> int:
+    informative_views = set()
     print("| view | upper bound | below nothing learned | at most 10 times the measurement | both |")
     print("|---" * 5 + "|")
     for view, (script, state) in VIEWS.items():
@@ -74,7 +85,14 @@ def main() -> None:
             for name, far, informative in bounds(json.loads(chart["figure"])["data"]):
                 shares = (informative < 1.0, far <= 10.0, (far <= 10.0) & (informative < 1.0))
                 print(f"| {view} | {name} | {' | '.join(f'{share.mean():.0%}' for share in shares)} |")
+                if shares[-1].mean() > 1 / 3:
+                    informative_views.add(view)
+    print()
+    others = [view for view in VIEWS if view not in informative_views]
+    for view in others:
+        print(f"- {view}: {REASONS.get(view, 'no reason is known')}")
+    return int(not set(others) <= set(REASONS))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
