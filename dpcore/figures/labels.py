@@ -40,7 +40,7 @@ def end_labels(
                 words = f"{arrow} {text.replace('<br>', ' ')} ({last})"
                 beyond.append(at_edge(words, axis, position, colour, theme, rows[arrow]) | _named(layer))
                 rows[arrow] += 1
-                text = f"{arrow} {text}<br>at {last}"
+                text = f"{arrow} {text}<br>({last})"
             placed.append(((position - low) / (high - low) * sizes[axis], position, text, colour, layer))
         placed.sort()
         heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, *_ in placed]

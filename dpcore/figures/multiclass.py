@@ -85,7 +85,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     chart = Chart(theme, height)
     ink, muted = chart.colours[family], chart.muted
     proved, over = "upper gaussian_classifier", "upper gaussian_classifier:over"
-    best, regularised = "upper bound, over the best", "upper bound, over the regularised"
+    best, regularised = "upper bound, best", "upper bound, regularised"
     lines = [
         (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", proved),
         (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", over),

@@ -32,7 +32,7 @@ from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
-HEIGHT, SIDE_HEIGHT = 430, 380
+HEIGHT, SIDE_HEIGHT = 424, 380
 # Against n a model is learned for each n; larger tables are too slow to update live.
 FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 1_024, 65_536, 64
 OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one

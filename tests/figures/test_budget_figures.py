@@ -87,7 +87,7 @@ def test_the_smallest_budget_stands_where_the_curve_meets_the_acceptable_loss():
     "learnable, text, edge",
     [
         (9.0, "always the larger class:<br>loss 9.0", 9.0),
-        (45.2, "↑ always the larger class<br>at 45", 30.0),
+        (45.2, "↑ always the larger class<br>(45)", 30.0),
         (-1.5, "always the larger class:<br>loss -1.5", -1.5),
     ],
 )

@@ -213,8 +213,8 @@ def test_excess_and_its_bounds(excess, theme):
     figure = classes_excess_figure(excess, epsilon=1.0, theme=theme, height=HEIGHT)
     private, floor = FAMILIES[theme]["objective"], 10.0 ** figure.layout.yaxis.range[0]
     for name, values, ink, dash in (
-        ("upper bound, over the best", excess.bound, private, "dash"),
-        ("upper bound, over the regularised", excess.over_bound, MUTED[theme], "dash"),
+        ("upper bound, best", excess.bound, private, "dash"),
+        ("upper bound, regularised", excess.over_bound, MUTED[theme], "dash"),
         ("Φ = 0, nothing learned", np.full(2, excess.nothing), MUTED[theme], "dot"),
     ):
         trace = named(figure, name)

@@ -173,7 +173,7 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
     assert np.log10(below.y) == pytest.approx(floor) and below.showlegend
     labels = {a.text: a for a in figure.layout.annotations}
     for text in ("output perturbation", "regularisation alone"):
-        label = labels[f"↓ {text}<br>at −0.0012"]
+        label = labels[f"↓ {text}<br>(−0.0012)"]
         assert label.yref == "y2" and label.y == pytest.approx(floor)
     band = [t for t in figure.data if t.yaxis == "y2" and t.line.width == 0]
     assert len(band) == 2 and all((np.log10(t.y) >= floor - 1e-9).all() for t in band), "no edge is left out"
@@ -184,8 +184,8 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     ends = [("y", value, name, "#000000", "") for name, value in values.items()]
     labels, beyond = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
     assert {(label["text"], label["y"]) for label in labels} == {
-        ("↑ above<br>at 3k", 1.0),
-        ("↓ below<br>at 3·10⁻⁷", -2.0),
+        ("↑ above<br>(3k)", 1.0),
+        ("↓ below<br>(3·10⁻⁷)", -2.0),
         ("inside", 0.0),
     }
     lowest = min(labels, key=lambda label: label["y"])
