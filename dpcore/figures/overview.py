@@ -41,7 +41,7 @@ def cost_figure(
     accuracy, excess = (rows[rows.mechanism == mechanism] for rows in (accuracies, risks))
     nothing = _first(risks, "nothing_learned")
     percent = _accuracy_range(accuracies, accuracy)
-    powers = decades([risks["mean"], excess.bound, excess.noiseless, [nothing]])
+    powers = decades([risks["mean"], excess.bound, excess.noiseless, [nothing]], depth=7)
     floor = 10.0 ** powers[0]
     best, larger = (100 * _first(accuracies, column) for column in ("reference", "nothing_learned"))
 
@@ -56,9 +56,6 @@ def cost_figure(
     for key in names:
         words = f"{names[key]}{banded}" if key == mechanism else names[key]
         chart.end(accuracies[accuracies.mechanism == key]["mean"] * 100, words, inks[key])
-        risk = risks[risks.mechanism == key]["mean"]
-        if key != mechanism and len(risk) and not floor <= risk.iloc[-1] <= 10.0 ** powers[1]:
-            chart.end(risk, names[key].replace(" ", "<br>"), inks[key], "y2")  # its arrow says where it is
     chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy", layer="plain")
     chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot", layer="nothing")
     chart.end(excess["mean"], name, main, "y2")
