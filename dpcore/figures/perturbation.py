@@ -121,7 +121,7 @@ class _Curves:
                 chart.shade(*interval, colour, 0.12)
                 # Along the left edge of the interval, from the bottom, where no curve is.
                 upright: Look = {"xref": "x", "textangle": -90, "yanchor": "bottom", "xshift": 4}
-                chart.write(f"no {PERTURBATIONS[place]}", math.log10(interval[0]), 0.02, colour, **upright)
+                chart.write(f"{place}: refused", math.log10(interval[0]), 0.02, colour, **upright)
 
     def _curve(self, rows: pd.DataFrame, column: str, colour: str, words: str, **look: Any) -> None:
         self.chart.curve(rows.x, rows[column], colour, words, **{"label": words} | look)

@@ -136,12 +136,12 @@ FIRST = (
     (
         "audit?check=Accounting&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
         ("ledger", "noise"),
-        r"ε = 3 .*1,000 steps.* 100 of 2,000",
+        r"1,000 steps.* 100 of 2,000 .*ε = 3 ",
     ),
     (
         "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+records&beside=Columns",
         ("draws", "beside_chart"),
-        r"20 random draws .*64 numbers",
+        r"20 random draws .*64 weights",
     ),
     (
         "geometry?view=n&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates",
@@ -149,9 +149,9 @@ FIRST = (
         r"p = 2 .*n = 10,000",
     ),
     (
-        "multiclass?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500",
+        "multiclass?price_against=dimension&C=4&columns=3&beside_classes=Ellipses&n=500",
         ("classes", "beside_classes_chart"),
-        r"3 columns .*4 classes",
+        r"4 classes",
     ),
     ("dimension?p=1%2C024&noise_in=question&epsilon=3", ("dimension", "orthant"), r"1,016 .*Gaussian"),
 )

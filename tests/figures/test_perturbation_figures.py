@@ -104,7 +104,7 @@ def test_layers_can_be_hidden_and_leave_all_else_where_it_is():
     assert "nothing learned" in [a.text for a in some.layout.annotations]
 
 
-def test_a_closed_door_is_shaded_up_to_half_way_and_has_no_curve_there():
+def test_where_a_mechanism_is_refused_the_axis_is_shaded_up_to_half_way_and_has_no_curve_there():
     table = table_of(lam=0.001)
     figure = draw(table)
     refused = table[table.status == "not applicable"].x
@@ -112,7 +112,7 @@ def test_a_closed_door_is_shaded_up_to_half_way_and_has_no_curve_there():
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert shade.x0 == 0.01 and shade.x1 == pytest.approx(math.sqrt(0.5 * 1.0))
     assert min(named(figure, "objective perturbation").x) == 1.0
-    assert "no objective perturbation" in [a.text for a in figure.layout.annotations]
+    assert "objective: refused" in [a.text for a in figure.layout.annotations]
     assert not [s for s in draw(table_of(lam=0.5, n=3000)).layout.shapes if s.type == "rect"], "no shade without need"
 
 
