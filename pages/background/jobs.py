@@ -188,8 +188,8 @@ class Job:
         except (NotApplicable, Unconverged) as reason:
             self.reason, self.complete = str(reason), True
         except Exception as error:
+            self._log(error)  # first, because the page then says that it is in the log
             self.failed = True
-            self._log(error)
         self.news += 1
         self._snapshots = iter(())  # frees what the iterator holds
         self._finished.set()

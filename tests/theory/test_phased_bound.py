@@ -69,9 +69,9 @@ def test_a_bound_without_its_noise_or_with_a_twentieth_of_it_does_not_hold(loss,
     facts, sizes = l2_constants_of("phased_sgd", plan.spec), theory.phase_sizes(1_000)
     mean, error = excess(plan, 2.0)
     for multiplier in (0.0, plan.scale / plan.ledger[0].sensitivity / 20):
-        facts = (facts.distance, 100, multiplier, sizes)
-        eta = theory.best_phased_step(facts.L, facts.smoothness, *facts, jump=jump)
-        assert mean - 5 * error > theory.phased_bound(facts.L, *facts, eta, jump=jump)
+        shape = (facts.distance, 100, multiplier, sizes)
+        eta = theory.best_phased_step(facts.L, facts.smoothness, *shape, jump=jump)
+        assert mean - 5 * error > theory.phased_bound(facts.L, *shape, eta, jump=jump)
     plan = plan_for(loss, n=10_000, d=10)
     mean, error = excess(plan.weakened(20.0), 2.0)
     assert mean - 5 * error > upper(plan)
