@@ -101,19 +101,22 @@ class AttackSuccessQuestion:
         """Number of runs that an answer needs."""
         return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
 
-    def snapshots(self, cancelled: Cancelled = never) -> Iterator[Attack]:
-        """Progress by quarters of the attack; the last snapshot has its success, from the cache of `attack_success`.
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[Attack | None]:
+        """Progress by quarters of the attack, None before the first is played; the last snapshot has its success, from
+        the cache of `attack_success`.
 
         cancelled: asked before each chunk; when it says yes, CancelledError is raised.
         """
         asked = self.plan, self.runs, self.seed
         if asked not in _FOUND:
-            audit, chunks, so_far = Audit(self.plan, seed=self.seed), ChunkSizer(_CHUNK_SECONDS), Attack(0, None)
+            audit, chunks = Audit(self.plan, seed=self.seed), ChunkSizer(_CHUNK_SECONDS)
+            so_far: Attack | None = None
             while audit.runs < self.runs:
                 go_on(cancelled)
                 with chunks.measured():
                     audit.play(min(chunks.runs, self.runs - audit.runs))
-                if audit.runs - so_far.runs >= self.runs / 4:  # each new snapshot redraws a page
+                told = so_far.runs if so_far else 0
+                if told + self.runs / 4 <= audit.runs < self.runs:  # each new snapshot redraws a page
                     so_far = Attack(audit.runs, None)
                 yield so_far
             _FOUND.get(asked, lambda: attack_success_after(audit))
