@@ -379,7 +379,7 @@ function follow(node, said) {
     it.style.visibility = seen ? "" : "hidden";
     it.style.clipPath = "none"; // which would be pushed along
     const text = it.querySelector(".annotation-text");
-    if (!text) continue;
+    if (!text || text.textContent === `ε = ${said}`) continue;
     text.textContent = `ε = ${said}`;
     const [box, wide] = [it.querySelector(".bg"), text.getBBox().width + 8];
     box.setAttribute("width", wide);
