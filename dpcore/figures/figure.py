@@ -88,7 +88,7 @@ class Figure:
 
     @property
     def proved(self) -> list[str]:
-        """Value at the cursor and theorem of each bound in the figure.
+        """Value at the cursor and theorem of each bound that the figure has there.
 
         >>> line = {"type": "scatter", "x": [1.0, 2.0], "y": [0.5, 0.25], "meta": "upper", "name": "bound"}
         >>> said = {"hovertemplate": "x = %{x}<br>bound: %{y}<br>≤ 1/2x<extra></extra>"}
@@ -106,8 +106,8 @@ class Figure:
                 told = "".join(said).replace("%{text}", str(np.broadcast_to(trace.get("text", ""), len(trace["x"]))[k]))
                 for start in ("Assumes", "Source", "Here"):
                     told = told.replace(f"<br>{start}", f". {start}")
-                value = f"{trace['name']}: {float(np.asarray(trace['y'])[k]):.3g}"
-                found.append(f"{value} {told.replace('<br>', ' ')}")
+                if np.isfinite(value := float(np.asarray(trace["y"], float)[k])):
+                    found.append(f"{trace['name']}: {value:.3g} {told.replace('<br>', ' ')}".rstrip())
         return found
 
     def show(self) -> None:
