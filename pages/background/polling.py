@@ -9,7 +9,7 @@ from pages.background.jobs import Job, Question, join
 
 POLL_SECONDS = 0.4
 # What a move may wait for something to show: of the first question, without which there is no picture; of the others.
-FIRST_SECONDS, AT_ONCE_SECONDS = 3.0, 0.2
+FIRST_SECONDS, AT_ONCE_SECONDS = 3.0, 0.1
 _LOOK_SECONDS = 0.01
 # Time added to a watcher's longest silence while a page is drawn, during which it cannot poll.
 _DRAWING_SECONDS = 60.0
