@@ -33,13 +33,14 @@ VIEWS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 # Why no bound of a view has both over a third of its axis. n is the number of records.
 REASONS = {
-    "Overview": "398 real patients: for ||theta|| <= 30 the bound's part for regularisation alone is ln 2",
-    "Perturbation": "6 of 19 values of epsilon; 2,000 records give 7 of 19 and twice the time of each move",
-    "Perturbation, noisy SGD": "the first three as before; noisy SGD's own bound is for the worst records, and 10,000 "
-    "records bring it below learning nothing, but 10 times above these",
+    "Overview": "few real records and a large ball: the bound is above learning nothing at every epsilon",
+    "Perturbation": "a little too few records; more of them would slow each move of a slider",
+    "Perturbation, noisy SGD": "noisy SGD's own bound is for the worst records: more records bring it below learning "
+    "nothing, but then it is more than 10 times above these; the other bounds as before",
     "Sparsity, LASSO": "where more records or a larger epsilon bring the bound below learning nothing, the measurement "
     "has fallen faster: the bound is for the worst records",
-    "Geometry, records": "the bound falls below learning nothing only from the largest n on; p = 2 has both on 29%",
+    "Geometry, records": "the bound is below learning nothing at the largest n only, and more than 10 times above the "
+    "measurement",
 }
 
 
