@@ -150,13 +150,6 @@ def test_the_quoted_kappa_takes_long_audits():
     assert caught("generalized_gaussian", "quoted_kappa", runs=150_000, seeds=6) >= 4
 
 
-@pytest.mark.nightly
-@every_mechanism
-def test_no_correct_mechanism_is_flagged(key):
-    """By day test_certified_epsilon_is_close_to_the_claim_and_correct_code_is_not_contradicted says so."""
-    assert caught(key, None) == 0
-
-
 @pytest.mark.parametrize("bug", ["noise_reused", "quoted_kappa", "published_objective_noise", "unrounded"])
 @pytest.mark.parametrize("repeats", [1, pytest.param(REPEATS, marks=pytest.mark.nightly)])
 def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_bug(bug, repeats, monkeypatch):
@@ -217,7 +210,8 @@ def test_cells_of_the_table_are_what_audits_find(key, faults):
     for name in faults:
         if CELLS[key, name] != "-":
             found, said = caught(key, name), int(CELLS[key, name].split(";")[0])
-            assert abs(found - said) <= 1, f"{name}: {found}, not {said}, and rounding may move one audit"
+            slack = 0 if name is None else 1  # rounding may move one audit, and none of correct code is contradicted
+            assert abs(found - said) <= slack, f"{name}: {found}, not {said}"
 
 
 # What each mistake is

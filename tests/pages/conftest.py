@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import gc
 from collections.abc import Iterator
@@ -19,13 +18,11 @@ from ..harness import ROOT, Server, fork
 
 
 @pytest.fixture(autouse=True, scope="module")
-def memory_goes_back() -> Iterator[None]:
-    """After each file the records of its pages are forgotten, and the system gets back what they took."""
+def records_are_forgotten() -> Iterator[None]:
+    """After each file those of its pages."""
     yield
     data._SPLITS.clear()
     gc.collect()
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc; threads of pages leave gaps
-        trim(0)
 
 
 @pytest.fixture(scope="package")

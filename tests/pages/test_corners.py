@@ -17,7 +17,7 @@ from tests.page_driver import SCRIPTS, open_app
 from .test_links import STATES, cheap, drawn, settled, under_way
 
 ENDLESS = ("runs",)  # a million runs of each version of a mechanism are played while one looks, for many minutes
-WATCHED_SECONDS = 30.0
+WATCHED_SECONDS = 10.0
 LONG = ("decide", "multiclass", "audit")  # seconds a corner, even of small problems
 
 
