@@ -37,14 +37,20 @@ def chromium() -> Iterator[BrowserType]:
 def browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
     """One for all tests, with a profile on disk: the compiled scripts in it save each new page a second of work."""
     profile = tmp_path_factory.mktemp("profile")
+    # The pages' policy would forbid Playwright's own waiting, which evaluates strings; test_policy.py keeps to it.
+    running = chromium.launch_persistent_context(
+        profile, executable_path=find_browser(), args=list(FLAGS), bypass_csp=True
+    )
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def strict_browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """One that keeps to the pages' policy, open for few files: each browser takes 300 MB."""
+    profile = tmp_path_factory.mktemp("strict")
     with chromium.launch_persistent_context(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
         yield running
-
-
-@pytest.fixture(scope="package")
-def keeps_to_policy() -> bool:
-    """Whether pages' policies hold: they would forbid Playwright's own waiting, which evaluates strings."""
-    return False
 
 
 @pytest.fixture(scope="package")
@@ -68,16 +74,9 @@ def port() -> int:
 
 
 @pytest.fixture(scope="package")
-def tabs() -> dict[bool, list[Page]]:
-    """The tabs that are free, and whether they keep to policies: to open a page in a used one halves its work."""
-    return {False: [], True: []}
-
-
-def new_tab(browser: BrowserContext, keeps_to_policy: bool) -> Page:
-    opened = browser.new_page()
-    if not keeps_to_policy:
-        browser.new_cdp_session(opened).send("Page.setBypassCSP", {"enabled": True})
-    return opened
+def tabs() -> dict[BrowserContext, list[Page]]:
+    """Of each browser the tabs that are free: to open a page in one that has shown another halves its work."""
+    return {}
 
 
 @pytest.fixture
@@ -91,14 +90,14 @@ def own_tab() -> None:
 
 @pytest.fixture
 def new_page(
-    request: pytest.FixtureRequest, browser: BrowserContext, keeps_to_policy: bool, tabs: dict[bool, list[Page]]
+    request: pytest.FixtureRequest, browser: BrowserContext, tabs: dict[BrowserContext, list[Page]]
 ) -> Iterator[NewPage]:
     """Opens pages; whatever a test has opened is closed after it, or left empty for the next one."""
-    kept, own = tabs[keeps_to_policy], "own_tab" in request.fixturenames
+    kept, own = tabs.setdefault(browser, []), "own_tab" in request.fixturenames
     taken: list[Page] = []
 
     def open_page(width: int = 1440, height: int = 900, scheme: Theme = "light") -> Page:
-        opened = new_tab(browser, keeps_to_policy) if own or not kept else kept.pop()
+        opened = browser.new_page() if own or not kept else kept.pop()
         taken.append(opened)
         opened.set_viewport_size({"width": width, "height": height})
         opened.emulate_media(color_scheme=scheme)
@@ -112,7 +111,7 @@ def new_page(
             opened.goto("about:blank")
             kept.append(opened)
     for opened in browser.pages[1:]:  # the first is the browser's own, which ends without any
-        if opened not in (*tabs[False], *tabs[True]):
+        if opened not in kept:
             opened.close()
 
 

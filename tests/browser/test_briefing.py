@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page
 
 from pages.decide.briefing.content import Briefing
 from pages.decide.briefing.page import html_page
@@ -22,8 +22,9 @@ AT = "document.activeElement.id"
 
 
 @pytest.fixture(scope="module")
-def keeps_to_policy() -> bool:
-    return True
+def browser(strict_browser: BrowserContext) -> BrowserContext:
+    """One that keeps to the briefing's policy, unlike that of the other tests."""
+    return strict_browser
 
 
 def open_file(page: Page, folder: Path, briefing: Briefing) -> list[str]:

@@ -65,8 +65,8 @@ NIGHTS = [pytest.param(view, SCREENS[0], marks=pytest.mark.nightly) for view in 
 
 
 @pytest.fixture(scope="module")
-def page(browser: BrowserContext) -> Iterator[Page]:
-    opened = browser.new_page()
+def page(strict_browser: BrowserContext) -> Iterator[Page]:
+    opened = strict_browser.new_page()
     opened.add_init_script(NOTE)
     yield opened
     opened.close()
