@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .. import data as records
-from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
 from ..core.cancel import Cancelled, go_on, never
 from ..core.losses import get_loss
@@ -88,11 +87,10 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
-        limit = plan.mechanism.attack_limit(plan)
         for curve in curves:
             about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": split.test.n}
             about |= {"seconds": seconds}
-            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, limit, curve, k) | about)
+            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about)
     return sorted(rows, key=lambda row: row["epsilon"])
 
 
@@ -128,13 +126,10 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
         "delta": cell.problem.delta,
         "n": cell.problem.n,
         "p": cell.problem.p,
-        "attack_cap": attack_cap(Budget(epsilon, cell.problem.delta)),
     }
 
 
-def _measured(
-    plan: Plan, bounds: tuple[Bound, ...], limit: float, curve: metrics.MetricCurve, k: int
-) -> dict[str, Any]:
+def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: metrics.MetricCurve, k: int) -> dict[str, Any]:
     upper = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "upper")]
     mean = [b for b in upper if b.holds == "expectation"]
     bound = min(mean, key=lambda b: b.value, default=None)
@@ -159,7 +154,6 @@ def _measured(
         "lower_source": lower.source if lower else None,
         "spent_epsilon": plan.spent.epsilon,
         "spent_delta": plan.spent.delta,
-        "attack_limit": limit,
         "lam": float(plan.spec.lam),
         "steps": plan.steps,
         "batch": plan.ledger[0].rate * plan.spec.n,

@@ -10,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import Problem, data
+from dpcore import Budget, Problem, data
+from dpcore.accounting.attack_limits import attack_cap
 from dpcore.audit.attack_success import AttackSuccessQuestion
 from dpcore.experiments.tuning_gap import regret_at
 from dpcore.figures.figure import Figure
@@ -72,13 +73,15 @@ def test_the_default_state_teaches_without_a_click():
         headlined, "398 patients", "ε = 1", "objective perturbation", f"{100 * row['mean']:.1f}%", f"{cost:.1f}"
     )
     assert words.odds(found, found.runs, found.runs) in texts(page)
-    assert (found.cap, found.limit) == (row.attack_cap, row.attack_limit)
+    mechanism = mechanism_of("objective")
+    plan = Problem("breast_cancer", delta=1e-6).plan(mechanism, 1.0)
+    assert (found.cap, found.limit) == (attack_cap(Budget(1.0, 1e-6)), mechanism.attack_limit(plan))
     (dots,) = re.findall(r"base64,([^\"]+)", "".join(e.proto.body for e in page.get("html")))
     svg = base64.b64decode(dots).decode()
     solid, pale, ringed = (svg.count(look) for look in ('fill="#002B95"/>', 'fill-opacity="0.4"', 'fill="none"'))
     certified, limit, cap = found.of_100
     assert (solid, solid + pale, solid + pale + ringed) == (certified, limit, cap)
-    assert certified <= 100 * found.certified and limit >= 100 * row.attack_limit and cap >= 100 * row.attack_cap
+    assert certified <= 100 * found.certified and limit >= 100 * found.limit and cap >= 100 * found.cap
     assert 50 <= certified <= limit < cap and f"at most {limit} times in 100" in headlined
     assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
     for noun, value, rest in words.readouts(row, source):
