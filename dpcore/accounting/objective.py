@@ -20,10 +20,10 @@ def objective_delta(epsilon: float, mu: float, jacobian: float, vertices: Vertic
     """delta of objective perturbation with Gaussian noise at any real epsilon: an upper bound, and a loose one.
 
     mu = D / s, with s the noise of the sum of gradients and D the largest change of that sum when a record is replaced.
-    jacobian: J, the largest change of the logarithm of the Hessian's determinant, charged once. vertices: of a polytope
-    that holds every difference v of two records' gradients at any theta; the longest has length D.
+    jacobian: omega, the largest change of ln det(Hessian), charged once. vertices: of a polytope that holds every
+    difference v of two records' gradients at any theta; the longest has length D.
 
-    It is the sum over the vertices of H(epsilon - J; ||v|| / s), H as in `gaussian.hockey_stick`.
+    It is the sum over the vertices of H(epsilon - omega; ||v|| / s), H as in `gaussian.hockey_stick`.
 
     Source: derived here for Jain and Thakurta 2014, section 4 (constants explicit, docs/formulas.md).
 

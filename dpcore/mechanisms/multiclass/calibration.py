@@ -78,7 +78,7 @@ def band(law: Noise, spec: Spec, scale: float, miss: float) -> float:
 
 
 def volume_charge(spec: Spec, lam: float) -> float:
-    """J = ln(1 + c C / (n lam)) + (C - 2) ln(1 + c / (n lam)), the largest change of the Hessian's log-determinant."""
+    """omega = ln(1 + c C / (n lam)) + (C - 2) ln(1 + c / (n lam)), the largest change of ln det(Hessian)."""
     if lam == 0.0:
         return math.inf
     c = get_loss(spec.loss).curvature_bound / spec.n / lam

@@ -51,7 +51,7 @@ class GaussianClassifier(Mechanism):
     families, of N0 = (C - 1)(p + 1)(p + 2) / 2 dimensions. `perturbed` says to what the noise is added.
     objective: the minimiser of J + <B, Phi> is released. One replaced record moves the gradient of J by at most
     D = sqrt2 C / n and the logarithm of the Hessian's determinant by at most
-    J = ln(1 + C c / (n lam)) + (C - 2) ln(1 + c / (n lam)), c = 1 / 2h, which is charged once. Gaussian noise is
+    omega = ln(1 + C c / (n lam)) + (C - 2) ln(1 + c / (n lam)), c = 1 / 2h, which is charged once. Gaussian noise is
     accounted for by `objective.objective_delta` with the vertices of `objective.class_vertices`. Like other objective
     perturbation, 1% of the budget hides the solver's error.
     output: the minimiser of J plus noise for sensitivity D / lam + 2 tol; nothing else is charged.

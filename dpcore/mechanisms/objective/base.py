@@ -41,7 +41,7 @@ class ObjectivePerturbation(Mechanism):
     """Release the minimiser of J(theta) + <b, theta>, b = scale * direction, with a little extra noise for the solver.
 
     One replaced record moves the gradient of J by at most 2 L R / n, and changes the volume element det(Hessian) by a
-    factor of at most 1 + c R^2 / (n lam). The budget is charged J = ln(1 + c R^2 / (n lam)) once; the rest of it is for
+    factor of at most 1 + c R^2 / (n lam). The budget is charged omega = ln(1 + c R^2 / (n lam)) once; the rest is for
     the noise. Extra noise of the same law for sensitivity 2 tol, with 1% of the budget, hides the solver's error of at
     most tol. A subclass defines the law of the noise and its calibration. Proofs: docs/formulas.md.
     """
@@ -272,7 +272,7 @@ class ObjectivePerturbation(Mechanism):
 
 
 def volume_charge(spec: Spec) -> float:
-    """J = ln(1 + c R^2 / (n lam)), the largest change of the Hessian's log-determinant when one record is replaced."""
+    """omega = ln(1 + c R^2 / (n lam)), the largest change of ln det(Hessian) when one record is replaced."""
     if spec.lam == 0.0:
         return math.inf
     return math.log1p(get_loss(spec.loss).curvature_bound * spec.domain.R**2 / (spec.n * float(spec.lam)))

@@ -14,9 +14,9 @@ from .base import ObjectivePerturbation, pull
 class ObjectiveGamma(ObjectivePerturbation):
     """Release the minimiser of J(theta) + <b, theta>, b with density proportional to exp(-||b|| / s).
 
-    With J = ln(1 + c R^2 / (n lam)) and D = 2 L R / n, by `accounting`,
-    tight: s = D / (0.99 epsilon - J), exact by the triangle inequality; needs lam > c R^2 / (n (e^(0.99 epsilon) - 1));
-    published: s = D / epsilon with n lam >= 2 c R^2 / epsilon, which spends epsilon + J and is attained in one
+    With omega = ln(1 + c R^2 / (n lam)) and D = 2 L R / n, by `accounting`,
+    tight: s = D / (0.99 epsilon - omega), by the triangle inequality; needs lam > c R^2 / (n (e^(0.99 epsilon) - 1));
+    published: s = D / epsilon with n lam >= 2 c R^2 / epsilon, which spends epsilon + omega and is attained in one
     dimension: 1.4055 for epsilon = 1 (docs/errata.md).
 
     The published noise is an exhibit, which `dpcore.solve` refuses. 1% of epsilon hides the solver's error.

@@ -18,10 +18,10 @@ from .base import ObjectivePerturbation, gradient_vertices, pull, volume_charge
 class ObjectiveGaussian(ObjectivePerturbation):
     """Release the minimiser of J(theta) + <b, theta>, b ~ N(0, s^2 I_p).
 
-    With J = ln(1 + c R^2 / (n lam)) and D = 2 L R / n, by `accounting`,
+    With omega = ln(1 + c R^2 / (n lam)) and D = 2 L R / n, by `accounting`,
     tight: s = D / mu with the largest mu for which `objective.objective_delta` stays below delta, a bound that holds
-    for any angle between two records. It is nearly attained if J is small and loose if J matters (exact laws at the
-    smallest published lam stay below 2% of delta);
+    for any angle between two records. It is nearly attained if omega is small and loose if it matters (exact laws at
+    the smallest published lam stay below 2% of delta);
     published: s = D sqrt(ln(1/delta) + epsilon) / epsilon, which can spend more than it claims (docs/errata.md): then
     it is an exhibit, which `dpcore.solve` refuses.
 

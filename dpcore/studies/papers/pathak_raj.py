@@ -7,7 +7,7 @@ tr_d the trace without the last diagonal entry. L is the sum of losses; the prin
 (`docs/errata.md`), so L is here the hinge of the printed (4), rounded as in `dpcore/solvers/multiclass/objective.py`.
 As the Phi_c are symmetric, only sym(b) = (b + b') / 2 acts. Throughout A = lam I_d + sym(b), I_d = diag(1, ..., 1, 0),
 so that J_p = L + <A, sum_c Phi_c>, which has a minimiser with the probability of A > 0: at most 1/2, whatever epsilon
-and lam are (docs/formulas.md, "As printed").
+and lam are (docs/formulas.md, "As published").
 
 Source: Pathak and Raj 2010, Large margin multiclass Gaussian classification with differential privacy.
 """
@@ -117,7 +117,7 @@ def norm_quantiles(d: int, epsilon: float, delta: float) -> Quantiles:
 def lemma_4_fails(d: int) -> tuple[float, float] | None:
     """Range [low, 1) of delta in which Lemma 4 is false as published; None if there is none, which is so for d >= 2.
 
-    docs/formulas.md, "As printed", proves it for d >= 3; d = 2 was checked on a fine grid of delta.
+    docs/formulas.md, "As published", proves it for d >= 3; d = 2 was checked on a fine grid of delta.
 
     >>> round(lemma_4_fails(1)[0], 3), lemma_4_fails(2)
     (0.308, None)
@@ -172,7 +172,7 @@ def theorem_2_violations(caps: Sequence[float] = (1e2, 1e3, 1e4, 1e5), draws: in
     """Theorem 2 where a minimiser exists because traces are capped, which changes no step of its proof.
 
     Here d = 2, C = 3, epsilon = lam = 1, delta = 0.1, and the hinge is rounded within 1/2. Holds for any n = 40
-    records, as nothing of them enters. Bounds on the excess from both sides: docs/formulas.md, "As printed", with the
+    records, as nothing of them enters. Bounds on the excess from both sides: docs/formulas.md, "As published", with the
     best of many multipliers t.
 
     caps: each > 0.

@@ -2,9 +2,9 @@
 
 Where J_p = L + <A, sum_c Phi_c> has a minimiser (`pathak_raj.py`), any two classes have
     U_c' (dL/dPhi_c - dL/dPhi_c') U_c' = 0,
-the columns of U_c a basis of the range of Phi_c (docs/formulas.md, "As printed"). It contains no noise: an attacker who
-sees the Phi_c can check any guess of the records. If two classes have Phi_c != 0, the training records always satisfy
-it.
+the columns of U_c a basis of the range of Phi_c (docs/formulas.md, "As published"). It contains no noise: an attacker
+who sees the Phi_c can check any guess of the records. If two classes have Phi_c != 0, the training records always
+satisfy it.
 
 Minimisers. With A = M M' and V_c = M' U_c the problem is that of records M^-1 x~ and A = I. It is solved for
 Phi_c = u_c u_c', by Newton's method on u with the curvature's eigenvalues taken as positive, from a few random starts.
