@@ -180,13 +180,13 @@ class Line:
 
     def let_go(self, page: Page) -> None:
         """Once the server has said all there is; one by one, so that the browser takes none of it for outdated."""
-        while (said := len(self.held or ())) == 0 or page.wait_for_timeout(300) or said < len(self.held or ()):
+        while (said := len(self.held or ())) == 0 or page.wait_for_timeout(200) or said < len(self.held or ()):
             page.wait_for_timeout(50)
         messages, self.held = self.held or [], None
         for message in messages:
             self._forward(message)
             page.wait_for_timeout(5)
-        page.wait_for_timeout(300)  # what is not to be drawn would be by then
+        page.wait_for_timeout(200)  # what is not to be drawn would be by then
 
 
 SEEN = """() => {

@@ -163,22 +163,28 @@ def test_a_killed_run_leaves_no_worker_and_goes_on_where_it_was(executor, tmp_pa
     assert sorted(it.name for it in tmp_path.iterdir()) == ["e.json", "out.csv"]
 
 
-def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_path, serial):
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
-        with executor_of(f"dask:{cluster.scheduler_address}") as workers:
-            pids = [worker.pid for worker in cluster.workers.values()]
-            came: list[int] = []
-
-            def kill_once(place: int, rows: list[dict]) -> None:
-                came.append(place)
-                if len(came) == 3:
-                    os.kill(pids[0], signal.SIGKILL)
-
-            same(dpcore.run(LONG, workers, on_cell=kill_once), dpcore.run(LONG))
-            assert sorted(came) == list(range(12))
-            assert not psutil.pid_exists(pids[0]), "a worker was killed"
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_a_cluster_of_two_computes_the_same(processes, tmp_path, serial):
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=":0") as cluster:
         call(command(tmp_path, "--executor", f"dask:{cluster.scheduler_address}"))
-        same(pd.read_csv(tmp_path / "out.csv"), serial)
+    same(pd.read_csv(tmp_path / "out.csv"), serial)
+
+
+@pytest.mark.nightly
+def test_a_cluster_survives_a_killed_worker():
+    came: list[int] = []
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        pids = [worker.pid for worker in cluster.workers.values()]
+
+        def kill_once(place: int, rows: list[dict]) -> None:
+            came.append(place)
+            if len(came) == 3:
+                os.kill(pids[0], signal.SIGKILL)
+
+        with executor_of(f"dask:{cluster.scheduler_address}") as workers:
+            same(dpcore.run(LONG, workers, on_cell=kill_once), dpcore.run(LONG))
+        assert sorted(came) == list(range(12))
+        assert not psutil.pid_exists(pids[0]), "a worker was killed"
 
 
 @pytest.mark.parametrize(
