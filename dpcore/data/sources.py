@@ -4,6 +4,7 @@ import dataclasses as dc
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from ..core.facts import facts_beside
@@ -59,7 +60,8 @@ class Source:
 class Split:
     """Training and test records of a source, the bounds that both keep, and their law if it is known.
 
-    truth: [p], the weights behind the labels of a mixture.
+    truth: [p], the weights behind the labels of a mixture. tested: of a set that is split, the places of the test
+    records in it.
     """
 
     train: Data
@@ -67,6 +69,7 @@ class Split:
     domain: Domain
     population: Population | None = None
     truth: Array | None = None
+    tested: NDArray[np.intp] | None = None
 
 
 def training_records(records: int) -> int:
@@ -86,7 +89,7 @@ def draw_split(X: Array, y: Array, n: int, rng: np.random.Generator) -> Split:
     order, size = rng.permutation(len(y)), training_records(len(y))
     train, test = order[:size], order[size:]
     chosen = rng.choice(train, n, replace=True) if n > size else train[:n]
-    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain())
+    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain(), tested=test)
 
 
 def _source(row: dict[str, Any]) -> Source:

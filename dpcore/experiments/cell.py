@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from .. import data as records
+from ..core.arrays import Array
 from ..core.cache import SharedCache
 from ..core.cancel import Cancelled, go_on, never
 from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NotApplicable
+from ..core.records import Data
 from ..core.rng import generator
 from ..mechanisms import Mechanism
 from ..mechanisms.base import AdditiveMechanism, Prepared
@@ -27,7 +29,8 @@ from . import metrics
 class Cell:
     """Curve of one mechanism over epsilon; hashable and picklable, it is its own cache key.
 
-    population, fresh: also measure the excess population risk, and the mean loss on the test records.
+    population, fresh: also measure the excess population risk, and the mean loss on the test records; of a set that
+    is split, also how much less often releases predict each test record's class than the reference does ("lost").
     """
 
     mechanism: Mechanism
@@ -38,7 +41,11 @@ class Cell:
     fresh: bool = False
 
 
-_CELLS: SharedCache[list[dict[str, Any]]] = SharedCache(60_000, len)  # rows
+def _kilobytes(rows: list[dict[str, Any]]) -> int:
+    return sum(1 + row["lost"].nbytes // 1_000 if "lost" in row else 1 for row in rows)
+
+
+_CELLS: SharedCache[list[dict[str, Any]]] = SharedCache(60_000, _kilobytes)
 
 
 def run_cell(cell: Cell, cancelled: Cancelled = never) -> list[dict[str, Any]]:
@@ -85,13 +92,24 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
+    by_record = cell.fresh and loss.classification and split.tested is not None
+    lost = _lost_by_record(reference.theta, split.test, releases) if by_record else None
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
         for curve in curves:
             about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": split.test.n}
             about |= {"seconds": seconds}
-            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about)
+            row = _public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about
+            if lost is not None and curve.metric == "accuracy":
+                row["lost"] = lost[k]
+            rows.append(row)
     return sorted(rows, key=lambda row: row["epsilon"])
+
+
+def _lost_by_record(reference: Array, test: Data, releases: metrics.Releases) -> Array:
+    right = test.y * (test.X @ reference) > 0.0
+    lost: Array = (right - metrics.shares_right(test, releases)).astype(np.float32)
+    return lost
 
 
 def _releases(

@@ -214,15 +214,26 @@ def _accuracies(data: Data, releases: Releases) -> tuple[Array, ...]:
     draws = np.empty((len(releases.scales), len(releases.directions)))
     for k, scale in enumerate(releases.scales):
         kernels.row_accuracies(margins[k], noise, scale, data.y, draws[k])
-    noiseless = (data.y * margins > 0.0).mean(axis=1)
+    return draws, (data.y * margins > 0.0).mean(axis=1), _probabilities(data, releases).mean(axis=1)
+
+
+def _probabilities(data: Data, releases: Additive) -> Array:
+    """Of each record the probability that a release predicts it right, [K, n]."""
+    margins = data.y * data.margins(releases.centres)
     sd = releases.scales[:, None] * data.row_norms
     # A prediction without noise (a row of zeros) counts like its draws: right or not.
-    certain = np.where(data.y * margins > 0.0, np.inf, -np.inf)
-    ratio = np.divide(data.y * margins, sd, out=certain, where=sd > 0.0)
-    mean = np.zeros(len(draws))
+    ratio = np.divide(margins, sd, out=np.where(margins > 0.0, np.inf, -np.inf), where=sd > 0.0)
+    found = np.zeros_like(ratio)
     for node, weight in zip(*releases.spread, strict=True):
-        mean += weight * ndtr(ratio / node).mean(axis=1)
-    return draws, noiseless, mean
+        found += weight * ndtr(ratio / node)
+    return found
+
+
+def shares_right(data: Data, releases: Releases) -> Array:
+    """Of each record the share of releases that predict it right, [K, n]; of `Additive` the probability."""
+    if isinstance(releases, Drawn):
+        return np.stack([_right(data, thetas).mean(axis=0) for thetas in releases.thetas])
+    return _probabilities(data, releases)
 
 
 def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:
@@ -233,11 +244,15 @@ def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:
 
 
 def _shares_right(data: Data, thetas: Array) -> Array:
-    """Share of records with y <x, theta> > 0 for thetas [..., k, r], shape [..., k].
+    """Share of records with y <x, theta> > 0 for thetas [..., k, r], shape [..., k]."""
+    flat = thetas.reshape(-1, *thetas.shape[-2:])
+    return np.array([_right(data, some).mean(axis=1) for some in flat]).reshape(thetas.shape[:-1])
+
+
+def _right(data: Data, thetas: Array) -> Array:
+    """Whether y <x, theta> > 0, for thetas [k, r] and all records, [k, n].
 
     In single precision: the sign changes only where a prediction is 0 to seven digits.
     """
-    X, y = data.single, data.y.astype(np.float32)
-    flat = thetas.reshape(-1, *thetas.shape[-2:]).astype(np.float32)
-    shares = [(y[:, None] * (X @ t.T) > 0.0).mean(axis=0) for t in flat]
-    return np.array(shares).reshape(thetas.shape[:-1])
+    right: Array = (data.single @ thetas.astype(np.float32).T * data.y.astype(np.float32)[:, None] > 0.0).T
+    return right

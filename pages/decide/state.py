@@ -11,7 +11,7 @@ from dpcore.audit.attack_success import Attack, AttackSuccessQuestion
 from dpcore.data import Source
 from dpcore.figures.style import Theme
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSize, Error
-from dpcore.studies.decide.loss_curve import LostCurve, Setting, smallest_budget
+from dpcore.studies.decide.loss_curve import LostCurve, Scope, Setting, smallest_budget
 from dpcore.studies.decide.sample_size import LossBySampleSize
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.polling import Open
@@ -79,10 +79,17 @@ class State:
 
     @cached_property
     def found(self) -> Answer:
+        """Smallest budget, with the interval for the population."""
         return smallest_budget(self._known, self.at_most)
 
     @cached_property
+    def found_in_file(self) -> Answer | None:
+        """The same with the interval over other splits of these records; None where each split draws new ones."""
+        return smallest_budget(self._known, self.at_most, "file") if len(self._known.tested) else None
+
+    @cached_property
     def band(self) -> tuple[np.ndarray, np.ndarray]:
+        """95% limits for the population, along epsilon."""
         return self._known.band()
 
     @property
@@ -104,11 +111,10 @@ class State:
         """Accuracy loss there on the smoothed curve, in points; nan where nothing is released."""
         return self._known.lost_at(epsilon)
 
-    @property
-    def lost(self) -> tuple[float, float, float]:
-        """Accuracy loss at the slider's epsilon, and its interval, in points."""
-        low, high = (self._known.between(self.epsilon, limit) for limit in self.band)
-        return self.lost_at(self.epsilon), low, high
+    def lost_limits(self, scope: Scope) -> tuple[float, float]:
+        """95% limits of the accuracy loss at the slider's epsilon, in points."""
+        low, high = (self._known.between(self.epsilon, limit) for limit in self._known.band(scope))
+        return low, high
 
     @property
     def plan(self) -> Plan | None:

@@ -12,6 +12,7 @@ from dpcore.audit.attack_success import AttackSuccessQuestion
 from dpcore.experiments.experiment import EPSILON_GRID
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.decide.deployments import Deployment
+from dpcore.studies.decide.loss_curve import Scope
 from dpcore.studies.decide.posterior import belief_of
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.briefing import words as briefings
@@ -24,6 +25,7 @@ ERRORS: dict[str, str] = {"loss": "log loss", "accuracy": "accuracy"}
 SPENDS = (
     "Another run, a λ tuned by eye and a slider tried on your own records cost privacy that this ε does not include."
 )
+SCOPES: tuple[Scope, ...] = ("population", "file")
 PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
 NO_FILE = "Upload a file to find its smallest privacy budget: only this session sees it, and you declare its bounds."
 CHIPS = chips_beside(__file__, "chips.json")
@@ -45,20 +47,33 @@ def number(value: float) -> str:
 
 
 def interval(found: Answer) -> str:
-    """The 95% confidence interval of an answer, with open ends where they are beyond the scale.
+    """The confidence interval of an answer, with open ends where they are beyond the scale.
 
     >>> interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)), interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0))
-    ('95% interval: 0.35 to 0.62', '95% interval: 6 or more')
+    ('0.35 to 0.62', '6 or more')
     """
     if found.low > found.last:
-        return f"95% interval: more than {number(found.last)}"
+        return f"more than {number(found.last)}"
     low = "" if found.low <= found.first else number(found.low)
     high = "" if found.high > found.last else number(found.high)
     if low and high:
-        return f"95% interval: {low} to {high}"
+        return f"{low} to {high}"
     if low:
-        return f"95% interval: {low} or more"
-    return f"95% interval: {high} or less" if high else "95% interval: the whole scale"
+        return f"{low} or more"
+    return f"{high} or less" if high else "the whole scale"
+
+
+def intervals(population: str, splits: str | None) -> str:
+    """95% intervals and what they are about; splits: None where each split draws new records.
+
+    >>> intervals("0.2 to 1.1", None)
+    '95% interval: 0.2 to 1.1'
+    >>> intervals("0.2 to 1.1", "0.4 to 0.5")
+    '95% intervals: 0.2 to 1.1 for the population, 0.4 to 0.5 for this file'
+    """
+    if splits is None:
+        return f"95% interval: {population}"
+    return f"95% intervals: {population} for the population, {splits} for this file"
 
 
 def takeaway(state: State) -> str:
@@ -96,7 +111,8 @@ def caption(state: State) -> str:
     counted = "all" if splits == state.setting.splits else f"{splits} of"
     return (
         f"Accuracy: share of {source.things} {source.outcome}. Accuracy loss: percentage points below the best model "
-        f"without privacy, mean over {counted} {state.setting.splits} splits, made non-increasing in ε."
+        f"without privacy, mean over {counted} {state.setting.splits} splits, made non-increasing in ε. Band: 95% "
+        f"interval{' for the population that the file is a sample of' if state.found_in_file else ''}."
     )
 
 
@@ -114,20 +130,23 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
 
 
 def _budget(state: State) -> tuple[str, str, str]:
-    found, noun = state.found, "Smallest budget"
-    rest = f"for an accuracy loss of at most {points(state.at_most)} ({interval(found)})"
+    found, here, noun = state.found, state.found_in_file, "Smallest budget"
+    sure = intervals(interval(found), interval(here) if here else None)
+    rest = f"for an accuracy loss of at most {points(state.at_most)} ({sure})"
     if not found.reachable:
         return noun, "not reachable", rest
     return noun, f"ε = {number(found.first)} or less" if found.at_first else f"ε = {number(found.value)}", rest
 
 
 def _lost(state: State) -> tuple[str, str, str]:
-    lost, low, high = state.lost
+    lost = state.lost_at(state.epsilon)
     noun, here = "Accuracy loss", f"at ε = {state.epsilon:g}"
     if math.isnan(lost):
         return noun, "no release", here
     share = briefings.share(state.learned(state.epsilon))
-    return noun, points(lost), f"{here} (95% interval: {rounded(low, 2)} to {rounded(high, 2)}){share}"
+    population, splits = ("{} to {}".format(*(rounded(end, 2) for end in state.lost_limits(s))) for s in SCOPES)
+    sure = intervals(population, splits if state.found_in_file else None)
+    return noun, points(lost), f"{here} ({sure}){share}"
 
 
 def _equivalent(state: State) -> tuple[str, str, str]:
@@ -151,7 +170,7 @@ def _needed(state: State) -> tuple[str, str, str]:
     count = f"{found.first:,.0f} or fewer" if found.at_first else people(found.value)
     size = state.source.size
     copies = f"; a what-if, from copies of {size:,}" if size is not None and found.value > size else ""
-    return noun, count, f"{rest} ({interval(found)}{copies})"
+    return noun, count, f"{rest} (95% interval{_over_splits(state)}: {interval(found)}{copies})"
 
 
 def playing(state: State) -> str:
@@ -182,10 +201,15 @@ def equivalent(state: State) -> str:
     else:
         size = f"that about **{number(here.value)}** reach without"
     return (
-        f"At ε = {state.epsilon:g}, {state.n:,} {records} with privacy reach the {metric} {size} ({interval(here)}). "
+        f"At ε = {state.epsilon:g}, {state.n:,} {records} with privacy reach the {metric} {size} (95% interval"
+        f"{_over_splits(state)}: {interval(here)}). "
         "Another metric gives another number: predicted classes can survive noise that ruins "
         f"probabilities.{_levels_off(state)}"
     )
+
+
+def _over_splits(state: State) -> str:
+    return " for this file" if state.found_in_file else ""
 
 
 def _levels_off(state: State) -> str:

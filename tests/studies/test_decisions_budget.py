@@ -135,7 +135,8 @@ def made_up(lost) -> LostCurve:
     """A curve with these points lost on the grid of epsilons."""
     setting = Setting(Problem("synthetic", n=100))
     ones, zeros = np.ones(np.shape(lost)[1]), np.zeros(len(lost))
-    return LostCurve(setting, np.array(EPSILON_GRID), -0.01 * np.array(lost), zeros, zeros, ones, ones, {})
+    none = np.zeros(0), np.zeros((0, len(ones)))
+    return LostCurve(setting, np.array(EPSILON_GRID), -0.01 * np.array(lost), zeros, zeros, ones, ones, {}, *none)
 
 
 def test_answers_at_the_ends_of_the_grid():

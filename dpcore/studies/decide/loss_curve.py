@@ -8,7 +8,7 @@ own. So all budgets, all mechanisms and all sample sizes see the same splits, 5 
 import dataclasses as dc
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.validation import check_real, integer
+from ...data import get_source
 from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import EPSILON_GRID, Axis, Experiment
 from ...mechanisms import Mechanism
 from ...mechanisms.problem import Problem
 from .threshold_interval import Answer, answer, band, falling
 
+# What an interval is about: the population that the records come from, or other splits of these records.
+Scope = Literal["population", "file"]
 SPLITS, _MOST_SPLITS = 20, 1_000
 _REPETITIONS = 4  # two pairs of releases a split where means over the noise are no integrals
 
@@ -91,6 +94,7 @@ class Setting:
         rows = run_cell(self.cell(split), cancelled)
         right = [row for row in rows if row.get("metric") == self.metric]
         fresh = [row for row in rows if row.get("metric") == "fresh_risk"]
+        tested, lost = self._by_record(split, right)
         return LostCurve(
             setting=self,
             epsilons=np.array([row["epsilon"] for row in right]),
@@ -100,7 +104,20 @@ class Setting:
             loss=np.array([[row["mean"] for row in fresh]]),
             lam=np.array([row["lam"] for row in right]),
             refused={row["epsilon"]: row["reason"] for row in rows if row["status"] != "ok"},
+            tested=tested,
+            lost_of=lost,
         )
+
+    def _by_record(self, split: int, rows: list[dict[str, Any]]) -> tuple[Array, Array]:
+        """`LostCurve.tested` and `LostCurve.lost_of` of one split."""
+        places, size = self.cell(split).problem.load().tested, get_source(self.source).size
+        if size is None or places is None or not rows or "lost" not in rows[0]:
+            return np.zeros(0), np.zeros((0, len(rows)))
+        tested = np.zeros(size + len(places))
+        lost = np.zeros((len(tested), len(rows)))
+        tested[places] = 1.0
+        lost[places] = 100.0 * np.stack([row["lost"] for row in rows], axis=1)
+        return tested, lost
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -111,7 +128,8 @@ class LostCurve:
     private: `Setting.metric` of the private releases, the mean over their noise, [S, K], and reference [S], that of the
     best model without privacy. floor: [S], that of a model that learns nothing, from the same test records: the share
     of their larger class, or 0 of r_squared. loss: mean loss of the private releases on the test records, [S, K]. lam:
-    [K].
+    [K]. Where the splits are those of one file of N records and accuracy is measured: tested, [N], the number of splits
+    in which each record is a test record, and lost_of, [N, K], the sum of the points that it loses there; else N = 0.
     """
 
     setting: Setting
@@ -122,6 +140,8 @@ class LostCurve:
     loss: Array
     lam: Array
     refused: dict[float, str]
+    tested: Array
+    lost_of: Array
 
     @property
     def splits(self) -> int:
@@ -133,7 +153,7 @@ class LostCurve:
             name: np.concatenate([getattr(self, name), getattr(more, name)])
             for name in ("private", "reference", "floor", "loss")
         }
-        return dc.replace(self, **both)
+        return dc.replace(self, **both, tested=self.tested + more.tested, lost_of=self.lost_of + more.lost_of)
 
     @cached_property
     def lost(self) -> Array:
@@ -155,9 +175,21 @@ class LostCurve:
         """The mean made non-increasing, [K]."""
         return falling(self.mean)
 
-    def band(self) -> tuple[Array, Array]:
+    def rows(self, scope: Scope) -> Array:
+        """Rows [., K] that can be taken as independent, with the mean `mean`, in points.
+
+        "file": the splits of these records. "population": where each split draws new records, the splits; of a file its
+        records, each with what it loses in the splits that test it. The errors of cross-validation are those of
+        independent records in this sense: see "Decisions" in docs/formulas.md.
+        """
+        if scope == "file" or not len(self.tested):
+            return self.lost
+        away = self.lost_of - self.tested[:, None] * self.mean
+        return self.mean + away * (len(self.tested) / self.tested.sum())
+
+    def band(self, scope: Scope = "population") -> tuple[Array, Array]:
         """95% confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
-        return band(self.lost, seed=self.setting.problem.seed)
+        return band(self.rows(scope), seed=self.setting.problem.seed)
 
     def lost_at(self, epsilon: float) -> float:
         """The accuracy loss to be told at an epsilon: `smooth` there; nan where nothing is released."""
@@ -185,12 +217,12 @@ def check_applicable(curve: LostCurve) -> None:
         raise NotApplicable(next(iter(curve.refused.values())))
 
 
-def smallest_budget(curve: LostCurve, at_most: float) -> Answer:
+def smallest_budget(curve: LostCurve, at_most: float, scope: Scope = "population") -> Answer:
     """The smallest epsilon from which on a setting is expected to lose at most `at_most` percentage points.
 
-    at_most: > 0. The expectation is over splits of the records, or draws of them, and over the noise; between the
-    epsilons of the grid it is taken linear in ln epsilon. The interval covers it with confidence 95%; an end beyond the
-    grid is inf, one at the first epsilon of the grid means "there or below".
+    at_most: > 0. The expectation is over n records and the noise: records of the population, or splits of the same
+    "file". Between the epsilons of the grid it is taken linear in ln epsilon. The interval covers it with confidence
+    95%; an end beyond the grid is inf, one at the first epsilon of the grid means "there or below".
 
     Raises NotApplicable where the mechanism has no guarantee at any epsilon.
 
@@ -203,4 +235,4 @@ def smallest_budget(curve: LostCurve, at_most: float) -> Answer:
     """
     at_most = check_real("at_most", at_most, "a number of points > 0", lambda v: v > 0.0)
     check_applicable(curve)
-    return answer(curve.epsilons, curve.lost, at_most, seed=curve.setting.problem.seed)
+    return answer(curve.epsilons, curve.rows(scope), at_most, seed=curve.setting.problem.seed)

@@ -17,6 +17,7 @@ from ...core.arrays import Array
 from ...core.rng import generator
 
 CONFIDENCE, _RESAMPLES = 0.95, 1_000
+_MANY = 2_000  # rows, of whose mean Student's quantiles say as much as those of resamples
 # Resamples that repeat one value so often that nearly no spread is left say nothing of it; rounding leaves some 1e-8.
 _LEAST_SPREAD = 1e-6
 
@@ -64,7 +65,8 @@ def limits(samples: Array, *, confidence: float = CONFIDENCE, seed: int = 0) -> 
     """Confidence limits of the mean of independent rows [S, K] at each column: low [K] and high [K].
 
     mean - q se, with q the quantiles of (mean* - mean) / se* over rows drawn again with replacement, or Student's
-    where those are larger. confidence: of each column separately, in (0, 1). Randomness: one Generator from the seed.
+    where those are larger or rows are many. confidence: of each column separately, in (0, 1). Randomness: one Generator
+    from the seed.
 
     >>> low, high = limits(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))
     >>> bool(low[0] < 2.0 < high[0]), float(low[1]), float(high[1])
@@ -76,12 +78,14 @@ def limits(samples: Array, *, confidence: float = CONFIDENCE, seed: int = 0) -> 
     mean = samples.mean(axis=0)
     away = samples - mean
     se = samples.std(axis=0, ddof=1) / math.sqrt(S)
+    student = stdtrit(S - 1, 0.5 + 0.5 * confidence)
+    if S > _MANY:
+        return mean - student * se, mean + student * se
     counts = _resampled(S, seed)
     shift = counts @ away
     spread = np.sqrt(np.maximum(counts @ away**2 - shift**2, 0.0) / (S - 1))
     t = np.divide(shift, spread, out=np.zeros_like(shift), where=spread > _LEAST_SPREAD * se)
     below, above = np.quantile(t, (0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence), axis=0)
-    student = stdtrit(S - 1, 0.5 + 0.5 * confidence)
     return mean - np.maximum(above, student) * se, mean + np.maximum(-below, student) * se
 
 
