@@ -19,8 +19,10 @@ def enlarged(figure: Figure) -> Figure:
     """
     made = figure.to_dict()
     _raise_fonts(made)
-    narrow = (made["layout"].get("meta") or {}).get("narrow", {})
-    for note in (*made["layout"].get("annotations", ()), *narrow.get("annotations", ())):
+    notes = made["layout"].get("annotations", ())
+    for narrow in (made["layout"].get("meta") or {}).values():  # a phone has no room for larger titles
+        narrow.setdefault("annotations", [dict(note) for note in notes])
+    for note in notes:
         if note.get("xref") == note.get("yref") == "paper" and note.get("x") == 0 and (note.get("yshift") or 0) >= 16:
             # Larger letters reach further down: the title stays off its panel.
             note.update(font=note["font"] | {"size": TITLE / ENLARGED}, yshift=note["yshift"] + 5)

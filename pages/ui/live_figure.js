@@ -3,7 +3,7 @@
 const NARROW = 560; // px
 const REMEMBERED = 120; // pictures of a chart
 const PHONE = 768; // px of the window: nobody projects from a narrower one, and nothing is made larger there
-const HALL = [1366, 768]; // px of the window that larger charts are made for; a smaller one has the same picture, smaller
+const HALL = [1366, 768]; // px of the window that larger charts are made for; every other has the same picture, in its size
 const CONFIG = {
   displaylogo: false,
   // plotly.js 4 offers to upload the chart to its maker's servers unless told otherwise.
@@ -428,8 +428,8 @@ export default function ({ data, parentElement }) {
   if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
   watchSliders();
-  const share = Math.min(1, window.innerWidth / HALL[0], window.innerHeight / HALL[1]);
-  const scale = window.innerWidth < PHONE ? 1 : Math.max(1, data.scale * share);
+  const share = Math.min(window.innerWidth / HALL[0], window.innerHeight / HALL[1]);
+  const scale = data.scale === 1 || window.innerWidth < PHONE ? 1 : Math.max(1, data.scale * share);
   const picture = { ...data, scale };
   // A figure made larger is laid out in less room and then stretched, labels, lines and gaps alike.
   node.style.transform = scale === 1 ? "" : `scale(${scale})`;
