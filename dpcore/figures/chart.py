@@ -52,6 +52,7 @@ class Chart:
         self.notes: list[Look] = []
         self.shapes: list[Look] = []
         self.ends: Ends = []
+        self.flag = 10  # letters on the cursor's flag
 
     # Marks
 
@@ -204,6 +205,7 @@ class Chart:
         By the name "cursor" a browser finds both, to move them while a slider is dragged.
         """
         self.vertical(at)
+        self.flag = len(words)
         place: Look = {"name": "cursor", "xref": "x", "xanchor": "center", "yanchor": "top", "yshift": -3}
         x = math.log10(at) if logarithmic else at
         self.write(words, x, 0, self.paper, bgcolor=self.text, borderpad=3, **place)
@@ -243,16 +245,18 @@ class Chart:
         widths: Sequence[float],
         *,
         beyond: float = 0.05,
-        room: float = 75,
+        room: float | None = None,
         spare: float = 0.0,
         **more: Any,
     ) -> list[Look]:
         """A log axis for drawings of these widths in px, whose tick labels leave room for the cursor's flag.
 
-        beyond: powers of ten before and after the span. room, spare: px and powers of ten that are kept free.
+        beyond: powers of ten before and after the span. room, spare: px (by the flag's length where None) and powers of
+        ten that are kept free.
         """
         low, high = math.log10(span[0]) - beyond, math.log10(span[-1]) + beyond
         made = self.log_axis(low, high, **more)
+        room = min(75.0, 38.0 + 3.6 * self.flag) if room is None else room
         return [thinned(made, at, room / width * (high - low) + spare, width) for width in widths]
 
     # Layouts
@@ -360,8 +364,8 @@ def axis_title(text: str, standoff: int) -> Look:
 
 def thinned(made: Look, at: float, room: float, width: float) -> Look:
     """A log axis without the tick labels that are closer than `room` powers of ten to the cursor `at`; on a drawing
-    narrower than 300 px, without every other one."""
-    every = 2 if width < 300 else 1
+    narrower than 300 px with less than 45 px for each, without every other one."""
+    every = 2 if width < min(300, 45 * len(made["tickvals"])) else 1
     shown = [
         text if abs(math.log10(tick) - math.log10(at)) > room and k % every == 0 else ""
         for k, (tick, text) in enumerate(zip(made["tickvals"], made["ticktext"], strict=True))

@@ -130,13 +130,14 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     Columns that are not listed are summed, and so are those that are zero in every record.
     """
     chart = Chart(theme, height, left=48, right=16, bottom=70)
-    groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "zero")) if group.columns]
+    every = ((support.others, "others", "rest"), (support.idle, "zero", "zero"))
+    groups = [found for found in every if found[0].columns]
     listed = [f"{column + 1:,}" for column in support.columns]
-    names = listed + [f"{group.columns:,}<br>{word}" for group, word in groups]
-    short = listed + [f"{_short(group.columns)}<br>{word}" for group, word in groups]
+    names = listed + [f"{group.columns:,}<br>{word}" for group, word, _ in groups]
+    short = listed + [f"{_short(group.columns)}<br>{word}" for group, _, word in groups]
     truth = np.append(support.truth, np.zeros(len(groups)))
-    weights = np.append(support.weights, [group.weight for group, _ in groups])
-    drawn = np.append(support.drawn, [group.drawn for group, _ in groups])
+    weights = np.append(support.weights, [group.weight for group, *_ in groups])
+    drawn = np.append(support.drawn, [group.drawn for group, *_ in groups])
     places = np.arange(float(len(names)))
     plural = "draw" if support.plan.steps == 1 else "draws"
     columns = [name.replace("<br>", " ") for name in names]
@@ -152,7 +153,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     top = 1.08 * float(max(truth.max(), weights.max(), drawn.max()))
     chart.heading("share of the weight, by column")
     across = chart.axis("column", 6, tickvals=places, range=[-0.6, len(names) - 0.4], showgrid=False)
-    ticks = {"ticktext": short, "tickangle": 0, "tickfont": {"color": chart.text, "size": 10}}
+    ticks = {"ticktext": short, "tickangle": 0, "tickfont": {"color": chart.text, "size": 12}}
     narrow = chart.legend(height + 2 * LEGEND_ROW, 3 * LEGEND_ROW, drop=72, sides=(44, 8))
     return chart.below(
         across | {"ticktext": names},
