@@ -52,7 +52,6 @@ class Chart:
         self.notes: list[Look] = []
         self.shapes: list[Look] = []
         self.ends: Ends = []
-        self.flag = 10  # letters on the cursor's flag
 
     # Marks
 
@@ -205,7 +204,6 @@ class Chart:
         By the name "cursor" a browser finds both, to move them while a slider is dragged.
         """
         self.vertical(at)
-        self.flag = len(words)
         place: Look = {"name": "cursor", "xref": "x", "xanchor": "center", "yanchor": "top", "yshift": -3}
         x = math.log10(at) if logarithmic else at
         self.write(words, x, 0, self.paper, bgcolor=self.text, borderpad=3, **place)
@@ -251,12 +249,12 @@ class Chart:
     ) -> list[Look]:
         """A log axis for drawings of these widths in px, whose tick labels leave room for the cursor's flag.
 
-        beyond: powers of ten before and after the span. room, spare: px (by the flag's length where None) and powers of
-        ten that are kept free.
+        beyond: powers of ten before and after the span. room, spare: px (None: by the flag), powers of ten kept free.
         """
         low, high = math.log10(span[0]) - beyond, math.log10(span[-1]) + beyond
         made = self.log_axis(low, high, **more)
-        room = min(75.0, 38.0 + 3.6 * self.flag) if room is None else room
+        if room is None:
+            room = min(75.0, 38.0 + 3.6 * sum(len(note["text"]) for note in self.notes if note.get("name") == "cursor"))
         return [thinned(made, at, room / width * (high - low) + spare, width) for width in widths]
 
     # Layouts
@@ -268,14 +266,15 @@ class Chart:
 
         narrow: changes for narrow screens. size: px of text without its own size. layout: further attributes.
         """
+        letters = {"size": size, "family": "Source Sans, Source Sans Pro, sans-serif"}
         made = {
             "height": self.height,
             "template": {},
             "paper_bgcolor": self.paper,
             "plot_bgcolor": self.paper,
-            "font": {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"},
+            "font": letters | {"color": self.text},
             "hovermode": "closest",
-            "hoverlabel": {"font": {"size": size}, "align": "left"},
+            "hoverlabel": {"font": letters | {"size": size - 1}, "align": "left"},
             "uirevision": "keep",
             "margin": {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom},
             "showlegend": False,

@@ -1,6 +1,5 @@
 """The geometry of l_p balls: excess against the norm order and n, the ball and its noise, rates, fingerprinting."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -44,8 +43,8 @@ def order_figure(
     powers = powers_of(
         [found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal, found.least]
     )
-    # The most columns first, as the curves lie; on a phone only the dashes tell them apart.
-    for other, dash in zip(reversed(others), itertools.cycle(("solid", "dashdot", "longdashdot", "longdash"))):
+    for k, other in enumerate(reversed(others)):  # the most columns first, as the curves lie
+        dash = ("solid", "dashdot", "longdashdot", "longdash")[k % 4]  # all that tells them apart on a phone
         name = f"smaller bound, d = {other.d:,}"
         _curve(chart, other.p_norm, other.mean, chart.muted, name, label=f"d = {other.d:,}", width=1.2, dash=dash)
     for side, name, family, symbol in (

@@ -97,8 +97,7 @@ def _add(
 def _named(
     chart: Chart, names: Sequence[str], across: Look, *, size: int, small: int, above: int, room: float
 ) -> Figure:
-    """The chart with a name beside each of its bars, top to bottom; where it is narrow, `above` px above it, and 32 px
-    at least for each.
+    """The chart with a name beside each of its bars, top to bottom; where it is narrow, `above` px above it.
 
     across: the axis. size, small: px of the names, beside and above. room: above the uppermost bar, in bars.
     """

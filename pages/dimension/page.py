@@ -49,8 +49,7 @@ controls = sidebar(
 
 lower: Lower = "damage" if below == "damage" else "distance"
 
-with st.container(key="halves"):
-    left, right = st.columns([2.2, 1], gap="medium")
+left, right = st.container(key="halves").columns([2.2, 1], gap="medium")
 with left:
     chart, layers = st.container(), pick_layers("lower", *([] if below == "damage" else ["upper"]))
 theme = current_theme()

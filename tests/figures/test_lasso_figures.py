@@ -95,7 +95,7 @@ def test_against_people(crowd, theme):
     shape = named(figure, "(n ln n)⁻²⁄³, shape only")
     law = (crowd.n * np.log(crowd.n)) ** (-2 / 3)
     assert np.asarray(shape.y) == pytest.approx(law * crowd.dense[1] / law[1]), "through the first hard point"
-    assert shape.line.dash == "dash" and named(figure, "lower bound, hardest data").line.dash == "dot"
+    assert shape.line.dash == "longdashdot" and named(figure, "lower bound, hardest data").line.dash == "dot"
     assert any("hardest data" in text for text in words(figure)) and any("shape only" in text for text in words(figure))
 
 

@@ -130,14 +130,13 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     Columns that are not listed are summed, and so are those that are zero in every record.
     """
     chart = Chart(theme, height, left=48, right=16, bottom=70)
-    every = ((support.others, "others", "rest"), (support.idle, "zero", "zero"))
-    groups = [found for found in every if found[0].columns]
+    groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "zero")) if group.columns]
     listed = [f"{column + 1:,}" for column in support.columns]
-    names = listed + [f"{group.columns:,}<br>{word}" for group, word, _ in groups]
-    short = listed + [f"{_short(group.columns)}<br>{word}" for group, _, word in groups]
+    names = listed + [f"{group.columns:,}<br>{word}" for group, word in groups]
+    short = listed + [f"{_short(group.columns)}<br>{word.replace('others', 'rest')}" for group, word in groups]
     truth = np.append(support.truth, np.zeros(len(groups)))
-    weights = np.append(support.weights, [group.weight for group, *_ in groups])
-    drawn = np.append(support.drawn, [group.drawn for group, *_ in groups])
+    weights = np.append(support.weights, [group.weight for group, _ in groups])
+    drawn = np.append(support.drawn, [group.drawn for group, _ in groups])
     places = np.arange(float(len(names)))
     plural = "draw" if support.plan.steps == 1 else "draws"
     columns = [name.replace("<br>", " ") for name in names]
