@@ -266,15 +266,15 @@ class Chart:
 
         narrow: changes for narrow screens. size: px of text without its own size. layout: further attributes.
         """
-        letters = {"size": size, "family": "Source Sans, Source Sans Pro, sans-serif"}
+        font = {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"}
         made = {
             "height": self.height,
             "template": {},
             "paper_bgcolor": self.paper,
             "plot_bgcolor": self.paper,
-            "font": letters | {"color": self.text},
+            "font": font,
             "hovermode": "closest",
-            "hoverlabel": {"font": letters | {"size": size - 1}, "align": "left"},
+            "hoverlabel": {"bgcolor": self.paper, "font": font | {"size": size - 1}, "align": "left"},
             "uirevision": "keep",
             "margin": {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom},
             "showlegend": False,

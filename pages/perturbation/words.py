@@ -121,9 +121,9 @@ def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
     said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
     said += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
     alike = table[[mechanism_class(key).noise == noise for key in table.mechanism]]
-    for _, best in alike[alike.metric == "excess_empirical_risk"].sort_values("mean").head(1).iterrows():
-        place = PERTURBATIONS[mechanism_class(best.mechanism).place]
-        said += f", or use {place} (excess risk **{rounded(best['mean'])}**)"
+    for _, top in alike[alike.metric == "excess_empirical_risk"].sort_values("mean").head(1).iterrows():
+        said += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
+        said += f"(excess risk **{rounded(top['mean'])}**)"
     return f"{said}."
 
 
