@@ -243,18 +243,17 @@ class Chart:
         widths: Sequence[float],
         *,
         beyond: float = 0.05,
-        room: float | None = None,
+        room: float = 0.0,
         spare: float = 0.0,
         **more: Any,
     ) -> list[Look]:
         """A log axis for drawings of these widths in px, whose tick labels leave room for the cursor's flag.
 
-        beyond: powers of ten before and after the span. room, spare: px (None: by the flag), powers of ten kept free.
+        beyond: powers of ten before and after the span. room, spare: px (0: by the flag), powers of ten kept free.
         """
         low, high = math.log10(span[0]) - beyond, math.log10(span[-1]) + beyond
         made = self.log_axis(low, high, **more)
-        if room is None:
-            room = min(75.0, 38.0 + 3.6 * sum(len(note["text"]) for note in self.notes if note.get("name") == "cursor"))
+        room = room or min(75.0, 38.0 + 3.6 * sum(len(it["text"]) for it in self.notes if it.get("name") == "cursor"))
         return [thinned(made, at, room / width * (high - low) + spare, width) for width in widths]
 
     # Layouts

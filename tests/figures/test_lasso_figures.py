@@ -142,8 +142,7 @@ def test_phones_get_a_legend_instead_of_labels(steps, crowd, width):
 
 def test_the_title_of_an_axis_leaves_room_for_the_flag(steps, crowd):
     """On a phone the flag can take the place of every tick label; the title then stands below the flag."""
-    far = dc.replace(crowd, n=np.array([2e2, 1e3, 3e3, 5e4]))
-    between = excess_by_n_figure(far, n=3_000, theme="light", height=430)
+    between = excess_by_n_figure(dc.replace(crowd, n=np.array([2e2, 1e3, 3e3, 5e4])), n=3_000, theme="dark", height=430)
     narrow = between.layout.meta["narrow"]["xaxis"]
     shown = [text for tick, text in zip(narrow["tickvals"], narrow["ticktext"], strict=True) if 200 < tick < 50_000]
     assert len(shown) == 2 and not any(shown)
