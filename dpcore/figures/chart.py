@@ -243,16 +243,17 @@ class Chart:
         widths: Sequence[float],
         *,
         beyond: float = 0.05,
-        room: float = 75,
+        room: float = 0.0,
         spare: float = 0.0,
         **more: Any,
     ) -> list[Look]:
         """A log axis for drawings of these widths in px, whose tick labels leave room for the cursor's flag.
 
-        beyond: powers of ten before and after the span. room, spare: px and powers of ten that are kept free.
+        beyond: powers of ten before and after the span. room, spare: px (0: by the flag), powers of ten kept free.
         """
         low, high = math.log10(span[0]) - beyond, math.log10(span[-1]) + beyond
         made = self.log_axis(low, high, **more)
+        room = room or min(75.0, 38.0 + 3.6 * sum(len(it["text"]) for it in self.notes if it.get("name") == "cursor"))
         return [thinned(made, at, room / width * (high - low) + spare, width) for width in widths]
 
     # Layouts
@@ -264,14 +265,15 @@ class Chart:
 
         narrow: changes for narrow screens. size: px of text without its own size. layout: further attributes.
         """
+        font = {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"}
         made = {
             "height": self.height,
             "template": {},
             "paper_bgcolor": self.paper,
             "plot_bgcolor": self.paper,
-            "font": {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"},
+            "font": font,
             "hovermode": "closest",
-            "hoverlabel": {"font": {"size": size}, "align": "left"},
+            "hoverlabel": {"bgcolor": self.paper, "font": font | {"size": size - 1}, "align": "left"},
             "uirevision": "keep",
             "margin": {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom},
             "showlegend": False,
@@ -360,8 +362,8 @@ def axis_title(text: str, standoff: int) -> Look:
 
 def thinned(made: Look, at: float, room: float, width: float) -> Look:
     """A log axis without the tick labels that are closer than `room` powers of ten to the cursor `at`; on a drawing
-    narrower than 300 px, without every other one."""
-    every = 2 if width < 300 else 1
+    narrower than 300 px with less than 45 px for each, without every other one."""
+    every = 2 if width < min(300, 45 * len(made["tickvals"])) else 1
     shown = [
         text if abs(math.log10(tick) - math.log10(at)) > room and k % every == 0 else ""
         for k, (tick, text) in enumerate(zip(made["tickvals"], made["ticktext"], strict=True))

@@ -95,7 +95,7 @@ def equivalent_figure(
     chart = Chart(theme, height, left=56, right=76)
     colour, everyone = chart.colours[family], f"all {n:,}"
     chart.band(epsilons, low, high, colour, _SURE)
-    chart.curve(epsilons, size, colour, "equivalent sample size", label=f"by<br>{metric}", width=3)
+    chart.curve(epsilons, size, colour, "equivalent sample size", label=f"{metric}<br>reached", width=3)
     chart.level(epsilons, n, chart.colours["reference"], everyone, label=everyone)
     chart.dot([epsilon], [_at(epsilons, size, epsilon)], colour)
     least = min(positive([size, low]).min(initial=float(n)), n / 3)

@@ -83,7 +83,7 @@ def dimension_figure(
 
 def orthant_figure(example: OrthantExample, *, p: int, theme: Theme, height: int) -> Figure:
     """The one prediction that matters against p: free, and with the model held in the positive orthant."""
-    chart = Chart(theme, height, "p", left=44, right=46, top=26, bottom=32)
+    chart = Chart(theme, height, "p", left=44, right=46, top=26)
     shown: tuple[tuple[Array, Family, str, bool, str], ...] = (
         (example.projected, "output", "output, cut at 0", True, "solid"),
         (example.free_output, "output", "output, free", False, "dot"),
@@ -97,9 +97,9 @@ def orthant_figure(example: OrthantExample, *, p: int, theme: Theme, height: int
             chart.curve(example.p, values, colour, name, width=2.5 if marked else 1.5, dash=dash, **look)
     chart.write("noise in one prediction, E|z|", 0, 1, size=14, yshift=16)
     chart.cursor(p, f"p = {p:,}")
-    (across,) = chart.cursor_axes(example.p, p, [230], **_ROOM)
+    (across,) = chart.cursor_axes(example.p, p, [230], title="columns p", **_ROOM)
     upright = chart.log_axis(*_decades([trace["y"] for trace in chart.traces]))
-    return chart.below(across, upright, rows=4, row=_LEGEND_LINE, drop=28)
+    return chart.below(across, upright, rows=4, row=_LEGEND_LINE, drop=54)
 
 
 def curve_name(mechanism: str, both: bool) -> str:

@@ -43,9 +43,10 @@ def order_figure(
     powers = powers_of(
         [found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal, found.least]
     )
-    for other in reversed(others):  # the most columns first, as the curves lie
+    for k, other in enumerate(reversed(others)):  # the most columns first, as the curves lie
+        dash = ("solid", "dashdot", "longdashdot", "longdash")[k % 4]  # all that tells them apart on a phone
         name = f"smaller bound, d = {other.d:,}"
-        _curve(chart, other.p_norm, other.mean, chart.muted, name, label=f"d = {other.d:,}", width=1.2)
+        _curve(chart, other.p_norm, other.mean, chart.muted, name, label=f"d = {other.d:,}", width=1.2, dash=dash)
     for side, name, family, symbol in (
         (found.gaussian, "Gaussian noise", "gradient", "triangle-up"),
         (found.vertices, "exponential mechanism", "frank_wolfe", "diamond"),
@@ -184,7 +185,7 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
     shape = through(found.rate, found.private.mean)
     lines = [
         ("upper bound", "upper bound", found.n, found.bound, ink, 2.0, "dash", f"upper {found.mechanism}"),
-        ("published rate, shape only", "published rate,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
+        ("published rate, shape only", "published rate,<br>shape only", found.n, shape, muted, 1.5, "longdashdot", ""),
         ("95% quantile of the runs", "95% quantile", found.n, found.q95, ink, 1.2, "dot", ""),
         ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", "plain"),
         ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", "nothing"),

@@ -196,7 +196,7 @@ def _outlines(chart: Chart, outlines: tuple[Array, ...], ink: str, dash: str, na
 
 def _plane(found: Picture, theme: Theme, height: int) -> Chart:
     """The square of the first two columns where records are, with the names of classes."""
-    chart = Chart(theme, height, left=46, right=16, top=14, bottom=30)
+    chart = Chart(theme, height, left=62, right=16, top=14, bottom=50)
     place = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle"}
     for name, (x, y) in zip(found.names, found.centres, strict=True):
         chart.write(name, float(x), float(y), size=14, bgcolor=with_opacity(chart.paper, 0.7), **place)
@@ -206,8 +206,9 @@ def _plane(found: Picture, theme: Theme, height: int) -> Chart:
 def _square(chart: Chart, found: Picture, entries: int) -> Figure:
     """The figure, with a legend of so many entries."""
     reach = float(found.axis[-1])
-    side = chart.axis(range=[-reach, reach], constrain="domain", nticks=5, showgrid=False)
-    return chart.below(side, side | {"scaleanchor": "x"}, rows=entries, drop=26, stacked=True)
+    sides: Look = {"range": [-reach, reach], "constrain": "domain", "nticks": 5, "showgrid": False}
+    across, up = (chart.axis(f"column {k + 1}", 8, **sides) for k in found.columns)
+    return chart.below(across, up | {"scaleanchor": "x"}, rows=entries, drop=46, stacked=True)
 
 
 def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) -> Figure:

@@ -133,7 +133,7 @@ class _Curves:
             values = values * float(first["mean"].iloc[0]) / values[self.places == float(first.x.iloc[0])]
             low, high = self.powers
             self.powers = min(low, math.log10(values.min()) - 0.15), max(high, math.log10(values.max()) + 0.15)
-            self.chart.curve(self.places, values, self.chart.muted, words, label=words, dash="dash")
+            self.chart.curve(self.places, values, self.chart.muted, words, label=words, dash="longdashdot")
 
     def exhibit(self, words: str, table: pd.DataFrame) -> None:
         """Add a mechanism whose guarantee is another, as a curve without markers."""

@@ -7,7 +7,7 @@ from ..core.facts import facts_beside
 
 THEOREMS = {name: row for row in facts_beside(__file__, "theorems.csv") for name in row["names"].split()}
 _SIGNS = {"upper": "≤", "lower": "≥"}
-_WIDTH = 48  # characters: a line has room on a phone
+_WIDTH = 38  # characters: a line has room on a phone
 
 
 def theorem(layer: str) -> str:

@@ -83,8 +83,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
 
     sentence = words.takeaway(here)
     headline.html(emphasised(sentence, ink_of(here.verdict, theme)))
-    with st.container(key="halves"):
-        left, right = st.columns([1.5, 1], gap="medium")
+    left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
     with left:
         ahead = (picture_at, controls) if job.complete else None
         live_figure(_ruler(here, theme), key="ruler", alt=plain(sentence), height=HEIGHT, ahead=ahead)

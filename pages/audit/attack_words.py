@@ -251,11 +251,12 @@ def readouts(here: AttackState) -> list[tuple[str, str, str]]:
             f"± {_of_100(now.right - found.attack.shown)}. The claimed noise allows {_of_100(found.attack.limit)}, "
             f"(ε, δ) alone {_of_100(attack_cap(here.trials.plans[None].spent))}; a random guess has 50"
         )
+    bet = f"a bet of 1/{here.trials.tests} became this; {1 / ALPHAS[1]:,.0f} contradicts the claim"
     return [
         ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
         ("Certified", *certified),
         ("Attack success", f"{_of_100(now.right)} of 100", success),
-        ("Betting test", _e_value(now.logs[-1]), f"at first 1/{here.trials.tests}; {1 / ALPHAS[1]:,.0f} contradicts"),
+        ("Betting test", _e_value(now.logs[-1]), bet),
     ]
 
 

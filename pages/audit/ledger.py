@@ -106,8 +106,7 @@ def _show(
 
     sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if lecture else "")
     headline.html(emphasised(sentence, FAMILIES[theme]["gradient"]))
-    with st.container(key="ledger_halves"):
-        left, right = st.columns([1.9, 1], gap="medium")
+    left, right = st.container(key="halves").columns([1.9, 1], gap="medium")
     with left:
         chart = partial(ledger_figure, at=steps, target=budget.epsilon, height=HEIGHT)
         live_figure(chart(curves, grid, theme=theme), key="ledger", alt=plain(sentence), height=HEIGHT)

@@ -57,8 +57,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
 
 def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     """Draw everything below the controls."""
-    with st.container(key="decide_halves"):
-        chart, beside = st.columns([1.9, 1], gap="medium")
+    chart, beside = st.container(key="odds_halves").columns([1.9, 1], gap="medium")
     row = st.container()
     names = {key: name for key, (name, _) in views.VIEWS.items()}
     view = switch("More", names, "equivalent", key="more", wrap=True)

@@ -24,7 +24,7 @@ from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import DIMENSIONS, PEOPLE, Controls, sidebar
 from pages.ui.sources import axis_title
 
-HEIGHT, ORTHANT_HEIGHT = 420, 290
+HEIGHT, ORTHANT_HEIGHT = 420, 316
 # A sweep over p is computed at once.
 MOST_PEOPLE = 20_000
 LARGEST = DIMENSIONS[-1]
@@ -49,8 +49,7 @@ controls = sidebar(
 
 lower: Lower = "damage" if below == "damage" else "distance"
 
-with st.container(key="wide_halves"):
-    left, right = st.columns([2.2, 1], gap="medium")
+left, right = st.container(key="halves").columns([2.2, 1], gap="medium")
 with left:
     chart, layers = st.container(), pick_layers("lower", *([] if below == "damage" else ["upper"]))
 theme = current_theme()

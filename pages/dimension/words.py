@@ -78,9 +78,9 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
     if gamma:
         changes = [100 * (now[key] - first[key]) for key in gamma]
         more = "hardly more" if any(now[key] > larger for key in gamma) else "no more"
-        near = f"{more} than by always predicting the larger class ({100 * larger:.1f}%)"
+        near = f"{more} than always predicting the larger class ({100 * larger:.1f}%)"
         end = near if _near(now, gamma, larger) else _since(changes, useful)
-        said.append(f"With Gamma noise {_list(now, gamma)} are, {end}.")
+        said.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
     return " ".join([*said, *_refusals(table, now)])
 
 

@@ -32,7 +32,7 @@ from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
-HEIGHT, SIDE_HEIGHT = 424, 380
+HEIGHT, SIDE_HEIGHT = 400, 380
 # Against n a model is learned for each n; larger tables are too slow to update live.
 FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 1_024, 65_536, 64
 OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
@@ -72,8 +72,7 @@ controls = sidebar(
     unused={"lam": "the ball takes the place of λ", "m": "this page draws no samples"},
 )
 theme = current_theme()
-with st.container(key="halves"):
-    left, right = st.columns([1.5, 1], gap="medium")
+left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
 with left:
     chart, layers = st.container(), pick_layers("plain" if view == "order" else "lower")
 

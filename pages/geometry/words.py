@@ -246,8 +246,8 @@ def mean_caption(found: PrivateMean, here: GeometryState) -> str:
     """The generalised Gaussian mechanism by itself, at the reader's d."""
     k = nearest(found.d, here.d)
     return (
-        f"The generalised Gaussian mechanism by itself: the mean of n = {found.n:,} records of norm at most 1 in l_q, "
-        f"q = {order_text(found.q_star)}. At d = {found.d[k]:,.0f} its mean error is "
+        f"The generalised Gaussian mechanism by itself: the mean of n = {found.n:,} records, ‖x‖ ≤ 1 in the norm "
+        f"of order q = {order_text(found.q_star)}. At d = {found.d[k]:,.0f} its mean error is "
         f"{rounded(found.generalized[k])} (upper bound {rounded(found.bound[k])}), that of Gaussian noise scaled to "
         f"the norm {rounded(found.gaussian[k])}; an answer that uses no record errs by at most 1. "
         f"Density ~ exp(−‖z‖ᵣ²/2), r = {rounded(found.order[k])}."

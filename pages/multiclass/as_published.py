@@ -40,8 +40,7 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
         f"right **{guessed.right:,} times in {guessed.guesses:,}**."
     )
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
-    with st.container(key="halves"):
-        left, right = st.columns([1.5, 1], gap="medium")
+    left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
     with left:
         live_figure(draw(guessed, theme=theme), key="membership_leak", alt=plain(sentence), height=HEIGHT)
         st.caption(

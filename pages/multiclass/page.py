@@ -72,8 +72,7 @@ def show_repaired() -> None:
         records = curves.Records(source, controls.n, controls.seed, **own)
         return words.MulticlassState(records, info, controls.epsilon, controls.delta, controls.lam)
 
-    with st.container(key="halves"):
-        left, right = st.columns([1.5, 1], gap="medium")
+    left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
     with left:
         chart, layers = st.container(), pick_layers("lower", "plain" if view == "excess" else "upper")
     here = here_at(controls)

@@ -48,7 +48,7 @@ controls = sidebar(
     max_columns=MAX_COLUMNS,
     unused={"m": "no samples are drawn here"},
 )
-chart, odds = st.columns([2.2, 1], gap="medium")
+chart, odds = st.container(key="odds_halves").columns([2.2, 1], gap="medium")
 row = st.container()
 
 mechanisms: dict[str, Mechanism] = {name: dpcore.make_mechanism(key) for name, key in OVERVIEW.items()}

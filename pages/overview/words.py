@@ -218,7 +218,7 @@ def assumptions(experiment: Experiment, source: Source, epsilon: float) -> str:
         of=source.records,
         larger=100 * max((test.y > 0).mean(), (test.y <= 0).mean()),
         theta_norm=problem.theta_norm,
-        gap=max(problem.reference().gap, 1e-15),
+        gap=readable(f"{max(problem.reference().gap, 1e-15):.0e}"),
         repetitions=experiment.repetitions,
         lam=lam_line(dc.replace(experiment, mechanisms=(mine,)), epsilon),
     )

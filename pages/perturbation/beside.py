@@ -117,7 +117,7 @@ def cloud_caption(made: ReleaseScatter, n: int) -> str:
         outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
     releases = max(len(cloud.thetas) for cloud in made.clouds)
     said = (
-        f"Two features, {n:,} synthetic people, same guarantee and rule for λ: {releases} releases of each mechanism "
+        f"Two features, {n:,} synthetic people, same ε and rule for λ: {releases} releases of each mechanism "
         f"over contours of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
     )
     return f"{said} Outside the window: {outside}." if outside else said

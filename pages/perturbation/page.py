@@ -42,8 +42,7 @@ controls = sidebar(
     max_columns=MAX_COLUMNS,
     unused={"m": "no samples are drawn here"},
 )
-with st.container(key="halves"):
-    left, right = st.columns([1.55, 1], gap="medium")
+left, right = st.container(key="halves").columns([1.55, 1], gap="medium")
 with left, st.container(horizontal=True, vertical_alignment="center", key="above"):
     badge = st.empty()
     norm = source.theta_norm  # of real records as on every page

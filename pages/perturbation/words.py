@@ -116,14 +116,15 @@ def more(small: float, large: float) -> str:
 def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
     """The perturbation that is refused at the cursor, the rule, and what to do instead."""
     mechanism, several = mechanism_class(row.mechanism), len(noises_of(table.mechanism)) > 1
-    noise = mechanism.noise
-    name = PERTURBATIONS[mechanism.place]
+    noise, name = mechanism.noise, PERTURBATIONS[mechanism.place]
     said = f"{name.capitalize()}{f' with {NOISES[noise]} noise' if several else ''} gives **no guarantee** here: "
     said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
     said += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
-    twin = _excess(table, f"output_{noise}")
-    use = "" if twin is None else f", or use output perturbation (excess risk **{rounded(twin['mean'])}**)"
-    return f"{said}{use}."
+    alike = table[[mechanism_class(key).noise == noise for key in table.mechanism]]
+    for _, top in alike[alike.metric == "excess_empirical_risk"].sort_values("mean").head(1).iterrows():
+        said += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
+        said += f"(excess risk **{rounded(top['mean'])}**)"
+    return f"{said}."
 
 
 def guarantee(table: pd.DataFrame) -> tuple[bool, str]:
@@ -250,7 +251,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         records=records_line(source),
         neighbours=neighbours_line(source),
         theta_norm=experiment.problem.theta_norm,
-        certified=f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})" if len(ok) else "",
+        certified=readable(f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})") if len(ok) else "",
         lam=_LAM_LINES[rule].format(classes=AUTO_CLASSES),
         most=most,
     )

@@ -23,7 +23,7 @@ from pages.ui.pickers import switch
 from pages.ui.sidebar import sidebar
 from pages.ui.terms import GLOSSARY
 
-HEIGHT = 620
+HEIGHT = 460
 SEEDED = ("errata", "reproductions")  # views in which chance plays
 PLACE = 430  # px of the smallest figure that is done again
 

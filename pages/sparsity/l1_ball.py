@@ -66,8 +66,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         unused={"lam": "the L1 ball takes the place of λ", "m": "one vertex is drawn in each of T steps"},
     )
     theme = current_theme()
-    with st.container(key="halves"):
-        left, right = st.columns([1.5, 1], gap="medium")
+    left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
     with left:
         chart, layers = st.container(), pick_layers(*([] if against == "T" else ["plain"]))
     here = words.L1State(**vars(controls), **own)

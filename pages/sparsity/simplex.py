@@ -44,8 +44,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
         unused={},
     )
     theme = current_theme()
-    with st.container(key="halves"):
-        left, right = st.columns([1.5, 1], gap="medium")
+    left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
     with left:
         chart, layers = st.container(), pick_layers("lower")
 

@@ -49,8 +49,7 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
         rules=("auto",),  # the other rule is for fresh records
     )
     theme = current_theme()
-    with st.container(key="halves"):
-        left, right = st.columns([1.6, 1], gap="medium")
+    left, right = st.container(key="halves").columns([1.6, 1], gap="medium")
     with left:
         chart, layers = st.container(), pick_layers()
     here = words.StreamingState(**vars(controls), **own)

@@ -16,4 +16,5 @@ def look(theme: Theme) -> str:
     True
     """
     colours = f"--small-print: {MUTED[theme]}; --page: {BACKGROUND[theme]}; --rule: {GRID[theme]}"
+    colours += f"; --code: {0.65 if theme == 'light' else 1.2}"
     return f"<style>:root {{ {colours} }}\n{_STYLE}</style>"

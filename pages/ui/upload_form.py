@@ -85,7 +85,7 @@ def upload_source() -> Source | None:
         st.caption(STAYS)
         return None
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{literal(held.name)}**, {len(held.content) / 1000:,.0f} kB", width="content")
+        st.markdown(f"**{literal(held.name)}**, {max(len(held.content) / 1000, 1):,.0f} kB", width="content")
         st.button(f"Remove {literal(held.name)}", on_click=_forget)
     st.caption(STAYS)
     try:
@@ -270,13 +270,12 @@ def _with_reasons(columns: Iterable[str], reasons: Mapping[str, str]) -> str:
 
 def _drops(facts: _Facts, used: tuple[str, ...]) -> bool:
     """Whether to leave out rows with a gap; asks only where there are gaps."""
-    lacking = [f"{literal(column)} in {facts.gaps[column]:,} rows" for column in used if facts.gaps[column]]
-    if facts.unlabelled:
-        lacking.append(f"the label in {facts.unlabelled:,} rows")
+    gaps = {literal(column): facts.gaps[column] for column in used} | {"the label": facts.unlabelled}
+    lacking = [f"{count:,} in {name}" for name, count in gaps.items() if count]
     if not lacking:
         return False
     st.markdown(
-        f"Missing: {listed(lacking)}. Remove these columns from the features, or leave the rows out. The number of "
-        "records is public: leaving rows out reveals how many have gaps."
+        f"Rows with a gap: {listed(lacking)}. Remove these columns from the features, or leave the rows out. The "
+        "number of records is public: leaving rows out reveals how many have gaps."
     )
     return bool(_asked(st.checkbox, "drop", "Leave out rows with a gap"))

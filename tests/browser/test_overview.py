@@ -186,7 +186,7 @@ def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server:
 
     page.get_by_role("button", name="Play").click()
     chart.wait("it.layout.shapes[0].x0 === 0.015")
-    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="■ Stop").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     assert float(thumb.get_attribute("aria-valuetext") or "") < 0.2
 

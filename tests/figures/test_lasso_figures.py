@@ -95,7 +95,7 @@ def test_against_people(crowd, theme):
     shape = named(figure, "(n ln n)⁻²⁄³, shape only")
     law = (crowd.n * np.log(crowd.n)) ** (-2 / 3)
     assert np.asarray(shape.y) == pytest.approx(law * crowd.dense[1] / law[1]), "through the first hard point"
-    assert shape.line.dash == "dash" and named(figure, "lower bound, hardest data").line.dash == "dot"
+    assert shape.line.dash == "longdashdot" and named(figure, "lower bound, hardest data").line.dash == "dot"
     assert any("hardest data" in text for text in words(figure)) and any("shape only" in text for text in words(figure))
 
 
@@ -140,13 +140,16 @@ def test_phones_get_a_legend_instead_of_labels(steps, crowd, width):
         assert len(shown) == len(set(shown)) >= 5
 
 
-def test_the_title_of_an_axis_leaves_room_for_the_flag(steps):
+def test_the_title_of_an_axis_leaves_room_for_the_flag(steps, crowd):
     """On a phone the flag can take the place of every tick label; the title then stands below the flag."""
-    between = steps_figure(dc.replace(steps, T=np.array([2.0, 8.0, 30.0, 512.0])), T=30, theme="light", height=430)
+    between = excess_by_n_figure(dc.replace(crowd, n=np.array([2e2, 1e3, 3e3, 5e4])), n=3_000, theme="dark", height=430)
     narrow = between.layout.meta["narrow"]["xaxis"]
-    assert not any(text for tick, text in zip(narrow["tickvals"], narrow["ticktext"], strict=True) if 2 < tick < 512)
-    assert narrow["title"]["standoff"] > 20 and narrow["title"]["text"] == "steps T"
-    assert between.layout.xaxis.title.standoff == 10 and "10" in between.layout.xaxis.ticktext
+    shown = [text for tick, text in zip(narrow["tickvals"], narrow["ticktext"], strict=True) if 200 < tick < 50_000]
+    assert len(shown) == 2 and not any(shown)
+    assert narrow["title"]["standoff"] > 20 and narrow["title"]["text"] == "records n"
+    assert between.layout.xaxis.title.standoff == 10 and "10k" in between.layout.xaxis.ticktext
+    short = steps_figure(dc.replace(steps, T=np.array([2.0, 8.0, 30.0, 512.0])), T=30, theme="light", height=430)
+    assert "100" in short.layout.meta["narrow"]["xaxis"]["ticktext"], "a short flag leaves a label"
 
 
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):

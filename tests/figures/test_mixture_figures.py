@@ -166,7 +166,7 @@ def test_idle_columns_stand_together():
     seen = support(**(SETTINGS | {"p": 2_000}), lam="auto", m=50, columns=6)
     figure = support_figure(seen, theme="light", height=360)
     assert figure.layout.xaxis.ticktext[-1] == "1,360<br>zero" and figure.data[0].y[-1] == seen.idle.drawn > 0
-    assert figure.layout.meta["narrow"]["xaxis"]["ticktext"][-2:] == ["634<br>others", "1.4k<br>zero"]
+    assert figure.layout.meta["narrow"]["xaxis"]["ticktext"][-2:] == ["634<br>rest", "1.4k<br>zero"]
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -55,7 +55,7 @@ def test_the_default_state_teaches_without_a_click():
     assert said == plain(words.takeaway(table, grown, 2**20, SOURCE))
     accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
     assert f"{100 * accuracy['output_gaussian']:.1f}% of people" in said and "as at p\u00a0=\u00a08" in said
-    assert tells(said, "Gamma noise", f"{100 * accuracy['output_gamma']:.1f}%", "no more than by")
+    assert tells(said, "Gamma noise", f"{100 * accuracy['output_gamma']:.1f}%", "no more than")
     assert f"{grown['output_gaussian'].distance[-1]:,.0f} (" in said
     for card in words.readouts(table, grown, 2**20, SOURCE):
         assert readout(*card) in texts(page)
@@ -235,7 +235,7 @@ def test_changes_are_told_as_they_are():
     lost.loc[(lost.mechanism == "output_gaussian") & (lost.x == 2**20), "mean"] -= 0.02
     assert ", 2.0 points less than at p" in words.takeaway(lost, grown, 2**20, SOURCE)
     larger = table[table.metric == "accuracy"].nothing_learned.max()
-    told = f"hardly more than by always predicting the larger class ({100 * larger:.1f}%)"
+    told = f"hardly more than always predicting the larger class ({100 * larger:.1f}%)"
     for above, hardly in ((0.0099, True), (0.0101, False)):
         near = table.copy()
         near.loc[near.mechanism == "output_gamma", "mean"] = larger + above

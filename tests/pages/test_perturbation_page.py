@@ -102,9 +102,9 @@ def test_what_the_draws_cannot_tell_is_called_too_close():
 def test_a_refusal_says_what_the_rule_and_what_to_do():
     said = words.takeaway(rows(0.3, None), PEOPLE)
     assert tells(said, "Objective perturbation gives **no guarantee**", "λ > 0.02", "(here 0.01)", "Raise λ or ε")
-    assert tells(said, "or use output perturbation", "**0.3**") and "use" not in words.takeaway(
-        rows(None, None), PEOPLE
-    )
+    assert tells(said, "or use output perturbation", "**0.3**")
+    assert "use" not in words.takeaway(rows(None, None), PEOPLE)
+    assert tells(words.takeaway(rows(0.3, None, 0.1), PEOPLE), "or use gradient perturbation", "**0.1**")
     assert words.winner(rows(None, None)) == "output"
     both = pd.concat([rows(0.3, None), rows(0.2, 0.1, noise="gamma")])
     said = words.takeaway(both, PEOPLE)

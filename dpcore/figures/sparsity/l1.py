@@ -53,7 +53,7 @@ def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) ->
     lines = [
         ("upper bound", "upper bound", found.n, found.private.bound, colour, 2.0, "dash", _UPPER),
         ("every column matters, mean", "every column<br>matters", found.n, found.dense, colour, 1.5, "solid", ""),
-        ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash", ""),
+        ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "longdashdot", ""),
         (fresh, fresh.replace(", ", ",<br>"), found.n, found.sampling, muted, 1.5, "longdash", ""),
         ("nothing learned, θ = 0", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", "nothing"),
         (*_LEAST, found.n, found.packing, muted, 1.5, "dot", "lower packing"),

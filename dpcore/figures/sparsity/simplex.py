@@ -133,7 +133,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "zero")) if group.columns]
     listed = [f"{column + 1:,}" for column in support.columns]
     names = listed + [f"{group.columns:,}<br>{word}" for group, word in groups]
-    short = listed + [f"{_short(group.columns)}<br>{word}" for group, word in groups]
+    short = listed + [f"{_short(group.columns)}<br>{word.replace('others', 'rest')}" for group, word in groups]
     truth = np.append(support.truth, np.zeros(len(groups)))
     weights = np.append(support.weights, [group.weight for group, _ in groups])
     drawn = np.append(support.drawn, [group.drawn for group, _ in groups])
@@ -152,7 +152,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     top = 1.08 * float(max(truth.max(), weights.max(), drawn.max()))
     chart.heading("share of the weight, by column")
     across = chart.axis("column", 6, tickvals=places, range=[-0.6, len(names) - 0.4], showgrid=False)
-    ticks = {"ticktext": short, "tickangle": 0, "tickfont": {"color": chart.text, "size": 10}}
+    ticks = {"ticktext": short, "tickangle": 0, "tickfont": {"color": chart.text, "size": 12}}
     narrow = chart.legend(height + 2 * LEGEND_ROW, 3 * LEGEND_ROW, drop=72, sides=(44, 8))
     return chart.below(
         across | {"ticktext": names},

@@ -43,7 +43,8 @@ def regret_figure(
         marker = {"symbol": symbol, "size": sizes, "color": colour, "opacity": 1}
         chart.marked(curve.steps, expected, colour, name, marker, label=name, width=3)
         bound = f"{name}: upper bound"
-        chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper ftrl")
+        told: Look = {"mode": "lines+markers", "marker": {"symbol": f"{symbol}-open", "size": 6, "color": colour}}
+        chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper ftrl", **told)
         if curve.p != plain.p:
             continue
         for values, text, ink, dash, layer in (
