@@ -73,7 +73,8 @@ def cost_figure(
         text=constants(excess),
     )
     chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot", layer="plain")
-    chart.against(excess.x, nothing, excess.lower_bound, excess.lower_source, "y2")
+    lower = excess.set_index("x").lower_bound.reindex(budgets)
+    chart.against(budgets, nothing, lower, excess.lower_source, "y2")
     chart.zero_or_below(excess.x, excess["mean"], main, name, floor, "y2")
     here = accuracy[accuracy.x == epsilon]
     chart.dot(here.x, 100 * here["mean"], main)

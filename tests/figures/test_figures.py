@@ -210,6 +210,14 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     cost_figure(nothing, mechanism="output_gaussian", epsilon=1.0, accuracy_title="", theme="light", height=500)
 
 
+def test_what_others_learn_is_drawn_where_the_chosen_mechanism_releases_nothing():
+    table = dpcore.run(Experiment(Problem("synthetic", n=400, delta=0.0), ("output_gaussian", "output_gamma")))
+    look = {"accuracy_title": "", "theme": "light", "height": 500}
+    figure = cost_figure(table, mechanism="output_gaussian", epsilon=1.0, **look)
+    (level,) = [t for t in figure.data if t.name == "nothing learned"]
+    assert set(level.x) == {table.x.min(), table.x.max()} and np.isfinite(level.y).all()
+
+
 @pytest.mark.parametrize(
     "low, high, expected",
     [
