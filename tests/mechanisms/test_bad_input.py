@@ -425,11 +425,11 @@ def test_no_refusal_reaches_a_page_as_program_text():
         ("a draw at lam = 1e-06 takes n >= 8800 or 3e+05", "a draw at λ = 10⁻⁶ takes n ≥ 8,800 or 300,000"),
         (
             "a table of records, got ftrl, which plays: see dpcore.studies.sparsity.streaming.regret",
-            "a table of records (here follow the regularised leader, which plays)",
+            "a table of records (here private FTRL, which plays)",
         ),
         (
             "ftrl needs ||x||_inf <= R, got set 'l1_ball'",
-            "follow the regularised leader needs ‖x‖∞ ≤ R (here set “L1 ball”)",
+            "private FTRL needs ‖x‖∞ ≤ R (here set “L1 ball”)",
         ),
         ("column 'dose_mg', got 'lam; n = 2000'", "column “dose_mg” (here “lam; n = 2000”)"),
         ("(n ln n)^(-2/3) / sqrt(n), a population minimiser", "(n ln n)⁻²⁄³ / √n, a population minimiser"),

@@ -1,4 +1,4 @@
-"""Bounded-range choices: what an attacker sees of them, and the range that sampling from the simplex has."""
+"""Bounded-range choices: what an attacker sees of them, and the range that simplex sampling has."""
 
 import dataclasses as dc
 import math

@@ -1,4 +1,4 @@
-"""Sampling from the simplex: how many draws, what they cost by enumeration, bounds, refusals and audits."""
+"""Simplex sampling: how many draws, what they cost by enumeration, bounds, refusals and audits."""
 
 import dataclasses as dc
 import math

@@ -180,7 +180,7 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
     _, reasons = texts(page).split("**Not applicable to these records:**")
     why = [line for line in reasons.splitlines() if line.startswith("- ")]
     assert len(page.dataframe[0].value) + len(why) == len(list_mechanisms())
-    assert "- follow the regularised leader:" in reasons
+    assert "- private FTRL:" in reasons
     assert all(line.endswith(".") and "dpcore" not in line for line in why)
     assert "Always predicting the larger class has an accuracy" in texts(page)
     assert "tried so far" not in texts(page) and "costs privacy" in texts(page)

@@ -66,7 +66,7 @@ def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_c
 def test_no_draw_at_all_is_a_sentence_that_says_what_would_allow_one():
     page = open_page(lam=0.0001, epsilon=0.01)
     assert not page.exception and not page.error
-    assert "Nothing is released: sampling from the simplex cannot draw one column: a draw costs ε = " in said(page)
+    assert "Nothing is released: simplex sampling cannot draw one column: a draw costs ε = " in said(page)
     assert re.search(r"it takes ε ≥ [\d.]+, λ ≥ [\d.]+ or n ≥ [\d,]+", said(page))
     assert "Nothing is drawn" in captions(page)
 

@@ -1,4 +1,4 @@
-"""Private follow the regularised leader: one arm of the simplex a step, along a stream of cost vectors."""
+"""Private FTRL (follow the regularised leader): one arm of the simplex a step, along a stream of cost vectors."""
 
 import dataclasses as dc
 import math
@@ -62,7 +62,7 @@ class FTRL(ReadingMechanism):
 
     key: str = dc.field(default="ftrl", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
-    label = "follow the regularised leader"
+    label = "private FTRL"
     source = _SOURCE
     family = "sampling"
     place = "selection"

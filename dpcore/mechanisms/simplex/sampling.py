@@ -1,4 +1,4 @@
-"""Sampling from the simplex: the mean of columns drawn with the weights of a minimiser."""
+"""Simplex sampling: the mean of columns drawn with the weights of a minimiser."""
 
 import dataclasses as dc
 import math
@@ -86,7 +86,7 @@ class SimplexSampling(Mechanism):
 
     key: str = dc.field(default="simplex_sampling", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
-    label = "sampling from the simplex"
+    label = "simplex sampling"
     source = "Jain and Thakurta 2014, Theorems 3 and 4"
     family = "sampling"
     place = "selection"
