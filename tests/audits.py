@@ -49,7 +49,7 @@ def refuted(plan: Plan | str, *looks: int, bug: str | None = None) -> bool:
     return False
 
 
-# Few steps, for speed; batches that are smaller than these small data; the lecture's proof is for single records.
+# Few steps, for speed; batches that are smaller than these small data; Kamath's proof is for single records.
 KNOBS = {
     ("noisy_gd", "tight"): {"steps": 10},
     ("noisy_sgd", "tight"): {"steps": 10, "batch": 2},

@@ -1,7 +1,7 @@
 """Privacy cost of many releases by advanced composition, and of repeated choices exactly.
 
-Gaussian noise composes exactly (`gaussian`: mu adds in squares); zCDP is in `zcdp`, the lecture's formulas are in
-`lecture`, steps on random batches in `subsampled_rdp`. All functions take and return plain numbers. An epsilon that is
+Gaussian noise composes exactly (`gaussian`: mu adds in squares); zCDP is in `zcdp`, Kamath's formulas are in
+`kamath`, steps on random batches in `subsampled_rdp`. All functions take and return plain numbers. An epsilon that is
 found as a root is rounded up.
 """
 

@@ -166,10 +166,10 @@ def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
     return float(edges[first]), float(edges[last + 1])
 
 
-def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a separate panel.
+def bounds_figure(table: pd.DataFrame, *, kamath: Array, epsilon: float, theme: Theme, height: int) -> Figure:
+    """Measured excess risk of the rules for steps below their bounds, and Kamath's bound on a separate panel.
 
-    table: of noisy_gd under several rules, swept over epsilon. lecture: the lecture's bound at each epsilon of the
+    table: of noisy_gd under several rules, swept over epsilon. kamath: Kamath's bound at each epsilon of the
     table, nan where it has none.
     """
     chart = Chart(theme, height, right=12)
@@ -182,9 +182,9 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
         chart.curve(rows.x, rows["mean"], colour, f"{name}: measured", width=3, **look)
         look["marker"] = look["marker"] | {"symbol": f"{_SYMBOLS[rule]}-open"}
         chart.curve(rows.x, rows.bound, colour, f"{name}: bound", dash="dash", **look)
-    chart.curve(places, lecture, chart.muted, "Kamath: bound", axis="y2", dash="dash")
+    chart.curve(places, kamath, chart.muted, "Kamath: bound", axis="y2", dash="dash")
     low, top = decades([excess["mean"], excess.bound], _DEPTH)
-    values = lecture[np.isfinite(lecture)]
+    values = kamath[np.isfinite(kamath)]
     high = (math.log10(values.min()) - 0.2, math.log10(values.max()) + 0.2) if len(values) else (1.0, 2.0)
 
     chart.vertical(epsilon)

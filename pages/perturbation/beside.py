@@ -20,7 +20,7 @@ from dpcore.figures.perturbation import (
 from dpcore.figures.style import Theme
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import DescentCost, work
-from dpcore.studies.perturbation.published_rates import lecture_bound
+from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter, clouds
 from pages.background.tables import refined
 from pages.perturbation import words
@@ -96,9 +96,9 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, heigh
     problem = dc.replace(experiment.problem, lam="auto")
     ruled = dpcore.Experiment(problem, rules, sweep=sweep, repetitions=BOUND_REPETITIONS)
     table, progress = refined(ruled, first=FEWEST, key="bounds")
-    lecture = lecture_bound(next(ruled.cells()))
-    picture = bounds_figure(table, lecture=lecture, epsilon=controls.epsilon, theme=theme, height=height)
-    said = bounds_caption(table, lecture, worst=2.0 * problem.theta_norm)
+    kamath = kamath_bound(next(ruled.cells()))
+    picture = bounds_figure(table, kamath=kamath, epsilon=controls.epsilon, theme=theme, height=height)
+    said = bounds_caption(table, kamath, worst=2.0 * problem.theta_norm)
     captioned_figure(picture, said, key="proved", height=height, progress=progress)
 
 
@@ -137,8 +137,8 @@ def path_caption(made: ReleaseScatter, n: int) -> str:
     )
 
 
-def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
-    """Each rule's bound over its measurement, and why the lecture's bound has a panel of its own.
+def bounds_caption(table: pd.DataFrame, kamath: Array, worst: float) -> str:
+    """Each rule's bound over its measurement, and why Kamath's bound has a panel of its own.
 
     worst: the excess of the worst model of the ball.
     """
@@ -148,14 +148,14 @@ def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
         ratio = (rows.bound / rows["mean"])[rows.rule == rule].astype(float)
         parts.append(f"{name} {rounded(ratio.min(), 2)} to {rounded(ratio.max(), 2)}")
     said = f"Upper bound over measurement, by rule for the steps: {'; '.join(parts)}."
-    told = lecture[np.isfinite(lecture)]
+    told = kamath[np.isfinite(kamath)]
     if len(told):
         vacuous = "all" if (told > worst).all() else f"{int((told > worst).sum())} of {len(told)}"
         said += (
             f" The bound of Kamath's lecture for n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, the "
             f"largest excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} of these ε."
         )
-    if len(told) < len(lecture):
+    if len(told) < len(kamath):
         said += " It is missing where its accounting fails: that needs ε < 2√ln(1/δ)."
     return said
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, NotApplicable
-from dpcore.accounting import composition, gaussian, lecture, zcdp
+from dpcore.accounting import composition, gaussian, kamath, zcdp
 
 from ..oracles import DP_ACCOUNTING
 
@@ -139,7 +139,7 @@ def test_bounded_range_inverts_and_basic_composition_wins_for_few_choices(epsilo
     assert min(spent, times * eta) <= epsilon * (1 + 1e-8) + 1e-8
 
 
-# Basic and advanced composition, the lecture's formulas
+# Basic and advanced composition, Kamath's formulas
 
 
 def randomised_response_delta(epsilon, times, total):
@@ -182,15 +182,15 @@ def test_composition_grows_with_epsilon_and_times_and_falls_with_slack(epsilon, 
     [(500, 0.1, 861.1), (500, 5, 17.2), (2000, 0.1, 1053), (2000, 1, 105.3), (10_000, 1, 127.6), (10_000, 5, 25.5)],
 )
 def test_the_lectures_multiplier_is_the_sheets(n, epsilon, published):
-    assert lecture.lecture_multiplier(n, Budget(epsilon, 1 / n**2)) == pytest.approx(published, rel=2e-3)
+    assert kamath.kamath_multiplier(n, Budget(epsilon, 1 / n**2)) == pytest.approx(published, rel=2e-3)
 
 
 @pytest.mark.parametrize("n, largest", [(500, 7.05), (2000, 7.80), (10_000, 8.58)])
 def test_the_lectures_noise_is_refused_where_its_argument_ends(n, largest):
     assert 2 * math.sqrt(math.log(n**2)) == pytest.approx(largest, abs=6e-3)
-    lecture.lecture_multiplier(n, Budget(largest - 0.01, 1 / n**2))
+    kamath.kamath_multiplier(n, Budget(largest - 0.01, 1 / n**2))
     with pytest.raises(NotApplicable, match=r"needs epsilon < 2 sqrt\(ln\(1/delta\)\) = .*, got epsilon = "):
-        lecture.lecture_multiplier(n, Budget(largest + 0.01, 1 / n**2))
+        kamath.kamath_multiplier(n, Budget(largest + 0.01, 1 / n**2))
 
 
 @pytest.mark.parametrize("rate", [1e-4, 0.01, 0.3, 1.0])
@@ -198,7 +198,7 @@ def test_the_lectures_lemma_covers_the_exact_price_below_one(rate):
     """ln(1 + rate (e^epsilon - 1)) is the exact price; at epsilon = 1.3 twice the rate would no longer cover it."""
     for epsilon in np.linspace(0.01, 0.999, 50):
         exact = math.log1p(rate * math.expm1(epsilon))
-        assert exact <= lecture.lecture_subsampled_epsilon(epsilon, rate)
+        assert exact <= kamath.kamath_subsampled_epsilon(epsilon, rate)
     with pytest.raises(NotApplicable, match="Lemma 3 needs epsilon < 1, got epsilon = 1"):
-        lecture.lecture_subsampled_epsilon(1.0, rate)
+        kamath.kamath_subsampled_epsilon(1.0, rate)
     assert math.log1p(1e-4 * math.expm1(1.3)) > 2e-4 * 1.3

@@ -51,7 +51,7 @@ def test_list_and_info(capsys):
     code, out, _ = call(capsys, "info", "output_gaussian")
     assert code == 0 and "Guarantee:" in out and "accounting = tight" in out
     facts = json.loads(call(capsys, "info", "output_gaussian", "--json")[1])
-    assert facts["knobs"][0]["choices"] == ["tight", "published", "classical", "lecture"]
+    assert facts["knobs"][0]["choices"] == ["tight", "published", "classical", "kamath"]
 
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())

@@ -15,7 +15,7 @@ from ..harness import ROOT
 
 TEXT = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
 ACCOUNTANTS = (
-    *("gaussian", "objective", "zcdp", "composition", "lecture", "attack_limits", "subsampled_rdp"),
+    *("gaussian", "objective", "zcdp", "composition", "kamath", "attack_limits", "subsampled_rdp"),
     *("adaptive_bounded_range", "pld"),
 )
 

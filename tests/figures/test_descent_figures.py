@@ -1,4 +1,4 @@
-"""Gradient perturbation from inside: figures of its bounds, its path and its work, and the lecture's bound."""
+"""Gradient perturbation from inside: figures of its bounds, its path and its work, and Kamath's bound."""
 
 import dataclasses as dc
 import math
@@ -8,7 +8,7 @@ import pytest
 
 import dpcore
 from dpcore import Axis, Experiment, NotApplicable, Problem, data
-from dpcore.accounting import lecture
+from dpcore.accounting import kamath
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.figures.noisy_sgd import noisy_sgd_figure
@@ -22,7 +22,7 @@ from dpcore.figures.perturbation import (
 from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms.gradient.base import schedule_of
 from dpcore.studies.perturbation.non_private_descent import work
-from dpcore.studies.perturbation.published_rates import lecture_bound
+from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import clouds
 from dpcore.theory import gradient_descent as theory
 
@@ -44,10 +44,10 @@ def named(figure, name):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme):
+def test_bounds_are_the_table_s_and_kamath_s_stands_on_its_own_panel(theme):
     experiment = ruled()
-    table, lecture = dpcore.run(experiment), lecture_bound(next(experiment.cells()))
-    figure = bounds_figure(table, lecture=lecture, epsilon=1.0, theme=theme, height=HEIGHT)
+    table, bound = dpcore.run(experiment), kamath_bound(next(experiment.cells()))
+    figure = bounds_figure(table, kamath=bound, epsilon=1.0, theme=theme, height=HEIGHT)
     for rule, name in RULE_NAMES.items():
         rows = table[(table.metric == "excess_empirical_risk") & (table.rule == rule)]
         assert np.array_equal(named(figure, f"{name}: measured").y, rows["mean"])
@@ -55,7 +55,7 @@ def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme)
         assert (rows.bound > rows["mean"]).all()
         assert named(figure, f"{name}: bound").line.color == FAMILIES[theme]["gradient"]
     told = named(figure, "Kamath: bound")
-    assert told.yaxis == "y2" and np.array_equal(told.y, lecture, equal_nan=True)
+    assert told.yaxis == "y2" and np.array_equal(told.y, bound, equal_nan=True)
     lower, upper = figure.layout.yaxis, figure.layout.yaxis2
     assert lower.domain[1] < upper.domain[0], "the axis is broken"
     for axis, key in ((lower, "y"), (upper, "y2")):
@@ -67,7 +67,7 @@ def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme)
 def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_accounting_does():
     """n = 200, B = 10, LR = 1: D sqrt(1 + p z^2) (2.5 + 1.5 ln n^2) / n up to the constants of `bounds`."""
     experiment = ruled(p=5, delta=1e-4)
-    found = lecture_bound(next(experiment.cells()))
+    found = kamath_bound(next(experiment.cells()))
     for k, epsilon in enumerate(EPSILONS):
         budget = dpcore.Budget(epsilon, 1e-4)
         if epsilon < 2.0 * math.sqrt(math.log(1e4)):
@@ -77,9 +77,9 @@ def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_acc
         else:
             assert math.isnan(found[k])
             with pytest.raises(NotApplicable):
-                lecture.lecture_multiplier(200, budget)
+                kamath.kamath_multiplier(200, budget)
     assert np.isnan(found).sum() == 1
-    wider = lecture_bound(next(ruled(p=5, delta=1e-4, theta_norm=5.0).cells()))
+    wider = kamath_bound(next(ruled(p=5, delta=1e-4, theta_norm=5.0).cells()))
     assert wider[0] == pytest.approx(found[0] / 2.0)
 
 
@@ -122,7 +122,7 @@ def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
     table = dpcore.run(
         Experiment(Problem("synthetic", n=200), mechanisms=("output_gaussian", "noisy_gd"), repetitions=4)
     )
-    wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
+    wasteful = dpcore.make_mechanism("output_gaussian", accounting="kamath")
     exhibit = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms=(wasteful,), repetitions=4))
     look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT}
     figure = excess_figure(table, **look, exhibits={"n-fold": exhibit})

@@ -40,7 +40,7 @@ ARGUMENTS = [
     ("lam", "small", "lam must be a finite number >= 0 or one of auto, published, population, got 'small'"),
     ("delta", 0.0, "Gaussian noise needs delta > 0, got delta = 0"),
     ("loss", "zero_one", f"loss must be one of {', '.join(LOSSES)}, got 'zero_one'"),
-    ("accounting", "loose", "accounting must be one of tight, published, classical, lecture, got 'loose'"),
+    ("accounting", "loose", "accounting must be one of tight, published, classical, kamath, got 'loose'"),
     ("seed", -1, "seed must be an integer >= 0, got -1"),
     ("R", 0.2, "X must have ||x||_2 <= R = 0.2 in every row, got 4 of 4 rows beyond it"),
     ("y_max", 0.5, "y_max must be at least 1 for labels of -1 and +1, got 0.5; leave it at 1"),
@@ -319,9 +319,9 @@ def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
         ({"epsilon": [1.0] * 99}, "epsilon must be a finite number > 0, got [1.0, 1.0, 1.0,"),
         (
             {"accounting": np.array(["tight", "loose"])},
-            "accounting must be one of tight, published, classical, lecture, got array(",
+            "accounting must be one of tight, published, classical, kamath, got array(",
         ),
-        ({"accounting": True}, "accounting must be one of tight, published, classical, lecture, got True"),
+        ({"accounting": True}, "accounting must be one of tight, published, classical, kamath, got True"),
         (
             {"loss": "squared", "lam": "published", "theta_norm": 1e-100, "y_max": 1e50},
             "lam must be a number if the rule 'published' gives none between 1e-100 and 1e100",

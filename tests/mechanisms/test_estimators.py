@@ -211,7 +211,7 @@ def test_a_fit_that_is_refused_spends_and_changes_nothing(bad):
         ({"domain": Domain(y_max=0.5)}, r"y must lie in \[-0.5, 0.5\], got 1"),
         ({"loss": "squared"}, "loss must be one of logistic, huber_hinge, hinge for PrivateClassifier, got 'squared'"),
         ({"mechanism": "oracle"}, "mechanism must be one of .*, ftrl, .*, got 'oracle'"),
-        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, lecture, got 'loose'"),
+        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, kamath, got 'loose'"),
         ({"epsilon": 0}, "epsilon must be a finite number > 0, got 0.0"),
         ({"delta": 0.0}, "Gaussian noise needs delta > 0"),
         ({"lam": -1}, "lam must be a finite number >= 0, got -1"),

@@ -102,7 +102,7 @@ def test_the_registry_is_what_it_says():
         dpcore.make_mechanism("oracle")
     with pytest.raises(ValueError, match=r"knob 'steps'.* accounting"):
         dpcore.make_mechanism("output_gaussian", steps=3)
-    with pytest.raises(ValueError, match=r"accounting must be .*tight, published, classical, lecture, got 'loose'"):
+    with pytest.raises(ValueError, match=r"accounting must be .*tight, published, classical, kamath, got 'loose'"):
         dpcore.make_mechanism("output_gaussian", accounting="loose")
 
 

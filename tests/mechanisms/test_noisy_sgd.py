@@ -1,4 +1,4 @@
-"""Noise in stochastic gradient steps: the lecture's algorithm to the letter, scales, prices, bounds, audits, files."""
+"""Noise in stochastic gradient steps: Kamath's algorithm to the letter, scales, prices, bounds, audits, files."""
 
 import copy
 import dataclasses as dc
@@ -13,7 +13,7 @@ from scipy import stats
 import dpcore
 from dpcore import Budget, Data, NotApplicable, Plan, Spec
 from dpcore.__main__ import main
-from dpcore.accounting.lecture import lecture_multiplier
+from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.subsampled_rdp import subsampled_epsilon, subsampled_multiplier
 from dpcore.audit.game import Audit
 from dpcore.core.losses import get_loss
@@ -327,4 +327,4 @@ def test_the_command_line_solves_a_csv_file_with_knobs(tmp_path, capsys):
 
 def test_the_lectures_multiplier_is_the_one_that_is_used():
     plan = plan_for(300, loss="hinge", **LITERAL)
-    assert plan.scale == lecture_multiplier(300, Budget(1.0, 1e-5)) * 1.0
+    assert plan.scale == kamath_multiplier(300, Budget(1.0, 1e-5)) * 1.0

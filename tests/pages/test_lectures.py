@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import Budget, Experiment, Problem
-from dpcore.accounting.lecture import lecture_multiplier
+from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.figures.figure import Figure
 from dpcore.figures.overview import cost_figure
@@ -360,7 +360,7 @@ def test_audit_outputs_reveal_a_missing_factor_and_the_lecture_wastes_noise():
     assert settled(open_step("audit", "3")).startswith("Contradicted")
     assert settled(open_step("audit", "6")).startswith("No contradiction found")
     n, budget = 2_000, Budget(1.0, 1e-6)
-    curves = ledger_of(Run(n, 1, lecture_multiplier(n, budget), budget.delta), (1, n**2))
+    curves = ledger_of(Run(n, 1, kamath_multiplier(n, budget), budget.delta), (1, n**2))
     spent = min(curve.epsilon[-1] for curve in curves)
     assert answer("Audit", 7) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
 

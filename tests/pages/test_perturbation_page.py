@@ -15,7 +15,7 @@ from dpcore.figures.perturbation import RULE_NAMES, excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
-from dpcore.studies.perturbation.published_rates import lecture_bound
+from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import clouds
 from dpcore.theory.erm import published_output_rate
 from pages.background import tables
@@ -234,11 +234,11 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
         )
         for repetitions in (FEWEST, BOUND_REPETITIONS)
     ]
-    lecture = lecture_bound(
+    kamath = kamath_bound(
         next(dpcore.Experiment(dpcore.Problem("synthetic", n=300, theta_norm=BALL), sweep=sweep).cells())
     )
     said = captions(page)
-    assert any(beside.bounds_caption(table, lecture, 2.0 * BALL) in said for table in tables)
+    assert any(beside.bounds_caption(table, kamath, 2.0 * BALL) in said for table in tables)
     assert "n² = 90,000 steps exceeds 12" in said and "needs ε < 2√ln(1/δ)" in said
     ratios = tables[0].bound / tables[0]["mean"]
     assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
@@ -253,7 +253,7 @@ def test_work_counts_gradients():
 
 def test_n_fold_noise_says_what_it_costs_and_what_it_promises():
     page = open_page(layers=["lemma"], epsilon=0.5)
-    wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
+    wasteful = dpcore.make_mechanism("output_gaussian", accounting="kamath")
     problem = dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=7)
     table = dpcore.run(dpcore.Experiment(problem, mechanisms=(wasteful,)))
     row = table[(table.x == 0.5) & (table.metric == "excess_empirical_risk")].iloc[0]

@@ -127,7 +127,7 @@ def test_an_exponent_that_no_line_fits_is_told_as_none():
 
 def test_lemma_1_asks_for_n_times_the_noise_which_learns_nothing(ways):
     assert ways.factor == pytest.approx(np.full(4, 2_000.0), rel=1e-9)
-    assert (ways.ways[kamath.LECTURE].mean > 100 * ways.nothing).all()
+    assert (ways.ways[kamath.LEMMA_1].mean > 100 * ways.nothing).all()
     assert (ways.spent < 0.01 * ways.epsilon).all()
     assert (ways.ways[kamath.OUTPUT].mean[1:] < ways.nothing).all()
 
@@ -328,7 +328,7 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
         assert figure.layout.yaxis.range[0] < np.log10(trace.y.min())
     labels = [str(note.text) for note in figure.layout.annotations]
     assert all(name.replace(", ", ",<br>") in labels for name in ways.ways)
-    assert (drawn[kamath.OUTPUT].line.dash, drawn[kamath.LECTURE].line.dash) == ("solid", "dash")
+    assert (drawn[kamath.OUTPUT].line.dash, drawn[kamath.LEMMA_1].line.dash) == ("solid", "dash")
 
     scores = {"noisy_gd": np.array([0.6, 0.7]), "phased_sgd": np.array([0.5, np.nan])}
     labels = {"noisy_gd": "steps", "phased_sgd": "phases"}

@@ -90,7 +90,7 @@ class GradientPerturbation(ReadingMechanism):
         found += erm.regularisation_bias(float(spec.lam), B, math.inf)
         rate = theory.published_gradient_rate(loss.largest_gradient(spec), spec.n, spec.p, B, plan.requested)
         ball = f"comparator in the ball of {B:g}"
-        printed = "Bassily, Smith and Thakurta 2014, as in the lecture's section on private SGD"
+        printed = "Bassily, Smith and Thakurta 2014, as in Kamath's section on private SGD"
         upper = [Bound("excess_empirical_risk", "upper", found, "expectation", rule.source, ball)]
         return (
             *(upper if math.isfinite(found) else ()),

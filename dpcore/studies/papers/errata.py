@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import binom
 
 from ...accounting import gaussian
-from ...accounting.lecture import lecture_multiplier
+from ...accounting.kamath import kamath_multiplier
 from ...accounting.subsampled_rdp import subsampled_epsilon
 from ...audit.objective_worst_pair import pair_plan, worst_for_gamma, worst_for_gaussian
 from ...core.facts import facts_beside
@@ -174,10 +174,10 @@ def _quoted_kappa() -> tuple[float, float]:
     return quoted, quoted * quoted_noise(math.inf, d)[1]
 
 
-def _lecture_descent() -> tuple[float, float]:
+def _kamath_descent() -> tuple[float, float]:
     n = 2_000
     budget = Budget(1.0, 1.0 / n**2)
-    return 1.0, subsampled_epsilon(lecture_multiplier(n, budget), 1.0 / n, n**2, budget.delta, "uniform")
+    return 1.0, subsampled_epsilon(kamath_multiplier(n, budget), 1.0 / n, n**2, budget.delta, "uniform")
 
 
 def _classifier_minimiser(seed: int) -> tuple[float, float]:
@@ -210,8 +210,8 @@ _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "lasso_noise": _spent("frank_wolfe_polytope", 10_000, 100, "published", T=201, radius=1.0),
     "equation_12": _equation_12,
     "classifier_minimiser": _classifier_minimiser,
-    "lecture_lemma": _spent("output_gaussian", 2_000, 2, "lecture"),
-    "lecture_descent": _lecture_descent,
+    "kamath_lemma": _spent("output_gaussian", 2_000, 2, "kamath"),
+    "kamath_descent": _kamath_descent,
     "minibatch_noise": _spent("polyhedral_frank_wolfe", 1_000, 100, "published", variant="published", radius=1.0),
     "gaussian_multiplier": _gaussian_multiplier,
     "gamma_noise": _gamma_noise,
