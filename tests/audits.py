@@ -11,7 +11,7 @@ from tests.problems import CHOOSING, CLASSIFYING, LOCATION, POINTS, UNREGULARISE
 
 KEYS = dpcore.list_mechanisms()
 REPEATS = 20
-# What objective perturbation does not promise anything for, with words of the reason.
+# What objective perturbation guarantees nothing for, with words of the reason.
 OBJECTIVE = [key for key in KEYS if key.startswith("objective")]
 REASONS = {
     "hinge": "needs a loss without kinks",

@@ -340,7 +340,7 @@ def counted(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
 
 
 def in_one(parts: dict[str, np.ndarray], law: str, order: float = 2.0) -> Seen:
-    """Of a release that draws noise once, or once and a trace of it: each coordinate is a step."""
+    """Of a release that draws noise once, or once and solver noise after it: each coordinate is a step."""
     chances = {}
     for name, noise in parts.items():
         length = float((np.abs(noise) ** order).sum() ** (1.0 / order))
@@ -360,17 +360,17 @@ def added(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     return [in_one({"answer": run}, plan.noise, order) for run in noise]
 
 
-def without_trace(plan: Plan) -> Plan:
-    main, trace = plan.ledger
-    return dc.replace(plan, ledger=(main, dc.replace(trace, scale=0.0)))
+def without_solver_noise(plan: Plan) -> Plan:
+    main, solver_noise = plan.ledger
+    return dc.replace(plan, ledger=(main, dc.replace(solver_noise, scale=0.0)))
 
 
 def asked(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
-    """Of a linear term b beside (lam / 2) ||theta||^2, whose minimiser is -b / lam; and of the trace that is added."""
-    bare = plan.mechanism.release_many(without_trace(plan), prepared, streams())
+    """Of a linear term b beside (lam / 2) ||theta||^2, whose minimiser is -b / lam; and of solver noise."""
+    bare = plan.mechanism.release_many(without_solver_noise(plan), prepared, streams())
     whole = plan.mechanism.release_many(plan, prepared, streams())
-    main, trace = -float(plan.spec.lam) * bare / plan.scale, (whole - bare) / plan.ledger[1].scale
-    return [in_one({"question": b, "trace": t}, plan.noise) for b, t in zip(main, trace, strict=True)]
+    main, solver_noise = -float(plan.spec.lam) * bare / plan.scale, (whole - bare) / plan.ledger[1].scale
+    return [in_one({"objective": b, "solver": t}, plan.noise) for b, t in zip(main, solver_noise, strict=True)]
 
 
 def matrices(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
@@ -386,10 +386,10 @@ def matrices(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     if len(plan.ledger) == 1:
         noise = coordinates(weights(plan) - prepared.theta) / plan.scale
         return [in_one({"answer": run}, plan.noise) for run in noise]
-    bare, whole = weights(without_trace(plan)), weights(plan)
+    bare, whole = weights(without_solver_noise(plan)), weights(plan)
     main = -coordinates(models.gradients(plan.spec, prepared.data, bare)) / plan.scale
-    trace = coordinates(whole - bare) / plan.ledger[1].scale
-    return [in_one({"question": b, "trace": t}, plan.noise) for b, t in zip(main, trace, strict=True)]
+    solver_noise = coordinates(whole - bare) / plan.ledger[1].scale
+    return [in_one({"objective": b, "solver": t}, plan.noise) for b, t in zip(main, solver_noise, strict=True)]
 
 
 def classes(n: int, p: int, count: int) -> Callable[[], Data]:

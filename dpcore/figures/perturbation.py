@@ -312,7 +312,7 @@ def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Th
 
 
 def _records(chart: Chart, values: Array, y: float, owner: int, replaced: int) -> None:
-    """Hollow dots; the one that was printed is filled, the one that is replaced is a diamond."""
+    """Hollow dots; the one that was published is filled, the one that is replaced is a diamond."""
     numbers, red, rest = np.arange(len(values)), chart.colours["frank_wolfe"], chart.colours["reference"]
     marker = {
         "size": 13,

@@ -132,7 +132,7 @@ def _wait_for_first(job: Job, version: str | None) -> None:
 
 def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
     """Errors, betting test or scores of the picked version, beside those of the correct code."""
-    now, honest = here.standing, here.honest
+    now, correct = here.standing, here.correct
     if now is None:
         st.caption("Waiting for the first runs.")
         return
@@ -141,7 +141,7 @@ def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
             FALSE,
             here.trials.curves[here.played].missed(FALSE),
             (now.false, now.missed),
-            (honest.false, honest.missed) if honest else None,
+            (correct.false, correct.missed) if correct else None,
             words.corner(here),
             verdict=here.verdict,
             theme=theme,
@@ -150,7 +150,7 @@ def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
     elif side == "Betting test":
         picture = betting_figure(
             (2.0 * now.pairs, now.logs),
-            (2.0 * honest.pairs, honest.logs) if honest else None,
+            (2.0 * correct.pairs, correct.logs) if correct else None,
             runs=here.asked.runs,
             verdict=here.verdict,
             theme=theme,

@@ -52,7 +52,7 @@ class AttackState:
         return self.trials.standings.get(self.played)
 
     @property
-    def honest(self) -> Standing | None:
+    def correct(self) -> Standing | None:
         """That of the correct code, where another version is picked."""
         return None if self.played is None else self.trials.standings.get(None)
 

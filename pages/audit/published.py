@@ -26,7 +26,7 @@ NAMES = {
     "objective_gamma": "objective perturbation<br>with Gamma noise",
     "objective_gaussian": "objective perturbation<br>with Gaussian noise",
     "quoted_kappa": "generalised Gaussian noise,<br>quoted constant",
-    "printed_classifier": "large-margin<br>Gaussian classifier",
+    "published_classifier": "large-margin<br>Gaussian classifier",
 }
 SYMBOLS = {"epsilon": "ε", "delta": "δ"}
 FORMULA = text_beside(__file__, "published_formula.md")

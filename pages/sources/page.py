@@ -53,7 +53,7 @@ def show_errata(seed: int) -> None:
                     text(readable(each.erratum.says)),
                     text(readable(each.erratum.holds)),
                     text(
-                        f"{readable(each.erratum.unit)}: published {rounded(each.printed)}, correct "
+                        f"{readable(each.erratum.unit)}: published {rounded(each.published)}, correct "
                         f"{rounded(each.right)}, a factor of {three_digits(each.times)} "
                         f"({readable(each.erratum.setting)})"
                     ),
@@ -73,7 +73,7 @@ def show_errata(seed: int) -> None:
                 "source": each.erratum.source,
                 "kind": each.erratum.kind,
                 "unit": each.erratum.unit,
-                "published": each.printed,
+                "published": each.published,
                 "correct": each.right,
                 "times": each.times,
             }
@@ -191,7 +191,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
                 [
                     text(readable(claim.words)),
                     text(words.VERDICT[claim.verdict]),
-                    text(readable(claim.printed)),
+                    text(readable(claim.published)),
                     text(readable(claim.found)) + small(readable(claim.why)),
                 ]
                 for claim in outcome.claims

@@ -62,7 +62,7 @@ def test_one_step_costs_no_more_than_any_theorem_says(run):
 
 @pytest.mark.parametrize("n", [200, 2000, 50_000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_the_lecture_claims_its_label_after_n_squared_steps(n, epsilon):
+def test_kamath_claims_the_target_after_n_squared_steps(n, epsilon):
     """At its own noise, on one record a step; the curve ends there, and theorems do not confirm the label's digits."""
     z = kamath.kamath_multiplier(n, Budget(epsilon, 1e-6))
     run, steps = Run(n, 1, z, 1e-6), (1, n**2 - 1, n**2, n**2 + 1)
@@ -104,7 +104,7 @@ def test_more_steps_cost_more_and_the_best_theorem_wins_in_the_long_run(run):
 
 
 @pytest.mark.parametrize("batch", [1, 40, 2000])
-def test_tight_noise_keeps_the_label_and_hardly_less_would_not(batch):
+def test_tight_noise_keeps_the_guarantee_and_hardly_less_would_not(batch):
     budget = Budget(0.7, 1e-6)
     z = tight_multiplier(budget, 2000, batch, 5_000)
     kind = "exact" if batch == 2000 else "poisson"

@@ -44,7 +44,7 @@ def test_certified_attack_limit_and_cap_are_in_order_in_random_states():
     assert halved >= STATES // 3, "code with a quarter of the noise is above its limit in many states"
 
 
-def test_odds_are_the_audits_numbers():
+def test_attack_success_is_the_audits():
     plan = plan_for("output_gaussian")
     odds = attack_success(plan, runs=5_000, seed=3)
     report = dpcore.run_audit(plan, runs=5_000, seed=3)

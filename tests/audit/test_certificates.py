@@ -116,7 +116,7 @@ def test_unclear_runs_may_be_passed_over():
 
 
 @pytest.mark.parametrize("mirror", [False, True])
-def test_the_corner_holds_both_kinds_of_error_whichever_way_round(mirror):
+def test_bounds_on_both_errors_hold_whichever_way_round(mirror):
     """Seed 0. The leak is in one tail, so that the event says D1, or D0 where the data sets change names."""
     rng = np.random.default_rng(0)
     seen = Scores(rng.normal(size=20_000), np.where(rng.random(20_000) < 0.05, 9.0, rng.normal(size=20_000)))

@@ -55,7 +55,7 @@ def test_list_and_info(capsys):
 
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())
-def test_info_says_what_a_mechanism_promises_and_what_not(capsys, key):
+def test_info_says_what_a_mechanism_guarantees_and_what_not(capsys, key):
     facts = json.loads(call(capsys, "info", key, "--json")[1])
     assert "replacing one record" in facts["guarantee"] and facts["guarantee"].endswith("are.")
     # Where a set takes the place of a regulariser there is no lam.

@@ -139,7 +139,7 @@ def test_norms_and_diameters_are_reached_and_not_exceeded(shape, order):
         assert apart.max() == pytest.approx(shape.diameter(order, p), rel=1e-9)
 
 
-def test_only_polytopes_with_few_corners_count_them():
+def test_only_polytopes_with_few_vertices_count_them():
     assert [shape.corners(20) for shape in SHAPES] == [None, 20, 40, *[None] * (len(SHAPES) - 3)]
 
 

@@ -1,4 +1,4 @@
-"""Bundled records keep their declared promise, loading is bounded, and records are scaled, clipped and checked."""
+"""Bundled records keep their declared bound, loading is bounded, and records are scaled, clipped and checked."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def rows(part: Data) -> list[tuple[float, ...]]:
 
 
 @pytest.mark.parametrize("key", COUNTS)
-def test_every_bundled_record_keeps_the_declared_promise(key):
+def test_every_bundled_record_keeps_the_declared_bound(key):
     source = data.SOURCES[key]
     split = data.load(key, source.people, source.p, 0)
     total, positive = COUNTS[key]

@@ -1,4 +1,4 @@
-"""docs/formulas.md leaves nothing out: every name that makes a promise or a bound stands under a section of its own."""
+"""docs/formulas.md leaves nothing out: every name with a guarantee or a bound has a section of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of many classes show the engine's numbers, and every mark that they promise."""
+"""Figures of many classes show the engine's numbers, and every mark that its legend names."""
 
 import dataclasses as dc
 import re

@@ -64,7 +64,7 @@ def test_bounds_are_the_table_s_and_kamath_s_stands_on_its_own_panel(theme):
     assert figure.layout.meta["narrow"]["height"] > HEIGHT
 
 
-def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_accounting_does():
+def test_kamath_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_accounting_does():
     """n = 200, B = 10, LR = 1: D sqrt(1 + p z^2) (2.5 + 1.5 ln n^2) / n up to the constants of `bounds`."""
     experiment = ruled(p=5, delta=1e-4)
     found = kamath_bound(next(experiment.cells()))

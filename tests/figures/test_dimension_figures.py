@@ -91,7 +91,7 @@ def test_family_is_colour_and_noise_is_line_and_marker(theme):
     assert "layout" not in figure.layout.template.to_plotly_json()
 
 
-def test_labels_say_which_promise_each_noise_makes():
+def test_labels_say_which_guarantee_each_noise_makes():
     _, _, figure = draw()
     texts = [a.text for a in figure.layout.annotations]
     assert "Gaussian noise,<br>guarantee (ε, δ)" in texts and "Gamma noise,<br>guarantee pure ε" in texts
@@ -171,7 +171,7 @@ def test_the_phone_has_a_legend_instead_of_labels():
     ]
 
 
-def test_the_corner_s_curves_are_the_corner():
+def test_the_orthant_figure_s_curves_are_the_example_s():
     corner, figure = draw_corner()
     drawn = {t.name: t for t in figure.data}
     for name, values in (
@@ -188,13 +188,13 @@ def test_the_corner_s_curves_are_the_corner():
         assert (np.log10(t.y) > low).all() and (np.log10(t.y) < high).all()
 
 
-def test_no_epsilon_is_written_on_the_corner():
-    """The question held in a corner has no promise, so that the figure must not seem to carry one."""
+def test_no_epsilon_is_written_on_the_orthant_figure():
+    """Objective perturbation on the orthant has no guarantee: the figure must not seem to show one."""
     _, figure = draw_corner()
     words = [a.text for a in figure.layout.annotations] + [t.name for t in figure.data]
     assert not any("ε" in word or "δ" in word for word in words)
 
 
-def test_a_refused_question_leaves_the_corner_s_answer():
+def test_refused_objective_perturbation_leaves_output_perturbation_on_the_orthant():
     _, figure = draw_corner(lam=1e-4, epsilon=0.1)
     assert [t.name for t in figure.data] == ["output, cut at 0", "output, free"]

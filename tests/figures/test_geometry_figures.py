@@ -1,4 +1,4 @@
-"""Figures of the page Geometry show the engine's numbers, and every mark that they promise."""
+"""Figures of the page Geometry show the engine's numbers, and every mark that its legend names."""
 
 import math
 
@@ -123,7 +123,7 @@ def test_lengths_of_both_noises_and_the_hardest_records():
 
 
 @pytest.mark.parametrize("p_norm, family", [(1.0, "frank_wolfe"), (1.5, "variance_reduced"), (2.0, "gradient")])
-def test_against_people(p_norm, family):
+def test_against_n(p_norm, family):
     found = excess_by_n.excess_against_n(p_norm, d=8, ns=(1_000, 4_000), repetitions=2, datasets=2, **BUDGET)
     figure = learners_figure(found, n=4_000, theme="light", height=430)
     private = named(figure, "private, mean")

@@ -1,4 +1,4 @@
-"""Figures of draws from a mixture show the engine's numbers, and every mark that they promise."""
+"""Figures of draws from a mixture show the engine's numbers, and every mark that its legend names."""
 
 import dataclasses as dc
 
@@ -170,7 +170,7 @@ def test_idle_columns_stand_together():
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_price_has_two_families_and_two_shapes(price, theme):
+def test_the_cost_has_two_families_and_two_shapes(price, theme):
     figure = columns_figure(price, p=32, theme=theme, height=420)
     for name, measured, family in (
         ("simplex sampling", price.sampling, "sampling"),
@@ -195,7 +195,7 @@ def test_the_price_has_two_families_and_two_shapes(price, theme):
     assert all((np.asarray(trace.y)[np.isfinite(trace.y)] < high).all() for trace in figure.data)
 
 
-def test_a_price_without_objective_perturbation_shows_the_draws():
+def test_a_cost_without_objective_perturbation_shows_the_draws():
     price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=10, ps=(8, 16))
     figure = columns_figure(price, p=8, theme="light", height=420)
     shown = {trace.name for trace in figure.data if trace.showlegend}

@@ -81,7 +81,7 @@ def test_a_cursor_move_changes_the_cursor_only():
     assert "ε = 0.1" in [a.text for a in other.layout.annotations]
 
 
-def test_regularisation_is_one_level_for_one_lam_and_a_curve_a_door_for_a_rule():
+def test_regularisation_is_one_level_for_one_lam_and_a_curve_each_for_a_rule():
     by_hand, by_rule = draw(table_of(lam=0.05)), draw(table_of(lam="auto"))
     assert [t.name for t in by_hand.data if "regularisation" in (t.name or "")] == ["regularisation alone"]
     names = [t.name for t in by_rule.data if "regularisation" in (t.name or "")]
@@ -116,7 +116,7 @@ def test_where_a_mechanism_is_refused_the_axis_is_shaded_up_to_half_way_and_has_
     assert not [s for s in draw(table_of(lam=0.5, n=3000)).layout.shapes if s.type == "rect"], "no shade without need"
 
 
-def test_all_doors_closed_is_a_chart_and_not_an_error():
+def test_all_mechanisms_refused_is_a_chart_and_not_an_error():
     figure = draw(table_of(("objective_gaussian",), lam=1e-9))
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert (shade.x0, shade.x1) == (0.01, 10.0)
@@ -195,7 +195,7 @@ def made():
     return clouds(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0)
 
 
-def test_the_cloud_draws_releases_centres_and_the_best_model(made):
+def test_the_scatter_draws_releases_centres_and_the_best_model(made):
     figure = release_scatter_figure(made, theme="dark", height=HEIGHT)
     for cloud, name in zip(made.clouds, ("output, Gaussian", "objective, Gaussian"), strict=True):
         dots = named(figure, name)
@@ -226,7 +226,7 @@ def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed
 
 
 @pytest.mark.parametrize("make", [median_leak, support_vector_leak])
-def test_the_printed_record_is_filled_and_the_replaced_one_a_diamond(make):
+def test_the_published_record_is_filled_and_the_replaced_one_a_diamond(make):
     leak = make(2)
     marks = (np.array([leak.before[leak.owner_before]]), np.array([leak.after[leak.owner_after]]))
     figure = leak_figure(leak, marks=marks, title="unit", theme="light", height=300)

@@ -234,7 +234,7 @@ def test_the_largest_eta_is_affordable_and_hardly_more_is(budget, times):
 
 @pytest.mark.parametrize("eta, m", [(0.3, 5), (0.1, 60), (0.02, 3000)])
 @pytest.mark.parametrize("delta", [1e-3, 1e-6])
-def test_the_price_covers_exact_compositions(eta, m, delta):
+def test_the_cost_covers_exact_compositions(eta, m, delta):
     """Of two outcomes, by enumeration, whatever the log-ratios in an interval of length eta; and wastes little."""
     spent, counts, worst = price(eta, m, delta), np.arange(m + 1), 0.0
     for share in np.linspace(0.02, 0.98, 49):

@@ -314,13 +314,13 @@ def test_a_polytope_is_taken_by_its_vertices():
 
 
 @pytest.mark.parametrize("shape", [L1Ball(), Simplex(), LqBall(1.5)], ids=lambda shape: shape.label)
-def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape):
+def test_runs_of_correct_code_pass_an_audit_and_halved_noise_does_not(shape):
     """False "contradicted" in at most one audit of a thousand; seeds are fixed."""
     radius = 0.4 / shape.norm(1, 3)
     plan = plan_for(shape, "huber_hinge", n=10, p=3, radius=radius, T=4)
-    honest = dpcore.run_audit(plan, runs=3_000)
-    assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
-    assert honest.certified_epsilon_95 > 0.6
+    correct = dpcore.run_audit(plan, runs=3_000)
+    assert correct.verdict == "no contradiction found" and correct.attained == pytest.approx(1.0)
+    assert correct.certified_epsilon_95 > 0.6
     assert refuted(plan, 2_000, 6_000, bug="halved_noise")
 
 

@@ -36,7 +36,7 @@ CHARGED = [key for key in KEYS if key.startswith("objective") or key in CLASSIFY
 BUDGET = Budget(1.0, 1e-5)
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 every_adding = pytest.mark.parametrize("key", ADDING)
-# What no mechanism of the family can promise, and why: a word of the refusal.
+# What no mechanism of the family can guarantee, and why: a word of the refusal.
 REFUSED = {
     (key, loss): reason
     for key in KEYS
@@ -87,7 +87,7 @@ def facts(key: str) -> dict[str, int]:
 
 
 def needs_delta(key: str) -> bool:
-    """Whether the mechanism promises nothing without delta."""
+    """Whether the mechanism guarantees nothing without delta."""
     try:
         dpcore.calibrate(key, n=100, p=2, epsilon=1.0, **facts(key))
     except NotApplicable:
@@ -114,7 +114,7 @@ def test_calibration_sees_no_data(key):
 
 
 @every_mechanism
-def test_docstrings_say_what_is_promised_and_what_is_not(key):
+def test_docstrings_say_what_is_guaranteed_and_what_is_not(key):
     text = inspect.getdoc(mechanism_class(key))
     for part in ("Source:", "Randomness:", "Guarantee:", "Not protected:"):
         assert part in text, f"{key} lacks {part}"
@@ -260,7 +260,7 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
 
 
 @every_mechanism
-def test_a_promise_that_does_not_exist_is_refused(key):
+def test_a_guarantee_that_does_not_exist_is_refused(key):
     mechanism = dpcore.make_mechanism(key)
     if needs_delta(key):
         with pytest.raises(NotApplicable, match="delta > 0"):
@@ -317,7 +317,7 @@ def test_a_certificate_that_is_no_number_certifies_nothing(key):
 
 
 @every_mechanism
-def test_rows_and_labels_just_beyond_the_promise_are_refused(key):
+def test_rows_and_labels_just_beyond_their_bounds_are_refused(key):
     """A millionth too long; a label that is too small rather than too large."""
     mechanism = dpcore.make_mechanism(key)
     X, y = np.array([[1.0 + 1e-6, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([0.5, -0.2, 0.1])

@@ -264,7 +264,7 @@ def test_the_smallest_deltas_are_ordinary(accounting):
 
 
 @pytest.mark.parametrize("n", [20, 500])
-def test_kamath_s_lemma_asks_for_n_times_the_noise_and_promises_far_less_than_it_costs(n):
+def test_kamath_s_lemma_asks_for_n_times_the_noise_and_guarantees_far_less_than_it_costs(n):
     """Its 2n/lambda against 2L/lambda; lam stays that of the right sensitivity."""
     right, kamath = (
         dpcore.calibrate("output_gaussian", n=n, p=3, epsilon=1.0, delta=1e-6, accounting=accounting)

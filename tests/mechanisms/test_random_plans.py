@@ -99,7 +99,7 @@ def test_a_minimiser_where_the_loss_keeps_its_largest_slope_has_a_worst_pair():
     assert dpcore.run_audit(dpcore.calibrate("output_gamma", **asked), runs=FEW).verdict == "no contradiction found"
 
 
-def test_labels_of_classification_are_within_their_promise():
+def test_labels_of_classification_are_within_their_bound():
     with pytest.raises(ValueError, match=r"y_max must be at least 1.*, got 0.5"):
         dpcore.calibrate("output_gaussian", n=100, p=3, epsilon=1.0, delta=1e-5, y_max=0.5)
     assert dpcore.calibrate("output_gaussian", n=100, p=3, epsilon=1.0, delta=1e-5, loss="huber", y_max=0.5).scale > 0.0

@@ -326,7 +326,7 @@ def test_the_exact_mean_excess_stays_below_the_bounds(key, R, radius, lam):
         assert centre - best.risk <= lam * (math.log(3) + plan.tol) + 1e-9
 
 
-def test_records_at_the_corners_attain_the_bound_of_the_draws_and_a_crowd_of_bad_columns_most_of_the_entropys():
+def test_records_at_the_vertices_attain_the_bound_of_the_draws_and_a_crowd_of_bad_columns_most_of_the_entropys():
     X = np.array([[1.0, -1.0], [-1.0, 1.0]])
     data = Data(X, np.zeros(2))
     for m in (1, 4, 30):

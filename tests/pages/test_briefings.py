@@ -77,7 +77,7 @@ def test_code_that_would_end_its_script_is_refused():
         page._script("x = '</SCRIPT>'")
 
 
-def test_odds_are_rounded_to_the_safe_side():
+def test_attack_success_is_rounded_to_the_safe_side():
     odds = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, right=0.61, certified=0.5999, runs=100)
     assert example(odds=odds).document()["odds_of_100"] == {"certified": 59, "limit": 61, "cap": 71}
     odds = dc.replace(odds, limit=0.55, certified=0.55)

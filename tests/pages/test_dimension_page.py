@@ -265,7 +265,7 @@ def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
     assert row.earlier.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.p * np.log(gamma.p)), 1)[0])
 
 
-def test_the_corner_moves_a_prediction_half_root_p_times_as_far():
+def test_projection_onto_the_orthant_moves_a_prediction_half_root_p_times_as_far():
     _, _, _, corner = computed()
     assert "512 times as far" in words.orthant_takeaway(corner, 2**20)
     assert "1.41 times as far" in words.orthant_takeaway(corner, 8)

@@ -52,7 +52,7 @@ def test_on_the_hardest_data_no_private_answer_learns_the_l2_ball_and_the_bound_
     assert tells(easy, "Gaussian noise from p = 1.1 to 2", "Lower bound")
 
 
-def test_the_price_of_roundness_grows_with_the_columns():
+def test_the_cost_of_roundness_grows_with_the_columns():
     """Where a corner costs the same at every d, noise in the gradient costs the root of d: means of 20 draws."""
     ratios = []
     for d in (1_000, 10_000, 100_000):
@@ -62,7 +62,7 @@ def test_the_price_of_roundness_grows_with_the_columns():
 
 
 @pytest.mark.parametrize("name", ["1", "1.5", "2", "∞"])
-def test_against_people_one_pass_beside_its_bound(name):
+def test_against_n_one_pass_beside_its_bound(name):
     page = open_page(view="n", p_norm=name, p=16, n=10_000)
     assert not page.exception and not page.error
     here = words.GeometryState(n=10_000, p=16, lam="auto", m="auto", name=name, **BUDGET)
@@ -99,7 +99,7 @@ def test_the_published_walk_learns_nothing_at_this_size():
     assert f"leaves {rounded(found.private.mean[-1])} of excess risk" in said(page)
 
 
-def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so():
+def test_where_a_vertex_is_the_choice_on_the_l2_ball_too_the_sentence_says_so():
     few, many = open_page(p=1_024), open_page(p=65_536)
     assert "noise in all d columns reaches the L2 ball" in said(few)
     found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, hardest=False, **BUDGET)

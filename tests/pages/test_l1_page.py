@@ -44,7 +44,7 @@ def test_the_default_state_shows_the_U_without_a_click():
     assert len(charts(page)) == 2
 
 
-def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why_they_differ():
+def test_against_n_three_slopes_stand_side_by_side_and_the_caption_says_why_they_differ():
     page = open_page(against="n")
     assert not page.exception and not page.error
     found = curves.against_n(SETTING, p=256, T="auto")

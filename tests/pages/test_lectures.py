@@ -226,7 +226,7 @@ def points_lost(step: int, mechanism: str = "objective_gaussian") -> tuple[float
     return 100 * (row.reference - row["mean"]), 100 * row["mean"]
 
 
-def test_overview_the_price_and_what_more_patients_do_to_it():
+def test_overview_the_cost_and_what_more_patients_do_to_it():
     lost, left = points_lost(2)
     assert state("Overview", 1)["place"] == "objective"
     assert answer("Overview", 1) == "more than 10 percentage points of accuracy" and lost > 10 and left > 60
@@ -310,7 +310,7 @@ def test_geometry_the_round_ball_the_cliff_and_traceable_answers():
     assert hidden.any() and traced.excess[hidden].min() > 0.5 * traced.signal
 
 
-def test_multiclass_one_model_for_all_and_a_price_that_more_than_triples():
+def test_multiclass_one_model_for_all_and_a_cost_that_more_than_triples():
     records = Records("gaussian_classes", 2_000, 7, d=2, classes=5)
     found = accuracy_against(
         "classes", (5, 10), records, epsilon=1.0, delta=1e-6, learners=("ellipsoids", "split"), repetitions=6
@@ -354,7 +354,7 @@ def settled(page: AppTest) -> str:
     return said(page.run())
 
 
-def test_audit_outputs_reveal_a_missing_factor_and_the_lecture_wastes_noise():
+def test_audit_outputs_reveal_a_missing_factor_and_kamath_wastes_noise():
     assert settled(open_step("audit", "1")).startswith("No contradiction found")
     assert answer("Audit", 2) == "yes: its errors are forbidden"
     assert settled(open_step("audit", "3")).startswith("Contradicted")

@@ -98,7 +98,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     assert not re.search(r"\bnan\b|\binf\b", texts(page).lower())
 
 
-def test_a_label_above_the_lecture_s_reach_is_refused_and_the_proved_noise_drawn():
+def test_a_claim_above_kamath_s_reach_is_refused_and_the_proved_noise_drawn():
     page = open_page(epsilon=10.0)
     largest = 2 * math.sqrt(math.log(1e6))
     assert f"No published noise here: Kamath's noise needs ε < 2 √(ln(1/δ)) = {largest:.4g}" in said(page)
@@ -106,7 +106,7 @@ def test_a_label_above_the_lecture_s_reach_is_refused_and_the_proved_noise_drawn
     assert "At ε = 10 no noise is published" in texts(page)
 
 
-def test_a_run_longer_than_the_lecture_s_costs_more_than_its_label():
+def test_a_run_longer_than_kamath_s_costs_more_than_it_claims():
     page = open_page(steps=10**10)
     z = kamath.kamath_multiplier(2000, Budget(1.0, 1e-6))
     cost = spent(z, 1 / 2000, 10**10)

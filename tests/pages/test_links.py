@@ -287,7 +287,8 @@ LATER = {
 
 
 def test_every_old_option_stands_for_one_of_today(few_runs):
-    olds, known = facts_beside(share_link.__file__, "old_options.csv"), {}
+    olds = facts_beside(share_link.__file__, "old_options.csv")
+    known: dict[str, Control] = {}
     for page in STATES:
         for query in ("", *LATER.get(page, ())):
             known |= {key: control for key, (control, _) in drawn(follow(page, f"n=200&{query}")).items()}

@@ -111,7 +111,7 @@ def test_a_refusal_says_what_the_rule_and_what_to_do():
     assert "with Gamma noise **objective perturbation** has" in said and "with Gaussian noise gives **no" in said
 
 
-def test_different_promises_are_never_called_the_same():
+def test_different_guarantees_are_never_called_the_same():
     assert words.guarantee(rows(0.1, 0.2)) == (True, "Same guarantee: (0.5, 10⁻⁶)")
     assert words.guarantee(rows(0.1, 0.2, noise="gamma")) == (True, "Same guarantee: ε = 0.5")
     both = pd.concat([rows(0.1, 0.2), rows(0.1, 0.2, noise="gamma")])
@@ -219,7 +219,7 @@ def test_the_path_says_how_far_noise_led_it():
     assert f"lies {rounded(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]), 2)} from where" in said
 
 
-def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
+def test_bounds_say_how_loose_they_are_and_kamath_s_that_it_says_nothing():
     page = open_page(side="Bounds", seed=5)
     rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
     sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
@@ -251,7 +251,7 @@ def test_work_counts_gradients():
     assert tells(captions(page), f"n³ = {WORK_PEOPLE**3:,} gradients", f"n² = {WORK_PEOPLE**2:,} gradients")
 
 
-def test_n_fold_noise_says_what_it_costs_and_what_it_promises():
+def test_n_fold_noise_says_what_it_costs_and_what_it_guarantees():
     page = open_page(layers=["lemma"], epsilon=0.5)
     wasteful = dpcore.make_mechanism("output_gaussian", accounting="kamath")
     problem = dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=7)

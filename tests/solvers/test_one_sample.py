@@ -38,12 +38,12 @@ def walk_on(data: Data, choice, count: int = 1, size: float = 1.0) -> Walk:
 @pytest.fixture
 def batches(monkeypatch):
     """Every batch that a walk reads; once, if it is for gradients at two models one after the other."""
-    seen, honest = [], gradient_tree.batch_mean
+    seen, original = [], gradient_tree.batch_mean
 
     def batch_mean(loss, data, batch, *models, **how):
         if seen[-1:] != [batch]:
             seen.append(batch)
-        return honest(loss, data, batch, *models, **how)
+        return original(loss, data, batch, *models, **how)
 
     monkeypatch.setattr(gradient_tree, "batch_mean", batch_mean)
     return seen

@@ -39,7 +39,7 @@ def test_dots_are_releases_of_the_mechanism():
 
 
 @pytest.mark.parametrize("factor, accepted", [(1.0, True), (0.5, False)])
-def test_the_answers_cloud_has_the_plans_scale(factor, accepted):
+def test_releases_of_output_perturbation_have_the_plans_scale(factor, accepted):
     """The squared distances over s^2 are chi-square; a false alarm has probability 1e-6 (fixed seed), and half the
     noise is refused."""
     (cloud,) = scattered(("output_gaussian",)).clouds
@@ -79,7 +79,7 @@ def test_a_small_move_does_not_rescale_the_window():
     assert len(sides) == 1
 
 
-def test_a_closed_door_leaves_its_reason_and_the_others_their_cloud():
+def test_a_refused_mechanism_leaves_its_reason_and_the_others_their_releases():
     made = scattered(("output_gaussian", "objective_gaussian"), lam=1e-4, epsilon=0.1)
     answer, question = made.clouds
     assert len(answer.thetas) == 50 and answer.reason == ""
@@ -99,7 +99,7 @@ def test_a_rate_has_its_published_shape(key):
         assert values == pytest.approx(expected)
 
 
-def test_a_mechanism_without_rate_or_promise_is_refused():
+def test_a_mechanism_without_rate_or_guarantee_is_refused():
     (cell,) = Experiment(
         Problem(n=200, loss="hinge"), mechanisms=("output_gamma",), sweep=Axis("epsilon", (1.0,))
     ).cells()

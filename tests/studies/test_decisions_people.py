@@ -24,7 +24,7 @@ from ..flat_fields import changed
 EPSILONS = (0.1, 1.0, 10.0, 1e3, 1e5, 1e7)
 
 
-def test_people_for_a_budget_and_the_budget_for_these_people_agree():
+def test_records_for_a_budget_and_the_budget_for_these_records_agree():
     """The same splits answer both, up to what is linear between grid points."""
     setting = Setting(Problem("synthetic", seed=2), splits=6)
     needed = last(SampleSizeQuestion(setting, epsilon=1.0, at_most=4.0)).answer()
@@ -93,7 +93,7 @@ def test_questions_are_equal_wherever_the_sliders_stand():
     ),
     ids=lambda s: f"{s.source}-{s.mechanism.key}",
 )
-def test_the_price_tends_to_n_and_is_never_above(setting):
+def test_the_equivalent_sample_size_tends_to_n_and_is_never_above(setting):
     price = last(EquivalentSampleSizeQuestion(setting))
     n = setting.problem.n
     for error in ERRORS:
@@ -128,7 +128,7 @@ def test_noise_never_lowers_the_mean_loss():
     assert (above.mean(axis=0) >= -3.0 * above.std(axis=0, ddof=1) / np.sqrt(10)).all()
 
 
-def test_noise_of_one_size_keeps_its_price():
+def test_noise_of_one_size_keeps_its_cost():
     """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the price vanish."""
     price = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=5)))
     worth = [w.value for w in price.answers("loss")]
@@ -156,7 +156,7 @@ def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
         assert np.array_equal(price.private("loss")[split], mean)
 
 
-def test_so_many_people_have_the_same_error():
+def test_so_many_records_have_the_same_error():
     price = last(
         EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=2_000), splits=5, epsilons=(0.3, 1.0, 3.0)))
     )
@@ -167,7 +167,7 @@ def test_so_many_people_have_the_same_error():
         assert worth.low < worth.value < worth.high < 2_000
 
 
-def test_copies_of_records_have_no_price():
+def test_copies_of_records_have_no_equivalent_sample_size():
     with pytest.raises(NotApplicable, match="n <= 105"):
         last(EquivalentSampleSizeQuestion(Setting(Problem("iris", n=200))))
     with pytest.raises(NotApplicable, match="delta"):

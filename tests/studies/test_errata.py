@@ -47,11 +47,11 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", errata.ERRATA)
 def test_the_recomputed_numbers_are_those_of_the_document(name):
-    """1% for the rounding of what is printed; the share of draws has a standard error of 1% of itself."""
+    """1% for the rounding of what is published; the share of draws has a standard error of 1% of itself."""
     found = errata.recompute(name)
     assert found.times == pytest.approx(FIGURES[name], rel=0.04 if name == "classifier_minimiser" else 0.01)
     # What costs more is larger, what wastes is smaller; noise and constants that are too large come down.
-    down = found.right < found.printed
+    down = found.right < found.published
     assert down == (found.erratum.kind == "wasteful" or name == "classifier_minimiser")
 
 
@@ -63,8 +63,8 @@ def test_the_table_is_complete_and_in_its_order():
     for one, other in itertools.pairwise(found):
         assert one.erratum.kind != other.erratum.kind or one.times >= other.times
     for each in found:
-        printed, right = f"{each.printed:.3g}", f"{each.right:.3g}"
-        assert f"is {right} where {printed} is published" in each.sentence and each.erratum.setting in each.sentence
+        published, right = f"{each.published:.3g}", f"{each.right:.3g}"
+        assert f"is {right} where {published} is published" in each.sentence and each.erratum.setting in each.sentence
 
 
 def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():

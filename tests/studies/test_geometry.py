@@ -41,7 +41,7 @@ def risk_of(theta, p_norm, d, loss):
 
 
 @pytest.mark.parametrize("p_norm", NORMS)
-def test_people_keep_the_promise_and_have_the_law(p_norm):
+def test_records_keep_the_bound_and_have_the_law(p_norm):
     """Of 26 shares of 4,000 coins one is off by 5 standard errors with probability below 2e-5; seeds are fixed."""
     data, d = people(p_norm, 4_000, 12, seed=3), 12
     data.check_domain(Domain(q=dual_order(p_norm)))

@@ -244,7 +244,7 @@ def test_idle_columns_equal_explicit_zeros(lam, eight_are_filled, monkeypatch):
     assert np.abs(without.training.noiseless - idle.training.noiseless).max() > 1e-3  # they do take weight
 
 
-def test_the_price_of_idle_columns_is_that_of_explicit_zeros(eight_are_filled, monkeypatch):
+def test_the_cost_of_idle_columns_is_that_of_explicit_zeros(eight_are_filled, monkeypatch):
     settings = {"n": 300, "epsilon": 2.0, "delta": 1e-6, "loss": "huber", "seed": 0, "repetitions": 6, "ps": (8, 40)}
     idle = excess_against_columns(**settings)
     with_explicit_zeros(monkeypatch)
@@ -263,7 +263,7 @@ def nearest(v):
     return np.maximum(v - t, 0.0)
 
 
-def test_the_price_is_what_loops_over_releases_give():
+def test_the_equivalent_sample_size_is_what_loops_over_releases_give():
     price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=5, repetitions=4, ps=(10,))
     split = records.load("synthetic_mixture", 300, 10, 5)
     train, level = split.train, best_on_simplex(split.train)

@@ -194,7 +194,7 @@ def test_steps_on_random_batches_cost_no_more_than_by_renyi_divergences(n, delta
 
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())
-def test_several_cost_at_most_what_basic_composition_of_the_label_says(key):
+def test_repeated_releases_cost_at_most_what_basic_composition_says(key):
     plan = plan_of(key)
     for k, g in ((3, 1), (10, 1), (1000, 1), (2, 3), (1, 5)):
         label = sev.guarantee_alone(plan.spent, k, g)
@@ -216,7 +216,7 @@ def test_many_releases_by_choices_cost_no_more_than_by_zcdp(key):
 @pytest.mark.parametrize("key", ["objective_gaussian", "gaussian_classifier"])
 @pytest.mark.parametrize(("n", "epsilon"), [(500, 0.1), (5000, 1.0), (500, 3.0)])
 def test_releases_of_a_perturbed_objective_stay_finite_and_grow_with_their_number(key, n, epsilon):
-    """The trace of noise may use 1% of one release's delta: releases that each used it up would have none left."""
+    """Solver noise may use 1% of one release's delta: releases that each used it up would have none left."""
     classes = {"classes": 3} if key == "gaussian_classifier" else {}
     plan = dpcore.calibrate(key, n=n, p=8, epsilon=epsilon, delta=1e-5, **classes)
     found = [sev.several(plan, releases) for releases in (1, 2, 10, 100, 101, 200)]

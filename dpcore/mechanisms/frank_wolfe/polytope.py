@@ -121,12 +121,12 @@ class FrankWolfePolytope(VertexMechanism):
             if not budget.pure:
                 eta = np.maximum(eta, np.sqrt(8.0 * zcdp_rho(budget) / choices))
             return 2.0 * sensitivity / eta * ROUNDED_UP
-        printed = 0.5 * sensitivity * np.sqrt(8.0 * T * -math.log(budget.delta)) / budget.epsilon
+        published = 0.5 * sensitivity * np.sqrt(8.0 * T * -math.log(budget.delta)) / budget.epsilon
         if self.accounting == "published":
-            return printed
+            return published
         composed = 2.0 * sensitivity / advanced_step(budget, choices) * ROUNDED_UP
         # The short form drops a term that matters if ln(1/delta) is small.
-        return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
+        return np.maximum(4.0 * published, composed) if budget.epsilon <= 1.0 else composed
 
     def _selection(self, spec: Spec, scale: Array) -> Array:
         """Mean loss of a chosen vertex against the best one, at noise of this scale.

@@ -59,7 +59,7 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).lipschitz(spec), spec.domain.R, spec.theta_norm
-        printed = "Jain and Thakurta 2014, Theorem 1 as published (with probability 2/3)"
+        source = "Jain and Thakurta 2014, Theorem 1 as published (with probability 2/3)"
         says = f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))"
-        published = erm.rate(erm.published_output_rate(L, R, spec.n, B, budget), printed, says)
+        published = erm.rate(erm.published_output_rate(L, R, spec.n, B, budget), source, says)
         return (published, *super().rates(spec, budget))

@@ -105,9 +105,9 @@ class FTRL(ReadingMechanism):
         ]
         if not plan.requested.pure:
             rate = theory.published_stream_rate(T, p, R, plan.requested)
-            printed = "Jain and Thakurta 2014, equation (12) as published; it does not follow"
+            source = "Jain and Thakurta 2014, equation (12) as published; it does not follow"
             false = "false for the costs (-R, R, ..., R) in every step, whose regret is of the order ln p"
-            found.append(Bound("regret", "rate", rate, "expectation", printed, false))
+            found.append(Bound("regret", "rate", rate, "expectation", source, false))
         rate = theory.earlier_stream_rate(T, p, R, plan.requested)
         cited = "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without poly(ln T)"
         return (*found, Bound("regret", "rate", rate, "expectation", cited, "private online learning before it"))

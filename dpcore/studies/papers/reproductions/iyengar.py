@@ -100,7 +100,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
 
 
 def _held(path: Path) -> UploadedRecords:
-    """The records of a file, with values in [0, 1] as published: a promise, which is checked and not repaired."""
+    """The records of a file, with values in [0, 1] as published: a declared range, checked and not repaired."""
     if not path.is_file():
         raise ValueError(f"--data must name a file, got {str(path)!r}")
     name = path.name

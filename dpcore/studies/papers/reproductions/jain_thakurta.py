@@ -29,15 +29,15 @@ _NEAR, _LEVEL, _EPSILON_C = 3.0, 88.0, 5.0
 # What panels (b) and (c) vary.
 POINTS_B = [Point(epsilon, epsilon, FEATURES) for epsilon in EPSILONS]
 POINTS_C = [Point(float(p), _EPSILON_C, p) for p in COLUMNS]
-_WIDE = 20_000  # columns from which Gamma noise is printed at chance
+_WIDE = 20_000  # columns from which Gamma noise is published at chance
 _BETWEEN = (0.05, 1.0)  # epsilons between which the two places of noise differ most
 
 # Read off the curves of Figure 1: by panel and mechanism, (x, right of 100), of two digits at best. A level stretch is
-# given by its two ends; where a curve wavers, each marker of the printed axis is a mark. Panel (d) prints shares, here
-# times 100, and both laws of noise in the objective as one curve, which ends at the share of the majority, 2 of 3.
-PRINTED: dict[str, dict[str, list[tuple[float, float]]]] = {}
+# given by its two ends; where a curve wavers, each marker of the paper's axis is a mark. Panel (d) prints shares, here
+# times 100, and both objective perturbations as one curve, which ends at the share of the majority, 2 of 3.
+PUBLISHED: dict[str, dict[str, list[tuple[float, float]]]] = {}
 for _row in facts_beside(__file__, "jain_thakurta_figure_1.csv"):
-    _curve = PRINTED.setdefault(_row["panel"], {}).setdefault(_row["mechanism"], [])
+    _curve = PUBLISHED.setdefault(_row["panel"], {}).setdefault(_row["mechanism"], [])
     _curve.append((float(_row["x"]), float(_row["right"])))
 
 
@@ -95,16 +95,16 @@ def claims_b(means: pd.DataFrame, weak: pd.DataFrame, people: int, others: str =
 
 def _output_lags(means: pd.DataFrame, weak: pd.DataFrame) -> Claim:
     at = [0.1, 1.0, 5.0]
-    marks = dict(PRINTED["b"]["output_gaussian"])
-    printed = [marks[epsilon] for epsilon in at]
+    marks = dict(PUBLISHED["b"]["output_gaussian"])
+    published = [marks[epsilon] for epsilon in at]
     found, other = ([float(table["output_gaussian"].loc[e]) for e in at] for table in (means, weak))
 
     def said(values: Sequence[float]) -> str:
         return ", ".join(f"{value:.0f} at {epsilon:g}" for value, epsilon in zip(values, at, strict=True))
 
-    near = [float(np.abs(np.subtract(values, printed)).mean()) <= 2.0 * _NEAR for values in (found, other)]
-    facts = {"printed": said(printed), "half": printed[1], "here": epsilon_at(means, "output_gaussian", printed[1])}
-    facts |= {"weaker": said(other), "without": weak[NONE].iloc[-1]}
+    near = [float(np.abs(np.subtract(values, published)).mean()) <= 2.0 * _NEAR for values in (found, other)]
+    facts = {"published": said(published), "half": published[1], "weaker": said(other), "without": weak[NONE].iloc[-1]}
+    facts["here"] = epsilon_at(means, "output_gaussian", published[1])
     verdict = verdict_of(near[0], "differs" if near[1] else "unexplained")
     return claim("jain_thakurta_b_lags", verdict, said(found), **facts)
 
@@ -169,7 +169,7 @@ def run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str
     return Outcome(
         words,
         pd.concat([table, weak]),
-        RightAgainst(table, PRINTED["b"], "privacy budget ε"),
+        RightAgainst(table, PUBLISHED["b"], "privacy budget ε"),
         claims,
     )
 
@@ -178,4 +178,4 @@ def run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str
     _, rows, words = _read(data, seed)
     table, weak, people = _tables(rows, POINTS_C, runs, seed, told)
     claims = claims_c(means_of(table), means_of(weak), people, float(table.margin.mean()))
-    return Outcome(words, pd.concat([table, weak]), RightAgainst(table, PRINTED["c"], "columns p"), claims)
+    return Outcome(words, pd.concat([table, weak]), RightAgainst(table, PUBLISHED["c"], "columns p"), claims)

@@ -13,7 +13,7 @@ from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from .accuracies import NONE, Point, means_of, span, split
 from .base import Claim, Outcome, RightAgainst, claim, verdict_of
-from .jain_thakurta import EPSILONS, LINEAR, PRINTED, RUNS, left_points, table_of
+from .jain_thakurta import EPSILONS, LINEAR, PUBLISHED, RUNS, left_points, table_of
 from .jain_thakurta import PROTOCOL as LINEAR_PROTOCOL
 
 ROWS, COLUMNS, NONZEROS = 100_000, 20_000_000, 100
@@ -94,7 +94,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
     people = split(records, seed, 0)[0].n
     claims = claims_a(means_of(table), people, records.p, float(table.margin.mean()))
-    return Outcome(words, table, RightAgainst(table, PRINTED["a"], "privacy budget ε"), claims)
+    return Outcome(words, table, RightAgainst(table, PUBLISHED["a"], "privacy budget ε"), claims)
 
 
 PROTOCOL = f"""Drawn records in the place of URL, of the size that the paper names: {ROWS:,} rows, {COLUMNS:,} columns

@@ -1,4 +1,4 @@
-"""Output, objective and gradient perturbation under the same promise, and what Kamath's Lemma 1 asks for."""
+"""Output, objective and gradient perturbation under the same guarantee, and what Kamath's Lemma 1 asks for."""
 
 import dataclasses as dc
 import math
@@ -40,7 +40,7 @@ class ThreeWays:
     """Excess risk on one source's training records against epsilon [K].
 
     ways: name -> measured. spent: epsilon that Kamath's noise really spends, factor: how many times the noise of
-    the exact sensitivity it is, both [K]. nothing: excess of theta = 0. printed: Kamath's bound on gradient
+    the exact sensitivity it is, both [K]. nothing: excess of theta = 0. published: Kamath's bound on gradient
     perturbation, nan where its accounting does not apply. looked, looked_se: objective perturbation with the lam of the
     least mean among many. It was chosen by looking at the records: it is no private result.
     """
@@ -52,7 +52,7 @@ class ThreeWays:
     spent: Array
     factor: Array
     nothing: float
-    printed: Array
+    published: Array
     looked: Array
     looked_se: Array
 
@@ -146,12 +146,12 @@ def _lemma(found: Sequence[ThreeWays]) -> Claim:
 def _gradient(found: Sequence[ThreeWays]) -> Claim:
     below, told = True, []
     for ways in found:
-        mean, known = ways.ways[GRADIENT].mean, np.isfinite(ways.printed)
-        below &= bool((mean[known] <= ways.printed[known]).all())
+        mean, known = ways.ways[GRADIENT].mean, np.isfinite(ways.published)
+        below &= bool((mean[known] <= ways.published[known]).all())
         law = power_law(ways.epsilon, mean)
         power = f"power {law.slope:.2f}" if law.slope is not None else f"no power ({law.reason})"
-        least = float((ways.printed[known] / mean[known]).min())
-        told.append(f"{ways.source}: {power} of epsilon, the printed bound is at least {least:,.0f} times the mean")
+        least = float((ways.published[known] / mean[known]).min())
+        told.append(f"{ways.source}: {power} of epsilon, the published bound is at least {least:,.0f} times the mean")
     return claim("kamath_gradient", verdict_of(below), "; ".join(told))
 
 

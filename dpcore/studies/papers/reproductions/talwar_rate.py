@@ -101,7 +101,7 @@ def _fit(curve: str, over: str, x: Array, runs: Sequence[Array], claimed: float)
 
 
 def _of_logarithm(p: Array, n: int, heights: Array) -> Exponent:
-    """The power of ln 2p, and that of the printed log(np). `power_law` asks for 1.5 decades, which neither spans."""
+    """The power of ln 2p, and that of the published log(np). `power_law` asks for 1.5 decades, which neither spans."""
     *slopes, claimed = np.polyfit(np.log(np.log(2.0 * p)), np.log([*heights, np.log(n * p)]).T, 1)[0]
     return Exponent(COLUMNS, "ln 2p", float(np.mean(slopes)), _error(np.array(slopes)), float(claimed))
 
@@ -115,10 +115,10 @@ def claims_of(found: Rates) -> tuple[Claim, ...]:
     falls = found.bounded and all(each.mean - 2.0 * each.se <= bound.claimed + _NEAR for each in (hard, few, bound))
     same = all(abs(each.mean - each.claimed) <= _NEAR + 2.0 * each.se for each in (hard, tuned))
     fewest, most = found.columns
-    printed = math.log(found.people * most) / math.log(found.people * fewest)
+    published = math.log(found.people * most) / math.log(found.people * fewest)
     corners, root = math.log(2.0 * most) / math.log(2.0 * fewest), (most / fewest) ** (1.0 / 3.0)
     slow = found.growth - 2.0 * found.growth_se <= corners
-    facts = dict(printed=printed, fewest=fewest, most=most, corners=corners, root=root, filled=found.filled)
+    facts = dict(published=published, fewest=fewest, most=most, corners=corners, root=root, filled=found.filled)
     within = f"{'no mean' if found.bounded else 'some mean'} above its proved bound"
     return (
         claim(
