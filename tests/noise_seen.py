@@ -281,14 +281,14 @@ def chosen(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     size = plan.spec.size or 1.0
     runs, width = mechanism.transcripts(plan, prepared, streams()), len(prepared.theta)
     released, found = mechanism.release_many(plan, prepared, streams()), []
-    shape, corners = plan.spec.shape, plan.spec.shape.corners(plan.spec.p) or 1
+    shape, vertices = plan.spec.shape, plan.spec.shape.n_vertices(plan.spec.p) or 1
     listed = shape.table if isinstance(shape, Polytope) else None
     signed = plan.spec.set == "l1_ball"
-    outcomes = corners // 2 if signed else corners
+    outcomes = vertices // 2 if signed else vertices
     for run, model in zip(runs, released, strict=True):
         columns, signs = np.abs(run).astype(np.int64) - 1, np.sign(run)
         assert signed or (signs > 0.0).all()
-        start = np.full(listed.shape[0] if listed is not None else width, 0.0 if signed else size / corners)
+        start = np.full(listed.shape[0] if listed is not None else width, 0.0 if signed else size / vertices)
         theta = start.copy()
         for t, eta in enumerate(_lengths(plan)):
             theta *= 1.0 - eta
@@ -396,7 +396,7 @@ def classes(n: int, p: int, count: int) -> Callable[[], Data]:
     return lambda: class_data(n, p, count)
 
 
-def _corners(count: int, p: int) -> Polytope:
+def _vertices(count: int, p: int) -> Polytope:
     points = np.random.default_rng(count).standard_normal((count, p))
     return Polytope(tuple(map(tuple, points / np.linalg.norm(points, axis=1)[:, None])))
 
@@ -449,7 +449,7 @@ CASES: dict[str, dict[str, Case]] = {
             planned("frank_wolfe_polytope", 20, COLUMNS, T=301, set="simplex"), zeros(20, 1, COLUMNS), chosen
         ),
         "stored": Case(planned("frank_wolfe_polytope", 20, 500, T=301), zeros(20, 500), chosen),
-        "list": Case(planned("frank_wolfe_polytope", 20, 3, T=301, set=_corners(200, 3)), zeros(20, 3), chosen),
+        "list": Case(planned("frank_wolfe_polytope", 20, 3, T=301, set=_vertices(200, 3)), zeros(20, 3), chosen),
         "sparse": Case(planned("frank_wolfe_polytope", 20, COLUMNS, T=601), sparse_zeros(20, 5, COLUMNS), chosen),
         "sparse simplex": Case(
             planned("frank_wolfe_polytope", 20, 2000, T=601, set="simplex"), sparse_zeros(20, 2000), chosen

@@ -1,4 +1,4 @@
-"""Sabotages of the code: each fits the code as it is, and each is noticed by the test that it names."""
+"""Mutants of the code: each fits the code as it is, and each is noticed by the test that it names."""
 
 from __future__ import annotations
 

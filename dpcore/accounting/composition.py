@@ -41,8 +41,8 @@ def repeated_choice_delta(eta: float, times: int, epsilon: Array) -> Array:
     p = np.expm1(t - eta) / math.expm1(-eta)
     q = p * np.exp(-t)
     # delta is 0 beyond k eta.
-    odds = np.exp(np.minimum(e, min(k * eta, _LARGEST_EXPONENT)))
-    excess = betainc(j, k - j + 1, p) - odds * betainc(j, k - j + 1, q)
+    ratio = np.exp(np.minimum(e, min(k * eta, _LARGEST_EXPONENT)))
+    excess = betainc(j, k - j + 1, p) - ratio * betainc(j, k - j + 1, q)
     return np.where(e[..., 0] < k * eta, np.maximum(excess.max(axis=-1), 0.0), 0.0)
 
 

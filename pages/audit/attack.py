@@ -142,7 +142,7 @@ def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
             here.trials.curves[here.played].missed(FALSE),
             (now.false, now.missed),
             (correct.false, correct.missed) if correct else None,
-            words.corner(here),
+            words.errors(here),
             verdict=here.verdict,
             theme=theme,
             height=SIDE_HEIGHT,

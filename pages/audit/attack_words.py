@@ -193,12 +193,12 @@ def _delta(here: AttackState) -> str:
     return f"δ = {delta_text(here.asked.budget.delta) if here.trials.plans[None].spent.delta else 0}"
 
 
-def corner(here: AttackState) -> tuple[float, float] | None:
+def errors(here: AttackState) -> tuple[float, float] | None:
     """What the largest bound that looks at both kinds of error certifies of them."""
     report = here.standing.report if here.standing else None
     if report is None:
         return None
-    both = [(c.epsilon, c.corner) for c in report.certificates if c.corner and c.epsilon is not None]
+    both = [(c.epsilon, c.errors) for c in report.certificates if c.errors and c.epsilon is not None]
     return max(both, key=lambda each: each[0])[1]
 
 
@@ -211,7 +211,7 @@ def beside_caption(side: str, here: AttackState) -> str:
         return (
             "An attacker guesses which of two data sets was used. Each point of a trade-off curve is one rule of "
             "guessing: its rates of false alarms and misses. Correct code stays above the region that the claimed "
-            f"noise forbids.{certified if corner(here) else ''}"
+            f"noise forbids.{certified if errors(here) else ''}"
         )
     if side == "Betting test":
         return (

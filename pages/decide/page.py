@@ -42,7 +42,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
     cell = setting.cell(0)
     try:
         plan = cell.problem.plan(cell.mechanism, controls.epsilon)
-        asked["odds"] = AttackSuccessQuestion(plan, controls.seed)
+        asked["attack_success"] = AttackSuccessQuestion(plan, controls.seed)
     except NotApplicable:
         pass  # the curve ends above the cursor
     asked["needed"] = SampleSizeQuestion(setting, controls.epsilon, at_most)
@@ -96,8 +96,8 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         st.caption(words.caption(state))
     glance(held)
-    with beside, st.container(key="odds"):
-        views.odds(state)
+    with beside, st.container(key="attack_success"):
+        views.attack_success(state)
     cards(words.readouts(state), row)
     row.caption(words.SPENDS)
     with below:

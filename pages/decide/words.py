@@ -156,11 +156,11 @@ def _needed(state: State) -> tuple[str, str, str]:
 
 def playing(state: State) -> str:
     """How far the attack is."""
-    asked = cast(AttackSuccessQuestion, state.held.jobs["odds"].question)
+    asked = cast(AttackSuccessQuestion, state.held.jobs["attack_success"].question)
     return f"Our own attack is running: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
 
 
-def odds(found: AttackSuccess) -> str:
+def attack_success(found: AttackSuccess) -> str:
     """Success of our attack and limits of the best one, in natural frequencies."""
     certified, limit, cap = found.of_100
     return (

@@ -38,7 +38,7 @@ FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 1_024, 65_536, 64
 OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
 REPETITIONS = 10
 TRACED_COLUMNS = 1_000
-# Norm orders at even distances of 1 - 1/p, and the corner just right of 1.
+# Norm orders at even distances of 1 - 1/p, and one just right of 1.
 RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
 MEAN_COLUMNS = (2, 8, 32, 128, 512, 2_048, 8_192, 32_768)
 NOISES = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)

@@ -95,24 +95,22 @@ def _learned(found: AgainstOrder, k: int) -> bool:
 
 def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
     """The sentence above the chart: L1 ball, L2 ball, and the cursor's norm order between them."""
-    first, euclid, k = 0, _at(found, 2.0), _at(found, here.p_norm)
-    ratio = found.mean[euclid] / found.mean[first]
+    first, l2, k = 0, _at(found, 2.0), _at(found, here.p_norm)
+    ratio = found.mean[l2] / found.mean[first]
     why = "the L1 ball has only 2d vertices to choose from, while noise in all d columns reaches the L2 ball"
-    if found.chosen[euclid] == "vertices":
+    if found.chosen[l2] == "vertices":
         why = "the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
-    apart = found.mean[euclid] - found.mean[first] > 2.0 * math.hypot(found.se[euclid], found.se[first])
-    lasso, ball = rounded(found.mean[first]), rounded(found.mean[euclid])
+    apart = found.mean[l2] - found.mean[first] > 2.0 * math.hypot(found.se[l2], found.se[first])
+    lasso, ball = rounded(found.mean[first]), rounded(found.mean[l2])
     said = f"In d = {found.d:,} dimensions the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
     if not _learned(found, first):
-        said += (
-            f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[euclid])}"
-        )
-    elif not _learned(found, euclid):
-        said += f", where a model that learns nothing has {rounded(found.signal[euclid])}: {why}"
+        said += f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[l2])}"
+    elif not _learned(found, l2):
+        said += f", where a model that learns nothing has {rounded(found.signal[l2])}: {why}"
     elif apart:
         said += f", **{rounded(ratio, 2)} times** as much: {why}"
     said += "."
-    if k not in (first, euclid):
+    if k not in (first, l2):
         share = found.mean[k] / found.signal[k]
         said += f" At {here.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of “nothing learned”."
     return said

@@ -149,7 +149,7 @@ def whitelist(step: Step) -> str:
     """Style rules that hide all of the page but one chart with its sentence, the controls that stay, and errors."""
     stay = [".st-key-lecture", ".st-key-lecture_bar", ".stException", ".stAlert", "[data-testid=stAlert]"]
     stay += [f".st-key-{key}" for key in (step.shows, *step.kept) if key]
-    if step.shows and not step.aside and step.shows != "odds":
+    if step.shows and not step.aside and step.shows != "attack_success":
         stay += [".takeaway"]
     listed = ", ".join(stay)
     inside = ", ".join(f"{each} *" for each in stay)

@@ -141,7 +141,7 @@ def _reason(row: pd.Series) -> str:
     return readable(re.sub(f"^{row.mechanism}", "it", row.reason))
 
 
-def odds(found: AttackSuccess, played: int, runs: int) -> str:
+def attack_success(found: AttackSuccess, played: int, runs: int) -> str:
     """The attack success that our attack reached, and what the best can: against this mechanism, and against any with
     its guarantee. played: runs of our attack by now, of `runs`."""
     certified, limit, cap = found.of_100

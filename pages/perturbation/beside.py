@@ -21,7 +21,7 @@ from dpcore.figures.style import Theme
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import DescentCost, work
 from dpcore.studies.perturbation.published_rates import kamath_bound
-from dpcore.studies.perturbation.release_scatter import ReleaseScatter, clouds
+from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.batches import show_batches
@@ -72,9 +72,9 @@ def show_beside(
 
 
 def _show_cloud(mechanisms: Any, walks: bool, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
-    made = clouds(mechanisms, dc.replace(problem, source="synthetic", p=2), epsilon, walks=walks)
-    said = path_caption(made, problem.n) if walks else cloud_caption(made, problem.n)
-    captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
+    made = release_scatter(mechanisms, dc.replace(problem, source="synthetic", p=2), epsilon, walks=walks)
+    said = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
+    captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="releases", height=height)
 
 
 def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int) -> None:
@@ -102,20 +102,20 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, heigh
     captioned_figure(picture, said, key="proved", height=height, progress=progress)
 
 
-def cloud_caption(made: ReleaseScatter, n: int) -> str:
+def releases_caption(made: ReleaseScatter, n: int) -> str:
     """Distance of each mechanism's releases from its model without noise."""
-    several = len(words.noises_of(cloud.mechanism for cloud in made.clouds)) > 1
+    several = len(words.noises_of(each.mechanism for each in made.mechanisms)) > 1
     parts, outside = [], 0
-    for cloud in made.clouds:
-        name = words.name_of(cloud.mechanism, several)
-        if cloud.plan is None:
+    for each in made.mechanisms:
+        name = words.name_of(each.mechanism, several)
+        if each.plan is None:
             parts.append(f"{name}: refused")
             continue
-        away = float(np.sqrt(((cloud.thetas - cloud.theta_hat) ** 2).sum(axis=1).mean()))
+        away = float(np.sqrt(((each.thetas - each.theta_hat) ** 2).sum(axis=1).mean()))
         parts.append(f"{name}: {rounded(away, 2)}")
         low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
-        outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
-    releases = max(len(cloud.thetas) for cloud in made.clouds)
+        outside += int(((each.thetas < low) | (each.thetas > high)).any(axis=1).sum())
+    releases = max(len(each.thetas) for each in made.mechanisms)
     said = (
         f"Two features, {n:,} synthetic people, same guarantee and rule for λ: {releases} releases of each mechanism "
         f"over contours of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
@@ -125,15 +125,15 @@ def cloud_caption(made: ReleaseScatter, n: int) -> str:
 
 def path_caption(made: ReleaseScatter, n: int) -> str:
     """The steps of one descent, and how far its noise moved it."""
-    (cloud,) = made.clouds
-    if cloud.plan is None or cloud.path is None or cloud.quiet_path is None:
-        return f"Gradient perturbation gives no guarantee here: {readable(cloud.reason)}. Choose another λ."
-    astray = float(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]))
-    end = float(np.linalg.norm(cloud.path[-1] - cloud.thetas[0]))
+    (each,) = made.mechanisms
+    if each.plan is None or each.path is None or each.quiet_path is None:
+        return f"Gradient perturbation gives no guarantee here: {readable(each.reason)}. Choose another λ."
+    astray = float(np.linalg.norm(each.path[-1] - each.quiet_path[-1]))
+    end = float(np.linalg.norm(each.path[-1] - each.thetas[0]))
     return (
-        f"Two features, {n:,} synthetic people: {cloud.plan.steps} noisy steps from 0. The last iterate lies "
+        f"Two features, {n:,} synthetic people: {each.plan.steps} noisy steps from 0. The last iterate lies "
         f"{rounded(astray, 2)} from where the same steps end without noise (dotted). The release is the mean of the "
-        f"second half of the path, {rounded(end, 2)} from the last iterate. Triangles: {len(cloud.thetas)} releases."
+        f"second half of the path, {rounded(end, 2)} from the last iterate. Triangles: {len(each.thetas)} releases."
     )
 
 

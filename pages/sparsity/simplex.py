@@ -87,11 +87,11 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
 
 def _show_beside(side: str, here: Controls, release: Support | None, theme: Theme) -> None:
     if side == "Columns":
-        price = beside_others.excess_against_columns(
+        by_p = beside_others.excess_against_columns(
             ps=tuple(sorted({*beside_others.PS, here.p})), repetitions=COLUMN_REPETITIONS, **words.asked(here, "p")
         )
-        picture = columns_figure(price, p=here.p, theme=theme, height=SIDE_HEIGHT)
-        said = words.columns_caption(price, here)
+        picture = columns_figure(by_p, p=here.p, theme=theme, height=SIDE_HEIGHT)
+        said = words.columns_caption(by_p, here)
     elif side == "As published":
         allowed = published_draws.published_draws(**words.asked(here, "n", "seed"))
         picture = published_draws_figure(allowed, n=here.n, theme=theme, height=SIDE_HEIGHT)

@@ -195,7 +195,7 @@ def test_kamath_s_noise_is_refused_where_its_argument_ends(n, largest):
 
 @pytest.mark.parametrize("rate", [1e-4, 0.01, 0.3, 1.0])
 def test_kamath_s_lemma_covers_the_exact_cost_below_one(rate):
-    """ln(1 + rate (e^epsilon - 1)) is the exact price; at epsilon = 1.3 twice the rate would no longer cover it."""
+    """ln(1 + rate (e^epsilon - 1)) is the exact cost; at epsilon = 1.3 twice the rate would no longer cover it."""
     for epsilon in np.linspace(0.01, 0.999, 50):
         exact = math.log1p(rate * math.expm1(epsilon))
         assert exact <= kamath.kamath_subsampled_epsilon(epsilon, rate)

@@ -1,4 +1,4 @@
-"""Independent draws from one choice of bounded range: their exact price, and the trade-off curve that audits test."""
+"""Independent draws from one choice of bounded range: their exact cost, and the trade-off curve that audits test."""
 
 import itertools
 import math

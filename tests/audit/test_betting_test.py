@@ -69,11 +69,11 @@ def test_no_pair_of_laws_that_a_curve_allows_wins_on_average(curve, epsilon):
     """
     rng = np.random.default_rng(2)
     grid = np.concatenate([np.zeros(1), np.geomspace(1e-3, 8.0, 120), np.array([0.25, 0.5, 1.0]) * epsilon])
-    deltas, odds = curve.delta(grid), np.exp(grid)
+    deltas, ratio = curve.delta(grid), np.exp(grid)
 
     def allowed(zeros, ones):
         for p, q in ((zeros, ones), (ones, zeros)):
-            if np.any(np.maximum(q[:, None] - odds * p[:, None], 0.0).sum(axis=0) > deltas):
+            if np.any(np.maximum(q[:, None] - ratio * p[:, None], 0.0).sum(axis=0) > deltas):
                 return False
         return True
 

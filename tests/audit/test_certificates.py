@@ -124,7 +124,7 @@ def test_bounds_on_both_errors_hold_whichever_way_round(mirror):
     if mirror:
         first, second = first.mirrored(), second.mirrored()
     found = certificates.point(first, second, 0.1, 1e-6)
-    assert found.corner is not None
-    alarms, misses = found.corner[::-1] if mirror else found.corner
+    assert found.errors is not None
+    alarms, misses = found.errors[::-1] if mirror else found.errors
     assert 0.0 < alarms < 0.002 and 0.94 < misses < 0.97
     assert np.log((1.0 - misses - 1e-6) / alarms) == pytest.approx(found.shown)

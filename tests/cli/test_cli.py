@@ -202,8 +202,8 @@ def test_classes_that_do_not_fit_are_refused_in_one_sentence(capsys, flowers, ke
         frame = pd.read_csv(flowers)
         frame["kind"] = np.where(FLOWERS.y > 0, 1, -1) if "--loss" in words else np.where(FLOWERS.y > 0, "a", "b")
         frame.to_csv(flowers, index=False)
-    price = ["--epsilon", "1", "--delta", "1e-5", "--R", "1"]
-    code, out, err = call(capsys, "solve", key, "--data", flowers, "--label", "kind", *price, *words)
+    budget = ["--epsilon", "1", "--delta", "1e-5", "--R", "1"]
+    code, out, err = call(capsys, "solve", key, "--data", flowers, "--label", "kind", *budget, *words)
     assert (code, out) == (2, "") and err.startswith(f"Error: {sentence}") and err.count("\n") == 1
 
 

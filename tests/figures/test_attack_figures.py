@@ -31,8 +31,8 @@ def ruler(rows=ROWS, picked=2, theme="light"):
     return ruler_figure(rows, claim=1.0, picked=picked, theme=theme, height=400)
 
 
-def plane(correct=CORRECT, corner=(0.4, 0.45), verdict="contradicted", theme="light"):
-    return plane_figure(FALSE, 0.9 * (1 - FALSE), CURVE, correct, corner, verdict=verdict, theme=theme, height=350)
+def plane(correct=CORRECT, errors=(0.4, 0.45), verdict="contradicted", theme="light"):
+    return plane_figure(FALSE, 0.9 * (1 - FALSE), CURVE, correct, errors, verdict=verdict, theme=theme, height=350)
 
 
 def wealth(correct=BET, verdict="contradicted", theme="light", runs=20_000):
@@ -114,7 +114,7 @@ def test_the_forbidden_region_lies_below_the_claim_and_is_hatched_and_named():
 
 @pytest.mark.parametrize("verdict", [*VERDICTS, None])
 def test_traces_keep_their_places_whatever_is_there(verdict):
-    full, bare = plane(), plane(correct=None, corner=None, verdict=verdict)
+    full, bare = plane(), plane(correct=None, errors=None, verdict=verdict)
     assert [t.name for t in full.data] == [t.name for t in bare.data]
     assert not bare.data[2].showlegend and not bare.data[4].showlegend
     assert bare.data[3].line.color == ink_of(verdict, "light")

@@ -23,7 +23,7 @@ from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms.gradient.base import schedule_of
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import kamath_bound
-from dpcore.studies.perturbation.release_scatter import clouds
+from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.theory import gradient_descent as theory
 
 from ..flat_fields import experiment_of
@@ -98,24 +98,24 @@ def test_work_shows_both_descents_over_the_gradients_they_took(theme):
 def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
     problem = Problem("synthetic", n=300, p=2, seed=3)
     mechanisms = (dpcore.make_mechanism("noisy_gd"),)
-    made = clouds(mechanisms, problem, 1.0, walks=True)
-    (cloud,) = made.clouds
-    first = cloud.plan.descent.first
-    assert cloud.path.shape == cloud.quiet_path.shape == (cloud.plan.steps + 1, 2)
-    assert not cloud.path[0].any() and not cloud.quiet_path[0].any()
-    assert cloud.path[first:].mean(axis=0) == pytest.approx(cloud.thetas[0], abs=1e-9)
-    assert cloud.quiet_path[first:].mean(axis=0) == pytest.approx(cloud.theta_hat, abs=1e-12)
+    made = release_scatter(mechanisms, problem, 1.0, walks=True)
+    (each,) = made.mechanisms
+    first = each.plan.descent.first
+    assert each.path.shape == each.quiet_path.shape == (each.plan.steps + 1, 2)
+    assert not each.path[0].any() and not each.quiet_path[0].any()
+    assert each.path[first:].mean(axis=0) == pytest.approx(each.thetas[0], abs=1e-9)
+    assert each.quiet_path[first:].mean(axis=0) == pytest.approx(each.theta_hat, abs=1e-12)
     train, loss, theta = data.load("synthetic", 300, 2, 3).train, get_loss("logistic"), np.zeros(2)
-    for quiet in cloud.quiet_path:
+    for quiet in each.quiet_path:
         assert quiet == pytest.approx(theta, abs=1e-12), "plain descent"
-        theta = theta - cloud.plan.descent.step * (loss.derivative(train.X @ theta, train.y) @ train.X) / 300
-    assert np.linalg.norm(cloud.path - cloud.quiet_path, axis=1).max() > 0.01
+        theta = theta - each.plan.descent.step * (loss.derivative(train.X @ theta, train.y) @ train.X) / 300
+    assert np.linalg.norm(each.path - each.quiet_path, axis=1).max() > 0.01
     assert made.x[0] < 0.0 < made.x[-1] and made.y[0] < 0.0 < made.y[-1], "the start is in the window"
     figure = release_scatter_figure(made, theme="light", height=HEIGHT)
-    assert np.array_equal(named(figure, "one run, step by step").x, cloud.path[:, 0])
-    assert np.array_equal(named(figure, "the same without noise").y, cloud.quiet_path[:, 1])
-    still = clouds(mechanisms, problem, 1.0)
-    assert still.clouds[0].path is None and np.array_equal(still.clouds[0].thetas, cloud.thetas)
+    assert np.array_equal(named(figure, "one run, step by step").x, each.path[:, 0])
+    assert np.array_equal(named(figure, "the same without noise").y, each.quiet_path[:, 1])
+    still = release_scatter(mechanisms, problem, 1.0)
+    assert still.mechanisms[0].path is None and np.array_equal(still.mechanisms[0].thetas, each.thetas)
 
 
 def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():

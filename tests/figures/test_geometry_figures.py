@@ -78,8 +78,8 @@ def test_tick_labels_leave_room_for_the_cursor_s_flag(orders, p_norm, width, mos
     assert all(abs(tick - place(p_norm)) > room for tick in ticks)
 
 
-@pytest.mark.parametrize("p_norm, corners", [(1.0, 4), (math.inf, 4), (1.5, 200), (2.0, 200)])
-def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners):
+@pytest.mark.parametrize("p_norm, vertices", [(1.0, 4), (math.inf, 4), (1.5, 200), (2.0, 200)])
+def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, vertices):
     found = noise.ball_picture(p_norm, **BUDGET)
     figure = ball_figure(found, theme="light", height=380)
     ball, _, noisy, models, best = figure.data
@@ -90,7 +90,7 @@ def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners)
     assert np.array_equal(np.column_stack([noisy.x, noisy.y]), found.noisy) and sum(models.customdata) == 200
     share = np.array(models.customdata) / 200
     assert np.allclose(models.marker.size, 6.0 + 26.0 * np.sqrt(share))
-    assert len(models.x) <= corners and (corners == 4 or len(models.x) > 150)
+    assert len(models.x) <= vertices and (vertices == 4 or len(models.x) > 150)
     assert (best.x[0], best.y[0]) == tuple(found.best) and best.marker.line.color == TEXT["light"]
     away = np.linalg.norm(found.level - found.mean, axis=1)
     assert away == pytest.approx(np.full(len(away), away[0]), rel=1e-12), "a level of the density"

@@ -107,8 +107,8 @@ def test_curvature_is_the_table_s_and_attained_by_a_pair_of_vertices(loss, gamma
     X = rng.choice([-1.0, 1.0], (200, 3))
     X[:, 1] = -X[:, 0]
     curvature = get_loss(loss).curvature_bound
-    corners = size * (np.vstack([np.eye(3), -np.eye(3)]) if shape == "l1_ball" else np.eye(3))
-    found = [curvature * np.mean((X @ (a - b)) ** 2) for a in corners for b in corners]
+    vertices = size * (np.vstack([np.eye(3), -np.eye(3)]) if shape == "l1_ball" else np.eye(3))
+    found = [curvature * np.mean((X @ (a - b)) ** 2) for a in vertices for b in vertices]
     assert max(found) == pytest.approx(facts.curvature, rel=1e-12)
     # The bound on l'' is its value where the loss bends most.
     z = np.linspace(-0.45, 1.45, 39)

@@ -267,8 +267,8 @@ def test_a_guarantee_that_does_not_exist_is_refused(key):
             mechanism.calibrate(own_spec(key, mechanism.usual_loss, 100, 3, 0.1), Budget(1.0))
     spec = spec_for(key, PROBLEMS["full rank"])
     if key not in UNREGULARISED:  # vertices have a length in every norm
-        euclidean = key in ADDING + CLASSIFYING
-        other, norm = (1.5, "q") if key in POINTS else (np.inf, "2") if euclidean else (2.0, "inf")
+        in_l2 = key in ADDING + CLASSIFYING
+        other, norm = (1.5, "q") if key in POINTS else (np.inf, "2") if in_l2 else (2.0, "inf")
         with pytest.raises(NotApplicable, match=rf"\|\|x\|\|_{norm} <= R"):
             mechanism.calibrate(dc.replace(spec, domain=Domain(other)), BUDGET)
     with pytest.raises(NotApplicable, match=r"got set|without a radius"):

@@ -1,4 +1,4 @@
-"""Noise in stochastic gradient steps: Kamath's algorithm to the letter, scales, prices, bounds, audits, files."""
+"""Noise in stochastic gradient steps: Kamath's algorithm to the letter, scales, costs, bounds, audits, files."""
 
 import copy
 import dataclasses as dc
@@ -141,7 +141,7 @@ def test_what_is_released_and_audited_is_in_double_precision(monkeypatch):
         plan.mechanism.draws([plan], [prepared], [np.random.default_rng(1)], lambda: False)
 
 
-# Scales, prices and refusals
+# Scales, costs and refusals
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])

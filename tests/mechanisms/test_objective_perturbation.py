@@ -20,7 +20,7 @@ from dpcore.accounting.tradeoff import ObjectiveCurve
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.objective import base
 from dpcore.mechanisms.objective.base import volume_charge
-from dpcore.studies.decide.repeated_releases import several
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from tests.nights import each
 
 KEYS = ("objective_gamma", "objective_gaussian")
@@ -261,7 +261,7 @@ def composed_delta(plan: Plan, releases: int, epsilon: float) -> float:
 def test_repeated_releases_keep_what_is_guaranteed_of_them_exactly_in_one_dimension(loss, epsilon):
     for stiffer, releases in itertools.product((1.0, 1e4), (2, 10, 100)):
         plan = plan_of("objective_gaussian", loss, epsilon, lam=stiffer * lam_of(loss, epsilon))
-        guaranteed = several(plan, releases).epsilon
+        guaranteed = repeated_releases(plan, releases).epsilon
         assert composed_delta(plan, releases, guaranteed) <= DELTA
     if loss == "huber_hinge":
         assert composed_delta(plan, 100, 0.7 * guaranteed) > DELTA, "a stiff problem comes close"

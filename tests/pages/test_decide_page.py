@@ -165,13 +165,13 @@ def test_attack_success_is_in_order_and_the_posterior_is_said_for_pure_privacy_o
 
 
 def test_repeated_releases_cost_more_and_say_what_each_may_have():
-    page = opened(more="several", releases=4, per_person=3)
+    page = opened(more="repeated", releases=4, per_person=3)
     told = texts(page)
     assert "4 releases" in told and "3 records per person" in told
     assert float(re.search(r"privacy spent is \*\*ε = ([\d.]+)\*\*", told)[1]) > 4.0
     assert float(re.search(r"give each release ε = ([\d.]+)", told)[1].rstrip(".")) < 0.25
     assert "No accounting here includes them" in captions(page)
-    once = texts(opened(more="several", releases=1, per_person=1))
+    once = texts(opened(more="repeated", releases=1, per_person=1))
     assert "the guarantee holds as stated" in once
 
 

@@ -27,11 +27,11 @@ def test_the_default_state_shows_the_cliff_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, hardest=False, **BUDGET)
-    euclid = found.p_norm.tolist().index(2.0)
-    ratio = found.mean[euclid] / found.mean[0]
+    l2 = found.p_norm.tolist().index(2.0)
+    ratio = found.mean[l2] / found.mean[0]
     assert ratio > 5.0 and found.mean[1] > 3.0 * found.mean[0], "just right of 1 it is steep"
-    assert tells(said(page), "d = 1,024", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[euclid])} ")
-    assert tells(said(page), f" {rounded(found.mean[euclid])} ", "L2 ball", f" {rounded(ratio, 2)} times")
+    assert tells(said(page), "d = 1,024", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[l2])} ")
+    assert tells(said(page), f" {rounded(found.mean[l2])} ", "L2 ball", f" {rounded(ratio, 2)} times")
     assert "Exponential mechanism" in texts(page)
     assert tells(texts(page), f" {rounded(found.gaussian.mean[0])}", f"nothing learned {rounded(found.signal[0])}")
     row = table_1.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)

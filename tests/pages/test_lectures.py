@@ -21,7 +21,7 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.overview import cost_figure
 from dpcore.figures.projector import ENLARGED, enlarged
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.decide.repeated_releases import several
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.dimension import orthant
 from dpcore.studies.geometry import excess_by_norm, hardest_data
 from dpcore.studies.multiclass.curves import Records, accuracy_against
@@ -340,7 +340,7 @@ def test_decide_half_the_loss_another_mechanism_more_people_and_more_releases():
     assert 0.2 < many / found < 0.3
     s = state("Decide", 9)
     plan = dpcore.calibrate(s["way"], n=s["n"], p=s["p"], epsilon=s["epsilon"], delta=s["delta"])
-    assert several(plan, s["releases"], s["per_person"]).epsilon > 4 * s["epsilon"]
+    assert repeated_releases(plan, s["releases"], s["per_person"]).epsilon > 4 * s["epsilon"]
 
 
 def settled(page: AppTest) -> str:
@@ -460,7 +460,7 @@ def test_a_wrong_lecture_says_so_and_shows_the_page(name: str, step: str, reason
 def test_only_what_a_step_names_stays_on_the_screen():
     rules = whitelist(Step("", "cost", kept=("epsilon",)))
     assert ".st-key-cost" in rules and ".st-key-epsilon" in rules and ".takeaway" in rules
-    assert ".takeaway" not in whitelist(Step("", "cloud", aside=True)) and ".takeaway" not in whitelist(Step(""))
+    assert ".takeaway" not in whitelist(Step("", "releases", aside=True)) and ".takeaway" not in whitelist(Step(""))
 
 
 # Large figures.

@@ -71,7 +71,7 @@ def test_the_default_state_teaches_without_a_click():
     assert tells(
         headlined, "398 patients", "ε = 1", "objective perturbation", f"{100 * row['mean']:.1f}%", f"{cost:.1f}"
     )
-    assert words.odds(found, found.runs, found.runs) in texts(page)
+    assert words.attack_success(found, found.runs, found.runs) in texts(page)
     assert (found.cap, found.limit) == (row.attack_cap, row.attack_limit)
     (dots,) = re.findall(r"base64,([^\"]+)", "".join(e.proto.body for e in page.get("html")))
     svg = base64.b64decode(dots).decode()

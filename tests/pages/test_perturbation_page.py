@@ -16,7 +16,7 @@ from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import kamath_bound
-from dpcore.studies.perturbation.release_scatter import clouds
+from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.theory.erm import published_output_rate
 from pages.background import tables
 from pages.perturbation import batches, beside, exact_answers, words
@@ -137,11 +137,11 @@ def test_the_default_state_teaches_without_a_click():
     assert said == plain(words.takeaway(here, PEOPLE))
     assert tells(said, "gradient perturbation has the smallest excess risk", "times as much")
     assert "Same guarantee: (1, 10⁻⁶)" in texts(page)
-    made = clouds(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, theta_norm=BALL, seed=7), 1.0)
-    assert beside.cloud_caption(made, 1000) in captions(page)
-    away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
+    made = release_scatter(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, theta_norm=BALL, seed=7), 1.0)
+    assert beside.releases_caption(made, 1000) in captions(page)
+    away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.mechanisms]
     named = "; ".join(
-        f"{door}: {rounded(d, 2)}" for door, d in zip(("output", "objective", "gradient"), away, strict=True)
+        f"{place}: {rounded(d, 2)}" for place, d in zip(("output", "objective", "gradient"), away, strict=True)
     )
     assert f"{named}." in captions(page)
     for card in words.readouts(here, PEOPLE):
@@ -213,7 +213,7 @@ def test_the_valley_s_floor_is_the_table_s():
 
 def test_the_path_says_how_far_noise_led_it():
     problem = dpcore.Problem("synthetic", n=300, p=2, theta_norm=BALL, seed=7)
-    (cloud,) = clouds((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).clouds
+    (cloud,) = release_scatter((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).mechanisms
     said = captions(open_page(side="Path"))
     assert f"{cloud.plan.steps} noisy steps from 0" in said
     assert f"lies {rounded(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]), 2)} from where" in said

@@ -105,18 +105,18 @@ def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
 
 def test_the_columns_side_compares_both_ways_on_the_same_records():
     page = open_page(beside="Columns", p=1_024)
-    price = beside_others.excess_against_columns(
+    by_p = beside_others.excess_against_columns(
         **{k: v for k, v in DEFAULT.items() if k != "p"},
         repetitions=8,
         ps=tuple(sorted({*beside_others.PS, 1_024})),
     )
-    k = list(price.p).index(1_024)
+    k = list(by_p.p).index(1_024)
     assert tells(
         captions(page),
-        f"At p = 1,024: sampling {rounded(price.sampling.mean[k])}",
-        f"objective {rounded(price.objective.mean[k])}",
+        f"At p = 1,024: sampling {rounded(by_p.sampling.mean[k])}",
+        f"objective {rounded(by_p.objective.mean[k])}",
     )
-    assert price.sampling.mean[-1] / price.sampling.mean[0] < 10 < price.objective.mean[-1] / price.objective.mean[0]
+    assert by_p.sampling.mean[-1] / by_p.sampling.mean[0] < 10 < by_p.objective.mean[-1] / by_p.objective.mean[0]
 
 
 def test_theory_s_lam_is_resolved_once_m_is_known():

@@ -181,14 +181,14 @@ def test_the_root_of_d_sets_in_beyond_the_lasso(along_d):
 
     The prototype's p = 1.1 at d = 10,000 and 100,000 is .0169 and .0621; errors there are below 1 %.
     """
-    euclid = np.array([along_d[d].gaussian.mean[-1] for d in along_d])
-    assert euclid == pytest.approx([0.0079, 0.0248, 0.0781], rel=0.05)
+    l2 = np.array([along_d[d].gaussian.mean[-1] for d in along_d])
+    assert l2 == pytest.approx([0.0079, 0.0248, 0.0781], rel=0.05)
     between = [min(along_d[d].vertices.mean[2], along_d[d].gaussian.mean[2]) for d in (10_000, 100_000)]
     assert between == pytest.approx([0.0169, 0.0621], rel=0.06)
     lasso = np.array([along_d[d].vertices.mean[0] for d in along_d])
     # ln d is a worst case: on these records the best columns are as many as d is large, and p = 1 does not grow at all.
     assert 0.8 < lasso[2] / lasso[0] < 1.1
-    ratios = euclid / lasso
+    ratios = l2 / lasso
     assert ratios[1:] / ratios[:-1] == pytest.approx([math.sqrt(10)] * 2, rel=0.1)
     assert ratios[2] > 90
 

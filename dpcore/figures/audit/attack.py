@@ -100,7 +100,7 @@ def plane_figure(
     allowed: Array,
     measured: tuple[Array, Array],
     correct: tuple[Array, Array] | None,
-    corner: tuple[float, float] | None,
+    errors: tuple[float, float] | None,
     *,
     verdict: Verdict | None,
     theme: Theme,
@@ -110,7 +110,7 @@ def plane_figure(
 
     allowed: the fewest misses that the guarantee allows at each share of false alarms, [k] both. measured: shares of
     false alarms and of misses at all thresholds, [j] both. correct: the same of the correct code, None where that is
-    what was measured. corner: what is certified of one threshold, not before the last run.
+    what was measured. errors: what is certified of one threshold, not before the last run.
     """
     chart = Chart(theme, height, "false alarms", left=50, right=20, top=26, bottom=60)
     ink, nothing = ink_of(verdict, theme), (np.empty(0), np.empty(0))
@@ -120,13 +120,13 @@ def plane_figure(
     chart.curve([0.0, 1.0], [1.0, 0.0], chart.muted, "random guess", width=1, dash="dot", legend=False)
     chart.curve(*(correct or nothing), chart.muted, "correct code", dash="dash")
     chart.curve(*measured, ink, "this code", width=3)
-    x, y = corner or (math.nan, math.nan)
+    x, y = errors or (math.nan, math.nan)
     chart.marks(
         np.array([x]),
         np.array([y]),
         {"symbol": "diamond", "size": 11, "color": ink, "line": {"color": chart.paper, "width": 1.5}},
         name="certified (95%)",
-        showlegend=corner is not None,
+        showlegend=errors is not None,
         cliponaxis=False,
         hovertemplate="at most %{x:.3f} false alarms and %{y:.3f} misses<extra></extra>",
     )

@@ -133,8 +133,8 @@ class FrankWolfePolytope(VertexMechanism):
 
         b ln |S| for the exponential mechanism; for Laplace noise b times the |S|-th harmonic number.
         """
-        corners = spec.shape.corners(spec.p) or 1
-        return scale * (math.log(corners) if self.accounting == "tight" else digamma(corners + 1.0) + np.euler_gamma)
+        vertices = spec.shape.n_vertices(spec.p) or 1
+        return scale * (math.log(vertices) if self.accounting == "tight" else digamma(vertices + 1.0) + np.euler_gamma)
 
     def selection_rate(self, spec: Spec, budget: Budget) -> float:
         """Constant A: many choices are worse than the best by A sqrt(T) on average; delta > 0."""
@@ -230,12 +230,12 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     """Published orders of growth, shapes only; the last two only where they are stated."""
     if budget.pure:
         return ()
-    facts, corners = constants_of(spec), spec.shape.corners(spec.p) or 1
+    facts, vertices = constants_of(spec), spec.shape.n_vertices(spec.p) or 1
 
     def rate(value: float, name: str, assumes: str) -> Bound:
         return Bound("excess_empirical_risk", "rate", value, "expectation", f"{_SOURCE}, {name}", assumes)
 
-    general = theory.published_frank_wolfe_rate(facts.curvature, facts.extent, spec.n, corners, budget)
+    general = theory.published_frank_wolfe_rate(facts.curvature, facts.extent, spec.n, vertices, budget)
     found = [rate(general, "Theorem 2.5 as published", "T of Theorem 2.5 as a real number")]
     if spec.loss == "squared" and is_signed(spec):
         says = "R, y_max and the size of the set are 1, or of that order"

@@ -98,7 +98,7 @@ def start_of(spec: Spec, width: int) -> Array:
     """theta_1: 0 on the L1 ball, else the mean of the vertices; its first `width` coordinates, or weights of a list."""
     if is_signed(spec):
         return np.zeros(width)
-    return np.full(width, (spec.size or 1.0) / (spec.shape.corners(spec.p) or 1))
+    return np.full(width, (spec.size or 1.0) / (spec.shape.n_vertices(spec.p) or 1))
 
 
 def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int) -> Array:

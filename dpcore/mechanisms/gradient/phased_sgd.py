@@ -127,7 +127,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Bounds over the best model of the set, on average over independent records and noise; and published rates."""
         spec, facts = plan.spec, l2_constants_of(self.key, plan.spec)
-        lp = _terrain(self.key, spec)
+        lp = _constants_of(self.key, spec)
         event, jump = plan.ledger[0], jump_of(spec)
         sizes, multiplier = theory.phase_sizes(spec.n), event.scale / event.sensitivity
         found = theory.phased_bound(facts.L, facts.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
@@ -205,13 +205,13 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
 
 def l2_constants_of(key: str, spec: Spec) -> L2Constants:
     """Constants of a problem; NotApplicable with the reason if the mechanism has no guarantee."""
-    lp, loss = _terrain(key, spec), get_loss(spec.loss)
+    lp, loss = _constants_of(key, spec), get_loss(spec.loss)
     reach = spec.domain.implied(2.0, spec.p).R
     L = constants_of(spec).steepness * reach
     return L2Constants(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
 
 
-def _terrain(key: str, spec: Spec) -> LpConstants:
+def _constants_of(key: str, spec: Spec) -> LpConstants:
     # A rounded loss is as steep as the loss.
     smooth, _ = _ROUNDED.get(spec.loss, (spec.loss, 0.0))
     return lp_constants_of(key, dc.replace(spec, loss=smooth), 2.0, np.inf)

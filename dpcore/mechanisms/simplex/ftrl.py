@@ -20,7 +20,7 @@ from ...theory import sampling_and_regret as theory
 from ..base import BAND_MISS, Prepared, ReadingMechanism, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
-from .weight_range import price
+from .weight_range import privacy_cost
 
 _SOURCE = "Jain and Thakurta 2014, section 5.2"
 _FARTHEST = 1e40  # beyond it, and below its inverse, epsilon would leave the range of a budget
@@ -223,7 +223,7 @@ def _check(key: str, spec: Spec) -> None:
 
 def _spent(eta: float, times: int, budget: Budget) -> Budget:
     """Privacy cost of `times` choices of range eta: by their sum, which needs no delta, or by zCDP."""
-    found = price(eta, times, budget.delta)
+    found = privacy_cost(eta, times, budget.delta)
     # A cost within the budget by the formula for eta must not exceed it by rounding.
     within = eta <= bounded_range_eta(budget, times)
     return Budget(min(found.epsilon, budget.epsilon), found.delta) if within else found

@@ -139,7 +139,7 @@ def _curve(deck: _Deck, document: words.Document) -> None:
 
 
 def _odds(deck: _Deck, document: words.Document) -> None:
-    _dots(deck, document["odds_of_100"])
+    _dots(deck, document["attack_success_of_100"])
     deck.text([words.ATTACKER], 1.6, 2.4, size=24, left=6.4)
     deck.text(words.ATTACKERS, 4.0, 3.0, left=6.4)
 

@@ -116,9 +116,9 @@ def claims_of(found: Rates) -> tuple[Claim, ...]:
     same = all(abs(each.mean - each.claimed) <= _NEAR + 2.0 * each.se for each in (hard, tuned))
     fewest, most = found.columns
     published = math.log(found.people * most) / math.log(found.people * fewest)
-    corners, root = math.log(2.0 * most) / math.log(2.0 * fewest), (most / fewest) ** (1.0 / 3.0)
-    slow = found.growth - 2.0 * found.growth_se <= corners
-    facts = dict(published=published, fewest=fewest, most=most, corners=corners, root=root, filled=found.filled)
+    logs, root = math.log(2.0 * most) / math.log(2.0 * fewest), (most / fewest) ** (1.0 / 3.0)
+    slow = found.growth - 2.0 * found.growth_se <= logs
+    facts = dict(published=published, fewest=fewest, most=most, logs=logs, root=root, filled=found.filled)
     within = f"{'no mean' if found.bounded else 'some mean'} above its proved bound"
     return (
         claim(

@@ -72,8 +72,8 @@ def excess_against_columns(
 
     ps: increasing, >= 8. repetitions: even, >= 4. From a cache; arrays must not be changed.
 
-    >>> price = excess_against_columns(n=500, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 64))
-    >>> bool((price.projected.mean < price.objective.mean).all())
+    >>> by_p = excess_against_columns(n=500, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 64))
+    >>> bool((by_p.projected.mean < by_p.objective.mean).all())
     True
     """
     if repetitions < 4 or repetitions % 2:
