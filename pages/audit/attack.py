@@ -54,7 +54,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int) -> None:
     own_pair = "an audit uses two data sets of its own"
     controls = sidebar(
-        default_people=2_000,
+        default_n=2_000,
         max_columns=8,
         unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "the mechanism chooses it"},
     )

@@ -74,7 +74,7 @@ def _show(
     headline: DeltaGenerator, remark: DeltaGenerator, claimed: bool, chosen_steps: int | str, chosen_batch: int | str
 ) -> None:
     controls = sidebar(
-        default_people=2_000,
+        default_n=2_000,
         max_columns=SHARED_COLUMNS,
         unused={
             "p": "accounting counts steps: p has no effect",

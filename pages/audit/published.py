@@ -40,7 +40,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 def _show(headline: DeltaGenerator) -> None:
     """The first visitor of a server waits some seconds for the runs."""
     exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each exhibit has its own settings")
-    seed = sidebar(default_people=2_000, max_columns=8, unused=exhibit).seed
+    seed = sidebar(default_n=2_000, max_columns=8, unused=exhibit).seed
     theme = current_theme()
     with st.spinner("Running the published mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]

@@ -17,7 +17,7 @@ from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.briefing import words as briefings
 from pages.decide.state import State
 from pages.ui.html import readable
-from pages.ui.numbers import people, points, rounded
+from pages.ui.numbers import points, rounded, worded
 from pages.ui.pickers import OVERVIEW, SHOWN, chips_beside
 
 ERRORS: dict[str, str] = {"loss": "log loss", "accuracy": "accuracy"}
@@ -148,7 +148,7 @@ def _needed(state: State) -> tuple[str, str, str]:
         return noun, "…", rest
     if not found.reachable:
         return noun, f"over {found.last:,.0f}", rest
-    count = f"{found.first:,.0f} or fewer" if found.at_first else people(found.value)
+    count = f"{found.first:,.0f} or fewer" if found.at_first else worded(found.value)
     size = state.source.size
     copies = f"; a what-if, from copies of {size:,}" if size is not None and found.value > size else ""
     return noun, count, f"{rest} ({interval(found)}{copies})"

@@ -64,8 +64,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     elif view == "n" and words.learner(name) == "polyhedral_frank_wolfe":
         knobs = words.variant_knobs(switch("Records in", words.VARIANTS, "minibatch", key="variant"))
 controls = sidebar(
-    people=excess_by_n.PEOPLE,
-    default_people=2_000,
+    sample_sizes=excess_by_n.SAMPLE_SIZES,
+    default_n=2_000,
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     letter="d",

@@ -24,7 +24,7 @@ from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import ATTACK_SUCCESS, icon_array
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_layers, pick_source, switch
-from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
 HEIGHT, MAX_COLUMNS = 420, 32
@@ -38,12 +38,12 @@ RELEASED = "released models"  # in the session: of the state in which they were 
 st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source, people = pick_source("breast_cancer", "source")
+    source, size = pick_source("breast_cancer", "source")
     place = switch("Perturbation", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     proof = switch("Which proof sets the noise", words.PROOFS, "tight", key="proof") if place == "output" else "tight"
 controls = sidebar(
-    people=tuple(sorted({*PEOPLE, people})),
-    default_people=people,
+    sample_sizes=tuple(sorted({*SAMPLE_SIZES, size})),
+    default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
     unused={"m": "no samples are drawn here"},

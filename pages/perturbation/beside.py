@@ -35,7 +35,7 @@ SIDES = ("Releases", "Path", "Noisy SGD", "λ", "Bounds", "Work", "No noise")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
-WORK_PEOPLE = 100  # all records in each of n^2 steps are n^3 gradients
+WORK_RECORDS = 100  # all records in each of n^2 steps are n^3 gradients
 # Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many records
 # times curves, of which one by steps counts several times.
 QUICK, STEPPING, FIRST_REPETITIONS = 7_000, 5, 10
@@ -64,7 +64,7 @@ def show_beside(
         _show_bounds(experiment, controls, theme, height)
     elif side == "Work":
         problem = experiment.problem
-        done = work(dc.replace(problem, n=min(problem.n, WORK_PEOPLE)))
+        done = work(dc.replace(problem, n=min(problem.n, WORK_RECORDS)))
         said = work_caption(done, dpcore.data.get_source(problem.source))
         captioned_figure(descent_cost_figure(done, theme=theme, height=height), said, key="work", height=height)
     else:

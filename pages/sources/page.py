@@ -241,7 +241,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         )
 settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line here has its own settings")
 seedless = {} if view in SEEDED else {"seed": "nothing is drawn at random here"}
-controls = sidebar(default_people=2_000, max_columns=8, unused=settled | seedless)
+controls = sidebar(default_n=2_000, max_columns=8, unused=settled | seedless)
 {
     "errata": lambda: show_errata(controls.seed),
     "traces": lambda: show_traces(mechanism),

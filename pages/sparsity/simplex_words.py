@@ -15,7 +15,7 @@ from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
 from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
 from dpcore.studies.sparsity.simplex.single_release import Support
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, people, rounded
+from pages.ui.numbers import nearest, rounded, worded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
@@ -173,7 +173,7 @@ def columns_caption(by_p: ExcessByColumns, here: Controls) -> str:
 def published_caption(allowed: PublishedDraws, here: Controls) -> str:
     """The reason why no curve of the theorem's own is measured."""
     theirs, ours = draws_at(here.n, **asked(here, "n", "seed"))
-    first = "n = 10¹⁵" if allowed.first is None else f"n = {people(allowed.first, 3)}"
+    first = "n = 10¹⁵" if allowed.first is None else f"n = {worded(allowed.first, 3)}"
     return (
         f"Theorem 4 of Jain and Thakurta (2014) as published allows {rounded(theirs, 2)} draws at n = {here.n:,}, less "
         f"than one: nothing can be released, for any n of the slider. Its first draw comes "

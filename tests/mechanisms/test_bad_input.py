@@ -393,7 +393,7 @@ def met_on_pages(states: int) -> set[str]:
     draw, found = random.Random(33), set()
     for key, _ in itertools.product(dpcore.list_mechanisms(), range(states)):
         spec = {
-            "n": draw.choice(sidebar.PEOPLE),
+            "n": draw.choice(sidebar.SAMPLE_SIZES),
             "p": draw.choice(sidebar.DIMENSIONS),
             "epsilon": draw.choice(dpcore.EPSILON_GRID),
             "delta": draw.choice((*sidebar.DELTAS, 0.0)),

@@ -78,19 +78,12 @@ def test_code_that_would_end_its_script_is_refused():
 
 
 def test_attack_success_is_rounded_to_the_safe_side():
-    attack_success = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, right=0.61, certified=0.5999, runs=100)
-    assert example(attack_success=attack_success).document()["attack_success_of_100"] == {
-        "certified": 59,
-        "limit": 61,
-        "cap": 71,
-    }
-    attack_success = dc.replace(attack_success, limit=0.55, certified=0.55)
-    assert example(attack_success=attack_success).document()["attack_success_of_100"] == {
-        "certified": 55,
-        "limit": 55,
-        "cap": 71,
-    }
-    assert words.FORMS["spent"](0.9871) == "0.988" and words.FORMS["one_in"](9.5039e-7) == "1 in 1,050,000"
+    found = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, right=0.61, certified=0.5999, runs=100)
+    rounded = example(attack_success=found).document()["attack_success_of_100"]
+    assert rounded == {"certified": 59, "limit": 61, "cap": 71}
+    found = dc.replace(found, limit=0.55, certified=0.55)
+    rounded = example(attack_success=found).document()["attack_success_of_100"]
+    assert rounded == {"certified": 55, "limit": 55, "cap": 71}
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "below": rng.choice(list(words.PANELS)),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice([n for n in sidebar.PEOPLE if n <= 2000]),
+        "n": rng.choice([n for n in sidebar.SAMPLE_SIZES if n <= 2000]),
         "p": rng.choice(sidebar.DIMENSIONS),
         "lam": rng.choice(sidebar.LAMBDAS),
         "seed": rng.randrange(100),

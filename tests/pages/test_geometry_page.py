@@ -13,7 +13,7 @@ from dpcore.figures.figure import Figure
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, table_1
 from pages.geometry import words
 from pages.ui import sidebar
-from pages.ui.numbers import people, rate, rounded
+from pages.ui.numbers import rate, rounded, worded
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "seed": 7}
@@ -35,7 +35,7 @@ def test_the_default_state_shows_the_cliff_without_a_click():
     assert "Exponential mechanism" in texts(page)
     assert tells(texts(page), f" {rounded(found.gaussian.mean[0])}", f"nothing learned {rounded(found.signal[0])}")
     row = table_1.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
-    assert f"n = {people(row.free)}" in texts(page)
+    assert f"n = {worded(row.free)}" in texts(page)
     assert "1,000 of 2,000 records" in captions(page)
     assert tells(captions(page), "**Not the same guarantee**", "(1, 0)", "(1, 10⁻⁶)")
     assert len(charts(page)) == 2
@@ -85,7 +85,7 @@ def test_the_published_walk_learns_nothing_at_this_size():
     found = excess_by_n.excess_against_n(
         1.0,
         d=16,
-        ns=excess_by_n.PEOPLE[:-2],
+        ns=excess_by_n.SAMPLE_SIZES[:-2],
         repetitions=4,
         datasets=2,
         variant="published",
@@ -142,7 +142,7 @@ def test_random_states_show_no_error(case):
     state = {
         "view": view,
         "p_norm": rng.choice([words.JUST_ABOVE, *words.ORDERS]),
-        "n": rng.choice(excess_by_n.PEOPLE),
+        "n": rng.choice(excess_by_n.SAMPLE_SIZES),
         "p": rng.choice([d for d in sidebar.DIMENSIONS if d <= (65_536 if view == "order" else 64)]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),

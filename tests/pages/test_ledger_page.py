@@ -71,7 +71,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "batch": rng.choice([1, 10, 500, 50_000, words.ALL]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice(sidebar.PEOPLE),
+        "n": rng.choice(sidebar.SAMPLE_SIZES),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
     page = open_page(**chosen)

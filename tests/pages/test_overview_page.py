@@ -145,7 +145,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "proof": rng.choice(["tight", "published", "classical"]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice([n for n in sidebar.PEOPLE if n <= 3000]),
+        "n": rng.choice([n for n in sidebar.SAMPLE_SIZES if n <= 3000]),
         "lam": rng.choice(sidebar.LAMBDAS),
         "seed": rng.randrange(100),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),

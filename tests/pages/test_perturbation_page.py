@@ -20,7 +20,7 @@ from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.theory.erm import published_output_rate
 from pages.background import tables
 from pages.perturbation import batches, beside, exact_answers, words
-from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
+from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_RECORDS
 from pages.ui import sidebar
 from pages.ui.cards import readout
 from pages.ui.html import emphasised, plain
@@ -246,9 +246,9 @@ def test_bounds_say_how_loose_they_are_and_kamath_s_that_it_says_nothing():
 
 def test_work_counts_gradients():
     page = open_page(side="Work")
-    done = work(dpcore.Problem("synthetic", WORK_PEOPLE, 8, theta_norm=BALL, seed=7))
+    done = work(dpcore.Problem("synthetic", WORK_RECORDS, 8, theta_norm=BALL, seed=7))
     assert beside.work_caption(done, PEOPLE) in captions(page)
-    assert tells(captions(page), f"n³ = {WORK_PEOPLE**3:,} gradients", f"n² = {WORK_PEOPLE**2:,} gradients")
+    assert tells(captions(page), f"n³ = {WORK_RECORDS**3:,} gradients", f"n² = {WORK_RECORDS**2:,} gradients")
 
 
 def test_n_fold_noise_says_what_it_costs_and_what_it_guarantees():

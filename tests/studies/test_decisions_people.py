@@ -67,7 +67,7 @@ def test_questions_are_equal_wherever_the_sliders_stand():
     )
     assert SampleSizeQuestion(here, 1.0, 5.0) == SampleSizeQuestion(there, 1.0, 5.0)
     assert SampleSizeQuestion(here, 1.0, 5.0) != SampleSizeQuestion(here, 2.0, 5.0)
-    assert sidebar.PEOPLE == SIZES
+    assert sidebar.SAMPLE_SIZES == SIZES
     for epsilon, at_most, named in ((0.0, 5.0, "epsilon"), (1.0, 0.0, "at_most")):
         with pytest.raises(ValueError, match=f"{named} must be"):
             SampleSizeQuestion(here, epsilon, at_most)

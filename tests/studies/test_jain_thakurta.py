@@ -27,7 +27,7 @@ from tests.cli.test_cli import call
 from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 
 NAMES = [f"jain-thakurta-1{panel}" for panel in "abcd"]
-TRAINED = training_records(rna.PEOPLE)
+TRAINED = training_records(rna.ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +90,13 @@ def test_on_the_simplex(d):
 
 
 def test_with_a_million_columns(a):
-    means, people, columns, margin = a
+    means, n, columns, margin = a
     gaussian, gamma = (means[[f"objective_{law}", f"output_{law}"]] for law in acc.LAWS)
     assert means[acc.NONE].iloc[0] > 75.0
     assert (gaussian.loc[10.0] > means[acc.NONE].iloc[0] - 2.0).all() and gaussian["output_gaussian"][0.01] < 60.0
     assert (gamma.dropna().to_numpy() < url.CHANCE).all()
     assert gaussian["objective_gaussian"].isna().tolist() == [True, False, False]
-    told = verdicts(url.claims_a(means, people, columns, margin))
+    told = verdicts(url.claims_a(means, n, columns, margin))
     assert told[1:] == ["unexplained", "agrees", "unexplained", "agrees", "differs"]
 
 

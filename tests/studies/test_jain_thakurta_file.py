@@ -20,7 +20,7 @@ from dpcore.studies.papers.reproductions.jain_thakurta import PUBLISHED
 from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 
 COD_RNA = "cod-rna.txt.gz"
-TRAINED = training_records(rna.PEOPLE)
+TRAINED = training_records(rna.ROWS)
 needs_file = pytest.mark.skipif(
     not os.environ.get("DPCORE_DATA"), reason=f"DPCORE_DATA does not name {COD_RNA} or its folder"
 )
@@ -34,7 +34,7 @@ def real_file():
 @needs_file
 def test_the_real_file():
     records = rna.cod_rna(real_file(), 0)
-    assert len(records.y) == rna.PEOPLE and rna.by_row(records)[1] == rna.PEOPLE
+    assert len(records.y) == rna.ROWS and rna.by_row(records)[1] == rna.ROWS
     means = means_over(records, jt.POINTS_B, 3)
     check_b(means)
     assert abs(means[acc.NONE].iloc[0] - 88.0) < 2.0

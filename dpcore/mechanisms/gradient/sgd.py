@@ -27,7 +27,7 @@ from .schedules import ProblemConstants
 # "auto": batches of n / 40 records, but enough that the choice of records does not dominate the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
 # Above, n^2 steps on single records take minutes.
-_MOST_PEOPLE = 3_000
+_LARGEST_N = 3_000
 
 
 @dc.dataclass(frozen=True)
@@ -119,9 +119,9 @@ class NoisySGD(GradientPerturbation):
             return int(self.steps)
         if self.batches == "poisson":
             return _STEPS
-        if n > _MOST_PEOPLE:
+        if n > _LARGEST_N:
             raise NotApplicable(
-                f"n^2 steps on single records are for n <= {_MOST_PEOPLE:,}, got n = {n:,}, which takes {n * n:,} steps"
+                f"n^2 steps on single records are for n <= {_LARGEST_N:,}, got {n:,}, which takes {n * n:,} steps"
             )
         return n * n
 

@@ -52,9 +52,9 @@ def table_of(
     return pd.DataFrame(rows).assign(lam=protocol.lam)
 
 
-def weaker(people: int) -> Protocol:
-    """lambda = 1 for the sum of the losses, which is LIBLINEAR's own C = 1. people: records to learn from."""
-    return dc.replace(LINEAR, lam=1.0 / people)
+def weaker(n: int) -> Protocol:
+    """lambda = 1 for the sum of the losses, which is LIBLINEAR's own C = 1. n: records to learn from."""
+    return dc.replace(LINEAR, lam=1.0 / n)
 
 
 def level_of(data: Data, seed: int) -> float:
@@ -64,17 +64,17 @@ def level_of(data: Data, seed: int) -> float:
     return float(100.0 * np.mean(test.y * (test.X @ theta) > 0.0))
 
 
-def left_points(means: pd.DataFrame, people: int) -> Claim:
-    """The claim that small epsilon are served, common to (a) and (b). people: records to learn from."""
-    least = 2.0 * get_loss(LINEAR.loss).curvature_bound / (people * LINEAR.lam)
+def left_points(means: pd.DataFrame, n: int) -> Claim:
+    """The claim that small epsilon are served, common to (a) and (b). n: records to learn from."""
+    least = 2.0 * get_loss(LINEAR.loss).curvature_bound / (n * LINEAR.lam)
     refused = {key: means.index[means[key].isna()].tolist() for key in MECHANISMS if means[key].isna().any()}
     served = "; ".join(f"{key} refuses epsilon = {', '.join(map(str, at))}" for key, at in refused.items())
     facts = {"lam": LINEAR.lam, "least": least}
     return claim("jain_thakurta_left", verdict_of(not refused), served or "every epsilon is served", **facts)
 
 
-def claims_b(means: pd.DataFrame, weak: pd.DataFrame, people: int, others: str = "") -> tuple[Claim, ...]:
-    """weak: as means, of `weaker`. people: records to learn from. others: the level under other scalings, in words."""
+def claims_b(means: pd.DataFrame, weak: pd.DataFrame, n: int, others: str = "") -> tuple[Claim, ...]:
+    """weak: as means, of `weaker`. n: records to learn from. others: the level under other scalings, in words."""
     low, high = _BETWEEN
     middle = means[(means.index >= low) & (means.index <= high)]
     ahead = {law: (middle[f"objective_{law}"] - middle[f"output_{law}"]).dropna().to_numpy() for law in LAWS}
@@ -89,7 +89,7 @@ def claims_b(means: pd.DataFrame, weak: pd.DataFrame, people: int, others: str =
         claim("jain_thakurta_b_middle", better, "; ".join(gains), low=low, high=high),
         claim("jain_thakurta_b_top", close, worst),
         _output_lags(means, weak),
-        left_points(means, people),
+        left_points(means, n),
     )
 
 
@@ -109,14 +109,14 @@ def _output_lags(means: pd.DataFrame, weak: pd.DataFrame) -> Claim:
     return claim("jain_thakurta_b_lags", verdict, said(found), **facts)
 
 
-def claims_c(means: pd.DataFrame, weak: pd.DataFrame, people: int, margin: float) -> tuple[Claim, ...]:
-    """weak: as means, of `weaker`. people: records to learn from. margin: mean |<x, theta>| without privacy."""
+def claims_c(means: pd.DataFrame, weak: pd.DataFrame, n: int, margin: float) -> tuple[Claim, ...]:
+    """weak: as means, of `weaker`. n: records to learn from. margin: mean |<x, theta>| without privacy."""
     flat = {key: means[key].to_numpy() for key in ("objective_gaussian", "output_gaussian")}
     lost = {key: means[key].to_numpy() for key in ("objective_gamma", "output_gamma")}
     wide = means.index >= _WIDE
     output = lost["output_gamma"]
     chance = all(values[wide].max() <= CHANCE for values in lost.values())
-    plan = make_mechanism("output_gamma").calibrate(LINEAR.spec(people, _WIDE), Budget(_EPSILON_C))
+    plan = make_mechanism("output_gamma").calibrate(LINEAR.spec(n, _WIDE), Budget(_EPSILON_C))
     moved = plan.scale * NOISES["gamma"].reach(_WIDE)[0]
     first = {law: (means[f"objective_{law}"].iloc[0], means[f"output_{law}"].iloc[0]) for law in LAWS}
     level = verdict_of(all(np.ptp(values) <= 6.0 for values in flat.values()))
@@ -154,18 +154,18 @@ def _tables(
     rows: Data, points: Sequence[Point], runs: int | None, seed: int, told: Callable[[str], None]
 ) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     """Tables by the paper's lambda and by `weaker`, and the number of training records."""
-    people, count = split(rows, seed, 0)[0].n, RUNS if runs is None else runs
+    n, count = split(rows, seed, 0)[0].n, RUNS if runs is None else runs
     return (
         table_of(rows, points, count, seed, told),
-        table_of(rows, points, count, seed, told, weaker(people)),
-        people,
+        table_of(rows, points, count, seed, told, weaker(n)),
+        n,
     )
 
 
 def run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     records, rows, words = _read(data, seed)
-    table, weak, people = _tables(rows, POINTS_B, runs, seed, told)
-    claims = claims_b(means_of(table), means_of(weak), people, _others(records, seed))
+    table, weak, n = _tables(rows, POINTS_B, runs, seed, told)
+    claims = claims_b(means_of(table), means_of(weak), n, _others(records, seed))
     return Outcome(
         words,
         pd.concat([table, weak]),
@@ -176,6 +176,6 @@ def run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str
 
 def run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     _, rows, words = _read(data, seed)
-    table, weak, people = _tables(rows, POINTS_C, runs, seed, told)
-    claims = claims_c(means_of(table), means_of(weak), people, float(table.margin.mean()))
+    table, weak, n = _tables(rows, POINTS_C, runs, seed, told)
+    claims = claims_c(means_of(table), means_of(weak), n, float(table.margin.mean()))
     return Outcome(words, pd.concat([table, weak]), RightAgainst(table, PUBLISHED["c"], "columns p"), claims)
