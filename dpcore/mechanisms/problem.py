@@ -68,7 +68,7 @@ class Problem:
 
     def spec(self, mechanism: Mechanism) -> Spec:
         """Specification for a mechanism, with the source's bounds on records in the norm that it uses."""
-        domain = self.load().domain.implied(mechanism.q, self.p)
+        domain = self.load().domain.in_norm(mechanism.q, self.p)
         facts = (self.n, self.p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
         return Spec(self.loss, *facts)  # type: ignore[arg-type]
 

@@ -78,7 +78,7 @@ def opposite_labels(spec: Spec) -> tuple[Data, Data]:
     Location losses have no labels: -x replaces x, and the gradients at 0 differ by 2 l'(R) / n.
     """
     x, filled = np.zeros(spec.p), spec.p if spec.domain.q >= 2.0 else 1
-    x[:filled] = spec.domain.implied(2.0, spec.p).R / math.sqrt(filled)
+    x[:filled] = spec.domain.in_norm(2.0, spec.p).R / math.sqrt(filled)
     zero, one = flipped_label(spec, x, -1)
     if get_loss(spec.loss).linear:
         return zero, one

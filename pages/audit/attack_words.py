@@ -131,7 +131,7 @@ def _attacked(now: Standing) -> str:
     """Attack success, and the most that the claimed noise allows."""
     assert now.report
     found = now.report.attack
-    right = f"{_of_100(now.right)} ± {_of_100(now.right - found.shown)}"
+    right = f"{_of_100(now.attack_success)} ± {_of_100(now.attack_success - found.shown)}"
     return f"An attacker guesses right **{right} times in 100**; the claimed noise allows {_of_100(found.limit)}."
 
 
@@ -221,7 +221,7 @@ def beside_caption(side: str, here: AttackState) -> str:
         )
     return (
         f"The attacker's score in {now.runs:,} runs: below 0 the guess is “first data set”, from 0 on “second”. The "
-        f"guess is right {_of_100(now.right)} times in 100. The outermost bars hold everything beyond them."
+        f"guess is right {_of_100(now.attack_success)} times in 100. The outermost bars hold everything beyond them."
     )
 
 
@@ -248,13 +248,14 @@ def readouts(here: AttackState) -> list[tuple[str, str, str]]:
         (said, sure), (other, at) = bounds[::-1] if now.verdict == "contradicted" else bounds  # as in the headline
         certified = f"ε ≥ {rounded(said)}", f"with {sure} confidence; with {at}: {rounded(other)}"
         success = (
-            f"± {_of_100(now.right - found.attack.shown)}. The claimed noise allows {_of_100(found.attack.limit)}, "
+            f"± {_of_100(now.attack_success - found.attack.shown)}. The claimed noise allows "
+            f"{_of_100(found.attack.limit)}, "
             f"(ε, δ) alone {_of_100(attack_cap(here.trials.plans[None].spent))}; a random guess has 50"
         )
     return [
         ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
         ("Certified", *certified),
-        ("Attack success", f"{_of_100(now.right)} of 100", success),
+        ("Attack success", f"{_of_100(now.attack_success)} of 100", success),
         ("Betting test", _e_value(now.logs[-1]), f"at first 1/{here.trials.tests}; {1 / ALPHAS[1]:,.0f} contradicts"),
     ]
 
@@ -277,7 +278,7 @@ def table(here: AttackState) -> pd.DataFrame:
                 "at_least_95": found.certified_epsilon_95 if found else math.nan,
                 "at_least_999": found.certified_epsilon_999 if found else math.nan,
                 "claimed": here.trials.plans[version].spent.epsilon,
-                "right": now.right if now else math.nan,
+                "attack_success": now.attack_success if now else math.nan,
                 "right_at_most": found.attack.limit if found else math.nan,
                 "ln_betting_test": float(now.logs[-1]) if now else math.nan,
                 "not_applicable": None,

@@ -148,8 +148,8 @@ def attack_success(found: AttackSuccess, played: int, runs: int) -> str:
     ours = f"Our own attack is running: {played:,} of {runs:,} tries …"
     if found.runs:
         ours = (
-            f"Our own attack on the worst data sets we know was right {100 * found.right:.1f} times in 100; certified: "
-            f"at least {certified} (solid; {found.runs:,} tries, 99.9% confidence)."
+            f"Our own attack on the worst data sets we know was right {100 * found.measured:.1f} times in 100; "
+            f"certified: at least {certified} (solid; {found.runs:,} tries, 99.9% confidence)."
         )
     return (
         f"**At most {limit} times in 100** against this mechanism (pale). {ours} Another mechanism with the same "

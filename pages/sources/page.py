@@ -54,7 +54,7 @@ def show_errata(seed: int) -> None:
                     text(readable(each.erratum.holds)),
                     text(
                         f"{readable(each.erratum.unit)}: published {rounded(each.published)}, correct "
-                        f"{rounded(each.right)}, a factor of {three_digits(each.times)} "
+                        f"{rounded(each.corrected)}, a factor of {three_digits(each.times)} "
                         f"({readable(each.erratum.setting)})"
                     ),
                     f"{link('view', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
@@ -74,7 +74,7 @@ def show_errata(seed: int) -> None:
                 "kind": each.erratum.kind,
                 "unit": each.erratum.unit,
                 "published": each.published,
-                "correct": each.right,
+                "correct": each.corrected,
                 "times": each.times,
             }
             for each in found

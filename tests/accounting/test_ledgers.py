@@ -63,7 +63,7 @@ def test_one_step_costs_no_more_than_any_theorem_says(run):
 @pytest.mark.parametrize("n", [200, 2000, 50_000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_kamath_claims_the_target_after_n_squared_steps(n, epsilon):
-    """At its own noise, on one record a step; the curve ends there, and theorems do not confirm the label's digits."""
+    """At its own noise, on one record a step; the curve ends there, and theorems do not confirm the claim's digits."""
     z = kamath.kamath_multiplier(n, Budget(epsilon, 1e-6))
     run, steps = Run(n, 1, z, 1e-6), (1, n**2 - 1, n**2, n**2 + 1)
     claim = curve(run, "kamath", steps)

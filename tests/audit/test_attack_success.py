@@ -48,8 +48,8 @@ def test_attack_success_is_the_audits():
     plan = plan_for("output_gaussian")
     found = attack_success(plan, runs=5_000, seed=3)
     report = dpcore.run_audit(plan, runs=5_000, seed=3)
-    assert (found.right, found.limit, found.runs) == (report.right, report.attack.limit, 5_000)
-    assert found.certified == lower_bound(round(5_000 * found.right), 5_000, 0.001)
+    assert (found.measured, found.limit, found.runs) == (report.attack_success, report.attack.limit, 5_000)
+    assert found.certified == lower_bound(round(5_000 * found.measured), 5_000, 0.001)
     assert found == attack_success(plan, runs=5_000, seed=3) != attack_success(plan, runs=5_000, seed=4)
     assert isinstance(found, AttackSuccess)
     with pytest.raises(ValueError, match="runs must be an integer >= 1"):

@@ -1,4 +1,4 @@
-"""The bet against a claim: a fair game at the claim, ruin by luck is rare, and broken code pays quickly."""
+"""The bet against a claim: a fair game at the claim, ruin by luck is rare, and bugs pay quickly."""
 
 from __future__ import annotations
 

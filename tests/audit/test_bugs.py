@@ -1,4 +1,4 @@
-"""Mistakes on purpose: each is what its sentence says, audits catch it, and correct code is not flagged.
+"""Injected bugs: each is what its sentence says, audits catch it, and correct code is not flagged.
 
 A correct mechanism is contradicted in at most one audit of a thousand, so 20 repeats fail with probability at most 2%
 over the choice of seeds; the seeds are fixed. docs/formulas.md, "What an audit sees", has the rates of all cells.
@@ -35,7 +35,7 @@ GAMMA = [key for key in KEYS if mechanism_class(key)().noise == "gamma"]
 SMALL_NORMAL = ("output_gaussian", "objective_gaussian", "noisy_sgd", "phased_sgd")
 DESCENDING = ("noisy_gd", "frank_wolfe_general")
 PUBLISHED = ("objective_gaussian", "objective_gamma")
-# Where each mistake can be made; anywhere unless it is listed.
+# Where each bug applies; anywhere unless it is listed.
 POSSIBLE = {
     "variance_as_deviation": SMALL_NORMAL,
     "wrong_gamma_shape": GAMMA,
@@ -97,7 +97,7 @@ def seen_in_one_game(key: str, bug: str, most: int, looks: tuple[int, ...] = ())
 
 
 def cases() -> Iterator[Any]:
-    """Every mistake in every mechanism, by night where another case or a few runs of `QUICK` ones say the same."""
+    """Every bug in every mechanism, by night where another case or a few runs of `QUICK` ones say the same."""
     for bug, key in itertools.product(BUGS, KEYS):
         slow = bug == "noise_at_80_percent" and key not in QUICK
         twice = bug == "missing_factor_2" and key != "output_gaussian"
@@ -220,7 +220,7 @@ def test_cells_of_the_table_are_what_audits_find(key, faults):
             assert abs(found - said) <= 1, f"{name}: {found}, not {said}, and rounding may move one audit"
 
 
-# What each mistake is
+# What each bug is
 
 
 def test_bugs_of_noise_are_what_their_sentences_say():
@@ -305,7 +305,7 @@ def test_shared_class_noise_cancels_from_all_that_decides():
 
 
 def test_constants_as_published_are_those_of_the_published_accounting():
-    """And what is proved of them is more than was asked for; where it is not, there is no mistake."""
+    """And what is proved of them is more than was asked for; where it is not, there is no bug."""
     for name, keys in (("quoted_kappa", POSSIBLE["quoted_kappa"]), ("published_objective_noise", PUBLISHED)):
         for key in keys:
             plan = worst_plan(key, name)

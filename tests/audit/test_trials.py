@@ -49,7 +49,7 @@ def test_trials_are_the_audits_whatever_the_chunks(key, chunk, monkeypatch):
     for version, now in held.standings.items():
         plan = held.plans[version]
         alone = run_audit(plan, runs=1_000, seed=3, bug=version, comparisons=2 * shown)
-        assert now.report.facts() == alone.facts() and now.right == alone.right
+        assert now.report.facts() == alone.facts() and now.attack_success == alone.attack_success
         assert now.logs[0] == pytest.approx(-math.log(2 * shown)), "one error for all tests"
 
 

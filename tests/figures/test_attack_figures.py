@@ -35,7 +35,7 @@ def plane(correct=CORRECT, errors=(0.4, 0.45), verdict="contradicted", theme="li
     return plane_figure(FALSE, 0.9 * (1 - FALSE), CURVE, correct, errors, verdict=verdict, theme=theme, height=350)
 
 
-def wealth(correct=BET, verdict="contradicted", theme="light", runs=20_000):
+def betting(correct=BET, verdict="contradicted", theme="light", runs=20_000):
     return betting_figure(BET, correct, runs=runs, verdict=verdict, theme=theme, height=350)
 
 
@@ -44,7 +44,7 @@ def scores(theme="light"):
     return scores_figure(edges, np.full(4, 0.25), np.array([0.1, 0.2, 0.3, 0.4]), theme=theme, height=350)
 
 
-ALL = pytest.mark.parametrize("draw", [ruler, plane, wealth, scores], ids=lambda f: f.__name__)
+ALL = pytest.mark.parametrize("draw", [ruler, plane, betting, scores], ids=lambda f: f.__name__)
 
 
 @THEMES
@@ -118,11 +118,11 @@ def test_traces_keep_their_places_whatever_is_there(verdict):
     assert [t.name for t in full.data] == [t.name for t in bare.data]
     assert not bare.data[2].showlegend and not bare.data[4].showlegend
     assert bare.data[3].line.color == ink_of(verdict, "light")
-    assert [t.name for t in wealth().data] == [t.name for t in wealth(correct=None, verdict=verdict).data]
+    assert [t.name for t in betting().data] == [t.name for t in betting(correct=None, verdict=verdict).data]
 
 
 def test_the_bet_is_drawn_from_the_first_run_to_just_beyond_the_axis():
-    figure = wealth()
+    figure = betting()
     _, picked, suspicious, contradicted = figure.data
     assert list(picked.x) == [2.0, 20.0, 200.0] and picked.y[0] == pytest.approx(math.exp(-1))
     assert picked.y[1] == pytest.approx(math.exp(5)) and math.log10(picked.y[2]) > figure.layout.yaxis.range[1]

@@ -282,7 +282,7 @@ def test_norms_of_records_are_those_of_numpy_dense_or_sparse(q):
 def test_what_a_bound_implies_in_another_norm_holds_and_is_attained(q):
     rng = np.random.default_rng(1)
     for other in (1.0, 1.5, 2.0, 3.0, np.inf):
-        implied = Domain(q=q, R=2.0).implied(other, p=4)
+        implied = Domain(q=q, R=2.0).in_norm(other, p=4)
         drawn = np.concatenate([rng.standard_normal((500, 4)), np.eye(4), np.ones((1, 4))])
         drawn *= 2.0 / np.linalg.norm(drawn, q, axis=1)[:, None]
         sizes = np.linalg.norm(drawn, other, axis=1)

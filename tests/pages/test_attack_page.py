@@ -82,7 +82,7 @@ def test_the_default_state_teaches_without_a_click():
     broken, correct = report_of("missing_factor_2"), report_of(None)
     assert tells(said(page), "Contradicted with 99.9% confidence", "bug “a factor 2 is missing” leaks")
     assert tells(said(page), f"ε = {rounded(broken.certified_epsilon_999)}; ", "claims ε = 1.")
-    assert tells(said(page), f"right {100 * broken.right:.1f} ± ", " times in 100")
+    assert tells(said(page), f"right {100 * broken.attack_success:.1f} ± ", " times in 100")
     assert f"the claimed noise allows {100 * broken.attack.limit:.1f}." in said(page)
     pale, dark = figure(page, "certified")["data"]
     bars = dict(zip(job_of(page).snapshot.versions, numbers(pale["x"]), strict=True))
@@ -228,7 +228,7 @@ def test_random_states_show_no_error_and_the_audit_s_numbers(case):
     )
     sure = found.certified_epsilon_999 if found.verdict == "contradicted" else found.certified_epsilon_95
     assert f"ε ≥ {rounded(sure)}" in texts(page), chosen
-    assert f"right {100 * found.right:.1f} ± " in said(page)
+    assert f"right {100 * found.attack_success:.1f} ± " in said(page)
     assert not re.search(r"\bnan\b|\binf\b", (texts(page) + headline(page)).lower()), chosen
 
 

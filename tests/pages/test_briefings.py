@@ -78,7 +78,7 @@ def test_code_that_would_end_its_script_is_refused():
 
 
 def test_attack_success_is_rounded_to_the_safe_side():
-    found = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, right=0.61, certified=0.5999, runs=100)
+    found = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, measured=0.61, certified=0.5999, runs=100)
     rounded = example(attack_success=found).document()["attack_success_of_100"]
     assert rounded == {"certified": 59, "limit": 61, "cap": 71}
     found = dc.replace(found, limit=0.55, certified=0.55)

@@ -87,7 +87,7 @@ def test_mean_losses_by_loops():
         assert found == pytest.approx(sum(every) / 12, rel=1e-12)
 
 
-# What one against the others may spend
+# What one-vs-rest may spend
 
 
 def hockey_stick(epsilon, mu):

@@ -277,7 +277,7 @@ def test_the_equivalent_sample_size_is_what_loops_over_releases_give():
     assert by_p.nothing[0] == pytest.approx(huber(np.zeros(300), train.y) - level, abs=PRECISE)
 
     mechanism = make_mechanism("objective_gaussian")
-    domain = split.domain.implied(2.0, 10)
+    domain = split.domain.in_norm(2.0, 10)
     assert math.sqrt(10) == domain.R
     plan = mechanism.calibrate(Spec("huber", 300, 10, "auto", domain, theta_norm=1.0), Budget(1.0, 1e-6))
     prepared, lam = mechanism.prepare(plan, train), float(plan.spec.lam)

@@ -197,8 +197,8 @@ def test_steps_on_random_batches_cost_no_more_than_by_renyi_divergences(n, delta
 def test_repeated_releases_cost_at_most_what_basic_composition_says(key):
     plan = plan_of(key)
     for k, g in ((3, 1), (10, 1), (1000, 1), (2, 3), (1, 5)):
-        label = sev.guarantee_alone(plan.spent, k, g)
-        assert sev.repeated_releases(plan, k, g, delta=label.delta).epsilon <= label.epsilon
+        alone = sev.guarantee_alone(plan.spent, k, g)
+        assert sev.repeated_releases(plan, k, g, delta=alone.delta).epsilon <= alone.epsilon
     assert sev.guarantee_alone(plan.spent, 10, 1).delta == 10 * plan.spent.delta
 
 

@@ -133,13 +133,13 @@ def telling_record(spec: Spec) -> Array:
     """Record on the boundary of its domain along which the set is widest, [p]."""
     shape = spec.shape
     if isinstance(shape, Polytope):
-        norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual, axis=2)
+        norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual_order, axis=2)
         first, second = np.unravel_index(norms.argmax(), norms.shape)
         across = shape.table[first] - shape.table[second]
     else:
         across = np.zeros(spec.p)
         across[0] = 1.0
         across[1:2] = 0.0 if is_signed(spec) else -1.0
-    if shape.diameter(spec.domain.dual, spec.p) == 0.0:
+    if shape.diameter(spec.domain.dual_order, spec.p) == 0.0:
         raise NotApplicable(f"a set of one point has no worst pair, got the {shape.label} with p = {spec.p}")
     return spec.domain.R * norm_ball(spec.domain.q).extreme(-across)

@@ -206,7 +206,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
 def l2_constants_of(key: str, spec: Spec) -> L2Constants:
     """Constants of a problem; NotApplicable with the reason if the mechanism has no guarantee."""
     lp, loss = _constants_of(key, spec), get_loss(spec.loss)
-    reach = spec.domain.implied(2.0, spec.p).R
+    reach = spec.domain.in_norm(2.0, spec.p).R
     L = constants_of(spec).steepness * reach
     return L2Constants(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
 
@@ -243,6 +243,6 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     spec, loss = plan.spec, get_loss(plan.spec.loss)
     width = loss.shape
     if loss.key in _ROUNDED:
-        reach, (smooth, jump) = spec.domain.implied(2.0, spec.p).R, _ROUNDED[loss.key]
+        reach, (smooth, jump) = spec.domain.in_norm(2.0, spec.p).R, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
     return Descender(loss, width, data, cast(NormBall, spec.shape), spec.size or 1.0)  # other sets were refused

@@ -68,7 +68,7 @@ class GaussianClassifier(Mechanism):
         seed is known.
     """
 
-    noise: NoiseLaw = knob("gaussian", choices=("gaussian", "gamma"), help="the law of the noise; gamma has delta = 0")
+    noise: NoiseLaw = knob("gaussian", choices=("gaussian", "gamma"), help="distribution of noise; gamma has delta = 0")
     perturbed: str = knob(
         "objective", choices=("objective", "output"), help="what the noise is added to: the objective, or its minimiser"
     )

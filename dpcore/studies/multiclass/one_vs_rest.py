@@ -91,7 +91,7 @@ def runs_of(
     one_of("learner", learner, LEARNERS)
     if integer("repetitions", repetitions, at_least=2) % 2:
         raise ValueError(f"repetitions must be even, got {repetitions}")
-    release = _ellipsoids if learner in _KNOBS else _one_against_others
+    release = _ellipsoids if learner in _KNOBS else _one_vs_rest
     try:
         return release(learner, split, budget, lam, repetitions, seed, cancelled)
     except NotApplicable as error:
@@ -123,7 +123,7 @@ def _ellipsoids(
     return Runs(accuracy, right, float(plan.spec.lam), losses[1:], over, zero, each, bounds, "")
 
 
-def _one_against_others(
+def _one_vs_rest(
     learner: str, split: ClassSplit, budget: Budget, lam: float | str, size: int, seed: int, cancelled: Cancelled
 ) -> Runs:
     answer, R = learner == "split_answer", split.domain.R

@@ -62,24 +62,24 @@ class Erratum:
 
 @dc.dataclass(frozen=True)
 class Recomputed:
-    """An erratum's numbers. published, right: in the erratum's unit, both > 0."""
+    """An erratum's numbers. published, corrected: in the erratum's unit, both > 0."""
 
     name: str
     erratum: Erratum
     published: float
-    right: float
+    corrected: float
 
     @property
     def times(self) -> float:
         """Ratio of the larger to the smaller."""
-        return max(self.published / self.right, self.right / self.published)
+        return max(self.published / self.corrected, self.corrected / self.published)
 
     @property
     def sentence(self) -> str:
         """Published and corrected value, with three digits."""
         e = self.erratum
         return (
-            f"{e.title} ({e.source}) {KINDS[e.kind]}: {e.unit} is {self.right:.3g} where {self.published:.3g} is "
+            f"{e.title} ({e.source}) {KINDS[e.kind]}: {e.unit} is {self.corrected:.3g} where {self.published:.3g} is "
             f"published, a factor of {three_digits(self.times)} ({e.setting})"
         )
 
@@ -99,7 +99,7 @@ def recompute(name: str, seed: int = 0) -> Recomputed:
     seed: of the few that need draws, >= 0.
 
     >>> found = recompute("objective_gamma")
-    >>> found.published, round(found.right, 4)
+    >>> found.published, round(found.corrected, 4)
     (1.0, 1.4055)
     """
     erratum = ERRATA[one_of("name", name, ERRATA)]
@@ -135,8 +135,8 @@ def _gamma_noise() -> tuple[float, float]:
     scales = (
         calibrate("output_gamma", n=100, p=2, epsilon=1.0, lam=1.0, accounting=a).scale for a in ("published", "tight")
     )
-    published, right = scales
-    return published, right
+    published, corrected = scales
+    return published, corrected
 
 
 def _objective_gamma() -> tuple[float, float]:

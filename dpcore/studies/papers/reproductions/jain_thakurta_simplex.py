@@ -49,7 +49,7 @@ def rows_of(train: Data, test: Data, seed: int, run: int) -> Iterator[dict[str, 
             yield facts | {"mechanism": key, "right": right}
         for key in _OBJECTIVE:
             mechanism = make_mechanism(key)
-            spec = Spec("huber", train.n, p, LINEAR.lam, Domain(q=math.inf).implied(2.0, p))
+            spec = Spec("huber", train.n, p, LINEAR.lam, Domain(q=math.inf).in_norm(2.0, p))
             try:
                 plan = mechanism.calibrate(spec, _BUDGET)
             except NotApplicable as refusal:

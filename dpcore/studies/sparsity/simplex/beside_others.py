@@ -157,7 +157,7 @@ def _objective_models(
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """(without noise [r], releases [2 pairs, r]) of objective_gaussian: as released, and projected onto the simplex."""
     mechanism = make_mechanism("objective_gaussian")
-    data, domain = split.train, split.domain.implied(2.0, split.train.p)
+    data, domain = split.train, split.domain.in_norm(2.0, split.train.p)
     norm = records.get_source(SOURCE).theta_norm
     plan = mechanism.calibrate(Spec(loss, data.n, data.p, "auto", domain, theta_norm=norm), budget)
     rngs = [generator(seed, mechanism.key, r) for r in range(pairs)]
