@@ -357,7 +357,7 @@ def added(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     assert not prepared.theta.any()
     noise = plan.mechanism.release_many(plan, prepared, streams()) / plan.scale
     order = order_of(plan) if plan.noise == "generalized_gaussian" else 2.0
-    return [in_one({"answer": run}, plan.noise, order) for run in noise]
+    return [in_one({"output": run}, plan.noise, order) for run in noise]
 
 
 def without_solver_noise(plan: Plan) -> Plan:
@@ -385,7 +385,7 @@ def matrices(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
 
     if len(plan.ledger) == 1:
         noise = coordinates(weights(plan) - prepared.theta) / plan.scale
-        return [in_one({"answer": run}, plan.noise) for run in noise]
+        return [in_one({"output": run}, plan.noise) for run in noise]
     bare, whole = weights(without_solver_noise(plan)), weights(plan)
     main = -coordinates(models.gradients(plan.spec, prepared.data, bare)) / plan.scale
     solver_noise = coordinates(whole - bare) / plan.ledger[1].scale

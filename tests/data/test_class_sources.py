@@ -22,7 +22,7 @@ from dpcore.solvers.multiclass.objective import (
     svec,
 )
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
-from tests.ellipsoids import matrix_of
+from tests.class_records import matrix_of
 from tests.harness import ROOT
 
 REAL = ("iris", "wine", "digits")

@@ -105,7 +105,7 @@ def test_the_equivalent_sample_size_tends_to_n_and_is_never_above(setting):
 
 
 def test_noise_never_lowers_the_mean_loss():
-    """The reason for n' <= n, without the cut at n: exact for noise in the answer, whatever its law and the split."""
+    """The reason for n' <= n, without the cut at n: exact for output perturbation, whatever its law and the split."""
     for mechanism, loss in (
         ("output_gaussian", "logistic"),
         ("output_gamma", "huber_hinge"),

@@ -311,7 +311,7 @@ def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():
     )
     assert (by_p.projected.mean >= -PRECISE).all()  # inside the simplex nothing is better than F*
     assert (np.diff(by_p.objective.mean) > 0).all()
-    # Draws grow far more slowly with p than noise in the question does.
+    # Draws grow far more slowly with p than that of objective perturbation does.
     assert by_p.sampling.mean[2] / by_p.sampling.mean[0] < 0.2 * by_p.objective.mean[2] / by_p.objective.mean[0]
 
 

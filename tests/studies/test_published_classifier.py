@@ -15,7 +15,7 @@ from dpcore.solvers.multiclass.objective import MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from dpcore.studies.papers.exhibits import pure_bounds
-from tests.ellipsoids import over_the_cone, plain_psi, records
+from tests.class_records import over_the_cone, plain_psi, records
 
 
 def symmetric_density(rho, epsilon):

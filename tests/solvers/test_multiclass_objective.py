@@ -10,7 +10,7 @@ from dpcore import kernels
 from dpcore.solvers.multiclass import objective as E
 from dpcore.solvers.multiclass.objective import Ellipsoid, smat, svec
 from dpcore.solvers.multiclass.solver import loss_hessian
-from tests.ellipsoids import matrix_of, plain_dual, plain_psi, plain_value, problem, records, slopes_at
+from tests.class_records import matrix_of, plain_dual, plain_psi, plain_value, problem, records, slopes_at
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5, 2.0])
