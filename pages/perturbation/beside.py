@@ -53,9 +53,9 @@ def show_beside(
 ) -> None:
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
     if side == "Releases":
-        _show_cloud(experiment.mechanisms, False, experiment.problem, controls.epsilon, theme, height)
+        _show_releases(experiment.mechanisms, False, experiment.problem, controls.epsilon, theme, height)
     elif side == "Path":
-        _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
+        _show_releases((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
     elif side == "Noisy SGD":
         show_batches(experiment, controls, theme, height)
     elif side == "λ":
@@ -71,7 +71,7 @@ def show_beside(
         show_exact_answers(controls.seed, theme)
 
 
-def _show_cloud(mechanisms: Any, walks: bool, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
+def _show_releases(mechanisms: Any, walks: bool, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
     made = release_scatter(mechanisms, dc.replace(problem, source="synthetic", p=2), epsilon, walks=walks)
     said = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
     captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="releases", height=height)

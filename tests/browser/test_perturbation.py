@@ -29,13 +29,13 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     """One opening: the first screen and others, moves, and more curves with another picture beside them in the dark."""
     page.set_viewport_size({"width": 1366, "height": 768})
     chart = open_perturbation(page, server.url)
-    cloud = Chart(page, "releases")
-    cloud.shown()
+    releases = Chart(page, "releases")
+    releases.shown()
     flag = f"{chart.where} .annotation-text:has-text('ε = 1')"
-    for where, limit in ((".takeaway", 220), (f"{cloud.where} .main-svg", 400), (flag, 768)):
+    for where, limit in ((".takeaway", 220), (f"{releases.where} .main-svg", 400), (flag, 768)):
         box = page.locator(where).first.bounding_box()
         assert box and box["y"] < limit
-    check_open_charts(page, (chart, cloud))
+    check_open_charts(page, (chart, releases))
     chart.look("it.mark = 'same node'")
     zoomed = chart.zoom()
     for epsilon in (1.5, 2.0):

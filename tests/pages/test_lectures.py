@@ -271,8 +271,8 @@ def test_dimension_idle_columns_leave_predictions_alone_until_weights_are_cut():
     assert state("Dimension", 5)["p"] == few and table["output_gamma", few] > table["output_gaussian", few]
     p = 2**16
     assert p < state("Dimension", 7)["p"]  # further out it takes seconds, and the pull grows
-    corner = orthant.example((p,), n=1_000, epsilon=1.0, delta=1e-6, lam=float(lam), seed=7)
-    assert answer("Dimension", 6) == "no, over 100 times as far" and corner.projected[0] > 100 * corner.free_output[0]
+    example = orthant.example((p,), n=1_000, epsilon=1.0, delta=1e-6, lam=float(lam), seed=7)
+    assert answer("Dimension", 6) == "no, over 100 times as far" and example.projected[0] > 100 * example.free_output[0]
 
 
 def test_sparsity_columns_cost_little_and_steps_and_draws_have_a_valley():

@@ -213,10 +213,10 @@ def test_the_valley_s_floor_is_the_table_s():
 
 def test_the_path_says_how_far_noise_led_it():
     problem = dpcore.Problem("synthetic", n=300, p=2, theta_norm=BALL, seed=7)
-    (cloud,) = release_scatter((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).mechanisms
+    (releases,) = release_scatter((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).mechanisms
     said = captions(open_page(side="Path"))
-    assert f"{cloud.plan.steps} noisy steps from 0" in said
-    assert f"lies {rounded(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]), 2)} from where" in said
+    assert f"{releases.plan.steps} noisy steps from 0" in said
+    assert f"lies {rounded(np.linalg.norm(releases.path[-1] - releases.quiet_path[-1]), 2)} from where" in said
 
 
 def test_bounds_say_how_loose_they_are_and_kamath_s_that_it_says_nothing():

@@ -230,7 +230,7 @@ class NoisySGD(GradientPerturbation):
 
 
 def _run(plan: Plan, data: Data, rng: np.random.Generator, *, stored: int, watch: bool = False) -> Iterates:
-    """Trace of one run, whose average is released."""
+    """Iterates of one run, whose average is released."""
     return noisy_descent(
         get_loss(plan.spec.loss),
         data,

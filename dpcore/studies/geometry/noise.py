@@ -20,7 +20,7 @@ from ...mechanisms.mean.generalized_gaussian import GeneralizedGaussian
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
 RECORDS = 40
-_MEAN = np.array([-0.8, -0.45])  # a direction that points to no corner and no middle of a side
+_MEAN = np.array([-0.8, -0.45])  # a direction that points to no vertex and no middle of a side
 _ANGLES, _DRAWS = 361, 200
 
 
