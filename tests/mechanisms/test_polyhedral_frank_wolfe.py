@@ -287,11 +287,11 @@ def test_runs_together_are_runs_one_by_one_and_vertices_lead_to_models(shape, kn
     one = np.array([mechanism.release(plan, prepared, rng) for rng in rngs_of(4, 3)])
     assert np.allclose(many, one, rtol=1e-12, atol=1e-14)
     rows = mechanism.transcripts(plan, prepared, rngs_of(4, 3))
-    vertices = CROSS.table if shape == CROSS else np.eye(3)
-    theta = np.zeros((3, 3)) if shape == L1Ball() else np.tile(1.5 * vertices.mean(axis=0), (3, 1))
+    listed = CROSS.table if shape == CROSS else np.eye(3)
+    theta = np.zeros((3, 3)) if shape == L1Ball() else np.tile(1.5 * listed.mean(axis=0), (3, 1))
     for step in range(plan.steps):
         eta = 2 / (step + 2) if knobs["variant"] == "tree" else mechanism._course(plan.spec, plan.requested).route.step
-        vertices = np.sign(rows[:, step])[:, None] * vertices[np.abs(rows[:, step]).astype(int) - 1]
+        vertices = np.sign(rows[:, step])[:, None] * listed[np.abs(rows[:, step]).astype(int) - 1]
         theta = (1 - eta) * theta + 1.5 * eta * vertices
     assert np.allclose(many, theta, rtol=1e-10, atol=1e-13) and rows.shape == (3, plan.steps)
 
