@@ -121,7 +121,7 @@ class NoisySGD(GradientPerturbation):
             return _STEPS
         if n > _LARGEST_N:
             raise NotApplicable(
-                f"n^2 steps on single records are for n <= {_LARGEST_N:,}, got {n:,}, which takes {n * n:,} steps"
+                f"n^2 steps on single records are for n <= {_LARGEST_N:,}, got n = {n:,}, which takes {n * n:,} steps"
             )
         return n * n
 
