@@ -27,6 +27,6 @@ app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
     routes=[*assets.routes(), *old_addresses.routes()],
     lifespan=upload_lifetime.lifespan,
-    middleware=[Middleware(host_guard.HostGuard), Middleware(upload_lifetime.Door)],
+    middleware=[Middleware(host_guard.HostGuard), Middleware(upload_lifetime.UploadGuard)],
     on_script_error=apologise,
 )

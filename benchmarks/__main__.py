@@ -30,7 +30,7 @@ NAMES = (
     "noisy_sgd",
     "noise",
     "calibration",
-    "ellipsoids",
+    "gaussian_classifier",
     "simplex",
     "lp",
     "ftrl",

@@ -6,7 +6,7 @@ Each mechanism with its usual loss, n = 1,000 people (its own default knobs), at
 little from call to call, so that nothing is remembered. dp-accounting 0.6.0 searches the noise multiplier by its Renyi
 accountant: Gaussian noise for replacing one record, and random batches for adding or removing one, the only relation
 for which it knows them; its time is what is compared. "z" is the noise over what one record adds, which is half of what
-a replacement changes: of `noisy_sgd` the two are for different promises.
+a replacement changes: of `noisy_sgd` the two are for different guarantees.
 """
 
 import dataclasses as dc

@@ -82,7 +82,7 @@ def excursion(place: int, places: int, farthest: int, rng: random.Random) -> lis
 
 
 async def attend(
-    visitor: HeadlessClient, page: str, every: float, until: float, farthest: int, rng: random.Random, lesson: Lesson
+    client: HeadlessClient, page: str, every: float, until: float, farthest: int, rng: random.Random, lesson: Lesson
 ) -> None:
     """Move a slider every so often until then (both by the monotonic clock)."""
     due = time.monotonic() + rng.random() * every
@@ -90,11 +90,11 @@ async def attend(
     while due < until:
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         if not places:
-            key = rng.choice([key for key in SLIDERS if key in visitor.sliders])
-            places = excursion(visitor.place(key), len(visitor.sliders[key].options), farthest, rng)
+            key = rng.choice([key for key in SLIDERS if key in client.sliders])
+            places = excursion(client.place(key), len(client.sliders[key].options), farthest, rng)
         try:
-            await visitor.move(key, visitor.sliders[key].options[places.pop(0)])
-            await visitor.see()
+            await client.move(key, client.sliders[key].options[places.pop(0)])
+            await client.see()
         except Broken as error:
             lesson.errors.append(str(error))
         lesson.moves.append(Move(page or "overview", until - due, time.monotonic() - due))
@@ -108,18 +108,18 @@ async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seco
     )
     lesson = Lesson(seconds)
     async with contextlib.AsyncExitStack() as room:
-        visitors = []
+        clients = []
         for k in range(sessions):
-            visitor = await room.enter_async_context(HeadlessClient(servers[k % len(servers)].url))
+            client = await room.enter_async_context(HeadlessClient(servers[k % len(servers)].url))
             page = PAGES[k // len(servers) % len(PAGES)]
-            await visitor.visit(page)
-            visitors.append((visitor, page))
+            await client.visit(page)
+            clients.append((client, page))
         until = time.monotonic() + seconds
         look = asyncio.create_task(_look(servers, lesson))
         before = _cpu_seconds(servers)
         moving = (
-            attend(visitor, page, every, until, farthest, random.Random(k), lesson)
-            for k, (visitor, page) in enumerate(visitors)
+            attend(client, page, every, until, farthest, random.Random(k), lesson)
+            for k, (client, page) in enumerate(clients)
         )
         await asyncio.gather(*moving)
         look.cancel()
@@ -133,10 +133,10 @@ async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seco
 
 async def _prepare(url: str, pages: Sequence[str], farthest: int) -> None:
     for page in pages:
-        async with HeadlessClient(url) as visitor:
-            await visitor.visit(page)
-            await visitor.settle()
-            await explore(visitor, SLIDERS, farthest)
+        async with HeadlessClient(url) as client:
+            await client.visit(page)
+            await client.settle()
+            await explore(client, SLIDERS, farthest)
 
 
 def _cpu_seconds(servers: Sequence[Server]) -> list[float]:

@@ -25,7 +25,7 @@ Task = Callable[[int], tuple[Data, Data]]
 
 
 def classes(source: str, n: int, chosen: Sequence[int], seed: int) -> tuple[Data, Data]:
-    """Some classes of several against the others, with a constant column."""
+    """Some classes of several against the rest, with a constant column."""
     split = load_classes(source, n, seed=seed)
 
     def made(part: Data) -> Data:
@@ -42,7 +42,7 @@ def sign(source: str, n: int, p: int, size: float, seed: int) -> tuple[Data, Dat
     return train, test
 
 
-# A source of classes, the classes against the others: training records, these classes.
+# A source of classes, the classes against the rest: training records, these classes.
 CLASS_TASKS = {
     "iris, setosa": (105, [0]),
     "iris, versicolor": (105, [1]),

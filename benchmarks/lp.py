@@ -109,7 +109,7 @@ def linear(sizes: Sizes, p_norm: float, n: int) -> Work:
     mechanism, d = dpcore.make_mechanism(excess_by_n.learner_key(p_norm)), sizes.linear_d
     spec = Spec("logistic", n, d, 0.0, Domain(dual_order(p_norm)), 1.0, set=norm_ball(p_norm))
     plan = mechanism.calibrate(spec, Budget(sizes.epsilon, DELTA))
-    prepared = mechanism.prepare(plan, synthetic_data.people(p_norm, n, d, 0))
+    prepared = mechanism.prepare(plan, synthetic_data.synthetic_records(p_norm, n, d, 0))
     gradients = {"gradients": float(mechanism.gradients(plan))}
     ours = Rival("ours", lambda: mechanism.release(plan, prepared, np.random.default_rng(0)), lambda _: gradients)
     return Work(f"linear time, {mechanism.key}", {"n": n, "d": d, "1 / p": 1.0 / p_norm}, [ours])

@@ -3,8 +3,8 @@
     python -m benchmarks.moving_on [--moves 14]
 
 Each move asks for something new, waits a little longer than the one before, and gives it up; what is timed is from
-there to the end of the last piece of work. Pages that are not named compute nothing in the background. "ahead" is what
-draws the pictures at the next places of epsilon's slider, on new records each time.
+there to the end of the last piece of work. Pages that are not named compute nothing in the background. "prefetch" is
+what draws the pictures at the next places of epsilon's slider, on new records each time.
 """
 
 import argparse
@@ -143,7 +143,7 @@ def main() -> None:
     preload_imports.wait()
     print("| work | moves | p50 ms | max ms |\n|---|---|---|---|")
     jobs = {name: partial(measured, question) for name, question in QUESTIONS.items()}
-    jobs |= {f"ahead: {view}": partial(measured_ahead, view) for view in AHEAD}
+    jobs |= {f"prefetch: {view}": partial(measured_ahead, view) for view in AHEAD}
     for name, job in jobs.items():
         took = job(words.moves)
         numbers = f"{np.median(took):.0f} | {max(took):.0f}" if took else "done before | "

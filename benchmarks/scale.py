@@ -102,7 +102,7 @@ def exponents(cells: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, 
     return fitted[1:], errors[1:], left
 
 
-def prices(cells: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, float]:
+def measured_costs(cells: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, float]:
     """Seconds for a release itself, a million columns and a million non-zeros [3], standard errors [3], and relative
     error of the fit, root mean square."""
     sizes = np.array([[1.0, cell["columns"] / 1e6, cell["nonzeros"] / 1e6] for cell in cells])
@@ -140,7 +140,7 @@ def show_table(names: Sequence[str], *, uniform: bool, rounds: int) -> None:
         print(f"| {rows:,} | {nonzeros} | {' | '.join(map(', '.join, seconds))} | {peaks} |")
     heads = {
         exponents: "exponent of rows | of columns | of non-zeros | logarithms off by",
-        prices: "a release (s) | a million columns (s) | a million non-zeros (s) | relative error",
+        measured_costs: "a release (s) | a million columns (s) | a million non-zeros (s) | relative error",
     }
     for fit, head in heads.items():
         print(f"\n| mechanism | {head} |\n{'|---' * 5}|")

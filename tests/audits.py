@@ -11,7 +11,7 @@ from tests.problems import CHOOSING, CLASSIFYING, LOCATION, POINTS, UNREGULARISE
 
 KEYS = dpcore.list_mechanisms()
 REPEATS = 20
-# What objective perturbation does not promise anything for, with words of the reason.
+# What objective perturbation guarantees nothing for, with words of the reason.
 OBJECTIVE = [key for key in KEYS if key.startswith("objective")]
 REASONS = {
     "hinge": "needs a loss without kinks",
@@ -49,7 +49,7 @@ def refuted(plan: Plan | str, *looks: int, bug: str | None = None) -> bool:
     return False
 
 
-# Few steps, for speed; batches that are smaller than these small data; the lecture's proof is for single records.
+# Few steps, for speed; batches that are smaller than these small data; Kamath's proof is for single records.
 KNOBS = {
     ("noisy_gd", "tight"): {"steps": 10},
     ("noisy_sgd", "tight"): {"steps": 10, "batch": 2},

@@ -44,7 +44,7 @@ def example(**changes: object) -> Briefing:
         "score": 0.95721 - MEAN[4] / 100,
         "floor": 0.62741,
         "budget": Interval(0.571, 0.437, 0.683),
-        "odds": AttackSuccess(cap=0.73106, limit=0.6043, right=0.5921, certified=0.5839, runs=20_000),
+        "attack_success": AttackSuccess(cap=0.73106, limit=0.6043, measured=0.5921, certified=0.5839, runs=20_000),
         "equivalent": EquivalentSizes(
             "accuracy on fresh patients", Interval(1_234.0, 1_111.0, 1_357.0), EPSILONS, worth, low, high
         ),

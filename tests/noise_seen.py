@@ -281,14 +281,14 @@ def chosen(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     size = plan.spec.size or 1.0
     runs, width = mechanism.transcripts(plan, prepared, streams()), len(prepared.theta)
     released, found = mechanism.release_many(plan, prepared, streams()), []
-    shape, corners = plan.spec.shape, plan.spec.shape.corners(plan.spec.p) or 1
+    shape, vertices = plan.spec.shape, plan.spec.shape.n_vertices(plan.spec.p) or 1
     listed = shape.table if isinstance(shape, Polytope) else None
     signed = plan.spec.set == "l1_ball"
-    outcomes = corners // 2 if signed else corners
+    outcomes = vertices // 2 if signed else vertices
     for run, model in zip(runs, released, strict=True):
         columns, signs = np.abs(run).astype(np.int64) - 1, np.sign(run)
         assert signed or (signs > 0.0).all()
-        start = np.full(listed.shape[0] if listed is not None else width, 0.0 if signed else size / corners)
+        start = np.full(listed.shape[0] if listed is not None else width, 0.0 if signed else size / vertices)
         theta = start.copy()
         for t, eta in enumerate(_lengths(plan)):
             theta *= 1.0 - eta
@@ -340,7 +340,7 @@ def counted(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
 
 
 def in_one(parts: dict[str, np.ndarray], law: str, order: float = 2.0) -> Seen:
-    """Of a release that draws noise once, or once and a trace of it: each coordinate is a step."""
+    """Of a release that draws noise once, or once and solver noise after it: each coordinate is a step."""
     chances = {}
     for name, noise in parts.items():
         length = float((np.abs(noise) ** order).sum() ** (1.0 / order))
@@ -357,20 +357,20 @@ def added(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     assert not prepared.theta.any()
     noise = plan.mechanism.release_many(plan, prepared, streams()) / plan.scale
     order = order_of(plan) if plan.noise == "generalized_gaussian" else 2.0
-    return [in_one({"answer": run}, plan.noise, order) for run in noise]
+    return [in_one({"output": run}, plan.noise, order) for run in noise]
 
 
-def without_trace(plan: Plan) -> Plan:
-    main, trace = plan.ledger
-    return dc.replace(plan, ledger=(main, dc.replace(trace, scale=0.0)))
+def without_solver_noise(plan: Plan) -> Plan:
+    main, solver_noise = plan.ledger
+    return dc.replace(plan, ledger=(main, dc.replace(solver_noise, scale=0.0)))
 
 
 def asked(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
-    """Of a linear term b beside (lam / 2) ||theta||^2, whose minimiser is -b / lam; and of the trace that is added."""
-    bare = plan.mechanism.release_many(without_trace(plan), prepared, streams())
+    """Of a linear term b beside (lam / 2) ||theta||^2, whose minimiser is -b / lam; and of solver noise."""
+    bare = plan.mechanism.release_many(without_solver_noise(plan), prepared, streams())
     whole = plan.mechanism.release_many(plan, prepared, streams())
-    main, trace = -float(plan.spec.lam) * bare / plan.scale, (whole - bare) / plan.ledger[1].scale
-    return [in_one({"question": b, "trace": t}, plan.noise) for b, t in zip(main, trace, strict=True)]
+    main, solver_noise = -float(plan.spec.lam) * bare / plan.scale, (whole - bare) / plan.ledger[1].scale
+    return [in_one({"objective": b, "solver": t}, plan.noise) for b, t in zip(main, solver_noise, strict=True)]
 
 
 def matrices(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
@@ -385,18 +385,18 @@ def matrices(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
 
     if len(plan.ledger) == 1:
         noise = coordinates(weights(plan) - prepared.theta) / plan.scale
-        return [in_one({"answer": run}, plan.noise) for run in noise]
-    bare, whole = weights(without_trace(plan)), weights(plan)
+        return [in_one({"output": run}, plan.noise) for run in noise]
+    bare, whole = weights(without_solver_noise(plan)), weights(plan)
     main = -coordinates(models.gradients(plan.spec, prepared.data, bare)) / plan.scale
-    trace = coordinates(whole - bare) / plan.ledger[1].scale
-    return [in_one({"question": b, "trace": t}, plan.noise) for b, t in zip(main, trace, strict=True)]
+    solver_noise = coordinates(whole - bare) / plan.ledger[1].scale
+    return [in_one({"objective": b, "solver": t}, plan.noise) for b, t in zip(main, solver_noise, strict=True)]
 
 
 def classes(n: int, p: int, count: int) -> Callable[[], Data]:
     return lambda: class_data(n, p, count)
 
 
-def _corners(count: int, p: int) -> Polytope:
+def _vertices(count: int, p: int) -> Polytope:
     points = np.random.default_rng(count).standard_normal((count, p))
     return Polytope(tuple(map(tuple, points / np.linalg.norm(points, axis=1)[:, None])))
 
@@ -449,7 +449,7 @@ CASES: dict[str, dict[str, Case]] = {
             planned("frank_wolfe_polytope", 20, COLUMNS, T=301, set="simplex"), zeros(20, 1, COLUMNS), chosen
         ),
         "stored": Case(planned("frank_wolfe_polytope", 20, 500, T=301), zeros(20, 500), chosen),
-        "list": Case(planned("frank_wolfe_polytope", 20, 3, T=301, set=_corners(200, 3)), zeros(20, 3), chosen),
+        "list": Case(planned("frank_wolfe_polytope", 20, 3, T=301, set=_vertices(200, 3)), zeros(20, 3), chosen),
         "sparse": Case(planned("frank_wolfe_polytope", 20, COLUMNS, T=601), sparse_zeros(20, 5, COLUMNS), chosen),
         "sparse simplex": Case(
             planned("frank_wolfe_polytope", 20, 2000, T=601, set="simplex"), sparse_zeros(20, 2000), chosen

@@ -1,4 +1,4 @@
-"""Sabotages of the code: each fits the code as it is, and each is noticed by the test that it names."""
+"""Mutants of the code: each fits the code as it is, and each is noticed by the test that it names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_there_are_many_and_each_has_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_sabotage_changes_code_that_still_compiles(mutant: Mutant) -> None:
+def test_a_mutant_is_code_that_still_compiles(mutant: Mutant) -> None:
     text = (ROOT / mutant.file).read_text()
     assert text.count(mutant.old) == 1
     patched = mutant.patched(text)
@@ -47,6 +47,6 @@ def test_what_must_notice_is_a_test(mutant: Mutant) -> None:
 
 
 @pytest.mark.nightly
-def test_every_sabotage_is_noticed() -> None:
+def test_every_mutant_is_caught() -> None:
     found = run_mutants(MUTANTS)
     assert {name: verdict for name, verdict in found.items() if verdict != "caught"} == {}

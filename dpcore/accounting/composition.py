@@ -1,7 +1,7 @@
 """Privacy cost of many releases by advanced composition, and of repeated choices exactly.
 
-Gaussian noise composes exactly (`gaussian`: mu adds in squares); zCDP is in `zcdp`, the lecture's formulas are in
-`lecture`, steps on random batches in `subsampled_rdp`. All functions take and return plain numbers. An epsilon that is
+Gaussian noise composes exactly (`gaussian`: mu adds in squares); zCDP is in `zcdp`, Kamath's formulas are in
+`kamath`, steps on random batches in `subsampled_rdp`. All functions take and return plain numbers. An epsilon that is
 found as a root is rounded up.
 """
 
@@ -41,8 +41,8 @@ def repeated_choice_delta(eta: float, times: int, epsilon: Array) -> Array:
     p = np.expm1(t - eta) / math.expm1(-eta)
     q = p * np.exp(-t)
     # delta is 0 beyond k eta.
-    odds = np.exp(np.minimum(e, min(k * eta, _LARGEST_EXPONENT)))
-    excess = betainc(j, k - j + 1, p) - odds * betainc(j, k - j + 1, q)
+    ratio = np.exp(np.minimum(e, min(k * eta, _LARGEST_EXPONENT)))
+    excess = betainc(j, k - j + 1, p) - ratio * betainc(j, k - j + 1, q)
     return np.where(e[..., 0] < k * eta, np.maximum(excess.max(axis=-1), 0.0), 0.0)
 
 

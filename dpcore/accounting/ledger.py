@@ -1,7 +1,7 @@
 """Ledger of a run: the privacy cost of its noisy steps by several accountings, and the noise that a guarantee needs.
 
 A step adds Gaussian noise of standard deviation z C to the sum over a random batch, where C is the largest length of
-one record's part; neighbours replace one record. Every accounting but the lecture's is a theorem.
+one record's part; neighbours replace one record. Every accounting but Kamath's is a theorem.
 """
 
 import dataclasses as dc
@@ -16,10 +16,10 @@ from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer, positive
 from .composition import advanced_epsilon
 from .gaussian import gaussian_epsilon, gaussian_mu
-from .lecture import lecture_multiplier, lecture_subsampled_epsilon
+from .kamath import kamath_multiplier, kamath_subsampled_epsilon
 from .subsampled_rdp import subsampled_epsilon, subsampled_multiplier
 
-Kind = Literal["basic", "advanced", "lecture", "uniform", "poisson", "exact"]
+Kind = Literal["basic", "advanced", "kamath", "uniform", "poisson", "exact"]
 NoiseSource = Literal["published", "uniform", "poisson"]
 
 _LARGEST_LOSS = 700.0
@@ -62,7 +62,7 @@ class Run:
 class EpsilonCurve:
     """epsilon after each number of steps by one accounting, nan where it gives none; `reason` says why.
 
-    proved: False for the lecture's proof, which has gaps.
+    proved: False for Kamath's proof, which has gaps.
     """
 
     kind: Kind
@@ -77,12 +77,12 @@ def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
 
     basic, advanced: a step's Gaussian loss is exact, at failure delta / (rate T) or half of it; a random batch reduces
     the loss to ln(1 + rate (e^loss - 1)) and the failure to `rate` times it; then the losses add, or compose by Dwork,
-    Rothblum and Vadhan with the other half of delta as slack. lecture: twice the rate times sqrt(8 ln(n/delta)) / z,
+    Rothblum and Vadhan with the other half of delta as slack. kamath: twice the rate times sqrt(8 ln(n/delta)) / z,
     times sqrt(T ln(1/delta)). uniform, poisson: Renyi divergences for random subsets and for independent coins; for
     full batches both are the same, and "exact" is Gaussian composition.
 
     >>> [curve.kind for curve in ledger_of(Run(2000, 1, 100.0, 1e-6), (1, 2000**2))]
-    ['basic', 'advanced', 'lecture', 'uniform', 'poisson']
+    ['basic', 'advanced', 'kamath', 'uniform', 'poisson']
     >>> [f"{curve.epsilon[-1]:.2g}" for curve in ledger_of(Run(2000, 1, 100.0, 1e-6), (1, 2000**2))]
     ['2.2e+02', '0.61', '0.97', '0.078', '0.078']
     """
@@ -91,7 +91,7 @@ def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
     curves = [
         EpsilonCurve("basic", basic),
         EpsilonCurve("advanced", np.array([_advanced(run, times) for times in steps])),
-        _lecture(run, steps),
+        _kamath(run, steps),
     ]
     if run.full:
         exact = [gaussian_epsilon(2.0 * math.sqrt(times) / run.z, run.delta) for times in steps]
@@ -110,25 +110,25 @@ def _advanced(run: Run, times: int) -> float:
     return advanced_epsilon(loss, times, run.delta / 2.0) if loss < _LARGEST_LOSS else math.nan
 
 
-def _lecture(run: Run, steps: tuple[int, ...]) -> EpsilonCurve:
-    """Curve of the lecture as published; it ends when its failures of delta / n for each loss add up to delta."""
+def _kamath(run: Run, steps: tuple[int, ...]) -> EpsilonCurve:
+    """Curve of Kamath's lecture as published; it ends when its failures of delta / n for each loss add up to delta."""
     surprise = -math.log(run.delta)
     loss = math.sqrt(8.0 * (math.log(run.n) + surprise)) / run.z
     try:
-        subsampled = lecture_subsampled_epsilon(loss, run.rate)
+        subsampled = kamath_subsampled_epsilon(loss, run.rate)
     except NotApplicable:
         reason = f"Lemma 3 needs steps that cost less than epsilon = 1 on their batch; these cost {loss:.3g}"
-        return EpsilonCurve("lecture", np.full(len(steps), math.nan), proved=False, reason=reason)
-    last = last_of_lecture(run)
+        return EpsilonCurve("kamath", np.full(len(steps), math.nan), proved=False, reason=reason)
+    last = kamath_last_step(run)
     claimed = [subsampled * math.sqrt(times * surprise) if times <= last else math.nan for times in steps]
     reason = f"each step sets aside a failure of delta / n on its batch, and {last:,} steps add up to delta"
-    return EpsilonCurve("lecture", np.array(claimed), proved=False, reason=reason)
+    return EpsilonCurve("kamath", np.array(claimed), proved=False, reason=reason)
 
 
-def last_of_lecture(run: Run) -> int:
+def kamath_last_step(run: Run) -> int:
     """Number of steps after which failures of delta / n each, at the rate of the batch, add up to delta.
 
-    >>> last_of_lecture(Run(2000, 50, 100.0, 1e-6))
+    >>> kamath_last_step(Run(2000, 50, 100.0, 1e-6))
     80000
     """
     return run.n**2 // run.batch
@@ -154,7 +154,7 @@ def tight_multiplier(budget: Budget, n: int, batch: int, steps: int) -> float:
 def noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSource, tuple[Array, Array]]:
     """(epsilon, noise multiplier) of n^2 steps on one record each, for epsilon from low to high; cached.
 
-    published: the lecture's, as far as its proof holds. uniform, poisson: proved by Renyi accounting, at multipliers
+    published: Kamath's, as far as its proof holds. uniform, poisson: proved by Renyi accounting, at multipliers
     between those of low and high, so that only the two ends need a root.
 
     >>> {kind: len(epsilon) for kind, (epsilon, z) in noise_curves(500, 1e-6, 0.1, 10.0).items()}
@@ -164,7 +164,7 @@ def noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSou
     asked = np.geomspace(low, end, _POINTS)
     asked[-1] = end
     curves: dict[NoiseSource, tuple[Array, Array]] = {
-        "published": (asked, np.array([lecture_multiplier(n, Budget(float(epsilon), delta)) for epsilon in asked]))
+        "published": (asked, np.array([kamath_multiplier(n, Budget(float(epsilon), delta)) for epsilon in asked]))
     }
     for sampling in ("uniform", "poisson"):
         most, least = (subsampled_multiplier(Budget(e, delta), 1 / n, n**2, sampling) for e in (low, high))

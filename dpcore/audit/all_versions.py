@@ -37,15 +37,15 @@ _THRESHOLDS, _BINS, _CUT = 300, 61, 0.999
 class Standing:
     """Results of one version after `runs` runs.
 
-    right: share of the runs in which the rule "score >= 0 means D1" guessed right. false, missed: rates of false alarms
-    and of misses at many thresholds of the score, from no false alarm to nothing else, [k]. edges: of the score's bins,
+    attack_success: share of the runs in which "score >= 0 means D1" is right. false, missed: rates of false alarms and
+    of misses at many thresholds of the score, from no false alarm to nothing else, [k]. edges: of the score's bins,
     [b + 1]; scores beyond them are counted in the outermost bins. zeros, ones: shares of the runs on D0 and on D1 in
     each bin, [b]. pairs, logs: of the betting test, as in `dpcore.audit.betting`, at its share of the error, one of
     `AllVersions.tests`. report: None until all runs are in.
     """
 
     runs: int
-    right: float
+    attack_success: float
     false: Array
     missed: Array
     edges: Array
@@ -91,7 +91,7 @@ def standing_of(audit: Audit, *, last: bool) -> Standing:
     )
     return Standing(
         runs=audit.runs,
-        right=scores.right / audit.runs,
+        attack_success=scores.right / audit.runs,
         false=false,
         missed=missed,
         edges=edges,

@@ -29,15 +29,15 @@ _FOUND: SharedCache[AttackSuccess] = SharedCache(256)
 class AttackSuccess:
     """Shares of right guesses by an attacker who is given one of two neighbouring data sets at 50:50; a coin has 1/2.
 
-    cap: the most that any (epsilon, delta)-private mechanism allows. limit: the most that this mechanism allows. right:
-    the share that our attack reached in `runs` runs of the real code, on the worst two data sets known for the loss.
-    certified: a lower bound on the probability behind `right`, with 99.9% confidence and never below 1/2.
+    cap: the most that any (epsilon, delta)-private mechanism allows. limit: the most this one allows. measured: the
+    share that our attack reached in `runs` runs of the real code, on the worst two data sets known for the loss.
+    certified: a lower bound on the probability behind `measured`, with 99.9% confidence and never below 1/2.
     certified <= limit <= cap, unless the code breaks its claimed guarantee.
     """
 
     cap: float
     limit: float
-    right: float
+    measured: float
     certified: float
     runs: int
 
@@ -45,7 +45,7 @@ class AttackSuccess:
     def of_100(self) -> tuple[int, int, int]:
         """certified, limit and cap as whole numbers of 100: the first rounded down, the others up.
 
-        >>> AttackSuccess(cap=0.7311, limit=0.55, right=0.536, certified=0.5299, runs=20_000).of_100
+        >>> AttackSuccess(cap=0.7311, limit=0.55, measured=0.536, certified=0.5299, runs=20_000).of_100
         (52, 55, 74)
         """
         # Nine digits, lest a rounding error turn 0.55 into 56.

@@ -48,7 +48,7 @@ class BettingTest:
     def __init__(self, claim: TradeoffCurve, epsilon: float) -> None:
         at, thresholds = (_BETS * positive("epsilon", epsilon)).T
         self.reached: list[int | None] = [None for _ in ALPHAS]
-        self._at, self._odds, self._deltas = thresholds[:, None], np.exp(at)[:, None], claim.delta(at)[:, None]
+        self._at, self._ratio, self._deltas = thresholds[:, None], np.exp(at)[:, None], claim.delta(at)[:, None]
         self._won = np.zeros((len(_STAKES), 2 * len(at)))
         self._waiting = np.empty(0), np.empty(0)
         self._kept: list[tuple[int, float]] = [(0, 0.0)]
@@ -75,11 +75,11 @@ class BettingTest:
         # S is {score >= t} for D1 against D0, and {-score >= t} for D0 against D1.
         gains = np.concatenate(
             [
-                (right >= self._at) - self._odds * (wrong >= self._at) - self._deltas
+                (right >= self._at) - self._ratio * (wrong >= self._at) - self._deltas
                 for right, wrong in ((ones, zeros), (-zeros, -ones))
             ]
         )
-        gains /= np.tile(self._odds + self._deltas, (2, 1))
+        gains /= np.tile(self._ratio + self._deltas, (2, 1))
         won = self._won[..., None] + np.cumsum(np.log1p(_STAKES[:, None, None] * gains), axis=2)
         self._won = won[..., -1]
         logs = logsumexp(won, axis=(0, 1)) - math.log(self._won.size)

@@ -27,7 +27,7 @@ class Certificate:
 
     name: short. tests: the claim that it can refute, in words. shown, flagged: the bound at 95% and at 99.9%
     confidence. limit: the largest value that the claim allows, in the same unit. epsilon, epsilon_flagged: the two
-    bounds as an epsilon at the plan's delta; None where the certificate bounds no epsilon. corner: upper bounds on the
+    bounds as an epsilon at the plan's delta; None where the certificate bounds no epsilon. errors: upper bounds on the
     rates of false alarms and of misses at its threshold, with 95% confidence together; None where it does not use both.
     """
 
@@ -38,7 +38,7 @@ class Certificate:
     limit: float
     epsilon: float | None = None
     epsilon_flagged: float | None = None
-    corner: tuple[float, float] | None = None
+    errors: tuple[float, float] | None = None
 
 
 @dc.dataclass(frozen=True)
@@ -92,8 +92,8 @@ def curve(first: Scores, second: Scores, claimed: TradeoffCurve, delta: float, c
 
     shown, flagged, at, mirror = _certified(bound, first, second, comparisons)
     shown_epsilon, flagged_epsilon = (claimed.epsilon(mu, delta) for mu in (shown, flagged))
-    corner = _corner(second, at, mirror, comparisons)
-    return Certificate("curve", claimed.words, shown, flagged, claimed.mu, shown_epsilon, flagged_epsilon, corner)
+    errors = _error_bounds(second, at, mirror, comparisons)
+    return Certificate("curve", claimed.words, shown, flagged, claimed.mu, shown_epsilon, flagged_epsilon, errors)
 
 
 def pure(first: Scores, second: Scores, epsilon: float, comparisons: int = 1) -> Certificate:
@@ -125,8 +125,8 @@ def point(first: Scores, second: Scores, epsilon: float, delta: float, compariso
 
     shown, flagged, at, mirror = _certified(bound, first, second, comparisons)
     tests = f"epsilon <= {epsilon:.6g} at delta = {delta:g}"
-    corner = _corner(second, at, mirror, comparisons)
-    return Certificate("point", tests, shown, flagged, epsilon, shown, flagged, corner)
+    errors = _error_bounds(second, at, mirror, comparisons)
+    return Certificate("point", tests, shown, flagged, epsilon, shown, flagged, errors)
 
 
 def lower_bound(successes: Array | int, trials: Array | int, error: float) -> Array:
@@ -146,12 +146,12 @@ def _rates(scores: Scores, thresholds: Array, error: float) -> tuple[Array, Arra
     return lower_bound(true, len(scores.ones), error / 2), 1.0 - lower_bound(rejected, n, error / 2)
 
 
-def _corner(scores: Scores, at: Array, mirror: bool, comparisons: int) -> tuple[float, float]:
+def _error_bounds(scores: Scores, at: Array, mirror: bool, comparisons: int) -> tuple[float, float]:
     """Upper bounds on the rates of false alarms and of misses of "score >= at means D1"."""
     true, false = _rates(scores.mirrored() if mirror else scores, at, _errors(comparisons)[0])
-    corner = float(false[0]), 1.0 - float(true[0])
+    errors = float(false[0]), 1.0 - float(true[0])
     # With the names exchanged, the event says D0: missing it is a false alarm.
-    return corner[::-1] if mirror else corner
+    return errors[::-1] if mirror else errors
 
 
 def _at_least(scores: Array, thresholds: Array) -> Array:

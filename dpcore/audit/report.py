@@ -27,7 +27,7 @@ class AuditReport:
 
     plan: what was audited. claim: its guarantee, in words. pair: the two data sets, in words. runs, seed, bug,
     comparisons: as asked for. attained: distance between the pair's models, as a share of the sensitivity; well below 1
-    a pass says less. right: the attacker's share of right guesses. certificates: see `run_audit`.
+    a pass says less. attack_success: the attacker's share of right guesses. certificates: see `run_audit`.
     """
 
     plan: Plan
@@ -38,7 +38,7 @@ class AuditReport:
     bug: str | None
     comparisons: int
     attained: float
-    right: float
+    attack_success: float
     certificates: tuple[Certificate, ...]
 
     @property
@@ -106,7 +106,7 @@ class AuditReport:
             "spent": dc.asdict(plan.spent),
             "scale": plan.scale,
             "attained": self.attained,
-            "attacker_right": self.right,
+            "attack_success": self.attack_success,
             "sentence": self.sentence,
             "certificates": [dc.asdict(c) for c in self.certificates],
             "versions": {"dpcore": __version__, "numpy": np.__version__},

@@ -76,7 +76,7 @@ def errata(name: str | None, as_json: bool) -> None:
             {
                 "name": each.name,
                 **{k: v for k, v in dc.asdict(each.erratum).items() if k not in ("compute", "page")},
-                **{"printed": each.printed, "right": each.right, "times": each.times},
+                **{"published": each.published, "corrected": each.corrected, "times": each.times},
             }
             for each in found
         ]
@@ -87,7 +87,7 @@ def errata(name: str | None, as_json: bool) -> None:
     else:
         click.echo(f"{'erratum':22s} {'published':>10s} {'correct':>10s} {'times':>8s}  quantity")
         for each in found:
-            numbers = f"{each.printed:10.4g} {each.right:10.4g} {three_digits(each.times):>8s}"
+            numbers = f"{each.published:10.4g} {each.corrected:10.4g} {three_digits(each.times):>8s}"
             click.echo(f"{each.name:22s} {numbers}  {each.erratum.unit}: {KINDS[each.erratum.kind]}")
 
 
@@ -137,6 +137,6 @@ def reproduce(
         return
     click.echo(f"{chosen.title} ({chosen.source}); records: {outcome.records}")
     for claim in outcome.claims:
-        click.echo(f"  {claim.verdict:<11} {claim.words}\n{'':14}paper: {claim.printed}\n{'':14}here: {claim.found}")
+        click.echo(f"  {claim.verdict:<11} {claim.words}\n{'':14}paper: {claim.published}\n{'':14}here: {claim.found}")
         if claim.why:
             click.echo(f"{'':14}why: {claim.why}")

@@ -49,8 +49,8 @@ def info(key: str, as_json: bool) -> None:
         if f.init
     ]
     if as_json:
-        promise = {"guarantee": _section(text, "Guarantee"), "not_protected": _section(text, "Not protected")}
-        facts = {"key": key, "label": cls.label, "source": cls.source, "knobs": knobs, **promise, "text": text}
+        protection = {"guarantee": _section(text, "Guarantee"), "not_protected": _section(text, "Not protected")}
+        facts = {"key": key, "label": cls.label, "source": cls.source, "knobs": knobs, **protection, "text": text}
         click.echo(json.dumps(facts))
         return
     click.echo(f"{cls.label}\n\n{text}\n\nKnobs:")

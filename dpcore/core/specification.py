@@ -32,17 +32,17 @@ class Domain:
         object.__setattr__(self, "y_max", positive("y_max", self.y_max))
 
     @property
-    def dual(self) -> float:
+    def dual_order(self) -> float:
         """Order of the dual norm, q / (q - 1): 2 for q = 2, 1 for q = inf."""
         return dual_order(self.q)
 
-    def implied(self, q: float, p: int) -> Domain:
+    def in_norm(self, q: float, p: int) -> Domain:
         """Bound in the norm of order q that follows for records of p columns.
 
         ||x||_b <= ||x||_a <= p^(1/a - 1/b) ||x||_b for a <= b, and both can be attained.
 
         >>> import math
-        >>> Domain(q=math.inf, R=0.5).implied(2.0, p=16).R
+        >>> Domain(q=math.inf, R=0.5).in_norm(2.0, p=16).R
         2.0
         """
         return dc.replace(self, q=q, R=widening(q, self.q, p) * self.R)
@@ -111,4 +111,4 @@ class Spec:
         >>> Spec("squared", n=10, p=4, domain=Domain(q=math.inf), radius=3.0, set="l1_ball").reach
         3.0
         """
-        return None if self.size is None else self.size * self.shape.norm(self.domain.dual, self.p)
+        return None if self.size is None else self.size * self.shape.norm(self.domain.dual_order, self.p)

@@ -43,7 +43,7 @@ class Source:
     set: SetName = "ball"
 
     @property
-    def people(self) -> int:
+    def sample_size(self) -> int:
         """Default number of training records: all of a real source, or 5,000."""
         return self.size or 5_000
 

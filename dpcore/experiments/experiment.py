@@ -74,7 +74,7 @@ class Experiment:
     problem: what is learned from which records. mechanisms: keys or mechanism objects (which have knobs). epsilon: as
     in `dpcore.solve`. sweep: replaces epsilon, or delta, n, p or lam of the problem, by a list of values. repetitions:
     releases per point, from 2 to 100,000 and at most 2 * 10^8 / n. population: also the excess population risk, for
-    synthetic sources, whose law is known.
+    synthetic sources, whose distribution is known.
 
     >>> small = Experiment(Problem(n=200))
     >>> small.digest() == Experiment.from_json(small.to_json()).digest()
@@ -95,7 +95,7 @@ class Experiment:
         if not isinstance(self.population, bool):
             raise ValueError(f"population must be true or false, got {shown(self.population)}")
         if self.population and (info.size is not None or source == "synthetic_hardest"):
-            raise ValueError(f"population must be false for source {source!r}: its law is unknown")
+            raise ValueError(f"population must be false for source {source!r}: its distribution is unknown")
         if self.population and info.task == "location":
             raise ValueError(f"population must be false for source {source!r}: its risks are not derived")
         if self.population and info.set != "ball":

@@ -30,7 +30,7 @@ LAMS = tuple(float(f"{lam:.3g}") for lam in 10.0 ** np.arange(-5.0, 1.01, 0.25))
 # Schedules for gradient perturbation that a user might set by hand.
 STEPS = (25, 100, 400)
 STEP_SIZES = tuple(float(f"{step:.3g}") for step in 10.0 ** np.arange(-3.0, 1.01, 0.5))
-_SYNTHETIC_PEOPLE = 1000
+_SYNTHETIC_RECORDS = 1000
 _REPETITIONS = 40
 
 
@@ -168,7 +168,7 @@ def cases(sources: Iterable[str], mechanisms: Iterable[str] | None = None) -> li
 
 def _takes(key: str, loss: str) -> bool:
     try:
-        make_mechanism(key).calibrate(Spec(loss, _SYNTHETIC_PEOPLE, 1, 1.0), Budget(1.0, 1e-6))
+        make_mechanism(key).calibrate(Spec(loss, _SYNTHETIC_RECORDS, 1, 1.0), Budget(1.0, 1e-6))
     except NotApplicable:
         return False
     return True
@@ -176,7 +176,7 @@ def _takes(key: str, loss: str) -> bool:
 
 def _quality(source: str, loss: str, choice: Choice, seeds: int) -> Array:
     """Mean quality on fresh records, [seeds, epsilons]; NaN where nothing is released."""
-    n = records.get_source(source).size or _SYNTHETIC_PEOPLE
+    n = records.get_source(source).size or _SYNTHETIC_RECORDS
     tables = (
         run(
             Experiment(

@@ -41,7 +41,7 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         named = any(trace["showlegend"] for trace in chart.traces)
         chart.band(found.x, measured.q10, measured.q90, inks[key], legend=not named, opacity=0.15)
     for name, label, heights, ink, dash, layer in (
-        ("Bayes classifier, true law", "Bayes classifier", found.bayes, chart.muted, "dash", "plain"),
+        ("Bayes classifier, true distribution", "Bayes classifier", found.bayes, chart.muted, "dash", "plain"),
         ("non-private Gaussian classifier", "non-private", found.plain, chart.colours["reference"], "solid", "plain"),
         ("non-private logistic regression", "", found.logistic, chart.colours["reference"], "dot", "plain"),
         ("the largest class", "the largest class", found.chance, chart.muted, "dot", "nothing"),

@@ -166,10 +166,10 @@ def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
     return float(edges[first]), float(edges[last + 1])
 
 
-def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a separate panel.
+def bounds_figure(table: pd.DataFrame, *, kamath: Array, epsilon: float, theme: Theme, height: int) -> Figure:
+    """Measured excess risk of the rules for steps below their bounds, and Kamath's bound on a separate panel.
 
-    table: of noisy_gd under several rules, swept over epsilon. lecture: the lecture's bound at each epsilon of the
+    table: of noisy_gd under several rules, swept over epsilon. kamath: Kamath's bound at each epsilon of the
     table, nan where it has none.
     """
     chart = Chart(theme, height, right=12)
@@ -182,9 +182,9 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
         chart.curve(rows.x, rows["mean"], colour, f"{name}: measured", width=3, **look)
         look["marker"] = look["marker"] | {"symbol": f"{_SYMBOLS[rule]}-open"}
         chart.curve(rows.x, rows.bound, colour, f"{name}: bound", dash="dash", **look)
-    chart.curve(places, lecture, chart.muted, "Kamath: bound", axis="y2", dash="dash")
+    chart.curve(places, kamath, chart.muted, "Kamath: bound", axis="y2", dash="dash")
     low, top = decades([excess["mean"], excess.bound], _DEPTH)
-    values = lecture[np.isfinite(lecture)]
+    values = kamath[np.isfinite(kamath)]
     high = (math.log10(values.min()) - 0.2, math.log10(values.max()) + 0.2) if len(values) else (1.0, 2.0)
 
     chart.vertical(epsilon)
@@ -221,44 +221,44 @@ def descent_cost_figure(made: DescentCost, *, theme: Theme, height: int) -> Figu
     )
 
 
-def release_scatter_figure(clouds: ReleaseScatter, *, theme: Theme, height: int) -> Figure:
+def release_scatter_figure(scatter: ReleaseScatter, *, theme: Theme, height: int) -> Figure:
     """Released models of two parameters as dots over the contours of the excess risk, factors of 10 apart.
 
     height: px; the window is a square.
     """
     chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
-    rings = _rings(clouds)
+    rings = _rings(scatter)
     low, high = (min(rings), max(rings)) if rings else (-1.0, 0.0)
-    heights = np.log10(np.maximum(clouds.excess, 1e-12))
-    chart.contours(clouds.x, clouds.y, heights, low, high, {"color": chart.muted, "width": 1})
-    classes = {cloud.mechanism: mechanism_class(cloud.mechanism) for cloud in clouds.clouds}
+    heights = np.log10(np.maximum(scatter.excess, 1e-12))
+    chart.contours(scatter.x, scatter.y, heights, low, high, {"color": chart.muted, "width": 1})
+    classes = {each.mechanism: mechanism_class(each.mechanism) for each in scatter.mechanisms}
     inks = {key: chart.colours[cls.family] for key, cls in classes.items()}
-    for cloud in clouds.clouds:
-        cls = classes[cloud.mechanism]
+    for each in scatter.mechanisms:
+        cls = classes[each.mechanism]
         look = marker_of(cls, theme, 6) | {"opacity": 0.75}
-        _points(chart, cloud.thetas, f"{cls.place}, {NOISES[cls.noise]}", look)
-    for cloud in clouds.clouds:
+        _points(chart, each.thetas, f"{cls.place}, {NOISES[cls.noise]}", look)
+    for each in scatter.mechanisms:
         edge = {"color": chart.paper, "width": 2}
-        cross = {"symbol": "x", "size": 12, "color": inks[cloud.mechanism], "line": edge}
-        name = f"{classes[cloud.mechanism].place}, without noise"
-        _points(chart, cloud.theta_hat[None], name, cross, showlegend=False)
-    for cloud in clouds.clouds:
-        if cloud.path is not None and cloud.quiet_path is not None:
+        cross = {"symbol": "x", "size": 12, "color": inks[each.mechanism], "line": edge}
+        name = f"{classes[each.mechanism].place}, without noise"
+        _points(chart, each.theta_hat[None], name, cross, showlegend=False)
+    for each in scatter.mechanisms:
+        if each.path is not None and each.quiet_path is not None:
             for path, name, colour, dash in (
-                (cloud.path, "one run, step by step", inks[cloud.mechanism], "solid"),
-                (cloud.quiet_path, "the same without noise", chart.colours["reference"], "dot"),
+                (each.path, "one run, step by step", inks[each.mechanism], "solid"),
+                (each.quiet_path, "the same without noise", chart.colours["reference"], "dot"),
             ):
                 chart.line(path[:, 0], path[:, 1], colour, name, 1, dash, hoverinfo="skip")
     edge = {"color": chart.paper, "width": 1}
     star = {"symbol": "star", "size": 15, "color": chart.colours["reference"], "line": edge}
-    _points(chart, clouds.best[None], "best model", star)
+    _points(chart, scatter.best[None], "best model", star)
     where = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle", "bgcolor": chart.paper}
     for level, (x, y) in rings.items():
         chart.write(plain_number(10.0**level), float(x), float(y), chart.muted, 12, **where)
     x, y = (
         chart.axis(range=[float(at[0]), float(at[-1])], showgrid=False, constrain="domain", nticks=5)
         | {"title": {"text": name, "standoff": 4}}
-        for at, name in ((clouds.x, "θ₁"), (clouds.y, "θ₂"))
+        for at, name in ((scatter.x, "θ₁"), (scatter.y, "θ₂"))
     )
     return chart.below(x, y | {"scaleanchor": "x"}, drop=46)
 
@@ -268,20 +268,20 @@ def _points(chart: Chart, thetas: Array, name: str, marker: Look, **more: Any) -
     chart.marks(thetas[:, 0], thetas[:, 1], marker, name=name, hovertemplate=hover, **more)
 
 
-def _rings(clouds: ReleaseScatter) -> dict[float, Array]:
+def _rings(scatter: ReleaseScatter) -> dict[float, Array]:
     """Exponent -> where to write it: rings of equal excess risk that are large enough, on a ray from the best model."""
-    side, logs = float(np.ptp(clouds.x)), np.log10(np.maximum(clouds.excess, 1e-12))
-    corner = np.array([clouds.x[0], clouds.y[0]])
+    side, logs = float(np.ptp(scatter.x)), np.log10(np.maximum(scatter.excess, 1e-12))
+    corner = np.array([scatter.x[0], scatter.y[0]])
     angles = np.pi * (0.25 + 0.25 * np.arange(8))
     steps = np.linspace(0.0, side, 200)
-    rays = [clouds.best + np.outer(steps, [np.cos(angle), np.sin(angle)]) for angle in angles]
+    rays = [scatter.best + np.outer(steps, [np.cos(angle), np.sin(angle)]) for angle in angles]
     found: dict[float, Array] = {}
     for level in np.arange(-6.0, 1.0 + math.ceil(logs.max())):
         for ray in rays:
             places = (ray - corner) / side
-            heights = map_coordinates(logs, (len(clouds.x) - 1) * places.T[::-1], order=1, mode="nearest")
+            heights = map_coordinates(logs, (len(scatter.x) - 1) * places.T[::-1], order=1, mode="nearest")
             met = int(np.argmax(heights >= level))  # 0 where it is never met
-            away = [np.linalg.norm(ray[met] - other) for other in (clouds.best, *found.values())]
+            away = [np.linalg.norm(ray[met] - other) for other in (scatter.best, *found.values())]
             if met and (np.abs(places[met] - 0.5) < 0.44).all() and min(away) > _APART * side:
                 found[float(level)] = ray[met]
                 break
@@ -312,7 +312,7 @@ def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Th
 
 
 def _records(chart: Chart, values: Array, y: float, owner: int, replaced: int) -> None:
-    """Hollow dots; the one that was printed is filled, the one that is replaced is a diamond."""
+    """Hollow dots; the one that was published is filled, the one that is replaced is a diamond."""
     numbers, red, rest = np.arange(len(values)), chart.colours["frank_wolfe"], chart.colours["reference"]
     marker = {
         "size": 13,

@@ -42,7 +42,7 @@ LARGER = "always the larger class"
 
 
 def marker_of(mechanism: type[Mechanism], theme: Theme, size: int) -> Look:
-    """The family's symbol in its colour; open where the promise is pure."""
+    """The family's symbol in its colour; open where the guarantee is pure."""
     colour = FAMILIES[theme][mechanism.family]
     fill = colour if mechanism.noise == "gaussian" else BACKGROUND[theme]
     look = {"symbol": SYMBOLS[mechanism.family], "size": size, "line": {"color": colour, "width": 1.5}}

@@ -165,7 +165,7 @@ def _change_slopes(
 @njit(**_OPTIONS)
 def sparse_frank_wolfe(
     derivative, squared, y, h, columns, masses, light, rows, heavy, p, signed, lazy, size, noise,
-    local, promised, kept, rng, first, last,
+    local, declared, kept, rng, first, last,
     predictions, norm, gradient, linear, slopes, touched, counts, chosen, signs,
 ):  # fmt: skip
     """Make choices t = first, ..., last - 1 of a run, from the state after the choices before; first = 1 starts.
@@ -174,7 +174,7 @@ def sparse_frank_wolfe(
     the columns of mass above `light`, or all if not `lazy`: then every choice reads every column, with the two uniforms
     of `draw_vertices`. rows: the table of the heavy columns alone by rows, renumbered from 0. p: columns in
     all, idle ones included. size: of the set. noise: b where ||theta||_1 = size; on the L1 ball and where `local`, it
-    is smaller elsewhere in proportion to the bound on |dl/dz|. promised, kept: (kind of bound, largest |x|, largest
+    is smaller elsewhere in proportion to the bound on |dl/dz|. declared, kept: (kind of bound, largest |x|, largest
     |y|), for the scale of the noise, and of the records.
 
     Arrays kept from call to call: predictions [n], at first X theta_1, then as above; norm [1]: ||theta_t||_1;
@@ -201,10 +201,10 @@ def sparse_frank_wolfe(
         _gather(columns, heavy, predictions if squared else slopes, gradient)
         if squared:
             _gather(columns, heavy, y, linear)
-    largest = _steepness(promised[0], promised[1] * size, promised[2])
+    largest = _steepness(declared[0], declared[1] * size, declared[2])
     for t in range(first, last):
         share = 2.0 / (t * (t + 1.0))
-        scale = noise * (_steepness(promised[0], promised[1] * norm[0], promised[2]) / largest) if local else noise
+        scale = noise * (_steepness(declared[0], declared[1] * norm[0], declared[2]) / largest) if local else noise
         sharpness[0] = 1.0 / scale
         for k in range(heavy.size):
             scores[0, k] = size * (2.0 * (share * gradient[k] - linear[k]) if squared else gradient[k])

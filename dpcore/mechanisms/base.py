@@ -153,8 +153,8 @@ class Mechanism(abc.ABC):
         found = re.search(r"^Guarantee: (.*?)\.$\n(?=\S)", text, re.DOTALL | re.MULTILINE)
         if not found:
             raise ValueError(f"the docstring of {cls.key} must say what it guarantees, got {text[:80]!r}")
-        promise, _, conditions = " ".join(found[1].split()).partition("privacy")
-        return promise + "privacy", conditions.strip(" ,").removesuffix(".")
+        guaranteed, _, conditions = " ".join(found[1].split()).partition("privacy")
+        return guaranteed + "privacy", conditions.strip(" ,").removesuffix(".")
 
     @property
     def q(self) -> float:

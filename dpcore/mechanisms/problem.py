@@ -51,7 +51,7 @@ class Problem:
                 f"got {shown(self.loss)}"
             )
         set_field = object.__setattr__
-        set_field(self, "n", integer("n", info.people if self.n is None else self.n, at_least=2))
+        set_field(self, "n", integer("n", info.sample_size if self.n is None else self.n, at_least=2))
         set_field(self, "p", integer("p", info.p or 8 if self.p is None else self.p, at_least=1))
         B = info.theta_norm if self.theta_norm is None else self.theta_norm
         set_field(self, "theta_norm", positive("theta_norm", B))
@@ -68,7 +68,7 @@ class Problem:
 
     def spec(self, mechanism: Mechanism) -> Spec:
         """Specification for a mechanism, with the source's bounds on records in the norm that it uses."""
-        domain = self.load().domain.implied(mechanism.q, self.p)
+        domain = self.load().domain.in_norm(mechanism.q, self.p)
         facts = (self.n, self.p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
         return Spec(self.loss, *facts)  # type: ignore[arg-type]
 

@@ -48,8 +48,8 @@ def objective_claim(spent: Budget, charge: float, vertices: Vertices) -> Objecti
     """
     main, rest = parts(spent)
     mu = objective_mu(main, charge, vertices)
-    trace = gaussian_mu(rest) / mu
-    return ObjectiveCurve(mu, charge, tuple((count, math.hypot(share, trace)) for count, share in vertices))
+    solver_noise = gaussian_mu(rest) / mu
+    return ObjectiveCurve(mu, charge, tuple((count, math.hypot(share, solver_noise)) for count, share in vertices))
 
 
 def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Vertices, paid: float) -> float:
@@ -58,12 +58,12 @@ def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Ve
     law, dimensions: of the noise; the ledger has it and the extra noise. vertices: of the polytope that holds the
     difference of two records' gradients. paid: the epsilon of noise and charge at their part of the spent delta.
     """
-    main, trace = plan.ledger
+    main, solver_noise = plan.ledger
     sizes, weights = law.spread(dimensions)
     mixed = tuple(map(float, sizes)), tuple(map(float, weights))
     limit = ObjectiveCurve(main.sensitivity / plan.scale, main.charge, vertices, *mixed).attack_limit()
     # The extra noise adds at most its own total variation.
-    limit += float(weights @ ndtr(0.5 * trace.sensitivity / (trace.scale * sizes))) - 0.5
+    limit += float(weights @ ndtr(0.5 * solver_noise.sensitivity / (solver_noise.scale * sizes))) - 0.5
     return min(limit, attack_cap(Budget(paid + parts(plan.spent)[1].epsilon, plan.spent.delta)))
 
 
@@ -78,7 +78,7 @@ def opposite_labels(spec: Spec) -> tuple[Data, Data]:
     Location losses have no labels: -x replaces x, and the gradients at 0 differ by 2 l'(R) / n.
     """
     x, filled = np.zeros(spec.p), spec.p if spec.domain.q >= 2.0 else 1
-    x[:filled] = spec.domain.implied(2.0, spec.p).R / math.sqrt(filled)
+    x[:filled] = spec.domain.in_norm(2.0, spec.p).R / math.sqrt(filled)
     zero, one = flipped_label(spec, x, -1)
     if get_loss(spec.loss).linear:
         return zero, one

@@ -71,17 +71,17 @@ def tuned_frank_wolfe_bound(curvature: float, A: float) -> float:
     return 3.0 * (0.5 * curvature) ** (1.0 / 3.0) * A ** (2.0 / 3.0)
 
 
-def published_frank_wolfe_rate(curvature: float, extent: float, n: int, corners: int, budget: Budget) -> float:
+def published_frank_wolfe_rate(curvature: float, extent: float, n: int, vertices: int, budget: Budget) -> float:
     """Theorem 2.5 of Talwar, Thakurta and Zhang 2015 as published, shape only; for delta > 0.
 
     Gamma^(1/3) extent^(2/3) ln(n |S|) sqrt(ln(1/delta)) / (n epsilon)^(2/3). extent: as in
-    `published_frank_wolfe_steps`. corners: |S|, how many vertices.
+    `published_frank_wolfe_steps`. vertices: |S|, how many.
 
     >>> round(published_frank_wolfe_rate(8.0, 4.0, 10_000, 400, Budget(1.0, 1e-8)), 4)
     0.7084
     """
     scale = curvature ** (1.0 / 3.0) * (extent / (n * budget.epsilon)) ** (2.0 / 3.0)
-    return scale * math.log(n * corners) * math.sqrt(-math.log(budget.delta))
+    return scale * math.log(n * vertices) * math.sqrt(-math.log(budget.delta))
 
 
 def published_lasso_rate(n: int, p: int, budget: Budget) -> float:
@@ -193,8 +193,8 @@ def constant_steps_bound(start: float, curvature: float, step: Any, choices: Any
     return left * start + (1.0 - left) * (worse + 0.5 * step * curvature)
 
 
-def estimate_range(variance: Any, corners: int) -> Any:
-    """E [max_v e_v - min_v e_v] <= 2 sqrt(2 sigma^2 ln J) over J = `corners` scores with proxy sigma^2 = `variance`.
+def estimate_range(variance: Any, vertices: int) -> Any:
+    """E [max_v e_v - min_v e_v] <= 2 sqrt(2 sigma^2 ln J) over J = `vertices` scores with proxy sigma^2 = `variance`.
 
     E exp(u e_v) <= exp(u^2 sigma^2 / 2) for all u, which Hoeffding's lemma gives for sums of martingale differences
     that lie in intervals of length 2 c_i each, with sigma^2 = sum c_i^2. Then E max_v e_v <= ln J / u + u sigma^2 / 2
@@ -205,10 +205,10 @@ def estimate_range(variance: Any, corners: int) -> Any:
     >>> float(round(estimate_range(0.01, 200), 4))
     0.651
     """
-    return 2.0 * np.sqrt(2.0 * variance * math.log(corners))
+    return 2.0 * np.sqrt(2.0 * variance * math.log(vertices))
 
 
-def published_polyhedral_rate(extent: float, curvature: float, n: int, corners: int, budget: Budget) -> float:
+def published_polyhedral_rate(extent: float, curvature: float, n: int, vertices: int, budget: Budget) -> float:
     """Theorem 6.3 of Bassily, Guzman and Nandi 2021, shape only; for delta > 0.
 
     (L0 D + L1 D^2) ln J ln n sqrt(ln(1/delta)) / (epsilon sqrt(n)). The theorem's own formulas are not at hand: the
@@ -217,11 +217,11 @@ def published_polyhedral_rate(extent: float, curvature: float, n: int, corners: 
     >>> round(published_polyhedral_rate(1.0, 1.0, 10_000, 200, Budget(1.0, 1e-6)), 3)
     3.628
     """
-    logs = math.log(corners) * math.log(n) * math.sqrt(-math.log(budget.delta))
+    logs = math.log(vertices) * math.log(n) * math.sqrt(-math.log(budget.delta))
     return (extent + curvature) * logs / (budget.epsilon * math.sqrt(n))
 
 
-def tree_choices_rate(extent: float, curvature: float, n: int, corners: int, budget: Budget) -> float:
+def tree_choices_rate(extent: float, curvature: float, n: int, vertices: int, budget: Budget) -> float:
     """sqrt(ln J / n) + (ln J / (epsilon n))^(2/3), times L0 D + L1 D^2; shape only.
 
     Source: Asi, Feldman, Koren and Talwar 2021, abstract, for the L1 ball.
@@ -229,5 +229,5 @@ def tree_choices_rate(extent: float, curvature: float, n: int, corners: int, bud
     >>> round(tree_choices_rate(1.0, 1.0, 10_000, 200, Budget(1.0, 1e-6)), 4)
     0.0591
     """
-    log_corners = math.log(corners)
-    return (extent + curvature) * (math.sqrt(log_corners / n) + (log_corners / (budget.epsilon * n)) ** (2.0 / 3.0))
+    log_vertices = math.log(vertices)
+    return (extent + curvature) * (math.sqrt(log_vertices / n) + (log_vertices / (budget.epsilon * n)) ** (2.0 / 3.0))

@@ -26,7 +26,7 @@ def last_iterate_bound(diameter: float, G: float, steps: int) -> float:
     term is below 0.127; with N = T + 1, and since the value above falls in T, it holds from T = 19 on. Before, it is
     above D G, which no excess exceeds.
 
-    Source: Shamir and Zhang 2013, Theorem 2 (Theorem 2 of the lecture); constants derived here (explicit).
+    Source: Shamir and Zhang 2013, Theorem 2 (Theorem 2 of Kamath's lecture); constants derived here (explicit).
 
     >>> last_iterate_bound(2.0, 1.0, 1), round(last_iterate_bound(2.0, 1.0, 10_000), 4)
     (4.2, 0.1802)
@@ -76,7 +76,7 @@ def smooth_bound(R0: float, eta: float, steps: int, V: float, beta: float) -> fl
 def published_gradient_rate(G: float, n: int, p: int, theta_norm: float, budget: Budget) -> float:
     """B G sqrt(p ln(1/delta)) / (n epsilon), the order of private SGD without its logarithms; shape only.
 
-    Source: Bassily, Smith and Thakurta 2014; the lecture's section "Private Stochastic Gradient Descent".
+    Source: Bassily, Smith and Thakurta 2014; Kamath's section "Private Stochastic Gradient Descent".
 
     >>> round(published_gradient_rate(1.0, 10_000, 4, 1.0, Budget(1.0, 1e-6)), 6)
     0.000743

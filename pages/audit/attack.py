@@ -54,7 +54,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int) -> None:
     own_pair = "an audit uses two data sets of its own"
     controls = sidebar(
-        default_people=2_000,
+        default_n=2_000,
         max_columns=8,
         unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "the mechanism chooses it"},
     )
@@ -131,7 +131,7 @@ def _wait_for_first(job: Job, version: str | None) -> None:
 
 def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
     """Errors, betting test or scores of the picked version, beside those of the correct code."""
-    now, honest = here.standing, here.honest
+    now, correct = here.standing, here.correct
     if now is None:
         st.caption("Waiting for the first runs.")
         return
@@ -140,8 +140,8 @@ def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
             FALSE,
             here.trials.curves[here.played].missed(FALSE),
             (now.false, now.missed),
-            (honest.false, honest.missed) if honest else None,
-            words.corner(here),
+            (correct.false, correct.missed) if correct else None,
+            words.errors(here),
             verdict=here.verdict,
             theme=theme,
             height=SIDE_HEIGHT,
@@ -149,7 +149,7 @@ def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
     elif side == "Betting test":
         picture = betting_figure(
             (2.0 * now.pairs, now.logs),
-            (2.0 * honest.pairs, honest.logs) if honest else None,
+            (2.0 * correct.pairs, correct.logs) if correct else None,
             runs=here.asked.runs,
             verdict=here.verdict,
             theme=theme,

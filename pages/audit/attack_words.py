@@ -52,7 +52,7 @@ class AttackState:
         return self.trials.standings.get(self.played)
 
     @property
-    def honest(self) -> Standing | None:
+    def correct(self) -> Standing | None:
         """That of the correct code, where another version is picked."""
         return None if self.played is None else self.trials.standings.get(None)
 
@@ -131,7 +131,7 @@ def _attacked(now: Standing) -> str:
     """Attack success, and the most that the claimed noise allows."""
     assert now.report
     found = now.report.attack
-    right = f"{_of_100(now.right)} ± {_of_100(now.right - found.shown)}"
+    right = f"{_of_100(now.attack_success)} ± {_of_100(now.attack_success - found.shown)}"
     return f"An attacker guesses right **{right} times in 100**; the claimed noise allows {_of_100(found.limit)}."
 
 
@@ -193,12 +193,12 @@ def _delta(here: AttackState) -> str:
     return f"δ = {delta_text(here.asked.budget.delta) if here.trials.plans[None].spent.delta else 0}"
 
 
-def corner(here: AttackState) -> tuple[float, float] | None:
+def errors(here: AttackState) -> tuple[float, float] | None:
     """What the largest bound that looks at both kinds of error certifies of them."""
     report = here.standing.report if here.standing else None
     if report is None:
         return None
-    both = [(c.epsilon, c.corner) for c in report.certificates if c.corner and c.epsilon is not None]
+    both = [(c.epsilon, c.errors) for c in report.certificates if c.errors and c.epsilon is not None]
     return max(both, key=lambda each: each[0])[1]
 
 
@@ -211,7 +211,7 @@ def beside_caption(side: str, here: AttackState) -> str:
         return (
             "An attacker guesses which of two data sets was used. Each point of a trade-off curve is one rule of "
             "guessing: its rates of false alarms and misses. Correct code stays above the region that the claimed "
-            f"noise forbids.{certified if corner(here) else ''}"
+            f"noise forbids.{certified if errors(here) else ''}"
         )
     if side == "Betting test":
         return (
@@ -221,7 +221,7 @@ def beside_caption(side: str, here: AttackState) -> str:
         )
     return (
         f"The attacker's score in {now.runs:,} runs: below 0 the guess is “first data set”, from 0 on “second”. The "
-        f"guess is right {_of_100(now.right)} times in 100. The outermost bars hold everything beyond them."
+        f"guess is right {_of_100(now.attack_success)} times in 100. The outermost bars hold everything beyond them."
     )
 
 
@@ -248,14 +248,15 @@ def readouts(here: AttackState) -> list[tuple[str, str, str]]:
         (said, sure), (other, at) = bounds[::-1] if now.verdict == "contradicted" else bounds  # as in the headline
         certified = f"ε ≥ {rounded(said)}", f"with {sure} confidence; with {at}: {rounded(other)}"
         success = (
-            f"± {_of_100(now.right - found.attack.shown)}. The claimed noise allows {_of_100(found.attack.limit)}, "
+            f"± {_of_100(now.attack_success - found.attack.shown)}. The claimed noise allows "
+            f"{_of_100(found.attack.limit)}, "
             f"(ε, δ) alone {_of_100(attack_cap(here.trials.plans[None].spent))}; a random guess has 50"
         )
     bet = f"a bet of 1/{here.trials.tests} became this; {1 / ALPHAS[1]:,.0f} contradicts the claim"
     return [
         ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
         ("Certified", *certified),
-        ("Attack success", f"{_of_100(now.right)} of 100", success),
+        ("Attack success", f"{_of_100(now.attack_success)} of 100", success),
         ("Betting test", _e_value(now.logs[-1]), bet),
     ]
 
@@ -278,7 +279,7 @@ def table(here: AttackState) -> pd.DataFrame:
                 "at_least_95": found.certified_epsilon_95 if found else math.nan,
                 "at_least_999": found.certified_epsilon_999 if found else math.nan,
                 "claimed": here.trials.plans[version].spent.epsilon,
-                "right": now.right if now else math.nan,
+                "attack_success": now.attack_success if now else math.nan,
                 "right_at_most": found.attack.limit if found else math.nan,
                 "ln_betting_test": float(now.logs[-1]) if now else math.nan,
                 "not_applicable": None,

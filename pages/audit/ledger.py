@@ -13,13 +13,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import EPSILON_GRID, Budget, NotApplicable
-from dpcore.accounting.lecture import lecture_multiplier
+from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.ledger import (
     EpsilonCurve,
     Kind,
     NoiseSource,
     Run,
-    last_of_lecture,
+    kamath_last_step,
     ledger_of,
     noise_curves,
     tight_multiplier,
@@ -40,7 +40,7 @@ from pages.ui.sidebar import delta_text, sidebar
 from pages.ui.sources import assumed
 
 SQUARE, ALL = "n²", "all"
-NOISES = {"lecture": "published", "proved": "proved"}
+NOISES = {"published": "published", "proved": "proved"}
 CHIPS = chips_beside(__file__, "ledger_chips.json")
 NOISE_QUESTION = "How much noise does the target ε need?"
 NOT_COUNTED = (
@@ -57,13 +57,13 @@ BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000),
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    noise_of = url_controls.segments("noise_of", "Noise for the target ε", list(NOISES), "lecture", NOISES.__getitem__)
+    noise_of = url_controls.segments("noise_of", "Noise for the target ε", [*NOISES], "published", NOISES.__getitem__)
     with url_controls.block("steps", width=200):
         steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count)
     with url_controls.block("batch", width=200):
         batch = url_controls.slider("batch", "batch size", BATCHES, 1, _count)
         remark = st.empty()
-    return lambda: _show(headline, remark, noise_of == "lecture", steps, batch)
+    return lambda: _show(headline, remark, noise_of == "published", steps, batch)
 
 
 def _count(value: int | str) -> str:
@@ -71,10 +71,10 @@ def _count(value: int | str) -> str:
 
 
 def _show(
-    headline: DeltaGenerator, remark: DeltaGenerator, lecture: bool, chosen_steps: int | str, chosen_batch: int | str
+    headline: DeltaGenerator, remark: DeltaGenerator, claimed: bool, chosen_steps: int | str, chosen_batch: int | str
 ) -> None:
     controls = sidebar(
-        default_people=2_000,
+        default_n=2_000,
         max_columns=SHARED_COLUMNS,
         unused={
             "p": "accounting counts steps: p has no effect",
@@ -91,20 +91,20 @@ def _show(
     needed = tight_multiplier(budget, n, batch, steps)
     refused = ""
     try:
-        published = lecture_multiplier(n, budget)
+        published = kamath_multiplier(n, budget)
     except NotApplicable as reason:
         published, refused = math.nan, str(reason)
-    run = Run(n, batch, published if lecture and not refused else needed, budget.delta)
+    run = Run(n, batch, published if claimed and not refused else needed, budget.delta)
 
     longest = 3 * max(steps, n**2)
-    grid = tuple(sorted({*(t for t in GRID if t < longest), steps, last_of_lecture(run), longest}))
+    grid = tuple(sorted({*(t for t in GRID if t < longest), steps, kamath_last_step(run), longest}))
     curves = ledger_of(run, grid)
     here: dict[NoiseSource, float] = {"published": published}
     for sampling in SAMPLINGS:
         here[sampling] = subsampled_multiplier(budget, 1 / n, n**2, sampling)
     theme = current_theme()
 
-    sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if lecture else "")
+    sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if claimed else "")
     headline.html(emphasised(sentence, FAMILIES[theme]["gradient"]))
     left, right = st.container(key="halves").columns([1.9, 1], gap="medium")
     with left:
@@ -191,11 +191,11 @@ def _epsilon(value: float) -> str:
 
 def caption(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     """What the curves share, and where and why one ends."""
-    lecture = next(curve for curve in curves if curve.kind == "lecture")
-    where = "ends here" if np.isfinite(lecture.epsilon).any() else "is not drawn"
+    claim = next(curve for curve in curves if curve.kind == "kamath")
+    where = "ends here" if np.isfinite(claim.epsilon).any() else "is not drawn"
     return (
         f"**Same guarantee:** δ = {delta_text(run.delta)}, one record replaced; noise multiplier z = {rounded(run.z)}. "
-        f"Every curve but the lecture's claim (dotted) is proved. The claim {where}: {readable(lecture.reason)}. "
+        f"Every curve but Kamath's claim (dotted) is proved. The claim {where}: {readable(claim.reason)}. "
         f"{NOT_COUNTED}"
     )
 
@@ -254,6 +254,6 @@ def ledger_table(curves: Sequence[EpsilonCurve], steps: Sequence[int], *, full: 
 
 def assumptions(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     """What must be true for each curve."""
-    lecture = next(curve for curve in curves if curve.kind == "lecture")
-    facts = {"delta": delta_text(run.delta), "rate": rounded(run.rate), "reason": readable(lecture.reason)}
+    claim = next(curve for curve in curves if curve.kind == "kamath")
+    facts = {"delta": delta_text(run.delta), "rate": rounded(run.rate), "reason": readable(claim.reason)}
     return assumed(__file__, "ledger_assumptions.md", run=run, not_counted=NOT_COUNTED, **facts)

@@ -26,7 +26,7 @@ NAMES = {
     "objective_gamma": "objective perturbation<br>with Gamma noise",
     "objective_gaussian": "objective perturbation<br>with Gaussian noise",
     "quoted_kappa": "generalised Gaussian noise,<br>quoted constant",
-    "printed_classifier": "large-margin<br>Gaussian classifier",
+    "published_classifier": "large-margin<br>Gaussian classifier",
 }
 SYMBOLS = {"epsilon": "ε", "delta": "δ"}
 FORMULA = text_beside(__file__, "published_formula.md")
@@ -40,7 +40,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 def _show(headline: DeltaGenerator) -> None:
     """The first visitor of a server waits some seconds for the runs."""
     exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each exhibit has its own settings")
-    seed = sidebar(default_people=2_000, max_columns=8, unused=exhibit).seed
+    seed = sidebar(default_n=2_000, max_columns=8, unused=exhibit).seed
     theme = current_theme()
     with st.spinner("Running the published mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]

@@ -27,7 +27,7 @@ from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_source_or_file, switch
-from pages.ui.sidebar import PEOPLE, Controls, release, sidebar
+from pages.ui.sidebar import SAMPLE_SIZES, Controls, release, sidebar
 from pages.ui.upload_form import clipping_warning, upload_source
 
 HEIGHT = 330
@@ -42,7 +42,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
     cell = setting.cell(0)
     try:
         plan = cell.problem.plan(cell.mechanism, controls.epsilon)
-        asked["odds"] = AttackSuccessQuestion(plan, controls.seed)
+        asked["attack_success"] = AttackSuccessQuestion(plan, controls.seed)
     except NotApplicable:
         pass  # the curve ends above the cursor
     asked["needed"] = SampleSizeQuestion(setting, controls.epsilon, at_most)
@@ -57,7 +57,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
 
 def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     """Draw everything below the controls."""
-    chart, beside = st.container(key="odds_halves").columns([1.9, 1], gap="medium")
+    chart, beside = st.container(key="attack_halves").columns([1.9, 1], gap="medium")
     row = st.container()
     names = {key: name for key, (name, _) in views.VIEWS.items()}
     view = switch("More", names, "equivalent", key="more", wrap=True)
@@ -95,8 +95,8 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         st.caption(words.caption(state))
     glance(held)
-    with beside, st.container(key="odds"):
-        views.odds(state)
+    with beside, st.container(key="attack_success"):
+        views.attack_success(state)
     cards(words.readouts(state), row)
     row.caption(words.SPENDS)
     with below:
@@ -128,15 +128,15 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format)
 if source is None:
     source = upload_source()
-people = source.people if source else PEOPLE[0]
-size = people if source and is_private(source.key) else None
+first = source.sample_size if source else SAMPLE_SIZES[0]
+size = first if source and is_private(source.key) else None
 another = st.session_state.get(FILE_SIZE) != size
 if another and size is not None:  # n belonged to other records
     release("n")
 most = MAX_VALUES // ((source and source.p) or MAX_COLUMNS)
 controls = sidebar(
-    people=tuple(sorted({*(n for n in PEOPLE if n <= most), people})),
-    default_people=people,
+    sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= most), first})),
+    default_n=first,
     columns=source.p if source else None,
     max_columns=MAX_COLUMNS,
     unused={"m": "no mechanism here draws samples"},

@@ -23,8 +23,8 @@ from pages.ui.sidebar import Controls
 class State:
     """Controls of the page and the answers that are there.
 
-    held: questions "curve" and "needed", and, where they can be asked, "odds" and "equivalent"; no_equivalent: why that
-    one cannot. at_most: percentage points.
+    held: questions "curve" and "needed", and "attack_success" and "equivalent" where they can be asked. no_equivalent:
+    why that cannot. at_most: percentage points.
     """
 
     held: Open
@@ -119,16 +119,16 @@ class State:
     @property
     def plan(self) -> Plan | None:
         """Plan of one release at the slider's epsilon; None where nothing is released."""
-        asked = self.held.jobs.get("odds")
+        asked = self.held.jobs.get("attack_success")
         return cast(AttackSuccessQuestion, asked.question).plan if asked else None
 
     @property
     def attack(self) -> Attack | None:
         """Our own attack on that release so far; None before the first runs, and where nothing is released."""
-        return self._snapshot("odds")
+        return self._snapshot("attack_success")
 
     @property
-    def odds(self) -> AttackSuccess | None:
+    def attack_success(self) -> AttackSuccess | None:
         return self.attack.success if self.attack else None
 
     @property

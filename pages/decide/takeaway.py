@@ -67,7 +67,7 @@ def unfinished(state: State) -> str:
         return f"There is no briefing because nothing is released at ε = {state.epsilon:g}: choose a larger ε."
     if not state.held.finished:
         return "Its numbers are being computed …"
-    if state.odds is None or any(job.failed for job in state.held.jobs.values()):
+    if state.attack_success is None or any(job.failed for job in state.held.jobs.values()):
         return "There is no briefing because a number could not be computed: the server's log has the error."
     return ""
 
@@ -82,7 +82,7 @@ def link(state: State) -> str:
 
 def briefing_of(state: State, address: str) -> Briefing:
     """Briefing on the slider's epsilon, with the page's numbers."""
-    assert state.curve is not None and state.plan is not None and state.odds is not None
+    assert state.curve is not None and state.plan is not None and state.attack_success is not None
     curve, (low, high), spent = state.curve, state.band, state.plan.spent
     return Briefing(
         title=QUESTION,
@@ -99,7 +99,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         score=state.learned(state.epsilon)["score"],
         floor=state.floor,
         budget=_interval(state.found, f"The largest ε tried was {state.found.last:g}."),
-        odds=state.odds,
+        attack_success=state.attack_success,
         equivalent=_equivalent(state),
         needed=_needed(state),
         assumptions=tuple(background.assumption_lines(state)[:MOST_ASSUMPTIONS]),

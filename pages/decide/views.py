@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore.figures.decide import uses_figure
 from dpcore.figures.style import FAMILIES, GRID
 from dpcore.studies.decide.deployments import DEPLOYMENTS
-from pages.decide import background, comparing, several, takeaway, words
+from pages.decide import background, comparing, repeated_releases, takeaway, words
 from pages.decide.state import State
 from pages.ui.html import plain
 from pages.ui.icon_array import icon_array
@@ -15,18 +15,18 @@ from pages.ui.pickers import switch
 HEIGHT = 330
 
 
-def odds(state: State) -> None:
+def attack_success(state: State) -> None:
     """Attack success at the slider's epsilon."""
     st.markdown(f"**Attack success at ε = {state.epsilon:g}**")
     if state.plan is None:
         st.caption("Nothing is released at this ε: choose a larger one.")
         return
-    if state.odds is None:
+    if state.attack_success is None:
         st.caption(words.playing(state))
         return
-    said = words.odds(state.odds)
+    said = words.attack_success(state.attack_success)
     colour = FAMILIES[state.theme][state.family]
-    st.html(icon_array(*state.odds.of_100, colour=colour, rest=GRID[state.theme], alt=plain(said)))
+    st.html(icon_array(*state.attack_success.of_100, colour=colour, rest=GRID[state.theme], alt=plain(said)))
     st.markdown(said)
 
 
@@ -63,7 +63,7 @@ def deployments(state: State) -> None:
 VIEWS = {
     "equivalent": ("equivalent sample size", equivalent),
     "suspicion": ("prior suspicion", suspicion),
-    "several": ("several releases", several.show),
+    "repeated": ("repeated releases", repeated_releases.show),
     "compare": ("all mechanisms", comparing.show),
     "deployments": ("deployments", deployments),
     "download": ("download", takeaway.show),

@@ -18,7 +18,7 @@ from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.briefing import words as briefings
 from pages.decide.state import State
 from pages.ui.html import readable
-from pages.ui.numbers import people, points, rounded
+from pages.ui.numbers import points, rounded, worded
 from pages.ui.pickers import OVERVIEW, SHOWN, chips_beside
 
 ERRORS: dict[str, str] = {"loss": "log loss", "accuracy": "accuracy"}
@@ -167,7 +167,7 @@ def _needed(state: State) -> tuple[str, str, str]:
         return noun, "…", rest
     if not found.reachable:
         return noun, f"over {found.last:,.0f}", rest
-    count = f"{found.first:,.0f} or fewer" if found.at_first else people(found.value)
+    count = f"{found.first:,.0f} or fewer" if found.at_first else worded(found.value)
     size = state.source.size
     copies = f"; a what-if, from copies of {size:,}" if size is not None and found.value > size else ""
     return noun, count, f"{rest} (95% interval{_over_splits(state)}: {interval(found)}{copies})"
@@ -175,11 +175,11 @@ def _needed(state: State) -> tuple[str, str, str]:
 
 def playing(state: State) -> str:
     """How far the attack is."""
-    asked = cast(AttackSuccessQuestion, state.held.jobs["odds"].question)
+    asked = cast(AttackSuccessQuestion, state.held.jobs["attack_success"].question)
     return f"Our own attack is running: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
 
 
-def odds(found: AttackSuccess) -> str:
+def attack_success(found: AttackSuccess) -> str:
     """Success of our attack and limits of the best one, in natural frequencies."""
     certified, limit, cap = found.of_100
     return (

@@ -21,12 +21,12 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
-from pages.ui.sidebar import DIMENSIONS, PEOPLE, Controls, sidebar
+from pages.ui.sidebar import DIMENSIONS, SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
 HEIGHT, ORTHANT_HEIGHT = 420, 316
 # A sweep over p is computed at once.
-MOST_PEOPLE = 20_000
+MOST_RECORDS = 20_000
 LARGEST = DIMENSIONS[-1]
 # Every second power of two, and the last one instead of its neighbour.
 SWEPT = (*DIMENSIONS[:-2:2], LARGEST)
@@ -40,8 +40,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     noise_in = switch("Where the noise goes", words.PLACES, "output", key="noise_in")
     below = switch("Lower panel", words.PANELS, "distance", key="below")
 controls = sidebar(
-    people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
-    default_people=1_000,
+    sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MOST_RECORDS),
+    default_n=1_000,
     max_columns=LARGEST,
     default_columns=LARGEST,
     unused={"m": "no samples are drawn here"},

@@ -38,7 +38,7 @@ FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 1_024, 65_536, 64
 OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
 REPETITIONS = 10
 TRACED_COLUMNS = 1_000
-# Norm orders at even distances of 1 - 1/p, and the corner just right of 1.
+# Norm orders at even distances of 1 - 1/p, and one just right of 1.
 RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
 MEAN_COLUMNS = (2, 8, 32, 128, 512, 2_048, 8_192, 32_768)
 NOISES = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
@@ -64,8 +64,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     elif view == "n" and words.learner(name) == "polyhedral_frank_wolfe":
         knobs = words.variant_knobs(switch("Records in", words.VARIANTS, "minibatch", key="variant"))
 controls = sidebar(
-    people=excess_by_n.PEOPLE,
-    default_people=2_000,
+    sample_sizes=excess_by_n.SAMPLE_SIZES,
+    default_n=2_000,
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     letter="d",

@@ -10,13 +10,13 @@ import pandas as pd
 from dpcore.core.facts import text_beside
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.geometry.excess_by_n import PEOPLE, ExcessByN, learner_key
+from dpcore.studies.geometry.excess_by_n import SAMPLE_SIZES, ExcessByN, learner_key
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise import BallPicture, NoiseLengths, PrivateMean
 from dpcore.studies.geometry.table_1 import Row
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, people, rate, rounded
+from pages.ui.numbers import nearest, rate, rounded, worded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
@@ -55,7 +55,7 @@ def variant_knobs(variant: str) -> dict[str, str]:
 def fewer(p_norm: float, knobs: dict[str, str]) -> dict[str, Any]:
     """Arguments that keep a picture live: fewer runs where steps are projected on a curved ball or choices many."""
     if knobs.get("variant") == "published":
-        return {"ns": PEOPLE[:-2], "repetitions": 4, "datasets": 2}
+        return {"ns": SAMPLE_SIZES[:-2], "repetitions": 4, "datasets": 2}
     return {"repetitions": 4, "datasets": 2} if 2.0 < p_norm < math.inf else {}
 
 
@@ -95,24 +95,22 @@ def _learned(found: AgainstOrder, k: int) -> bool:
 
 def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
     """The sentence above the chart: L1 ball, L2 ball, and the cursor's norm order between them."""
-    first, euclid, k = 0, _at(found, 2.0), _at(found, here.p_norm)
-    ratio = found.mean[euclid] / found.mean[first]
+    first, l2, k = 0, _at(found, 2.0), _at(found, here.p_norm)
+    ratio = found.mean[l2] / found.mean[first]
     why = "the L1 ball has only 2d vertices to choose from, while noise in all d columns reaches the L2 ball"
-    if found.chosen[euclid] == "vertices":
+    if found.chosen[l2] == "vertices":
         why = "the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
-    apart = found.mean[euclid] - found.mean[first] > 2.0 * math.hypot(found.se[euclid], found.se[first])
-    lasso, ball = rounded(found.mean[first]), rounded(found.mean[euclid])
+    apart = found.mean[l2] - found.mean[first] > 2.0 * math.hypot(found.se[l2], found.se[first])
+    lasso, ball = rounded(found.mean[first]), rounded(found.mean[l2])
     said = f"In d = {found.d:,} dimensions the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
     if not _learned(found, first):
-        said += (
-            f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[euclid])}"
-        )
-    elif not _learned(found, euclid):
-        said += f", where a model that learns nothing has {rounded(found.signal[euclid])}: {why}"
+        said += f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[l2])}"
+    elif not _learned(found, l2):
+        said += f", where a model that learns nothing has {rounded(found.signal[l2])}: {why}"
     elif apart:
         said += f", **{rounded(ratio, 2)} times** as much: {why}"
     said += "."
-    if k not in (first, euclid):
+    if k not in (first, l2):
         share = found.mean[k] / found.signal[k]
         said += f" At {here.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of “nothing learned”."
     return said
@@ -127,7 +125,7 @@ def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[t
     return [
         ("Smaller upper bound", chosen, f"at {here.words}; the choice uses no record"),
         ("Its excess risk", rounded(found.mean[k]), rest),
-        ("Privacy for free", f"from n = {people(row.free)} on", "sampling then costs more, by rates without constants"),
+        ("Privacy for free", f"from n = {worded(row.free)} on", "sampling then costs more, by rates without constants"),
     ]
 
 
@@ -191,7 +189,7 @@ def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tup
     return [
         ("Upper bound", rounded(found.bound[k]), f"{times} times the mean; it holds for all data"),
         ("Gradients of single records", f"{found.gradients[k]:,.0f}", f"a run{grows}"),
-        ("Larger term of the rate", LEADS[row.leads], f"both terms are equal at n = {people(row.free)}"),
+        ("Larger term of the rate", LEADS[row.leads], f"both terms are equal at n = {worded(row.free)}"),
     ]
 
 
@@ -230,7 +228,7 @@ def ball_caption(found: BallPicture, here: GeometryState) -> str:
     spots = len(np.unique(found.models.round(9), axis=0))
     why = "Vertices hide noise" if spots < 10 else "On a round ball, all of the noise reaches the model"
     return (
-        f"{found.people} records in the plane, ε = {here.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
+        f"{found.records} records in the plane, ε = {here.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
         f"different models. {why}."
     )
 

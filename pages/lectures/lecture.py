@@ -15,6 +15,7 @@ from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui.html import framed
 from pages.ui.live_figure import LARGE
+from pages.ui.share_link import of_today
 
 # At import, so once per process.
 _keys = st.components.v2.component("lecture_keys", js=text_beside(__file__, "keys.js"), isolate_styles=False)
@@ -58,6 +59,7 @@ def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str
     """
     if name is None:
         return ""
+    _, (name,) = of_today("lecture", [name])
     story = next((story for story in STORIES.values() if story.name == name), None)
     if story is None:
         return f"There is no lecture “{name[:40]}”: this is the page without one."
@@ -147,7 +149,7 @@ def whitelist(step: Step) -> str:
     """Style rules that hide all of the page but one chart with its sentence, the controls that stay, and errors."""
     stay = [".st-key-lecture", ".st-key-lecture_bar", ".stException", ".stAlert", "[data-testid=stAlert]"]
     stay += [f".st-key-{key}" for key in (step.shows, *step.kept) if key]
-    if step.shows and not step.aside and step.shows != "odds":
+    if step.shows and not step.aside and step.shows != "attack_success":
         stay += [".takeaway"]
     listed = ", ".join(stay)
     inside = ", ".join(f"{each} *" for each in stay)

@@ -15,30 +15,30 @@ async def warm(story: Story, page: str, url: str, told: Callable[[str], None] = 
     Raises Broken where a step shows an error.
     """
     for number, step in enumerate(story.steps, 1):
-        async with HeadlessClient(url) as visitor:
-            seconds = await visitor.visit(page, urlencode({"lecture": story.name, "step": number}))
-            await visitor.settle()
-            moves = await explore(visitor, step.kept)
+        async with HeadlessClient(url) as client:
+            seconds = await client.visit(page, urlencode({"lecture": story.name, "step": number}))
+            await client.settle()
+            moves = await explore(client, step.kept)
         told(f"{story.name}, step {number} of {len(story.steps)}: {seconds:.1f} s to open, {moves} places of sliders")
 
 
-async def explore(visitor: HeadlessClient, keys: Iterable[str], farthest: int | None = None) -> int:
+async def explore(client: HeadlessClient, keys: Iterable[str], farthest: int | None = None) -> int:
     """Put each slider on each of its places, at most so far from where it stands, and back; returns how many.
 
     A key that is no slider of the page is passed over: also buttons may stay in a lecture.
     """
     places = 0
     for key in keys:
-        if key not in visitor.sliders:
+        if key not in client.sliders:
             continue
-        start, options = visitor.place(key), list(visitor.sliders[key].options)
+        start, options = client.place(key), list(client.sliders[key].options)
         reach = len(options) if farthest is None else farthest
         for place, option in enumerate(options):
             if place != start and abs(place - start) <= reach:
-                await visitor.move(key, option)
-                await visitor.settle()
+                await client.move(key, option)
+                await client.settle()
                 places += 1
         if places:
-            await visitor.move(key, options[start])
-            await visitor.settle()
+            await client.move(key, options[start])
+            await client.settle()
     return places

@@ -28,10 +28,10 @@ from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
-from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 380, 400
-MOST_PEOPLE, FIRST_PEOPLE = 5_000, 2_000
+MOST_RECORDS, FIRST_N = 5_000, 2_000
 DRAWN = next(iter(CLASS_SOURCES))
 TUNED = (1.0, 10.0, 30.0)
 
@@ -58,10 +58,10 @@ theme = current_theme()
 def show_repaired() -> None:
     """All of the page below its pickers, for the repaired mechanism."""
     info = CLASS_SOURCES[source]
-    size = info.size or FIRST_PEOPLE
+    size = info.size or FIRST_N
     controls = sidebar(
-        people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), size})),
-        default_people=size,
+        sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
+        default_n=size,
         max_columns=8,
         letter="d",
         unused={"p": "set above the chart as d, or by the records", "m": "the mechanism draws no samples"},
@@ -156,7 +156,7 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
 
 if proof == "published":
     exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "the exhibit has its own settings")
-    seed = sidebar(default_people=FIRST_PEOPLE, max_columns=8, letter="d", unused=exhibit).seed
+    seed = sidebar(default_n=FIRST_N, max_columns=8, letter="d", unused=exhibit).seed
     as_published.show(headline, seed, theme)
 else:
     show_repaired()

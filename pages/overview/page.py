@@ -21,10 +21,10 @@ from pages.server import prefetch
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.icon_array import ODDS_QUESTION, icon_array
+from pages.ui.icon_array import ATTACK_SUCCESS, icon_array
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_layers, pick_source, switch
-from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
 HEIGHT, MAX_COLUMNS = 420, 32
@@ -38,17 +38,17 @@ RELEASED = "released models"  # in the session: of the state in which they were 
 st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source, people = pick_source("breast_cancer", "source")
+    source, size = pick_source("breast_cancer", "source")
     place = switch("Perturbation", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     proof = switch("Which proof sets the noise", words.PROOFS, "tight", key="proof") if place == "output" else "tight"
 controls = sidebar(
-    people=tuple(sorted({*PEOPLE, people})),
-    default_people=people,
+    sample_sizes=tuple(sorted({*SAMPLE_SIZES, size})),
+    default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
     unused={"m": "no samples are drawn here"},
 )
-chart, odds = st.container(key="odds_halves").columns([2.2, 1], gap="medium")
+chart, attack_success = st.container(key="attack_halves").columns([2.2, 1], gap="medium")
 row = st.container()
 
 mechanisms: dict[str, Mechanism] = {name: dpcore.make_mechanism(key) for name, key in OVERVIEW.items()}
@@ -94,7 +94,7 @@ questions: dict[str, Question] = {"others": TableQuestion(dc.replace(experiment,
 here = table[(table.x == at) & (table.metric == "accuracy")]
 plan = experiment.problem.plan(chosen, at) if len(here) else None
 if plan is not None:
-    questions["odds"] = AttackSuccessQuestion(plan, controls.seed)
+    questions["attack_success"] = AttackSuccessQuestion(plan, controls.seed)
 held = ask(questions, OTHERS_SECONDS)
 complete = held.jobs["others"].snapshot is not None
 if complete:
@@ -125,12 +125,12 @@ with chart:
 sentences = [sentence_of(table, controls)]
 if plan is not None:
     glance(held)
-    attack: Attack | None = held.jobs["odds"].snapshot
+    attack: Attack | None = held.jobs["attack_success"].snapshot
     found = attack.success if attack and attack.success else words.unattacked(plan)
     sentences += filter(None, [words.larger_class(here.iloc[0], source), words.answer(found)])
-    text = words.odds(found, attack.runs if attack else 0, held.jobs["odds"].question.runs)  # type: ignore[attr-defined]
-    with odds, st.container(key="odds"):
-        st.markdown(f"**{ODDS_QUESTION}**")
+    text = words.attack_success(found, attack.runs if attack else 0, held.jobs["attack_success"].question.runs)  # type: ignore[attr-defined]
+    with attack_success, st.container(key="attack_success"):
+        st.markdown(f"**{ATTACK_SUCCESS}**")
         st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
         st.markdown(text)
     cards(words.readouts(here.iloc[0], source), row)

@@ -141,15 +141,15 @@ def _reason(row: pd.Series) -> str:
     return readable(re.sub(f"^{row.mechanism}", "it", row.reason))
 
 
-def odds(found: AttackSuccess, played: int, runs: int) -> str:
+def attack_success(found: AttackSuccess, played: int, runs: int) -> str:
     """The attack success that our attack reached, and what the best can: against this mechanism, and against any with
     its guarantee. played: runs of our attack by now, of `runs`."""
     certified, limit, cap = found.of_100
     ours = f"Our own attack is running: {played:,} of {runs:,} tries …"
     if found.runs:
         ours = (
-            f"Our own attack on the worst data sets we know was right {100 * found.right:.1f} times in 100; certified: "
-            f"at least {certified} (solid; {found.runs:,} tries, 99.9% confidence)."
+            f"Our own attack on the worst data sets we know was right {100 * found.measured:.1f} times in 100; "
+            f"certified: at least {certified} (solid; {found.runs:,} tries, 99.9% confidence)."
         )
     return (
         f"**At most {limit} times in 100** against this mechanism (pale). {ours} Another mechanism with the same "

@@ -11,7 +11,7 @@ from dpcore.figures.noisy_sgd import noisy_sgd_figure
 from dpcore.figures.perturbation import release_scatter_figure
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
-from dpcore.studies.perturbation.release_scatter import ReleaseScatter, clouds
+from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from pages.background.tables import refined
 from pages.ui import url_controls
 from pages.ui.html import readable
@@ -41,9 +41,9 @@ def show_batches(experiment: Experiment, controls: Controls, theme: Theme, heigh
         problem = dc.replace(problem, lam="auto")
     chosen = dpcore.make_mechanism("noisy_sgd", batch=batch, steps=steps)
     if along == "path":
-        made = clouds((chosen,), dc.replace(problem, source="synthetic", p=2), controls.epsilon, walks=True)
+        made = release_scatter((chosen,), dc.replace(problem, source="synthetic", p=2), controls.epsilon, walks=True)
         figure = release_scatter_figure(made, theme=theme, height=height)
-        captioned_figure(figure, path_caption(made, controls.n), key="cloud", height=height)
+        captioned_figure(figure, path_caption(made, controls.n), key="releases", height=height)
         return
     try:
         plan = problem.plan(chosen, controls.epsilon)
@@ -72,13 +72,13 @@ def _records(batch: float) -> str:
 
 def path_caption(made: ReleaseScatter, n: int) -> str:
     """The steps of one descent on random batches, or why there is none."""
-    (cloud,) = made.clouds
-    if cloud.plan is None:
-        return f"Noisy SGD gives no guarantee here: {readable(cloud.reason)}. Choose other steps or batches."
+    (each,) = made.mechanisms
+    if each.plan is None:
+        return f"Noisy SGD gives no guarantee here: {readable(each.reason)}. Choose other steps or batches."
     return (
-        f"Two features, {n:,} synthetic people: {cloud.plan.steps} noisy steps from 0, each on "
-        f"{_records(cloud.plan.ledger[0].rate * n)} drawn at random. Dotted: the same batches without noise. "
-        f"Triangles: {len(cloud.thetas)} releases, each the average of late iterates."
+        f"Two features, {n:,} synthetic people: {each.plan.steps} noisy steps from 0, each on "
+        f"{_records(each.plan.ledger[0].rate * n)} drawn at random. Dotted: the same batches without noise. "
+        f"Triangles: {len(each.thetas)} releases, each the average of late iterates."
     )
 
 

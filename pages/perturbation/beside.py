@@ -20,8 +20,8 @@ from dpcore.figures.perturbation import (
 from dpcore.figures.style import Theme
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import DescentCost, work
-from dpcore.studies.perturbation.published_rates import lecture_bound
-from dpcore.studies.perturbation.release_scatter import ReleaseScatter, clouds
+from dpcore.studies.perturbation.published_rates import kamath_bound
+from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.batches import show_batches
@@ -35,7 +35,7 @@ SIDES = ("Releases", "Path", "Noisy SGD", "λ", "Bounds", "Work", "No noise")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
-WORK_PEOPLE = 100  # all records in each of n^2 steps are n^3 gradients
+WORK_RECORDS = 100  # all records in each of n^2 steps are n^3 gradients
 # Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many records
 # times curves, of which one by steps counts several times.
 QUICK, STEPPING, FIRST_REPETITIONS = 7_000, 5, 10
@@ -53,9 +53,9 @@ def show_beside(
 ) -> None:
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
     if side == "Releases":
-        _show_cloud(experiment.mechanisms, False, experiment.problem, controls.epsilon, theme, height)
+        _show_releases(experiment.mechanisms, False, experiment.problem, controls.epsilon, theme, height)
     elif side == "Path":
-        _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
+        _show_releases((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
     elif side == "Noisy SGD":
         show_batches(experiment, controls, theme, height)
     elif side == "λ":
@@ -64,17 +64,17 @@ def show_beside(
         _show_bounds(experiment, controls, theme, height)
     elif side == "Work":
         problem = experiment.problem
-        done = work(dc.replace(problem, n=min(problem.n, WORK_PEOPLE)))
+        done = work(dc.replace(problem, n=min(problem.n, WORK_RECORDS)))
         said = work_caption(done, dpcore.data.get_source(problem.source))
         captioned_figure(descent_cost_figure(done, theme=theme, height=height), said, key="work", height=height)
     else:
         show_exact_answers(controls.seed, theme)
 
 
-def _show_cloud(mechanisms: Any, walks: bool, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
-    made = clouds(mechanisms, dc.replace(problem, source="synthetic", p=2), epsilon, walks=walks)
-    said = path_caption(made, problem.n) if walks else cloud_caption(made, problem.n)
-    captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
+def _show_releases(mechanisms: Any, walks: bool, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
+    made = release_scatter(mechanisms, dc.replace(problem, source="synthetic", p=2), epsilon, walks=walks)
+    said = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
+    captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="releases", height=height)
 
 
 def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int) -> None:
@@ -96,26 +96,26 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, heigh
     problem = dc.replace(experiment.problem, lam="auto")
     ruled = dpcore.Experiment(problem, rules, sweep=sweep, repetitions=BOUND_REPETITIONS)
     table, progress = refined(ruled, first=FEWEST, key="bounds")
-    lecture = lecture_bound(next(ruled.cells()))
-    picture = bounds_figure(table, lecture=lecture, epsilon=controls.epsilon, theme=theme, height=height)
-    said = bounds_caption(table, lecture, worst=2.0 * problem.theta_norm)
+    kamath = kamath_bound(next(ruled.cells()))
+    picture = bounds_figure(table, kamath=kamath, epsilon=controls.epsilon, theme=theme, height=height)
+    said = bounds_caption(table, kamath, worst=2.0 * problem.theta_norm)
     captioned_figure(picture, said, key="proved", height=height, progress=progress)
 
 
-def cloud_caption(made: ReleaseScatter, n: int) -> str:
+def releases_caption(made: ReleaseScatter, n: int) -> str:
     """Distance of each mechanism's releases from its model without noise."""
-    several = len(words.noises_of(cloud.mechanism for cloud in made.clouds)) > 1
+    several = len(words.noises_of(each.mechanism for each in made.mechanisms)) > 1
     parts, outside = [], 0
-    for cloud in made.clouds:
-        name = words.name_of(cloud.mechanism, several)
-        if cloud.plan is None:
+    for each in made.mechanisms:
+        name = words.name_of(each.mechanism, several)
+        if each.plan is None:
             parts.append(f"{name}: refused")
             continue
-        away = float(np.sqrt(((cloud.thetas - cloud.theta_hat) ** 2).sum(axis=1).mean()))
+        away = float(np.sqrt(((each.thetas - each.theta_hat) ** 2).sum(axis=1).mean()))
         parts.append(f"{name}: {rounded(away, 2)}")
         low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
-        outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
-    releases = max(len(cloud.thetas) for cloud in made.clouds)
+        outside += int(((each.thetas < low) | (each.thetas > high)).any(axis=1).sum())
+    releases = max(len(each.thetas) for each in made.mechanisms)
     said = (
         f"Two features, {n:,} synthetic people, same ε and rule for λ: {releases} releases of each mechanism "
         f"over contours of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
@@ -125,20 +125,20 @@ def cloud_caption(made: ReleaseScatter, n: int) -> str:
 
 def path_caption(made: ReleaseScatter, n: int) -> str:
     """The steps of one descent, and how far its noise moved it."""
-    (cloud,) = made.clouds
-    if cloud.plan is None or cloud.path is None or cloud.quiet_path is None:
-        return f"Gradient perturbation gives no guarantee here: {readable(cloud.reason)}. Choose another λ."
-    astray = float(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]))
-    end = float(np.linalg.norm(cloud.path[-1] - cloud.thetas[0]))
+    (each,) = made.mechanisms
+    if each.plan is None or each.path is None or each.quiet_path is None:
+        return f"Gradient perturbation gives no guarantee here: {readable(each.reason)}. Choose another λ."
+    astray = float(np.linalg.norm(each.path[-1] - each.quiet_path[-1]))
+    end = float(np.linalg.norm(each.path[-1] - each.thetas[0]))
     return (
-        f"Two features, {n:,} synthetic people: {cloud.plan.steps} noisy steps from 0. The last iterate lies "
+        f"Two features, {n:,} synthetic people: {each.plan.steps} noisy steps from 0. The last iterate lies "
         f"{rounded(astray, 2)} from where the same steps end without noise (dotted). The release is the mean of the "
-        f"second half of the path, {rounded(end, 2)} from the last iterate. Triangles: {len(cloud.thetas)} releases."
+        f"second half of the path, {rounded(end, 2)} from the last iterate. Triangles: {len(each.thetas)} releases."
     )
 
 
-def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
-    """Each rule's bound over its measurement, and why the lecture's bound has a panel of its own.
+def bounds_caption(table: pd.DataFrame, kamath: Array, worst: float) -> str:
+    """Each rule's bound over its measurement, and why Kamath's bound has a panel of its own.
 
     worst: the excess of the worst model of the ball.
     """
@@ -148,14 +148,14 @@ def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
         ratio = (rows.bound / rows["mean"])[rows.rule == rule].astype(float)
         parts.append(f"{name} {rounded(ratio.min(), 2)} to {rounded(ratio.max(), 2)}")
     said = f"Upper bound over measurement, by rule for the steps: {'; '.join(parts)}."
-    told = lecture[np.isfinite(lecture)]
+    told = kamath[np.isfinite(kamath)]
     if len(told):
         vacuous = "all" if (told > worst).all() else f"{int((told > worst).sum())} of {len(told)}"
         said += (
             f" The bound of Kamath's lecture for n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, the "
             f"largest excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} of these ε."
         )
-    if len(told) < len(lecture):
+    if len(told) < len(kamath):
         said += " It is missing where its accounting fails: that needs ε < 2√ln(1/δ)."
     return said
 

@@ -32,14 +32,14 @@ def show_exact_answers(seed: int, theme: Theme) -> None:
         figure, said = fit_figure(fit, theme=theme, height=HEIGHT), curve_words(fit)
     elif chosen == "median":
         leak = median_leak(seed)
-        marks = np.array([leak.printed_before]), np.array([leak.printed_after])
+        marks = np.array([leak.published_before]), np.array([leak.published_after])
         title = "salary (line: published, ◇: replaced)"
         figure = leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
         said = median_words(leak)
     else:
         leak = support_vector_leak(seed)
         sides = np.array([-1.0, 1.0])
-        marks = sides / leak.printed_before, sides / leak.printed_after
+        marks = sides / leak.published_before, sides / leak.published_after
         title = "feature x (lines: ±1/θ, ◇: replaced)"
         figure = leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
         said = vector_words(leak)
@@ -50,9 +50,9 @@ def show_exact_answers(seed: int, theme: Theme) -> None:
 def median_words(leak: Leak) -> str:
     """The published median is somebody's salary."""
     return (
-        f"Only the median of nine salaries is published: **{leak.printed_before:,.0f}**, the salary of person "
+        f"Only the median of nine salaries is published: **{leak.published_before:,.0f}**, the salary of person "
         f"{leak.owner_before + 1}. Person {leak.replaced + 1} is replaced by somebody who earns "
-        f"{leak.after[leak.replaced]:,.0f}; the median is now **{leak.printed_after:,.0f}**, the salary of person "
+        f"{leak.after[leak.replaced]:,.0f}; the median is now **{leak.published_after:,.0f}**, the salary of person "
         f"{leak.owner_after + 1}."
     )
 
@@ -61,10 +61,10 @@ def vector_words(leak: Leak) -> str:
     """The published weight of a hinge-loss classifier is one over somebody's record."""
     return (
         f"{len(leak.before)} people, one feature x, hinge loss, λ = {MARGIN_LAM:g}. Only the weight θ is published: "
-        f"**{leak.printed_before:.3f}**. Then 1/θ = {1 / leak.printed_before:.3f} is |x| of person "
+        f"**{leak.published_before:.3f}**. Then 1/θ = {1 / leak.published_before:.3f} is |x| of person "
         f"{leak.owner_before + 1} (filled), to every digit shown. If that record becomes "
-        f"{leak.after[leak.replaced]:.3f}, θ becomes **{leak.printed_after:.3f}**, and 1/θ = "
-        f"{1 / leak.printed_after:.3f} follows the record."
+        f"{leak.after[leak.replaced]:.3f}, θ becomes **{leak.published_after:.3f}**, and 1/θ = "
+        f"{1 / leak.published_after:.3f} follows the record."
     )
 
 

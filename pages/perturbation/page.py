@@ -21,23 +21,23 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, framed, plain
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, pick_source, switch
-from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT = 370
 # Every draw by objective or gradient perturbation passes all records many times: few records to begin with, never too
 # many.
-FIRST_PEOPLE, MOST_PEOPLE = 1_000, 10_000
+FIRST_N, MOST_RECORDS = 1_000, 10_000
 MAX_COLUMNS = 32
 REPETITIONS = 50
 
 st.title("Where should the noise go: the output, the objective, or every gradient?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source, people = pick_source("synthetic", "records", FIRST_PEOPLE, also=(words.HARDEST,))
+    source, size = pick_source("synthetic", "records", FIRST_N, also=(words.HARDEST,))
     noise = switch("Noise", words.PICKED_NOISES, "gaussian", key="noise")
 controls = sidebar(
-    people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), people})),
-    default_people=people,
+    sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
+    default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
     unused={"m": "no samples are drawn here"},
@@ -110,7 +110,7 @@ with right:
 cards(words.readouts(here, source), place)
 chips(words.CHIPS)
 behind(
-    lambda: words.assumptions(table, experiment, source, MOST_PEOPLE),
+    lambda: words.assumptions(table, experiment, source, MOST_RECORDS),
     words.FORMULA,
     lambda: words.snippet(experiment, layers, partial(chart, verbatim("table"), epsilon=controls.epsilon)),
     lambda: table,

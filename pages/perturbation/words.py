@@ -38,7 +38,7 @@ _LAM_LINES = {row["lam"]: row["line"] for row in facts_beside(__file__, "lam_lin
 
 def lemma(experiment: Experiment) -> Experiment:
     """Output perturbation with the noise that Lemma 1 of Kamath's lecture asks for."""
-    wasteful = make_mechanism("output_gaussian", accounting="lecture")
+    wasteful = make_mechanism("output_gaussian", accounting="kamath")
     return dc.replace(experiment, mechanisms=(wasteful,))
 
 

@@ -29,7 +29,7 @@ class Broken(Exception):
 
 
 class HeadlessClient:
-    """One session; to be used as `async with HeadlessClient(url) as visitor`.
+    """One session; to be used as `async with HeadlessClient(url) as client`.
 
     url: of the server, with its base path if it has one. cookie: to be sent along, such as the one that keeps a
     session on one of many servers.

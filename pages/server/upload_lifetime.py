@@ -72,7 +72,7 @@ def note_holder() -> None:
         _LAST_SEEN[context.session_id] = time.monotonic()
 
 
-class Door:
+class UploadGuard:
     """Middleware before Streamlit's uploads, which would take any number of files, also where no page asks for one.
 
     It refuses before the body is read, and keeps one file a session: the last one.

@@ -53,8 +53,8 @@ def show_errata(seed: int) -> None:
                     text(readable(each.erratum.says)),
                     text(readable(each.erratum.holds)),
                     text(
-                        f"{readable(each.erratum.unit)}: published {rounded(each.printed)}, correct "
-                        f"{rounded(each.right)}, a factor of {three_digits(each.times)} "
+                        f"{readable(each.erratum.unit)}: published {rounded(each.published)}, correct "
+                        f"{rounded(each.corrected)}, a factor of {three_digits(each.times)} "
                         f"({readable(each.erratum.setting)})"
                     ),
                     f"{link('view', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
@@ -73,8 +73,8 @@ def show_errata(seed: int) -> None:
                 "source": each.erratum.source,
                 "kind": each.erratum.kind,
                 "unit": each.erratum.unit,
-                "published": each.printed,
-                "correct": each.right,
+                "published": each.published,
+                "correct": each.corrected,
                 "times": each.times,
             }
             for each in found
@@ -191,7 +191,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
                 [
                     text(readable(claim.words)),
                     text(words.VERDICT[claim.verdict]),
-                    text(readable(claim.printed)),
+                    text(readable(claim.published)),
                     text(readable(claim.found)) + small(readable(claim.why)),
                 ]
                 for claim in outcome.claims
@@ -241,7 +241,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         )
 settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line here has its own settings")
 seedless = {} if view in SEEDED else {"seed": "nothing is drawn at random here"}
-controls = sidebar(default_people=2_000, max_columns=8, unused=settled | seedless)
+controls = sidebar(default_n=2_000, max_columns=8, unused=settled | seedless)
 {
     "errata": lambda: show_errata(controls.seed),
     "traces": lambda: show_traces(mechanism),

@@ -47,9 +47,9 @@ def traces(key: str) -> tuple[Trace, ...]:
     cls = mechanism_class(key)
     classes = 3 if get_loss(cls.usual_loss).task == "classes" else None
     plan = calibrate(key, **SETTINGS, classes=classes)
-    promise, conditions = cls.guarantee()
+    guarantee, conditions = cls.guarantee()
     return (
-        Trace("privacy", promise, conditions, plan.scale, cls.source, named_tests(key, "privacy")),
+        Trace("privacy", guarantee, conditions, plan.scale, cls.source, named_tests(key, "privacy")),
         *(
             Trace(
                 bound.form,

@@ -33,7 +33,7 @@ from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 405, 380
-FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
+FIRST_N, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
 STEPS: tuple[int | str, ...] = ("auto", *curves.TS)
 RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
 BESIDE_REPETITIONS = 8
@@ -60,7 +60,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 
 def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     controls = sidebar(
-        default_people=FIRST_PEOPLE,
+        default_n=FIRST_N,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
         unused={"lam": "the L1 ball takes the place of λ", "m": "one vertex is drawn in each of T steps"},

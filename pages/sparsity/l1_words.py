@@ -16,7 +16,7 @@ from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
 from dpcore.studies.sparsity.simplex.beside_others import BesideSampling
 from dpcore.theory.lower_bounds import packing_signal
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, people, rate, rounded
+from pages.ui.numbers import nearest, rate, rounded, worded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
@@ -28,7 +28,7 @@ ACCOUNTINGS = {"tight": "tight noise", "published": "noise as published", "publi
 SIMPLEX_LOSS = "huber"
 CHIPS = chips_beside(__file__, "l1_chips.json")
 # A power law is read off from this many records on: below, few steps are affordable.
-_LEAST_PEOPLE = 1_000
+_LEAST_N = 1_000
 _MORE_COLUMNS = 256
 Found = AgainstT | AgainstN | AgainstP
 
@@ -163,7 +163,7 @@ def _moves(slope: float) -> str:
 
 def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
     """Exponents of n from 1,000 records on: measured, where every column matters, of the bound; None where none is."""
-    far = found.n >= _LEAST_PEOPLE
+    far = found.n >= _LEAST_N
     curves = (found.private.measured.mean, found.dense, found.private.bound)
     measured, dense, bound = (power_law(found.n[far], curve[far]).slope for curve in curves)
     return measured, dense, bound
@@ -217,7 +217,7 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
         return [*made, ("Smallest upper bound", f"T = {found.tuned}", rest)]
     if isinstance(found, AgainstN):
         rest = "by bounds at the best T: there the cost of privacy is below the generalisation gap"
-        return [*made, ("Privacy for free", f"from n = {people(found.free)} on", rest)]
+        return [*made, ("Privacy for free", f"from n = {worded(found.free)} on", rest)]
     k = nearest(found.p, here.p)
     rest = f"at p = {here.p:,}, one vertex a step; {rounded(found.whole.measured.mean[k])} with noise in every column"
     return [*made, ("Excess risk", rounded(found.private.measured.mean[k]), rest)]
@@ -288,7 +288,7 @@ def tracing_caption(tracing: Tracing) -> str:
         said += f" Up to ε = {worse[-1]:g}, θ = 0 has less excess risk."
     return (
         f"{said} An illustration with {tracing.n} records, not a lower bound: Theorem 3.1 of Talwar, Thakurta and "
-        f"Zhang (2015) needs m ≥ {size.m:,}, {people(size.p)} columns and {people(size.n)} records."
+        f"Zhang (2015) needs m ≥ {size.m:,}, {worded(size.p)} columns and {worded(size.n)} records."
     )
 
 

@@ -20,10 +20,10 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
-from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
-FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 64, 65_536
+FIRST_N, MOST_RECORDS, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 64, 65_536
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
 SIDES = ("Draws", "Columns", "As published")
 
@@ -37,8 +37,8 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 
 def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     controls = sidebar(
-        people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
-        default_people=FIRST_PEOPLE,
+        sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MOST_RECORDS),
+        default_n=FIRST_N,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
         unused={},
@@ -86,11 +86,11 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
 
 def _show_beside(side: str, here: Controls, release: Support | None, theme: Theme) -> None:
     if side == "Columns":
-        price = beside_others.excess_against_columns(
+        by_p = beside_others.excess_against_columns(
             ps=tuple(sorted({*beside_others.PS, here.p})), repetitions=COLUMN_REPETITIONS, **words.asked(here, "p")
         )
-        picture = columns_figure(price, p=here.p, theme=theme, height=SIDE_HEIGHT)
-        said = words.columns_caption(price, here)
+        picture = columns_figure(by_p, p=here.p, theme=theme, height=SIDE_HEIGHT)
+        said = words.columns_caption(by_p, here)
     elif side == "As published":
         allowed = published_draws.published_draws(**words.asked(here, "n", "seed"))
         picture = published_draws_figure(allowed, n=here.n, theme=theme, height=SIDE_HEIGHT)

@@ -15,7 +15,7 @@ from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
 from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
 from dpcore.studies.sparsity.simplex.single_release import Support
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, people, rounded
+from pages.ui.numbers import nearest, rounded, worded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
@@ -148,24 +148,24 @@ def support_caption(release: Support) -> str:
     )
 
 
-def columns_caption(price: ExcessByColumns, here: Controls) -> str:
+def columns_caption(by_p: ExcessByColumns, here: Controls) -> str:
     """The growth of both with p, and their values at the cursor."""
-    k, last = int(np.flatnonzero(price.p == here.p)[0]), len(price.p) - 1
+    k, last = int(np.flatnonzero(by_p.p == here.p)[0]), len(by_p.p) - 1
     said = []
     for key, name in (("sampling", "simplex sampling"), ("objective", "objective perturbation")):
-        curve, reasons = getattr(price, key), getattr(price, f"{key}_reasons")
+        curve, reasons = getattr(by_p, key), getattr(by_p, f"{key}_reasons")
         seen = np.flatnonzero(np.isfinite(curve.mean) & (curve.mean > 0))
         if reasons[last] or not len(seen):
             said.append(f"{name}: {readable(reasons[last] or 'nothing measured')}")
             continue
         grown = float(f"{curve.mean[last] / curve.mean[seen[0]]:.2g}")
         said.append(f"{plain_number(grown)} times the excess for {name}")
-    means = {key: getattr(price, key).mean[k] for key in ("sampling", "objective", "projected")}
+    means = {key: getattr(by_p, key).mean[k] for key in ("sampling", "objective", "projected")}
     left = ", ".join(f"{key} {rounded(mean)}" for key, mean in means.items() if np.isfinite(mean))
     return (
-        f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {here.p:,}: {left}. Same "
+        f"From p = {by_p.p[0]:,.0f} to {by_p.p[last]:,.0f}: {', '.join(said)}. At p = {here.p:,}: {left}. Same "
         "records and F*. Records with entries up to 1 have an L2 norm of √p, which is the scale of the noise in "
-        f"objective perturbation. Projecting its model onto the simplex costs no privacy. Means of {price.repetitions} "
+        f"objective perturbation. Projecting its model onto the simplex costs no privacy. Means of {by_p.repetitions} "
         "releases."
     )
 
@@ -173,7 +173,7 @@ def columns_caption(price: ExcessByColumns, here: Controls) -> str:
 def published_caption(allowed: PublishedDraws, here: Controls) -> str:
     """The reason why no curve of the theorem's own is measured."""
     theirs, ours = draws_at(here.n, **asked(here, "n", "seed"))
-    first = "n = 10¹⁵" if allowed.first is None else f"n = {people(allowed.first, 3)}"
+    first = "n = 10¹⁵" if allowed.first is None else f"n = {worded(allowed.first, 3)}"
     return (
         f"Theorem 4 of Jain and Thakurta (2014) as published allows {rounded(theirs, 2)} draws at n = {here.n:,}, less "
         f"than one: nothing can be released, for any n of the slider. Its first draw comes "

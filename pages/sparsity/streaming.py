@@ -22,7 +22,7 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, pick_layers, switch
-from pages.ui.sidebar import PEOPLE, sidebar
+from pages.ui.sidebar import SAMPLE_SIZES, sidebar
 
 HEIGHT = 405
 LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
@@ -43,7 +43,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 
 def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     controls = sidebar(
-        default_people=PEOPLE[-1],
+        default_n=SAMPLE_SIZES[-1],
         max_columns=MOST_ARMS,
         unused={"n": "a stream has T steps instead of n records", "m": "one arm is drawn in each step"},
         rules=("auto",),  # the other rule is for fresh records

@@ -5,7 +5,7 @@ import html
 
 from dpcore.figures.icon_array import ICONS_SIDE, icons_svg
 
-ODDS_QUESTION = "Attack success: your record or a substitute?"
+ATTACK_SUCCESS = "Attack success: your record or a substitute?"
 
 
 def icon_array(reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:

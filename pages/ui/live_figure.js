@@ -305,12 +305,12 @@ function show(node, picture) {
 
 // Fetches the pictures beside the one that was asked for, once that is on the screen: at other places of the slider that
 // was moved last. The server gives none where it has other things to do; then the slider waits for its answers.
-async function foresee(node, { ahead, ...picture }) {
-  const last = node.foreseen;
+async function prefetch(node, { ahead, ...picture }) {
+  const last = node.prefetched;
   // The page was run again and came to the same.
   if (last?.complete && looksAlike(last.picture, picture) && stateOf(last.picture) === stateOf(picture)) return;
   last?.control.abort();
-  const mine = (node.foreseen = { picture, control: new AbortController(), complete: false });
+  const mine = (node.prefetched = { picture, control: new AbortController(), complete: false });
   if (!ahead) return;
   try {
     await turn();
@@ -440,12 +440,12 @@ export default function ({ data, parentElement }) {
   markHeadline();
   remember(node, picture);
   show(node, node.remembered.get(stateNow(picture)) ?? picture); // the reader may have moved on
-  foresee(node, picture);
+  prefetch(node, picture);
   return () => {
     // Streamlit also runs the clean-up of a call that was overtaken by a newer one, while the node lives on.
     if (node.isConnected) return;
     node.observer.disconnect();
-    node.foreseen?.control.abort();
+    node.prefetched?.control.abort();
     window.Plotly?.purge(node);
   };
 }

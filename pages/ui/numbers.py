@@ -57,10 +57,10 @@ def scientific(mantissa: str, exponent: int) -> str:
     return ("" if mantissa == "1" else f"{mantissa} × ") + power("10", str(exponent))
 
 
-def people(count: float, digits: int = 2) -> str:
-    """A number of people in words, to so many digits.
+def worded(count: float, digits: int = 2) -> str:
+    """A large number in words, to so many digits.
 
-    >>> people(54_321.0), people(1_234_567.0), people(7.1e9), people(133_496_331, 3)
+    >>> worded(54_321.0), worded(1_234_567.0), worded(7.1e9), worded(133_496_331, 3)
     ('54,000', '1.2 million', '7.1 billion', '133 million')
     """
     for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):

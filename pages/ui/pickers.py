@@ -31,7 +31,7 @@ def pick_source(default: str, key: str, most: int = 100_000, also: Sequence[str]
     key: of the picker and in the address; pages with different defaults need different ones. also: of this page only.
     """
     source = data.get_source(_pick([*SHOWN, *also], default, key))
-    return source, min(source.people, most)
+    return source, min(source.sample_size, most)
 
 
 def pick_source_or_file(default: str, key: str) -> Source | None:

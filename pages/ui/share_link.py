@@ -7,7 +7,8 @@ the same way, so that opening it changes nothing in the address, and adds
 - `v=`: the version that made it,
 - `hide=`: controls that are not to be seen.
 
-What a link says and no control understands is told to the reader, once.
+A control's old names and the old names of its options, `old_options.csv`, are read as those of today. What a link says
+and no control understands is told to the reader, once.
 """
 
 import dataclasses as dc
@@ -23,6 +24,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state import get_session_state
 
 from dpcore import __version__
+from dpcore.core.facts import facts_beside
 
 # Names that are no controls: the link's own, and those of a lecture, which takes care of them.
 DEFAULTS, VERSION, HIDE, LECTURE = "defaults", "v", "hide", ("lecture", "step")
@@ -33,6 +35,8 @@ LONGEST, MOST = 40, 6  # characters of a name or a value, and things ignored, th
 # what this run hides; the controls that each page has drawn so far.
 _ARRIVAL, _DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
 _KNOWN = "controls of each page"
+_RENAMED = {"beside_printed": "beside_published"}  # controls
+_OLD_OPTIONS = {(row["control"], row["old"]): row["now"] for row in facts_beside(__file__, "old_options.csv")}
 
 
 @dc.dataclass(frozen=True)
@@ -125,14 +129,26 @@ def arrival(page: str, address: Mapping[str, list[str]]) -> Arrival:
     """
     said: dict[str, tuple[list[str], bool]] = {}
     for part in filter(None, "~".join(address.get(DEFAULTS, [])).split("~")):
-        key, _, values = part.partition(":")
-        said[key] = [unquote(value) for value in values.split(",")], False
-    own = (DEFAULTS, VERSION, HIDE, *LECTURE)
-    said |= {name: (list(values), True) for name, values in address.items() if name not in own}
-    made = Arrival(page, said, names(",".join(address.get(HIDE, []))))
+        name, _, written = part.partition(":")
+        key, values = of_today(name, [unquote(value) for value in written.split(",")])
+        said[key] = values, False
+    for name in filter(lambda name: name not in (DEFAULTS, VERSION, HIDE, *LECTURE), address):
+        key, values = of_today(name, address[name])
+        said[key] = values, (key, values) == (name, list(address[name]))
+    made = Arrival(page, said, [_RENAMED.get(name, name) for name in names(",".join(address.get(HIDE, [])))])
     if (version := address.get(VERSION, [__version__])) != [__version__]:
         made.ignored.append(remark(VERSION, version, "made by another version: numbers may differ"))
     return made
+
+
+def of_today(name: str, values: Sequence[str]) -> tuple[str, list[str]]:
+    """A control and its texts, by the names of today.
+
+    >>> of_today("check", ["as printed"]), of_today("beside_printed", ["Answers"])
+    (('check', ['published']), ('beside_published', ['Minimisers']))
+    """
+    key = _RENAMED.get(name, name)
+    return key, [_OLD_OPTIONS.get((key, value), value) for value in values]
 
 
 def names(text: str) -> list[str]:
@@ -172,7 +188,7 @@ def begin(page: str, paths: Mapping[str, str]) -> None:
         st.session_state[_ARRIVAL] = dc.replace(arrival(page, said), back=back)
         # Streamlit's number inputs break on an infinite number in the address.
         for name, values in said.items():
-            if any(map(_is_endless, values)):
+            if name in _RENAMED or any(map(_is_endless, values)):
                 _rewrite(name, None)
     elif st.session_state[_ARRIVAL].back:  # only in the run for it does Streamlit let an address win over the controls
         st.session_state[_ARRIVAL].said = {}

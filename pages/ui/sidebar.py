@@ -23,7 +23,7 @@ from pages.ui.html import term
 from pages.ui.numbers import power
 
 DELTAS = tuple(10.0**-k for k in range(10, 2, -1))
-PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
+SAMPLE_SIZES = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
 DIMENSIONS = tuple(2**k for k in range(3, 21))
 LAMBDAS: tuple[float | str, ...] = (
     *("auto", "population"),
@@ -105,8 +105,8 @@ def delta_note(delta: float, n: int) -> str | None:
 
 def sidebar(
     *,
-    people: tuple[int, ...] = PEOPLE,
-    default_people: int,
+    sample_sizes: tuple[int, ...] = SAMPLE_SIZES,
+    default_n: int,
     columns: int | None = None,
     max_columns: int,
     unused: Mapping[str, str],
@@ -116,7 +116,7 @@ def sidebar(
 ) -> Controls:
     """Draw the sidebar and return its state.
 
-    people: sizes n can take, default_people the one to start with. columns: of the data set where it fixes them, else
+    sample_sizes: values n can take, default_n the one to start with. columns: of the data set where it fixes them, else
     the slider decides up to max_columns, starting at default_columns. unused: control -> reason, for controls that
     this page does not use. letter: what the page calls the dimension. rules: for lam, beside numbers.
     """
@@ -126,7 +126,7 @@ def sidebar(
         with url_controls.block("delta_and_note", gap="xsmall"):
             delta = _slider("delta", "δ failure probability", DELTAS, delta_text, unused=unused)
             note = st.empty()
-        n = _slider("n", "n records", people, "{:,}".format, default_people, unused)
+        n = _slider("n", "n records", sample_sizes, "{:,}".format, default_n, unused)
         if not {"delta", "n"} & set(unused) and (text := delta_note(delta, n)):
             note.caption(text)
         dimension = f"{letter} dimension"

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from dpcore import Budget, NotApplicable
 from dpcore.accounting import attack_limits, gaussian
 
-# delta, epsilon, published, classical (None where refused), analytic: noise multipliers to the digits printed.
+# delta, epsilon, published, classical (None where refused), analytic: noise multipliers to the digits published.
 TABLE = [
     (1e-3, 0.1, 52.944, 37.765, 17.404),
     (1e-3, 1, 5.624, None, 2.575),
@@ -111,14 +111,14 @@ def test_published_and_classical_multipliers_are_valid_where_they_are_proved(eps
         assert gaussian.hockey_stick(epsilon, 1 / classical) <= delta
 
 
-def test_the_classical_formula_really_fails_where_it_is_refused():
+def test_the_classical_formula_fails_where_it_is_refused():
     """At delta 1e-5 the formula first fails near epsilon 8.42: the refusal protects, it is not a formality."""
     textbook = math.sqrt(2 * math.log(1.25 / 1e-5))
     assert gaussian.hockey_stick(8.0, 8.0 / textbook) < 1e-5
     assert gaussian.hockey_stick(9.0, 9.0 / textbook) > 1e-5
 
 
-def test_golden_odds():
+def test_golden_attack_success():
     caps = [100 * attack_limits.attack_cap(Budget(e)) for e in (0.1, 0.5, 1, 2, 4, 8)]
     assert np.allclose(caps, [52.5, 62.2, 73.1, 88.1, 98.2, 99.97], atol=0.05)
     limits = [100 * attack_limits.gaussian_attack_limit(gaussian.gaussian_mu(Budget(e, 1e-5))) for e in (0.5, 1, 2)]
@@ -126,7 +126,7 @@ def test_golden_odds():
 
 
 @given(epsilons, deltas)
-def test_a_mechanism_never_allows_more_than_its_label(epsilon, delta):
+def test_a_mechanism_never_allows_more_than_its_guarantee(epsilon, delta):
     budget = Budget(epsilon, delta)
     limit = attack_limits.gaussian_attack_limit(gaussian.gaussian_mu(budget))
     assert 0.5 <= limit <= attack_limits.attack_cap(budget) + 1e-12 <= 1 + 1e-12

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, NotApplicable
-from dpcore.accounting import composition, gaussian, lecture, zcdp
+from dpcore.accounting import composition, gaussian, kamath, zcdp
 
 from ..oracles import DP_ACCOUNTING
 
@@ -21,7 +21,7 @@ rhos = st.floats(-8.0, 3.0).map(lambda power: 10.0**power)
 
 
 def by_grid(rho, delta):
-    """The conversion as it is printed, minimised over half a million orders; +inf where it is not positive."""
+    """The conversion as it is published, minimised over half a million orders; +inf where it is not positive."""
     a = 1.0 + np.geomspace(1e-4, 1e8, 500_000)
     return np.min(a * rho + (math.log(1 / delta) + (a - 1) * np.log1p(-1 / a) - np.log(a)) / (a - 1))
 
@@ -33,7 +33,7 @@ def test_zcdp_converts_at_the_best_order(rho, delta):
 
 
 @given(rhos, deltas)
-def test_the_conversion_never_promises_more_than_one_gaussian_release_keeps(rho, delta):
+def test_the_conversion_never_guarantees_more_than_one_gaussian_release_keeps(rho, delta):
     """N(mu, 1) against N(0, 1) is exactly (mu^2 / 2)-zCDP, and its exact epsilon is known."""
     epsilon = zcdp.zcdp_epsilon(rho, delta)
     assert gaussian.hockey_stick(epsilon, math.sqrt(2 * rho)) <= delta
@@ -122,7 +122,7 @@ def test_bounded_range_figures_of_the_sheet():
     assert 2 * gaussian.gaussian_mu(budget) / 10 == pytest.approx(0.04734, abs=5e-6)
 
 
-def test_the_printed_frank_wolfe_scale_costs_what_the_sheet_says():
+def test_the_published_frank_wolfe_scale_costs_what_the_sheet_says():
     """eta = epsilon sqrt(2 / (T L)) a step, T steps: by bounded range and by pure privacy with the same noise."""
     for epsilon, ranged, pure in [(0.1, 0.0737, 0.154), (1.0, 0.853, 1.797), (5.0, 4.93, 11.0)]:
         eta = epsilon * math.sqrt(2 / (1000 * math.log(1e6)))
@@ -139,7 +139,7 @@ def test_bounded_range_inverts_and_basic_composition_wins_for_few_choices(epsilo
     assert min(spent, times * eta) <= epsilon * (1 + 1e-8) + 1e-8
 
 
-# Basic and advanced composition, the lecture's formulas
+# Basic and advanced composition, Kamath's formulas
 
 
 def randomised_response_delta(epsilon, times, total):
@@ -160,7 +160,7 @@ def test_composition_covers_randomised_response(epsilon, times):
 
 
 def test_advanced_composition_is_the_published_formula():
-    """The sheet: the printed Frank-Wolfe scale at the textbook proof, eps0 = 4 eps / sqrt(8 T L), k = T steps."""
+    """The sheet: the published Frank-Wolfe scale at the textbook proof, eps0 = 4 eps / sqrt(8 T L), k = T steps."""
     for epsilon, total in [(0.1, 0.2015), (1.0, 2.15)]:
         step = 4 * epsilon / math.sqrt(8 * 100_000 * math.log(1e6))
         assert composition.advanced_epsilon(step, 100_000, 1e-6) == pytest.approx(total, rel=3e-3)
@@ -181,24 +181,24 @@ def test_composition_grows_with_epsilon_and_times_and_falls_with_slack(epsilon, 
     "n, epsilon, published",
     [(500, 0.1, 861.1), (500, 5, 17.2), (2000, 0.1, 1053), (2000, 1, 105.3), (10_000, 1, 127.6), (10_000, 5, 25.5)],
 )
-def test_the_lectures_multiplier_is_the_sheets(n, epsilon, published):
-    assert lecture.lecture_multiplier(n, Budget(epsilon, 1 / n**2)) == pytest.approx(published, rel=2e-3)
+def test_kamath_s_multiplier_is_the_sheets(n, epsilon, published):
+    assert kamath.kamath_multiplier(n, Budget(epsilon, 1 / n**2)) == pytest.approx(published, rel=2e-3)
 
 
 @pytest.mark.parametrize("n, largest", [(500, 7.05), (2000, 7.80), (10_000, 8.58)])
-def test_the_lectures_noise_is_refused_where_its_argument_ends(n, largest):
+def test_kamath_s_noise_is_refused_where_its_argument_ends(n, largest):
     assert 2 * math.sqrt(math.log(n**2)) == pytest.approx(largest, abs=6e-3)
-    lecture.lecture_multiplier(n, Budget(largest - 0.01, 1 / n**2))
+    kamath.kamath_multiplier(n, Budget(largest - 0.01, 1 / n**2))
     with pytest.raises(NotApplicable, match=r"needs epsilon < 2 sqrt\(ln\(1/delta\)\) = .*, got epsilon = "):
-        lecture.lecture_multiplier(n, Budget(largest + 0.01, 1 / n**2))
+        kamath.kamath_multiplier(n, Budget(largest + 0.01, 1 / n**2))
 
 
 @pytest.mark.parametrize("rate", [1e-4, 0.01, 0.3, 1.0])
-def test_the_lectures_lemma_covers_the_exact_price_below_one(rate):
-    """ln(1 + rate (e^epsilon - 1)) is the exact price; at epsilon = 1.3 twice the rate would no longer cover it."""
+def test_kamath_s_lemma_covers_the_exact_cost_below_one(rate):
+    """ln(1 + rate (e^epsilon - 1)) is the exact cost; at epsilon = 1.3 twice the rate would no longer cover it."""
     for epsilon in np.linspace(0.01, 0.999, 50):
         exact = math.log1p(rate * math.expm1(epsilon))
-        assert exact <= lecture.lecture_subsampled_epsilon(epsilon, rate)
+        assert exact <= kamath.kamath_subsampled_epsilon(epsilon, rate)
     with pytest.raises(NotApplicable, match="Lemma 3 needs epsilon < 1, got epsilon = 1"):
-        lecture.lecture_subsampled_epsilon(1.0, rate)
+        kamath.kamath_subsampled_epsilon(1.0, rate)
     assert math.log1p(1e-4 * math.expm1(1.3)) > 2e-4 * 1.3

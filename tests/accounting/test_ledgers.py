@@ -1,4 +1,4 @@
-"""Ledgers against the accountants they are made of, the lecture's own figures and one another."""
+"""Ledgers against the accountants they are made of, Kamath's own figures and one another."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore import Budget
-from dpcore.accounting import composition, gaussian, lecture, ledger, subsampled_rdp
+from dpcore.accounting import composition, gaussian, kamath, ledger, subsampled_rdp
 from dpcore.accounting.ledger import Run, ledger_of, noise_curves, tight_multiplier
 
 STEPS = (1, 10, 1_000, 80_000, 80_001, 4_000_000, 10_000_000)
@@ -23,7 +23,7 @@ def test_renyi_and_exact_curves_are_the_accountants():
         assert curve(run, kind).epsilon.tolist() == expected
     expected = [gaussian.gaussian_epsilon(2 * math.sqrt(t) / 300.0, 1e-6) for t in STEPS]
     assert curve(full, "exact").epsilon.tolist() == expected
-    assert [c.kind for c in ledger_of(full, STEPS)] == ["basic", "advanced", "lecture", "poisson", "exact"]
+    assert [c.kind for c in ledger_of(full, STEPS)] == ["basic", "advanced", "kamath", "poisson", "exact"]
     assert "exact" not in [c.kind for c in ledger_of(run, STEPS)]
 
 
@@ -62,11 +62,11 @@ def test_one_step_costs_no_more_than_any_theorem_says(run):
 
 @pytest.mark.parametrize("n", [200, 2000, 50_000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_the_lecture_claims_its_label_after_n_squared_steps(n, epsilon):
-    """At its own noise, on one record a step; the curve ends there, and theorems do not confirm the label's digits."""
-    z = lecture.lecture_multiplier(n, Budget(epsilon, 1e-6))
+def test_kamath_claims_the_target_after_n_squared_steps(n, epsilon):
+    """At its own noise, on one record a step; the curve ends there, and theorems do not confirm the claim's digits."""
+    z = kamath.kamath_multiplier(n, Budget(epsilon, 1e-6))
     run, steps = Run(n, 1, z, 1e-6), (1, n**2 - 1, n**2, n**2 + 1)
-    claim = curve(run, "lecture", steps)
+    claim = curve(run, "kamath", steps)
     assert not claim.proved and claim.epsilon[2] == pytest.approx(epsilon, rel=1e-12)
     assert np.isnan(claim.epsilon[3]) and np.isfinite(claim.epsilon[:3]).all()
     assert curve(run, "poisson", steps).epsilon[2] < epsilon / 6
@@ -75,14 +75,14 @@ def test_the_lecture_claims_its_label_after_n_squared_steps(n, epsilon):
 
 def test_the_claim_follows_the_root_of_the_steps_and_the_batch():
     run = Run(2000, 50, 200.0, 1e-6)
-    claim = curve(run, "lecture")
+    claim = curve(run, "kamath")
     loss = math.sqrt(8 * math.log(2000 / 1e-6)) / 200
     assert claim.epsilon[:4] == pytest.approx([2 * 0.025 * loss * math.sqrt(t * math.log(1e6)) for t in STEPS[:4]])
-    assert ledger.last_of_lecture(run) == 80_000 and np.isnan(claim.epsilon[4:]).all()
+    assert ledger.kamath_last_step(run) == 80_000 and np.isnan(claim.epsilon[4:]).all()
 
 
 def test_without_lemma_3_there_is_no_claim_and_the_reason_says_so():
-    claim = curve(Run(2000, 1, 9.6, 1e-6), "lecture")
+    claim = curve(Run(2000, 1, 9.6, 1e-6), "kamath")
     assert np.isnan(claim.epsilon).all() and "Lemma 3" in claim.reason and "cost 1.36" in claim.reason
 
 
@@ -104,7 +104,7 @@ def test_more_steps_cost_more_and_the_best_theorem_wins_in_the_long_run(run):
 
 
 @pytest.mark.parametrize("batch", [1, 40, 2000])
-def test_tight_noise_keeps_the_label_and_hardly_less_would_not(batch):
+def test_tight_noise_keeps_the_guarantee_and_hardly_less_would_not(batch):
     budget = Budget(0.7, 1e-6)
     z = tight_multiplier(budget, 2000, batch, 5_000)
     kind = "exact" if batch == 2000 else "poisson"
@@ -119,7 +119,7 @@ def test_noise_curves_hold_the_calibrated_multipliers():
         for e, multiplier in list(zip(epsilon, z, strict=True))[::4]:
             budget = Budget(float(e), 1 / 500**2)
             if kind == "published":
-                assert multiplier == lecture.lecture_multiplier(500, budget)
+                assert multiplier == kamath.kamath_multiplier(500, budget)
             else:
                 expected = subsampled_rdp.subsampled_multiplier(budget, 1 / 500, 500**2, kind)
                 assert multiplier == pytest.approx(expected, rel=1e-6)

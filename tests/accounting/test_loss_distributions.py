@@ -37,7 +37,7 @@ def test_poisson_batches_cost_what_their_worst_pair_does(z, rate, times):
 
 @pytest.mark.parametrize("z, rate, times", [(1.0, 0.2, 1), (1.0, 0.2, 2), (0.5, 0.05, 2)])
 def test_single_records_cost_no_less_than_pairs_that_can_be_met(z, rate, times):
-    """The others' records at 0 or where one of the two is; either way round. For one step also the printed formula."""
+    """The others' records at 0 or where one of the two is; either way round. One step also has a published formula."""
     found, h = batch_losses(z, rate, times, "uniform").delta(EPSILONS), 1.0 / z
     edges = np.linspace(-12.0 - 2.0 * h, 12.0 + 2.0 * h, 1_501)
     nearest = np.zeros(len(EPSILONS))
@@ -51,8 +51,8 @@ def test_single_records_cost_no_less_than_pairs_that_can_be_met(z, rate, times):
     assert found[0] < 1.5 * nearest[0]
     if times == 1:
         x = np.log1p(np.expm1(EPSILONS) / rate)
-        printed = rate * (stats.norm.cdf(h - x / (2 * h)) - np.exp(x) * stats.norm.cdf(-h - x / (2 * h)))
-        assert np.allclose(found, printed, rtol=1e-4, atol=1e-9) and (found >= printed).all()
+        published = rate * (stats.norm.cdf(h - x / (2 * h)) - np.exp(x) * stats.norm.cdf(-h - x / (2 * h)))
+        assert np.allclose(found, published, rtol=1e-4, atol=1e-9) and (found >= published).all()
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)

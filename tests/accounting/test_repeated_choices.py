@@ -1,4 +1,4 @@
-"""Independent draws from one choice of bounded range: their exact price, and the trade-off curve that audits test."""
+"""Independent draws from one choice of bounded range: their exact cost, and the trade-off curve that audits test."""
 
 import itertools
 import math
@@ -50,7 +50,7 @@ def test_no_choice_of_four_outcomes_costs_more():
     assert worst > 0.9
 
 
-def test_the_exact_price_is_below_zcdp_s_by_little_and_above_it_for_a_range_a_fifth_larger():
+def test_the_exact_cost_is_below_zcdp_s_by_little_and_above_it_for_a_range_a_fifth_larger():
     """At zCDP's epsilon for delta = 1e-6 the exact delta is smaller; with 1.2 eta it is not."""
     for eta, times in ((0.1, 20), (0.02, 500), (0.01, 2_000)):
         epsilon = np.array([zcdp_epsilon(times * eta**2 / 8.0, 1e-6)])

@@ -183,9 +183,9 @@ def test_a_polytope_s_claim_covers_every_place_of_a_record(knobs):
 
 
 @pytest.mark.parametrize("key", [*CHOOSING, "ftrl", "noisy_sgd", "generalized_gaussian"])
-def test_honest_audits_pass_and_halved_noise_does_not(key):
-    """False alarm of the honest one: 0.1% for each key (fixed seed)."""
-    if key != "noisy_sgd":  # the honest one is played in test_noisy_sgd
+def test_audits_of_correct_code_pass_and_halved_noise_does_not(key):
+    """False alarm of correct code: 0.1% for each key (fixed seed)."""
+    if key != "noisy_sgd":  # its correct code is played in test_noisy_sgd
         assert dpcore.run_audit(key, runs=3_000, seed=1).verdict != "contradicted"
     report = dpcore.run_audit(key, runs=12_000, bug="halved_noise")
     assert report.verdict == "contradicted"
@@ -193,7 +193,7 @@ def test_honest_audits_pass_and_halved_noise_does_not(key):
         assert all(c.flagged > c.limit for c in report.certificates if c.name == "curve")
 
 
-def test_printed_noise_on_a_polytope_claims_what_its_epsilon_composes_to():
+def test_published_noise_on_a_polytope_claims_what_its_epsilon_composes_to():
     """Where zCDP is cheaper than the sum: the claim's parameter is the plan's own noise."""
     plan = plan_for("polyhedral_frank_wolfe", accounting="published", variant="published")
     plan = plan.mechanism.calibrate(dc.replace(plan.spec, n=2_000), Budget(20.0, 1e-3))

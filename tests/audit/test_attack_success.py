@@ -1,4 +1,4 @@
-"""Three odds: what our attack certainly reaches, what a mechanism allows, what its label allows."""
+"""Attack success three times: what our attack certainly reaches, what a mechanism allows, what its guarantee allows."""
 
 import numpy as np
 import pytest
@@ -35,23 +35,23 @@ def test_certified_attack_limit_and_cap_are_in_order_in_random_states():
             plan = random_plan(KEYS[len(seen) % len(KEYS)], rng)
         except NotApplicable:
             continue
-        odds = attack_success(plan, runs=2_000, seed=len(seen))
-        assert odds.certified >= 0.5 and odds.limit <= odds.cap <= 1.0
-        above += odds.certified > odds.limit
-        halved += attack_success(plan.weakened(0.25), runs=2_000, seed=len(seen)).certified > odds.limit
+        found = attack_success(plan, runs=2_000, seed=len(seen))
+        assert found.certified >= 0.5 and found.limit <= found.cap <= 1.0
+        above += found.certified > found.limit
+        halved += attack_success(plan.weakened(0.25), runs=2_000, seed=len(seen)).certified > found.limit
         seen.append(plan.mechanism.key)
     assert above <= 2
     assert halved >= STATES // 3, "code with a quarter of the noise is above its limit in many states"
 
 
-def test_odds_are_the_audits_numbers():
+def test_attack_success_is_the_audits():
     plan = plan_for("output_gaussian")
-    odds = attack_success(plan, runs=5_000, seed=3)
+    found = attack_success(plan, runs=5_000, seed=3)
     report = dpcore.run_audit(plan, runs=5_000, seed=3)
-    assert (odds.right, odds.limit, odds.runs) == (report.right, report.attack.limit, 5_000)
-    assert odds.certified == lower_bound(round(5_000 * odds.right), 5_000, 0.001)
-    assert odds == attack_success(plan, runs=5_000, seed=3) != attack_success(plan, runs=5_000, seed=4)
-    assert isinstance(odds, AttackSuccess)
+    assert (found.measured, found.limit, found.runs) == (report.attack_success, report.attack.limit, 5_000)
+    assert found.certified == lower_bound(round(5_000 * found.measured), 5_000, 0.001)
+    assert found == attack_success(plan, runs=5_000, seed=3) != attack_success(plan, runs=5_000, seed=4)
+    assert isinstance(found, AttackSuccess)
     with pytest.raises(ValueError, match="runs must be an integer >= 1"):
         attack_success(plan, runs=0)
 

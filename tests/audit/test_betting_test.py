@@ -1,4 +1,4 @@
-"""The bet against a claim: a fair game at the claim, ruin by luck is rare, and broken code pays quickly."""
+"""The bet against a claim: a fair game at the claim, ruin by luck is rare, and bugs pay quickly."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def test_no_pair_of_laws_that_a_curve_allows_wins_on_average(curve, epsilon):
     """
     rng = np.random.default_rng(2)
     grid = np.concatenate([np.zeros(1), np.geomspace(1e-3, 8.0, 120), np.array([0.25, 0.5, 1.0]) * epsilon])
-    deltas, odds = curve.delta(grid), np.exp(grid)
+    deltas, ratio = curve.delta(grid), np.exp(grid)
 
     def allowed(zeros, ones):
         for p, q in ((zeros, ones), (ones, zeros)):
-            if np.any(np.maximum(q[:, None] - odds * p[:, None], 0.0).sum(axis=0) > deltas):
+            if np.any(np.maximum(q[:, None] - ratio * p[:, None], 0.0).sum(axis=0) > deltas):
                 return False
         return True
 
@@ -111,7 +111,7 @@ def luck(mu: float, games: int, pairs: int, *, claim: float = MU) -> tuple[int, 
     return int(reached[0]), int(reached[1])
 
 
-def test_honest_games_rarely_win_and_broken_ones_soon_do():
+def test_correct_code_rarely_loses_the_bet_and_a_bug_soon_does():
     """300 games of 3,000 pairs. At the claim 1,000 is reached by more than 4 with probability below 2e-5 and 20 by more
     than 35 with probability 3e-6 (binomial at 1/1000 and 1/20, which Ville's inequality bounds)."""
     suspicious, contradicted = luck(MU, games=300, pairs=3_000)
@@ -120,7 +120,7 @@ def test_honest_games_rarely_win_and_broken_ones_soon_do():
 
 
 @pytest.mark.nightly
-def test_honest_games_rarely_win_however_long():
+def test_correct_code_rarely_loses_the_bet_however_long():
     """2,000 games of 20,000 pairs; more than 12 at 1,000 has probability 2e-7, more than 150 at 20 probability 1e-6."""
     suspicious, contradicted = luck(MU, games=2_000, pairs=20_000)
     assert contradicted <= 12 and suspicious <= 150

@@ -1,4 +1,4 @@
-"""Mistakes on purpose: each is what its sentence says, audits catch it, and correct code is not flagged.
+"""Injected bugs: each is what its sentence says, audits catch it, and correct code is not flagged.
 
 A correct mechanism is contradicted in at most one audit of a thousand, so 20 repeats fail with probability at most 2%
 over the choice of seeds; the seeds are fixed. docs/formulas.md, "What an audit sees", has the rates of all cells.
@@ -34,15 +34,15 @@ GAMMA = [key for key in KEYS if mechanism_class(key)().noise == "gamma"]
 # Mechanisms whose noise under the audited plan is a normal number below 1.
 SMALL_NORMAL = ("output_gaussian", "objective_gaussian", "noisy_sgd", "phased_sgd")
 DESCENDING = ("noisy_gd", "frank_wolfe_general")
-PRINTED = ("objective_gaussian", "objective_gamma")
-# Where each mistake can be made; anywhere unless it is listed.
+PUBLISHED = ("objective_gaussian", "objective_gamma")
+# Where each bug applies; anywhere unless it is listed.
 POSSIBLE = {
     "variance_as_deviation": SMALL_NORMAL,
     "wrong_gamma_shape": GAMMA,
     "noise_reused": DESCENDING,
     "shared_class_noise": ("gaussian_classifier",),
     "quoted_kappa": ("generalized_gaussian",),
-    "published_objective_noise": PRINTED,
+    "published_objective_noise": PUBLISHED,
     "unrounded": ("output_gamma",),
 }
 # One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
@@ -97,7 +97,7 @@ def seen_in_one_game(key: str, bug: str, most: int, looks: tuple[int, ...] = ())
 
 
 def cases() -> Iterator[Any]:
-    """Every mistake in every mechanism, by night where another case or a few runs of `QUICK` ones say the same."""
+    """Every bug in every mechanism, by night where another case or a few runs of `QUICK` ones say the same."""
     for bug, key in itertools.product(BUGS, KEYS):
         slow = bug == "noise_at_80_percent" and key not in QUICK
         twice = bug == "missing_factor_2" and key != "output_gaussian"
@@ -163,7 +163,7 @@ def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_bug(bug, repeat
             assert correct.report().verdict != "contradicted"
 
 
-def test_how_much_the_printed_gaussian_noise_really_costs():
+def test_how_much_the_published_gaussian_noise_costs():
     """delta at epsilon of the plan that shows it, the integral of the exact density: 700 times what was asked for.
 
     theta has the density of b at -J'(theta), times J''(theta); theta is far from where the sums stop.
@@ -187,7 +187,7 @@ def test_how_much_the_printed_gaussian_noise_really_costs():
 # The table
 
 
-def test_the_table_of_the_document_has_all_rows_and_dashes_where_a_mistake_cannot_be_made():
+def test_the_table_of_the_document_has_all_rows_and_dashes_where_a_bug_does_not_apply():
     assert {key for key, _ in CELLS} == set(KEYS)
     for (key, name), text in CELLS.items():
         assert (text == "-") is (name is not None and key not in POSSIBLE.get(name, KEYS)), (key, name)
@@ -214,7 +214,7 @@ def test_cells_of_the_table_are_what_audits_find(key, faults):
             assert abs(found - said) <= slack, f"{name}: {found}, not {said}"
 
 
-# What each mistake is
+# What each bug is
 
 
 def test_bugs_of_noise_are_what_their_sentences_say():
@@ -258,7 +258,7 @@ def test_without_clipping_one_record_is_too_long_and_nothing_else_changes(key):
     assert 1.5 < reach < (5.0 if key == "gaussian_classifier" else 3.0) + 1e-6
 
 
-def test_clipping_that_does_not_matter_is_no_mistake():
+def test_clipping_that_does_not_matter_is_no_bug():
     """A distance pulls with the same force from however far."""
     plan = plan_for("noisy_gd", "geometric_median", steps=3)
     with pytest.raises(NotApplicable, match=r"^clipping_off "):
@@ -298,18 +298,18 @@ def test_shared_class_noise_cancels_from_all_that_decides():
     assert np.ptp(correct - correct.mean(axis=1, keepdims=True), axis=0).max() > 1e3 * grid
 
 
-def test_constants_as_printed_are_those_of_the_published_accounting():
-    """And what is proved of them is more than was asked for; where it is not, there is no mistake."""
-    for name, keys in (("quoted_kappa", POSSIBLE["quoted_kappa"]), ("published_objective_noise", PRINTED)):
+def test_constants_as_published_are_those_of_the_published_accounting():
+    """And what is proved of them is more than was asked for; where it is not, there is no bug."""
+    for name, keys in (("quoted_kappa", POSSIBLE["quoted_kappa"]), ("published_objective_noise", PUBLISHED)):
         for key in keys:
             plan = worst_plan(key, name)
-            printed = dpcore.make_mechanism(key, accounting="published").calibrate(plan.spec, plan.requested)
-            assert printed.spent.epsilon > 1.3 * plan.requested.epsilon and printed.scale < plan.scale
-            side = printed.mechanism.prepare(printed, correct_target(plan, plan).pair[0])
+            published = dpcore.make_mechanism(key, accounting="published").calibrate(plan.spec, plan.requested)
+            assert published.spent.epsilon > 1.3 * plan.requested.epsilon and published.scale < plan.scale
+            side = published.mechanism.prepare(published, correct_target(plan, plan).pair[0])
             rngs = [[np.random.default_rng(1)] * 3 for _ in range(2)]
-            raw = printed.mechanism.transcripts(printed, side, rngs[0])
+            raw = published.mechanism.transcripts(published, side, rngs[0])
             seen = bugged(name, plan).release(side, rngs[1])
-            assert np.array_equal(seen, on_grid(raw, printed.mechanism.seen_resolution(printed)))
+            assert np.array_equal(seen, on_grid(raw, published.mechanism.seen_resolution(published)))
     with pytest.raises(NotApplicable, match="no bug here: noise as published costs epsilon = "):
         bugged("published_objective_noise", plan_for("objective_gaussian", epsilon=0.1))
 

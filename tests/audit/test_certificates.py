@@ -116,7 +116,7 @@ def test_unclear_runs_may_be_passed_over():
 
 
 @pytest.mark.parametrize("mirror", [False, True])
-def test_the_corner_holds_both_kinds_of_error_whichever_way_round(mirror):
+def test_bounds_on_both_errors_hold_whichever_way_round(mirror):
     """Seed 0. The leak is in one tail, so that the event says D1, or D0 where the data sets change names."""
     rng = np.random.default_rng(0)
     seen = Scores(rng.normal(size=20_000), np.where(rng.random(20_000) < 0.05, 9.0, rng.normal(size=20_000)))
@@ -124,7 +124,7 @@ def test_the_corner_holds_both_kinds_of_error_whichever_way_round(mirror):
     if mirror:
         first, second = first.mirrored(), second.mirrored()
     found = certificates.point(first, second, 0.1, 1e-6)
-    assert found.corner is not None
-    alarms, misses = found.corner[::-1] if mirror else found.corner
+    assert found.errors is not None
+    alarms, misses = found.errors[::-1] if mirror else found.errors
     assert 0.0 < alarms < 0.002 and 0.94 < misses < 0.97
     assert np.log((1.0 - misses - 1e-6) / alarms) == pytest.approx(found.shown)

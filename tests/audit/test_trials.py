@@ -49,19 +49,19 @@ def test_trials_are_the_audits_whatever_the_chunks(key, chunk, monkeypatch):
     for version, now in held.standings.items():
         plan = held.plans[version]
         alone = run_audit(plan, runs=1_000, seed=3, bug=version, comparisons=2 * shown)
-        assert now.report.facts() == alone.facts() and now.right == alone.right
+        assert now.report.facts() == alone.facts() and now.attack_success == alone.attack_success
         assert now.logs[0] == pytest.approx(-math.log(2 * shown)), "one error for all tests"
 
 
 @pytest.mark.parametrize("seeds", [1, pytest.param(5, marks=pytest.mark.nightly)])
-def test_a_missing_factor_2_jumps_over_the_claim_and_the_honest_code_does_not(seeds):
-    """20,000 runs: a false "contradicted" of the honest code in at most 1% of five seeds together."""
+def test_a_missing_factor_2_jumps_over_the_claim_and_the_correct_code_does_not(seeds):
+    """20,000 runs: a false "contradicted" of the correct code in at most 1% of five seeds together."""
     for seed in range(seeds):
         held = played(asked("output_gaussian", 20_000, seed))[-1]
         assert set(held.standings) == set(held.versions)
-        broken, honest = held.standings["missing_factor_2"], held.standings[None]
+        broken, correct = held.standings["missing_factor_2"], held.standings[None]
         assert broken.report.certified_epsilon_999 > 1.5 and broken.verdict == "contradicted"
-        assert honest.verdict != "contradicted" and honest.report.certified_epsilon_999 < 1.0
+        assert correct.verdict != "contradicted" and correct.report.certified_epsilon_999 < 1.0
 
 
 def test_pictures_of_a_standing_hold_all_runs():
@@ -109,7 +109,7 @@ def in_chunks(monkeypatch):
     monkeypatch.setattr(all_versions, "ChunkSizer", fixed(500))
 
 
-def test_what_is_wanted_plays_first_and_the_honest_code_beside_it(in_chunks):
+def test_what_is_wanted_plays_first_and_the_correct_code_beside_it(in_chunks):
     question = asked("output_gaussian", 1_000, wanted="noise_at_80_percent")
     snapshots = question.snapshots()
     assert not next(snapshots).standings

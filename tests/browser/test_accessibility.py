@@ -41,7 +41,7 @@ VIEWS = (
     "audit?check=As+published",
     "audit?beside_attack=Betting+test",
     "audit?beside_attack=Scores",
-    "decide?more=several+releases",
+    "decide?more=repeated+releases",
     "decide?more=all+mechanisms",
     "decide?more=deployments",
     "decide?more=download",
@@ -125,7 +125,7 @@ def unread(page: Page, address: str) -> list[str]:
 
 @pytest.mark.nightly  # in every run on each page: test_policy.py
 @pytest.mark.parametrize(
-    "address", (*PAGES, "sparsity?tab=Online", "audit?check=Accounting", "decide?more=several+releases")
+    "address", (*PAGES, "sparsity?tab=Online", "audit?check=Accounting", "decide?more=repeated+releases")
 )
 def test_names_are_read_aloud_without_markup_and_symbols_are_bold(server: Server, page: Page, address: str):
     page.goto(f"{server.url}/{address}")
@@ -291,14 +291,14 @@ ENDS = (
     "geometry?view=n&p_norm=1.5&p=64",
     "geometry?view=n&p_norm=∞&p=8",
     "multiclass?C=10&columns=16",
-    "decide?n=300&more=several&releases=100&per_person=10",
+    "decide?n=300&more=repeated&releases=100&per_person=10",
     "multiclass?C=2&columns=2",
     "multiclass?price_against=epsilon&C=10&columns=16&beside_classes=λ",
     "multiclass?price_against=excess&columns=2",
     "multiclass?price_against=d&C=10",
     "decide?n=300&give_up=0.1",
     "decide?n=300&give_up=20",
-    "decide?n=300&more=several&releases=1&per_person=1",
+    "decide?n=300&more=repeated&releases=1&per_person=1",
 )
 
 

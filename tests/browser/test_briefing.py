@@ -71,7 +71,7 @@ def test_slides_turn_by_keyboard_charts_answer_and_a_page_that_asks_is_seen(new_
     for key in ("PageDown", "PageDown", "PageUp", "End", "PageDown", "Home"):
         page.keyboard.press(key)
         seen.append(page.evaluate(AT))
-    assert seen == ["curve", "odds", "curve", "basis", "basis", "question"]
+    assert seen == ["curve", "attack", "curve", "basis", "basis", "question"]
     page.keyboard.press("PageDown")
     box = page.locator(".chart .nsewdrag").first.bounding_box()
     point = "(it => it._fullLayout.xaxis.d2p(1))(document.querySelector('.chart'))"

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 STATES = (
     "?n=300&give_up=2",
     "",
-    "?n=300&more=several+releases",
+    "?n=300&more=repeated+releases",
     "?more=deployments",
     "?more=all+mechanisms&n=300",
     "?at_hand=iris%2C+virginica+or+not+%28real%29&n=105&give_up=20",

@@ -25,9 +25,9 @@ def open_dimension(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]
 
 def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
     """One opening: the first screen and others, moves, both pickers."""
-    hero, corner = charts = open_dimension(page, server.url)
+    hero, example = charts = open_dimension(page, server.url)
     flag = f"{hero.where} .annotation-text:has-text('p = 1,048,576')"
-    for where in (".takeaway:has-text('1,048,568')", flag, corner.where):
+    for where in (".takeaway:has-text('1,048,568')", flag, example.where):
         box = page.locator(where).first.bounding_box()
         assert box and box["y"] + box["height"] < 900
     check_open_charts(page, charts)
@@ -36,7 +36,7 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     zoomed = hero.zoom()
     for p in (2**19, 2**18):
         hero.press("p", "ArrowLeft", f"it.layout.shapes[0].x0 === {p}")
-        corner.wait(f"it.layout.shapes[0].x0 === {p}")
+        example.wait(f"it.layout.shapes[0].x0 === {p}")
         expect(page.locator(".takeaway").first).to_contain_text(f"{p - 8:,}")
     assert hero.look(hero.ranges) == zoomed
     assert "p=262" in page.url, "the address carries the state"

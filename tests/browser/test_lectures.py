@@ -57,8 +57,8 @@ def arrived(page: Page, story: Story, number: int) -> None:
     expect(page.locator(".lecture-step")).to_have_text(f"{number} of {len(story.steps)}", timeout=60_000)
     expect(page.locator(".lecture-words")).to_have_text(story.words(number))
     shows = story.steps[number - 1].shows
-    if shows == "odds":
-        expect(page.locator(".st-key-odds img")).to_be_visible()
+    if shows == "attack_success":
+        expect(page.locator(".st-key-attack_success img")).to_be_visible()
     elif shows:
         chart = Chart(page, shows)
         chart.shown()
@@ -72,7 +72,7 @@ def read_from_the_last_row(page: Page, story: Story, number: int) -> None:
     step, seen = story.steps[number - 1], page.evaluate(SEEN)
     assert seen["small"] == [] and seen["thin"] == 0 and seen["frame"] == 0, (number, seen)
     assert seen["controls"] == len(step.kept) <= 3, number
-    assert seen["charts"] == (step.shows not in ("", "odds")), number
+    assert seen["charts"] == (step.shows not in ("", "attack_success")), number
     assert all(title == pytest.approx(24, abs=0.1) for title in seen["titles"]), number
     assert seen["sideways"] <= 0, (number, seen)
     assert page.evaluate(CUT) == [], number

@@ -153,7 +153,7 @@ FIRST = (
         ("classes", "beside_classes_chart"),
         r"4 classes",
     ),
-    ("dimension?p=1%2C024&noise_in=question&epsilon=3", ("dimension", "orthant"), r"1,016 .*Gaussian"),
+    ("dimension?p=1%2C024&noise_in=objective&epsilon=3", ("dimension", "orthant"), r"1,016 .*Gaussian"),
 )
 
 

@@ -51,7 +51,7 @@ STATES = (
     "?price_against=budget+%CE%B5&C=10&beside_classes=%CE%BB",
     "?price_against=budget+%CE%B5&class_records=iris%2C+three+species+%28real%29&beside_classes=Ellipses",
     "?price_against=excess+risk&epsilon=0.1",
-    "?price_against=columns&C=10&columns=4",
+    "?price_against=dimension&C=10&columns=4",
     "?classifier=as+published",
     "?classifier=as+published&beside_published=Theorem+2",
 )

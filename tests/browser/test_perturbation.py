@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 # Few records: these tests look at the page, and every draw through the question is a minimisation.
 STATE = "n=300"
-SIDES = {"cloud": "side=Releases", "valley": "side=λ", "proved": "side=Bounds", "work": "side=Work"}
+SIDES = {"releases": "side=Releases", "valley": "side=λ", "proved": "side=Bounds", "work": "side=Work"}
 
 
 def open_perturbation(page: Page, url: str, query: str = STATE, key: str = "perturbation") -> Chart:
@@ -29,13 +29,13 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     """One opening: the first screen and others, moves, and more curves with another picture beside them in the dark."""
     page.set_viewport_size({"width": 1366, "height": 768})
     chart = open_perturbation(page, server.url)
-    cloud = Chart(page, "cloud")
-    cloud.shown()
+    releases = Chart(page, "releases")
+    releases.shown()
     flag = f"{chart.where} .annotation-text:has-text('ε = 1')"
-    for where, limit in ((".takeaway", 220), (f"{cloud.where} .main-svg", 400), (flag, 768)):
+    for where, limit in ((".takeaway", 220), (f"{releases.where} .main-svg", 400), (flag, 768)):
         box = page.locator(where).first.bounding_box()
         assert box and box["y"] < limit
-    check_open_charts(page, (chart, cloud))
+    check_open_charts(page, (chart, releases))
     chart.look("it.mark = 'same node'")
     zoomed = chart.zoom()
     for epsilon in (1.5, 2.0):
@@ -82,10 +82,10 @@ def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: 
 
 
 STATES = (
-    ("", "cloud"),
+    ("", "releases"),
     ("noise=both&layers=upper+bound&layers=non-private&layers=published+rates&layers=n-fold+noise", "valley"),
     ("lam=0.0001&epsilon=0.01", "valley"),
-    ("noise=both&lam=0.05&epsilon=10", "cloud"),
+    ("noise=both&lam=0.05&epsilon=10", "releases"),
     ("epsilon=0.01&leak=a+classifier", "exact_vector"),
     ("leak=a+curve", "exact_curve"),
     ("layers=n-fold+noise", "proved"),

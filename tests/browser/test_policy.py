@@ -56,7 +56,7 @@ BY_NIGHT = (
         "audit",
     ),
     *("audit?check=Accounting", "audit?beside_attack=Betting+test", "decide", "decide?more=download"),
-    *("decide?more=several+releases", "decide?n=300&more=several&releases=100&per_person=10"),
+    *("decide?more=repeated+releases", "decide?n=300&more=repeated&releases=100&per_person=10"),
     *("audit?beside_attack=Scores&runs=1,000", "perturbation?lecture=perturbation&step=3"),
 )
 # The screens take turns, each with one of another width; tests of accessibility have all of them by night.

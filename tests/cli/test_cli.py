@@ -51,11 +51,11 @@ def test_list_and_info(capsys):
     code, out, _ = call(capsys, "info", "output_gaussian")
     assert code == 0 and "Guarantee:" in out and "accounting = tight" in out
     facts = json.loads(call(capsys, "info", "output_gaussian", "--json")[1])
-    assert facts["knobs"][0]["choices"] == ["tight", "published", "classical", "lecture"]
+    assert facts["knobs"][0]["choices"] == ["tight", "published", "classical", "kamath"]
 
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())
-def test_info_says_what_a_mechanism_promises_and_what_not(capsys, key):
+def test_info_says_what_a_mechanism_guarantees_and_what_not(capsys, key):
     facts = json.loads(call(capsys, "info", key, "--json")[1])
     assert "replacing one record" in facts["guarantee"] and facts["guarantee"].endswith("are.")
     # Where a set takes the place of a regulariser there is no lam.
@@ -202,8 +202,8 @@ def test_classes_that_do_not_fit_are_refused_in_one_sentence(capsys, flowers, ke
         frame = pd.read_csv(flowers)
         frame["kind"] = np.where(FLOWERS.y > 0, 1, -1) if "--loss" in words else np.where(FLOWERS.y > 0, "a", "b")
         frame.to_csv(flowers, index=False)
-    price = ["--epsilon", "1", "--delta", "1e-5", "--R", "1"]
-    code, out, err = call(capsys, "solve", key, "--data", flowers, "--label", "kind", *price, *words)
+    budget = ["--epsilon", "1", "--delta", "1e-5", "--R", "1"]
+    code, out, err = call(capsys, "solve", key, "--data", flowers, "--label", "kind", *budget, *words)
     assert (code, out) == (2, "") and err.startswith(f"Error: {sentence}") and err.count("\n") == 1
 
 

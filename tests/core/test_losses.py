@@ -50,7 +50,7 @@ def test_squared_loss_keeps_its_minimiser_where_its_slope_is_bounded(name, lam):
     assert np.abs(SQUARED.derivative(z, data.y)).max() <= SQUARED.lipschitz(squared_spec(lam))
 
 
-def test_a_fixed_slope_would_break_the_promise_of_squared_loss():
+def test_a_fixed_slope_would_break_the_guarantee_of_squared_loss():
     """Many small records push theta_hat to 7; one record of norm R then pulls with slope 2 (7 + 1), not 2 y_max."""
     n, lam = 4000, 0.01
     X = np.full((n, 1), math.sqrt(n * lam / 2 / (n - 1)))

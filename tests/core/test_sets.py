@@ -34,7 +34,7 @@ def gauge(shape, theta: np.ndarray) -> float:
 
 
 def members(shape, p: int, rng: np.random.Generator, count: int = 400) -> np.ndarray:
-    """Points of the set, its boundary and its corners among them."""
+    """Points of the set, its boundary and its vertices among them."""
     if isinstance(shape, Polytope):
         return np.vstack([shape.table, rng.dirichlet(np.ones(len(shape.table)), count) @ shape.table])
     if isinstance(shape, Simplex):
@@ -85,12 +85,12 @@ def test_a_nearest_point_sees_no_member_at_an_acute_angle(shape):
         np.testing.assert_allclose(shape.project(nearest), nearest, rtol=0.0, atol=1e-9)
 
 
-def nearest_by_faces(corners: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """The nearest point of the hull of corners, by trying every set of at most p + 1 of them."""
-    best, least = corners[0], math.inf
-    for count in range(1, corners.shape[1] + 2):
-        for chosen in itertools.combinations(range(len(corners)), count):
-            face = corners[list(chosen)]
+def nearest_by_faces(vertices: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The nearest point of the hull of vertices, by trying every set of at most p + 1 of them."""
+    best, least = vertices[0], math.inf
+    for count in range(1, vertices.shape[1] + 2):
+        for chosen in itertools.combinations(range(len(vertices)), count):
+            face = vertices[list(chosen)]
             steps = (face[1:] - face[0]).T
             weights = np.linalg.lstsq(steps, v - face[0], rcond=None)[0]
             if (weights >= -1e-12).all() and weights.sum() <= 1.0 + 1e-12:
@@ -100,7 +100,7 @@ def nearest_by_faces(corners: np.ndarray, v: np.ndarray) -> np.ndarray:
     return best
 
 
-def corners_of(shape, p: int) -> np.ndarray:
+def vertices_of(shape, p: int) -> np.ndarray:
     if isinstance(shape, Box):
         return np.array(list(itertools.product((-1.0, 1.0), repeat=p)))
     return np.eye(p) if isinstance(shape, Simplex) else np.vstack([np.eye(p), -np.eye(p)])
@@ -110,10 +110,10 @@ def corners_of(shape, p: int) -> np.ndarray:
 def test_the_nearest_point_of_a_polytope_is_the_nearest_of_all_its_faces(shape):
     rng = np.random.default_rng(4)
     for p in (1, 2, 3):
-        corners = corners_of(shape, p)
-        assert shape.corners(p) == (None if isinstance(shape, Box) else len(corners))
+        vertices = vertices_of(shape, p)
+        assert shape.n_vertices(p) == (None if isinstance(shape, Box) else len(vertices))
         for v in 1.5 * rng.standard_normal((12, p)):
-            np.testing.assert_allclose(shape.project(v), nearest_by_faces(corners, v), rtol=0.0, atol=1e-10)
+            np.testing.assert_allclose(shape.project(v), nearest_by_faces(vertices, v), rtol=0.0, atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", [LqBall(1.3), LqBall(3.0), GroupL1Ball(2)], ids=name)
@@ -139,8 +139,8 @@ def test_norms_and_diameters_are_reached_and_not_exceeded(shape, order):
         assert apart.max() == pytest.approx(shape.diameter(order, p), rel=1e-9)
 
 
-def test_only_polytopes_with_few_corners_count_them():
-    assert [shape.corners(20) for shape in SHAPES] == [None, 20, 40, *[None] * (len(SHAPES) - 3)]
+def test_only_polytopes_with_few_vertices_count_them():
+    assert [shape.n_vertices(20) for shape in SHAPES] == [None, 20, 40, *[None] * (len(SHAPES) - 3)]
 
 
 @pytest.mark.parametrize("shape", FLAT, ids=name)

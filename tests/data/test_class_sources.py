@@ -1,4 +1,4 @@
-"""Data sets with several classes: what they promise, their laws against scipy, their scaling against descriptions."""
+"""Data sets with several classes: their declared bounds, their laws against scipy, their scaling as described."""
 
 import math
 import re
@@ -22,7 +22,7 @@ from dpcore.solvers.multiclass.objective import (
     svec,
 )
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
-from tests.ellipsoids import matrix_of
+from tests.class_records import matrix_of
 from tests.harness import ROOT
 
 REAL = ("iris", "wine", "digits")
@@ -46,7 +46,7 @@ def rows(X):
 
 @pytest.mark.parametrize("key", data.CLASS_SOURCES)
 @pytest.mark.parametrize("n", [2, 90, 2_000])
-def test_records_are_as_many_as_asked_for_and_keep_the_promise(key, n):
+def test_records_are_as_many_as_asked_for_and_keep_the_bound(key, n):
     info, split = data.CLASS_SOURCES[key], data.load_classes(key, n, seed=4)
     assert split.train.n == n and split.train.p == split.test.p == (info.d or 2)
     assert split.classes == len(split.names) and split.domain.R == 1.0 and split.domain.q == 2.0
@@ -196,8 +196,8 @@ def test_what_stands_for_none():
 def test_constants_are_those_of_the_public_description(key):
     """The summary table that scikit-learn prints: its columns before the last ones are mean and deviation."""
     description = getattr(datasets, f"load_{key}")().DESCR.split("Summary Statistics:")[1]
-    printed = re.findall(r"^([A-Za-z][\w/ ]*):((?: +[\d.]+){4})", description.split(":Missing")[0], re.M)
-    names, numbers = zip(*printed, strict=True)
+    stated = re.findall(r"^([A-Za-z][\w/ ]*):((?: +[\d.]+){4})", description.split(":Missing")[0], re.M)
+    names, numbers = zip(*stated, strict=True)
     _, _, mean, deviation = zip(*(map(float, row.split()) for row in numbers), strict=True)
     assert declared(key, "mean").tolist() == [*mean] and declared(key, "deviation").tolist() == [*deviation]
     features = [name.lower() for name in data.CLASS_SOURCES[key].features]

@@ -1,4 +1,4 @@
-"""Bundled records keep their declared promise, loading is bounded, and records are scaled, clipped and checked."""
+"""Bundled records keep their declared bound, loading is bounded, and records are scaled, clipped and checked."""
 
 import numpy as np
 import pytest
@@ -27,9 +27,9 @@ def rows(part: Data) -> list[tuple[float, ...]]:
 
 
 @pytest.mark.parametrize("key", COUNTS)
-def test_every_bundled_record_keeps_the_declared_promise(key):
+def test_every_bundled_record_keeps_the_declared_bound(key):
     source = data.SOURCES[key]
-    split = data.load(key, source.people, source.p, 0)
+    split = data.load(key, source.sample_size, source.p, 0)
     total, positive = COUNTS[key]
     assert source.size == split.train.n and split.train.n + split.test.n == total
     assert split.train.n == total - round(0.3 * total)
@@ -105,7 +105,7 @@ def test_a_model_of_the_declared_norm_learns_something(key):
     from sklearn.linear_model import LogisticRegression, Ridge
 
     source = data.SOURCES[key]
-    split = data.load(key, source.people, source.p, 0)
+    split = data.load(key, source.sample_size, source.p, 0)
     if source.task == "regression":
         model = Ridge(alpha=0.3, fit_intercept=False).fit(split.train.X, split.train.y)
     else:
@@ -124,7 +124,7 @@ def test_the_words_of_every_source_fit_their_sentences():
             f"of 100 {source.things} so many are {source.outcome}; any one {source.record} of the {source.records}"
         )
         assert "  " not in sentence and not source.scaling.endswith(".")
-        assert source.theta_norm > 0 and source.people >= 2
+        assert source.theta_norm > 0 and source.sample_size >= 2
 
 
 # load

@@ -267,7 +267,7 @@ def test_the_scaling_is_the_bundled_sets_own():
     assert np.array_equal(rows[np.lexsort(rows.T)], X[np.lexsort(X.T)]), "every record on one side of the split"
 
 
-def test_whatever_the_records_are_they_keep_the_promise_and_what_was_done_is_counted():
+def test_whatever_the_records_are_they_keep_the_bound_and_what_was_done_is_counted():
     content = people().replace(b"sick\n", b'sick\n"far, off",1e300,-1e300,yes\nnobody,,0.5,yes\nnobody,5,0.5,\n', 1)
     records = hold(content, dc.replace(SAID, gaps="drop"))
     assert dc.astuple(records.report) == (63, 2, {"age": 1, "dose": 1})

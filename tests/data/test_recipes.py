@@ -296,7 +296,7 @@ def test_the_rule_for_a_coordinate_has_its_moments():
 
 
 @pytest.mark.parametrize("key", RECIPES)
-def test_records_keep_their_promise_and_their_place(key):
+def test_records_keep_their_bound_and_their_place(key):
     for p in (8, 40):
         few, many = data.load(key, 50, p, 3), data.load(key, 500, p, 3)
         assert np.array_equal(few.train.X, many.train.X[:50])

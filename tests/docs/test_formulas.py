@@ -1,4 +1,4 @@
-"""docs/formulas.md leaves nothing out: every name that makes a promise or a bound stands under a section of its own."""
+"""docs/formulas.md leaves nothing out: every name with a guarantee or a bound has a section of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..harness import ROOT
 
 TEXT = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
 ACCOUNTANTS = (
-    *("gaussian", "objective", "zcdp", "composition", "lecture", "attack_limits", "subsampled_rdp"),
+    *("gaussian", "objective", "zcdp", "composition", "kamath", "attack_limits", "subsampled_rdp"),
     *("adaptive_bounded_range", "pld"),
 )
 

@@ -103,7 +103,7 @@ def test_they_would_notice(written):
     """A mechanism that does not say what is not protected, and one whose noise does not know the budget."""
     written(SOURCE.replace("Not protected:", "Notes:"))
     with pytest.raises(AssertionError, match="lacks Not protected:"):
-        test_mechanisms.test_docstrings_say_what_is_promised_and_what_is_not(KEY)
+        test_mechanisms.test_docstrings_say_what_is_guaranteed_and_what_is_not(KEY)
     written(SOURCE.replace("zcdp_rho_by_hand(budget)", "0.02"))
     with pytest.raises(AssertionError):
         test_mechanisms.test_noise_falls_with_every_resource(KEY)

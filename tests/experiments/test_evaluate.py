@@ -72,11 +72,11 @@ def test_exact_means_are_the_means_of_the_draws(noise, key, draws):
     On 300 draws the twin's means lie 30 standard errors away and more, where the limit is at 5.
     """
     limit = stats.norm.isf(1e-6 / 12)
-    for weaken, honest in ((1.0, True), (0.5, False)):
+    for weaken, correct in ((1.0, True), (0.5, False)):
         fast, slow = engine("full rank", key, draws, weaken, noise)
         assert all(curve.exact and not curve.se.any() for curve in fast)
         z = [np.abs(f.mean - s.mean) / s.se for f, s in zip(fast, slow, strict=True)]
-        assert bool(np.max(z) < limit) is honest
+        assert bool(np.max(z) < limit) is correct
 
 
 def test_the_reference_is_the_zero_of_the_excess():
@@ -149,10 +149,10 @@ def test_the_standard_error_of_mirrored_draws_is_that_of_their_mean():
     for metric, curves in enumerate(zip(*pieces, strict=True)):
         means, errors, draws = (np.concatenate([vars(c)[key] for c in curves]) for key in ("mean", "se", "draws"))
         spread = means.reshape(40, 20).var(axis=1, ddof=1)
-        for claimed, honest in ((errors**2, True), (draws.var(axis=1, ddof=1) / 10, False)):
+        for claimed, correct in ((errors**2, True), (draws.var(axis=1, ddof=1) / 10, False)):
             gap = spread - claimed.reshape(40, 20).mean(axis=1)
             close = abs(gap.mean()) / (gap.std(ddof=1) / np.sqrt(40)) < limit
-            if honest:
+            if correct:
                 assert close
             elif metric > 0:
                 assert not close

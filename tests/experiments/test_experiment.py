@@ -229,7 +229,7 @@ def test_other_axes(axis):
     assert table["mean"].nunique() == 4
 
 
-def test_more_people_need_less_noise_at_the_same_lam():
+def test_more_records_need_less_noise_at_the_same_lam():
     sweep = Axis("n", (100, 400))
     # More people also change how many steps the rules take, and which share of the records a batch is.
     by_hand = {"noisy_gd": {"steps": 30}, "noisy_sgd": {"steps": 30, "batch": 100}}
@@ -527,7 +527,7 @@ def test_readers_cannot_change_the_cache():
     assert dpcore.run(SMALL)["mean"].between(0, 100).all()
 
 
-def test_more_people_keep_the_first_ones_and_the_test_set():
+def test_more_records_keep_the_first_ones_and_the_test_set():
     for source, p, small, large in (("synthetic", 8, 100, 200), ("breast_cancer", 31, 200, 398)):
         one, other = data.load(source, small, p, 5), data.load(source, large, p, 5)
         assert np.array_equal(one.train.X, other.train.X[:small]) and np.array_equal(one.train.y, other.train.y[:small])

@@ -23,7 +23,7 @@ ROWS = [
 ]
 FALSE = np.linspace(0.0, 1.0, 11)
 CURVE = (np.array([0.0, 0.3, 1.0]), np.array([1.0, 0.4, 0.0]))
-HONEST = (np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.48, 0.0]))
+CORRECT = (np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.48, 0.0]))
 BET = (np.array([0.0, 2.0, 20.0, 200.0]), np.array([-2.0, -1.0, 5.0, 900.0]))
 
 
@@ -31,12 +31,12 @@ def ruler(rows=ROWS, picked=2, theme="light"):
     return ruler_figure(rows, claim=1.0, picked=picked, theme=theme, height=400)
 
 
-def plane(honest=HONEST, corner=(0.4, 0.45), verdict="contradicted", theme="light"):
-    return plane_figure(FALSE, 0.9 * (1 - FALSE), CURVE, honest, corner, verdict=verdict, theme=theme, height=350)
+def plane(correct=CORRECT, errors=(0.4, 0.45), verdict="contradicted", theme="light"):
+    return plane_figure(FALSE, 0.9 * (1 - FALSE), CURVE, correct, errors, verdict=verdict, theme=theme, height=350)
 
 
-def wealth(honest=BET, verdict="contradicted", theme="light", runs=20_000):
-    return betting_figure(BET, honest, runs=runs, verdict=verdict, theme=theme, height=350)
+def betting(correct=BET, verdict="contradicted", theme="light", runs=20_000):
+    return betting_figure(BET, correct, runs=runs, verdict=verdict, theme=theme, height=350)
 
 
 def scores(theme="light"):
@@ -44,7 +44,7 @@ def scores(theme="light"):
     return scores_figure(edges, np.full(4, 0.25), np.array([0.1, 0.2, 0.3, 0.4]), theme=theme, height=350)
 
 
-ALL = pytest.mark.parametrize("draw", [ruler, plane, wealth, scores], ids=lambda f: f.__name__)
+ALL = pytest.mark.parametrize("draw", [ruler, plane, betting, scores], ids=lambda f: f.__name__)
 
 
 @THEMES
@@ -101,12 +101,12 @@ def test_phones_read_the_verdict_below_the_name():
 
 def test_the_forbidden_region_lies_below_the_claim_and_is_hatched_and_named():
     figure = plane()
-    limit, guessing, honest, measured, mark = figure.data
+    limit, guessing, correct, measured, mark = figure.data
     assert limit.fill == "tozeroy" and limit.fillpattern.shape == "/"
     assert np.allclose(limit.y, 0.9 * (1 - FALSE))
     assert np.array_equal(guessing.y, 1.0 - guessing.x)
     assert np.array_equal(measured.x, CURVE[0]) and np.array_equal(measured.y, CURVE[1])
-    assert np.array_equal(honest.x, HONEST[0]) and measured.line.width > honest.line.width
+    assert np.array_equal(correct.x, CORRECT[0]) and measured.line.width > correct.line.width
     assert any("forbidden" in a.text for a in figure.layout.annotations)
     assert figure.layout.yaxis.scaleanchor == "x" and figure.layout.xaxis.range == figure.layout.yaxis.range
     assert (mark.x[0], mark.y[0]) == (0.4, 0.45) and mark.showlegend
@@ -114,15 +114,15 @@ def test_the_forbidden_region_lies_below_the_claim_and_is_hatched_and_named():
 
 @pytest.mark.parametrize("verdict", [*VERDICTS, None])
 def test_traces_keep_their_places_whatever_is_there(verdict):
-    full, bare = plane(), plane(honest=None, corner=None, verdict=verdict)
+    full, bare = plane(), plane(correct=None, errors=None, verdict=verdict)
     assert [t.name for t in full.data] == [t.name for t in bare.data]
     assert not bare.data[2].showlegend and not bare.data[4].showlegend
     assert bare.data[3].line.color == ink_of(verdict, "light")
-    assert [t.name for t in wealth().data] == [t.name for t in wealth(honest=None, verdict=verdict).data]
+    assert [t.name for t in betting().data] == [t.name for t in betting(correct=None, verdict=verdict).data]
 
 
 def test_the_bet_is_drawn_from_the_first_run_to_just_beyond_the_axis():
-    figure = wealth()
+    figure = betting()
     _, picked, suspicious, contradicted = figure.data
     assert list(picked.x) == [2.0, 20.0, 200.0] and picked.y[0] == pytest.approx(math.exp(-1))
     assert picked.y[1] == pytest.approx(math.exp(5)) and math.log10(picked.y[2]) > figure.layout.yaxis.range[1]

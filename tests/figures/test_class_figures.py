@@ -1,4 +1,4 @@
-"""Figures of many classes show the engine's numbers, and every mark that they promise."""
+"""Figures of many classes show the engine's numbers, and every mark that its legend names."""
 
 import dataclasses as dc
 import re
@@ -123,7 +123,7 @@ def test_accuracy_along_an_axis(along, axis, theme):
         assert f"<br>{name}: %{{y:.1%}}" in trace.hovertemplate
         fits(figure, np.concatenate([measured.mean, measured.q10, measured.q90]))
     for name, values, ink, dash in (
-        ("Bayes classifier, true law", found.bayes, MUTED[theme], "dash"),
+        ("Bayes classifier, true distribution", found.bayes, MUTED[theme], "dash"),
         ("non-private Gaussian classifier", found.plain, FAMILIES[theme]["reference"], "solid"),
         ("non-private logistic regression", found.logistic, FAMILIES[theme]["reference"], "dot"),
         ("the largest class", found.chance, MUTED[theme], "dot"),

@@ -1,4 +1,4 @@
-"""Gradient perturbation from inside: figures of its bounds, its path and its work, and the lecture's bound."""
+"""Gradient perturbation from inside: figures of its bounds, its path and its work, and Kamath's bound."""
 
 import dataclasses as dc
 import math
@@ -8,7 +8,7 @@ import pytest
 
 import dpcore
 from dpcore import Axis, Experiment, NotApplicable, Problem, data
-from dpcore.accounting import lecture
+from dpcore.accounting import kamath
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.figures.noisy_sgd import noisy_sgd_figure
@@ -22,8 +22,8 @@ from dpcore.figures.perturbation import (
 from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms.gradient.base import schedule_of
 from dpcore.studies.perturbation.non_private_descent import work
-from dpcore.studies.perturbation.published_rates import lecture_bound
-from dpcore.studies.perturbation.release_scatter import clouds
+from dpcore.studies.perturbation.published_rates import kamath_bound
+from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.theory import gradient_descent as theory
 
 from ..flat_fields import experiment_of
@@ -44,10 +44,10 @@ def named(figure, name):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme):
+def test_bounds_are_the_table_s_and_kamath_s_stands_on_its_own_panel(theme):
     experiment = ruled()
-    table, lecture = dpcore.run(experiment), lecture_bound(next(experiment.cells()))
-    figure = bounds_figure(table, lecture=lecture, epsilon=1.0, theme=theme, height=HEIGHT)
+    table, bound = dpcore.run(experiment), kamath_bound(next(experiment.cells()))
+    figure = bounds_figure(table, kamath=bound, epsilon=1.0, theme=theme, height=HEIGHT)
     for rule, name in RULE_NAMES.items():
         rows = table[(table.metric == "excess_empirical_risk") & (table.rule == rule)]
         assert np.array_equal(named(figure, f"{name}: measured").y, rows["mean"])
@@ -55,7 +55,7 @@ def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme)
         assert (rows.bound > rows["mean"]).all()
         assert named(figure, f"{name}: bound").line.color == FAMILIES[theme]["gradient"]
     told = named(figure, "Kamath: bound")
-    assert told.yaxis == "y2" and np.array_equal(told.y, lecture, equal_nan=True)
+    assert told.yaxis == "y2" and np.array_equal(told.y, bound, equal_nan=True)
     lower, upper = figure.layout.yaxis, figure.layout.yaxis2
     assert lower.domain[1] < upper.domain[0], "the axis is broken"
     for axis, key in ((lower, "y"), (upper, "y2")):
@@ -64,10 +64,10 @@ def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme)
     assert figure.layout.meta["narrow"]["height"] > HEIGHT
 
 
-def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_accounting_does():
+def test_kamath_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_accounting_does():
     """n = 200, B = 10, LR = 1: D sqrt(1 + p z^2) (2.5 + 1.5 ln n^2) / n up to the constants of `bounds`."""
     experiment = ruled(p=5, delta=1e-4)
-    found = lecture_bound(next(experiment.cells()))
+    found = kamath_bound(next(experiment.cells()))
     for k, epsilon in enumerate(EPSILONS):
         budget = dpcore.Budget(epsilon, 1e-4)
         if epsilon < 2.0 * math.sqrt(math.log(1e4)):
@@ -77,9 +77,9 @@ def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_acc
         else:
             assert math.isnan(found[k])
             with pytest.raises(NotApplicable):
-                lecture.lecture_multiplier(200, budget)
+                kamath.kamath_multiplier(200, budget)
     assert np.isnan(found).sum() == 1
-    wider = lecture_bound(next(ruled(p=5, delta=1e-4, theta_norm=5.0).cells()))
+    wider = kamath_bound(next(ruled(p=5, delta=1e-4, theta_norm=5.0).cells()))
     assert wider[0] == pytest.approx(found[0] / 2.0)
 
 
@@ -98,31 +98,31 @@ def test_work_shows_both_descents_over_the_gradients_they_took(theme):
 def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
     problem = Problem("synthetic", n=300, p=2, seed=3)
     mechanisms = (dpcore.make_mechanism("noisy_gd"),)
-    made = clouds(mechanisms, problem, 1.0, walks=True)
-    (cloud,) = made.clouds
-    first = cloud.plan.descent.first
-    assert cloud.path.shape == cloud.quiet_path.shape == (cloud.plan.steps + 1, 2)
-    assert not cloud.path[0].any() and not cloud.quiet_path[0].any()
-    assert cloud.path[first:].mean(axis=0) == pytest.approx(cloud.thetas[0], abs=1e-9)
-    assert cloud.quiet_path[first:].mean(axis=0) == pytest.approx(cloud.theta_hat, abs=1e-12)
+    made = release_scatter(mechanisms, problem, 1.0, walks=True)
+    (each,) = made.mechanisms
+    first = each.plan.descent.first
+    assert each.path.shape == each.quiet_path.shape == (each.plan.steps + 1, 2)
+    assert not each.path[0].any() and not each.quiet_path[0].any()
+    assert each.path[first:].mean(axis=0) == pytest.approx(each.thetas[0], abs=1e-9)
+    assert each.quiet_path[first:].mean(axis=0) == pytest.approx(each.theta_hat, abs=1e-12)
     train, loss, theta = data.load("synthetic", 300, 2, 3).train, get_loss("logistic"), np.zeros(2)
-    for quiet in cloud.quiet_path:
+    for quiet in each.quiet_path:
         assert quiet == pytest.approx(theta, abs=1e-12), "plain descent"
-        theta = theta - cloud.plan.descent.step * (loss.derivative(train.X @ theta, train.y) @ train.X) / 300
-    assert np.linalg.norm(cloud.path - cloud.quiet_path, axis=1).max() > 0.01
+        theta = theta - each.plan.descent.step * (loss.derivative(train.X @ theta, train.y) @ train.X) / 300
+    assert np.linalg.norm(each.path - each.quiet_path, axis=1).max() > 0.01
     assert made.x[0] < 0.0 < made.x[-1] and made.y[0] < 0.0 < made.y[-1], "the start is in the window"
     figure = release_scatter_figure(made, theme="light", height=HEIGHT)
-    assert np.array_equal(named(figure, "one run, step by step").x, cloud.path[:, 0])
-    assert np.array_equal(named(figure, "the same without noise").y, cloud.quiet_path[:, 1])
-    still = clouds(mechanisms, problem, 1.0)
-    assert still.clouds[0].path is None and np.array_equal(still.clouds[0].thetas, cloud.thetas)
+    assert np.array_equal(named(figure, "one run, step by step").x, each.path[:, 0])
+    assert np.array_equal(named(figure, "the same without noise").y, each.quiet_path[:, 1])
+    still = release_scatter(mechanisms, problem, 1.0)
+    assert still.mechanisms[0].path is None and np.array_equal(still.mechanisms[0].thetas, each.thetas)
 
 
 def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
     table = dpcore.run(
         Experiment(Problem("synthetic", n=200), mechanisms=("output_gaussian", "noisy_gd"), repetitions=4)
     )
-    wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
+    wasteful = dpcore.make_mechanism("output_gaussian", accounting="kamath")
     exhibit = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms=(wasteful,), repetitions=4))
     look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT}
     figure = excess_figure(table, **look, exhibits={"n-fold": exhibit})

@@ -29,10 +29,10 @@ def draw(mechanisms=ANSWER, p=128, lower="distance", theme="light", **changes):
     return table, grown, figure
 
 
-def draw_corner(p=128, theme="light", **changes):
+def draw_orthant(p=128, theme="light", **changes):
     arguments = {"n": 300, "epsilon": 1.0, "delta": 1e-6, "lam": 0.05, "seed": 0} | changes
-    corner = orthant.example(PS, **arguments)
-    return corner, orthant_figure(corner, p=p, theme=theme, height=290)
+    example = orthant.example(PS, **arguments)
+    return example, orthant_figure(example, p=p, theme=theme, height=290)
 
 
 def trace(figure, name, panel="y"):
@@ -91,7 +91,7 @@ def test_family_is_colour_and_noise_is_line_and_marker(theme):
     assert "layout" not in figure.layout.template.to_plotly_json()
 
 
-def test_labels_say_which_promise_each_noise_makes():
+def test_labels_say_which_guarantee_each_noise_makes():
     _, _, figure = draw()
     texts = [a.text for a in figure.layout.annotations]
     assert "Gaussian noise,<br>guarantee (ε, δ)" in texts and "Gamma noise,<br>guarantee pure ε" in texts
@@ -171,14 +171,14 @@ def test_the_phone_has_a_legend_instead_of_labels():
     ]
 
 
-def test_the_corner_s_curves_are_the_corner():
-    corner, figure = draw_corner()
+def test_the_orthant_figure_s_curves_are_the_example_s():
+    example, figure = draw_orthant()
     drawn = {t.name: t for t in figure.data}
     for name, values in (
-        ("output, cut at 0", corner.projected),
-        ("output, free", corner.free_output),
-        ("objective, held ≥ 0", corner.constrained),
-        ("objective, free", corner.free_objective),
+        ("output, cut at 0", example.projected),
+        ("output, free", example.free_output),
+        ("objective, held ≥ 0", example.constrained),
+        ("objective, free", example.free_objective),
     ):
         assert np.array_equal(drawn[name].y, values)
     assert drawn["output, cut at 0"].line.color == FAMILIES["light"]["output"]
@@ -188,13 +188,13 @@ def test_the_corner_s_curves_are_the_corner():
         assert (np.log10(t.y) > low).all() and (np.log10(t.y) < high).all()
 
 
-def test_no_epsilon_is_written_on_the_corner():
-    """The question held in a corner has no promise, so that the figure must not seem to carry one."""
-    _, figure = draw_corner()
+def test_no_epsilon_is_written_on_the_orthant_figure():
+    """Objective perturbation on the orthant has no guarantee: the figure must not seem to show one."""
+    _, figure = draw_orthant()
     words = [a.text for a in figure.layout.annotations] + [t.name for t in figure.data]
     assert not any("ε" in word or "δ" in word for word in words)
 
 
-def test_a_refused_question_leaves_the_corner_s_answer():
-    _, figure = draw_corner(lam=1e-4, epsilon=0.1)
+def test_refused_objective_perturbation_leaves_output_perturbation_on_the_orthant():
+    _, figure = draw_orthant(lam=1e-4, epsilon=0.1)
     assert [t.name for t in figure.data] == ["output, cut at 0", "output, free"]

@@ -41,7 +41,7 @@ VIEWS = [
     ("sparsity/page.py", {}, {"steps_figure"}),
     ("overview/page.py", {}, {"cost_figure"}),
     ("decide/page.py", {"n": 500}, {"budget_figure", "equivalent_figure"}),
-    ("decide/page.py", {"n": 500, "more": "several"}, {"ledger_figure"}),
+    ("decide/page.py", {"n": 500, "more": "repeated"}, {"ledger_figure"}),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The view of printed mechanisms: its chart, its words and its code are those of the findings."""
+"""The view of published mechanisms: its chart, its words and its code are those of the findings."""
 
 import dataclasses as dc
 import html
@@ -21,7 +21,7 @@ def open_page(**state):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_bars_reach_from_what_is_printed_to_what_is_certain(theme):
+def test_bars_reach_from_what_is_claimed_to_what_is_certified(theme):
     figure = exhibits_figure(["a<br>b", "c"], [1.3, 0.9], [1.5, 1.2], [1.6, math.nan], theme=theme, height=430)
     sure, likely, exact = figure.data
     assert list(sure.base) == [1.0, 1.0] and np.allclose(np.add(sure.base, sure.x), [1.3, 1.0])

@@ -1,4 +1,4 @@
-"""Figures of the page Geometry show the engine's numbers, and every mark that they promise."""
+"""Figures of the page Geometry show the engine's numbers, and every mark that its legend names."""
 
 import math
 
@@ -78,8 +78,8 @@ def test_tick_labels_leave_room_for_the_cursor_s_flag(orders, p_norm, width, mos
     assert all(abs(tick - place(p_norm)) > room for tick in ticks)
 
 
-@pytest.mark.parametrize("p_norm, corners", [(1.0, 4), (math.inf, 4), (1.5, 200), (2.0, 200)])
-def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners):
+@pytest.mark.parametrize("p_norm, vertices", [(1.0, 4), (math.inf, 4), (1.5, 200), (2.0, 200)])
+def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, vertices):
     found = noise.ball_picture(p_norm, **BUDGET)
     figure = ball_figure(found, theme="light", height=380)
     ball, _, noisy, models, best = figure.data
@@ -90,7 +90,7 @@ def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners)
     assert np.array_equal(np.column_stack([noisy.x, noisy.y]), found.noisy) and sum(models.customdata) == 200
     share = np.array(models.customdata) / 200
     assert np.allclose(models.marker.size, 6.0 + 26.0 * np.sqrt(share))
-    assert len(models.x) <= corners and (corners == 4 or len(models.x) > 150)
+    assert len(models.x) <= vertices and (vertices == 4 or len(models.x) > 150)
     assert (best.x[0], best.y[0]) == tuple(found.best) and best.marker.line.color == TEXT["light"]
     away = np.linalg.norm(found.level - found.mean, axis=1)
     assert away == pytest.approx(np.full(len(away), away[0]), rel=1e-12), "a level of the density"
@@ -123,7 +123,7 @@ def test_lengths_of_both_noises_and_the_hardest_records():
 
 
 @pytest.mark.parametrize("p_norm, family", [(1.0, "frank_wolfe"), (1.5, "variance_reduced"), (2.0, "gradient")])
-def test_against_people(p_norm, family):
+def test_against_n(p_norm, family):
     found = excess_by_n.excess_against_n(p_norm, d=8, ns=(1_000, 4_000), repetitions=2, datasets=2, **BUDGET)
     figure = learners_figure(found, n=4_000, theme="light", height=430)
     private = named(figure, "private, mean")

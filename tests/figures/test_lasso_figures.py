@@ -1,4 +1,4 @@
-"""Figures of private Frank-Wolfe show the engine's numbers, and every mark that they promise."""
+"""Figures of private Frank-Wolfe show the engine's numbers, and every mark that its legend names."""
 
 import dataclasses as dc
 
@@ -83,7 +83,7 @@ def test_noise_as_published_is_not_called_private(steps):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_against_people(crowd, theme):
+def test_against_n(crowd, theme):
     figure = excess_by_n_figure(crowd, n=200, theme=theme, height=430)
     colour = FAMILIES[theme]["frank_wolfe"]
     measured(named(figure, "private, mean"), crowd.private, colour, 200, crowd.n)

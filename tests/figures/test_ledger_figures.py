@@ -17,7 +17,7 @@ RUNS = pytest.mark.parametrize("run", [ONE, BATCH, FULL], ids=["one", "batch", "
 NAMES = {
     "basic": "basic composition",
     "advanced": "advanced composition",
-    "lecture": "the lecture's claim",
+    "kamath": "Kamath's claim",
     "uniform": "Rényi, random subset",
     "poisson": "Rényi, Poisson batch",
     "exact": "exact",
@@ -58,8 +58,8 @@ def test_one_family_one_colour_and_a_line_of_its_own_for_each_accounting(run, th
     looks = [(t.line.dash, t.line.width) for t in figure.data[: len(curves)]]
     assert {t.line.color for t in figure.data[: len(curves)]} == {FAMILIES[theme]["gradient"]}
     assert len(set(looks)) == len(curves)
-    assert trace(figure, "the lecture's claim").line.dash not in {
-        t.line.dash for t in figure.data[: len(curves)] if t.name != "the lecture's claim"
+    assert trace(figure, "Kamath's claim").line.dash not in {
+        t.line.dash for t in figure.data[: len(curves)] if t.name != "Kamath's claim"
     }
     assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     assert "layout" not in figure.layout.template.to_plotly_json()
@@ -67,7 +67,7 @@ def test_one_family_one_colour_and_a_line_of_its_own_for_each_accounting(run, th
 
 def test_a_curve_that_ends_has_a_cross_where_it_ends():
     _, figure = draw(Run(2000, 50, 100.0, 1e-6))
-    claim = trace(figure, "the lecture's claim")
+    claim = trace(figure, "Kamath's claim")
     assert claim.marker.symbol == "x" and [size > 0 for size in claim.marker.size] == [t == 80_000 for t in STEPS]
     assert trace(figure, "basic composition").mode == "lines"
 

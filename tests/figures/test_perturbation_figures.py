@@ -16,7 +16,7 @@ from dpcore.figures.perturbation import excess_figure, fit_figure, leak_figure, 
 from dpcore.figures.style import BACKGROUND, FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
-from dpcore.studies.perturbation.release_scatter import clouds
+from dpcore.studies.perturbation.release_scatter import release_scatter
 
 from ..flat_fields import experiment_of
 
@@ -46,10 +46,10 @@ def excess_of(table, key):
 def test_curves_are_the_table():
     table = table_of()
     figure = draw(table)
-    for key, door in (("output_gaussian", "output"), ("objective_gaussian", "objective")):
-        rows, mean = excess_of(table, key), named(figure, f"{door} perturbation")
+    for key, place in (("output_gaussian", "output"), ("objective_gaussian", "objective")):
+        rows, mean = excess_of(table, key), named(figure, f"{place} perturbation")
         assert np.array_equal(mean.x, rows.x) and np.array_equal(mean.y, rows["mean"])
-        assert np.array_equal(named(figure, f"{door}: upper bound").y, rows.bound)
+        assert np.array_equal(named(figure, f"{place}: upper bound").y, rows.bound)
         bands = [t for t in figure.data if t.line.width == 0 and np.array_equal(t.x, rows.x)]
         assert any(np.array_equal(t.y, rows.q90) for t in bands) and any(np.array_equal(t.y, rows.q10) for t in bands)
     assert np.array_equal(named(figure, "regularisation alone").y, excess_of(table, "output_gaussian").noiseless)
@@ -81,7 +81,7 @@ def test_a_cursor_move_changes_the_cursor_only():
     assert "ε = 0.1" in [a.text for a in other.layout.annotations]
 
 
-def test_regularisation_is_one_level_for_one_lam_and_a_curve_a_door_for_a_rule():
+def test_regularisation_is_one_level_for_one_lam_and_a_curve_each_for_a_rule():
     by_hand, by_rule = draw(table_of(lam=0.05)), draw(table_of(lam="auto"))
     assert [t.name for t in by_hand.data if "regularisation" in (t.name or "")] == ["regularisation alone"]
     names = [t.name for t in by_rule.data if "regularisation" in (t.name or "")]
@@ -116,7 +116,7 @@ def test_where_a_mechanism_is_refused_the_axis_is_shaded_up_to_half_way_and_has_
     assert not [s for s in draw(table_of(lam=0.5, n=3000)).layout.shapes if s.type == "rect"], "no shade without need"
 
 
-def test_all_doors_closed_is_a_chart_and_not_an_error():
+def test_all_mechanisms_refused_is_a_chart_and_not_an_error():
     figure = draw(table_of(("objective_gaussian",), lam=1e-9))
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert (shade.x0, shade.x1) == (0.01, 10.0)
@@ -177,9 +177,9 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     lams = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
     table = table_of(sweep=Axis("lam", lams), epsilon=0.5)
     figure = valley_figure(table, lam=0.0123456, theme="light", height=HEIGHT)
-    for key, door in (("output_gaussian", "output"), ("objective_gaussian", "objective")):
+    for key, place in (("output_gaussian", "output"), ("objective_gaussian", "objective")):
         rows = excess_of(table, key)
-        assert np.array_equal(named(figure, f"{door} perturbation").y, rows["mean"])
+        assert np.array_equal(named(figure, f"{place} perturbation").y, rows["mean"])
     assert named(figure, "regularisation alone").hovertemplate.startswith("λ = ")
     assert "λ = 0.012" in [a.text for a in figure.layout.annotations]
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
@@ -192,16 +192,16 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
 @pytest.fixture(scope="module")
 def made():
     mechanisms = tuple(dpcore.make_mechanism(key) for key in KEYS[:2])
-    return clouds(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0)
+    return release_scatter(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0)
 
 
-def test_the_cloud_draws_releases_centres_and_the_best_model(made):
+def test_the_scatter_draws_releases_centres_and_the_best_model(made):
     figure = release_scatter_figure(made, theme="dark", height=HEIGHT)
-    for cloud, name in zip(made.clouds, ("output, Gaussian", "objective, Gaussian"), strict=True):
+    for each, name in zip(made.mechanisms, ("output, Gaussian", "objective, Gaussian"), strict=True):
         dots = named(figure, name)
-        assert np.array_equal(np.column_stack([dots.x, dots.y]), cloud.thetas)
+        assert np.array_equal(np.column_stack([dots.x, dots.y]), each.thetas)
     crosses = [t for t in figure.data if (t.name or "").endswith(", without noise")]
-    assert [(t.x[0], t.y[0]) for t in crosses] == [tuple(c.theta_hat) for c in made.clouds]
+    assert [(t.x[0], t.y[0]) for t in crosses] == [tuple(c.theta_hat) for c in made.mechanisms]
     star = named(figure, "best model")
     assert (star.x[0], star.y[0]) == tuple(made.best)
     assert figure.layout.yaxis.scaleanchor == "x", "distances are the same in all directions"
@@ -210,7 +210,7 @@ def test_the_cloud_draws_releases_centres_and_the_best_model(made):
 @pytest.mark.parametrize("lam, epsilon, seed", [(0.05, 1.0, 1), (0.001, 3.0, 2), (0.01, 0.3, 3), ("auto", 10.0, 4)])
 def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed):
     problem = Problem("synthetic", n=300, p=2, lam=lam, seed=seed)
-    made = clouds((dpcore.make_mechanism(KEYS[0]),), problem, epsilon)
+    made = release_scatter((dpcore.make_mechanism(KEYS[0]),), problem, epsilon)
     figure = release_scatter_figure(made, theme="light", height=HEIGHT)
     ground, labels = figure.data[0], figure.layout.annotations
     assert ground.contours.size == 1.0 and ground.contours.start == round(ground.contours.start)
@@ -226,7 +226,7 @@ def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed
 
 
 @pytest.mark.parametrize("make", [median_leak, support_vector_leak])
-def test_the_printed_record_is_filled_and_the_replaced_one_a_diamond(make):
+def test_the_published_record_is_filled_and_the_replaced_one_a_diamond(make):
     leak = make(2)
     marks = (np.array([leak.before[leak.owner_before]]), np.array([leak.after[leak.owner_after]]))
     figure = leak_figure(leak, marks=marks, title="unit", theme="light", height=300)

@@ -1,4 +1,4 @@
-"""The figure of tracing shows the engine's numbers, and every mark that it promises."""
+"""The figure of tracing shows the engine's numbers, and every mark that its legend names."""
 
 import dataclasses as dc
 

@@ -178,7 +178,7 @@ def _mean_positive(t: float, sd: float) -> float:
 
 
 def test_gaussian_mean_serves_blocks_of_mixed_widths():
-    """Rows of very different norms share a block of the kernel; each must get its own value, to the promised 1e-8."""
+    """Rows of very different norms share a block of the kernel; each must get its own value, to the guaranteed 1e-8."""
     loss = get_loss("logistic")
     rng = np.random.default_rng(1)
     z, y = rng.normal(size=1500), rng.choice([-1.0, 1.0], 1500)

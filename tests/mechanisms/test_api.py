@@ -42,7 +42,7 @@ def test_solve_releases_what_the_plan_says():
     assert back.plan == plan and np.array_equal(back.theta, release.theta)
 
 
-def test_only_an_unseeded_release_carries_its_promise():
+def test_only_an_unseeded_release_carries_its_guarantee():
     free = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD) for _ in range(2)]
     assert not np.array_equal(free[0].theta, free[1].theta) and not free[0].seeded
     tied = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=3) for _ in range(2)]
@@ -59,9 +59,9 @@ def test_an_unseeded_release_asks_the_operating_system_and_adds_all_of_its_noise
     plan = dpcore.calibrate("output_gaussian", n=DATA.n, p=DATA.p, **GOOD)
     assert releases[0].plan == plan
     noise = np.stack([r.theta for r in releases]) - plan.mechanism.prepare(plan, DATA).theta
-    for honest, scale in ((True, plan.scale), (False, plan.weakened(0.75).scale)):
+    for correct, scale in ((True, plan.scale), (False, plan.weakened(0.75).scale)):
         tail = stats.chi2.cdf((noise**2).sum() / scale**2, noise.size)
-        assert bool(2 * min(tail, 1 - tail) > 1e-6) is honest
+        assert bool(2 * min(tail, 1 - tail) > 1e-6) is correct
 
 
 def test_lists_and_integer_labels_are_tables_too():
@@ -178,7 +178,7 @@ def test_clipping_is_asked_for_and_counted(form):
 
 
 @pytest.mark.parametrize("q", [1.0, 2.0, 3.0, math.inf])
-def test_rows_are_clipped_in_the_norm_of_the_promise(q):
+def test_rows_are_clipped_in_the_norm_of_the_domain(q):
     """A row of equal entries on the sphere of that norm stays as it is; one twice as long is halved."""
     mechanism, p = "generalized_gaussian" if q >= 2.0 else "frank_wolfe_general", 6
     kept = np.full(p, 1.0 / p ** (1.0 / q))
@@ -279,10 +279,10 @@ def test_norms_of_records_are_those_of_numpy_dense_or_sparse(q):
 
 
 @pytest.mark.parametrize("q", [1.0, 1.5, 2.0, 4.0, np.inf])
-def test_what_a_promise_implies_in_another_norm_holds_and_is_attained(q):
+def test_what_a_bound_implies_in_another_norm_holds_and_is_attained(q):
     rng = np.random.default_rng(1)
     for other in (1.0, 1.5, 2.0, 3.0, np.inf):
-        implied = Domain(q=q, R=2.0).implied(other, p=4)
+        implied = Domain(q=q, R=2.0).in_norm(other, p=4)
         drawn = np.concatenate([rng.standard_normal((500, 4)), np.eye(4), np.ones((1, 4))])
         drawn *= 2.0 / np.linalg.norm(drawn, q, axis=1)[:, None]
         sizes = np.linalg.norm(drawn, other, axis=1)

@@ -40,7 +40,7 @@ ARGUMENTS = [
     ("lam", "small", "lam must be a finite number >= 0 or one of auto, published, population, got 'small'"),
     ("delta", 0.0, "Gaussian noise needs delta > 0, got delta = 0"),
     ("loss", "zero_one", f"loss must be one of {', '.join(LOSSES)}, got 'zero_one'"),
-    ("accounting", "loose", "accounting must be one of tight, published, classical, lecture, got 'loose'"),
+    ("accounting", "loose", "accounting must be one of tight, published, classical, kamath, got 'loose'"),
     ("seed", -1, "seed must be an integer >= 0, got -1"),
     ("R", 0.2, "X must have ||x||_2 <= R = 0.2 in every row, got 4 of 4 rows beyond it"),
     ("y_max", 0.5, "y_max must be at least 1 for labels of -1 and +1, got 0.5; leave it at 1"),
@@ -319,9 +319,9 @@ def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
         ({"epsilon": [1.0] * 99}, "epsilon must be a finite number > 0, got [1.0, 1.0, 1.0,"),
         (
             {"accounting": np.array(["tight", "loose"])},
-            "accounting must be one of tight, published, classical, lecture, got array(",
+            "accounting must be one of tight, published, classical, kamath, got array(",
         ),
-        ({"accounting": True}, "accounting must be one of tight, published, classical, lecture, got True"),
+        ({"accounting": True}, "accounting must be one of tight, published, classical, kamath, got True"),
         (
             {"loss": "squared", "lam": "published", "theta_norm": 1e-100, "y_max": 1e50},
             "lam must be a number if the rule 'published' gives none between 1e-100 and 1e100",
@@ -393,7 +393,7 @@ def met_on_pages(states: int) -> set[str]:
     draw, found = random.Random(33), set()
     for key, _ in itertools.product(dpcore.list_mechanisms(), range(states)):
         spec = {
-            "n": draw.choice(sidebar.PEOPLE),
+            "n": draw.choice(sidebar.SAMPLE_SIZES),
             "p": draw.choice(sidebar.DIMENSIONS),
             "epsilon": draw.choice(dpcore.EPSILON_GRID),
             "delta": draw.choice((*sidebar.DELTAS, 0.0)),
@@ -425,11 +425,11 @@ def test_no_refusal_reaches_a_page_as_program_text():
         ("a draw at lam = 1e-06 takes n >= 8800 or 3e+05", "a draw at λ = 10⁻⁶ takes n ≥ 8,800 or 300,000"),
         (
             "a table of records, got ftrl, which plays: see dpcore.studies.sparsity.streaming.regret",
-            "a table of records (here follow the regularised leader, which plays)",
+            "a table of records (here private FTRL, which plays)",
         ),
         (
             "ftrl needs ||x||_inf <= R, got set 'l1_ball'",
-            "follow the regularised leader needs ‖x‖∞ ≤ R (here set “L1 ball”)",
+            "private FTRL needs ‖x‖∞ ≤ R (here set “L1 ball”)",
         ),
         ("column 'dose_mg', got 'lam; n = 2000'", "column “dose_mg” (here “lam; n = 2000”)"),
         ("(n ln n)^(-2/3) / sqrt(n), a population minimiser", "(n ln n)⁻²⁄³ / √n, a population minimiser"),

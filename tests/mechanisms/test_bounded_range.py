@@ -1,4 +1,4 @@
-"""Bounded-range choices: what an attacker sees of them, and the range that sampling from the simplex has."""
+"""Bounded-range choices: what an attacker sees of them, and the range that simplex sampling has."""
 
 import dataclasses as dc
 import math
@@ -17,7 +17,7 @@ from dpcore.mechanisms.simplex.weight_range import (
     lam_of_eta,
     largest_eta,
     most_draws,
-    price,
+    privacy_cost,
     smallest_n,
     weight_range,
 )
@@ -216,10 +216,10 @@ BUDGETS = [Budget(e, d) for e in (1e-8, 1e-3, 0.1, 1.0, 5.0, 30.0) for d in (0.0
 def test_most_draws_are_affordable_and_one_more_is_not(eta, budget):
     m = most_draws(eta, budget)
     if m:
-        assert price(eta, m, budget.delta) <= budget
-        assert most_draws(eta, price(eta, m, budget.delta)) == m, "what is spent buys the same number again"
+        assert privacy_cost(eta, m, budget.delta) <= budget
+        assert most_draws(eta, privacy_cost(eta, m, budget.delta)) == m, "what is spent buys the same number again"
     if m < bounded_range.MOST_DRAWS:
-        assert not price(eta, m + 1, budget.delta) <= budget
+        assert not privacy_cost(eta, m + 1, budget.delta) <= budget
     assert m >= math.floor(budget.epsilon / eta * (1 - 1e-12)) or m == bounded_range.MOST_DRAWS
 
 
@@ -234,9 +234,9 @@ def test_the_largest_eta_is_affordable_and_hardly_more_is(budget, times):
 
 @pytest.mark.parametrize("eta, m", [(0.3, 5), (0.1, 60), (0.02, 3000)])
 @pytest.mark.parametrize("delta", [1e-3, 1e-6])
-def test_the_price_covers_exact_compositions(eta, m, delta):
+def test_the_cost_covers_exact_compositions(eta, m, delta):
     """Of two outcomes, by enumeration, whatever the log-ratios in an interval of length eta; and wastes little."""
-    spent, counts, worst = price(eta, m, delta), np.arange(m + 1), 0.0
+    spent, counts, worst = privacy_cost(eta, m, delta), np.arange(m + 1), 0.0
     for share in np.linspace(0.02, 0.98, 49):
         p, q = two_point(eta, share)
         a, b = stats.binom.pmf(counts, m, p), stats.binom.pmf(counts, m, q)

@@ -64,8 +64,8 @@ def test_a_fit_is_one_release_of_solve(key, form):
     tied = dict(radius=3.0, accounting="published") if output else {}
     facts = dict(epsilon=0.7, delta=1e-5, lam=0.0 if key in UNREGULARISED else 0.2, theta_norm=2.0) | tied
     q = dpcore.make_mechanism(key).q
-    promise = {"domain": Domain(q)}
-    model = classifier(mechanism=key, random_state=4, loss="huber_hinge", **facts, **promise).fit(form(DATA.X), WORDS)
+    declared = {"domain": Domain(q)}
+    model = classifier(mechanism=key, random_state=4, loss="huber_hinge", **facts, **declared).fit(form(DATA.X), WORDS)
     # Sparse records are looked at in another order, which a choice of vertices tells.
     X = form(DATA.X) if key in UNREGULARISED and form is sparse.csr_matrix else DATA.X
     release = dpcore.solve(key, X, DATA.y, loss="huber_hinge", seed=4, **facts)
@@ -73,8 +73,8 @@ def test_a_fit_is_one_release_of_solve(key, form):
     assert model.spent_ == release.spent and model.n_features_in_ == DATA.p
     assert model.spent_.epsilon <= 0.7
     facts["loss"] = "squared" if output else "huber"
-    promise = {"domain": Domain(q, y_max=0.4)}
-    fitted = regressor(mechanism=key, random_state=4, **facts, **promise).fit(form(DATA.X), TARGET)
+    declared = {"domain": Domain(q, y_max=0.4)}
+    fitted = regressor(mechanism=key, random_state=4, **facts, **declared).fit(form(DATA.X), TARGET)
     release = dpcore.solve(key, X, TARGET, y_max=0.4, seed=4, **facts)
     assert np.allclose(fitted.coef_, release.theta, atol=1e-6) and fitted.plan_ == release.plan
 
@@ -211,7 +211,7 @@ def test_a_fit_that_is_refused_spends_and_changes_nothing(bad):
         ({"domain": Domain(y_max=0.5)}, r"y must lie in \[-0.5, 0.5\], got 1"),
         ({"loss": "squared"}, "loss must be one of logistic, huber_hinge, hinge for PrivateClassifier, got 'squared'"),
         ({"mechanism": "oracle"}, "mechanism must be one of .*, ftrl, .*, got 'oracle'"),
-        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, lecture, got 'loose'"),
+        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, kamath, got 'loose'"),
         ({"epsilon": 0}, "epsilon must be a finite number > 0, got 0.0"),
         ({"delta": 0.0}, "Gaussian noise needs delta > 0"),
         ({"lam": -1}, "lam must be a finite number >= 0, got -1"),
@@ -358,7 +358,7 @@ def test_losses_without_probabilities_have_none(loss, ask):
 @pytest.mark.parametrize("key", ["output_gaussian", "noisy_gd", "frank_wolfe_polytope"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("clip", [False, True])
-def test_an_intercept_is_a_column_of_size_R_within_a_wider_promise(key, form, clip):
+def test_an_intercept_is_a_column_of_size_R_within_a_wider_bound(key, form, clip):
     q, R = dpcore.make_mechanism(key).q, 0.4 if clip else 1.0
     short = DATA.X * np.minimum(1.0, R / np.linalg.norm(DATA.X, q, axis=1))[:, None]
     facts = dict(epsilon=0.7, delta=1e-5, lam=0.0 if key in UNREGULARISED else 0.2, loss="logistic")
@@ -441,7 +441,7 @@ def test_only_their_own_module_imports_scikit_learn():
     assert out.stdout.strip() == "False"
 
 
-def test_the_docstrings_say_what_is_promised_and_what_is_not():
+def test_the_docstrings_say_what_is_guaranteed_and_what_is_not():
     text = " ".join(PrivateClassifier.__doc__.split())
     for part in ("Guarantee:", "Not protected:", "spend separately", "cross-validation", "basic composition"):
         assert part in text, part

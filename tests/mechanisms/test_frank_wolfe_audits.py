@@ -167,7 +167,7 @@ def exact_deltas(plan, share):
     "budget", [Budget(0.1), Budget(1.0), Budget(4.0), Budget(0.3, 1e-3), Budget(1.0, 1e-2), Budget(3.0, 0.05)], ids=str
 )
 @pytest.mark.parametrize("p, T", [(1, 2), (1, 6), (2, 4)])
-def test_the_promise_holds_by_enumeration_of_all_transcripts(loss, budget, p, T):
+def test_the_guarantee_holds_by_enumeration_of_all_transcripts(loss, budget, p, T):
     """A flipped label beside records that pull ever harder: T - 1 choices keep (epsilon, delta), exactly."""
     plan = plan_for(loss, n=40, p=p, size=0.4, T=T, budget=budget)
     assert plan.spent <= budget
@@ -175,7 +175,7 @@ def test_the_promise_holds_by_enumeration_of_all_transcripts(loss, budget, p, T)
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0), Budget(4.0)], ids=str)
-def test_with_less_noise_the_enumeration_breaks_the_promise(budget):
+def test_with_less_noise_the_enumeration_breaks_the_guarantee(budget):
     """Where delta = 0 the log-ratio of a rare transcript comes near epsilon: 80% of the noise is too little."""
     plan = plan_for("huber_hinge", n=200, p=1, size=0.4, T=4, budget=budget)
     share = 0.1 / budget.epsilon
@@ -247,7 +247,7 @@ def test_every_choice_of_the_audited_problem_has_log_ratios_of_half_the_range():
     + [("l1_ball", "huber_hinge", "published_safe"), (TRIANGLE, "logistic", "published_safe")],
     ids=str,
 )
-def test_honest_audits_are_never_contradicted(shape, loss, accounting, repeats):
+def test_audits_of_correct_code_are_never_contradicted(shape, loss, accounting, repeats):
     """At most 20 seeds of 1,000 runs: a false alarm in at most 2% of choices of the seeds."""
     plan = plan_for(loss, shape, n=10, p=2, size=0.4, T=6, budget=Budget(1.0, 1e-5), accounting=accounting)
     assert all(dpcore.run_audit(plan, runs=1_000, seed=seed).verdict != "contradicted" for seed in range(repeats))
@@ -271,7 +271,7 @@ def test_halved_noise_is_contradicted(budget, runs, repeats):
     assert {dpcore.run_audit(broken, runs=runs, seed=seed).verdict for seed in range(repeats)} == {"contradicted"}
 
 
-def test_an_audit_of_the_printed_noise_takes_it_at_what_it_spends():
+def test_an_audit_of_the_published_noise_takes_it_at_what_it_spends():
     plan = plan_for("huber_hinge", T="published", n=10, size=0.4, budget=Budget(1.0, 1e-5), accounting="published")
     assert isinstance(plan.mechanism.T, int) and plan.steps + 1 == plan.mechanism.T
     report = dpcore.run_audit(plan, runs=1_000)

@@ -21,7 +21,7 @@ KEY = "frank_wolfe_general"
 BUDGET = Budget(1.0, 1e-5)
 L1 = L1Ball()
 SETS = (L1, Simplex(), Ball(), LqBall(1.5), GroupL1Ball(2), Box())
-CORNERS = Polytope(((1.0, 0.0, 0.0), (0.0, 2.0, -1.0), (-1.0, -1.0, 1.0), (0.0, 0.0, 3.0)))
+VERTICES = Polytope(((1.0, 0.0, 0.0), (0.0, 2.0, -1.0), (-1.0, -1.0, 1.0), (0.0, 0.0, 3.0)))
 every_set = pytest.mark.parametrize("shape", SETS, ids=lambda shape: shape.label)
 every_q = pytest.mark.parametrize("q", [2.0, math.inf])
 
@@ -169,7 +169,7 @@ def test_the_mean_excess_is_below_the_bound(shape, seed):
 
 def test_both_bounds_of_a_drawn_width_by_hand():
     """Radius 2, entries of records up to 1, ||vertex||_1 <= 3, 6 apart: reach 6, slope 2 (6 + 1), Gamma 2 (2 6)^2."""
-    plan, width = plan_for(CORNERS, p=3, T=12, radius=2.0), CORNERS.width(3)
+    plan, width = plan_for(VERTICES, p=3, T=12, radius=2.0), VERTICES.width(3)
     assert width.error > 1e-4 * width.value
     widest = 2.0 * (width.value + width.error)
     start, curvature = 14.0 * 12.0, 2.0 * 12.0**2
@@ -302,25 +302,25 @@ def test_draws_and_their_centres_ask_whether_somebody_cancelled(shape):
 
 
 def test_a_polytope_is_taken_by_its_vertices():
-    plan = plan_for(CORNERS, p=3, T=12, radius=2.0)
+    plan = plan_for(VERTICES, p=3, T=12, radius=2.0)
     theta = plan.mechanism.release(plan, plan.mechanism.prepare(plan, records(50, 3, 1)), np.random.default_rng(0))
-    shares = np.linalg.lstsq(np.vstack([CORNERS.table.T, np.ones(4)]), np.append(theta / 2.0, 1.0), rcond=None)[0]
-    assert shares.min() > -1e-12 and np.allclose(CORNERS.table.T @ shares, theta / 2.0)
+    shares = np.linalg.lstsq(np.vstack([VERTICES.table.T, np.ones(4)]), np.append(theta / 2.0, 1.0), rcond=None)[0]
+    assert shares.min() > -1e-12 and np.allclose(VERTICES.table.T @ shares, theta / 2.0)
     prepared = plan.mechanism.prepare(plan, records(50, 3, 1))
-    rows, walked = plan.mechanism.transcripts(plan, prepared, [np.random.default_rng(0)]), 2.0 * CORNERS.table.mean(0)
+    rows, walked = plan.mechanism.transcripts(plan, prepared, [np.random.default_rng(0)]), 2.0 * VERTICES.table.mean(0)
     for t, seen in enumerate(rows.reshape(11, 3), start=1):
-        walked = walked * t / (t + 2) + 2.0 * CORNERS.extreme(seen) * 2 / (t + 2)
+        walked = walked * t / (t + 2) + 2.0 * VERTICES.extreme(seen) * 2 / (t + 2)
     assert np.allclose(theta, walked, rtol=1e-12, atol=1e-13), "from the mean of the vertices"
 
 
 @pytest.mark.parametrize("shape", [L1Ball(), Simplex(), LqBall(1.5)], ids=lambda shape: shape.label)
-def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape):
+def test_runs_of_correct_code_pass_an_audit_and_halved_noise_does_not(shape):
     """False "contradicted" in at most one audit of a thousand; seeds are fixed."""
     radius = 0.4 / shape.norm(1, 3)
     plan = plan_for(shape, "huber_hinge", n=10, p=3, radius=radius, T=4)
-    honest = dpcore.run_audit(plan, runs=3_000)
-    assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
-    assert honest.certified_epsilon_95 > 0.6
+    correct = dpcore.run_audit(plan, runs=3_000)
+    assert correct.verdict == "no contradiction found" and correct.attained == pytest.approx(1.0)
+    assert correct.certified_epsilon_95 > 0.6
     assert refuted(plan, 2_000, 6_000, bug="halved_noise")
 
 

@@ -59,7 +59,7 @@ def test_the_range_of_a_choice_is_the_larger_of_the_sum_s_and_zcdp_s():
 
 
 @pytest.mark.parametrize("epsilon, spent", [(0.1, 0.154), (1.0, 1.797), (5.0, 11.0)])
-def test_the_printed_scale_costs_what_the_formula_sheet_says(epsilon, spent):
+def test_the_published_scale_costs_what_the_formula_sheet_says(epsilon, spent):
     """T choices by zCDP of pure privacy; T - 1 are made, which costs less by the square root of the share at most."""
     T = 1_001
     plan = plan_for(budget=Budget(epsilon, 1e-6), accounting="published", T=T)
@@ -78,8 +78,8 @@ def test_the_safe_scale_never_overspends_and_composes_as_the_textbook_says(T, de
         each = 2.0 * plan.ledger[0].sensitivity / plan.scale
         assert plan.spent <= plan.requested
         if epsilon <= 1.0 and delta <= 0.5:
-            printed = plan_for(budget=Budget(epsilon, delta), accounting="published", T=T)
-            assert plan.scale == pytest.approx(4.0 * printed.scale, rel=1e-14)
+            published = plan_for(budget=Budget(epsilon, delta), accounting="published", T=T)
+            assert plan.scale == pytest.approx(4.0 * published.scale, rel=1e-14)
         else:  # the short form holds for epsilon <= 4 ln(1/delta) or so
             assert epsilon < 0.5 or advanced_epsilon(each, T - 1, delta) == pytest.approx(epsilon, rel=1e-8)
             assert advanced_epsilon(each, T - 1, delta) <= epsilon
@@ -107,8 +107,8 @@ def test_curvature_is_the_table_s_and_attained_by_a_pair_of_vertices(loss, gamma
     X = rng.choice([-1.0, 1.0], (200, 3))
     X[:, 1] = -X[:, 0]
     curvature = get_loss(loss).curvature_bound
-    corners = size * (np.vstack([np.eye(3), -np.eye(3)]) if shape == "l1_ball" else np.eye(3))
-    found = [curvature * np.mean((X @ (a - b)) ** 2) for a in corners for b in corners]
+    vertices = size * (np.vstack([np.eye(3), -np.eye(3)]) if shape == "l1_ball" else np.eye(3))
+    found = [curvature * np.mean((X @ (a - b)) ** 2) for a in vertices for b in vertices]
     assert max(found) == pytest.approx(facts.curvature, rel=1e-12)
     # The bound on l'' is its value where the loss bends most.
     z = np.linspace(-0.45, 1.45, 39)
@@ -187,7 +187,7 @@ def test_the_tuned_bound_in_closed_form_is_the_smallest_explicit_one_without_its
 
 
 @pytest.mark.shows("rate", "frank_wolfe_polytope")
-def test_published_rates_are_the_printed_formulas_and_shapes_only():
+def test_published_rates_are_the_paper_s_formulas_and_shapes_only():
     plan = plan_for(budget=Budget(1.0, 1e-8), T=30)
     rates = {b.source.split("2015, ")[1].split(" as")[0]: b for b in plan.mechanism.bounds(plan) if b.form == "rate"}
     L, scale = math.log(1e8), 10_000 ** (2 / 3)
@@ -301,7 +301,7 @@ def test_a_pure_budget_buys_choices_too():
     assert plan_for(budget=Budget(1.0), T=11).spent.pure
 
 
-def test_records_beyond_their_promise_are_refused():
+def test_records_beyond_their_bound_are_refused():
     plan = plan_for(n=3, p=2, T=4)
     X, y = np.full((3, 2), 0.5), np.zeros(3)
     for data, message in (

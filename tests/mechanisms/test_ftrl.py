@@ -1,4 +1,4 @@
-"""Private follow the regularised leader: its law, its price, its regret, and audits. Seeds are fixed."""
+"""Private FTRL (follow the regularised leader): its law, its cost, its regret, and audits. Seeds are fixed."""
 
 import dataclasses as dc
 import itertools
@@ -194,7 +194,7 @@ def exact_delta(zero: np.ndarray, one: np.ndarray, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-3), Budget(5.0, 1e-3), Budget(2.0)], ids=str)
-def test_all_runs_together_keep_the_promise_and_a_third_of_the_noise_breaks_it(budget):
+def test_all_runs_together_keep_the_guarantee_and_a_third_of_the_noise_breaks_it(budget):
     """Exact enumeration of 2^13 runs on the worst pair. For pure budgets the pair reaches half of epsilon."""
     plan = FTRL().calibrate(spec(13, 2), budget)
     for factor, holds in ((1.0, True), (1 / 3, False)):
@@ -217,7 +217,7 @@ def test_all_runs_together_keep_the_promise_and_a_third_of_the_noise_breaks_it(b
         ("published", Budget(5.0, 1e-3), 0.02),
     ],
 )
-def test_all_runs_on_any_neighbours_keep_the_promise(lam, budget, reached):
+def test_all_runs_on_any_neighbours_keep_the_guarantee(lam, budget, reached):
     """Every run of three arms, one of them idle, on streams of which any one cost vector is replaced, both ways.
 
     reached: the least share of delta, or of a pure epsilon, that some pair takes.
@@ -249,7 +249,7 @@ def binomial_delta(k: int, eta: float, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize("T, ratio", [(100, 3.1), (10_000, 4.3)])
-def test_the_published_condition_without_ln_p_breaks_its_promise_at_epsilon_10(T, ratio):
+def test_the_published_condition_without_ln_p_breaks_its_guarantee_at_epsilon_10(T, ratio):
     """lam >= R sqrt(8 T ln(1/delta)) / epsilon; exact, by binomial sums. The tight lam keeps it."""
     budget = Budget(10.0, 1e-3)
     published = math.sqrt(8 * T * math.log(1e3)) / 10
@@ -267,13 +267,13 @@ def test_the_published_lam_is_an_exhibit_for_few_arms_and_private_for_many():
             assert 1000 * plan.scale == pytest.approx(math.sqrt(8 * 1000 * math.log(p) * math.log(1e3)) / 10)
             assert (plan.spent <= budget) == private
     two = FTRL("published").calibrate(spec(1000, 2), budget)
-    assert binomial_delta(999, 4 / (1000 * two.scale), 10.0) > 1e-3, "the promise is false, not merely unproved"
+    assert binomial_delta(999, 4 / (1000 * two.scale), 10.0) > 1e-3, "the guarantee is false, not merely unproved"
     X = np.zeros((1000, 2))
     with pytest.raises(NotApplicable, match="exhibit"):
         dpcore.solve("ftrl", X, epsilon=10.0, delta=1e-3, accounting="published")
 
 
-def test_lam_by_hand_reports_its_price_and_solve_refuses_what_is_too_dear():
+def test_lam_by_hand_reports_its_cost_and_solve_refuses_what_is_too_dear():
     budget, made = Budget(1.0, 1e-5), []
     for lam in (0.01, 0.1, 10.0):
         plan = FTRL().calibrate(spec(50, 4, lam=lam), budget)
@@ -286,7 +286,7 @@ def test_lam_by_hand_reports_its_price_and_solve_refuses_what_is_too_dear():
         dpcore.solve("ftrl", np.zeros((50, 4)), epsilon=1.0, delta=1e-5, lam=0.01)
 
 
-def test_records_beyond_the_promise_and_a_single_arm_are_refused():
+def test_records_beyond_the_bound_and_a_single_arm_are_refused():
     assert FTRL().calibrate(spec(radius=1.0), BUDGETS[0]).scale == FTRL().calibrate(spec(), BUDGETS[0]).scale
     plan = FTRL().calibrate(spec(), BUDGETS[0])
     with pytest.raises(ValueError, match="rows beyond it"):

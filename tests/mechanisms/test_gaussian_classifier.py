@@ -38,21 +38,21 @@ def charge_of(n, lam, classes):
 @pytest.mark.parametrize("classes", [2, 3, 7])
 def test_the_budget_of_a_perturbed_objective_adds_up(noise, classes):
     plan = plan_of(n=50, p=3, classes=classes, lam=0.5, noise=noise, epsilon=2.0)
-    main, trace = plan.ledger
+    main, solver_noise = plan.ledger
     D, charge = math.sqrt(2.0) * classes / 50, charge_of(50, 0.5, classes)
     assert main.scale == plan.scale and main.sensitivity == pytest.approx(D)
-    assert main.charge == pytest.approx(charge) and trace.sensitivity == 2.0 * plan.tol
+    assert main.charge == pytest.approx(charge) and solver_noise.sensitivity == 2.0 * plan.tol
     if noise == "gamma":
         assert plan.spent == Budget(2.0)
         assert D / main.scale + charge == pytest.approx(0.99 * 2.0, rel=1e-12)
-        assert trace.sensitivity / trace.scale == pytest.approx(0.01 * 2.0, rel=1e-12)
+        assert solver_noise.sensitivity / solver_noise.scale == pytest.approx(0.01 * 2.0, rel=1e-12)
     else:
         assert plan.spent == Budget(2.0, 1e-5)
         spent = objective_delta(0.99 * 2.0, D / main.scale, charge, class_vertices(classes))
         assert 0.99e-5 * (1 - 1e-6) <= spent <= 0.99e-5
-        assert hockey_stick(0.01 * 2.0, trace.sensitivity / trace.scale) <= 0.01 * 1e-5
+        assert hockey_stick(0.01 * 2.0, solver_noise.sensitivity / solver_noise.scale) <= 0.01 * 1e-5
     size = math.sqrt((classes - 1) * 10 * (1 if noise == "gaussian" else (classes - 1) * 10 + 1))
-    assert trace.scale * size < 1e-2 * main.scale * size / 0.5, "the trace is small beside the noise in the model"
+    assert solver_noise.scale * size < 1e-2 * main.scale * size / 0.5, "small beside the other"
 
 
 @every_noise
@@ -194,7 +194,7 @@ def test_noise_is_spherical_in_v(classes, p, noise):
 
 @every_noise
 @both_places
-def test_a_release_is_the_minimiser_for_its_noise_and_a_trace(noise, perturbed):
+def test_a_release_is_the_minimiser_for_its_noise_and_solver_noise(noise, perturbed):
     """Noise is drawn again from the seed; two idle columns; the gradient in V vanishes there up to the tolerance."""
     data = class_data(30, 2, 3)
     plan = plan_of(n=30, p=4, lam=0.3, noise=noise, perturbed=perturbed, epsilon=2.0)
@@ -215,8 +215,8 @@ def test_a_release_is_the_minimiser_for_its_noise_and_a_trace(noise, perturbed):
     bend = 3.0 + 0.3  # c C and lam
     assert np.linalg.norm(gradient) <= 0.3 * plan.tol * (1 + 1e-6) + bend * off + 1e-12
     if perturbed == "objective":
-        trace = np.linalg.norm(drawn[1])
-        assert 2.0 * plan.tol < trace < 1e-2 * np.linalg.norm(drawn[0]) / 0.3, "there, and not seen"
+        solver_noise = np.linalg.norm(drawn[1])
+        assert 2.0 * plan.tol < solver_noise < 1e-2 * np.linalg.norm(drawn[0]) / 0.3, "there, and not seen"
     idle = models.smat(V)[:, 2:4, 2:4] if perturbed == "output" else models.smat(exact + drawn[0] / 0.3)[:, 2:4, 2:4]
     if perturbed == "objective":
         assert np.abs(idle).max() <= 3.0 * plan.tol + grid, "idle columns hold noise only"

@@ -1,4 +1,4 @@
-"""Large-margin Gaussian classifier: exact likelihood ratios and audits of what it promises, and of broken twins."""
+"""Large-margin Gaussian classifier: exact likelihood ratios and audits of its guarantee, and of versions with bugs."""
 
 import math
 
@@ -67,10 +67,10 @@ def test_gamma_noise_keeps_every_ratio_within_epsilon(classes, lam, epsilon):
         worst.append(np.abs(plain_log_densities(plan, one, Phi) - plain_log_densities(plan, zero, Phi)).max())
     assert max(worst) <= 0.99 * epsilon + 1e-9
     # Printed is 2 for records twice as long: as a share of the true one, 1 / sqrt2 C.
-    printed = plan.weakened(1.0 / (math.sqrt(2.0) * classes))
+    published = plan.weakened(1.0 / (math.sqrt(2.0) * classes))
     zero, one = pairs(4, 1, classes)[0]
-    Phi = released(printed, zero, 2_000)
-    assert np.abs(plain_log_densities(printed, one, Phi) - plain_log_densities(printed, zero, Phi)).max() > epsilon
+    Phi = released(published, zero, 2_000)
+    assert np.abs(plain_log_densities(published, one, Phi) - plain_log_densities(published, zero, Phi)).max() > epsilon
 
 
 def chernoff(mean, most, runs):
@@ -137,12 +137,12 @@ def test_long_audits_of_two_classes_find_a_fifth_missing(noise, perturbed):
 @pytest.mark.parametrize("perturbed", ["objective", "output"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_one_matrix_for_all_classes_hides_nothing(perturbed, classes, monkeypatch):
-    """The printed mechanism's noise, with a ridge so that a minimiser exists: what decides does not move at all."""
+    """The published mechanism's noise, with a ridge so that a minimiser exists: what decides does not move at all."""
     plan = audited("gaussian", perturbed, classes)
-    honest = models.direction
+    original = models.direction
 
     def shared(law, spec, rng):
-        return np.tile(honest(law, spec, rng)[:1], (spec.classes, 1))
+        return np.tile(original(law, spec, rng)[:1], (spec.classes, 1))
 
     monkeypatch.setattr(models, "direction", shared)
     data = plan.mechanism.worst_pair(plan)[0]

@@ -218,7 +218,7 @@ def test_an_interrupted_fit_never_shows_a_model_that_is_not_paid(name):
     assert hasattr(model, "matrices_") is (name == "matrices_") and model.spent_.epsilon == 1.0
 
 
-def test_the_docstring_says_what_is_promised_and_what_is_not():
+def test_the_docstring_says_what_is_guaranteed_and_what_is_not():
     text = PrivateGaussianClassifier.__doc__
     for part in ("Guarantee:", "Not protected:", "its class included", "cross-validation", "never inferred"):
         assert part in text, part

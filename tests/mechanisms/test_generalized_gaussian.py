@@ -28,7 +28,7 @@ def plan_of(*, n: int = 200, p: int = 12, q: float = math.inf, R: float = 1.0, b
 
 
 def people(plan, seed: int = 0) -> Data:
-    """Records that use up the promise, about a place that is not 0."""
+    """Records that use up their bound, about a place that is not 0."""
     X = np.random.default_rng(seed).uniform(-0.5, 1.0, (plan.spec.n, plan.spec.p))
     return Data(plan.spec.domain.R * X / length(X, plan.spec.domain.q), np.zeros(len(X)))
 
@@ -73,9 +73,9 @@ def test_releases_are_the_mean_and_noise_of_the_declared_law(law):
     assert np.allclose(prepared.theta, data.X.mean(axis=0), rtol=0, atol=1e-15)
     order = lp_noise(law, math.inf, 12).order
     rngs = [np.random.default_rng(seed) for seed in range(4_000)]
-    for used, honest in ((plan, True), (plan.weakened(0.5), False)):
+    for used, correct in ((plan, True), (plan.weakened(0.5), False)):
         away = (mechanism.release_many(used, prepared, rngs) - data.X.mean(axis=0)) / plan.scale
-        assert bool(stats.kstest(length(away, order)[:, 0], stats.chi(12).cdf).pvalue > 1e-6) is honest
+        assert bool(stats.kstest(length(away, order)[:, 0], stats.chi(12).cdf).pvalue > 1e-6) is correct
 
 
 def test_sparse_records_and_idle_columns_change_nothing():
@@ -123,7 +123,7 @@ def test_the_risk_on_fresh_records_is_below_its_bound_and_not_without_the_sampli
 
 @LAWS
 def test_an_experiment_measures_what_the_bound_says(law):
-    """In the norm that the source's promise implies; five standard errors of 200 paired releases at each point."""
+    """In the norm that the source's bound implies; five standard errors of 200 paired releases at each point."""
     mechanism = make_mechanism(KEY, noise=law)
     table = dpcore.run(
         Experiment(
@@ -150,7 +150,7 @@ def test_draws_of_a_curve_are_pairs_of_opposite_noise_that_all_plans_share(law):
     assert np.allclose(drawn.thetas[1, 4], one, rtol=1e-12)
 
 
-# The promise
+# The guarantee
 
 
 def test_attack_limits_are_those_of_the_laws():
@@ -217,7 +217,7 @@ def test_the_quoted_kappa_is_right_for_small_q_and_is_released_there():
 # How the norm is said
 
 
-def test_the_norm_of_the_promise_is_an_argument():
+def test_the_norm_of_the_domain_is_an_argument():
     """None is the mechanism's own norm, or the set's where one is named."""
     facts = dict(n=100, p=4, epsilon=1.0, delta=1e-5)
     for key, own in ((KEY, math.inf), ("output_gaussian", 2.0), ("frank_wolfe_general", math.inf)):

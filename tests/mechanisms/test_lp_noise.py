@@ -225,7 +225,7 @@ def test_a_shift_is_never_longer_than_its_widening_and_equal_entries_attain_it(l
 
 
 @pytest.mark.parametrize("q_star, d", [(3.0, 100), (5.0, 100), (11.0, 100), (math.inf, 100), (math.inf, 10), (3.0, 10)])
-def test_gaussian_noise_is_no_larger_in_the_norm_of_the_promise(q_star, d):
+def test_gaussian_noise_is_no_larger_in_the_norm_of_the_domain(q_star, d):
     """Same multiplier, 4,000 draws: the difference is beyond four standard errors; and its multiplier is smaller too.
 
     Each size is below its bound; half the bound is not one.
@@ -295,8 +295,8 @@ def test_the_delta_of_a_shift_is_that_of_the_curve_for_gaussian_noise(d):
 
 
 @pytest.mark.parametrize("d, draws, measured", [(100, 30_000, 1.25e-2), (1000, 3_000, 2.23e-2)])
-def test_the_quoted_kappa_breaks_its_promise_and_the_exact_one_keeps_it(d, draws, measured):
-    """Deltas within five standard errors of long runs; by four the quoted one is above what was promised."""
+def test_the_quoted_kappa_breaks_its_guarantee_and_the_exact_one_keeps_it(d, draws, measured):
+    """Deltas within five standard errors of long runs; by four the quoted one is above what was guaranteed."""
     asked = Budget(1.0, 1e-2)
     quoted, share = quoted_noise(math.inf, d)
     value, error = delta_of_ones(quoted, share, asked, draws, seed=1)

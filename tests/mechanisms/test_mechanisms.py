@@ -36,7 +36,7 @@ CHARGED = [key for key in KEYS if key.startswith("objective") or key in CLASSIFY
 BUDGET = Budget(1.0, 1e-5)
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 every_adding = pytest.mark.parametrize("key", ADDING)
-# What no mechanism of the family can promise, and why: a word of the refusal.
+# What no mechanism of the family can guarantee, and why: a word of the refusal.
 REFUSED = {
     (key, loss): reason
     for key in KEYS
@@ -87,7 +87,7 @@ def facts(key: str) -> dict[str, int]:
 
 
 def needs_delta(key: str) -> bool:
-    """Whether the mechanism promises nothing without delta."""
+    """Whether the mechanism guarantees nothing without delta."""
     try:
         dpcore.calibrate(key, n=100, p=2, epsilon=1.0, **facts(key))
     except NotApplicable:
@@ -102,7 +102,7 @@ def test_the_registry_is_what_it_says():
         dpcore.make_mechanism("oracle")
     with pytest.raises(ValueError, match=r"knob 'steps'.* accounting"):
         dpcore.make_mechanism("output_gaussian", steps=3)
-    with pytest.raises(ValueError, match=r"accounting must be .*tight, published, classical, lecture, got 'loose'"):
+    with pytest.raises(ValueError, match=r"accounting must be .*tight, published, classical, kamath, got 'loose'"):
         dpcore.make_mechanism("output_gaussian", accounting="loose")
 
 
@@ -114,7 +114,7 @@ def test_calibration_sees_no_data(key):
 
 
 @every_mechanism
-def test_docstrings_say_what_is_promised_and_what_is_not(key):
+def test_docstrings_say_what_is_guaranteed_and_what_is_not(key):
     text = inspect.getdoc(mechanism_class(key))
     for part in ("Source:", "Randomness:", "Guarantee:", "Not protected:"):
         assert part in text, f"{key} lacks {part}"
@@ -260,15 +260,15 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
 
 
 @every_mechanism
-def test_a_promise_that_does_not_exist_is_refused(key):
+def test_a_guarantee_that_does_not_exist_is_refused(key):
     mechanism = dpcore.make_mechanism(key)
     if needs_delta(key):
         with pytest.raises(NotApplicable, match="delta > 0"):
             mechanism.calibrate(own_spec(key, mechanism.usual_loss, 100, 3, 0.1), Budget(1.0))
     spec = spec_for(key, PROBLEMS["full rank"])
     if key not in UNREGULARISED:  # vertices have a length in every norm
-        euclidean = key in ADDING + CLASSIFYING
-        other, norm = (1.5, "q") if key in POINTS else (np.inf, "2") if euclidean else (2.0, "inf")
+        in_l2 = key in ADDING + CLASSIFYING
+        other, norm = (1.5, "q") if key in POINTS else (np.inf, "2") if in_l2 else (2.0, "inf")
         with pytest.raises(NotApplicable, match=rf"\|\|x\|\|_{norm} <= R"):
             mechanism.calibrate(dc.replace(spec, domain=Domain(other)), BUDGET)
     with pytest.raises(NotApplicable, match=r"got set|without a radius"):
@@ -317,7 +317,7 @@ def test_a_certificate_that_is_no_number_certifies_nothing(key):
 
 
 @every_mechanism
-def test_rows_and_labels_just_beyond_the_promise_are_refused(key):
+def test_rows_and_labels_just_beyond_their_bounds_are_refused(key):
     """A millionth too long; a label that is too small rather than too large."""
     mechanism = dpcore.make_mechanism(key)
     X, y = np.array([[1.0 + 1e-6, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([0.5, -0.2, 0.1])

@@ -1,4 +1,4 @@
-"""Releases lie on a grid that is made of the noise, so that the last bits of a sum do not betray its parts."""
+"""Releases lie on a grid that is made of the noise, so that the last bits of a sum do not reveal its parts."""
 
 from __future__ import annotations
 

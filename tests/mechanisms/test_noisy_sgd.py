@@ -1,4 +1,4 @@
-"""Noise in stochastic gradient steps: the lecture's algorithm to the letter, scales, prices, bounds, audits, files."""
+"""Noise in stochastic gradient steps: Kamath's algorithm to the letter, scales, costs, bounds, audits, files."""
 
 import copy
 import dataclasses as dc
@@ -13,7 +13,7 @@ from scipy import stats
 import dpcore
 from dpcore import Budget, Data, NotApplicable, Plan, Spec
 from dpcore.__main__ import main
-from dpcore.accounting.lecture import lecture_multiplier
+from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.subsampled_rdp import subsampled_epsilon, subsampled_multiplier
 from dpcore.audit.game import Audit
 from dpcore.core.losses import get_loss
@@ -41,7 +41,7 @@ def released(plan: Plan, data: Data, seed: int) -> np.ndarray:
 # What is released
 
 
-def test_published_single_records_are_the_lectures_algorithm_3():
+def test_published_single_records_are_kamath_s_algorithm_3():
     """Its line for the step, in sums: n times a record's gradient and noise of n L times the multiplier."""
     n, p, L, C, epsilon, delta = 20, 3, 1.0, 2.0 * 1.5, 0.8, 1e-4
     data = random_records(n, p, seed=8)
@@ -141,11 +141,11 @@ def test_what_is_released_and_audited_is_in_double_precision(monkeypatch):
         plan.mechanism.draws([plan], [prepared], [np.random.default_rng(1)], lambda: False)
 
 
-# Scales, prices and refusals
+# Scales, costs and refusals
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_scales_are_as_printed(epsilon):
+def test_scales_are_as_published(epsilon):
     n, delta, G = 500, 1e-6, 0.5
     budget = Budget(epsilon, delta)
 
@@ -192,7 +192,7 @@ def test_steps_by_hand_open_single_records_to_many_people():
 
 
 @pytest.mark.shows("privacy", "noisy_sgd")
-def test_an_independent_accountant_agrees_with_the_price_of_poisson_batches():
+def test_an_independent_accountant_agrees_with_the_cost_of_poisson_batches():
     """dp-accounting's privacy loss distributions, in its convention for replacing a record (see tests/oracles).
 
     They are tighter than Renyi divergences, which ask for up to 30% more noise here.
@@ -291,16 +291,16 @@ def test_only_pairs_whose_other_records_have_no_gradient_are_audited():
         plan.mechanism.log_ratio(plan, prepared, prepared, np.zeros((1, 10)))
 
 
-@pytest.mark.parametrize("honest, broken", [(1, 1), pytest.param(20, 5, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("correct, broken", [(1, 1), pytest.param(20, 5, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("knobs, left", [({"batch": 4}, 0.25), ({"batches": "single"}, 0.1)], ids=str)
-def test_correct_batches_are_never_contradicted_and_missing_noise_always_is(knobs, left, honest, broken):
+def test_correct_batches_are_never_contradicted_and_missing_noise_always_is(knobs, left, correct, broken):
     """At so many seeds; an audit of correct code ends "contradicted" in at most one of a thousand.
 
     Accounting for single records is loose for few steps: more noise must be missing before it shows.
     """
     plan = plan_for(40, 1, loss="huber_hinge", radius=0.4, steps=20, **knobs)
     weak = plan.weakened(left)
-    assert all(dpcore.run_audit(plan, runs=1_000, seed=s).verdict != "contradicted" for s in range(honest))
+    assert all(dpcore.run_audit(plan, runs=1_000, seed=s).verdict != "contradicted" for s in range(correct))
     assert all(dpcore.run_audit(weak, runs=2_000, seed=s).verdict == "contradicted" for s in range(broken))
 
 
@@ -325,6 +325,6 @@ def test_the_command_line_solves_a_csv_file_with_knobs(tmp_path, capsys):
         assert facts["spent"]["epsilon"] == mine.spent.epsilon <= 1.0
 
 
-def test_the_lectures_multiplier_is_the_one_that_is_used():
+def test_kamath_s_multiplier_is_the_one_that_is_used():
     plan = plan_for(300, loss="hinge", **LITERAL)
-    assert plan.scale == lecture_multiplier(300, Budget(1.0, 1e-5)) * 1.0
+    assert plan.scale == kamath_multiplier(300, Budget(1.0, 1e-5)) * 1.0

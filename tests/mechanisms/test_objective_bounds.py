@@ -25,14 +25,14 @@ def upper(plan: Plan, quantity: str, holds: str = "expectation") -> float:
 
 
 def released(plan: Plan, data: Data, seeds: range) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(b, theta without its trace) for each seed: the release, and its noise drawn a second time."""
+    """(b, theta without its solver noise) for each seed: the release, and its noise drawn a second time."""
     prepared, p = plan.mechanism.prepare(plan, data), plan.spec.p
     pairs = []
     for seed in seeds:
         theta = plan.mechanism.release(plan, prepared, np.random.default_rng(seed))
         again = np.random.default_rng(seed)
-        b, trace = (event.scale * plan.mechanism.law.direction(p, p, again) for event in plan.ledger)
-        pairs.append((b, theta - trace))
+        b, solver_noise = (event.scale * plan.mechanism.law.direction(p, p, again) for event in plan.ledger)
+        pairs.append((b, theta - solver_noise))
     return pairs
 
 
@@ -135,7 +135,7 @@ def test_the_population_bound_holds_for_a_known_law(key, lam):
 
 
 @pytest.mark.shows("rate", "objective_gaussian", "objective_gamma")
-def test_rates_are_shapes_with_the_printed_exponents():
+def test_rates_are_shapes_with_the_published_exponents():
     def rates(key: str, **changed) -> list[float]:
         facts = dict(n=10_000, p=64, epsilon=1.0, delta=1e-6, lam=0.5, theta_norm=2.0, R=1.0) | changed
         found = [b for b in dpcore.bounds_of(dpcore.calibrate(key, **facts)) if b.form == "rate"]

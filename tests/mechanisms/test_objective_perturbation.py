@@ -1,4 +1,4 @@
-"""Objective perturbation: exact laws against the promise, the volume element, the solver's trace, the refusals.
+"""Objective perturbation: exact laws against the guarantee, the volume element, output noise, the refusals.
 
 In one dimension theta -> b = -J'(theta) falls, so P(theta <= t) = P(b >= -J'(t)) is exact: neither a density nor a
 volume element enters, and the claim is tested against the definition of differential privacy itself.
@@ -20,7 +20,7 @@ from dpcore.accounting.tradeoff import ObjectiveCurve
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.objective import base
 from dpcore.mechanisms.objective.base import volume_charge
-from dpcore.studies.decide.repeated_releases import several
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from tests.nights import each
 
 KEYS = ("objective_gamma", "objective_gaussian")
@@ -98,7 +98,7 @@ def worst_delta(plan: Plan, epsilon: float) -> float:
 @every_loss
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("stiffer", [1.0, 1e4])
-def test_gamma_keeps_its_promise_exactly_in_one_dimension(loss, epsilon, stiffer):
+def test_gamma_keeps_its_guarantee_exactly_in_one_dimension(loss, epsilon, stiffer):
     """With a large lam the model stays near 0, where both records of a pair pull; logistic loss pulls half as hard."""
     plan = plan_of("objective_gamma", loss, epsilon, lam=stiffer * lam_of(loss, epsilon))
     assert worst_epsilon(plan) <= 0.99 * epsilon + 1e-6
@@ -119,7 +119,7 @@ def test_the_corrected_gamma_scale_is_attained_and_the_published_one_overspends(
 @pytest.mark.shows("privacy", "objective_gaussian")
 @every_loss
 @pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-5), (1.0, 1e-3), (1.0, 1e-5), (2.0, 1e-5)])
-def test_gaussian_keeps_its_promise_exactly_in_one_dimension(loss, epsilon, delta):
+def test_gaussian_keeps_its_guarantee_exactly_in_one_dimension(loss, epsilon, delta):
     for stiffer in (1.0, 10.0, 1e4):
         plan = plan_of("objective_gaussian", loss, epsilon, lam=stiffer * lam_of(loss, epsilon), delta=delta)
         assert worst_delta(plan, epsilon) <= 0.99 * delta
@@ -129,7 +129,7 @@ def test_gaussian_keeps_its_promise_exactly_in_one_dimension(loss, epsilon, delt
 
 
 @pytest.mark.parametrize("epsilon, delta, factor", [(1.0, 1e-5, 22.18), (2.0, 1e-5, 30.95), (1.0, 1e-3, 1.268)])
-def test_the_published_gaussian_scale_breaks_its_promise(epsilon, delta, factor):
+def test_the_published_gaussian_scale_breaks_its_guarantee(epsilon, delta, factor):
     lam = lam_of("huber", epsilon)
     plan = plan_of("objective_gaussian", "huber", epsilon, lam=lam, delta=delta, accounting="published")
     assert worst_delta(plan, epsilon) / delta == pytest.approx(factor, rel=1e-3)
@@ -184,17 +184,17 @@ def test_a_whole_curve_is_inverted_by_what_an_attacker_shows():
 
 @every_key
 @pytest.mark.parametrize("loss, stiffer", [("logistic", 1.0), ("logistic", 100.0), ("huber", 1.0), ("huber", 100.0)])
-def test_the_limit_is_the_smallest_cap_along_the_curve_with_charge_and_trace(key, loss, stiffer):
+def test_the_limit_is_the_smallest_cap_along_the_curve_with_charge_and_solver_noise(key, loss, stiffer):
     """Put together again from hockey sticks, on a dense grid; Gamma noise by integrating over its size."""
     plan = plan_of(key, loss, 1.0, lam=stiffer * lam_of(loss, 1.0), p=3)
-    main, trace = plan.ledger
+    main, solver_noise = plan.ledger
     mu, one_sided = main.sensitivity / plan.scale, get_loss(loss).classification
     sizes, weights = np.ones(1), np.ones(1)
     if key == "objective_gamma":
         sizes = np.linspace(0.05, 8.0, 160)
         weights = stats.chi(4).pdf(sizes) * (sizes[1] - sizes[0])
     far = sum(
-        w * (2 * stats.norm.cdf(trace.sensitivity / trace.scale / s / 2) - 1)
+        w * (2 * stats.norm.cdf(solver_noise.sensitivity / solver_noise.scale / s / 2) - 1)
         for s, w in zip(sizes, weights, strict=True)
     )
 
@@ -215,11 +215,11 @@ def test_the_claimed_curve_is_the_plan_s_and_says_what_the_plan_spends(loss, acc
     curve, spent = plan.mechanism.claimed_curve(plan), plan.spent
     assert curve.charge == plan.ledger[0].charge > 0.1
     # Both noises as they are in the ledger; together they cost less than the two parts of the budget.
-    main, trace = (event.sensitivity / event.scale for event in plan.ledger)
+    main, solver = (event.sensitivity / event.scale for event in plan.ledger)
     assert curve.mu == pytest.approx(main, rel=1e-6)
     vertices = linear_vertices(one_sided=get_loss(loss).classification)
     for (count, length), (other, share) in zip(curve.vertices, vertices, strict=True):
-        assert count == other and (curve.mu * length) ** 2 == pytest.approx((main * share) ** 2 + trace**2, rel=1e-5)
+        assert count == other and (curve.mu * length) ** 2 == pytest.approx((main * share) ** 2 + solver**2, rel=1e-5)
     assert 0.98 * spent.epsilon < curve.epsilon(curve.mu, spent.delta) <= spent.epsilon
     least = objective_delta(0.99 * spent.epsilon, main, curve.charge, vertices)
     assert least <= 0.99 * spent.delta * (1 + 1e-6)
@@ -227,14 +227,14 @@ def test_the_claimed_curve_is_the_plan_s_and_says_what_the_plan_spends(loss, acc
 
 @pytest.mark.parametrize("one_sided", [True, False])
 @pytest.mark.parametrize("epsilon", [-0.5, 0.1, 1.0, 2.5])
-def test_a_trace_of_noise_makes_every_vertex_longer(one_sided, epsilon):
-    """What the noise allows at epsilon minus the trace's loss, which is N(trace^2 / 2, trace^2), on average."""
-    mu, charge, trace = 0.6, 0.2, 0.3
+def test_solver_noise_makes_every_vertex_longer(one_sided, epsilon):
+    """What the noise allows at epsilon minus the loss of solver noise, N(solver^2 / 2, solver^2), on average."""
+    mu, charge, solver = 0.6, 0.2, 0.3
     vertices = linear_vertices(one_sided=one_sided)
     nodes, weights = np.polynomial.hermite_e.hermegauss(150)
-    losses = 0.5 * trace**2 + trace * nodes
+    losses = 0.5 * solver**2 + solver * nodes
     each = [sum(n * hockey_stick(epsilon - charge - t, share * mu) for n, share in vertices) for t in losses]
-    longer = sum(n * hockey_stick(epsilon - charge, math.hypot(share * mu, trace)) for n, share in vertices)
+    longer = sum(n * hockey_stick(epsilon - charge, math.hypot(share * mu, solver)) for n, share in vertices)
     assert longer == pytest.approx(weights @ each / math.sqrt(2.0 * math.pi), rel=1e-3)
 
 
@@ -242,7 +242,7 @@ def test_a_trace_of_noise_makes_every_vertex_longer(one_sided, epsilon):
 
 
 def composed_delta(plan: Plan, releases: int, epsilon: float) -> float:
-    """At most what releases without a trace of noise tell: their losses, each rounded down to a grid, added up."""
+    """At most what releases without solver noise tell: their losses, each rounded down to a grid, added up."""
     worst, width = 0.0, 2e-3 * plan.spent.epsilon
     for zero, one in neighbours(plan.spec.loss)[:: 9 if plan.spec.loss == "huber" else 1]:
         p, q = interval_masses(plan, zero, one)
@@ -258,13 +258,13 @@ def composed_delta(plan: Plan, releases: int, epsilon: float) -> float:
 
 @every_loss
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
-def test_several_releases_keep_what_is_promised_of_them_exactly_in_one_dimension(loss, epsilon):
+def test_repeated_releases_keep_what_is_guaranteed_of_them_exactly_in_one_dimension(loss, epsilon):
     for stiffer, releases in itertools.product((1.0, 1e4), (2, 10, 100)):
         plan = plan_of("objective_gaussian", loss, epsilon, lam=stiffer * lam_of(loss, epsilon))
-        promised = several(plan, releases).epsilon
-        assert composed_delta(plan, releases, promised) <= DELTA
+        guaranteed = repeated_releases(plan, releases).epsilon
+        assert composed_delta(plan, releases, guaranteed) <= DELTA
     if loss == "huber_hinge":
-        assert composed_delta(plan, 100, 0.7 * promised) > DELTA, "a stiff problem comes close"
+        assert composed_delta(plan, 100, 0.7 * guaranteed) > DELTA, "a stiff problem comes close"
 
 
 @pytest.mark.parametrize("one_sided", [True, False])
@@ -398,19 +398,19 @@ def test_the_curve_that_an_audit_claims_for_a_published_plan_is_that_of_its_nois
 def test_the_parts_of_the_budget_add_up_and_each_pays_for_its_noise(key, loss):
     epsilon, delta = 1.0, 1e-6
     plan = plan_of(key, loss, epsilon, lam=0.5, n=100, p=5, delta=delta)
-    main, trace = plan.ledger
+    main, solver_noise = plan.ledger
     assert main.scale == plan.scale and main.sensitivity == pytest.approx(2.0 / 100)
     assert main.charge == pytest.approx(math.log1p(get_loss(loss).curvature_bound / (100 * 0.5)))
-    assert trace.sensitivity == 2.0 * plan.tol
+    assert solver_noise.sensitivity == 2.0 * plan.tol
     if key == "objective_gamma":
         assert plan.spent == Budget(epsilon)
         assert main.sensitivity / main.scale + main.charge == pytest.approx(0.99 * epsilon, rel=1e-12)
-        assert trace.sensitivity / trace.scale == pytest.approx(0.01 * epsilon, rel=1e-12)
+        assert solver_noise.sensitivity / solver_noise.scale == pytest.approx(0.01 * epsilon, rel=1e-12)
     else:
         assert plan.spent == Budget(epsilon, delta)
         mu, one_sided = main.sensitivity / main.scale, get_loss(loss).classification
         assert objective_delta(0.99 * epsilon, mu, main.charge, linear_vertices(one_sided=one_sided)) <= 0.99 * delta
-        assert hockey_stick(0.01 * epsilon, trace.sensitivity / trace.scale) <= 0.01 * delta
+        assert hockey_stick(0.01 * epsilon, solver_noise.sensitivity / solver_noise.scale) <= 0.01 * delta
 
 
 @every_key

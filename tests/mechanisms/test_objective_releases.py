@@ -17,8 +17,8 @@ from tests.mechanisms.test_objective_perturbation import every_key, every_loss, 
 
 @every_key
 @every_loss
-def test_a_release_is_the_minimiser_of_the_tilted_objective_and_a_trace(key, loss):
-    """The noise is drawn again from the same seed; the gradient of J vanishes there up to the trace."""
+def test_a_release_is_the_minimiser_of_the_tilted_objective_and_solver_noise(key, loss):
+    """The noise is drawn again from the same seed; the gradient of J vanishes there up to the solver noise."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((60, 4))
     data = Data(X / np.linalg.norm(X, axis=1)[:, None], np.sign(rng.standard_normal(60)), p=6)
@@ -26,13 +26,13 @@ def test_a_release_is_the_minimiser_of_the_tilted_objective_and_a_trace(key, los
     theta = api.release_once(plan, data, seed=4).theta
     off = 2.5 * grid_of(plan.mechanism.resolution(plan))  # sqrt(6): what rounding moves a model by, at most
     noise = np.random.default_rng(4)
-    b, trace = (event.scale * plan.mechanism.law.direction(6, 6, noise) for event in plan.ledger)
-    exact = theta - trace
+    b, solver_noise = (event.scale * plan.mechanism.law.direction(6, 6, noise) for event in plan.ledger)
+    exact = theta - solver_noise
     found = get_loss(loss)
     gradient = found.derivative(data.X @ exact[:4], data.y) @ data.X / 60 + 0.1 * exact[:4] + b[:4]
     assert np.linalg.norm(gradient) <= 0.1 * plan.tol * (1 + 1e-6) + (found.curvature_bound + 0.1) * off
     assert np.allclose(exact[4:], -b[4:] / 0.1, rtol=1e-9, atol=off), "idle columns hold noise only"
-    assert np.linalg.norm(trace) < 1e-3 * np.linalg.norm(b), "the trace is not seen"
+    assert np.linalg.norm(solver_noise) < 1e-3 * np.linalg.norm(b), "the solver noise is not seen"
     prepared = plan.mechanism.prepare(plan, data)
     whole = dc.replace(prepared, theta=np.zeros(6))
     (many,) = plan.mechanism.release_many(plan, whole, [np.random.default_rng(4)])
@@ -68,8 +68,8 @@ def test_the_certificate_holds_where_predictions_cancel_and_lam_is_tiny(key, los
     thetas = plan.mechanism.release_many(plan, prepared, [np.random.default_rng(seed) for seed in seeds])
     for theta, seed in zip(thetas, seeds, strict=True):
         noise = np.random.default_rng(seed)
-        b, trace = (event.scale * plan.mechanism.law.direction(p, p, noise) for event in plan.ledger)
-        exact = theta - trace
+        b, solver_noise = (event.scale * plan.mechanism.law.direction(p, p, noise) for event in plan.ledger)
+        exact = theta - solver_noise
         z = data.X[:, 0] * math.fsum(exact)
         gradient = get_loss(loss).derivative(z, y) @ data.X / n + lam * exact + b
         assert np.linalg.norm(gradient) <= lam * plan.tol
@@ -97,10 +97,10 @@ def test_a_solver_that_misses_the_tolerance_releases_nothing(key, monkeypatch):
     X = np.eye(3)[np.arange(60) % 3]
     data = Data(X, np.where(np.arange(60) < 40, 1.0, -1.0))
     prepared = plan.mechanism.prepare(plan, data)
-    honest = solvers.minimise
+    original = solvers.minimise
 
     def sloppy(*args, tol, **kwargs):
-        found = honest(*args, tol=tol, **kwargs)
+        found = original(*args, tol=tol, **kwargs)
         return dc.replace(found, distance=1.01 * tol)
 
     monkeypatch.setattr(solvers, "minimise", sloppy)
@@ -130,7 +130,7 @@ def test_the_published_gamma_form_keeps_its_own_condition():
         plan_of("objective_gamma", "logistic", 1.0, lam=0.2, accounting="published")
 
 
-def test_hinge_loss_sticks_to_a_record_and_would_betray_it():
+def test_hinge_loss_sticks_to_a_record_and_would_leak_it():
     """n = 1, x = y = 1, lam = 1: theta = 1 for every b in [-1, 0], which has probability 0.1106 at beta = 0.25."""
     thetas = np.linspace(-3.0, 4.0, 70_001)
     objective = np.maximum(1.0 - thetas, 0.0) + 0.5 * thetas**2

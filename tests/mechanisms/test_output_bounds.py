@@ -83,7 +83,7 @@ def test_upper_bounds_hold_in_expectation(noise, key, name, lam, epsilon):
 
 @every_noise
 def test_the_bound_over_a_constrained_minimiser_compares_within_its_ball(noise):
-    """With radius < theta_norm no model beyond the radius can be promised."""
+    """With radius < theta_norm no model beyond the radius can be guaranteed."""
     facts = dict(n=120, p=6, epsilon=1.0, delta=1e-5, lam=0.05, theta_norm=4.0)
     free, tied = (dpcore.calibrate(noise, radius=radius, **facts) for radius in (None, 0.5))
     noise_part = upper(tied, "excess_over_regularised")
@@ -207,7 +207,7 @@ def test_every_rule_is_proportional_to_the_slope_even_where_that_depends_on_lam(
 
 
 @pytest.mark.shows("rate", "output_gaussian", "output_gamma")
-def test_rates_are_shapes_with_the_printed_exponents():
+def test_rates_are_shapes_with_the_published_exponents():
     """Growth in p, n and epsilon of every rate; the lines carry no constant, so nothing else is claimed."""
 
     def rates(noise, **changed):

@@ -264,14 +264,14 @@ def test_the_smallest_deltas_are_ordinary(accounting):
 
 
 @pytest.mark.parametrize("n", [20, 500])
-def test_the_lecture_s_lemma_asks_for_n_times_the_noise_and_promises_far_less_than_it_costs(n):
+def test_kamath_s_lemma_asks_for_n_times_the_noise_and_guarantees_far_less_than_it_costs(n):
     """Its 2n/lambda against 2L/lambda; lam stays that of the right sensitivity."""
-    right, lecture = (
+    right, kamath = (
         dpcore.calibrate("output_gaussian", n=n, p=3, epsilon=1.0, delta=1e-6, accounting=accounting)
-        for accounting in ("tight", "lecture")
+        for accounting in ("tight", "kamath")
     )
-    assert lecture.scale == pytest.approx(n * right.scale, rel=1e-12) and lecture.spec == right.spec
-    assert lecture.spent.epsilon == pytest.approx(
+    assert kamath.scale == pytest.approx(n * right.scale, rel=1e-12) and kamath.spec == right.spec
+    assert kamath.spent.epsilon == pytest.approx(
         gaussian_epsilon(1.0 / (n * right.scale / right.ledger[0].sensitivity), 1e-6)
     )
-    assert lecture.spent.epsilon < 0.05 < lecture.requested.epsilon
+    assert kamath.spent.epsilon < 0.05 < kamath.requested.epsilon

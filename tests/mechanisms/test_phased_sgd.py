@@ -51,7 +51,7 @@ def test_the_noise_of_every_phase_has_one_multiplier(loss, p_norm):
     assert plan.mechanism.calibrate(plan.spec, Budget(0.1, 1e-9)).mechanism == plan.mechanism, "steps stay"
 
 
-def test_records_may_be_promised_in_any_norm_and_the_dual_one_costs_nothing():
+def test_records_may_be_bounded_in_any_norm_and_the_dual_one_costs_nothing():
     for q, factor in ((1.0, 1.0), (4 / 3, 1.0), (2.0, 1.0), (4.0, 16**0.25), (math.inf, 4.0)):
         facts = l2_constants_of("phased_sgd", plan_for("huber", math.inf, d=16, q=q, R=3.0).spec)
         assert pytest.approx(3.0 * factor) == facts.L and facts.smoothness == pytest.approx(2.0 * (3.0 * factor) ** 2)

@@ -1,4 +1,4 @@
-"""One-pass Frank-Wolfe on a polytope: what its noise costs, what its bounds promise, and what audits see."""
+"""One-pass Frank-Wolfe on a polytope: what its noise costs, what its bounds guarantee, and what audits see."""
 
 import functools
 import itertools
@@ -108,8 +108,8 @@ def test_every_phase_of_a_tree_costs_the_same_and_pays_for_itself():
     assert np.allclose(course.shares * course.scale, scales) and course.shares[-1] == 1.0
 
 
-def test_the_printed_scale_and_what_it_spends():
-    """Two s sqrt(n ln(1/delta)) / epsilon; the printed composition counts every step for every record."""
+def test_the_published_scale_and_what_it_spends():
+    """Two s sqrt(n ln(1/delta)) / epsilon; the published composition counts every step for every record."""
     for epsilon in (0.1, 1.0, 10.0):
         plan = plan_for(n=1000, p=100, budget=Budget(epsilon, 1e-6), variant="published", accounting="published")
         # L D = 2 L and Gamma = 4 / 4; a record of a step moves more than one of the first 500.
@@ -229,7 +229,7 @@ def test_the_bound_holds_over_other_polytopes(shape, variant):
     assert excess.mean() < 0.05
 
 
-def test_the_printed_noise_spends_far_less_than_was_asked_for():
+def test_the_published_noise_spends_far_less_than_was_asked_for():
     """A record fades; the figures of docs/errata.md."""
     spent = [
         plan_for(n=n, p=100, variant="published", accounting="published").spent.epsilon for n in (10**3, 10**4, 10**5)
@@ -287,11 +287,11 @@ def test_runs_together_are_runs_one_by_one_and_vertices_lead_to_models(shape, kn
     one = np.array([mechanism.release(plan, prepared, rng) for rng in rngs_of(4, 3)])
     assert np.allclose(many, one, rtol=1e-12, atol=1e-14)
     rows = mechanism.transcripts(plan, prepared, rngs_of(4, 3))
-    corners = CROSS.table if shape == CROSS else np.eye(3)
-    theta = np.zeros((3, 3)) if shape == L1Ball() else np.tile(1.5 * corners.mean(axis=0), (3, 1))
+    listed = CROSS.table if shape == CROSS else np.eye(3)
+    theta = np.zeros((3, 3)) if shape == L1Ball() else np.tile(1.5 * listed.mean(axis=0), (3, 1))
     for step in range(plan.steps):
         eta = 2 / (step + 2) if knobs["variant"] == "tree" else mechanism._course(plan.spec, plan.requested).route.step
-        vertices = np.sign(rows[:, step])[:, None] * corners[np.abs(rows[:, step]).astype(int) - 1]
+        vertices = np.sign(rows[:, step])[:, None] * listed[np.abs(rows[:, step]).astype(int) - 1]
         theta = (1 - eta) * theta + 1.5 * eta * vertices
     assert np.allclose(many, theta, rtol=1e-10, atol=1e-13) and rows.shape == (3, plan.steps)
 
@@ -349,7 +349,7 @@ AUDITED = [
 
 
 @pytest.mark.parametrize("shape, knobs, n", AUDITED, ids=str)
-def test_honest_runs_pass_an_audit_and_little_noise_does_not(shape, knobs, n):
+def test_runs_of_correct_code_pass_an_audit_and_little_noise_does_not(shape, knobs, n):
     """False "contradicted" in at most one audit of a thousand; seeds are fixed. A third of the noise."""
     plan = plan_for(shape, n, 3, "huber_hinge", 0.4 / shape.norm(1, 3), Budget(1.0, 1e-5), **knobs)
     report = dpcore.run_audit(plan, runs=2_500)
@@ -359,7 +359,7 @@ def test_honest_runs_pass_an_audit_and_little_noise_does_not(shape, knobs, n):
     assert refuted(plan.weakened(0.2 if knobs["variant"] == "published" else 0.35), 2_000, 5_000)
 
 
-def test_the_printed_noise_keeps_the_little_that_it_claims():
+def test_the_published_noise_keeps_the_little_that_it_claims():
     """Against what it spends, by scores of the tighter law; so little noise is left by a twentieth that it shows."""
     budget = Budget(8.0, 1e-5)
     plan = plan_for(L1Ball(), 10, 3, "huber_hinge", 0.4, budget, variant="published", accounting="published")

@@ -1,4 +1,4 @@
-"""Random plans of all mechanisms: whatever is calibrated has bounds, a claim, a price of several releases and odds.
+"""Random plans of all mechanisms: whatever is calibrated has bounds, a claim, a cost of several releases and odds.
 
 Each case is made from its number alone.
 """
@@ -15,7 +15,7 @@ from dpcore.audit.attack_success import attack_success_after
 from dpcore.core.losses import LOSSES
 from dpcore.core.sets import SETS
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.decide.repeated_releases import several
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from tests.nights import each
 
 KEYS = dpcore.list_mechanisms()
@@ -63,7 +63,7 @@ def test_whatever_is_calibrated_answers_every_question(seed, key):
     profile = plan.mechanism.claimed_curve(plan).delta(np.array([0.0, 0.5, 1.0, 5.0]))
     assert np.all((profile >= 0.0) & (profile <= 1.0)) and np.all(np.diff(profile) <= 1e-12)
     if plan.spent.delta > 0.0 or plan.spent.pure:
-        one, more = several(plan), several(plan, 3, 2)
+        one, more = repeated_releases(plan), repeated_releases(plan, 3, 2)
         assert 0.0 < one.epsilon <= plan.spent.epsilon * (1 + 1e-6) and one.epsilon <= more.epsilon
     if plan.steps > FEW or plan.spec.n * plan.spec.p > 30_000:
         return
@@ -99,7 +99,7 @@ def test_a_minimiser_where_the_loss_keeps_its_largest_slope_has_a_worst_pair():
     assert dpcore.run_audit(dpcore.calibrate("output_gamma", **asked), runs=FEW).verdict == "no contradiction found"
 
 
-def test_labels_of_classification_are_within_their_promise():
+def test_labels_of_classification_are_within_their_bound():
     with pytest.raises(ValueError, match=r"y_max must be at least 1.*, got 0.5"):
         dpcore.calibrate("output_gaussian", n=100, p=3, epsilon=1.0, delta=1e-5, y_max=0.5)
     assert dpcore.calibrate("output_gaussian", n=100, p=3, epsilon=1.0, delta=1e-5, loss="huber", y_max=0.5).scale > 0.0

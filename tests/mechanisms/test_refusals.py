@@ -9,7 +9,7 @@ import pytest
 
 import dpcore
 from dpcore import Budget, NotApplicable
-from dpcore.accounting import composition, gaussian, lecture, zcdp
+from dpcore.accounting import composition, gaussian, kamath, zcdp
 from dpcore.accounting.ledger import Run
 from dpcore.accounting.subsampled_rdp import renyi, subsampled_epsilon, subsampled_multiplier
 from dpcore.core.losses import get_loss
@@ -264,8 +264,8 @@ CALLS = [
     (lambda: composition.advanced_epsilon(NAN, 1, 0.1), "epsilon...> 0...got nan"),
     (lambda: composition.advanced_epsilon(0.1, 10, 0.0), "slack...in (0, 1)...got 0.0"),
     (lambda: composition.advanced_epsilon(701.0, 10, 0.1), "epsilon...at most 700...got 701.0"),
-    (lambda: lecture.lecture_multiplier(1, Budget(1.0, 0.1)), "n...integer >= 2...got 1"),
-    (lambda: lecture.lecture_subsampled_epsilon(0.5, 1.5), "rate...in (0, 1]...got 1.5"),
+    (lambda: kamath.kamath_multiplier(1, Budget(1.0, 0.1)), "n...integer >= 2...got 1"),
+    (lambda: kamath.kamath_subsampled_epsilon(0.5, 1.5), "rate...in (0, 1]...got 1.5"),
     (lambda: renyi([2.0, 1.0], 1.0, 0.1, "poisson"), "alpha...> 1...got"),
     (lambda: renyi(2.0, 0.0, 0.1, "poisson"), "z...> 0...got 0.0"),
     (lambda: renyi(2.0, 1.0, 1.1, "poisson"), "rate...in (0, 1]...got 1.1"),
@@ -333,7 +333,7 @@ def test_an_argument_of_a_function_is_named_with_its_rule_and_value(call, parts)
         lambda: zcdp.zcdp_epsilon(0.1, 0.0),
         lambda: zcdp.zcdp_rho(BUDGET),
         lambda: zcdp.zcdp_rho_by_hand(BUDGET),
-        lambda: lecture.lecture_multiplier(100, BUDGET),
+        lambda: kamath.kamath_multiplier(100, BUDGET),
         lambda: subsampled_epsilon(1.0, 0.1, 1, 0.0, "poisson"),
         lambda: Run(100, 1, 1.0, 0.0),
         lambda: gaussian.gaussian_mu(BUDGET),

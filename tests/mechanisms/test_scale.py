@@ -140,7 +140,7 @@ def test_a_closed_form_that_is_rounded_too_coarsely_is_refused():
 def test_every_coordinate_has_the_noise_whichever_columns_are_filled(key):
     """One record moves from one column to another that nobody filled, and back: the draws are the same ones.
 
-    The noise of objective perturbation is read off a release, b = -grad J, up to its trace.
+    The noise of objective perturbation is read off a release, b = -grad J, up to its solver noise.
     """
     data = records()
     moved = data.X.toarray()
@@ -153,8 +153,8 @@ def test_every_coordinate_has_the_noise_whichever_columns_are_filled(key):
         if key.startswith("output"):
             seen.append(release - prepared.theta)
         else:
-            trace = _second_draw(plan, np.random.default_rng(3))
-            theta = release - trace
+            solver_noise = _second_draw(plan, np.random.default_rng(3))
+            theta = release - solver_noise
             pulled = get_loss("logistic").derivative(side.X @ theta, side.y) @ side.X / N
             seen.append(-(pulled + 0.1 * theta))
     size, rounding = plan.scale, 1e-9 * plan.scale

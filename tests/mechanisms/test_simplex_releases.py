@@ -1,4 +1,4 @@
-"""Releases of sampling from the simplex: weights, idle columns, the law of the draws, and pictures of them."""
+"""Releases of simplex sampling: weights, idle columns, the law of the draws, and pictures of them."""
 
 import dataclasses as dc
 import math

@@ -1,4 +1,4 @@
-"""Sampling from the simplex: how many draws, what they cost by enumeration, bounds, refusals and audits."""
+"""Simplex sampling: how many draws, what they cost by enumeration, bounds, refusals and audits."""
 
 import dataclasses as dc
 import math
@@ -17,7 +17,7 @@ from dpcore.audit.game import run_audit
 from dpcore.core.losses import LOSSES, get_loss
 from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.simplex.sampling import SimplexSampling
-from dpcore.mechanisms.simplex.weight_range import most_draws, price, weight_range
+from dpcore.mechanisms.simplex.weight_range import most_draws, privacy_cost, weight_range
 from dpcore.solvers.simplex.entropic import minimise_on_simplex
 
 BUDGET, LARGE = Budget(1.0, 1e-5), Budget(1e6)
@@ -186,8 +186,8 @@ def test_the_ledger_says_how_far_the_scores_move_and_what_it_costs(key, lam, bud
     assert (event.noise, event.scale, event.times) == ("gumbel", plan.scale, plan.steps) and plan.scale == lam
     assert 2.0 * event.sensitivity / event.scale == pytest.approx(found.eta(lam), rel=1e-14)
     assert plan.tol == found.tol(lam) and plan.noise == "gumbel"
-    assert plan.spent == price(found.eta(lam), plan.steps, budget.delta) <= budget
-    assert not price(found.eta(lam), plan.steps + 1, budget.delta) <= budget
+    assert plan.spent == privacy_cost(found.eta(lam), plan.steps, budget.delta) <= budget
+    assert not privacy_cost(found.eta(lam), plan.steps + 1, budget.delta) <= budget
     assert plan.mechanism.attack_limit(plan) <= attack_cap(plan.spent)
 
 
@@ -207,7 +207,7 @@ def test_draws_by_hand_cost_what_is_proved_for_them_and_are_refused_beyond_the_b
     for m, budget in product((1, 3, 100, 5000), (BUDGET, Budget(1.0))):
         for accounting in ("tight", "published"):
             plan = plan_for(m=m, budget=budget, accounting=accounting, **facts)
-            assert plan.steps == m and plan.spent == price(eta, m, budget.delta)
+            assert plan.steps == m and plan.spent == privacy_cost(eta, m, budget.delta)
             assert plan.spent.delta == 0.0 or plan.spent.epsilon < m * eta
     data = records("huber", 50, 3, seed=1)
     with pytest.raises(NotApplicable, match="was requested"):
@@ -326,7 +326,7 @@ def test_the_exact_mean_excess_stays_below_the_bounds(key, R, radius, lam):
         assert centre - best.risk <= lam * (math.log(3) + plan.tol) + 1e-9
 
 
-def test_records_at_the_corners_attain_the_bound_of_the_draws_and_a_crowd_of_bad_columns_most_of_the_entropys():
+def test_records_at_the_vertices_attain_the_bound_of_the_draws_and_a_crowd_of_bad_columns_most_of_the_entropys():
     X = np.array([[1.0, -1.0], [-1.0, 1.0]])
     data = Data(X, np.zeros(2))
     for m in (1, 4, 30):

@@ -388,14 +388,14 @@ def test_a_phase_reads_three_records_and_each_further_one_four_times_as_many():
     [(Ball(), {}), (LqBall(1.1), {"scales": "fixed"}), (LqBall(1.1), {"noise": "generalized_gaussian"})],
     ids=str,
 )
-def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape, knobs):
+def test_runs_of_correct_code_pass_an_audit_and_halved_noise_does_not(shape, knobs):
     """False "contradicted" in at most one audit of a thousand; seeds are fixed."""
     mechanism = TreeFrankWolfe(T=2, **knobs)
     spec = dc.replace(mechanism.worst_spec, set=shape, domain=Domain(shape.q if shape != Ball() else 2.0))
     plan = mechanism.calibrate(spec, Budget(1.0, 1e-5))
-    honest = dpcore.run_audit(plan, runs=3_000)
-    assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
-    assert honest.certified_epsilon_95 > 0.1  # zCDP leaves the attacker more room than Gaussian noise does
+    correct = dpcore.run_audit(plan, runs=3_000)
+    assert correct.verdict == "no contradiction found" and correct.attained == pytest.approx(1.0)
+    assert correct.certified_epsilon_95 > 0.1  # zCDP leaves the attacker more room than Gaussian noise does
     assert refuted(plan, 2_000, 6_000, bug="halved_noise")
 
 

@@ -79,16 +79,16 @@ def report_of(version: str | None, *, key="output_gaussian", runs=20_000, seed=7
 def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.error
-    broken, honest = report_of("missing_factor_2"), report_of(None)
+    broken, correct = report_of("missing_factor_2"), report_of(None)
     assert tells(said(page), "Contradicted with 99.9% confidence", "bug “a factor 2 is missing” leaks")
     assert tells(said(page), f"ε = {rounded(broken.certified_epsilon_999)}; ", "claims ε = 1.")
-    assert tells(said(page), f"right {100 * broken.right:.1f} ± ", " times in 100")
+    assert tells(said(page), f"right {100 * broken.attack_success:.1f} ± ", " times in 100")
     assert f"the claimed noise allows {100 * broken.attack.limit:.1f}." in said(page)
     pale, dark = figure(page, "certified")["data"]
     bars = dict(zip(job_of(page).snapshot.versions, numbers(pale["x"]), strict=True))
     assert bars["missing_factor_2"] == broken.certified_epsilon_95 > 1.5
-    assert bars[None] == honest.certified_epsilon_95 < 1.0
-    assert numbers(dark["x"])[0] == honest.certified_epsilon_999
+    assert bars[None] == correct.certified_epsilon_95 < 1.0
+    assert numbers(dark["x"])[0] == correct.certified_epsilon_999
     assert BUGS["missing_factor_2"].sentence in texts(page)
     limit, _, before, now, mark = figure(page, "false alarms")["data"]
     curve, standings = job_of(page).snapshot.curves[None], job_of(page).snapshot.standings
@@ -228,7 +228,7 @@ def test_random_states_show_no_error_and_the_audit_s_numbers(case):
     )
     sure = found.certified_epsilon_999 if found.verdict == "contradicted" else found.certified_epsilon_95
     assert f"ε ≥ {rounded(sure)}" in texts(page), chosen
-    assert f"right {100 * found.right:.1f} ± " in said(page)
+    assert f"right {100 * found.attack_success:.1f} ± " in said(page)
     assert not re.search(r"\bnan\b|\binf\b", (texts(page) + headline(page)).lower()), chosen
 
 

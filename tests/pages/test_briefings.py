@@ -24,7 +24,7 @@ def test_the_page_says_what_the_download_says():
     page = html_page(briefing)
     assert document == briefing.document() and untrue(page, document) == []
     reader = Reader(page)
-    assert len(reader.said) > 60 and {"budget.value", "odds_of_100.limit", "equivalent.here.value"} <= {
+    assert len(reader.said) > 60 and {"budget.value", "attack_success_of_100.limit", "equivalent.here.value"} <= {
         path for path, *_ in reader.said
     }
     assert json.loads(reader.scripts["briefing"]) == document
@@ -77,12 +77,13 @@ def test_code_that_would_end_its_script_is_refused():
         page._script("x = '</SCRIPT>'")
 
 
-def test_odds_are_rounded_to_the_safe_side():
-    odds = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, right=0.61, certified=0.5999, runs=100)
-    assert example(odds=odds).document()["odds_of_100"] == {"certified": 59, "limit": 61, "cap": 71}
-    odds = dc.replace(odds, limit=0.55, certified=0.55)
-    assert example(odds=odds).document()["odds_of_100"] == {"certified": 55, "limit": 55, "cap": 71}
-    assert words.FORMS["spent"](0.9871) == "0.988" and words.FORMS["one_in"](9.5039e-7) == "1 in 1,050,000"
+def test_attack_success_is_rounded_to_the_safe_side():
+    found = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, measured=0.61, certified=0.5999, runs=100)
+    rounded = example(attack_success=found).document()["attack_success_of_100"]
+    assert rounded == {"certified": 59, "limit": 61, "cap": 71}
+    found = dc.replace(found, limit=0.55, certified=0.55)
+    rounded = example(attack_success=found).document()["attack_success_of_100"]
+    assert rounded == {"certified": 55, "limit": 55, "cap": 71}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ SENTENCES = (words.budget, words.cost, words.floor, words.equivalent, words.need
     "change, message",
     [
         (lambda: example(score=0.9), "score must be the curve's"),
-        (lambda: example(odds=dpcore.AttackSuccess(0.7, 0.6, 0.6, 0.61, 10)), "certified <= limit <= cap"),
+        (lambda: example(attack_success=dpcore.AttackSuccess(0.7, 0.6, 0.6, 0.61, 10)), "certified <= limit <= cap"),
         (lambda: example(n=1_000), "equivalent sizes must be at most n = 1000"),
         (lambda: example(at_most=0.0), "at_most must be"),
         (lambda: example(family="green"), "family must be one of"),
@@ -185,7 +186,7 @@ def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
     assert larger.values == (briefing.document()["learnable"],) * 2
     looks = [(series.format.line.color.rgb, series.format.line.dash_style) for series in (given_up, larger)]
     assert looks[0] != looks[1]
-    counts = briefing.document()["odds_of_100"]
+    counts = briefing.document()["attack_success_of_100"]
     names = [shape.name for shape in deck[2].shapes]
     assert names.count("solid") == counts["certified"] and names.count("grey") == 100 - counts["cap"]
     text = "\n".join(shape.text_frame.text for slide in deck for shape in slide.shapes if shape.has_text_frame)

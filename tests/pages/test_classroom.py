@@ -57,20 +57,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
     """The second of them, from the same link, computes nothing."""
 
-    async def move(visitor: HeadlessClient) -> list[str]:
-        await visitor.visit(page, SMALL.get(page, "n=300"))
-        await visitor.see()
-        assert visitor.figures and not visitor.errors
+    async def move(client: HeadlessClient) -> list[str]:
+        await client.visit(page, SMALL.get(page, "n=300"))
+        await client.see()
+        assert client.figures and not client.errors
         if page not in ENDLESS:
-            await visitor.settle()  # else the move gives up what the page still computes
-        start, options = visitor.place("epsilon"), visitor.sliders["epsilon"].options
-        await visitor.move("epsilon", options[start + 1])
-        await visitor.see()
-        assert visitor.figures and visitor.place("epsilon") == start + 1
-        assert f"epsilon={options[start + 1]}" in visitor.address
+            await client.settle()  # else the move gives up what the page still computes
+        start, options = client.place("epsilon"), client.sliders["epsilon"].options
+        await client.move("epsilon", options[start + 1])
+        await client.see()
+        assert client.figures and client.place("epsilon") == start + 1
+        assert f"epsilon={options[start + 1]}" in client.address
         if page not in ENDLESS:
-            await visitor.settle()
-        return sorted(visitor.sliders)
+            await client.settle()
+        return sorted(client.sliders)
 
     async def both() -> None:
         async with HeadlessClient(server.url) as first, HeadlessClient(server.url) as second:
@@ -84,11 +84,11 @@ def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
 
 def test_a_page_that_is_not_there_and_a_server_that_is_not_are_errors(server):
     async def lost() -> None:
-        async with Pressing(server.url) as visitor:
-            await visitor.visit("perturbation", "lecture=perturbation&step=2")
-            assert {"epsilon", "n"} <= set(visitor.sliders) and "next" in visitor.buttons
-            await visitor.press("next")
-            assert "step=3" in visitor.address
+        async with Pressing(server.url) as client:
+            await client.visit("perturbation", "lecture=perturbation&step=2")
+            assert {"epsilon", "n"} <= set(client.sliders) and "next" in client.buttons
+            await client.press("next")
+            assert "step=3" in client.address
 
     asyncio.run(lost())
     with pytest.raises(OSError):

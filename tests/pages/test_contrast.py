@@ -38,7 +38,7 @@ PAGES = {
     "published": ("audit/page.py", {"check": "published"}),
     "decide": ("decide/page.py", {"n": 500}),
     "decide, all mechanisms": ("decide/page.py", {"more": "compare", "n": 500}),
-    "decide, several releases": ("decide/page.py", {"more": "several", "n": 500}),
+    "decide, repeated releases": ("decide/page.py", {"more": "repeated", "n": 500}),
     "decide, deployments": ("decide/page.py", {"more": "deployments", "n": 500}),
     "sources": ("sources/page.py", {}),
     "sources, done again": ("sources/page.py", {"about": "reproductions", "reproduced": "kamath-three-ways"}),

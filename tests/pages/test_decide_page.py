@@ -155,7 +155,7 @@ def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
     assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} ") and share > 0.3
 
 
-def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():
+def test_attack_success_is_in_order_and_the_posterior_is_said_for_pure_privacy_only():
     page = opened(way="output_gamma", more="suspicion", prior="10")
     assert "may suspect you" in texts(page) and "accuses" not in texts(page)
     page = opened(way="output_gaussian", more="suspicion", prior="10")
@@ -164,14 +164,14 @@ def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only(
     assert re.search(r"at most \d+ times in 100", texts(page))
 
 
-def test_several_releases_cost_more_and_say_what_each_may_have():
-    page = opened(more="several", releases=4, per_person=3)
+def test_repeated_releases_cost_more_and_say_what_each_may_have():
+    page = opened(more="repeated", releases=4, per_person=3)
     told = texts(page)
     assert "4 releases" in told and "3 records per person" in told
     assert float(re.search(r"privacy spent is \*\*ε = ([\d.]+)\*\*", told)[1]) > 4.0
     assert float(re.search(r"give each release ε = ([\d.]+)", told)[1].rstrip(".")) < 0.25
     assert "No accounting here includes them" in captions(page)
-    once = texts(opened(more="several", releases=1, per_person=1))
+    once = texts(opened(more="repeated", releases=1, per_person=1))
     assert "the guarantee holds as stated" in once
 
 
@@ -180,7 +180,7 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
     _, reasons = texts(page).split("**Not applicable to these records:**")
     why = [line for line in reasons.splitlines() if line.startswith("- ")]
     assert len(page.dataframe[0].value) + len(why) == len(list_mechanisms())
-    assert "- follow the regularised leader:" in reasons
+    assert "- private FTRL:" in reasons
     assert all(line.endswith(".") and "dpcore" not in line for line in why)
     assert "Always predicting the larger class has an accuracy" in texts(page)
     assert "tried so far" not in texts(page) and "costs privacy" in texts(page)
@@ -225,7 +225,7 @@ def test_the_page_says_that_looking_spends_privacy():
     assert words.SPENDS in captions(opened())
 
 
-def test_a_refused_budget_has_no_odds_and_a_refused_mechanism_no_curve():
+def test_a_refused_budget_has_no_attack_and_a_refused_mechanism_no_curve():
     page = open_script(PAGE, n=500, way="objective_gaussian", lam=1e-4, epsilon=0.01, more="download")
     assert not page.exception
     assert tells(captions(page), "Nothing is released", "no briefing")

@@ -120,9 +120,9 @@ async def _sessions(url: str, servers: list[Server]) -> None:
     for seat in (f"seat={k:032x}" for k in range(8)):
         for _ in range(2):
             before = [connections(server) for server in servers]
-            async with HeadlessClient(url, cookie=seat) as visitor:
-                await visitor.visit("")
-                assert visitor.figures
+            async with HeadlessClient(url, cookie=seat) as client:
+                await client.visit("")
+                assert client.figures
                 grown = [connections(server) - count for server, count in zip(servers, before, strict=True)]
             home = grown.index(max(grown))
             assert homes.setdefault(seat, home) == home

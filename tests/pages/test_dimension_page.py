@@ -43,14 +43,14 @@ def computed(**changes):
     experiment = experiment_at(**changes)
     table, grown = dpcore.run(experiment), noise_growth.growth_of(experiment.cells())
     public = {name: getattr(experiment.problem, name) for name in ("n", "delta", "lam", "seed")}
-    corner = orthant.example(experiment.sweep.values, epsilon=experiment.epsilon, **public)
-    return experiment, table, grown, corner
+    example = orthant.example(experiment.sweep.values, epsilon=experiment.epsilon, **public)
+    return experiment, table, grown, example
 
 
 def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
-    _, table, grown, corner = computed()
+    _, table, grown, example = computed()
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == plain(words.takeaway(table, grown, 2**20, SOURCE))
     accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
@@ -59,24 +59,24 @@ def test_the_default_state_teaches_without_a_click():
     assert f"{grown['output_gaussian'].distance[-1]:,.0f} (" in said
     for card in words.readouts(table, grown, 2**20, SOURCE):
         assert readout(*card) in texts(page)
-    assert words.orthant_takeaway(corner, 2**20) in texts(page)
+    assert words.orthant_takeaway(example, 2**20) in texts(page)
     assert (
         "no guarantee is proved" in texts(page)
         and "post-processing" in texts(page)
         and "Not the same guarantee:" in texts(page)
     )
-    for row in slope_rows(table, grown, corner):
+    for row in slope_rows(table, grown, example):
         assert row.name in texts(page)
 
 
 def test_one_model_flies_away_and_its_predictions_stay_the_other_is_destroyed():
     """The page's lesson in its own numbers, which no seed changes."""
     for seed in (1, 2, 3):
-        _, table, grown, corner = computed(seed=seed)
+        _, table, grown, example = computed(seed=seed)
         accuracy = table[table.metric == "accuracy"]
         gaussian, gamma = (accuracy[accuracy.mechanism == key]["mean"].to_numpy() for key in words.MECHANISMS["output"])
         assert np.ptp(gaussian) < 1e-12 and gamma[0] - gamma[-1] > 0.2 and gamma[-1] < 0.51
-        slopes = {row.name: row for row in slope_rows(table, grown, corner)}
+        slopes = {row.name: row for row in slope_rows(table, grown, example)}
         assert slopes["excess, Gaussian"].measured.slope == pytest.approx(0.0, abs=1e-9)
         assert 0.5 < slopes["excess, Gamma"].measured.slope < slopes["excess, Gamma"].earlier.slope
         assert slopes["excess, Gaussian"].earlier.slope == pytest.approx(0.5)
@@ -92,7 +92,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "below": rng.choice(list(words.PANELS)),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice([n for n in sidebar.PEOPLE if n <= 2000]),
+        "n": rng.choice([n for n in sidebar.SAMPLE_SIZES if n <= 2000]),
         "p": rng.choice(sidebar.DIMENSIONS),
         "lam": rng.choice(sidebar.LAMBDAS),
         "seed": rng.randrange(100),
@@ -143,12 +143,12 @@ def test_the_code_redraws_both_charts(monkeypatch):
     monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     ps = tuple(sorted({*PS, 64}))
-    _, table, _, corner = computed(noise_in="both", ps=ps)
+    _, table, _, example = computed(noise_in="both", ps=ps)
     rows = table[(table.metric == "accuracy") & (table.mechanism == "objective_gamma")]
     assert np.array_equal(next(t for t in drawn[0].data if t.name == "objective, Gamma").y, 100 * rows["mean"])
     assert any(t.name == "output, Gamma: bound" for t in drawn[0].data), "the panel that the page shows"
     assert drawn[0].layout.shapes[0].x0 == drawn[1].layout.shapes[0].x0 == 64
-    assert np.array_equal(next(t for t in drawn[1].data if t.name == "objective, held ≥ 0").y, corner.constrained)
+    assert np.array_equal(next(t for t in drawn[1].data if t.name == "objective, held ≥ 0").y, example.constrained)
 
 
 def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
@@ -255,8 +255,8 @@ def test_a_silent_slope_is_a_dash_and_the_note_says_why():
 
 
 def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
-    _, table, grown, corner = computed()
-    row = next(row for row in slope_rows(table, grown, corner) if row.name == "excess, Gamma")
+    _, table, grown, example = computed()
+    row = next(row for row in slope_rows(table, grown, example) if row.name == "excess, Gamma")
     excess = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "output_gamma")]
     logs = np.log(excess.x.astype(float)), np.log(excess["mean"] - excess.noiseless)
     assert row.measured.slope == pytest.approx(np.polyfit(*logs, 1)[0])
@@ -265,14 +265,14 @@ def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
     assert row.earlier.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.p * np.log(gamma.p)), 1)[0])
 
 
-def test_the_corner_moves_a_prediction_half_root_p_times_as_far():
-    _, _, _, corner = computed()
-    assert "512 times as far" in words.orthant_takeaway(corner, 2**20)
-    assert "1.41 times as far" in words.orthant_takeaway(corner, 8)
+def test_projection_onto_the_orthant_moves_a_prediction_half_root_p_times_as_far():
+    _, _, _, example = computed()
+    assert "512 times as far" in words.orthant_takeaway(example, 2**20)
+    assert "1.41 times as far" in words.orthant_takeaway(example, 8)
 
 
 def test_the_answer_and_the_question_share_their_rows_where_exponents_are_equal():
-    _, table, grown, corner = computed(noise_in="both")
-    names = [row.name for row in slope_rows(table, grown, corner)]
+    _, table, grown, example = computed(noise_in="both")
+    names = [row.name for row in slope_rows(table, grown, example)]
     assert len(names) == len(set(names)) == 8
     assert names[:2] == ["excess, output, Gaussian", "excess, output, Gamma"]

@@ -13,7 +13,7 @@ from dpcore.figures.figure import Figure
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, table_1
 from pages.geometry import words
 from pages.ui import sidebar
-from pages.ui.numbers import people, rate, rounded
+from pages.ui.numbers import rate, rounded, worded
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "seed": 7}
@@ -27,15 +27,15 @@ def test_the_default_state_shows_the_cliff_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, hardest=False, **BUDGET)
-    euclid = found.p_norm.tolist().index(2.0)
-    ratio = found.mean[euclid] / found.mean[0]
+    l2 = found.p_norm.tolist().index(2.0)
+    ratio = found.mean[l2] / found.mean[0]
     assert ratio > 5.0 and found.mean[1] > 3.0 * found.mean[0], "just right of 1 it is steep"
-    assert tells(said(page), "d = 1,024", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[euclid])} ")
-    assert tells(said(page), f" {rounded(found.mean[euclid])} ", "L2 ball", f" {rounded(ratio, 2)} times")
+    assert tells(said(page), "d = 1,024", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[l2])} ")
+    assert tells(said(page), f" {rounded(found.mean[l2])} ", "L2 ball", f" {rounded(ratio, 2)} times")
     assert "Exponential mechanism" in texts(page)
     assert tells(texts(page), f" {rounded(found.gaussian.mean[0])}", f"nothing learned {rounded(found.signal[0])}")
     row = table_1.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
-    assert f"n = {people(row.free)}" in texts(page)
+    assert f"n = {worded(row.free)}" in texts(page)
     assert "1,000 of 2,000 records" in captions(page)
     assert tells(captions(page), "**Not the same guarantee**", "(1, 0)", "(1, 10⁻⁶)")
     assert len(charts(page)) == 2
@@ -52,7 +52,7 @@ def test_on_the_hardest_data_no_private_answer_learns_the_l2_ball_and_the_bound_
     assert tells(easy, "Gaussian noise from p = 1.1 to 2", "Lower bound")
 
 
-def test_the_price_of_roundness_grows_with_the_columns():
+def test_the_cost_of_roundness_grows_with_the_columns():
     """Where a corner costs the same at every d, noise in the gradient costs the root of d: means of 20 draws."""
     ratios = []
     for d in (1_000, 10_000, 100_000):
@@ -62,7 +62,7 @@ def test_the_price_of_roundness_grows_with_the_columns():
 
 
 @pytest.mark.parametrize("name", ["1", "1.5", "2", "∞"])
-def test_against_people_one_pass_beside_its_bound(name):
+def test_against_n_one_pass_beside_its_bound(name):
     page = open_page(view="n", p_norm=name, p=16, n=10_000)
     assert not page.exception and not page.error
     here = words.GeometryState(n=10_000, p=16, lam="auto", m="auto", name=name, **BUDGET)
@@ -85,7 +85,7 @@ def test_the_published_walk_learns_nothing_at_this_size():
     found = excess_by_n.excess_against_n(
         1.0,
         d=16,
-        ns=excess_by_n.PEOPLE[:-2],
+        ns=excess_by_n.SAMPLE_SIZES[:-2],
         repetitions=4,
         datasets=2,
         variant="published",
@@ -99,7 +99,7 @@ def test_the_published_walk_learns_nothing_at_this_size():
     assert f"leaves {rounded(found.private.mean[-1])} of excess risk" in said(page)
 
 
-def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so():
+def test_where_a_vertex_is_the_choice_on_the_l2_ball_too_the_sentence_says_so():
     few, many = open_page(p=1_024), open_page(p=65_536)
     assert "noise in all d columns reaches the L2 ball" in said(few)
     found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, hardest=False, **BUDGET)
@@ -142,7 +142,7 @@ def test_random_states_show_no_error(case):
     state = {
         "view": view,
         "p_norm": rng.choice([words.JUST_ABOVE, *words.ORDERS]),
-        "n": rng.choice(excess_by_n.PEOPLE),
+        "n": rng.choice(excess_by_n.SAMPLE_SIZES),
         "p": rng.choice([d for d in sidebar.DIMENSIONS if d <= (65_536 if view == "order" else 64)]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),

@@ -49,50 +49,50 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def visit(server: Server, told: Callable[[HeadlessClient], Awaitable[None]]) -> None:
     async def stay() -> None:
-        async with HeadlessClient(server.url) as visitor:
-            await visitor.visit("")
-            await told(visitor)
+        async with HeadlessClient(server.url) as client:
+            await client.visit("")
+            await told(client)
 
     asyncio.run(stay())
 
 
-def seen(visitor: HeadlessClient) -> str:
-    return next(slider.options[0] for key, slider in visitor.sliders.items() if key.startswith("seen"))
+def seen(client: HeadlessClient) -> str:
+    return next(slider.options[0] for key, slider in client.sliders.items() if key.startswith("seen"))
 
 
 def test_a_move_ends_with_the_last_run_and_other_sliders_stay(server):
-    async def told(visitor: HeadlessClient) -> None:
-        assert seen(visitor) == "1x asked 0" and "only" not in visitor.sliders
-        await visitor.move("a", "2")
-        assert seen(visitor) == "2x asked 0" and "only" in visitor.sliders
-        await visitor.move("b", "y")
-        assert seen(visitor) == "2y asked 0" and (visitor.place("a"), visitor.place("b")) == (1, 1)
-        assert "a=2" in visitor.address and "b=y" in visitor.address
-        await visitor.move("b", "x")
-        await visitor.move("a", "1")
-        assert "a=" not in visitor.address and "b=" not in visitor.address, "defaults are not in the address"
-        assert "only" not in visitor.sliders, "what the page no longer draws cannot be moved"
+    async def told(client: HeadlessClient) -> None:
+        assert seen(client) == "1x asked 0" and "only" not in client.sliders
+        await client.move("a", "2")
+        assert seen(client) == "2x asked 0" and "only" in client.sliders
+        await client.move("b", "y")
+        assert seen(client) == "2y asked 0" and (client.place("a"), client.place("b")) == (1, 1)
+        assert "a=2" in client.address and "b=y" in client.address
+        await client.move("b", "x")
+        await client.move("a", "1")
+        assert "a=" not in client.address and "b=" not in client.address, "defaults are not in the address"
+        assert "only" not in client.sliders, "what the page no longer draws cannot be moved"
 
     visit(server, told)
 
 
 def test_what_asks_in_the_background_is_answered_to_its_end(server):
-    async def told(visitor: HeadlessClient) -> None:
-        await visitor.move("b", "y")
-        assert visitor.waits
-        await visitor.settle()
-        assert not visitor.waits and seen(visitor) == "1y asked 4"
+    async def told(client: HeadlessClient) -> None:
+        await client.move("b", "y")
+        assert client.waits
+        await client.settle()
+        assert not client.waits and seen(client) == "1y asked 4"
 
     visit(server, told)
 
 
 def test_an_exception_on_the_page_is_an_error_of_the_visitor_s(server):
-    async def told(visitor: HeadlessClient) -> None:
-        await visitor.move("b", "y")
+    async def told(client: HeadlessClient) -> None:
+        await client.move("b", "y")
         with pytest.raises(Broken, match="three and y"):
-            await visitor.move("a", "3")
-        await visitor.move("a", "2")
-        assert seen(visitor) == "2y asked 0", "and it goes on"
+            await client.move("a", "3")
+        await client.move("a", "2")
+        assert seen(client) == "2y asked 0", "and it goes on"
 
     visit(server, told)
 
@@ -101,16 +101,16 @@ def test_exploring_goes_to_every_place_within_reach_and_back(server, monkeypatch
     places: list[str] = []
     move = HeadlessClient.move
 
-    async def noted(visitor: HeadlessClient, key: str, option: str) -> float:
+    async def noted(client: HeadlessClient, key: str, option: str) -> float:
         places.append(option)
-        return await move(visitor, key, option)
+        return await move(client, key, option)
 
     monkeypatch.setattr(HeadlessClient, "move", noted)
 
-    async def told(visitor: HeadlessClient) -> None:
-        assert await explore(visitor, ("a", "nobody")) == 2 and places == ["2", "3", "1"]
+    async def told(client: HeadlessClient) -> None:
+        assert await explore(client, ("a", "nobody")) == 2 and places == ["2", "3", "1"]
         places.clear()
-        assert await explore(visitor, ("a",), farthest=1) == 1 and places == ["2", "1"]
+        assert await explore(client, ("a",), farthest=1) == 1 and places == ["2", "1"]
 
     visit(server, told)
 
@@ -126,18 +126,18 @@ def message(kind: str, run: str) -> ForwardMsg:
 
 
 def test_a_run_that_was_given_up_neither_begins_nor_ends_the_page():
-    visitor = HeadlessClient("http://localhost:1")
+    client = HeadlessClient("http://localhost:1")
 
     def take(kind: str, run: str) -> None:
-        visitor._take(message(kind, run))
+        client._take(message(kind, run))
 
     take("begins", "first")
-    visitor._left, visitor._run = "first", ""  # as a move does
+    client._left, client._run = "first", ""  # as a move does
     take("begins", "first")
     take("ends", "first")
-    assert not visitor._done.is_set()
+    assert not client._done.is_set()
     take("begins", "second")
     take("ends", "first")
-    assert not visitor._done.is_set()
+    assert not client._done.is_set()
     take("ends", "second")
-    assert visitor._done.is_set()
+    assert client._done.is_set()

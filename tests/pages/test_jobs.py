@@ -64,8 +64,8 @@ def test_answers_are_those_of_the_functions():
     setting = Setting(Problem("synthetic", n=150, seed=11), splits=4)
     curve = answered(join(setting, "me"))
     assert curve.complete and np.array_equal(curve.snapshot.lost, lost_curve(setting).lost)
-    price = answered(join(EquivalentSampleSizeQuestion(setting), "me"))
-    assert price.snapshot.answers("loss") == last(EquivalentSampleSizeQuestion(setting)).answers("loss")
+    size = answered(join(EquivalentSampleSizeQuestion(setting), "me"))
+    assert size.snapshot.answers("loss") == last(EquivalentSampleSizeQuestion(setting)).answers("loss")
     needed = answered(join(SampleSizeQuestion(setting, 1.0, 10.0), "me"))
     assert needed.snapshot.answer() == last(SampleSizeQuestion(setting, 1.0, 10.0)).answer()
     assert join(setting, "you") is curve, "known answers are kept"

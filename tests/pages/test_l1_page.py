@@ -16,7 +16,7 @@ from dpcore.studies.sparsity.simplex import beside_others
 from dpcore.theory.lower_bounds import packing_signal
 from pages.sparsity import l1_ball, l1_words
 from pages.ui import sidebar
-from pages.ui.numbers import people, rate, rounded
+from pages.ui.numbers import rate, rounded, worded
 from pages.ui.verdict import NO_LOWER
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
@@ -44,7 +44,7 @@ def test_the_default_state_shows_the_U_without_a_click():
     assert len(charts(page)) == 2
 
 
-def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why_they_differ():
+def test_against_n_three_slopes_stand_side_by_side_and_the_caption_says_why_they_differ():
     page = open_page(against="n")
     assert not page.exception and not page.error
     found = curves.against_n(SETTING, p=256, T="auto")
@@ -53,7 +53,7 @@ def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why
     for slope in (measured, dense, bound):
         assert rate(slope) in said(page)
     assert "An upper bound holds for all data. On sparse data" in captions(page)
-    assert f"from n = {people(found.free)} on" in texts(page)
+    assert f"from n = {worded(found.free)} on" in texts(page)
 
 
 def test_against_columns_the_growth_and_the_null_model_are_told():
@@ -129,7 +129,7 @@ def test_random_states_show_no_error(case):
         "vertex_noise": rng.choice(list(l1_words.ACCOUNTINGS)),
         "T": rng.choice(l1_ball.STEPS),
         "radius": rng.choice(l1_ball.RADII),
-        "n": rng.choice(sidebar.PEOPLE),
+        "n": rng.choice(sidebar.SAMPLE_SIZES),
         "p": rng.choice([p for p in sidebar.DIMENSIONS if p <= l1_ball.MOST_COLUMNS]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),

@@ -15,13 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import Budget, Experiment, Problem
-from dpcore.accounting.lecture import lecture_multiplier
+from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.figures.figure import Figure
 from dpcore.figures.overview import cost_figure
 from dpcore.figures.projector import ENLARGED, enlarged
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.decide.repeated_releases import several
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.dimension import orthant
 from dpcore.studies.geometry import excess_by_norm, hardest_data
 from dpcore.studies.multiclass.curves import Records, accuracy_against
@@ -315,7 +315,7 @@ def test_geometry_the_round_ball_the_cliff_and_traceable_answers():
     assert hidden.any() and traced.excess[hidden].min() > 0.5 * traced.signal
 
 
-def test_multiclass_one_model_for_all_and_a_price_that_more_than_triples():
+def test_multiclass_one_model_for_all_and_a_cost_that_more_than_triples():
     records = Records("gaussian_classes", 2_000, 7, d=2, classes=5)
     found = accuracy_against(
         "classes", (5, 10), records, epsilon=1.0, delta=1e-6, learners=("ellipsoids", "split"), repetitions=6
@@ -345,7 +345,7 @@ def test_decide_half_the_loss_another_mechanism_more_people_and_more_releases():
     assert 0.2 < many / found < 0.3
     s = state("Decide", 9)
     plan = dpcore.calibrate(s["way"], n=s["n"], p=s["p"], epsilon=s["epsilon"], delta=s["delta"])
-    assert several(plan, s["releases"], s["per_person"]).epsilon > 4 * s["epsilon"]
+    assert repeated_releases(plan, s["releases"], s["per_person"]).epsilon > 4 * s["epsilon"]
 
 
 def settled(page: AppTest) -> str:
@@ -359,13 +359,13 @@ def settled(page: AppTest) -> str:
     return said(page.run())
 
 
-def test_audit_outputs_reveal_a_missing_factor_and_the_lecture_wastes_noise():
+def test_audit_outputs_reveal_a_missing_factor_and_kamath_wastes_noise():
     assert settled(open_step("audit", "1")).startswith("No contradiction found")
     assert answer("Audit", 2) == "yes: the error rates are forbidden"
     assert settled(open_step("audit", "3")).startswith("Contradicted")
     assert settled(open_step("audit", "6")).startswith("No contradiction found")
     n, budget = 2_000, Budget(1.0, 1e-6)
-    curves = ledger_of(Run(n, 1, lecture_multiplier(n, budget), budget.delta), (1, n**2))
+    curves = ledger_of(Run(n, 1, kamath_multiplier(n, budget), budget.delta), (1, n**2))
     spent = min(curve.epsilon[-1] for curve in curves)
     assert answer("Audit", 7) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
 
@@ -465,7 +465,7 @@ def test_a_wrong_lecture_says_so_and_shows_the_page(name: str, step: str, reason
 def test_only_what_a_step_names_stays_on_the_screen():
     rules = whitelist(Step("", "cost", kept=("epsilon",)))
     assert ".st-key-cost" in rules and ".st-key-epsilon" in rules and ".takeaway" in rules
-    assert ".takeaway" not in whitelist(Step("", "cloud", aside=True)) and ".takeaway" not in whitelist(Step(""))
+    assert ".takeaway" not in whitelist(Step("", "releases", aside=True)) and ".takeaway" not in whitelist(Step(""))
 
 
 # Large figures.

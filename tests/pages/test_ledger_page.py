@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import Budget, NotApplicable
-from dpcore.accounting import lecture, ledger, subsampled_rdp
+from dpcore.accounting import kamath, ledger, subsampled_rdp
 from dpcore.figures.figure import Figure
 from pages.audit import ledger as words
 from pages.ui import sidebar
@@ -33,18 +33,18 @@ def spent(z, rate, times, delta=1e-6):
 
 
 def test_the_default_state_teaches_without_a_click():
-    """The lecture's own run: 2,000 people, n^2 steps on one record each, epsilon 1."""
+    """Kamath's own run: 2,000 people, n^2 steps on one record each, epsilon 1."""
     page = open_page()
     assert not page.exception and not page.error
     budget = Budget(1.0, 1e-6)
-    published = lecture.lecture_multiplier(2000, budget)
+    published = kamath.kamath_multiplier(2000, budget)
     proved = spent(published, 1 / 2000, 2000**2)
     assert f"4,000,000 steps, each on one of 2,000 records, cost ε = {rounded(proved)}, " in said(page)
     assert f"{rounded(100 * proved, 2)}% of the target" in said(page)
     for kind in ("uniform", "poisson"):
         needed = subsampled_rdp.subsampled_multiplier(budget, 1 / 2000, 2000**2, kind)
         assert f"**{rounded(published / needed)} times**" in texts(page)
-    assert tells(texts(page), "the lecture's claim (dotted)", "4,000,000 steps")
+    assert tells(texts(page), "Kamath's claim (dotted)", "4,000,000 steps")
     assert words.NOT_COUNTED in texts(page) and words.NOISE_QUESTION in texts(page)
     assert f"z = {rounded(published)}" in texts(page) and f"ε = {rounded(proved)}" in texts(page)
 
@@ -54,7 +54,7 @@ def test_the_published_noise_wastes_what_the_issue_names():
     for n in (500, 2000, 10_000):
         for epsilon in (0.1, 1.0, 5.0):
             budget = Budget(epsilon, 1 / n**2)
-            here = {"published": lecture.lecture_multiplier(n, budget)}
+            here = {"published": kamath.kamath_multiplier(n, budget)}
             for kind in ("uniform", "poisson"):
                 here[kind] = subsampled_rdp.subsampled_multiplier(budget, 1 / n, n**2, kind)
             told = words.noise_takeaway(here, n, epsilon, "")
@@ -71,7 +71,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "batch": rng.choice([1, 10, 500, 50_000, words.ALL]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice(sidebar.PEOPLE),
+        "n": rng.choice(sidebar.SAMPLE_SIZES),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
     page = open_page(**chosen)
@@ -81,9 +81,9 @@ def test_random_states_show_no_error_and_true_numbers(case):
     batch = n if chosen["batch"] == words.ALL else min(chosen["batch"], n)
     refused = ""
     z = needed = ledger.tight_multiplier(budget, n, batch, steps)
-    if chosen["noise_of"] == "lecture":
+    if chosen["noise_of"] == "published":
         try:
-            z = lecture.lecture_multiplier(n, budget)
+            z = kamath.kamath_multiplier(n, budget)
         except NotApplicable as error:
             refused = str(error)
     run = ledger.Run(n, batch, z, budget.delta)
@@ -98,7 +98,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     assert not re.search(r"\bnan\b|\binf\b", texts(page).lower())
 
 
-def test_a_label_above_the_lecture_s_reach_is_refused_and_the_proved_noise_drawn():
+def test_a_claim_above_kamath_s_reach_is_refused_and_the_proved_noise_drawn():
     page = open_page(epsilon=10.0)
     largest = 2 * math.sqrt(math.log(1e6))
     assert f"No published noise here: Kamath's noise needs ε < 2 √(ln(1/δ)) = {largest:.4g}" in said(page)
@@ -106,9 +106,9 @@ def test_a_label_above_the_lecture_s_reach_is_refused_and_the_proved_noise_drawn
     assert "At ε = 10 no noise is published" in texts(page)
 
 
-def test_a_run_longer_than_the_lecture_s_costs_more_than_its_label():
+def test_a_run_longer_than_kamath_s_costs_more_than_it_claims():
     page = open_page(steps=10**10)
-    z = lecture.lecture_multiplier(2000, Budget(1.0, 1e-6))
+    z = kamath.kamath_multiplier(2000, Budget(1.0, 1e-6))
     cost = spent(z, 1 / 2000, 10**10)
     assert cost > 1 and f"{words.times(cost)} the target" in said(page)
 
@@ -133,9 +133,9 @@ def test_chips_set_the_controls():
     page = open_script("audit/page.py", check="ledger")
     next(b for b in page.button if b.label == "full batches").click().run()
     assert page.session_state["batch"] == words.ALL and "all 2,000 records" in said(page)
-    next(b for b in page.button if b.label == "ε too large for the lecture").click().run()
+    next(b for b in page.button if b.label == "ε too large for Kamath's proof").click().run()
     assert "No published noise here" in said(page)
-    next(b for b in page.button if b.label == "the lecture's run").click().run()
+    next(b for b in page.button if b.label == "Kamath's run").click().run()
     assert headline(page) == headline(open_page())
 
 
@@ -146,13 +146,13 @@ def test_the_code_redraws_the_chart(monkeypatch):
     exec(page.code[0].value, {})
     marks = drawn[0].data[-1]
     assert set(marks.x) == {1_000.0}
-    z = lecture.lecture_multiplier(2000, Budget(0.5, 1e-6))
+    z = kamath.kamath_multiplier(2000, Budget(0.5, 1e-6))
     assert marks.y[-1] == pytest.approx(spent(z, 0.05, 1_000))
 
 
 def test_the_table_holds_every_curve():
     run, steps = ledger.Run(2000, 50, 100.0, 1e-6), (1, 10, 100)
     table = words.ledger_table(ledger.ledger_of(run, steps), steps, full=False)
-    assert len(table) == 15 and table[~table.proved].accounting.unique().tolist() == ["the lecture's claim"]
+    assert len(table) == 15 and table[~table.proved].accounting.unique().tolist() == ["Kamath's claim"]
     poisson = table[table.accounting == "Rényi, Poisson batch"]
     assert np.array_equal(poisson.epsilon, [spent(100.0, 0.025, t) for t in steps])

@@ -16,8 +16,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
+from dpcore.core.facts import facts_beside
 from pages.background.polling import POLL_SECONDS
 from pages.decide.words import mechanisms
+from pages.lectures.stories import STORIES
 from pages.ui import share_link
 from pages.ui.share_link import Control
 from tests.harness import ROOT
@@ -249,6 +251,52 @@ def test_what_a_link_says_in_vain_is_told_once_and_harms_nothing(query, told):
         assert "<img" not in raw
         app.button(key="dismiss_ignored").click().run()
         assert remarks(app) == "" and not app.exception
+
+
+OLD = [
+    ("audit", "check=printed", {"check": "published"}),
+    ("audit", "check=as+printed&n=17", {"check": "published"}),
+    ("audit", "defaults=check:ledger~noise_of:lecture&steps=1&check=add+it+up", {"check": "ledger", "steps": 1}),
+    ("audit", "mechanism=sampling+from+the+simplex&runs=1000", {"mechanism": "simplex_sampling", "runs": 1_000}),
+    ("multiclass", "classifier=printed&beside_printed=Answers", {"beside_published": "Minimisers"}),
+    ("multiclass", "classifier=as+printed&defaults=beside_printed:Answers", {"beside_published": "Minimisers"}),
+    ("sources", "about=words&hide=beside_printed", {"about": "glossary"}),
+    ("perturbation", "side=Door+zero&n=200", {"side": "No noise", "n": 200}),
+    ("dimension", "noise_in=question&p=8&n=200", {"noise_in": "objective"}),
+]
+
+
+@pytest.mark.parametrize(("page", "query", "meant"), OLD)
+def test_old_names_in_a_link_are_read_as_those_of_today(page, query, meant, few_runs):
+    app = follow(page, query)
+    assert meant.items() <= values(app).items()
+    assert not any(f"{key} = " in remarks(app) for key in (*meant, "beside_printed"))
+    assert "beside_printed" not in app.query_params
+    reloaded = follow(page, urlencode(dict(app.query_params), doseq=True))
+    assert values(reloaded) == values(app), "the address bar says it as today"
+
+
+# Views that a page does not begin with, and controls that only they have.
+LATER = {
+    "sources": ("about=traces", "about=reproductions"),
+    "sparsity": ("tab=simplex", "tab=streaming"),
+    "multiclass": ("classifier=published",),
+    "overview": ("place=output",),
+    "geometry": ("view=n&p_norm=1.5",),
+}
+
+
+def test_every_old_option_stands_for_one_of_today(few_runs):
+    olds = facts_beside(share_link.__file__, "old_options.csv")
+    known: dict[str, Control] = {}
+    for page in STATES:
+        for query in ("", *LATER.get(page, ())):
+            known |= {key: control for key, (control, _) in drawn(follow(page, f"n=200&{query}")).items()}
+    names = Control("lecture", "", [story.name for story in STORIES.values()], None)
+    for control, row in ((known.get(row["control"], names), row) for row in olds):
+        assert control.key == row["control"] and row["now"] in map(str, control.options), row
+        with pytest.raises(ValueError):
+            control.read([row["old"]])
 
 
 @pytest.mark.parametrize("page", ["overview", "perturbation"])

@@ -58,7 +58,7 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
 
 
 def test_the_default_state_answers_the_question_without_a_click():
-    """Ten classes cost ellipsoids a quarter of what can be learned, and one against the others twice as much."""
+    """Ten classes cost ellipsoids a quarter of what can be learned, and one-vs-rest twice as much."""
     page = open_page()
     assert not page.exception and not page.error
     values, repetitions = (2, 3, 4, 5, 6, 8, 10), {"repetitions": 6, "datasets": 2}

@@ -47,7 +47,7 @@ def mechanism_of(place: str, proof: str = "tight"):
     return dpcore.make_mechanism(KEYS[place], **knobs)
 
 
-def odds_at_cursor(epsilon: float = 1.0, place: str = "objective", proof: str = "tight", seed: int = 7, **changes):
+def attack_at_cursor(epsilon: float = 1.0, place: str = "objective", proof: str = "tight", seed: int = 7, **changes):
     """Of the default state, or of a changed one."""
     mechanism = mechanism_of(place, proof)
     fields = {"source": "breast_cancer", "delta": 1e-6, "seed": seed} | changes
@@ -64,7 +64,7 @@ def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     row, source = at_cursor(table_of()), data.get_source("breast_cancer")
-    found = odds_at_cursor()
+    found = attack_at_cursor()
     headlined = re.sub(r"<[^>]+>", "", headline(page))
     lost = plain(words.takeaway(row, source, by_hand=False) + words.larger_class(row, source))
     assert headlined == lost + plain(words.answer(found)), "what is lost, and how often an attacker could be right"
@@ -72,7 +72,7 @@ def test_the_default_state_teaches_without_a_click():
     assert tells(
         headlined, "398 patients", "ε = 1", "objective perturbation", f"{100 * row['mean']:.1f}%", f"{cost:.1f}"
     )
-    assert words.odds(found, found.runs, found.runs) in texts(page)
+    assert words.attack_success(found, found.runs, found.runs) in texts(page)
     mechanism = mechanism_of("objective")
     plan = Problem("breast_cancer", delta=1e-6).plan(mechanism, 1.0)
     assert (found.cap, found.limit) == (attack_cap(Budget(1.0, 1e-6)), mechanism.attack_limit(plan))
@@ -148,7 +148,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "proof": rng.choice(["tight", "published", "classical"]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice([n for n in sidebar.PEOPLE if n <= 3000]),
+        "n": rng.choice([n for n in sidebar.SAMPLE_SIZES if n <= 3000]),
         "lam": rng.choice(sidebar.LAMBDAS),
         "seed": rng.randrange(100),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
@@ -163,7 +163,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         expected = [words.refusal(here, data.SOURCES[source])]
     else:
         fields = ("epsilon", "place", "proof", "seed", "source", "delta", "n", "lam")
-        found = odds_at_cursor(**{k: chosen[k] for k in fields})
+        found = attack_at_cursor(**{k: chosen[k] for k in fields})
         larger = [sentence for sentence in [words.larger_class(here, data.SOURCES[source])] if sentence]
         expected = [words.takeaway(here, data.SOURCES[source], by_hand=by_hand), *larger, words.answer(found)]
     colour = FAMILIES["light"][chosen["place"]]

@@ -15,12 +15,12 @@ from dpcore.figures.perturbation import RULE_NAMES, excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
-from dpcore.studies.perturbation.published_rates import lecture_bound
-from dpcore.studies.perturbation.release_scatter import clouds
+from dpcore.studies.perturbation.published_rates import kamath_bound
+from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.theory.erm import published_output_rate
 from pages.background import tables
 from pages.perturbation import batches, beside, exact_answers, words
-from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
+from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_RECORDS
 from pages.ui import sidebar
 from pages.ui.cards import readout
 from pages.ui.html import emphasised, plain
@@ -111,7 +111,7 @@ def test_a_refusal_says_what_the_rule_and_what_to_do():
     assert "with Gamma noise **objective perturbation** has" in said and "with Gaussian noise gives **no" in said
 
 
-def test_different_promises_are_never_called_the_same():
+def test_different_guarantees_are_never_called_the_same():
     assert words.guarantee(rows(0.1, 0.2)) == (True, "Same guarantee: (0.5, 10⁻⁶)")
     assert words.guarantee(rows(0.1, 0.2, noise="gamma")) == (True, "Same guarantee: ε = 0.5")
     both = pd.concat([rows(0.1, 0.2), rows(0.1, 0.2, noise="gamma")])
@@ -137,11 +137,11 @@ def test_the_default_state_teaches_without_a_click():
     assert said == plain(words.takeaway(here, PEOPLE))
     assert tells(said, "gradient perturbation has the smallest excess risk", "times as much")
     assert "Same guarantee: (1, 10⁻⁶)" in texts(page)
-    made = clouds(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, theta_norm=BALL, seed=7), 1.0)
-    assert beside.cloud_caption(made, 1000) in captions(page)
-    away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
+    made = release_scatter(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, theta_norm=BALL, seed=7), 1.0)
+    assert beside.releases_caption(made, 1000) in captions(page)
+    away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.mechanisms]
     named = "; ".join(
-        f"{door}: {rounded(d, 2)}" for door, d in zip(("output", "objective", "gradient"), away, strict=True)
+        f"{place}: {rounded(d, 2)}" for place, d in zip(("output", "objective", "gradient"), away, strict=True)
     )
     assert f"{named}." in captions(page)
     for card in words.readouts(here, PEOPLE):
@@ -213,13 +213,13 @@ def test_the_valley_s_floor_is_the_table_s():
 
 def test_the_path_says_how_far_noise_led_it():
     problem = dpcore.Problem("synthetic", n=300, p=2, theta_norm=BALL, seed=7)
-    (cloud,) = clouds((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).clouds
+    (releases,) = release_scatter((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).mechanisms
     said = captions(open_page(side="Path"))
-    assert f"{cloud.plan.steps} noisy steps from 0" in said
-    assert f"lies {rounded(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]), 2)} from where" in said
+    assert f"{releases.plan.steps} noisy steps from 0" in said
+    assert f"lies {rounded(np.linalg.norm(releases.path[-1] - releases.quiet_path[-1]), 2)} from where" in said
 
 
-def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
+def test_bounds_say_how_loose_they_are_and_kamath_s_that_it_says_nothing():
     page = open_page(side="Bounds", seed=5)
     rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
     sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
@@ -234,11 +234,11 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
         )
         for repetitions in (FEWEST, BOUND_REPETITIONS)
     ]
-    lecture = lecture_bound(
+    kamath = kamath_bound(
         next(dpcore.Experiment(dpcore.Problem("synthetic", n=300, theta_norm=BALL), sweep=sweep).cells())
     )
     said = captions(page)
-    assert any(beside.bounds_caption(table, lecture, 2.0 * BALL) in said for table in tables)
+    assert any(beside.bounds_caption(table, kamath, 2.0 * BALL) in said for table in tables)
     assert "n² = 90,000 steps exceeds 12" in said and "needs ε < 2√ln(1/δ)" in said
     ratios = tables[0].bound / tables[0]["mean"]
     assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
@@ -246,14 +246,14 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
 
 def test_work_counts_gradients():
     page = open_page(side="Work")
-    done = work(dpcore.Problem("synthetic", WORK_PEOPLE, 8, theta_norm=BALL, seed=7))
+    done = work(dpcore.Problem("synthetic", WORK_RECORDS, 8, theta_norm=BALL, seed=7))
     assert beside.work_caption(done, PEOPLE) in captions(page)
-    assert tells(captions(page), f"n³ = {WORK_PEOPLE**3:,} gradients", f"n² = {WORK_PEOPLE**2:,} gradients")
+    assert tells(captions(page), f"n³ = {WORK_RECORDS**3:,} gradients", f"n² = {WORK_RECORDS**2:,} gradients")
 
 
-def test_n_fold_noise_says_what_it_costs_and_what_it_promises():
+def test_n_fold_noise_says_what_it_costs_and_what_it_guarantees():
     page = open_page(layers=["lemma"], epsilon=0.5)
-    wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
+    wasteful = dpcore.make_mechanism("output_gaussian", accounting="kamath")
     problem = dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=7)
     table = dpcore.run(dpcore.Experiment(problem, mechanisms=(wasteful,)))
     row = table[(table.x == 0.5) & (table.metric == "excess_empirical_risk")].iloc[0]

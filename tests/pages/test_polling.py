@@ -40,16 +40,16 @@ def test_the_others_begin_when_the_first_has_something_to_show(session):
     notes, slow, quick = [], threading.Event(), threading.Event()
     quick.set()
     threading.Timer(0.1, slow.set).start()
-    held = polling.ask({"curve": Noted("curve", notes, slow), "price": Noted("price", notes, quick)})
-    held.jobs["price"].wait(30.0)
-    assert notes[:3] == ["curve begins", "curve is there", "price begins"]
-    assert session == {polling._NAME: held} and list(held.jobs) == ["curve", "price"]
+    held = polling.ask({"curve": Noted("curve", notes, slow), "size": Noted("size", notes, quick)})
+    held.jobs["size"].wait(30.0)
+    assert notes[:3] == ["curve begins", "curve is there", "size begins"]
+    assert session == {polling._NAME: held} and list(held.jobs) == ["curve", "size"]
 
 
 def test_what_is_asked_again_is_kept_and_the_rest_is_left(session):
     notes, now = [], threading.Event()
     now.set()
-    first = polling.ask({name: Noted(f"{name} kept", notes, now) for name in ("curve", "price")})
-    again = polling.ask({"curve": Noted("another", notes, now), "price": Noted("price kept", notes, now)})
-    assert again.jobs["price"] is first.jobs["price"]
-    assert "me" not in first.jobs["curve"]._heard and "me" in again.jobs["price"]._heard
+    first = polling.ask({name: Noted(f"{name} kept", notes, now) for name in ("curve", "size")})
+    again = polling.ask({"curve": Noted("another", notes, now), "size": Noted("size kept", notes, now)})
+    assert again.jobs["size"] is first.jobs["size"]
+    assert "me" not in first.jobs["curve"]._heard and "me" in again.jobs["size"]._heard

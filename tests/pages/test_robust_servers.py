@@ -34,12 +34,12 @@ def log_of(server: Server) -> str:
 
 async def look(url: str, page: str = "") -> int:
     """Open a page, move a slider and wait for all that it draws."""
-    async with HeadlessClient(url) as visitor:
-        await visitor.visit(page, "n=300")
-        await visitor.see()
-        await visitor.move("epsilon", visitor.sliders["epsilon"].options[3])
-        await visitor.settle()
-        return visitor.figures
+    async with HeadlessClient(url) as client:
+        await client.visit(page, "n=300")
+        await client.see()
+        await client.move("epsilon", client.sliders["epsilon"].options[3])
+        await client.settle()
+        return client.figures
 
 
 def test_two_servers_that_start_at_once_share_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -80,19 +80,19 @@ def test_visitors_who_leave_in_the_middle_disturb_nobody(tmp_path: Path):
     """Tabs are closed while their page, its runs or its trials are under way; somebody else goes on as before."""
 
     async def leave(url: str, k: int) -> None:
-        async with HeadlessClient(url) as visitor:
+        async with HeadlessClient(url) as client:
             page = ("perturbation", "audit", "decide", "geometry")[k % 4]
-            arriving = asyncio.create_task(visitor.visit(page, f"seed={k}"))
+            arriving = asyncio.create_task(client.visit(page, f"seed={k}"))
             await asyncio.sleep(0.15 * (k % 7))
             arriving.cancel()
 
     async def stay(url: str) -> list[float]:
         took = []
-        async with HeadlessClient(url) as visitor:
-            await visitor.visit("", "n=300")
+        async with HeadlessClient(url) as client:
+            await client.visit("", "n=300")
             while not gone.is_set():
-                options = visitor.sliders["epsilon"].options
-                took.append(await visitor.move("epsilon", options[len(took) % len(options)]))
+                options = client.sliders["epsilon"].options
+                took.append(await client.move("epsilon", options[len(took) % len(options)]))
         return took
 
     async def all_of_them(url: str) -> list[float]:

@@ -124,13 +124,13 @@ def test_every_answer_says_what_browsers_must_not_do(server, path):
     "old, new",
     [
         ("/start", "./"),
-        ("/doors?epsilon=2&lecture=doors&step=3", "./perturbation?epsilon=2&lecture=perturbation&step=3"),
-        ("/sparse?tab=Streaming&p=64&hide=", "./sparsity?tab=Online&p=64&hide="),
-        ("/classes?lecture=start", "./multiclass?lecture=overview"),
-        ("/trust?check=add+it+up", "./audit?check=Accounting"),
+        ("/doors?epsilon=2&lecture=doors&step=3", "./perturbation?epsilon=2&lecture=doors&step=3"),
+        ("/sparse?tab=Streaming&p=64&hide=", "./sparsity?tab=Streaming&p=64&hide="),
+        ("/classes?lecture=start", "./multiclass?lecture=start"),
+        ("/trust?check=add+it+up", "./audit?check=add+it+up"),
     ],
 )
-def test_old_addresses_lead_to_the_pages_of_today_in_the_same_state(server, old, new):
+def test_old_addresses_lead_to_the_pages_of_today_with_all_that_they_say(server, old, new):
     status, headers, _ = ask(server, old)
     assert (status, headers["Location"]) == (301, new)
 

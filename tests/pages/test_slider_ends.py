@@ -94,6 +94,6 @@ def test_the_search_for_contradictions_finds_what_pages_once_said():
     )
     assert contradictions(f"{adds} from the Gaussian classifier, and 67.6 points from one-vs-rest.")
     assert contradictions("256 times more columns, 65,536 instead of 256, cost 0.55 times the excess.")
-    assert contradictions("A private answer loses 0.2 on the Lasso's ball and 0.1 on Euclid's, 9.9 times as much.")
+    assert contradictions("A private answer loses 0.2 on the L1 ball and 0.1 on the L2 ball, 9.9 times as much.")
     assert contradictions("The bound falls like n⁰·⁰⁰.") and not contradictions("The bound falls like n⁻⁰·⁵⁰.")
     assert not VERBS.search("With more people the excess on hard records only like n^−0.91")

@@ -12,8 +12,8 @@ from pages.ui import share_link
 from pages.ui.share_link import Control
 from tests.page_driver import SCRIPTS, open_app
 
-from .test_foreseen import everything, heroes
 from .test_links import pictures, settled
+from .test_prefetch import everything, heroes
 
 # What each view opens with: few people and columns; numbers where a rule would choose, so that they have neighbours.
 VIEWS: dict[str, dict[str, Any]] = {

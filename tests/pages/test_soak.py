@@ -54,15 +54,15 @@ async def wander(server: Server, reruns: int, rng: random.Random) -> list[float]
     """Visitors come one after the other, each to a page, and move anything; the server's memory after each, in MB."""
     memory = []
     for _ in range(reruns // OF_A_VISITOR):
-        async with HeadlessClient(server.url) as visitor:
-            await visitor.visit(rng.choice(PAGES), "n=300")
+        async with HeadlessClient(server.url) as client:
+            await client.visit(rng.choice(PAGES), "n=300")
             for _ in range(OF_A_VISITOR - 1):
-                key = rng.choice(sorted(visitor.sliders) or [""])
-                options = [each for each in visitor.sliders[key].options if cheap(key, each)] if key else []
+                key = rng.choice(sorted(client.sliders) or [""])
+                options = [each for each in client.sliders[key].options if cheap(key, each)] if key else []
                 if options:
-                    await visitor.move(key, rng.choice(options))
+                    await client.move(key, rng.choice(options))
                 else:
-                    await visitor.visit(rng.choice(PAGES), "n=300")
+                    await client.visit(rng.choice(PAGES), "n=300")
         memory.append(resident_mb(server.process))
     return memory
 

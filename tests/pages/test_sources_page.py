@@ -85,7 +85,7 @@ def test_a_figure_done_again_says_what_its_run_says():
         f"One that does not: {readable(first)}"
     )
     for claim in outcome.claims:
-        assert all(readable(part) in cells(page) for part in (claim.words, claim.printed, claim.found, claim.why))
+        assert all(readable(part) in cells(page) for part in (claim.words, claim.published, claim.found, claim.why))
     assert f"runs={chosen.few}, seed=3" in page.code[-1].value
 
 

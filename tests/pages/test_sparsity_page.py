@@ -17,7 +17,7 @@ from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from pages.sparsity import simplex, simplex_words, streaming_words
 from pages.sparsity import streaming as tab
 from pages.ui import sidebar
-from pages.ui.numbers import amount, people, rounded
+from pages.ui.numbers import amount, rounded, worded
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
 DEFAULT = {"n": 5_000, "p": 64, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
@@ -66,7 +66,7 @@ def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_c
 def test_no_draw_at_all_is_a_sentence_that_says_what_would_allow_one():
     page = open_page(lam=0.0001, epsilon=0.01)
     assert not page.exception and not page.error
-    assert "Nothing is released: sampling from the simplex cannot draw one column: a draw costs ε = " in said(page)
+    assert "Nothing is released: simplex sampling cannot draw one column: a draw costs ε = " in said(page)
     assert re.search(r"it takes ε ≥ [\d.]+, λ ≥ [\d.]+ or n ≥ [\d,]+", said(page))
     assert "Nothing is drawn" in captions(page)
 
@@ -75,7 +75,7 @@ def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
     page = open_page(beside="As published", epsilon=1.0)
     allowed = published_draws.published_draws(p=64, epsilon=1.0, delta=1e-6, loss="huber")
     assert allowed.first is not None and allowed.first > 10**9
-    assert f"n = {people(allowed.first, 3)}." in captions(page) and "nothing can be released" in captions(page)
+    assert f"n = {worded(allowed.first, 3)}." in captions(page) and "nothing can be released" in captions(page)
     theirs, ours = published_draws.draws_at(5_000, p=64, epsilon=1.0, delta=1e-6, loss="huber")
     assert f"allows {rounded(theirs, 2)} draws at n = 5,000" in captions(page) and f" {ours}." in captions(page)
 
@@ -97,7 +97,7 @@ def test_the_published_count_reaches_one_draw_where_its_formula_does():
 def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
     """The page says so in every state; the easiest one has the largest epsilon and delta and the fewest columns."""
     easiest = {"p": 8, "epsilon": max(dpcore.EPSILON_GRID), "delta": max(sidebar.DELTAS), "loss": "huber"}
-    assert published_draws.published_draws(**easiest).first > 100 * simplex.MOST_PEOPLE
+    assert published_draws.published_draws(**easiest).first > 100 * simplex.MOST_RECORDS
     first = published_draws.published_draws(**easiest).first
     for harder in ({"p": 64}, {"epsilon": 5.0}, {"delta": 1e-6}):
         assert published_draws.published_draws(**easiest | harder).first > first
@@ -105,18 +105,18 @@ def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
 
 def test_the_columns_side_compares_both_ways_on_the_same_records():
     page = open_page(beside="Columns", p=1_024)
-    price = beside_others.excess_against_columns(
+    by_p = beside_others.excess_against_columns(
         **{k: v for k, v in DEFAULT.items() if k != "p"},
         repetitions=8,
         ps=tuple(sorted({*beside_others.PS, 1_024})),
     )
-    k = list(price.p).index(1_024)
+    k = list(by_p.p).index(1_024)
     assert tells(
         captions(page),
-        f"At p = 1,024: sampling {rounded(price.sampling.mean[k])}",
-        f"objective {rounded(price.objective.mean[k])}",
+        f"At p = 1,024: sampling {rounded(by_p.sampling.mean[k])}",
+        f"objective {rounded(by_p.objective.mean[k])}",
     )
-    assert price.sampling.mean[-1] / price.sampling.mean[0] < 10 < price.objective.mean[-1] / price.objective.mean[0]
+    assert by_p.sampling.mean[-1] / by_p.sampling.mean[0] < 10 < by_p.objective.mean[-1] / by_p.objective.mean[0]
 
 
 def test_theory_s_lam_is_resolved_once_m_is_known():
@@ -131,7 +131,7 @@ def test_theory_s_lam_is_resolved_once_m_is_known():
 def test_random_states_of_the_simplex_show_no_error(case):
     rng = random.Random(case)
     state = {
-        "n": rng.choice([n for n in sidebar.PEOPLE if n <= 3_000]),
+        "n": rng.choice([n for n in sidebar.SAMPLE_SIZES if n <= 3_000]),
         "p": rng.choice([p for p in sidebar.DIMENSIONS if p <= simplex.MOST_COLUMNS]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),

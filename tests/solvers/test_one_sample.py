@@ -38,12 +38,12 @@ def walk_on(data: Data, choice, count: int = 1, size: float = 1.0) -> Walk:
 @pytest.fixture
 def batches(monkeypatch):
     """Every batch that a walk reads; once, if it is for gradients at two models one after the other."""
-    seen, honest = [], gradient_tree.batch_mean
+    seen, original = [], gradient_tree.batch_mean
 
     def batch_mean(loss, data, batch, *models, **how):
         if seen[-1:] != [batch]:
             seen.append(batch)
-        return honest(loss, data, batch, *models, **how)
+        return original(loss, data, batch, *models, **how)
 
     monkeypatch.setattr(gradient_tree, "batch_mean", batch_mean)
     return seen
@@ -193,10 +193,10 @@ def test_no_record_moves_a_score_beyond_what_is_claimed(shape, loss, R, variant)
     mechanism = PolyhedralFrankWolfe(variant=variant, T=T)
     course, facts = mechanism._course(spec, Budget(1.0, 1e-5)), rules.slopes_of(spec)
     route, rng = course.route, np.random.default_rng(7)
-    corners = 3 if isinstance(shape, L1Ball) else facts.corners
+    vertices = 3 if isinstance(shape, L1Ball) else facts.vertices
     worst = 0.0
     for _ in range(5 if variant == "published" else 10):
-        columns = rng.integers(0, corners, (1, route.choices))
+        columns = rng.integers(0, vertices, (1, route.choices))
         if rng.random() < 0.5:  # long ways to one vertex
             columns = np.sort(columns, axis=1)
         signs = (

@@ -19,7 +19,7 @@ LOGISTIC = get_loss("logistic")
 
 
 def two_loops(pairs, inverse, gradient):
-    """Nocedal and Wright 2006, Algorithm 7.4, as it is printed."""
+    """Nocedal and Wright 2006, Algorithm 7.4, as it is published."""
     q, shares = gradient.copy(), []
     for s, y in reversed(pairs):
         shares.append(s @ q / (y @ s))
@@ -85,8 +85,8 @@ def test_single_precision_costs_no_digits(loss, lam, share, monkeypatch):
 def test_most_passes_are_in_single_precision(monkeypatch):
     """Three points in double precision are enough for any tolerance: each leaves 2e-7 of the one before."""
     monkeypatch.setattr(erm.objective, "_MANY", 0)
-    counted, honest = [], erm.objective.Objective.at
-    monkeypatch.setattr(erm.objective.Objective, "at", lambda self, theta: counted.append(theta) or honest(self, theta))
+    counted, real = [], erm.objective.Objective.at
+    monkeypatch.setattr(erm.objective.Objective, "at", lambda self, theta: counted.append(theta) or real(self, theta))
     for form in (random_records(3000, 40, seed=1), sparse(random_records(3000, 40, seed=1))):
         counted.clear()
         found = minimise(LOGISTIC, form, 1e-3, tol=1e-9)
@@ -241,8 +241,8 @@ def test_tables_that_no_cache_holds_are_copied_only_for_many_steps(lam, worth, m
     for name in ("_MANY", "_NARROW", "_CACHE"):
         monkeypatch.setattr(erm.objective, name, 0)
     monkeypatch.setattr(smooth, "MAX_FACTOR", 0)
-    asked, honest = [], erm.objective.pull_single
-    monkeypatch.setattr(lbfgs, "pull_single", lambda *arguments: asked.append(1) or honest(*arguments))
+    asked, real = [], erm.objective.pull_single
+    monkeypatch.setattr(lbfgs, "pull_single", lambda *arguments: asked.append(1) or real(*arguments))
     assert minimise(LOGISTIC, random_records(200, 30, seed=3), lam, tol=1e-9).distance <= 1e-9
     assert bool(asked) == worth
 

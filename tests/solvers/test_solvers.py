@@ -200,11 +200,11 @@ def test_numbers_beyond_single_precision_get_directions_in_double(scale, monkeyp
 @every_smooth_loss
 def test_newton_survives_useless_directions_in_single_precision(loss, monkeypatch):
     """Single precision is tried first, and again only after a step that halved the gradient."""
-    honest, asked = erm.objective.Objective.newton_direction, []
+    original, asked = erm.objective.Objective.newton_direction, []
 
     def useless_in_single(self, z, gradient, accuracy, single=False):
         asked.append(single)
-        return -1e-6 * gradient if single else honest(self, z, gradient, accuracy)
+        return -1e-6 * gradient if single else original(self, z, gradient, accuracy)
 
     monkeypatch.setattr(smooth, "_ways", lambda *problem: [])
     monkeypatch.setattr(erm.objective.Objective, "newton_direction", useless_in_single)
@@ -291,7 +291,7 @@ def test_a_start_far_off_does_not_cost_the_answer(loss):
 @every_problem
 @every_loss
 @pytest.mark.parametrize("radius", [0.3, 3.0, 30.0])
-def test_ball_minimum_is_feasible_and_its_gap_is_honest(data, loss, radius):
+def test_ball_minimum_is_feasible_and_its_gap_is_a_bound(data, loss, radius):
     found = minimise_in_ball(loss, data, radius)
     assert found.gap <= 1e-9
     assert np.linalg.norm(found.theta) <= radius * (1 + 1e-12)

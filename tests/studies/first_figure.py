@@ -51,7 +51,7 @@ def check_d(means, projected):
     assert (abs(means[acc.NONE] - means["simplex_sampling"]) <= 5.0).all()
     assert np.ptp(means[acc.NONE]) < 1.0
     assert (abs(means["objective_gaussian"] - means["objective_gamma"]) < 1.0).all()
-    # The printed fall to the share of the majority is not found, on the simplex or off it.
+    # The published fall to the share of the majority is not found, on the simplex or off it.
     assert (means["objective_gaussian"] > means["simplex_sampling"]).all()
     assert (abs(projected - means)["objective_gaussian"] > 5.0).all()
     assert np.ptp(means["objective_gaussian"]) < 1.0 and np.ptp(projected["objective_gaussian"]) < 1.0

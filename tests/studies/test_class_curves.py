@@ -26,7 +26,7 @@ from dpcore.solvers.multiclass.objective import ClassRecords
 from dpcore.studies.multiclass import curves, one_vs_rest, reference_risk
 from dpcore.studies.multiclass.curves import AccuracyQuestion, Records, accuracy_against, accuracy_against_lam
 from dpcore.studies.multiclass.one_vs_rest import runs_of
-from tests.ellipsoids import plain_psi
+from tests.class_records import plain_psi
 from tests.studies.plain_classes import lowest, many, plain_features, two
 
 DRAWN = "gaussian_classes"
@@ -87,7 +87,7 @@ def test_mean_losses_by_loops():
         assert found == pytest.approx(sum(every) / 12, rel=1e-12)
 
 
-# What one against the others may spend
+# What one-vs-rest may spend
 
 
 def hockey_stick(epsilon, mu):
@@ -98,9 +98,9 @@ def hockey_stick(epsilon, mu):
 @pytest.mark.parametrize("epsilon, delta", [(0.1, 1e-3), (1.0, 1e-6), (8.0, 1e-5)])
 def test_shares_add_up_to_the_budget(C, epsilon, delta):
     """Basic: epsilon and delta add up. Gaussian: mu^2 does; calibration keeps 1e-6 of mu in reserve, here 1e-4."""
-    share = one_vs_rest.split_budget(Budget(epsilon, delta), C, answer=False)
+    share = one_vs_rest.split_budget(Budget(epsilon, delta), C, output=False)
     assert (C * share.epsilon, C * share.delta) == pytest.approx((epsilon, delta), rel=1e-12)
-    share = one_vs_rest.split_budget(Budget(epsilon, delta), C, answer=True)
+    share = one_vs_rest.split_budget(Budget(epsilon, delta), C, output=True)
     each = brentq(lambda mu: hockey_stick(share.epsilon, mu) - share.delta, 1e-3, 50.0, xtol=1e-14)
     whole = brentq(lambda mu: hockey_stick(epsilon, mu) - delta, 1e-3, 50.0, xtol=1e-14)
     assert C * each**2 == pytest.approx(whole**2, rel=1e-4) and share.delta == delta
@@ -130,7 +130,7 @@ def test_every_record_enters_the_problem_of_every_class(monkeypatch, learner, ki
     for c, (spent, data) in enumerate(seen):
         assert np.allclose(data.X, plain_features(split.train.X), atol=1e-15)
         assert np.array_equal(data.y, np.where(split.train.y == c, 1.0, -1.0))
-        assert spent == one_vs_rest.split_budget(BUDGETS[0], 4, answer=learner == "split_answer")
+        assert spent == one_vs_rest.split_budget(BUDGETS[0], 4, output=learner == "split_answer")
     if learner == "split":
         assert sum(spent.epsilon for spent, _ in seen) == pytest.approx(BUDGETS[0].epsilon)
 
@@ -189,12 +189,12 @@ def test_one_against_the_others_is_that_of_a_plain_solver(learner):
     """Solved to the accuracy of a picture: at most one of 80 decisions may differ."""
     split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
     found = along(learner, split, BUDGETS, repetitions=4, seed=5)
-    answer = learner == "split_answer"
-    mechanism = dpcore.make_mechanism("output_gaussian" if answer else "objective_gaussian")
+    output = learner == "split_answer"
+    mechanism = dpcore.make_mechanism("output_gaussian" if output else "objective_gaussian")
     Z, fresh = plain_features(split.train.X), plain_features(split.test.X)
     assert get_loss("huber_hinge").shape == 0.5
     for k, budget in enumerate(BUDGETS):
-        plan = mechanism.calibrate(Spec("huber_hinge", 60, q), one_vs_rest.split_budget(budget, C, answer))
+        plan = mechanism.calibrate(Spec("huber_hinge", 60, q), one_vs_rest.split_budget(budget, C, output))
         ridge, thetas, quiet = float(plan.spec.lam), np.empty((4, C, q)), np.empty((C, q))
         assert found.lam[k] == ridge and found.bounds[k] == ()
         for c in range(C):
@@ -202,7 +202,7 @@ def test_one_against_the_others_is_that_of_a_plain_solver(learner):
             quiet[c] = lowest(two, (q,), ridge, np.zeros(q), Z, signs)
             for r, b in enumerate(pairs_of(lambda rng: rng.standard_normal(q), f"{learner} {c}", 5, 4)):
                 noise = plan.scale * b
-                thetas[r, c] = quiet[c] + noise if answer else lowest(two, (q,), ridge, noise, Z, signs)
+                thetas[r, c] = quiet[c] + noise if output else lowest(two, (q,), ridge, noise, Z, signs)
         for got, models in ((found.quiet[k], quiet), *zip(found.accuracy[k], thetas, strict=True)):
             assert abs(got - np.mean(first_smallest(-models @ fresh.T) == split.test.y)) <= 1.5 / 80
     assert np.isnan(found.risk).all() and np.isnan(found.over).all() and np.isnan(found.each).all()

@@ -19,7 +19,7 @@ def rows_of(heading):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line[:1] == "|"]
 
 
-def printed(source, what):
+def documented(source, what):
     (row,) = [row for row in rows_of("Accuracy") if row[0] == f"`{source}`" and row[1] == what]
     return np.array([float(cell) for cell in row[2:]])
 
@@ -31,11 +31,11 @@ def test_the_table_of_accuracies(source):
     shared = {"delta": 1e-5, "learners": ("ellipsoids",), "repetitions": 10, "datasets": 10}
     found = accuracy_against("epsilon", EPSILONS, Records(source, n, 0), epsilon=1.0, **shared)
     mean = found.learners["ellipsoids"].mean
-    assert printed(source, '`lam="auto"`') == pytest.approx(mean, abs=0.01)
-    assert printed(source, "multinomial logistic regression, not private") == pytest.approx(found.logistic, abs=0.01)
-    assert printed(source, "ellipsoids, not private") == pytest.approx(found.plain, abs=0.01)
+    assert documented(source, '`lam="auto"`') == pytest.approx(mean, abs=0.01)
+    assert documented(source, "multinomial logistic regression, not private") == pytest.approx(found.logistic, abs=0.01)
+    assert documented(source, "ellipsoids, not private") == pytest.approx(found.plain, abs=0.01)
     assert (mean >= np.array(goals) - 0.05).all()
-    assert (printed(source, "oracle, not private") >= printed(source, '`lam="auto"`')).all()
+    assert (documented(source, "oracle, not private") >= documented(source, '`lam="auto"`')).all()
 
 
 @pytest.mark.nightly
@@ -47,12 +47,12 @@ def test_the_table_s_oracle(source):
         for seed in range(10)
     ]
     means = np.mean(rows, axis=0)
-    assert printed(source, "oracle, not private") == pytest.approx(np.nanmax(means, axis=1), abs=0.01)
+    assert documented(source, "oracle, not private") == pytest.approx(np.nanmax(means, axis=1), abs=0.01)
 
 
 @pytest.mark.nightly
 def test_the_table_of_what_a_split_budget_loses():
-    """As printed within 0.01. With ten classes the split loses 0.27 more than ellipsoids, in each of 8 draws of the
+    """As documented within 0.01. With ten classes the split loses 0.27 more than ellipsoids, in each of 8 draws of the
     records more than 0.19; 0.1 is asked for."""
     keys = ("ellipsoids", "split", "split_answer")
     records = Records("gaussian_classes", 2_000, 0)

@@ -24,7 +24,7 @@ from ..flat_fields import changed
 EPSILONS = (0.1, 1.0, 10.0, 1e3, 1e5, 1e7)
 
 
-def test_people_for_a_budget_and_the_budget_for_these_people_agree():
+def test_records_for_a_budget_and_the_budget_for_these_records_agree():
     """The same splits answer both, up to what is linear between grid points."""
     setting = Setting(Problem("synthetic", seed=2), splits=6)
     needed = last(SampleSizeQuestion(setting, epsilon=1.0, at_most=4.0)).answer()
@@ -67,7 +67,7 @@ def test_questions_are_equal_wherever_the_sliders_stand():
     )
     assert SampleSizeQuestion(here, 1.0, 5.0) == SampleSizeQuestion(there, 1.0, 5.0)
     assert SampleSizeQuestion(here, 1.0, 5.0) != SampleSizeQuestion(here, 2.0, 5.0)
-    assert sidebar.PEOPLE == SIZES
+    assert sidebar.SAMPLE_SIZES == SIZES
     for epsilon, at_most, named in ((0.0, 5.0, "epsilon"), (1.0, 0.0, "at_most")):
         with pytest.raises(ValueError, match=f"{named} must be"):
             SampleSizeQuestion(here, epsilon, at_most)
@@ -93,11 +93,11 @@ def test_questions_are_equal_wherever_the_sliders_stand():
     ),
     ids=lambda s: f"{s.source}-{s.mechanism.key}",
 )
-def test_the_price_tends_to_n_and_is_never_above(setting):
-    price = last(EquivalentSampleSizeQuestion(setting))
+def test_the_equivalent_sample_size_tends_to_n_and_is_never_above(setting):
+    sizes = last(EquivalentSampleSizeQuestion(setting))
     n = setting.problem.n
     for error in ERRORS:
-        worth = price.answers(error)
+        worth = sizes.answers(error)
         values = [w.value for w in worth]
         assert values[0] < 0.15 * n, "at a small epsilon n people are worth few"
         assert values[-1] > (0.9 if error == "loss" else 0.7) * n
@@ -105,73 +105,73 @@ def test_the_price_tends_to_n_and_is_never_above(setting):
 
 
 def test_noise_never_lowers_the_mean_loss():
-    """The reason for n' <= n, without the cut at n: exact for noise in the answer, whatever its law and the split."""
+    """The reason for n' <= n, without the cut at n: exact for output perturbation, whatever its law and the split."""
     for mechanism, loss in (
         ("output_gaussian", "logistic"),
         ("output_gamma", "huber_hinge"),
         ("output_gaussian", "hinge"),
     ):
-        price = last(
+        sizes = last(
             EquivalentSampleSizeQuestion(
                 Setting(Problem("iris", n=60, loss=loss, lam=0.01), mechanism, epsilons=EPSILONS, splits=3)
             )
         )
-        above = price.private("loss") - price.same[0, :, -1]
-        assert (above >= -1e-3 * price.same[0, :, -1]).all(), "but for the distance to which models are found"
+        above = sizes.private("loss") - sizes.same[0, :, -1]
+        assert (above >= -1e-3 * sizes.same[0, :, -1]).all(), "but for the distance to which models are found"
         assert above[:, 0].min() > 0.1
-    price = last(
+    sizes = last(
         EquivalentSampleSizeQuestion(
             Setting(Problem("synthetic", n=300), "objective_gaussian", epsilons=EPSILONS, splits=10)
         )
     )
-    above = price.private("loss") - price.same[0, :, -1]
+    above = sizes.private("loss") - sizes.same[0, :, -1]
     assert (above.mean(axis=0) >= -3.0 * above.std(axis=0, ddof=1) / np.sqrt(10)).all()
 
 
-def test_noise_of_one_size_keeps_its_price():
-    """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the price vanish."""
-    price = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=5)))
-    worth = [w.value for w in price.answers("loss")]
+def test_noise_of_one_size_keeps_its_cost():
+    """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the sizes vanish."""
+    sizes = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=5)))
+    worth = [w.value for w in sizes.answers("loss")]
     assert worth == sorted(worth) and worth[-1] < 500
-    above = (price.private("loss") - price.same[0, :, -1]).mean(axis=0)
+    above = (sizes.private("loss") - sizes.same[0, :, -1]).mean(axis=0)
     assert above[-1] > 0.5 * above[2] > 0.0
 
 
 @pytest.mark.parametrize("mechanism", ["output_gaussian", "objective_gaussian"])
 def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
     setting = Setting(Problem("breast_cancer", n=120), mechanism, splits=2)
-    price = last(EquivalentSampleSizeQuestion(setting))
-    assert price.sizes.tolist() == [10, 15, 20, 30, 50, 70, 100, 120]
+    sizes = last(EquivalentSampleSizeQuestion(setting))
+    assert sizes.sizes.tolist() == [10, 15, 20, 30, 50, 70, 100, 120]
     for split in range(2):
         for size in (30, 120):
             fewer = changed(setting, n=size).cell(split).problem
             test = load("breast_cancer", size, 31, fewer.seed).test
             model = fewer.reference().theta
-            g = price.sizes.tolist().index(size)
-            assert price.best[0, split, g] == pytest.approx(risk(get_loss("logistic"), model, test), abs=1e-6)
-            assert price.best[1, split, g] == -accuracy(model, test)
+            g = sizes.sizes.tolist().index(size)
+            assert sizes.best[0, split, g] == pytest.approx(risk(get_loss("logistic"), model, test), abs=1e-6)
+            assert sizes.best[1, split, g] == -accuracy(model, test)
         rows = [row for row in run_cell(setting.cell(split)) if row["metric"] == "fresh_risk"]
         quiet, mean = (np.array([row[name] for row in rows]) for name in ("noiseless", "mean"))
-        assert price.same[0, split, -1] == pytest.approx(quiet, abs=1e-4)
-        assert np.array_equal(price.private("loss")[split], mean)
+        assert sizes.same[0, split, -1] == pytest.approx(quiet, abs=1e-4)
+        assert np.array_equal(sizes.private("loss")[split], mean)
 
 
-def test_so_many_people_have_the_same_error():
-    price = last(
+def test_so_many_records_have_the_same_error():
+    sizes = last(
         EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=2_000), splits=5, epsilons=(0.3, 1.0, 3.0)))
     )
-    for k, worth in enumerate(price.answers("loss")):
-        learners = [falling(curve.mean(axis=0)) for curve in (price.best[0], price.same[0, :, :, k])]
-        errors = [np.interp(np.log(worth.value), np.log(price.sizes), curve) for curve in learners]
-        assert min(errors) == pytest.approx(price.private("loss").mean(axis=0)[k], rel=2e-3)
+    for k, worth in enumerate(sizes.answers("loss")):
+        learners = [falling(curve.mean(axis=0)) for curve in (sizes.best[0], sizes.same[0, :, :, k])]
+        errors = [np.interp(np.log(worth.value), np.log(sizes.sizes), curve) for curve in learners]
+        assert min(errors) == pytest.approx(sizes.private("loss").mean(axis=0)[k], rel=2e-3)
         assert worth.low < worth.value < worth.high < 2_000
 
 
-def test_copies_of_records_have_no_price():
+def test_copies_of_records_have_no_equivalent_sample_size():
     with pytest.raises(NotApplicable, match="n <= 105"):
         last(EquivalentSampleSizeQuestion(Setting(Problem("iris", n=200))))
     with pytest.raises(NotApplicable, match="delta"):
         last(EquivalentSampleSizeQuestion(Setting(Problem("iris", delta=0.0), splits=2)))
-    price = last(EquivalentSampleSizeQuestion(Setting(Problem("iris", n=20), splits=2, epsilons=(1.0,))))
+    sizes = last(EquivalentSampleSizeQuestion(Setting(Problem("iris", n=20), splits=2, epsilons=(1.0,))))
     with pytest.raises(ValueError, match=r"error must .*loss, accuracy"):
-        price.answers("distance")
+        sizes.answers("distance")

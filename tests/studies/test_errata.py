@@ -35,8 +35,8 @@ FIGURES = {
     "equation_12": np.sqrt(8.0) * np.log(1_000.0),
     "lasso_noise": 1.797,
     "classifier_minimiser": 1.0 / 0.1852,
-    "lecture_lemma": 1.0 / 0.000237,
-    "lecture_descent": 1.0 / 0.0804,
+    "kamath_lemma": 1.0 / 0.000237,
+    "kamath_descent": 1.0 / 0.0804,
     "minibatch_noise": 1.0 / 0.353,
     "gaussian_multiplier": 7.075 / 3.731,
     "gamma_noise": 2.0,
@@ -47,11 +47,11 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", errata.ERRATA)
 def test_the_recomputed_numbers_are_those_of_the_document(name):
-    """1% for the rounding of what is printed; the share of draws has a standard error of 1% of itself."""
+    """1% for the rounding of what is published; the share of draws has a standard error of 1% of itself."""
     found = errata.recompute(name)
     assert found.times == pytest.approx(FIGURES[name], rel=0.04 if name == "classifier_minimiser" else 0.01)
     # What costs more is larger, what wastes is smaller; noise and constants that are too large come down.
-    down = found.right < found.printed
+    down = found.corrected < found.published
     assert down == (found.erratum.kind == "wasteful" or name == "classifier_minimiser")
 
 
@@ -63,8 +63,8 @@ def test_the_table_is_complete_and_in_its_order():
     for one, other in itertools.pairwise(found):
         assert one.erratum.kind != other.erratum.kind or one.times >= other.times
     for each in found:
-        printed, right = f"{each.printed:.3g}", f"{each.right:.3g}"
-        assert f"is {right} where {printed} is published" in each.sentence and each.erratum.setting in each.sentence
+        published, right = f"{each.published:.3g}", f"{each.corrected:.3g}"
+        assert f"is {right} where {published} is published" in each.sentence and each.erratum.setting in each.sentence
 
 
 def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():
@@ -106,7 +106,7 @@ def test_json_says_the_same_and_a_wrong_name_is_refused(capsys):
     facts = json.loads(run("errata --json", capsys))
     assert [fact["name"] for fact in facts] == [each.name for each in errata.recomputed()]
     one = json.loads(run("errata objective_gamma --json", capsys))
-    assert one["right"] == errata.recompute("objective_gamma").right and one["kind"] == "broken"
+    assert one["corrected"] == errata.recompute("objective_gamma").corrected and one["kind"] == "broken"
     with pytest.raises(SystemExit):
         run("errata nothing", capsys)
     assert "objective_gaussian" in capsys.readouterr().err
@@ -127,4 +127,4 @@ def test_the_figure_has_a_bar_for_each_erratum(theme):
 
 def test_only_what_is_drawn_depends_on_the_seed():
     pairs = zip(*(sorted(errata.recomputed(seed), key=lambda each: each.name) for seed in (0, 1)), strict=True)
-    assert [one.name for one, other in pairs if one.right != other.right] == ["classifier_minimiser"]
+    assert [one.name for one, other in pairs if one.corrected != other.corrected] == ["classifier_minimiser"]

@@ -21,7 +21,7 @@ from tests.nights import each
 
 KEYS = tuple(EXHIBITS)
 LAWS = {"objective_gamma": stats.laplace, "objective_gaussian": stats.norm}
-# (epsilon, delta): delta over the printed one, as docs/errata.md has it.
+# (epsilon, delta): delta over the published one, as docs/errata.md has it.
 FACTORS = {(1.0, 1e-5): 23.62, (2.0, 1e-5): 31.31, (1.0, 1e-3): 1.354}
 
 
@@ -80,17 +80,17 @@ def test_delta_is_that_of_all_small_intervals_and_no_other_kink_has_more(epsilon
 @pytest.mark.parametrize("key", LAWS)
 @pytest.mark.parametrize("side", [0, 1])
 def test_the_closed_form_is_what_the_mechanism_releases(key, side):
-    """From the same noise; the mechanism adds a trace and stops within tol of the minimiser."""
+    """From the same noise; the mechanism adds solver noise and stops within tol of the minimiser."""
     plan = published(key, 1.0, 1e-5)
     pair, mechanism = HuberPair(plan, 0.25), plan.mechanism
     prepared = mechanism.prepare(plan, pair.data()[side])
     released = mechanism.release_many(plan, prepared, [np.random.default_rng(0)] * 600)[:, 0]
     rng = np.random.default_rng(0)
     scales = plan.scale, plan.ledger[1].scale
-    b, trace = np.array([[scale * mechanism.law.direction(1, 1, rng)[0] for scale in scales] for _ in range(600)]).T
+    b, solver = np.array([[scale * mechanism.law.direction(1, 1, rng)[0] for scale in scales] for _ in range(600)]).T
     theta = pair.minimisers(b, side)
     assert min(np.histogram(theta, [-FAR, pair.kink, pair.last, FAR])[0]) > 5, "every piece of the slope"
-    assert np.abs(released - theta - trace).max() <= 2.0 * plan.tol
+    assert np.abs(released - theta - solver).max() <= 2.0 * plan.tol
 
 
 def test_the_shares_of_draws_are_those_of_an_event_of_the_mechanism_s_releases():
@@ -174,7 +174,7 @@ def test_other_seeds_find_the_same(seed):
         "objective_gamma": 20_000,
         "objective_gaussian": 40_000_000,
         "quoted_kappa": 6_000,
-        "printed_classifier": 600,
+        "published_classifier": 600,
     }
     found = {key: run_exhibit(key, runs=runs, seed=seed) for key, runs in few.items()}
     assert {key: each.verdict for key, each in found.items()} == dict.fromkeys(KEYS, "contradicted")
@@ -265,10 +265,10 @@ def command(capsys, *arguments: str) -> str:
 
 
 def test_the_command_shows_one_or_all_and_ends_well(capsys):
-    found = dpcore.run_exhibit("printed_classifier", runs=400, seed=3)
-    assert dpcore.run_exhibit("printed_classifier", runs=400, seed=4).seed == 4
-    assert found.sentence in command(capsys, "printed_classifier", "--runs", "400", "--seed", "3")
-    assert json.loads(command(capsys, "printed_classifier", "--runs", "400", "--seed", "3", "--json")) == (
+    found = dpcore.run_exhibit("published_classifier", runs=400, seed=3)
+    assert dpcore.run_exhibit("published_classifier", runs=400, seed=4).seed == 4
+    assert found.sentence in command(capsys, "published_classifier", "--runs", "400", "--seed", "3")
+    assert json.loads(command(capsys, "published_classifier", "--runs", "400", "--seed", "3", "--json")) == (
         json.loads(found.to_json())
     )
     listed = json.loads(command(capsys, "--json"))
@@ -283,14 +283,14 @@ def test_the_command_shows_one_or_all_and_ends_well(capsys):
 
 
 def test_the_errata_quote_what_the_command_prints():
-    """Table rows: key, printed, exact or nothing, 95%, 99.9%, runs; bounds as they are shown, up to rounding."""
+    """Table rows: key, published, exact or nothing, 95%, 99.9%, runs; bounds as they are shown, up to rounding."""
     text = (ROOT / "docs" / "errata.md").read_text()
     rows = [[cell.strip() for cell in row.split("|")] for row in re.findall(r"^\| `(\w+` \|.*)\|$", text, re.MULTILINE)]
     quoted = {row[0].rstrip("`"): row[1:] for row in rows}
     assert set(quoted) == set(KEYS)
-    for key, (printed, exact, shown, flagged, runs) in quoted.items():
+    for key, (published, exact, shown, flagged, runs) in quoted.items():
         found = run_exhibit(key)
-        assert float(printed) == pytest.approx(found.claimed, rel=1e-3)
+        assert float(published) == pytest.approx(found.claimed, rel=1e-3)
         assert (exact == "-") == (found.exact is None) and int(runs.replace(",", "")) == found.runs
         for cell, value in ((exact, found.exact), (shown, found.certified_95), (flagged, found.certified_999)):
             assert value is None or value * (1.0 - 3e-3) <= float(cell) <= value * (1.0 + 1e-9), (key, cell)

@@ -135,7 +135,7 @@ def test_a_run_is_a_release_of_the_mechanism_on_a_code_of_its_repetition():
     assert found.limit[5] == mechanism.attack_limit(plan)
 
 
-def test_nobody_is_traced_better_than_the_promise_allows():
+def test_nobody_is_traced_better_than_the_guarantee_allows():
     """40 codes: the standard error of a mean is below 0.03, and it exceeds the limit by 4 of them with chance 3e-5."""
     found = tracing(seed=7, p=64, repetitions=40)
     assert found.limit[0] < 0.75
@@ -210,8 +210,8 @@ def test_the_papers_argument_guarantees_less():
     kappa, tau, share = 1.1, 0.001, 0.75
     assert math.sqrt(kappa * share) + 2 * math.sqrt(kappa * tau) <= 1  # as published, for its own numbers
     for kappa, tau in itertools.product((1.01, 1.1, 1.5, 4.0), (1e-4, 1e-3, 1e-2, 0.1)):
-        printed = max(0.0, 1 - 2 * math.sqrt(kappa * tau)) ** 2 / kappa
-        assert agreement_guaranteed(kappa, tau) >= printed or not printed
+        published = max(0.0, 1 - 2 * math.sqrt(kappa * tau)) ** 2 / kappa
+        assert agreement_guaranteed(kappa, tau) >= published or not published
     assert agreement_guaranteed(1.1, 0.001) == pytest.approx(0.9071, abs=1e-4)
     assert agreement_guaranteed(100.0, 0.1) == 0.0
 

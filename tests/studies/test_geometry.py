@@ -21,7 +21,7 @@ from dpcore.studies.geometry.excess_by_norm import (
     orders,
     vertex_temperature,
 )
-from dpcore.studies.geometry.synthetic_data import optimum, people, population_excess
+from dpcore.studies.geometry.synthetic_data import optimum, population_excess, synthetic_records
 from dpcore.studies.geometry.table_1 import table_row
 
 NORMS = (1.0, 1.1, 1.5, 2.0, 4.0, math.inf)
@@ -41,9 +41,9 @@ def risk_of(theta, p_norm, d, loss):
 
 
 @pytest.mark.parametrize("p_norm", NORMS)
-def test_people_keep_the_promise_and_have_the_law(p_norm):
+def test_records_keep_the_bound_and_have_the_law(p_norm):
     """Of 26 shares of 4,000 coins one is off by 5 standard errors with probability below 2e-5; seeds are fixed."""
-    data, d = people(p_norm, 4_000, 12, seed=3), 12
+    data, d = synthetic_records(p_norm, 4_000, 12, seed=3), 12
     data.check_domain(Domain(q=dual_order(p_norm)))
     assert data.norms(dual_order(p_norm)) == pytest.approx(np.ones(4_000), abs=1e-12)
     assert set(np.unique(data.y)) == {-1.0, 1.0} and abs(data.y.mean()) < 5 / math.sqrt(4_000)
@@ -53,9 +53,9 @@ def test_people_keep_the_promise_and_have_the_law(p_norm):
     assert (np.abs(found - plus) < 5 * np.sqrt(plus * (1 - plus) / 4_000)).all()
     # The label alone says nothing of the columns: y x is independent of y.
     assert (np.abs(((data.X * data.y[:, None] > 0) - plus).T @ data.y) / 4_000 < 5 * 0.5 / math.sqrt(4_000)).all()
-    fewer = people(p_norm, 999, 12, seed=3)
+    fewer = synthetic_records(p_norm, 999, 12, seed=3)
     assert (data.X[:999] == fewer.X).all() and (fewer.y == data.y[:999]).all()
-    assert (people(p_norm, 999, 12, seed=4).X != fewer.X).any()
+    assert (synthetic_records(p_norm, 999, 12, seed=4).X != fewer.X).any()
 
 
 @pytest.mark.parametrize("p_norm", NORMS)
@@ -181,14 +181,14 @@ def test_the_root_of_d_sets_in_beyond_the_lasso(along_d):
 
     The prototype's p = 1.1 at d = 10,000 and 100,000 is .0169 and .0621; errors there are below 1 %.
     """
-    euclid = np.array([along_d[d].gaussian.mean[-1] for d in along_d])
-    assert euclid == pytest.approx([0.0079, 0.0248, 0.0781], rel=0.05)
+    l2 = np.array([along_d[d].gaussian.mean[-1] for d in along_d])
+    assert l2 == pytest.approx([0.0079, 0.0248, 0.0781], rel=0.05)
     between = [min(along_d[d].vertices.mean[2], along_d[d].gaussian.mean[2]) for d in (10_000, 100_000)]
     assert between == pytest.approx([0.0169, 0.0621], rel=0.06)
     lasso = np.array([along_d[d].vertices.mean[0] for d in along_d])
     # ln d is a worst case: on these records the best columns are as many as d is large, and p = 1 does not grow at all.
     assert 0.8 < lasso[2] / lasso[0] < 1.1
-    ratios = euclid / lasso
+    ratios = l2 / lasso
     assert ratios[1:] / ratios[:-1] == pytest.approx([math.sqrt(10)] * 2, rel=0.1)
     assert ratios[2] > 90
 
@@ -278,9 +278,9 @@ def test_table_1_is_continuous_at_two_and_not_at_one():
 @pytest.mark.parametrize(
     "call, message",
     (
-        (lambda: people(0.5, 10, 2, 0), "p_norm must be"),
-        (lambda: people(1.5, 1, 2, 0), "n must be"),
-        (lambda: people(1.5, 10, 0, 0), "d must be"),
+        (lambda: synthetic_records(0.5, 10, 2, 0), "p_norm must be"),
+        (lambda: synthetic_records(1.5, 1, 2, 0), "n must be"),
+        (lambda: synthetic_records(1.5, 10, 0, 0), "d must be"),
         (lambda: population_excess(np.zeros((1, 2)), 1.5, count=1, seed=0), "count must be"),
         (lambda: against_order(2, 10, 1.0, 1e-6, 0), "d must be"),
         (lambda: against_order(5, 10, 1.0, 0.0, 0), "delta must be"),

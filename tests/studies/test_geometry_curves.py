@@ -31,7 +31,7 @@ def test_curves_on_fresh_records_are_those_of_single_releases(p_norm):
         assert found.bound[k] == mechanism.bounds(plan)[0].value and found.gradients[k] == mechanism.gradients(plan)
         every = []
         for table in (4, 5):
-            data = synthetic_data.people(p_norm, n, 6, table)
+            data = synthetic_data.synthetic_records(p_norm, n, 6, table)
             drawn = mechanism.draws(
                 [plan], [mechanism.prepare(plan, data)], [generator(table, mechanism.key, 0)], lambda: False
             )
@@ -84,7 +84,7 @@ def test_minibatches_evaluate_two_gradients_of_each_record_behind_the_first_batc
         return real(loss, data, batch, thetas)
 
     monkeypatch.setattr(tree, "batch_mean", batch_mean)
-    prepared = plan.mechanism.prepare(plan, synthetic_data.people(1.0, 1_000, 3, 0))
+    prepared = plan.mechanism.prepare(plan, synthetic_data.synthetic_records(1.0, 1_000, 3, 0))
     plan.mechanism.release(plan, prepared, np.random.default_rng(0))
     assert plan.mechanism.gradients(plan) == sum(seen)
 
@@ -116,7 +116,7 @@ def test_the_noise_of_the_ball_is_that_of_forty_people_and_its_models_are_best_f
     assert np.linalg.norm(found.mean, q) == pytest.approx(1.0)
     best = -np.linalg.norm(found.noisy, q, axis=1)
     assert np.allclose((found.models * found.noisy).sum(axis=1), best, rtol=1e-9)
-    assert found.best @ found.mean == pytest.approx(-1.0) and found.people == 40
+    assert found.best @ found.mean == pytest.approx(-1.0) and found.records == 40
 
 
 def test_gaussian_noise_is_no_longer_than_the_generalised():

@@ -95,7 +95,7 @@ def test_the_constant_cannot_be_a_tenth_larger(p):
     assert proved <= float(gap(x, zbar, p)) < 1.01 * proved
 
 
-def test_rows_keep_the_promise_and_columns_have_an_arcsine_law():
+def test_rows_keep_the_bound_and_columns_have_an_arcsine_law():
     """A share of 20,000 within 0.012 of its chance: beyond with probability below 3e-3 / 100; the seed is fixed."""
     bias = hardest_records(1.3, 20_000, 1, np.random.default_rng(0)).bias
     for level in (-0.9, -0.3, 0.0, 0.5, 0.95):

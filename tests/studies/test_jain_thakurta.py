@@ -22,12 +22,12 @@ from dpcore.studies.papers.reproductions import jain_thakurta as jt
 from dpcore.studies.papers.reproductions import jain_thakurta_simplex as simplex
 from dpcore.studies.papers.reproductions import jain_thakurta_url as url
 from dpcore.studies.papers.reproductions.base import RightAgainst
-from dpcore.studies.papers.reproductions.jain_thakurta import PRINTED
+from dpcore.studies.papers.reproductions.jain_thakurta import PUBLISHED
 from tests.cli.test_cli import call
 from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 
 NAMES = [f"jain-thakurta-1{panel}" for panel in "abcd"]
-TRAINED = training_records(rna.PEOPLE)
+TRAINED = training_records(rna.ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +90,13 @@ def test_on_the_simplex(d):
 
 
 def test_with_a_million_columns(a):
-    means, people, columns, margin = a
+    means, n, columns, margin = a
     gaussian, gamma = (means[[f"objective_{law}", f"output_{law}"]] for law in acc.LAWS)
     assert means[acc.NONE].iloc[0] > 75.0
     assert (gaussian.loc[10.0] > means[acc.NONE].iloc[0] - 2.0).all() and gaussian["output_gaussian"][0.01] < 60.0
     assert (gamma.dropna().to_numpy() < url.CHANCE).all()
     assert gaussian["objective_gaussian"].isna().tolist() == [True, False, False]
-    told = verdicts(url.claims_a(means, people, columns, margin))
+    told = verdicts(url.claims_a(means, n, columns, margin))
     assert told[1:] == ["unexplained", "agrees", "unexplained", "agrees", "differs"]
 
 
@@ -113,7 +113,7 @@ def test_verdicts_over_epsilon_turn(b, weak_b):
     unserved = b.assign(objective_gaussian=math.nan)
     assert told(unserved)[1:3] == ["differs", "differs"]
     assert told(b.assign(output_gamma=b.output_gamma.where(b.index < 10.0, 80.0)))[2] == "differs"
-    at = dict(PRINTED["b"]["output_gaussian"]) | {0.5: 62.0}
+    at = dict(PUBLISHED["b"]["output_gaussian"]) | {0.5: 62.0}
     assert told(b.assign(output_gaussian=[at[epsilon] for epsilon in b.index]))[3] == "agrees"
     assert told(b.fillna(50.0))[4] == "agrees"
     assert verdicts(jt.claims_b(b, weak_b.assign(output_gaussian=90.0), TRAINED))[3] == "unexplained"
@@ -206,7 +206,7 @@ def test_a_mean_with_a_refusal_is_none():
     assert acc.means_of(table)["output_gamma"].isna().all()
 
 
-def test_scalings_keep_their_promise_for_any_record(stand_in):
+def test_scalings_keep_their_bound_for_any_record(stand_in):
     wild = dc.replace(stand_in, raw=stand_in.raw * 1e6)
     assert rna.by_row(wild)[0].row_norms.max() <= 1.0 + 1e-12 and np.abs(rna.by_middle(wild)[0].X).max() <= 1.0
     rows, clipped = rna.by_middle(stand_in)
@@ -216,9 +216,9 @@ def test_scalings_keep_their_promise_for_any_record(stand_in):
         rna.by_range(wild)
 
 
-def test_every_printed_mark_lies_on_its_axis():
+def test_every_published_mark_lies_on_its_axis():
     axes = {"a": jt.EPSILONS, "b": jt.EPSILONS, "c": jt.COLUMNS, "d": simplex.COLUMNS}
-    for panel, curves in PRINTED.items():
+    for panel, curves in PUBLISHED.items():
         lines = {acc.NONE, "simplex_sampling", *simplex._OBJECTIVE} if panel == "d" else set(acc.MECHANISMS)
         assert set(curves) == lines
         for marks in curves.values():
@@ -228,7 +228,7 @@ def test_every_printed_mark_lies_on_its_axis():
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_figure_holds_the_means_the_printed_marks_and_the_refusals(theme):
+def test_the_figure_holds_the_means_the_published_marks_and_the_refusals(theme):
     table = pd.DataFrame(
         [
             {"run": run, "x": x, "larger_class": 60.0 + run, "mechanism": key, "right": right + run}

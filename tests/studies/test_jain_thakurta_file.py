@@ -16,11 +16,11 @@ from dpcore.studies.papers.reproductions import accuracies as acc
 from dpcore.studies.papers.reproductions import cod_rna as rna
 from dpcore.studies.papers.reproductions import get_reproduction
 from dpcore.studies.papers.reproductions import jain_thakurta as jt
-from dpcore.studies.papers.reproductions.jain_thakurta import PRINTED
+from dpcore.studies.papers.reproductions.jain_thakurta import PUBLISHED
 from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 
 COD_RNA = "cod-rna.txt.gz"
-TRAINED = training_records(rna.PEOPLE)
+TRAINED = training_records(rna.ROWS)
 needs_file = pytest.mark.skipif(
     not os.environ.get("DPCORE_DATA"), reason=f"DPCORE_DATA does not name {COD_RNA} or its folder"
 )
@@ -34,7 +34,7 @@ def real_file():
 @needs_file
 def test_the_real_file():
     records = rna.cod_rna(real_file(), 0)
-    assert len(records.y) == rna.PEOPLE and rna.by_row(records)[1] == rna.PEOPLE
+    assert len(records.y) == rna.ROWS and rna.by_row(records)[1] == rna.ROWS
     means = means_over(records, jt.POINTS_B, 3)
     check_b(means)
     assert abs(means[acc.NONE].iloc[0] - 88.0) < 2.0
@@ -50,12 +50,12 @@ def test_the_real_file():
 
 @pytest.mark.nightly
 @needs_file
-def test_lambda_1_of_the_sum_draws_the_printed_output_and_not_the_objective():
+def test_lambda_1_of_the_sum_draws_the_published_output_and_not_the_objective():
     records = rna.cod_rna(real_file(), 0)
     over = means_over(records, jt.POINTS_B, jt.RUNS, jt.weaker(TRAINED))
     assert abs(over[acc.NONE].iloc[0] - 88.0) < 1.0
     for key in ("output_gaussian", "output_gamma"):
-        marks = dict(PRINTED["b"][key])
+        marks = dict(PUBLISHED["b"][key])
         # A mean of twenty runs at chance has a standard error of four points.
         assert np.mean([abs(over[key][epsilon] - right) for epsilon, right in marks.items()]) < 8.0
         assert abs(over[key][10.0] - marks[10.0]) < 4.0
@@ -66,7 +66,7 @@ def test_lambda_1_of_the_sum_draws_the_printed_output_and_not_the_objective():
 
 
 @needs_file
-def test_lambda_of_the_sum_as_literally_printed_is_chance():
+def test_lambda_of_the_sum_as_literally_published_is_chance():
     literal = dc.replace(jt.LINEAR, lam=jt.LINEAR.lam / TRAINED)
     means = means_over(rna.cod_rna(real_file(), 0), jt.POINTS_B, 3, literal)
     assert means.loc[:5.0, "objective_gaussian"].isna().all() and means.loc[10.0].notna().all()
@@ -86,7 +86,7 @@ def test_full_protocol(panel):
         "d": ["agrees", "agrees", "agrees", "unexplained"],
     }
     told = verdicts(outcome.claims)
-    # The level of the stand-in on the simplex is not the printed one.
+    # The level of the stand-in on the simplex is not the published one.
     assert told[file is None and panel == "d" :] == expected[panel][file is None and panel == "d" :]
     assert all(claim.why for claim in outcome.claims if claim.verdict != "agrees")
     assert outcome.table.run.nunique() == jt.RUNS and reproduction_figure(outcome.chart, theme="light").plotly.data

@@ -23,7 +23,7 @@ from dpcore.studies.sparsity.l1 import data as problem
 from dpcore.theory import frank_wolfe as theory
 
 SETTING = problem.Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7, repetitions=8)
-LEAST_PEOPLE = 1_000  # below, few steps are affordable
+LEAST_N = 1_000  # below, few steps are affordable
 
 
 def squared_error(records, thetas):
@@ -84,7 +84,7 @@ def test_the_U_shape_over_T():
 
 def test_benign_records_fall_like_1_over_n_hard_ones_like_the_bound():
     found = curves.against_n(SETTING, p=256, T="auto")
-    far = found.n >= LEAST_PEOPLE
+    far = found.n >= LEAST_N
     benign, hard = (power_law(found.n[far], curve[far]).slope for curve in (found.private.measured.mean, found.dense))
     assert -1.2 <= benign <= -0.85 and -0.8 <= hard <= -0.6
     assert (found.private.bound[far] > found.dense[far]).all() and (found.dense[far] > found.packing[far]).all()

@@ -1,4 +1,4 @@
-"""The valley in m, one release and the price of columns, against direct computations.
+"""The valley in m, one release and the cost of columns, against direct computations.
 
 Random tests have fixed seeds. "Five standard errors" fails by chance with probability below 1e-6 a comparison.
 """
@@ -175,15 +175,15 @@ def test_draws_share_their_randomness_along_m_and_along_lam():
 
 def test_a_new_cache_gives_the_same_bits(monkeypatch):
     first = valley_of(**SMALL, lam="auto", repetitions=10)
-    price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
+    by_p = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
     excess_by_draws._measure.cache.clear()
     excess_against_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(1))
     second = valley_of(**SMALL, lam="auto", repetitions=10)
     assert second.training is not first.training
     assert (second.training.mean == first.training.mean).all() and (second.fresh.q90 == first.fresh.q90).all()
-    repriced = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
-    assert repriced is not price and (repriced.projected.mean == price.projected.mean).all()
+    again = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
+    assert again is not by_p and (again.projected.mean == by_p.projected.mean).all()
 
 
 def test_moving_epsilon_at_a_fixed_lam_measures_nothing_again():
@@ -244,7 +244,7 @@ def test_idle_columns_equal_explicit_zeros(lam, eight_are_filled, monkeypatch):
     assert np.abs(without.training.noiseless - idle.training.noiseless).max() > 1e-3  # they do take weight
 
 
-def test_the_price_of_idle_columns_is_that_of_explicit_zeros(eight_are_filled, monkeypatch):
+def test_the_cost_of_idle_columns_is_that_of_explicit_zeros(eight_are_filled, monkeypatch):
     settings = {"n": 300, "epsilon": 2.0, "delta": 1e-6, "loss": "huber", "seed": 0, "repetitions": 6, "ps": (8, 40)}
     idle = excess_against_columns(**settings)
     with_explicit_zeros(monkeypatch)
@@ -263,21 +263,21 @@ def nearest(v):
     return np.maximum(v - t, 0.0)
 
 
-def test_the_price_is_what_loops_over_releases_give():
-    price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=5, repetitions=4, ps=(10,))
+def test_the_equivalent_sample_size_is_what_loops_over_releases_give():
+    by_p = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=5, repetitions=4, ps=(10,))
     split = records.load("synthetic_mixture", 300, 10, 5)
     train, level = split.train, best_on_simplex(split.train)
     plan = SimplexSampling().calibrate(Spec("huber", 300, 10, "auto", split.domain, set="simplex"), Budget(1.0, 1e-6))
     weights = SimplexSampling().prepare(plan, train)
     rngs = [generator(5, "simplex_sampling", r) for r in range(4)]
     models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
-    assert price.sampling.mean[0] == pytest.approx(
+    assert by_p.sampling.mean[0] == pytest.approx(
         np.mean([huber(train.X @ t, train.y) for t in models]) - level, abs=PRECISE
     )
-    assert price.nothing[0] == pytest.approx(huber(np.zeros(300), train.y) - level, abs=PRECISE)
+    assert by_p.nothing[0] == pytest.approx(huber(np.zeros(300), train.y) - level, abs=PRECISE)
 
     mechanism = make_mechanism("objective_gaussian")
-    domain = split.domain.implied(2.0, 10)
+    domain = split.domain.in_norm(2.0, 10)
     assert math.sqrt(10) == domain.R
     plan = mechanism.calibrate(Spec("huber", 300, 10, "auto", domain, theta_norm=1.0), Budget(1.0, 1e-6))
     prepared, lam = mechanism.prepare(plan, train), float(plan.spec.lam)
@@ -288,9 +288,9 @@ def test_the_price_is_what_loops_over_releases_give():
             theta = minimiser(train, lam, sign * b)
             excess.append(huber(train.X @ theta, train.y) - level)
             on_simplex.append(huber(train.X @ nearest(theta), train.y) - level)
-    assert price.objective.mean[0] == pytest.approx(np.mean(excess), rel=5e-3)
-    assert price.projected.mean[0] == pytest.approx(np.mean(on_simplex), rel=5e-3)
-    assert price.objective.noiseless[0] == pytest.approx(huber(train.X @ prepared.theta, train.y) - level, abs=PRECISE)
+    assert by_p.objective.mean[0] == pytest.approx(np.mean(excess), rel=5e-3)
+    assert by_p.projected.mean[0] == pytest.approx(np.mean(on_simplex), rel=5e-3)
+    assert by_p.objective.noiseless[0] == pytest.approx(huber(train.X @ prepared.theta, train.y) - level, abs=PRECISE)
 
 
 def minimiser(data, lam, b):
@@ -306,19 +306,19 @@ def minimiser(data, lam, b):
 
 
 def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():
-    price = excess_against_columns(
+    by_p = excess_against_columns(
         n=2_000, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=8, ps=(8, 64, 256)
     )
-    assert (price.projected.mean >= -PRECISE).all()  # inside the simplex nothing is better than F*
-    assert (np.diff(price.objective.mean) > 0).all()
-    # Draws grow far more slowly with p than noise in the question does.
-    assert price.sampling.mean[2] / price.sampling.mean[0] < 0.2 * price.objective.mean[2] / price.objective.mean[0]
+    assert (by_p.projected.mean >= -PRECISE).all()  # inside the simplex nothing is better than F*
+    assert (np.diff(by_p.objective.mean) > 0).all()
+    # Draws grow far more slowly with p than that of objective perturbation does.
+    assert by_p.sampling.mean[2] / by_p.sampling.mean[0] < 0.2 * by_p.objective.mean[2] / by_p.objective.mean[0]
 
 
 def test_what_a_mechanism_refuses_is_a_reason_and_no_crash():
-    price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=4, ps=(8,))
-    assert price.objective_reasons[0] and math.isnan(price.objective.mean[0]) and math.isnan(price.projected.q10[0])
-    assert price.sampling_reasons == ("",) and price.sampling.mean[0] > 0
+    by_p = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=4, ps=(8,))
+    assert by_p.objective_reasons[0] and math.isnan(by_p.objective.mean[0]) and math.isnan(by_p.projected.q10[0])
+    assert by_p.sampling_reasons == ("",) and by_p.sampling.mean[0] > 0
     made = valley_of(**(SMALL | {"loss": "hinge"}), lam="auto", repetitions=2)
     assert all("second derivative" in reason for reason in made.reasons)
     assert np.isnan(made.training.mean).all() and np.isnan(made.bound("fresh")).all() and not made.affordable.any()

@@ -86,7 +86,7 @@ def test_the_sheet_s_free_objective_does_not_know_p():
     assert orthant.free_objective(UNIT, 0.1, 0.1) == pytest.approx(0.0725, abs=1e-4)
 
 
-def corner(**changes):
+def example_of(**changes):
     arguments = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": 0.02, "seed": 0} | changes
     return orthant.example((8, 64, 512, 4096, 32_768), **arguments)
 
@@ -94,7 +94,7 @@ def corner(**changes):
 @pytest.mark.parametrize("changes", [{}, {"epsilon": 0.1, "lam": 0.2}, {"lam": 1.0}, {"n": 200, "epsilon": 10.0}])
 def test_the_orthant_brings_root_p_back_and_the_bound_holds(changes):
     """The bound holds for means; sampled means stay within 5 standard errors (1% each) of it: false alarm 1e-6."""
-    found = corner(**changes)
+    found = example_of(**changes)
     assert power_law(found.p, found.projected).slope == pytest.approx(0.5)
     assert power_law(found.p, found.free_output).slope == pytest.approx(0.0)
     assert power_law(found.p, found.free_objective).slope == pytest.approx(0.0, abs=1e-9)
@@ -105,7 +105,7 @@ def test_the_orthant_brings_root_p_back_and_the_bound_holds(changes):
 
 
 def test_a_refused_question_leaves_the_answer_and_says_why():
-    found = corner(epsilon=0.1, lam=1e-4)
+    found = example_of(epsilon=0.1, lam=1e-4)
     assert "lam" in found.reason and np.isnan(found.constrained).all() and np.isnan(found.free_objective).all()
     assert (found.projected > 0).all()
 

@@ -9,7 +9,7 @@ from dpcore import Budget, calibrate
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.accounting.tradeoff import GaussianCurve, PureCurve
 from dpcore.studies.decide.posterior import PRIORS, belief_of
-from dpcore.studies.decide.repeated_releases import several
+from dpcore.studies.decide.repeated_releases import repeated_releases
 
 
 @pytest.mark.parametrize("prior", [*PRIORS, 0.9])
@@ -60,7 +60,7 @@ def test_with_delta_nothing_is_said_of_a_single_outcome():
 
 def test_a_pure_release_after_several_is_pure():
     plan = calibrate("output_gamma", n=1000, p=4, epsilon=0.5)
-    after = several(plan, releases=2, records=2)
+    after = repeated_releases(plan, releases=2, records=2)
     belief = belief_of(Budget(after.epsilon, after.delta), after.curve, 1 / 10)
     assert belief.after == pytest.approx(0.1 * math.exp(2.0) / (0.9 + 0.1 * math.exp(2.0)))
     assert "suspected you with a probability of 10% " in belief.words

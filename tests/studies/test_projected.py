@@ -41,7 +41,7 @@ def test_gradient_descent_takes_the_steps_of_a_plain_loop(key):
 
 
 def test_one_record_a_step_costs_the_square_of_n_where_all_records_cost_the_cube():
-    """At T = n^2 steps, the lecture's count."""
+    """At T = n^2 steps, Kamath's count."""
     n = 30
     data = kink(n)
     full = projected_descent(get_loss("hinge"), data, RADIUS, steps=n**2, G=1.0)

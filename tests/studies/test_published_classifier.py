@@ -15,7 +15,7 @@ from dpcore.solvers.multiclass.objective import MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from dpcore.studies.papers.exhibits import pure_bounds
-from tests.ellipsoids import over_the_cone, plain_psi, records
+from tests.class_records import over_the_cone, plain_psi, records
 
 
 def symmetric_density(rho, epsilon):
@@ -42,7 +42,7 @@ def exact_share(epsilon, lam):
     )
 
 
-def printed_value(r, A, Phi):
+def published_value(r, A, Phi):
     """L + <A, sum Phi_c> of matrices [C, p, p] by loops."""
     x = np.column_stack([r.X / r.R, np.ones(r.n)]) / 2**0.5
     loss = 0.0
@@ -61,7 +61,7 @@ def positive_terms(draws, seed, epsilon=1.0, d=1):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
-def test_the_noise_has_the_printed_law(epsilon):
+def test_the_noise_has_the_published_law(epsilon):
     """Kolmogorov and Smirnov for the norm of sym(b) at d = 1, moments of entries at d = 3; false alarms: 0.001 each."""
     b = pathak_raj.published_noise(1, epsilon, 20_000, np.random.default_rng(0))
     assert np.array_equal(b, b.swapaxes(1, 2))
@@ -123,20 +123,20 @@ def test_a_negative_eigenvalue_lets_the_objective_fall_without_end_and_a_positiv
         values, vectors = np.linalg.eigh(A)
         assert values[0] < 0.0
         v = vectors[:, 0]
-        start, moved = (printed_value(r, A, Phi + t * np.outer(v, v)) for t in (0.0, 1e3))
+        start, moved = (published_value(r, A, Phi + t * np.outer(v, v)) for t in (0.0, 1e3))
         assert moved - start == pytest.approx(1e3 * 3 * values[0], rel=1e-9)
         up = vectors @ np.diag(np.abs(values)) @ vectors.T
-        assert printed_value(r, up, Phi) >= np.abs(values).min() * np.trace(Phi.sum(0))
+        assert published_value(r, up, Phi) >= np.abs(values).min() * np.trace(Phi.sum(0))
 
 
 # The minimisers and their certificate
 
 
-def test_the_printed_objective_s_minimisers_agree_with_an_independent_optimiser():
+def test_the_published_objective_s_minimisers_agree_with_an_independent_optimiser():
     """Phi = L L' without a constraint on L, from several starts; the rank of L is full."""
     r, _ = pathak_raj_leak.neighbours()
     A = positive_terms(60, 4)
-    weights, gaps = pathak_raj_leak.minimise_printed(r, A, np.random.default_rng(0))
+    weights, gaps = pathak_raj_leak.minimise_published(r, A, np.random.default_rng(0))
     assert len(A) >= 8 and (gaps <= 1e-9).all()
     for a, w in zip(A[:8], weights, strict=False):
 
@@ -152,20 +152,20 @@ def test_the_printed_objective_s_minimisers_agree_with_an_independent_optimiser(
         best = min(
             minimize(value, rng.standard_normal(8), jac=True, method="L-BFGS-B", options=options).fun for _ in range(4)
         )
-        assert printed_value(r, a, smat(w)) == pytest.approx(best, rel=1e-8)
+        assert published_value(r, a, smat(w)) == pytest.approx(best, rel=1e-8)
 
 
 def test_a_certified_gap_is_a_bound_on_what_is_left():
-    """At models with and without error, of two classes and with zeros; the minimum by `minimise_printed`."""
+    """At models with and without error, of two classes and with zeros; the minimum by `minimise_published`."""
     r, _ = pathak_raj_leak.neighbours()
     A = positive_terms(200, 5)
-    weights, gaps = pathak_raj_leak.minimise_printed(r, A, np.random.default_rng(0))
-    best = np.array([printed_value(r, a, smat(w)) for a, w in zip(A, weights, strict=True)])
+    weights, gaps = pathak_raj_leak.minimise_published(r, A, np.random.default_rng(0))
+    best = np.array([published_value(r, a, smat(w)) for a, w in zip(A, weights, strict=True)])
     rng = np.random.default_rng(2)
     for size in (1e-3, 0.1, 1.0):
         half = rng.standard_normal((len(A), 2, 2, 2)) * size**0.5
         other = weights + svec(half @ half.swapaxes(-1, -2))
-        left = np.array([printed_value(r, a, smat(w)) for a, w in zip(A, other, strict=True)]) - best
+        left = np.array([published_value(r, a, smat(w)) for a, w in zip(A, other, strict=True)]) - best
         bound = pathak_raj_leak.certified_gaps(r, A, other)
         assert (left > 0.0).all() and (left <= bound + gaps).all()
         assert np.median(bound / left) < 100.0  # and says something
@@ -177,7 +177,7 @@ def test_a_certified_gap_is_a_bound_on_what_is_left():
 
 def test_other_than_two_classes_are_refused():
     with pytest.raises(ValueError, match=r"records must .*2 classes, got 3"):
-        pathak_raj_leak.minimise_printed(records(), np.eye(3)[None], np.random.default_rng(0))
+        pathak_raj_leak.minimise_published(records(), np.eye(3)[None], np.random.default_rng(0))
 
 
 # The equation
@@ -202,7 +202,7 @@ def test_residuals_are_those_of_bases_of_the_ranges():
     assert np.isnan(pathak_raj_leak.residuals(r, svec(Phi * np.array([1.0, 0.0, 0.0])[:, None, None])[None])[0])
 
 
-def test_the_printed_mechanism_betrays_which_of_two_neighbours_it_was_trained_on():
+def test_the_published_mechanism_reveals_which_of_two_neighbours_it_was_trained_on():
     """Every guess is right; a blind one would get there with probability 2^-guesses."""
     for seed in (0, 1):
         found = pathak_raj_leak.membership_leak(seed=seed)
@@ -259,24 +259,24 @@ def test_lemma_4_is_false_at_d_1_for_large_delta_and_the_union_bound_holds():
     delta = np.linspace(1e-4, 1.0 - 1e-4, 20_001)
     for d in range(1, 7):
         N = (d + 1) ** 2
-        printed = stats.gamma.sf(N * np.log(d / delta), N)
+        published = stats.gamma.sf(N * np.log(d / delta), N)
         if d == 1:
             x = 4.0 * np.log(1.0 / delta)
-            assert np.allclose(printed, np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6), rtol=1e-9)
+            assert np.allclose(published, np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6), rtol=1e-9)
             low, high = pathak_raj.lemma_4_fails(1)
-            assert np.array_equal(printed > delta, (delta > low) & (delta < high)) and low == pytest.approx(
+            assert np.array_equal(published > delta, (delta > low) & (delta < high)) and low == pytest.approx(
                 0.308, abs=5e-4
             )
         else:
-            assert (printed <= delta).all() and pathak_raj.lemma_4_fails(d) is None
+            assert (published <= delta).all() and pathak_raj.lemma_4_fails(d) is None
         for level in (0.01, 0.3, 0.9):
             q = pathak_raj.norm_quantiles(d, 0.5, level)
             assert q.exact < q.union and stats.gamma.sf(q.union, N, scale=4.0) <= level
             assert stats.gamma.sf(q.exact, N, scale=4.0) == pytest.approx(level, rel=1e-9)
-            assert q.printed == pytest.approx(4.0 * N * math.log(d / level))
+            assert q.published == pytest.approx(4.0 * N * math.log(d / level))
 
 
-def test_the_theorems_as_printed():
+def test_the_theorems_as_published():
     assert pathak_raj.theorem_2_bound(2, 3, 1.0, 1.0, 0.1) == pytest.approx(8 * 81 * 3 * math.log(20) ** 2)
     assert pathak_raj.theorem_2_bound(3, 4, 0.5, 2.0, 0.05) == pytest.approx(
         8 * 256 * 4 * math.log(60) ** 2 / (0.25 * 2)
@@ -289,7 +289,7 @@ def test_the_objective_is_not_strongly_convex():
     half = rng.standard_normal((3, 3, 3))
     Phi, S = half @ half.swapaxes(1, 2), np.eye(3)
     traced = np.diag([1.0, 1.0, 0.0])
-    ends = [printed_value(r, traced, Phi + t * S) for t in (0.0, 0.5, 1.0)]
+    ends = [published_value(r, traced, Phi + t * S) for t in (0.0, 0.5, 1.0)]
     assert ends[1] == pytest.approx(0.5 * (ends[0] + ends[2]), rel=1e-12) and 3 * 3 / 8 > 1.0
 
 
@@ -309,14 +309,14 @@ def over_the_cap(r, A, cap, steps=400):
     """A model of low L + <A, sum Phi_c>, the best point of accelerated projected gradients."""
     v = np.linalg.eigh(A)[1][:, 0]
     best = here = ahead = np.tile(cap * np.outer(v, v), (3, 1, 1))
-    least, k = printed_value(r, A, here), 1.0
+    least, k = published_value(r, A, here), 1.0
     curvature = r.classes / (2.0 * r.half_width) * np.linalg.norm(r.Z, 2) ** 2
     for step in range(steps):
         gradient = smat(r.loss(r.scores(svec(ahead)[None]))[1][0]) + A
         new = capped(ahead - gradient / curvature, cap)
         grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * k * k))
         ahead, here, k = new + (k - 1.0) / grown * (new - here), new, grown
-        if step % 100 == 99 and (value := printed_value(r, A, here)) < least:
+        if step % 100 == 99 and (value := published_value(r, A, here)) < least:
             best, least = here, value
     return best
 
@@ -332,12 +332,12 @@ def test_the_excess_lies_between_its_bounds(cap):
     noise = pathak_raj.published_noise(2, 1.0, 2, generator(11, "as_printed", 0))
     traced = np.diag([1.0, 1.0, 0.0])
     zero = np.zeros((3, 3, 3))
-    assert printed_value(r, traced, zero) == pytest.approx(80.0)
-    best = printed_value(r, traced, over_the_cap(r, traced, cap))
+    assert published_value(r, traced, zero) == pytest.approx(80.0)
+    best = published_value(r, traced, over_the_cap(r, traced, cap))
     assert 0.0 <= best <= 80.0
     for k, b in enumerate(noise):
         Phi = over_the_cap(r, traced + b, cap)
-        excess = printed_value(r, traced, Phi) - best
+        excess = published_value(r, traced, Phi) - best
         assert found.low[0, k] <= excess <= found.high[0, k]
 
 

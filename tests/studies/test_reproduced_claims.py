@@ -87,7 +87,7 @@ def test_private_lasso_falls_as_claimed_and_the_logarithm_of_columns_is_not_a_po
     assert rates.of(talwar.FEW).mean < hard.mean
     claims = talwar.claims_of(rates)
     assert (claims[0].verdict, claims[2].verdict) == ("agrees", "agrees")
-    # The printed formula, logarithms and all, not -2/3 itself.
+    # The published formula, logarithms and all, not -2/3 itself.
     assert -0.62 < bound.claimed < -0.55 and -0.8 < hard.claimed < -0.7
     # ln 2p grows 2.60 times and log(np) 1.49 times: a power of about ln 1.49 / ln 2.60.
     assert rates.of(talwar.COLUMNS).claimed == pytest.approx(0.42, abs=0.03)
@@ -107,9 +107,9 @@ def test_verdicts_of_private_lasso_turn(rates):
     # Theorem 1.1 has logarithms, so that a fall slower than the lower bound's is no contradiction.
     assert with_mean(talwar.HARD, -0.62)[0] == "agrees"
     assert told(growth=16.0, growth_se=0.1)[2] == "differs"
-    # ln 2p grows 2.60 times from p = 16 to 4,096, and the printed log(np) with n = 5,000 only 1.49 times.
+    # ln 2p grows 2.60 times from p = 16 to 4,096, and the published log(np) with n = 5,000 only 1.49 times.
     assert [told(growth=growth, growth_se=0.0)[2] for growth in (2.59, 2.61)] == ["agrees", "differs"]
-    assert "log(np), which grows 1.5 times" in talwar.claims_of(rates)[2].printed
+    assert "log(np), which grows 1.5 times" in talwar.claims_of(rates)[2].published
     near = [
         dc.replace(e, mean=e.claimed, se=0.01) if e.curve in (talwar.HARD, talwar.HARD_BOUND) else e
         for e in rates.exponents
@@ -127,7 +127,7 @@ def test_an_exponent_that_no_line_fits_is_told_as_none():
 
 def test_lemma_1_asks_for_n_times_the_noise_which_learns_nothing(ways):
     assert ways.factor == pytest.approx(np.full(4, 2_000.0), rel=1e-9)
-    assert (ways.ways[kamath.LECTURE].mean > 100 * ways.nothing).all()
+    assert (ways.ways[kamath.LEMMA_1].mean > 100 * ways.nothing).all()
     assert (ways.spent < 0.01 * ways.epsilon).all()
     assert (ways.ways[kamath.OUTPUT].mean[1:] < ways.nothing).all()
 
@@ -138,7 +138,7 @@ def test_who_wins_where(ways):
     assert ways.best(3) == kamath.GRADIENT
     # The oracle's lam beats the default, and nearly closes the gap or more.
     assert (ways.looked <= objective * 1.001).all() and ways.looked[3] < 0.5 * objective[3]
-    assert (gradient <= np.where(np.isfinite(ways.printed), ways.printed, np.inf)).all()
+    assert (gradient <= np.where(np.isfinite(ways.published), ways.published, np.inf)).all()
     assert verdicts(kamath.claims_of([ways])) == ["differs", "differs", "agrees"]
 
 
@@ -149,7 +149,7 @@ def test_verdicts_of_the_three_ways_turn(ways):
     better = dc.replace(ways.ways[kamath.OBJECTIVE], mean=np.full(4, 1e-9), se=np.zeros(4))
     assert told(ways=ways.ways | {kamath.OBJECTIVE: better})[0] == "agrees"
     assert told(factor=np.ones(4))[1] == "agrees"
-    assert told(printed=np.full(4, 1e-9))[2] == "differs"
+    assert told(published=np.full(4, 1e-9))[2] == "differs"
     # The errors of both count.
     none = "ahead of output perturbation at 0 of 4 points"
     unsure = dc.replace(ways.ways[kamath.OUTPUT], se=np.full(4, 1e9))
@@ -284,7 +284,7 @@ def test_a_file_is_read_in_both_forms_and_is_not_called_a_stand_in(tmp_path, mon
         ("adult.csv", adult(30)[1].replace("label", "income"), "label"),
     ],
 )
-def test_records_that_break_the_promise_are_refused(tmp_path, capsys, name, text, rule):
+def test_records_beyond_the_published_range_are_refused(tmp_path, capsys, name, text, rule):
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=rule):
         iyengar._held(tmp_path / name)
@@ -311,8 +311,8 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
     names = [e.curve for e in rates.exponents]
     means, errors, claimed = (np.array([getattr(e, f) for e in rates.exponents]) for f in ("mean", "se", "claimed"))
     figure = reproduction_figure(rates.exponents, theme=theme)
-    printed, found = figure.data
-    assert np.array_equal(printed.x, claimed) and np.array_equal(found.x, means)
+    published, found = figure.data
+    assert np.array_equal(published.x, claimed) and np.array_equal(found.x, means)
     assert np.array_equal(found.error_x.array, 2 * errors)
     assert [str(text) for text in figure.layout.yaxis.ticktext] == names
     narrow = figure.layout.meta["narrow"]
@@ -328,7 +328,7 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
         assert figure.layout.yaxis.range[0] < np.log10(trace.y.min())
     labels = [str(note.text) for note in figure.layout.annotations]
     assert all(name.replace(", ", ",<br>") in labels for name in ways.ways)
-    assert (drawn[kamath.OUTPUT].line.dash, drawn[kamath.LECTURE].line.dash) == ("solid", "dash")
+    assert (drawn[kamath.OUTPUT].line.dash, drawn[kamath.LEMMA_1].line.dash) == ("solid", "dash")
 
     scores = {"noisy_gd": np.array([0.6, 0.7]), "phased_sgd": np.array([0.5, np.nan])}
     labels = {"noisy_gd": "steps", "phased_sgd": "phases"}

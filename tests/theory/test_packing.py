@@ -95,9 +95,9 @@ def test_no_law_that_group_privacy_allows_is_better_than_the_bound_and_the_best_
 def test_the_disjoint_packing_is_one_layer_of_it():
     n, p = 10_000, 200
     known = {0.1: 8.8e-4, 1.0: 8.6e-5, 10.0: 0.0}
-    for epsilon, printed in known.items():
+    for epsilon, published in known.items():
         one = disjoint(n, p, epsilon, n**-2.0)
-        assert one == pytest.approx(printed, rel=0.01)
+        assert one == pytest.approx(published, rel=0.01)
         more = value(problem(n, p), epsilon, n**-2.0)
         assert more >= one and (more > 2 * one or not one)
     # Where only M = 1 fits, the two agree.
@@ -209,7 +209,7 @@ def test_the_bound_has_the_units_of_the_loss():
     assert value(problem(500, 20, r=0.14, R=5.0), 0.1) == pytest.approx(base, rel=1e-12)
     # Beyond r R = y_max the records shrink, and a larger ball is not easier.
     assert value(problem(500, 20, r=50.0), 0.1) == value(problem(500, 20), 0.1)
-    # A promise about ||x||_2 is kept by records on an axis too.
+    # A bound on ||x||_2 is kept by records on an axis too.
     spec = problem(500, 20, r=0.7)
     assert value(dc.replace(spec, domain=Domain(q=2.0)), 0.1) == base
 

@@ -83,9 +83,9 @@ def test_figures_and_rates_of_one_problem():
     found = {b.source: b for b in plan.mechanism.bounds(plan)}
     assert [b.form for b in found.values()] == ["upper", "rate", "rate"]
     assert {b.quantity for b in found.values()} == {"excess_population_risk"}
-    printed, alone = list(found.values())[1:]
-    assert "Proposition 7.1" in printed.source and printed.holds == "expectation"
-    assert printed.value == pytest.approx(2 * 10 * (0.01 + math.sqrt(100 * math.log(1e6)) / 1e4))
+    published, alone = list(found.values())[1:]
+    assert "Proposition 7.1" in published.source and published.holds == "expectation"
+    assert published.value == pytest.approx(2 * 10 * (0.01 + math.sqrt(100 * math.log(1e6)) / 1e4))
     assert alone.value == pytest.approx(2 * math.sqrt(100 / 10_000))
     assert theory.non_private_rate(1.0, 2.0, 4.0, 10_000, 100) == pytest.approx(2 * 100**-0.25)
     for loss in ("hinge", "absolute"):

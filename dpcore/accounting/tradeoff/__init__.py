@@ -12,4 +12,4 @@ from .curves import GaussianCurve as GaussianCurve
 from .curves import ObjectiveCurve as ObjectiveCurve
 from .curves import PureCurve as PureCurve
 from .curves import TradeoffCurve as TradeoffCurve
-from .group import several_curve as several_curve
+from .group import repeated_releases_curve as repeated_releases_curve

@@ -64,18 +64,18 @@ class TradeoffCurve(abc.ABC):
         >>> PureCurve(1.0).missed(np.array([0.0, 1.0 / (1.0 + math.e), 1.0])).round(6)
         array([1.      , 0.268941, 0.      ])
         """
-        odds, seen = np.exp(self.grid), 1.0 - self.delta(self.grid)
+        ratio, seen = np.exp(self.grid), 1.0 - self.delta(self.grid)
         a = np.asarray(false, float)[..., None]
-        return np.maximum(np.maximum(seen - odds * a, (seen - a) / odds).max(axis=-1), 0.0)
+        return np.maximum(np.maximum(seen - ratio * a, (seen - a) / ratio).max(axis=-1), 0.0)
 
     def needed(self, true: Array, false: Array) -> Array:
         """Smallest mu of this family that allows an event these probabilities, [k] events.
 
         Exact, rounded down, for the events that need the most; for all others 0, a lower bound.
         """
-        odds = np.exp(self.grid)
+        ratio = np.exp(self.grid)
         t, f = np.asarray(true, float)[:, None], np.asarray(false, float)[:, None]
-        shown = np.maximum(t - odds * f, (1.0 - f) - odds * (1.0 - t))
+        shown = np.maximum(t - ratio * f, (1.0 - f) - ratio * (1.0 - t))
 
         def excess(log_mu: float) -> float:
             return float(np.max(shown - self.at(math.exp(log_mu)).delta(self.grid)))

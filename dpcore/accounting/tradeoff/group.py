@@ -4,7 +4,7 @@
 the second in h records, so that
     delta_(g + h)(e) = min over u of  delta_g(u) + e^u delta_h(e - u).
 Any u gives a bound: a grid costs tightness, not privacy. `releases` second: the losses of the releases add up (`pld`).
-Families that are closed under both need no grid (docs/formulas.md, "Several releases").
+Families that are closed under both need no grid (docs/formulas.md, "Repeated releases").
 """
 
 import dataclasses as dc
@@ -93,16 +93,16 @@ class ReleasesCurve(TradeoffCurve):
         return found
 
 
-def several_curve(one: TradeoffCurve, releases: int, records: int) -> TradeoffCurve:
+def repeated_releases_curve(one: TradeoffCurve, releases: int, records: int) -> TradeoffCurve:
     """Trade-off curve of `releases` adaptive releases with the curve `one` each, for a person with `records` records.
 
     Gaussian: mu grows by the factor records sqrt(releases). zCDP: rho by records^2 releases. Choices: ranges by
     records. Pure: `PureReleasesCurve`. All others use a grid, first for the records, then for the releases. Both
     counts are >= 1.
 
-    >>> several_curve(GaussianCurve(0.1), releases=4, records=3).words
+    >>> repeated_releases_curve(GaussianCurve(0.1), releases=4, records=3).words
     '0.6-GDP'
-    >>> several_curve(ZcdpCurve(0.2), releases=4, records=3).words
+    >>> repeated_releases_curve(ZcdpCurve(0.2), releases=4, records=3).words
     '0.72-zCDP'
     """
     k, g = integer("releases", releases, at_least=1), integer("records", records, at_least=1)

@@ -15,7 +15,7 @@ from . import implementations as made
 class InjectedBug:
     """Bug that can be injected into a mechanism's code.
 
-    key: its name. label: for pickers. sentence: the mistake, in words. inject: makes the target with the bug of the
+    key: its name. label: for pickers. sentence: the bug, in words. inject: makes the target with the bug of the
     target with the correct code. plan: makes the plan in which the bug shows, of a mechanism and a budget. Both raise
     NotApplicable with the reason where the bug does not apply.
     """

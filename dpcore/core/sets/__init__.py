@@ -23,7 +23,7 @@ _BALLS: dict[float, NormBall] = {1.0: L1Ball(), 2.0: Ball(), math.inf: Box()}
 def get_set(name: SetName | ConvexSet) -> ConvexSet:
     """Set with this name, or the given set itself; ValueError names the known ones.
 
-    >>> get_set("l1_ball").corners(10)
+    >>> get_set("l1_ball").n_vertices(10)
     20
     """
     return name if isinstance(name, ConvexSet) else _NAMED[one_of("set", name, SETS)]

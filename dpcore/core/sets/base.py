@@ -49,7 +49,7 @@ class ConvexSet(abc.ABC):
         """Largest ||theta - theta'||_order in the set; twice `norm` for a symmetric set."""
         return 2.0 * self.norm(order, p)
 
-    def corners(self, p: int) -> int | None:
+    def n_vertices(self, p: int) -> int | None:
         """Number of vertices of a polytope; None if they are not listed: no polytope, or a box."""
         return None
 

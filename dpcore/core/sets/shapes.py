@@ -55,7 +55,7 @@ class Simplex(ConvexSet):
     def diameter(self, order: float, p: int) -> float:
         return 0.0 if p == 1 else float(2.0 ** (1.0 / order))
 
-    def corners(self, p: int) -> int:
+    def n_vertices(self, p: int) -> int:
         return p
 
     def extreme(self, v: Array) -> Array:
@@ -91,7 +91,7 @@ class L1Ball(NormBall):
     label = "L1 ball"
     order = 1.0
 
-    def corners(self, p: int) -> int:
+    def n_vertices(self, p: int) -> int:
         return 2 * p
 
     def extreme(self, v: Array) -> Array:
@@ -264,7 +264,7 @@ class Polytope(ConvexSet):
     def diameter(self, order: float, p: int) -> float:
         return max(float(np.linalg.norm(self.table - vertex, order, axis=1).max()) for vertex in self.table)
 
-    def corners(self, p: int) -> int:
+    def n_vertices(self, p: int) -> int:
         return len(self.vertices)
 
     def extreme(self, v: Array) -> Array:

@@ -99,8 +99,8 @@ def plane_figure(
     false: Array,
     allowed: Array,
     measured: tuple[Array, Array],
-    honest: tuple[Array, Array] | None,
-    corner: tuple[float, float] | None,
+    correct: tuple[Array, Array] | None,
+    errors: tuple[float, float] | None,
     *,
     verdict: Verdict | None,
     theme: Theme,
@@ -109,8 +109,8 @@ def plane_figure(
     """Misses against false alarms: what the guarantee forbids, what guessing gives, and what the attack measured.
 
     allowed: the fewest misses that the guarantee allows at each share of false alarms, [k] both. measured: shares of
-    false alarms and of misses at all thresholds, [j] both. honest: the same of the correct code, None where that is
-    what was measured. corner: what is certified of one threshold, not before the last run.
+    false alarms and of misses at all thresholds, [j] both. correct: the same of the correct code, None where that is
+    what was measured. errors: what is certified of one threshold, not before the last run.
     """
     chart = Chart(theme, height, "false alarms", left=50, right=20, top=26, bottom=60)
     ink, nothing = ink_of(verdict, theme), (np.empty(0), np.empty(0))
@@ -118,15 +118,15 @@ def plane_figure(
     look: Look = {"fill": "tozeroy", "fillcolor": with_opacity(chart.muted, 0.16), "fillpattern": hatched}
     chart.curve(false, allowed, chart.text, "limit of the guarantee", legend=False, hoveron="points", **look)
     chart.curve([0.0, 1.0], [1.0, 0.0], chart.muted, "random guess", width=1, dash="dot", legend=False)
-    chart.curve(*(honest or nothing), chart.muted, "correct code", dash="dash")
+    chart.curve(*(correct or nothing), chart.muted, "correct code", dash="dash")
     chart.curve(*measured, ink, "this code", width=3)
-    x, y = corner or (math.nan, math.nan)
+    x, y = errors or (math.nan, math.nan)
     chart.marks(
         np.array([x]),
         np.array([y]),
         {"symbol": "diamond", "size": 11, "color": ink, "line": {"color": chart.paper, "width": 1.5}},
         name="certified (95%)",
-        showlegend=corner is not None,
+        showlegend=errors is not None,
         cliponaxis=False,
         hovertemplate="at most %{x:.3f} false alarms and %{y:.3f} misses<extra></extra>",
     )
@@ -151,7 +151,7 @@ def plane_figure(
 
 def betting_figure(
     picked: tuple[Array, Array],
-    honest: tuple[Array, Array] | None,
+    correct: tuple[Array, Array] | None,
     *,
     runs: int,
     verdict: Verdict | None,
@@ -160,7 +160,7 @@ def betting_figure(
 ) -> Figure:
     """The value of a bet against the guarantee, run by run, on logarithmic axes, with the levels of each verdict.
 
-    picked, honest: runs and ln of the value, [k] each; honest is None where it is what was picked. runs: on the axis.
+    picked, correct: runs and ln of the value, [k] each; correct is None where it is what was picked. runs: on the axis.
     """
     chart = Chart(theme, height, "runs", left=62, right=20, top=26, bottom=50)
     nothing, ends = (np.empty(0), np.empty(0)), [10.0, float(runs)]
@@ -168,7 +168,7 @@ def betting_figure(
     chart.heading("value of a bet against the guarantee")
     beyond: list[Look] = []
     for bet, ink, name, look in (
-        (honest or nothing, chart.muted, "correct code", {"dash": "dash"}),
+        (correct or nothing, chart.muted, "correct code", {"dash": "dash"}),
         (picked, ink_of(verdict, theme), "this code", {"width": 3}),
     ):
         chart.curve(*_value(*bet), ink, name, **look)

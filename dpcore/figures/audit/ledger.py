@@ -16,7 +16,7 @@ from ..style import Look, Theme
 _LOOKS: dict[Kind, tuple[str, str, float]] = {
     "basic": ("basic composition", "dash", 1.5),
     "advanced": ("advanced composition", "dashdot", 2),
-    "lecture": ("the lecture's claim", "2px 5px", 2.5),
+    "kamath": ("Kamath's claim", "2px 5px", 2.5),
     "uniform": ("Rényi, random subset", "solid", 1.5),
     "poisson": ("Rényi, Poisson batch", "solid", 3),
     "exact": ("exact", "solid", 3),

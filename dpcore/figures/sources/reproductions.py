@@ -159,7 +159,7 @@ def _right_figure(given: RightAgainst, theme: Theme) -> Figure:
         mean, name = means[key], _named(key)
         chart.band(mean.index, lows[key], highs[key], colour, legend=False, opacity=0.12)
         chart.curve(mean.index, mean, colour, name, width=width, dash=dash)
-        if marks := given.printed.get(key):
+        if marks := given.published.get(key):
             open_mark = f"{symbol}-open{'-dot' if key.endswith('_gamma') else ''}"
             _dots(chart, marks, f"{name}, as published", open_mark, colour)
         if refused := [(x, _FLOOR + 1.0 + nth) for x in mean.index[mean.isna()]]:

@@ -69,15 +69,15 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     for interval, text in refused:  # in the upper right corner, where no curve is
         place: Look = {"xref": "x", "xanchor": "right", "yanchor": "top", "xshift": -4}
         chart.write(text, math.log10(interval[1]), 0.99, **place)
-    price = "larger λ" if valley.lam_is_free else "larger ε"
+    cost = "larger λ" if valley.lam_is_free else "larger ε"
     return chart.beside(
-        chart.cursor_axes(valley.m, m, (560, 300), title=f"draws m  (more: less sampling error, {price})"),
+        chart.cursor_axes(valley.m, m, (560, 300), title=f"draws m  (more: less sampling error, {cost})"),
         chart.log_axis(*powers),
         chart.log_axis(*powers_of(held, [])),
     )
 
 
-def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int) -> Figure:
+def columns_figure(by_p: ExcessByColumns, *, p: int, theme: Theme, height: int) -> Figure:
     """Mean excess risk against p: simplex sampling beside objective perturbation.
 
     ln p and sqrt(p) are shapes, drawn through the first measured point of either. A mean at or below 0 is a triangle on
@@ -86,29 +86,29 @@ def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int)
     chart = Chart(theme, height, "p")
     sampling, objective = chart.colours["sampling"], chart.colours["objective"]
     shapes = [
-        ("ln p, shape only", through(np.log(price.p), price.sampling.mean), sampling),
-        ("√p, shape only", through(np.sqrt(price.p), price.objective.mean), objective),
+        ("ln p, shape only", through(np.log(by_p.p), by_p.sampling.mean), sampling),
+        ("√p, shape only", through(np.sqrt(by_p.p), by_p.objective.mean), objective),
     ]
-    measured = [price.sampling.mean, price.objective.mean, price.projected.mean]
-    powers = powers_of(measured, [price.nothing, *(values for _, values, _ in shapes)])
+    measured = [by_p.sampling.mean, by_p.objective.mean, by_p.projected.mean]
+    powers = powers_of(measured, [by_p.nothing, *(values for _, values, _ in shapes)])
     floor = 10.0 ** powers[0]
-    chart.band(price.p, price.sampling.q10, price.sampling.q90, sampling, floor=floor)
-    chart.band(price.p, price.objective.q10, price.objective.q90, objective, floor=floor, legend=False)
+    chart.band(by_p.p, by_p.sampling.q10, by_p.sampling.q90, sampling, floor=floor)
+    chart.band(by_p.p, by_p.objective.q10, by_p.objective.q90, objective, floor=floor, legend=False)
     for name, values, ink in shapes:
-        chart.curve(price.p, values, ink, name, label=name, dash="dash")
+        chart.curve(by_p.p, values, ink, name, label=name, dash="dash")
     nothing: Look = {"label": "nothing learned", "dash": "dash"}
-    chart.curve(price.p, price.nothing, chart.muted, "nothing learned, θ = 0", **nothing)
+    chart.curve(by_p.p, by_p.nothing, chart.muted, "nothing learned, θ = 0", **nothing)
     projected = "objective, projected"
     for name, label, curve, ink, symbol, dash in (
-        (projected, projected.replace(", ", ",<br>"), price.projected, objective, "square-open", "dashdot"),
-        ("objective perturbation", "objective", price.objective, objective, "square", "solid"),
-        ("simplex sampling", "sampling", price.sampling, sampling, _SYMBOL, "solid"),
+        (projected, projected.replace(", ", ",<br>"), by_p.projected, objective, "square-open", "dashdot"),
+        ("objective perturbation", "objective", by_p.objective, objective, "square", "solid"),
+        ("simplex sampling", "sampling", by_p.sampling, sampling, _SYMBOL, "solid"),
     ):
         look = {"label": label, "floor": floor, "cursor": p, "symbol": symbol, "dash": dash}
-        add_means(chart, price.p, curve, ink, name, **look)
+        add_means(chart, by_p.p, curve, ink, name, **look)
     chart.heading("excess risk on the training records")
     chart.cursor(p, f"p = {p:,}")
-    return chart.beside(chart.cursor_axes(price.p, p, (560, 300), title="dimension p"), chart.log_axis(*powers))
+    return chart.beside(chart.cursor_axes(by_p.p, p, (560, 300), title="dimension p"), chart.log_axis(*powers))
 
 
 def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:

@@ -187,7 +187,7 @@ def _descend_anywhere(
 
 def largest_gradient(spec: Spec) -> float:
     """Bound on ||gradient||_2 of a record's loss, over the records of the domain and the theta of the set."""
-    return constants_of(spec).steepness * spec.domain.implied(2.0, spec.p).R
+    return constants_of(spec).steepness * spec.domain.in_norm(2.0, spec.p).R
 
 
 def _width(spec: Spec) -> float:

@@ -144,10 +144,11 @@ class PolyhedralFrankWolfe(VertexMechanism):
         else:
             weights = (1.0 - route.step) ** np.arange(route.count, -1.0, -1.0)
             # The largest of J Laplace variables is on average at most the J-th harmonic number.
-            worst = math.log(facts.corners) if plan.noise == "gumbel" else digamma(facts.corners + 1.0) + np.euler_gamma
+            J = facts.vertices
+            worst = math.log(J) if plan.noise == "gumbel" else digamma(J + 1.0) + np.euler_gamma
             found = stream_bound(facts, route, float(np.average(scales, weights=weights)) * worst)
         says = f"independent records; comparator in the {spec.shape.label}"
-        shared = facts.across, facts.curvature, spec.n, facts.corners, plan.requested
+        shared = facts.across, facts.curvature, spec.n, facts.vertices, plan.requested
         rate = theory.published_polyhedral_rate(*shared)
         ours = f"{_SOURCE}, Theorem 6.3, with explicit constants derived here"
         listed = [
@@ -296,11 +297,11 @@ def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget:
             raise NotApplicable(f"{key} needs T <= n / 2 minibatches, got n = {spec.n:,} and T = {T:,}")
         stream = best_stream(facts, spec.n, rho, budget.epsilon, None if T == "auto" else T)
     else:
-        if spec.n <= math.e * math.log(facts.corners):
+        if spec.n <= math.e * math.log(facts.vertices):
             raise NotApplicable(
-                f"{key} as published needs n > e ln J = {math.e * math.log(facts.corners):.3g}, got {spec.n}"
+                f"{key} as published needs n > e ln J = {math.e * math.log(facts.vertices):.3g}, got {spec.n}"
             )
-        stream = published_stream(spec.n, facts.corners)
+        stream = published_stream(spec.n, facts.vertices)
     shares = np.ones(stream.choices)
     if accounting == "tight":
         weight = stream_weight(facts, stream)

@@ -28,7 +28,7 @@ _STEPS, _COUNTS = 60, 60
 
 @dc.dataclass(frozen=True)
 class Slopes:
-    """Public constants of a problem over a polytope with J = `corners` vertices v, and its diameter.
+    """Public constants of a problem over a polytope with J = `vertices` vertices v, and its diameter.
 
     across: L D, a bound on |<v - v', g>| for the gradient g of a record's loss, D the largest |<x, a - b>| for points
     a, b of the set. curvature: Gamma = c D^2; |<v - v', g - g'>| <= Gamma lambda where g and g' are taken at models
@@ -38,7 +38,7 @@ class Slopes:
     that is less, for sets far from 0: the range is a maximum over J (J - 1) differences of proxy (L D)^2 / m.
     """
 
-    corners: int
+    vertices: int
     reach: float
     bend: float
     across: float
@@ -54,13 +54,13 @@ class Slopes:
 def slopes_of(spec: Spec) -> Slopes:
     """Public constants of a problem over a polytope; across is 0 for a set of one point."""
     facts, loss = constants_of(spec), get_loss(spec.loss)
-    diameter = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual, spec.p)
+    diameter = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual_order, spec.p)
     bend = loss.curvature_bound * diameter * spec.domain.R * (spec.reach or 0.0)
-    corners, across = spec.shape.corners(spec.p) or 1, facts.steepness * diameter
+    vertices, across = spec.shape.n_vertices(spec.p) or 1, facts.steepness * diameter
     # A set of one point has no differences.
-    share = 0.5 * math.sqrt(math.log(corners * (corners - 1)) / math.log(corners)) if corners > 1 else 0.0
+    share = 0.5 * math.sqrt(math.log(vertices * (vertices - 1)) / math.log(vertices)) if vertices > 1 else 0.0
     reach, bend = min(facts.extent, share * across), min(bend, share * facts.curvature)
-    return Slopes(corners, reach, bend, across, facts.curvature, facts.start)
+    return Slopes(vertices, reach, bend, across, facts.curvature, facts.start)
 
 
 @dc.dataclass(frozen=True)
@@ -143,7 +143,7 @@ def tree_errors(facts: Slopes, tree: Tree, t: int) -> Array:
     for j in range(1, t + 1):
         # Right children at depth j are made at odd multiples of 2^(t - j).
         sums = np.stack([sums, sums + added[1 << (t - j) :: 1 << (t - j + 1)]], axis=1).ravel()
-    return np.asarray(theory.estimate_range(sums, facts.corners))
+    return np.asarray(theory.estimate_range(sums, facts.vertices))
 
 
 def tree_scales(facts: Slopes, tree: Tree, rho: float, epsilon: float) -> Array:
@@ -155,7 +155,7 @@ def tree_bound(facts: Slopes, tree: Tree, scales: Array) -> float:
     """Bound on the mean excess: the exponential mechanism's score is on average at most G ln J above the smallest
     (Gibbs: its distribution minimises E score - G entropy); the estimate's error adds its range."""
     worse = [
-        float(scale) * math.log(facts.corners) + tree_errors(facts, tree, t)
+        float(scale) * math.log(facts.vertices) + tree_errors(facts, tree, t)
         for t, scale in zip(tree.phases, scales, strict=True)
     ]
     return theory.falling_steps_bound(facts.curvature, np.concatenate(worse))
@@ -186,9 +186,9 @@ class Stream:
         return self.first + 2 * self.batch * self.count
 
 
-def published_stream(n: int, corners: int) -> Stream:
+def published_stream(n: int, vertices: int) -> Stream:
     """Stream of Algorithm 2: n / 2 records, then a step for each other one, eta = ln(n / ln J) / n; n > ln J, J > 1."""
-    return Stream(n // 2, 1, n - n // 2, math.log(n / math.log(corners)) / n)
+    return Stream(n // 2, 1, n - n // 2, math.log(n / math.log(vertices)) / n)
 
 
 def entry_moves(facts: Slopes, first: Any, batch: Any, step: Any) -> tuple[Any, Any]:
@@ -240,7 +240,7 @@ def stream_error(facts: Slopes, first: Any, batch: Any, count: Any, step: Any) -
     """
     entering = np.minimum(step * (facts.reach + (1.0 - step) * facts.bend), (2.0 - step) * facts.reach)
     variance = (1.0 - step) ** count * facts.reach**2 / first + entering**2 / (batch * step * (2.0 - step))
-    return theory.estimate_range(variance, facts.corners)
+    return theory.estimate_range(variance, facts.vertices)
 
 
 def stream_bound(facts: Slopes, stream: Stream, worse: float) -> float:
@@ -268,7 +268,7 @@ def best_stream(facts: Slopes, n: int, rho: float, epsilon: float, count: int | 
     def largest(power: int) -> Array:
         return np.maximum(s0 * series(power, T + 1), s1 * series(power, T))
 
-    worse = Weight(largest(2), largest(1)).scale(rho, epsilon) * math.log(facts.corners)
+    worse = Weight(largest(2), largest(1)).scale(rho, epsilon) * math.log(facts.vertices)
     worse = worse + stream_error(facts, first, batch, T, step)
     found = theory.constant_steps_bound(facts.start, facts.curvature, step, T + 1, worse)
     i, j = np.unravel_index(np.argmin(found), found.shape)

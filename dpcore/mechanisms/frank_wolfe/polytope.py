@@ -121,20 +121,20 @@ class FrankWolfePolytope(VertexMechanism):
             if not budget.pure:
                 eta = np.maximum(eta, np.sqrt(8.0 * zcdp_rho(budget) / choices))
             return 2.0 * sensitivity / eta * ROUNDED_UP
-        printed = 0.5 * sensitivity * np.sqrt(8.0 * T * -math.log(budget.delta)) / budget.epsilon
+        published = 0.5 * sensitivity * np.sqrt(8.0 * T * -math.log(budget.delta)) / budget.epsilon
         if self.accounting == "published":
-            return printed
+            return published
         composed = 2.0 * sensitivity / advanced_step(budget, choices) * ROUNDED_UP
         # The short form drops a term that matters if ln(1/delta) is small.
-        return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
+        return np.maximum(4.0 * published, composed) if budget.epsilon <= 1.0 else composed
 
     def _selection(self, spec: Spec, scale: Array) -> Array:
         """Mean loss of a chosen vertex against the best one, at noise of this scale.
 
         b ln |S| for the exponential mechanism; for Laplace noise b times the |S|-th harmonic number.
         """
-        corners = spec.shape.corners(spec.p) or 1
-        return scale * (math.log(corners) if self.accounting == "tight" else digamma(corners + 1.0) + np.euler_gamma)
+        vertices = spec.shape.n_vertices(spec.p) or 1
+        return scale * (math.log(vertices) if self.accounting == "tight" else digamma(vertices + 1.0) + np.euler_gamma)
 
     def selection_rate(self, spec: Spec, budget: Budget) -> float:
         """Constant A: many choices are worse than the best by A sqrt(T) on average; delta > 0."""
@@ -230,12 +230,12 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     """Published orders of growth, shapes only; the last two only where they are stated."""
     if budget.pure:
         return ()
-    facts, corners = constants_of(spec), spec.shape.corners(spec.p) or 1
+    facts, vertices = constants_of(spec), spec.shape.n_vertices(spec.p) or 1
 
     def rate(value: float, name: str, assumes: str) -> Bound:
         return Bound("excess_empirical_risk", "rate", value, "expectation", f"{_SOURCE}, {name}", assumes)
 
-    general = theory.published_frank_wolfe_rate(facts.curvature, facts.extent, spec.n, corners, budget)
+    general = theory.published_frank_wolfe_rate(facts.curvature, facts.extent, spec.n, vertices, budget)
     found = [rate(general, "Theorem 2.5 as published", "T of Theorem 2.5 as a real number")]
     if spec.loss == "squared" and is_signed(spec):
         says = "R, y_max and the size of the set are 1, or of that order"

@@ -35,7 +35,7 @@ class ProblemConstants:
 def constants_of(spec: Spec) -> ProblemConstants:
     """Constants of a resolved problem; theta_1 is 0, or a public point of the simplex or of a list of vertices."""
     loss, reach = get_loss(spec.loss), spec.domain.R * (spec.reach or 0.0)
-    across = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual, spec.p)
+    across = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual_order, spec.p)
     steepness = float(loss.steepness(reach, spec.domain.y_max))
     from_zero = not isinstance(spec.shape, Simplex | Polytope)
     start = min(loss.at_zero(spec), steepness * reach) if from_zero else steepness * across
@@ -95,7 +95,7 @@ def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstant
         name = spec.shape.label if p_norm is None else f"l_p ball with p = {p_norm:g}"
         raise NotApplicable(f"{key} is proved for l_p balls with p from {low:g} to {high:g}, got the {name}")
     q_star = spec.shape.q
-    spec = dc.replace(spec, domain=spec.domain.implied(q_star, spec.p))
+    spec = dc.replace(spec, domain=spec.domain.in_norm(q_star, spec.p))
     facts, R = constants_of(spec), spec.domain.R
     # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.
     size = spec.size or 1.0

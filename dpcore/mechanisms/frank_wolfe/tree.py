@@ -71,7 +71,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     noise: NoiseLaw = knob(
         "gaussian",
         choices=("gaussian", "generalized_gaussian"),
-        help="law of the noise: Gaussian, which is never worse, or the paper's for the dual norm",
+        help="distribution of the noise: Gaussian, which is never worse, or the paper's for the dual norm",
     )
     scales: str = knob(
         "displacement",
@@ -188,7 +188,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         It is read by the first root, where it attains L0 in l_q and in the norm that the noise is made for.
         """
         q_star, spec = runs_of(plan).facts.q_star, plan.spec
-        x = np.full(spec.p, spec.domain.implied(q_star, spec.p).R / spec.p ** (1.0 / q_star))
+        x = np.full(spec.p, spec.domain.in_norm(q_star, spec.p).R / spec.p ** (1.0 / q_star))
         return flipped_label(spec, x, 0)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:

@@ -98,7 +98,7 @@ def start_of(spec: Spec, width: int) -> Array:
     """theta_1: 0 on the L1 ball, else the mean of the vertices; its first `width` coordinates, or weights of a list."""
     if is_signed(spec):
         return np.zeros(width)
-    return np.full(width, (spec.size or 1.0) / (spec.shape.corners(spec.p) or 1))
+    return np.full(width, (spec.size or 1.0) / (spec.shape.n_vertices(spec.p) or 1))
 
 
 def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int) -> Array:
@@ -133,13 +133,13 @@ def telling_record(spec: Spec) -> Array:
     """Record on the boundary of its domain along which the set is widest, [p]."""
     shape = spec.shape
     if isinstance(shape, Polytope):
-        norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual, axis=2)
+        norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual_order, axis=2)
         first, second = np.unravel_index(norms.argmax(), norms.shape)
         across = shape.table[first] - shape.table[second]
     else:
         across = np.zeros(spec.p)
         across[0] = 1.0
         across[1:2] = 0.0 if is_signed(spec) else -1.0
-    if shape.diameter(spec.domain.dual, spec.p) == 0.0:
+    if shape.diameter(spec.domain.dual_order, spec.p) == 0.0:
         raise NotApplicable(f"a set of one point has no worst pair, got the {shape.label} with p = {spec.p}")
     return spec.domain.R * norm_ball(spec.domain.q).extreme(-across)

@@ -90,12 +90,12 @@ class GradientPerturbation(ReadingMechanism):
         found += erm.regularisation_bias(float(spec.lam), B, math.inf)
         rate = theory.published_gradient_rate(loss.largest_gradient(spec), spec.n, spec.p, B, plan.requested)
         ball = f"comparator in the ball of {B:g}"
-        printed = "Bassily, Smith and Thakurta 2014, as in the lecture's section on private SGD"
+        source = "Bassily, Smith and Thakurta 2014, as in Kamath's section on private SGD"
         upper = [Bound("excess_empirical_risk", "upper", found, "expectation", rule.source, ball)]
         return (
             *(upper if math.isfinite(found) else ()),
             *hardest_data(loss, spec, plan.spent),
-            Bound("excess_empirical_risk", "rate", rate, "expectation", printed, ball),
+            Bound("excess_empirical_risk", "rate", rate, "expectation", source, ball),
         )
 
     def paths(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> tuple[Array, Array]:

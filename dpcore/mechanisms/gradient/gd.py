@@ -31,7 +31,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
 
     Rules: "auto" (constant steps, mean of the second half; the noise moves theta by a fixed size), "smooth" (minimises
     the bound for losses without kinks), "averaging" (constant steps for any loss, mean of all), "last_iterate" (steps
-    that fall like 1 / sqrt(t), Theorem 2 of the lecture). steps and step override the rule's choice.
+    that fall like 1 / sqrt(t), Theorem 2 of Kamath's lecture). steps and step override the rule's choice.
 
     Source: Bassily, Smith and Thakurta 2014; Kamath's lecture, Algorithm 1 with noise; accounting by Dong, Roth and Su
     2022 (constants derived in docs/formulas.md).

@@ -127,17 +127,17 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Bounds over the best model of the set, on average over independent records and noise; and published rates."""
         spec, facts = plan.spec, l2_constants_of(self.key, plan.spec)
-        lp = _terrain(self.key, spec)
+        lp = _constants_of(self.key, spec)
         event, jump = plan.ledger[0], jump_of(spec)
         sizes, multiplier = theory.phase_sizes(spec.n), event.scale / event.sensitivity
         found = theory.phased_bound(facts.L, facts.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
         shape = theory.published_phased_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
         alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
         within = f"independent records; comparator in the {spec.shape.label}"
-        printed = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
+        source = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", within),
-            Bound(self.quantity, "rate", shape, "expectation", printed, within),
+            Bound(self.quantity, "rate", shape, "expectation", source, within),
             Bound(
                 self.quantity, "rate", alone, "expectation", f"{_PAPER}, Section 7: without privacy, the least", within
             ),
@@ -205,13 +205,13 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
 
 def l2_constants_of(key: str, spec: Spec) -> L2Constants:
     """Constants of a problem; NotApplicable with the reason if the mechanism has no guarantee."""
-    lp, loss = _terrain(key, spec), get_loss(spec.loss)
-    reach = spec.domain.implied(2.0, spec.p).R
+    lp, loss = _constants_of(key, spec), get_loss(spec.loss)
+    reach = spec.domain.in_norm(2.0, spec.p).R
     L = constants_of(spec).steepness * reach
     return L2Constants(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
 
 
-def _terrain(key: str, spec: Spec) -> LpConstants:
+def _constants_of(key: str, spec: Spec) -> LpConstants:
     # A rounded loss is as steep as the loss.
     smooth, _ = _ROUNDED.get(spec.loss, (spec.loss, 0.0))
     return lp_constants_of(key, dc.replace(spec, loss=smooth), 2.0, np.inf)
@@ -243,6 +243,6 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     spec, loss = plan.spec, get_loss(plan.spec.loss)
     width = loss.shape
     if loss.key in _ROUNDED:
-        reach, (smooth, jump) = spec.domain.implied(2.0, spec.p).R, _ROUNDED[loss.key]
+        reach, (smooth, jump) = spec.domain.in_norm(2.0, spec.p).R, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
     return Descender(loss, width, data, cast(NormBall, spec.shape), spec.size or 1.0)  # other sets were refused

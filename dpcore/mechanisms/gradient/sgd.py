@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...accounting.lecture import lecture_multiplier
+from ...accounting.kamath import kamath_multiplier
 from ...accounting.subsampled_rdp import Sampling, subsampled_epsilon, subsampled_multiplier
 from ...accounting.tradeoff import BatchCurve
 from ...core.arrays import Array
@@ -27,7 +27,7 @@ from .schedules import ProblemConstants
 # "auto": batches of n / 40 records, but enough that the choice of records does not dominate the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
 # Above, n^2 steps on single records take minutes.
-_MOST_PEOPLE = 3_000
+_LARGEST_N = 3_000
 
 
 @dc.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class NoisySGD(GradientPerturbation):
     One record adds at most C = G / (q n) to it, G the largest gradient of a record, and s = z C. The multiplier z is,
     by `accounting`,
     tight: the smallest whose T steps cost at most the budget, by Renyi divergences of random batches
-    (`subsampled_rdp`); published: the lecture's, sqrt(32 ln(n / delta) ln(1 / delta)) / epsilon, for single records and
+    (`subsampled_rdp`); published: Kamath's, sqrt(32 ln(n / delta) ln(1 / delta)) / epsilon, for single records and
         n^2 steps only: its Algorithm 3 to the letter, in averages (n times the gradient and the noise with eta / n is
         the same run).
 
@@ -61,7 +61,7 @@ class NoisySGD(GradientPerturbation):
     """
 
     accounting: str = knob(
-        "tight", choices=("tight", "published"), help="which proof sets the noise: Renyi divergences, or the lecture's"
+        "tight", choices=("tight", "published"), help="which proof sets the noise: Renyi divergences, or Kamath's"
     )
     batches: str = knob(
         "poisson", choices=("poisson", "single"), help="each record on its own coin, or one uniform record a step"
@@ -99,8 +99,8 @@ class NoisySGD(GradientPerturbation):
         steps, records = self._steps(spec.n), self._records(spec.n)
         rate = records / spec.n
         if self.accounting == "published":
-            z = lecture_multiplier(spec.n, budget)
-            # The lecture's noise is too large; the plan spends its actual cost.
+            z = kamath_multiplier(spec.n, budget)
+            # Kamath's noise is too large; the plan spends its actual cost.
             spent = dc.replace(budget, epsilon=subsampled_epsilon(z, rate, steps, budget.delta, self.sampling))
         else:
             z, spent = subsampled_multiplier(budget, rate, steps, self.sampling), budget
@@ -119,9 +119,9 @@ class NoisySGD(GradientPerturbation):
             return int(self.steps)
         if self.batches == "poisson":
             return _STEPS
-        if n > _MOST_PEOPLE:
+        if n > _LARGEST_N:
             raise NotApplicable(
-                f"n^2 steps on single records are for n <= {_MOST_PEOPLE:,}, got n = {n:,}, which takes {n * n:,} steps"
+                f"n^2 steps on single records are for n <= {_LARGEST_N:,}, got n = {n:,}, which takes {n * n:,} steps"
             )
         return n * n
 
@@ -230,7 +230,7 @@ class NoisySGD(GradientPerturbation):
 
 
 def _run(plan: Plan, data: Data, rng: np.random.Generator, *, stored: int, watch: bool = False) -> Iterates:
-    """Trace of one run, whose average is released."""
+    """Iterates of one run, whose average is released."""
     return noisy_descent(
         get_loss(plan.spec.loss),
         data,

@@ -47,7 +47,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
     """
 
     noise: NoiseLaw = knob(
-        "generalized_gaussian", choices=LP_LAWS, help="the law of the noise: fitted to the norm, or scaled Gaussian"
+        "generalized_gaussian", choices=LP_LAWS, help="distribution of the noise: fitted to the norm, or Gaussian"
     )
     accounting: str = knob(
         "tight",
@@ -109,7 +109,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         """
         spec = plan.spec
         noise = plan.ledger[0].scale ** 2 * self._noise(spec)[0].mean_square
-        sampling = spec.domain.implied(2.0, spec.p).R ** 2 / spec.n
+        sampling = spec.domain.in_norm(2.0, spec.p).R ** 2 / spec.n
         ours = f"{_SOURCE}, second moment derived here"
         return (
             Bound("excess_empirical_risk", "upper", noise, "expectation", ours, "any comparator, attained by the mean"),

@@ -60,7 +60,7 @@ class GaussianClassifier(Mechanism):
 
     Source: Pathak and Raj 2010, repaired: the published mechanism adds one matrix to all classes, which hides nothing
     (docs/errata.md); proof in docs/formulas.md, "The repaired mechanism".
-    Randomness: a draw of the noise in V, N0 numbers, then for objective perturbation one for the trace of noise.
+    Randomness: a draw of the noise in V, N0 numbers, then for objective perturbation one for the solver noise.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, its class included, with delta = 0 for
         Gamma noise and delta > 0 for Gaussian noise, whatever the other records are.
     Not protected: n, p, lam, C, the budget and the bound R are public; earlier processing of the columns (scaling,
@@ -68,7 +68,7 @@ class GaussianClassifier(Mechanism):
         seed is known.
     """
 
-    noise: NoiseLaw = knob("gaussian", choices=("gaussian", "gamma"), help="the law of the noise; gamma has delta = 0")
+    noise: NoiseLaw = knob("gaussian", choices=("gaussian", "gamma"), help="distribution of noise; gamma has delta = 0")
     perturbed: str = knob(
         "objective", choices=("objective", "output"), help="what the noise is added to: the objective, or its minimiser"
     )
@@ -98,8 +98,8 @@ class GaussianClassifier(Mechanism):
             scale = self._objective_scale(spec, main, lam)
             rounding = _ROUNDING + min(1.0, _MARGIN_ROUNDING * rules.smoothness(spec) / lam)
             tol = _ACCURACY * D / lam + rounding * rules.length(self.law, spec, scale) / lam
-            trace = Event(self.noise, 2.0 * tol * self._multiplier(rest), 2.0 * tol)
-            ledger: tuple[Event, ...] = (Event(self.noise, scale, D, charge=charge), trace)
+            solver_noise = Event(self.noise, 2.0 * tol * self._multiplier(rest), 2.0 * tol)
+            ledger: tuple[Event, ...] = (Event(self.noise, scale, D, charge=charge), solver_noise)
         else:
             tol = _ACCURACY * D / lam
             sensitivity = D / lam + 2.0 * tol
@@ -118,16 +118,16 @@ class GaussianClassifier(Mechanism):
         G, bend, B = rules.largest_gradient(spec), rules.smoothness(spec) + lam, spec.theta_norm
         square, rounding = rules.length(self.law, spec, plan.scale) ** 2, G * plan.tol
         if self.perturbed == "objective":
-            trace = plan.ledger[1].scale
-            traced = rules.length(self.law, spec, trace)
-            inexact = 0.5 * bend * (traced**2 + plan.tol**2) + math.sqrt(square) * plan.tol
+            solver_noise = plan.ledger[1].scale
+            solver_length = rules.length(self.law, spec, solver_noise)
+            inexact = 0.5 * bend * (solver_length**2 + plan.tol**2) + math.sqrt(square) * plan.tol
             over = erm.linear_term_excess(lam, square) + inexact
-            shaken = rules.shaken(self.law, spec, trace) + rounding
+            shaken = rules.shaken(self.law, spec, solver_noise) + rounding
             noise = min(over, rules.shaken(self.law, spec, plan.scale / lam) + shaken)
             length = plan.scale * self.law.length(rules.dimensions(spec), BAND_MISS / 2.0)
             below = erm.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
             band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * BAND_MISS))
-            band += rules.band(self.law, spec, trace, 0.5 * BAND_MISS) + rounding
+            band += rules.band(self.law, spec, solver_noise, 0.5 * BAND_MISS) + rounding
         else:
             noise = rules.shaken(self.law, spec, plan.scale) + rounding
             over = rules.shaken(self.law, spec, plan.scale) + 0.5 * lam * square + 0.5 * bend * plan.tol**2
@@ -188,7 +188,7 @@ class GaussianClassifier(Mechanism):
         return models.restored(found + noise[:, 1])
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
-        """Models in svec form, thetas [K, R, C, q], without the trace of noise and without the common shift."""
+        """Models in svec form, thetas [K, R, C, q], without the solver noise and without the common shift."""
         halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
         directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
         data, found = records_of(prepared[0]), []

@@ -68,7 +68,7 @@ class ObjectivePerturbation(Mechanism):
         """Budget that b of this scale provably spends, the charge included."""
 
     @abc.abstractmethod
-    def trace_scale(self, sensitivity: float, budget: Budget) -> float:
+    def solver_noise_scale(self, sensitivity: float, budget: Budget) -> float:
         """Scale of the noise that hides a distance of this size."""
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
@@ -101,7 +101,7 @@ class ObjectivePerturbation(Mechanism):
         tol = solvers.tolerance(loss, loss.slope * R, n, lam) + rounding * size / lam
         ledger = (
             Event(self.noise, scale, pull(spec), charge=charge),
-            Event(self.noise, self.trace_scale(2.0 * tol, rest), 2.0 * tol),
+            Event(self.noise, self.solver_noise_scale(2.0 * tol, rest), 2.0 * tol),
         )
         spent = Budget(spent.epsilon) if self.noise == "gamma" else spent
         return Plan(self, spec, budget, spent, ledger, steps=1, noise=self.noise, scale=scale, tol=tol)
@@ -116,11 +116,11 @@ class ObjectivePerturbation(Mechanism):
         spec = plan.spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         B, LR = spec.theta_norm, loss.slope * R
-        trace, (mean, square) = plan.ledger[1].scale, self.law.reach(spec.p)
+        solver_noise, (mean, square) = plan.ledger[1].scale, self.law.reach(spec.p)
         rest = LR * plan.tol + erm.regularisation_bias(lam, B, loss.at_zero(spec))
         noise = min(LR * plan.scale * mean / lam, min(n, spec.p) * plan.scale**2 * square / (2.0 * lam))
-        average = noise + LR * trace * mean + rest
-        band = LR * (plan.scale / lam + trace) * self.law.mean_draw_band(spec.p, BAND_MISS / 2.0) + rest
+        average = noise + LR * solver_noise * mean + rest
+        band = LR * (plan.scale / lam + solver_noise) * self.law.mean_draw_band(spec.p, BAND_MISS / 2.0) + rest
         ball = f"comparator in the ball of {B:g}"
         fresh = average + erm.stability(loss.slope, R, n, lam)
         runs = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
@@ -165,10 +165,10 @@ class ObjectivePerturbation(Mechanism):
         data, lam, r = records_of(prepared), float(plan.spec.lam), len(prepared.theta)
         scales = plan.scale, plan.ledger[1].scale
         noise = np.array([[s * self.law.direction(plan.spec.p, r, rng) for s in scales] for rng in rngs])
-        b, trace = noise[:, 0], noise[:, 1]
+        b, solver_noise = noise[:, 0], noise[:, 1]
         loss, start = get_loss(plan.spec.loss), prepared.theta[: data.active]
         found = solvers.minimise_many(loss, data, lam, b[:, : data.active], tol=plan.tol, start=start)
-        return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + trace
+        return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + solver_noise
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves without the extra noise, which is far below the accuracy of a chart."""

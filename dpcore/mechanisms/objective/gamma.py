@@ -48,7 +48,7 @@ class ObjectiveGamma(ObjectivePerturbation):
     def cost(self, spec: Spec, scale: float, delta: float, charge: float) -> Budget:
         return Budget(pull(spec) / scale + charge)
 
-    def trace_scale(self, sensitivity: float, budget: Budget) -> float:
+    def solver_noise_scale(self, sensitivity: float, budget: Budget) -> float:
         return sensitivity / budget.epsilon
 
     def claimed_curve(self, plan: Plan) -> PureCurve:

@@ -48,7 +48,7 @@ class ObjectiveGaussian(ObjectivePerturbation):
     def cost(self, spec: Spec, scale: float, delta: float, charge: float) -> Budget:
         return Budget(objective_epsilon(pull(spec) / scale, delta, charge, gradient_vertices(spec)), delta)
 
-    def trace_scale(self, sensitivity: float, budget: Budget) -> float:
+    def solver_noise_scale(self, sensitivity: float, budget: Budget) -> float:
         return sensitivity / gaussian_mu(budget)
 
     def claimed_curve(self, plan: Plan) -> ObjectiveCurve:
@@ -56,7 +56,7 @@ class ObjectiveGaussian(ObjectivePerturbation):
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm
-        printed = "Jain and Thakurta 2014, Theorem 2 as published (with probability 7/10)"
+        source = "Jain and Thakurta 2014, Theorem 2 as published (with probability 7/10)"
         says = f"a population minimiser of norm {B:g}, lam = L R / sqrt(n (B^2 + 1))"
-        published = erm.rate(erm.published_objective_rate(L, R, spec.n, B, budget), printed, says)
+        published = erm.rate(erm.published_objective_rate(L, R, spec.n, B, budget), source, says)
         return (published, *super().rates(spec, budget))

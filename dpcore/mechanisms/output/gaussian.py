@@ -20,7 +20,7 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
     tight: the analytic Gaussian mechanism, any epsilon (Balle and Wang 2018);
     published: 2 sqrt(ln(1/delta) + epsilon) / epsilon (Jain and Thakurta 2014, Theorem 1), valid and loose;
     classical: sqrt(2 ln(1.25/delta)) / epsilon (Dwork and Roth 2014, Theorem A.1), refused for epsilon >= 1;
-    lecture: n times the tight one, as Lemma 1 of Kamath's lecture overstates Delta n times (docs/errata.md); lam is
+    kamath: n times the tight one, as Lemma 1 of Kamath's lecture overstates Delta n times (docs/errata.md); lam is
     that of the tight one.
 
     Source: Jain and Thakurta 2014, section 3 and Theorem 1 (constants explicit, docs/formulas.md).
@@ -33,8 +33,8 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
 
     accounting: str = knob(
         "tight",
-        choices=("tight", "published", "classical", "lecture"),
-        help="which proof sets the noise: the exact one, the paper's, the textbook's, or the lecture's lemma",
+        choices=("tight", "published", "classical", "kamath"),
+        help="which proof sets the noise: the exact one, the paper's, the textbook's, or Kamath's lemma",
     )
 
     key: str = dc.field(default="output_gaussian", init=False, repr=False)
@@ -49,7 +49,7 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
         return 1.0 / gaussian_mu(budget)
 
     def excess(self, spec: Spec) -> float:
-        return float(spec.n) if self.accounting == "lecture" else 1.0
+        return float(spec.n) if self.accounting == "kamath" else 1.0
 
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         if self.accounting == "tight":
@@ -59,7 +59,7 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).lipschitz(spec), spec.domain.R, spec.theta_norm
-        printed = "Jain and Thakurta 2014, Theorem 1 as published (with probability 2/3)"
+        source = "Jain and Thakurta 2014, Theorem 1 as published (with probability 2/3)"
         says = f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))"
-        published = erm.rate(erm.published_output_rate(L, R, spec.n, B, budget), printed, says)
+        published = erm.rate(erm.published_output_rate(L, R, spec.n, B, budget), source, says)
         return (published, *super().rates(spec, budget))

@@ -1,1 +1,1 @@
-"""Sampling from the simplex, and play on streams of costs."""
+"""Simplex sampling, and private FTRL on streams of costs."""

@@ -1,4 +1,4 @@
-"""Private follow the regularised leader: one arm of the simplex a step, along a stream of cost vectors."""
+"""Private FTRL (follow the regularised leader): one arm of the simplex a step, along a stream of cost vectors."""
 
 import dataclasses as dc
 import math
@@ -20,7 +20,7 @@ from ...theory import sampling_and_regret as theory
 from ..base import BAND_MISS, Prepared, ReadingMechanism, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
-from .weight_range import price
+from .weight_range import privacy_cost
 
 _SOURCE = "Jain and Thakurta 2014, section 5.2"
 _FARTHEST = 1e40  # beyond it, and below its inverse, epsilon would leave the range of a budget
@@ -62,7 +62,7 @@ class FTRL(ReadingMechanism):
 
     key: str = dc.field(default="ftrl", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
-    label = "follow the regularised leader"
+    label = "private FTRL"
     source = _SOURCE
     family = "sampling"
     place = "selection"
@@ -105,9 +105,9 @@ class FTRL(ReadingMechanism):
         ]
         if not plan.requested.pure:
             rate = theory.published_stream_rate(T, p, R, plan.requested)
-            printed = "Jain and Thakurta 2014, equation (12) as published; it does not follow"
+            source = "Jain and Thakurta 2014, equation (12) as published; it does not follow"
             false = "false for the costs (-R, R, ..., R) in every step, whose regret is of the order ln p"
-            found.append(Bound("regret", "rate", rate, "expectation", printed, false))
+            found.append(Bound("regret", "rate", rate, "expectation", source, false))
         rate = theory.earlier_stream_rate(T, p, R, plan.requested)
         cited = "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without poly(ln T)"
         return (*found, Bound("regret", "rate", rate, "expectation", cited, "private online learning before it"))
@@ -223,7 +223,7 @@ def _check(key: str, spec: Spec) -> None:
 
 def _spent(eta: float, times: int, budget: Budget) -> Budget:
     """Privacy cost of `times` choices of range eta: by their sum, which needs no delta, or by zCDP."""
-    found = price(eta, times, budget.delta)
+    found = privacy_cost(eta, times, budget.delta)
     # A cost within the budget by the formula for eta must not exceed it by rounding.
     within = eta <= bounded_range_eta(budget, times)
     return Budget(min(found.epsilon, budget.epsilon), found.delta) if within else found

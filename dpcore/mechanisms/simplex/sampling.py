@@ -1,4 +1,4 @@
-"""Sampling from the simplex: the mean of columns drawn with the weights of a minimiser."""
+"""Simplex sampling: the mean of columns drawn with the weights of a minimiser."""
 
 import dataclasses as dc
 import math
@@ -86,7 +86,7 @@ class SimplexSampling(Mechanism):
 
     key: str = dc.field(default="simplex_sampling", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
-    label = "sampling from the simplex"
+    label = "simplex sampling"
     source = "Jain and Thakurta 2014, Theorems 3 and 4"
     family = "sampling"
     place = "selection"
@@ -104,7 +104,7 @@ class SimplexSampling(Mechanism):
             raise NotApplicable(f"{self.key} cannot draw one column: its log-probability could move by {eta:.3g}")
         m = by_hand or br.affordable_draws(self.key, self.accounting, spec, budget)
         event = Event(self.noise, lam, 0.5 * eta * lam, times=m)
-        spent = br.price(eta, m, budget.delta)
+        spent = br.privacy_cost(eta, m, budget.delta)
         return Plan(self, spec, budget, spent, (event,), m, self.noise, scale=lam, tol=found.tol(lam))
 
     def _check(self, spec: Spec) -> None:
@@ -153,7 +153,7 @@ class SimplexSampling(Mechanism):
 
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         eta = br.largest_eta(plan.spent, plan.steps)
-        if br.price(eta, plan.steps, plan.spent.delta).delta != plan.spent.delta:
+        if br.privacy_cost(eta, plan.steps, plan.spent.delta).delta != plan.spent.delta:
             # If delta covers the whole loss, the budget spent does not determine the range.
             return PureCurve(plan.spent.epsilon, plan.spent.delta)
         if plan.steps > _MOST_COUNTED:

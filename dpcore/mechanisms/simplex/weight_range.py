@@ -82,12 +82,12 @@ def weight_range(spec: Spec) -> WeightRange:
     return WeightRange(loss.lipschitz(spec) * size, loss.curvature_bound * size**2, spec.n)
 
 
-def price(eta: float, times: int, delta: float) -> Budget:
+def privacy_cost(eta: float, times: int, delta: float) -> Budget:
     """Privacy cost proved for `times` draws of range eta, at most `delta` of it as delta.
 
     The smaller of times eta, with delta 0, and the epsilon of (times eta^2 / 8)-zCDP.
 
-    >>> price(0.5, 1, delta=1e-6), round(price(0.01, 1000, delta=1e-6).epsilon, 4)
+    >>> privacy_cost(0.5, 1, delta=1e-6), round(privacy_cost(0.01, 1000, delta=1e-6).epsilon, 4)
     (Budget(epsilon=0.5, delta=0.0), 0.7002)
     """
     basic = times * eta
@@ -98,7 +98,7 @@ def price(eta: float, times: int, delta: float) -> Budget:
 
 
 def largest_eta(budget: Budget, times: int) -> float:
-    """Largest range whose `times` draws cost at most `budget` by `price`, to a relative 1e-8.
+    """Largest range whose `times` draws cost at most `budget` by `privacy_cost`, to a relative 1e-8.
 
     >>> round(largest_eta(Budget(1.0, 1e-6), times=100), 5), largest_eta(Budget(1.0), times=100)
     (0.04414, 0.01)
@@ -121,7 +121,7 @@ def most_draws(eta: float, budget: Budget) -> int:
     """
 
     def too_many(times: int) -> bool:
-        return times > 0 and not price(eta, times, budget.delta) <= budget
+        return times > 0 and not privacy_cost(eta, times, budget.delta) <= budget
 
     guess = min(max(budget.epsilon / eta, 8.0 * _rho(budget) / eta / eta), float(MOST_DRAWS))
     low, high = int(guess * (1 - 1e-6)), int(guess * (1 + 1e-6)) + 1
@@ -210,7 +210,7 @@ def affordable_draws(key: str, accounting: str, spec: Spec, budget: Budget) -> i
     eta = found.eta(float(spec.lam))
     if m := most_draws(eta, budget):
         return m
-    cost, lam = price(eta, 1, budget.delta).epsilon, lam_of_eta(found, largest_eta(budget, 1))
+    cost, lam = privacy_cost(eta, 1, budget.delta).epsilon, lam_of_eta(found, largest_eta(budget, 1))
     least = smallest_n(spec, budget)
     raise NotApplicable(
         f"{key} cannot draw one column: a draw costs epsilon = {cost:.4g} at lam = {spec.lam:.4g} and n = {spec.n}, "

@@ -26,7 +26,7 @@ _SINGLE_RANGE, _SLOPE_ERROR, _ROUNDING = (1e-9, 1e9), 1e-3, 6e-8
 
 @dc.dataclass(frozen=True)
 class Iterates:
-    """Trace of a run: the first s coordinates of its iterates; theta_t is the one after step t.
+    """Iterates of a run, by their first s coordinates; theta_t is the one after step t.
 
     last: theta_T, [s]. average: mean of theta_first, ..., theta_T, [s]. kept: theta_t at the requested t, [m, s].
     seen: the noisy gradient of every step, [T, s], or [0, s] without `watch`.

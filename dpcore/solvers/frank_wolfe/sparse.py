@@ -92,7 +92,7 @@ class Table:
         self.local = local is not None
         X: Any = data.X
         largest = float(np.abs(X.data).max(initial=0.0)), float(np.abs(data.y).max())
-        self.promised, self.kept = _bound_on_slope(loss, *(local or largest)), _bound_on_slope(loss, *largest)
+        self.declared, self.kept = _bound_on_slope(loss, *(local or largest)), _bound_on_slope(loss, *largest)
         masses = data.masses
         self.lazy, self.light = True, self._light()
         self.heavy = np.flatnonzero(masses > self.light)
@@ -129,7 +129,7 @@ class Table:
         norms = np.array([0.0, self.size] if self.signed else [self.size])
         noise = np.full_like(norms, self.noise)
         if self.local:
-            steep = self.loss.steepness(self.promised[1] * norms, self.promised[2])
+            steep = self.loss.steepness(self.declared[1] * norms, self.declared[2])
             noise *= steep / steep[-1]
         return float(
             (self.size * self.loss.steepness(self.kept[1] * norms, self.kept[2]) / (self.data.n * noise)).max()
@@ -160,7 +160,7 @@ class Table:
             kernels.sparse_frank_wolfe(
                 kernels.DERIVATIVE[loss.key], squared, data.y, loss.shape,
                 kernels.records_of(data.by_columns), data.masses, self.light, kernels.records_of(self.rows), self.heavy,
-                data.p, self.signed, self.lazy, self.size, self.noise, self.local, self.promised, self.kept, rng,
+                data.p, self.signed, self.lazy, self.size, self.noise, self.local, self.declared, self.kept, rng,
                 first, min(first + _BLOCK_STEPS, run.T), predictions, norm, gradient, linear, *rows, columns, signs,
             )  # fmt: skip
         share = 2.0 / (run.T * (run.T + 1.0))

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from ...accounting.attack_limits import attack_cap
 from ...accounting.composition import advanced_epsilon
-from ...accounting.tradeoff import TradeoffCurve, several_curve
+from ...accounting.tradeoff import TradeoffCurve, repeated_releases_curve
 from ...core.privacy import Budget, NotApplicable
 from ...core.specification import Spec
 from ...core.validation import check_real, integer
@@ -50,7 +50,7 @@ class RepeatedReleases:
     curve: TradeoffCurve
 
 
-def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> RepeatedReleases:
+def repeated_releases(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> RepeatedReleases:
     """Privacy spent by `releases` adaptive releases like this plan, on people with `records` records each.
 
     releases: from 1 to 1,000. records: from 1 to 100. delta: in [0, 1); None is the plan's own. Raises NotApplicable
@@ -58,10 +58,10 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
 
     >>> from dpcore import calibrate
     >>> plan = calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-6)
-    >>> after = several(plan, releases=10)
+    >>> after = repeated_releases(plan, releases=10)
     >>> round(after.exact, 3), round(after.advanced, 3), round(after.basic, 3)
     (3.525, 44.216, 11.148)
-    >>> round(several(plan, records=10).exact, 3), several(plan).epsilon <= plan.spent.epsilon
+    >>> round(repeated_releases(plan, records=10).exact, 3), repeated_releases(plan).epsilon <= plan.spent.epsilon
     (13.507, True)
     """
     k, g = _planned(releases, records)
@@ -71,12 +71,12 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
         raise NotApplicable(f"{plan.mechanism.key} needs delta > 0 here, got delta = 0")
     mechanism = plan.mechanism
     one = mechanism.claimed_curve(plan)
-    curve = several_curve(one, k, g)
+    curve = repeated_releases_curve(one, k, g)
     alone = guarantee_alone(spent, k, g)
     # The cost that the guarantee alone implies is proved too, from its delta on.
     known = alone.epsilon if alone is not None and alone.delta <= at else math.inf
     exact = min(known, _epsilon_of(curve, at))
-    basic = min(known, k * _epsilon_of(several_curve(one, 1, g), at / k))
+    basic = min(known, k * _epsilon_of(repeated_releases_curve(one, 1, g), at / k))
     advanced = _advanced(one, spent, k, g, at)
     epsilon = min(exact, basic, math.inf if math.isnan(advanced) else advanced)
     cap = attack_cap(Budget(epsilon, at)) if math.isfinite(epsilon) else 1.0
@@ -125,7 +125,7 @@ def budget_each(mechanism: Mechanism, spec: Spec, total: Budget, releases: int, 
     @functools.cache
     def excess(log_epsilon: float) -> float:
         plan = mechanism.calibrate(spec, Budget(math.exp(log_epsilon), total.delta))
-        spent = several(plan, k, g, total.delta).epsilon
+        spent = repeated_releases(plan, k, g, total.delta).epsilon
         return min(math.log(spent / total.epsilon), 1.0)
 
     high = math.log(total.epsilon)
@@ -167,7 +167,7 @@ def _advanced(one: TradeoffCurve, spent: Budget, k: int, g: int, delta: float) -
     if spent.pure:
         loss, slack = g * spent.epsilon, delta
     else:
-        loss, slack = _epsilon_of(several_curve(one, 1, g), 0.5 * delta / k), 0.5 * delta
+        loss, slack = _epsilon_of(repeated_releases_curve(one, 1, g), 0.5 * delta / k), 0.5 * delta
     return advanced_epsilon(loss, k, slack) if loss < _LARGEST_LOSS else math.nan
 
 

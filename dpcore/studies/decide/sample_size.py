@@ -39,7 +39,7 @@ class SampleSizeQuestion:
         epsilon = positive("epsilon", self.epsilon)
         object.__setattr__(self, "epsilon", epsilon)
         # Equal questions have equal settings, wherever the sliders of n and epsilon stand.
-        problem = dc.replace(self.setting.problem, n=records.get_source(self.setting.source).people)
+        problem = dc.replace(self.setting.problem, n=records.get_source(self.setting.source).sample_size)
         object.__setattr__(self, "setting", dc.replace(self.setting, problem=problem, epsilons=(epsilon,)))
         at_most = check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0.0)
         object.__setattr__(self, "at_most", at_most)

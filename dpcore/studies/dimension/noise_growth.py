@@ -62,7 +62,7 @@ def noise_length(mechanism: Mechanism, plan: Plan) -> float:
     """sqrt(E ||theta - theta_hat||_2^2) over the noise, for all p coordinates.
 
     Output perturbation, exactly: s sqrt(p) for Gaussian, s sqrt(p (p + 1)) for Gamma noise. Objective perturbation: at
-    most that with s / lam in place of s. An idle column holds exactly -b_j / lam and a trace of noise; the others move
+    most that with s / lam in place of s. An idle column holds exactly -b_j / lam and solver noise; the others move
     by at most ||b|| / lam, because J is lam-strongly convex.
 
     >>> from dpcore import Budget, Spec, make_mechanism

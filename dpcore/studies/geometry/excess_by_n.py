@@ -23,11 +23,11 @@ from ...experiments.summary import Summary, measured_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import Mechanism
 from ...mechanisms.plan import Plan
-from .synthetic_data import LOSS, optimum, people, population_excess
+from .synthetic_data import LOSS, optimum, population_excess, synthetic_records
 
-PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
+SAMPLE_SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 _FRESH = 10_000
-_LEAST_SLOPE_PEOPLE = 1_000
+_LEAST_SLOPE_N = 1_000
 
 
 @dc.dataclass(frozen=True)
@@ -55,8 +55,8 @@ class ExcessByN:
 
     @property
     def exponents(self) -> tuple[float | None, float | None, float | None]:
-        """Powers of n from 1,000 people on: of the excess, of its bound, of the work; None where there is none."""
-        far = self.n >= _LEAST_SLOPE_PEOPLE
+        """Powers of n from n = 1,000 on: of the excess, of its bound, of the work; None where there is none."""
+        far = self.n >= _LEAST_SLOPE_N
         curves = (self.private.mean, self.bound, self.gradients)
         measured, bound, work = (power_law(self.n[far], curve[far]).slope for curve in curves)
         return measured, bound, work
@@ -81,13 +81,13 @@ def excess_against_n(
     epsilon: float,
     delta: float,
     seed: int,
-    ns: tuple[int, ...] = PEOPLE,
+    ns: tuple[int, ...] = SAMPLE_SIZES,
     repetitions: int = 12,
     datasets: int = 3,
     cancelled: Cancelled = never,
     **knobs: str,
 ) -> ExcessByN:
-    """Logistic loss over the l_p ball of size 1, on the records of `people`; from a cache.
+    """Logistic loss over the l_p ball of size 1, on the records of `synthetic_records`; from a cache.
 
     repetitions: private runs on each of `datasets` tables, an even number. cancelled: asked between runs; when it says
     yes, CancelledError is raised. knobs: of the mechanism.
@@ -99,7 +99,7 @@ def excess_against_n(
     draws = np.full((len(ns), datasets * repetitions), np.nan)
     plain = np.full((len(ns), datasets), np.nan)
     for table in range(datasets):
-        data = people(p_norm, max(ns), d, seed + table)
+        data = synthetic_records(p_norm, max(ns), d, seed + table)
         models, where = [], []
         for k, plan in enumerate(plans):
             if isinstance(plan, str):

@@ -1,6 +1,6 @@
 """The noise of a private mean for a norm: in two dimensions, on the unit ball with the models it leads to; its length.
 
-In the plane few people have a gradient each, ||z||_q* <= 1; their mean is released with noise for l_q*, and the model
+In the plane few records have a gradient each, ||z||_q* <= 1; their mean is released with noise for l_q*, and the model
 is the point of the ball at which the noisy mean is smallest. On a polytope nearly all noise leads to one of few
 vertices; on a round ball every bit of it moves the model.
 """
@@ -19,8 +19,8 @@ from ...core.specification import Domain, Spec
 from ...mechanisms.mean.generalized_gaussian import GeneralizedGaussian
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
-PEOPLE = 40
-_MEAN = np.array([-0.8, -0.45])  # a direction that points to no corner and no middle of a side
+RECORDS = 40
+_MEAN = np.array([-0.8, -0.45])  # a direction that points to no vertex and no middle of a side
 _ANGLES, _DRAWS = 361, 200
 
 
@@ -30,10 +30,10 @@ class BallPicture:
 
     ball: the boundary ||x||_p_norm = 1, [361, 2]. mean: the true mean, with ||mean||_q* = 1. noisy: noisy means,
     [K, 2]. level: where their density is exp(-1/2) of its peak, [361, 2]. models: [K, 2], of the noisy means; best: of
-    the true one. people: whose mean it is.
+    the true one. records: whose mean it is.
     """
 
-    people: int
+    records: int
     p_norm: float
     ball: Array
     mean: Array
@@ -44,7 +44,7 @@ class BallPicture:
 
 
 def ball_picture(p_norm: float, *, epsilon: float, delta: float, seed: int = 0) -> BallPicture:
-    """`PEOPLE` records in the plane, p_norm from 1 to inf; noise for q* >= 2, and for smaller q* that of L2.
+    """`RECORDS` records in the plane, p_norm from 1 to inf; noise for q* >= 2, and for smaller q* that of L2.
 
     >>> found = ball_picture(1.0, epsilon=1.0, delta=1e-6)
     >>> len(np.unique(found.models, axis=0)) <= 4, found.best.tolist()
@@ -52,13 +52,13 @@ def ball_picture(p_norm: float, *, epsilon: float, delta: float, seed: int = 0) 
     """
     ball, q_star = norm_ball(p_norm), dual_order(p_norm)
     noise = lp_noise("gaussian", max(q_star, 2.0), 2)
-    scale = noise.multiplier(Budget(epsilon, delta)) * noise.widening * 2.0 / PEOPLE
+    scale = noise.multiplier(Budget(epsilon, delta)) * noise.widening * 2.0 / RECORDS
     mean = _MEAN / length(_MEAN, q_star)
     noisy = mean + scale * noise.draw([generator(seed, "ball picture", k) for k in range(_DRAWS)])
     turn = np.linspace(0.0, 2.0 * math.pi, _ANGLES)
     round_ = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     return BallPicture(
-        PEOPLE,
+        RECORDS,
         p_norm,
         round_ / length(round_, p_norm),
         mean,

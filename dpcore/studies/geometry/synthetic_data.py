@@ -35,12 +35,12 @@ class Optimum:
     theta: Array
 
 
-def people(p_norm: float, n: int, d: int, seed: int) -> Data:
+def synthetic_records(p_norm: float, n: int, d: int, seed: int) -> Data:
     """n >= 2 records with d >= 1 columns for the norm of order p_norm, from 1 to inf; ||x||_q* = 1, y = +-1.
 
     The first records do not change when n grows.
 
-    >>> data = people(1.5, n=4, d=8, seed=0)
+    >>> data = synthetic_records(1.5, n=4, d=8, seed=0)
     >>> data.norms(3.0).round(12), np.unique(np.abs(data.X)).round(12)
     (array([1., 1., 1., 1.]), array([0.5]))
     """
@@ -54,7 +54,7 @@ def people(p_norm: float, n: int, d: int, seed: int) -> Data:
 
 
 def optimum(p_norm: float, d: int) -> Optimum:
-    """The best model of the unit l_p ball for `people`, to about 1e-12 in the risk.
+    """The best model of the unit l_p ball for `synthetic_records`, to about 1e-12 in the risk.
 
     >>> optimum(1.0, d=3).theta
     array([1., 0., 0.])

@@ -66,7 +66,7 @@ def table_row(p_norm: float, d: int, n: float, epsilon: float, delta: float) -> 
     if p_norm == 1.0:
         return _lasso(d, n, epsilon)
     if p_norm <= 2.0:
-        return _up_to_euclid(p_norm, d, n, epsilon, math.log(1.0 / delta))
+        return _up_to_l2(p_norm, d, n, epsilon, math.log(1.0 / delta))
     return _up_to_box(p_norm, d, n, epsilon, math.log(1.0 / delta))
 
 
@@ -81,7 +81,7 @@ def _lasso(d: int, n: float, epsilon: float) -> Row:
     return Row(1.0, sampling, privacy, _ASI, min(1.0, sampling), "sqrt(ln d / n)", ln / epsilon**4)
 
 
-def _up_to_euclid(p_norm: float, d: int, n: float, epsilon: float, log: float) -> Row:
+def _up_to_l2(p_norm: float, d: int, n: float, epsilon: float, log: float) -> Row:
     """sqrt(kappa/n) + kappa sqrt(d log) / (epsilon n); equal where n = kappa d log / epsilon^2."""
     kappa = kappa_lq(dual_order(p_norm), d).kappa
     noise = math.sqrt(d * log) / (epsilon * n)

@@ -58,15 +58,15 @@ class Runs:
     reason: str
 
 
-def split_budget(budget: Budget, classes: int, answer: bool) -> Budget:
-    """Budget of each of C binary problems that together spend `budget`. answer: Gaussian output perturbation.
+def split_budget(budget: Budget, classes: int, output: bool) -> Budget:
+    """Budget of each of C binary problems that together spend `budget`. output: Gaussian output perturbation.
 
-    >>> split_budget(Budget(1.0, 1e-5), 4, answer=False)
+    >>> split_budget(Budget(1.0, 1e-5), 4, output=False)
     Budget(epsilon=0.25, delta=2.5e-06)
-    >>> round(split_budget(Budget(1.0, 1e-5), 4, answer=True).epsilon, 3)
+    >>> round(split_budget(Budget(1.0, 1e-5), 4, output=True).epsilon, 3)
     0.469
     """
-    if not answer:
+    if not output:
         return Budget(budget.epsilon / classes, budget.delta / classes)
     mu = gaussian_mu(budget) / math.sqrt(classes)
     return Budget(gaussian_epsilon(mu, budget.delta), budget.delta)
@@ -91,7 +91,7 @@ def runs_of(
     one_of("learner", learner, LEARNERS)
     if integer("repetitions", repetitions, at_least=2) % 2:
         raise ValueError(f"repetitions must be even, got {repetitions}")
-    release = _ellipsoids if learner in _KNOBS else _one_against_others
+    release = _ellipsoids if learner in _KNOBS else _one_vs_rest
     try:
         return release(learner, split, budget, lam, repetitions, seed, cancelled)
     except NotApplicable as error:
@@ -123,21 +123,21 @@ def _ellipsoids(
     return Runs(accuracy, right, float(plan.spec.lam), losses[1:], over, zero, each, bounds, "")
 
 
-def _one_against_others(
+def _one_vs_rest(
     learner: str, split: ClassSplit, budget: Budget, lam: float | str, size: int, seed: int, cancelled: Cancelled
 ) -> Runs:
-    answer, R = learner == "split_answer", split.domain.R
-    mechanism = make_mechanism("output_gaussian" if answer else "objective_gaussian")
+    output, R = learner == "split_answer", split.domain.R
+    mechanism = make_mechanism("output_gaussian" if output else "objective_gaussian")
     Z, fresh = features(np.asarray(split.train.X), R), features(np.asarray(split.test.X), R)
     rule = lam if isinstance(lam, str) else "auto"
     spec = Spec("huber_hinge", len(Z), Z.shape[1], rule)  # type: ignore[arg-type]
-    plan = mechanism.calibrate(spec, split_budget(budget, split.classes, answer))
+    plan = mechanism.calibrate(spec, split_budget(budget, split.classes, output))
     scores, quiet = [], []
     for c in range(split.classes):
         data = Data(Z, np.where(split.train.y == c, 1.0, -1.0))
         prepared = mechanism.prepare(plan, data)
         rngs = _generators(f"{learner} {c}", size, seed)
-        if answer:
+        if output:
             half = np.stack([NOISES["gaussian"].direction(data.p, data.p, rng) for rng in rngs])
             thetas = prepared.theta + plan.scale * np.stack([half, -half], axis=1).reshape(size, -1)
         else:

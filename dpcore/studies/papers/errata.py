@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import binom
 
 from ...accounting import gaussian
-from ...accounting.lecture import lecture_multiplier
+from ...accounting.kamath import kamath_multiplier
 from ...accounting.subsampled_rdp import subsampled_epsilon
 from ...audit.objective_worst_pair import pair_plan, worst_for_gamma, worst_for_gaussian
 from ...core.facts import facts_beside
@@ -62,24 +62,24 @@ class Erratum:
 
 @dc.dataclass(frozen=True)
 class Recomputed:
-    """An erratum's numbers. printed, right: in the erratum's unit, both > 0."""
+    """An erratum's numbers. published, corrected: in the erratum's unit, both > 0."""
 
     name: str
     erratum: Erratum
-    printed: float
-    right: float
+    published: float
+    corrected: float
 
     @property
     def times(self) -> float:
         """Ratio of the larger to the smaller."""
-        return max(self.printed / self.right, self.right / self.printed)
+        return max(self.published / self.corrected, self.corrected / self.published)
 
     @property
     def sentence(self) -> str:
         """Published and corrected value, with three digits."""
         e = self.erratum
         return (
-            f"{e.title} ({e.source}) {KINDS[e.kind]}: {e.unit} is {self.right:.3g} where {self.printed:.3g} is "
+            f"{e.title} ({e.source}) {KINDS[e.kind]}: {e.unit} is {self.corrected:.3g} where {self.published:.3g} is "
             f"published, a factor of {three_digits(self.times)} ({e.setting})"
         )
 
@@ -99,7 +99,7 @@ def recompute(name: str, seed: int = 0) -> Recomputed:
     seed: of the few that need draws, >= 0.
 
     >>> found = recompute("objective_gamma")
-    >>> found.printed, round(found.right, 4)
+    >>> found.published, round(found.corrected, 4)
     (1.0, 1.4055)
     """
     erratum = ERRATA[one_of("name", name, ERRATA)]
@@ -135,8 +135,8 @@ def _gamma_noise() -> tuple[float, float]:
     scales = (
         calibrate("output_gamma", n=100, p=2, epsilon=1.0, lam=1.0, accounting=a).scale for a in ("published", "tight")
     )
-    printed, right = scales
-    return printed, right
+    published, corrected = scales
+    return published, corrected
 
 
 def _objective_gamma() -> tuple[float, float]:
@@ -174,10 +174,10 @@ def _quoted_kappa() -> tuple[float, float]:
     return quoted, quoted * quoted_noise(math.inf, d)[1]
 
 
-def _lecture_descent() -> tuple[float, float]:
+def _kamath_descent() -> tuple[float, float]:
     n = 2_000
     budget = Budget(1.0, 1.0 / n**2)
-    return 1.0, subsampled_epsilon(lecture_multiplier(n, budget), 1.0 / n, n**2, budget.delta, "uniform")
+    return 1.0, subsampled_epsilon(kamath_multiplier(n, budget), 1.0 / n, n**2, budget.delta, "uniform")
 
 
 def _classifier_minimiser(seed: int) -> tuple[float, float]:
@@ -210,8 +210,8 @@ _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "lasso_noise": _spent("frank_wolfe_polytope", 10_000, 100, "published", T=201, radius=1.0),
     "equation_12": _equation_12,
     "classifier_minimiser": _classifier_minimiser,
-    "lecture_lemma": _spent("output_gaussian", 2_000, 2, "lecture"),
-    "lecture_descent": _lecture_descent,
+    "kamath_lemma": _spent("output_gaussian", 2_000, 2, "kamath"),
+    "kamath_descent": _kamath_descent,
     "minibatch_noise": _spent("polyhedral_frank_wolfe", 1_000, 100, "published", variant="published", radius=1.0),
     "gaussian_multiplier": _gaussian_multiplier,
     "gamma_noise": _gamma_noise,

@@ -219,7 +219,7 @@ def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "publ
     return _finding(key, says, unit, asked.delta, None, shown, flagged, runs, seed, pair, estimate)
 
 
-def printed_classifier(runs: int, seed: int) -> Finding:
+def published_classifier(runs: int, seed: int) -> Finding:
     """The published large-margin Gaussian classifier reveals on which of two neighbours it was trained.
 
     `pathak_raj_leak`: a fair coin picks the data set, the residuals of an equation on the output say which. Runs
@@ -228,7 +228,7 @@ def printed_classifier(runs: int, seed: int) -> Finding:
 
     Source: Pathak and Raj 2010, Theorem 1.
 
-    >>> printed_classifier(300, 0).verdict
+    >>> published_classifier(300, 0).verdict
     'contradicted'
     """
     epsilon, lam, n, alpha = 1.0, 1.0, 20, 1.0
@@ -237,14 +237,14 @@ def printed_classifier(runs: int, seed: int) -> Finding:
     shown, flagged = (float(bound) for bound in pure_bounds(found.right, found.guesses))
     says = f"epsilon = {claimed:.4g}, delta = 0 (with the open constant alpha taken as {alpha:g})"
     pair = f"{n} records of one column, evenly from -1 to 1, with the sign as class; the last is replaced by (0.3, 0)"
-    return _finding("printed_classifier", says, "epsilon", claimed, None, shown, flagged, runs, seed, pair)
+    return _finding("published_classifier", says, "epsilon", claimed, None, shown, flagged, runs, seed, pair)
 
 
 def _finding(key: str, *facts: Any) -> Finding:
     return Finding(key, EXHIBITS[key].title, EXHIBITS[key].source, *facts)
 
 
-_RUNS = {run.__name__: run for run in (objective_gamma, objective_gaussian, quoted_kappa, printed_classifier)}
+_RUNS = {run.__name__: run for run in (objective_gamma, objective_gaussian, quoted_kappa, published_classifier)}
 EXHIBITS = {
     row["key"]: Exhibit(row["title"], row["source"], row["description"], int(row["runs"]), _RUNS[row["key"]])
     for row in facts_beside(__file__, "exhibits.csv")
@@ -261,7 +261,7 @@ def run_exhibit(key: str, *, runs: int | None = None, seed: int = 0) -> Finding:
 
     Randomness: from (key, seed) alone.
 
-    >>> run_exhibit("printed_classifier", runs=300).verdict
+    >>> run_exhibit("published_classifier", runs=300).verdict
     'contradicted'
     """
     exhibit = EXHIBITS[one_of("key", key, EXHIBITS)]

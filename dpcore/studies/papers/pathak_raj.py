@@ -3,8 +3,8 @@ all, and what its theorems say. An exhibit of a proof that fails; none of it is 
 
 One (d + 1) x (d + 1) matrix b is drawn with density ~ exp(-epsilon ||b||_F / 2) and shared by all C classes:
     J(Phi) = L(Phi) + lam sum_c tr_d Phi_c,    J_p(Phi) = J(Phi) + sum_c <b, Phi_c>,    all Phi_c with eigenvalues >= 0,
-tr_d the trace without the last diagonal entry. L is the sum of losses; the printed Huber loss has no lower bound
-(`docs/errata.md`), so L is here the hinge of the printed (4), rounded as in `dpcore/solvers/multiclass/objective.py`.
+tr_d the trace without the last diagonal entry. L is the sum of losses; the published Huber loss has no lower bound
+(`docs/errata.md`), so L is here the hinge of the published (4), rounded as in `dpcore/solvers/multiclass/objective.py`.
 As the Phi_c are symmetric, only sym(b) = (b + b') / 2 acts. Throughout A = lam I_d + sym(b), I_d = diag(1, ..., 1, 0),
 so that J_p = L + <A, sum_c Phi_c>, which has a minimiser with the probability of A > 0: at most 1/2, whatever epsilon
 and lam are (docs/formulas.md, "As published").
@@ -36,8 +36,8 @@ _MULTIPLIERS = np.concatenate([np.geomspace(1e-3, 1.0, 30), np.geomspace(1.0, 1e
 def published_noise(d: int, epsilon: float, draws: int, rng: np.random.Generator) -> Array:
     """sym(b) of many draws, [draws, d + 1, d + 1].
 
-    b has a direction at random and the norm ||b||_F ~ Gamma((d + 1)^2, 2 / epsilon). epsilon: the letter of the printed
-    density, > 0; it promises nothing.
+    b has a direction at random and the norm ||b||_F ~ Gamma((d + 1)^2, 2 / epsilon). epsilon: that of the
+    published density, > 0; it guarantees nothing.
 
     Source: Pathak and Raj 2010, (7).
 
@@ -90,7 +90,7 @@ def existence(d: int, epsilon: float, lam: float, *, draws: int = 40_000, seed: 
 class Quantiles(NamedTuple):
     """Quantiles of ||b||_F at delta: Lemma 4 as published, its union bound corrected, and the exact value."""
 
-    printed: float
+    published: float
     union: float
     exact: float
 
@@ -98,7 +98,7 @@ class Quantiles(NamedTuple):
 def norm_quantiles(d: int, epsilon: float, delta: float) -> Quantiles:
     """Bounds on the norm of b that should fail with probability at most delta, N = (d + 1)^2, in (0, 1).
 
-    printed: (2N / epsilon) ln(d / delta). union: (2N / epsilon) ln(N / delta), for ||b|| is the sum of N exponential
+    published: (2N / epsilon) ln(d / delta). union: (2N / epsilon) ln(N / delta), for ||b|| is the sum of N exponential
     variables and one of them is N-th as large as the bound. exact: the quantile of Gamma(N, 2 / epsilon).
     The error: the published form has d instead of N. It has no proof, and is false for d = 1 (`lemma_4_fails`);
     elsewhere it holds and is several times too large, like the union bound.

@@ -69,13 +69,13 @@ def _at_zero(records: ClassRecords) -> float:
     return records.n * (records.classes - 1) * float(huber_hinge(np.zeros(1), records.half_width)[0])
 
 
-def minimise_printed(records: ClassRecords, A: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+def minimise_published(records: ClassRecords, A: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     """Minimisers of J_p for two classes and matrices A > 0, [R, p, p]: weights [R, 2, q] and `certified_gaps`, [R].
 
     Rows whose gap is not small are no minimisers; see the module. ValueError for other than two classes.
 
     >>> records, _ = neighbours()
-    >>> weights, gaps = minimise_printed(records, np.array([np.eye(2)]), np.random.default_rng(0))
+    >>> weights, gaps = minimise_published(records, np.array([np.eye(2)]), np.random.default_rng(0))
     >>> bool(gaps[0] < 1e-9)
     True
     """
@@ -142,7 +142,7 @@ def residuals(records: ClassRecords, weights: Array) -> Array:
     Phi_c; [R] for weights [R, C, q]. nan where fewer than two Phi_c are not 0: there the equation says nothing.
 
     >>> records, other = neighbours()
-    >>> weights, _ = minimise_printed(records, np.array([[[2.0, 0.2], [0.2, 0.5]]]), np.random.default_rng(0))
+    >>> weights, _ = minimise_published(records, np.array([[[2.0, 0.2], [0.2, 0.5]]]), np.random.default_rng(0))
     >>> bool(residuals(records, weights)[0] < 1e-12), bool(residuals(other, weights)[0] > 0.1)
     (True, True)
     """
@@ -198,7 +198,7 @@ def membership_leak(
     second = rng.random(len(A)) < 0.5
     own, other = [], []
     for rows, mine, theirs in ((~second, *pair), (second, *pair[::-1])):
-        weights, gaps = minimise_printed(mine, A[rows], rng)
+        weights, gaps = minimise_published(mine, A[rows], rng)
         weights = weights[gaps <= _GAP * _at_zero(mine)]
         own.append(residuals(mine, weights))
         other.append(residuals(theirs, weights))

@@ -23,15 +23,15 @@ _CURVE_POINTS = 200
 class Leak:
     """A number published without noise, before and after one record was replaced.
 
-    before, after: [n], the records; they differ in `replaced` only. printed_before, printed_after: the published
+    before, after: [n], the records; they differ in `replaced` only. published_before, published_after: the published
     numbers. owner_before, owner_after: index of the record that each reveals.
     """
 
     before: Array
     after: Array
     replaced: int
-    printed_before: float
-    printed_after: float
+    published_before: float
+    published_after: float
     owner_before: int
     owner_after: int
 
@@ -42,7 +42,7 @@ def median_leak(seed: int) -> Leak:
     Salaries are different multiples of 10. Randomness: gaps between neighbours, then who earns what.
 
     >>> leak = median_leak(0)
-    >>> leak.printed_before in leak.before, leak.printed_after in leak.after, leak.owner_before == leak.owner_after
+    >>> leak.published_before in leak.before, leak.published_after in leak.after, leak.owner_before == leak.owner_after
     (True, True, False)
     """
     rng = np.random.default_rng([seed, *b"median"])
@@ -63,7 +63,7 @@ def support_vector_leak(seed: int) -> Leak:
     Randomness: the distances |x|, then who has which.
 
     >>> leak = support_vector_leak(0)
-    >>> bool(abs(1 / leak.printed_before - abs(leak.before).min()) < 1e-4)
+    >>> bool(abs(1 / leak.published_before - abs(leak.before).min()) < 1e-4)
     True
     """
     rng = np.random.default_rng([seed, *b"support"])

@@ -50,7 +50,7 @@ _WORK: SharedCache[DescentCost] = SharedCache(32)
 def work(problem: Problem) -> DescentCost:
     """Two descents on a problem's n records, over the L2 ball of its theta_norm; from a cache.
 
-    Algorithm 1 of the lecture computes n gradients of single records a step, n^3 in all, Algorithm 2 one, n^2 in all;
+    Kamath's Algorithm 1 computes n gradients of single records a step, n^3 in all, Algorithm 2 one, n^2 in all;
     both have the same bound.
 
     Source: Kamath, CS 860 (2020), Lecture 13, Algorithms 1 and 2 and Theorem 2.

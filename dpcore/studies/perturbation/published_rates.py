@@ -1,10 +1,10 @@
-"""Published statements along epsilon: orders of growth, without constants, and the lecture's bound with its own."""
+"""Published statements along epsilon: orders of growth, without constants, and Kamath's bound with its own."""
 
 import math
 
 import numpy as np
 
-from ...accounting.lecture import lecture_multiplier
+from ...accounting.kamath import kamath_multiplier
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable
@@ -35,14 +35,14 @@ def rate_shape(cell: Cell) -> Array:
     return np.array(found)
 
 
-def lecture_bound(cell: Cell) -> Array:
-    """The lecture's bound on its Algorithm 3 at each epsilon of a cell, [K]: Theorem 2 with its noise and T = n^2.
+def kamath_bound(cell: Cell) -> Array:
+    """Kamath's bound on his Algorithm 3 at each epsilon of a cell, [K]: Theorem 2 with its noise and T = n^2.
 
     In averages: D sqrt(G^2 + p sigma^2) times the last-iterate factor of n^2 steps, D = 2 theta_norm, with sigma / G by
-    `lecture.lecture_multiplier`; nan where the lecture's accounting does not apply.
+    `kamath.kamath_multiplier`; nan where Kamath's accounting does not apply.
 
     >>> from dpcore import Experiment, Problem
-    >>> bound = lecture_bound(next(Experiment(Problem("synthetic", n=2000)).cells()))  # delta = 1e-6, epsilon to 10
+    >>> bound = kamath_bound(next(Experiment(Problem("synthetic", n=2000)).cells()))  # delta = 1e-6, epsilon to 10
     >>> bool(bound[-2] > 5.0), bool(np.isnan(bound[-1]))
     (True, True)
     """
@@ -53,7 +53,7 @@ def lecture_bound(cell: Cell) -> Array:
     found = []
     for epsilon in cell.epsilons:
         try:
-            z = lecture_multiplier(problem.n, Budget(epsilon, problem.delta))
+            z = kamath_multiplier(problem.n, Budget(epsilon, problem.delta))
         except NotApplicable:
             found.append(math.nan)
         else:

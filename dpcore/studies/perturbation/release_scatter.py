@@ -43,11 +43,11 @@ class MechanismReleases:
 class ReleaseScatter:
     """Releases of several mechanisms over one loss.
 
-    clouds: in the order of the mechanisms. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
+    mechanisms: in the order asked for. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
     square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
     """
 
-    clouds: tuple[MechanismReleases, ...]
+    mechanisms: tuple[MechanismReleases, ...]
     best: Array
     x: Array
     y: Array
@@ -55,7 +55,7 @@ class ReleaseScatter:
 
 
 @shared(128)
-def clouds(
+def release_scatter(
     mechanisms: tuple[Mechanism, ...], problem: Problem, epsilon: float, *, walks: bool = False
 ) -> ReleaseScatter:
     """50 releases of each mechanism and the loss around them, from a cache; arrays must not be changed.
@@ -67,8 +67,8 @@ def clouds(
 
     >>> from dpcore import Problem, make_mechanism
     >>> problem = Problem("synthetic", n=200, p=2, delta=0.0, lam=0.1)
-    >>> made = clouds((make_mechanism("output_gamma"),), problem, epsilon=1.0)
-    >>> made.clouds[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
+    >>> made = release_scatter((make_mechanism("output_gamma"),), problem, epsilon=1.0)
+    >>> made.mechanisms[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
     ((50, 2), (33, 33), True)
     """
     if problem.p != _COLUMNS:
@@ -76,7 +76,7 @@ def clouds(
     train, best = problem.load().train, problem.reference()
     made = tuple(_release(mechanism, problem, epsilon, train, walks) for mechanism in mechanisms)
 
-    x, y = _window(best.theta, [cloud for cloud in made if cloud.plan])
+    x, y = _window(best.theta, [each for each in made if each.plan])
     loss = get_loss(problem.loss)
     excess = np.empty((_GRID, _GRID))
     for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
@@ -103,8 +103,8 @@ def _release(mechanism: Mechanism, problem: Problem, epsilon: float, train: Data
 def _window(best: Array, shown: list[MechanismReleases]) -> tuple[Array, Array]:
     """Coordinates [m] of a square half-way between the best model and those without noise, or the start of a walk; its
     side is a step of a fixed ladder."""
-    centre = (best + np.mean([cloud.theta_hat for cloud in shown] or [best], axis=0)) / 2.0
-    ways = [way for cloud in shown for way in (cloud.path, cloud.quiet_path) if way is not None]
+    centre = (best + np.mean([each.theta_hat for each in shown] or [best], axis=0)) / 2.0
+    ways = [way for each in shown for way in (each.path, each.quiet_path) if way is not None]
     if ways:
         centre = (best + ways[0][0]) / 2.0
     models = np.concatenate([best[None], *(np.vstack([c.theta_hat, c.thetas]) for c in shown), *ways])

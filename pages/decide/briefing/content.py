@@ -128,7 +128,7 @@ class Briefing:
     score: float
     floor: float
     budget: Interval
-    odds: AttackSuccess
+    attack_success: AttackSuccess
     equivalent: EquivalentSizes
     needed: Interval
     assumptions: tuple[str, ...]
@@ -156,16 +156,18 @@ class Briefing:
 
     def _check_agreement(self) -> None:
         """Numbers that say the same thing in two places must say the same."""
-        found = self.odds
-        odds = [0.0, found.certified, found.limit, found.cap, 1.0]
-        if odds != sorted(odds):
+        found = self.attack_success
+        ordered = [0.0, found.certified, found.limit, found.cap, 1.0]
+        if ordered != sorted(ordered):
             raise ValueError(
-                f"odds must satisfy certified <= limit <= cap, got {found.certified}, {found.limit} and {found.cap}"
+                f"attack_success needs certified <= limit <= cap, got {found.certified}, {found.limit} and {found.cap}"
             )
         if self.guarantee.epsilon in self.curve.epsilons:
             there = self.curve.smooth[self.curve.epsilons.index(self.guarantee.epsilon)]
             if not math.isclose(there, self.lost, abs_tol=_POINT_ERROR):
-                raise ValueError(f"score must be the curve's at epsilon, got {self.lost} points lost against {there}")
+                raise ValueError(
+                    f"score must be the curve's at epsilon, got a loss of {self.lost} points against {there}"
+                )
         for value in _known(self.equivalent.here.value, *self.equivalent.size):
             if value > self.n:
                 raise ValueError(f"equivalent sizes must be at most n = {self.n}, got {value}")
@@ -178,8 +180,8 @@ class Briefing:
     def document(self) -> dict[str, Any]:
         """Everything as JSON's own types: all that the page, the slides and the download say.
 
-        `lost`, `learnable`, `lost_share` and `odds_of_100` are the record's numbers in the units that sentences use; of
-        the odds, the certified success is rounded down and the limits are rounded up.
+        `lost`, `learnable`, `lost_share` and `attack_success_of_100` are the record's numbers in the sentences' units;
+        of the last, the certified one is rounded down and the limits are rounded up.
         """
         plain = dc.asdict(self) | {"confidence": _CONFIDENCE, "measure": "accuracy"}
         plain["source"] = {
@@ -187,7 +189,8 @@ class Briefing:
             for name in ("key", "label", "record", "records", "things", "outcome", "size")
         } | {"drawn": self.source.drawn(self.n)}
         plain["guarantee"]["unit"] = f"one {self.source.record} replaced by another"
-        plain["odds_of_100"] = dict(zip(("certified", "limit", "cap"), self.odds.of_100, strict=True))
+        shares = zip(("certified", "limit", "cap"), self.attack_success.of_100, strict=True)
+        plain["attack_success_of_100"] = dict(shares)
         return json.loads(json.dumps(plain | learned(self.score, self.reference, self.floor), allow_nan=False))
 
     def to_json(self) -> str:

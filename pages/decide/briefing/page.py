@@ -48,7 +48,7 @@ def html_page(briefing: Briefing) -> str:
         lost_table=_table(write, "curve", _LOST, "tenths"),
         attacker=write(words.ATTACKER),
         attacker_label=write.plain(words.ATTACKER),
-        icons=icons_svg(*briefing.odds.of_100, colour=colour, rest=GRID["light"]),
+        icons=icons_svg(*briefing.attack_success.of_100, colour=colour, rest=GRID["light"]),
         attackers=_items(write, words.ATTACKERS),
         equivalent_chart=_chart("equivalent", write.plain(words.equivalent(document))) if along else "",
         equivalent_table=_table(write, "equivalent", _SIZES, "count") if along else "",

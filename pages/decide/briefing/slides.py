@@ -31,7 +31,7 @@ def powerpoint(briefing: Briefing) -> bytes:
     file.core_properties.title = briefing.title
     file.core_properties.author = "Price of Privacy"
     deck = _Deck(file, document, FAMILIES["light"][briefing.family])
-    for name, fill in zip(words.HEADINGS, (_question, _curve, _odds, _equivalent, _basis), strict=True):
+    for name, fill in zip(words.HEADINGS, (_question, _curve, _attack, _equivalent, _basis), strict=True):
         deck.start(name)
         fill(deck, document)
     out = io.BytesIO()
@@ -138,8 +138,8 @@ def _curve(deck: _Deck, document: words.Document) -> None:
     deck.text([words.budget(document)], 6.4, 0.8)
 
 
-def _odds(deck: _Deck, document: words.Document) -> None:
-    _dots(deck, document["odds_of_100"])
+def _attack(deck: _Deck, document: words.Document) -> None:
+    _dots(deck, document["attack_success_of_100"])
     deck.text([words.ATTACKER], 1.6, 2.4, size=24, left=6.4)
     deck.text(words.ATTACKERS, 4.0, 3.0, left=6.4)
 

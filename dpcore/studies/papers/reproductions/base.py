@@ -20,12 +20,12 @@ Verdict = Literal["agrees", "differs", "unexplained"]
 class Claim:
     """Claim of a paper's figure or text, beside the result found here.
 
-    words: the claim in a sentence. printed: what the paper shows. found: the same in this run's numbers. verdict:
+    words: the claim in a sentence. published: what the paper shows. found: the same in this run's numbers. verdict:
     "differs" is explained in `why`; "unexplained" says in `why` what was tried.
     """
 
     words: str
-    printed: str
+    published: str
     found: str
     verdict: Verdict
     why: str = ""
@@ -40,9 +40,9 @@ def claim(key: str, verdict: Verdict, found: str, **numbers: object) -> Claim:
     numbers: what stands in its braces.
     """
     row = _CLAIMS[key]
-    texts = row["words"], row["printed"], row["always"] or row[verdict]
-    words, printed, why = (text.format(**numbers) for text in texts)
-    return Claim(words, printed, found, verdict, why)
+    texts = row["words"], row["published"], row["always"] or row[verdict]
+    words, published, why = (text.format(**numbers) for text in texts)
+    return Claim(words, published, found, verdict, why)
 
 
 def protocol(module: str, **numbers: object) -> str:
@@ -59,11 +59,11 @@ class RightAgainst:
     """Accuracy in % against x in many runs.
 
     table: columns run, x, mechanism ("none" is without privacy), right and larger_class, both of 100; right is nan for
-    a refusal. printed: mechanism -> (x, right of 100) of the paper. over: what x is, in words.
+    a refusal. published: mechanism -> (x, right of 100) of the paper. over: what x is, in words.
     """
 
     table: pd.DataFrame
-    printed: Mapping[str, Sequence[tuple[float, float]]]
+    published: Mapping[str, Sequence[tuple[float, float]]]
     over: str
 
 

@@ -18,7 +18,7 @@ RUNS = 20
 COLUMNS = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
 ORDERS = (1.0, 1.001, 1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 FEW_COLUMNS, FEW_ORDERS = (4, 16, 64), (2.0, 4.0, math.inf)
-PEOPLE, DATASETS = 10_000, 3  # beyond p = 2
+RECORDS, DATASETS = 10_000, 3  # beyond p = 2
 _N, _EPSILON, _DELTA = 2_000, 1.0, 1e-6
 _NEAR = 0.1  # of an exponent; and of a ratio, as a share
 
@@ -60,7 +60,7 @@ def transition(runs: int, seed: int, told: Callable[[str], None]) -> Transition:
                 epsilon=_EPSILON,
                 delta=_DELTA,
                 seed=seed,
-                ns=(PEOPLE,),
+                ns=(RECORDS,),
                 repetitions=runs,
                 datasets=DATASETS,
             )
@@ -128,12 +128,12 @@ def _beyond_two(found: Transition) -> Claim:
     n, excess = found.few_columns, found.beyond
     kept, told = bool((excess <= found.beyond_bound).all()), []
     for k, p_norm in enumerate(FEW_ORDERS):
-        rows = [table_1.table_row(float(p_norm), int(d), PEOPLE, _EPSILON, _DELTA).value for d in n]
+        rows = [table_1.table_row(float(p_norm), int(d), RECORDS, _EPSILON, _DELTA).value for d in n]
         name, growth = excess_by_norm.order_text(float(p_norm)), _growth(excess[:, k])
         told.append(f"p = {name}: {growth:.1f} times (rate {rows[-1] / rows[0]:.1f})")
     more = bool((np.diff(excess[-1]) > 0.0).all())
     words = (
-        f"growth of the excess from d = {n[0]:.0f} to {n[-1]:.0f}, n = {PEOPLE:,}: {', '.join(told)}; "
+        f"growth of the excess from d = {n[0]:.0f} to {n[-1]:.0f}, n = {RECORDS:,}: {', '.join(told)}; "
         f"{'no mean' if kept else 'some mean'} above its proved bound"
     )
     return claim("bassily_beyond_two", verdict_of(kept and more), words)
@@ -168,4 +168,4 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
 
 
 _ENDS = {"d": (COLUMNS[0], COLUMNS[-1]), "few": (FEW_COLUMNS[0], FEW_COLUMNS[-1])}
-PROTOCOL = protocol("bassily_transition", n=_N, epsilon=_EPSILON, delta=_DELTA, runs=RUNS, people=PEOPLE, **_ENDS)
+PROTOCOL = protocol("bassily_transition", n=_N, epsilon=_EPSILON, delta=_DELTA, runs=RUNS, records=RECORDS, **_ENDS)

@@ -14,7 +14,7 @@ from ....core.arrays import Array
 from ....core.records import Data
 from ....data import clip_rows, read_libsvm, scale
 
-FEATURES, PEOPLE = 8, 59_535
+FEATURES, ROWS = 8, 59_535
 # Declared: the largest range of each feature; and a middle, with a distance from it at which it is called far.
 _LOW = np.array([-2500.0, 50.0, *(0.0,) * 6])
 _HIGH = np.array([0.0, 150.0, *(1.0,) * 6])
@@ -34,7 +34,7 @@ class CodRna:
 def cod_rna(file: Path | None, seed: int) -> CodRna:
     """The file's records, or a stand-in of the same size and shape. Raises ValueError for a file of another form."""
     if file is None:
-        words = f"a stand-in, not Cod-RNA: {PEOPLE:,} drawn records of {FEATURES} features, about one in three positive"
+        words = f"a stand-in, not Cod-RNA: {ROWS:,} drawn records of {FEATURES} features, about one in three positive"
         return CodRna(*_drawn(np.random.default_rng([seed, 0])), words=words)
     data = read_libsvm(file).data
     if data.p != FEATURES:
@@ -47,11 +47,11 @@ def cod_rna(file: Path | None, seed: int) -> CodRna:
 
 def _drawn(rng: np.random.Generator) -> tuple[Array, Array]:
     """Energy grows with length; the labels follow energy by length, a little of the rest, and chance."""
-    bound, length = rng.standard_normal(PEOPLE), rng.uniform(70.0, 130.0, PEOPLE)
-    frequencies = np.clip(0.25 + 0.05 * rng.standard_normal((PEOPLE, 6)), 0.05, 0.45)
+    bound, length = rng.standard_normal(ROWS), rng.uniform(70.0, 130.0, ROWS)
+    frequencies = np.clip(0.25 + 0.05 * rng.standard_normal((ROWS, 6)), 0.05, 0.45)
     energy = np.clip(-(4.6 + 1.6 * bound) * length, _LOW[0], 0.0)
     score = 6.0 * (bound - 0.5) + 20.0 * (frequencies[:, 0] - 0.25) + 0.02 * (length - 100.0)
-    y = np.where(rng.random(PEOPLE) < 1.0 / (1.0 + np.exp(-score)), 1.0, -1.0)
+    y = np.where(rng.random(ROWS) < 1.0 / (1.0 + np.exp(-score)), 1.0, -1.0)
     return np.column_stack([energy, length, frequencies]), y
 
 

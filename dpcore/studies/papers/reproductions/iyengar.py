@@ -14,7 +14,7 @@ from .base import Claim, Outcome, ScoresOfMechanisms, claim, protocol, verdict_o
 
 RUNS = 10
 EPSILONS = tuple(10.0 ** (k / 2.0) for k in range(-4, 3))
-STAND_IN, STAND_IN_PEOPLE, STAND_IN_COLUMNS = "synthetic_correlated", 10_000, 14
+STAND_IN, STAND_IN_RECORDS, STAND_IN_COLUMNS = "synthetic_correlated", 10_000, 14
 _LABEL = "label"
 _OBJECTIVE = "objective_"
 _CLOSE = 2.0  # points of accuracy
@@ -75,7 +75,7 @@ def _untuned(table: pd.DataFrame) -> Claim:
 def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     held = None if data is None else _held(data)  # kept until the last number is computed
     if held is None:
-        source, n, p = STAND_IN, STAND_IN_PEOPLE, STAND_IN_COLUMNS
+        source, n, p = STAND_IN, STAND_IN_RECORDS, STAND_IN_COLUMNS
         words = f"a stand-in, not Adult: drawn records with correlated columns, n = {n:,}, p = {p}"
     else:
         source, n, p = held.key, None, None
@@ -100,7 +100,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
 
 
 def _held(path: Path) -> UploadedRecords:
-    """The records of a file, with values in [0, 1] as published: a promise, which is checked and not repaired."""
+    """The records of a file, with values in [0, 1] as published: a declared range, checked and not repaired."""
     if not path.is_file():
         raise ValueError(f"--data must name a file, got {str(path)!r}")
     name = path.name

@@ -29,15 +29,15 @@ _NEAR, _LEVEL, _EPSILON_C = 3.0, 88.0, 5.0
 # What panels (b) and (c) vary.
 POINTS_B = [Point(epsilon, epsilon, FEATURES) for epsilon in EPSILONS]
 POINTS_C = [Point(float(p), _EPSILON_C, p) for p in COLUMNS]
-_WIDE = 20_000  # columns from which Gamma noise is printed at chance
+_WIDE = 20_000  # columns from which Gamma noise is published at chance
 _BETWEEN = (0.05, 1.0)  # epsilons between which the two places of noise differ most
 
 # Read off the curves of Figure 1: by panel and mechanism, (x, right of 100), of two digits at best. A level stretch is
-# given by its two ends; where a curve wavers, each marker of the printed axis is a mark. Panel (d) prints shares, here
-# times 100, and both laws of noise in the objective as one curve, which ends at the share of the majority, 2 of 3.
-PRINTED: dict[str, dict[str, list[tuple[float, float]]]] = {}
+# given by its two ends; where a curve wavers, each marker of the paper's axis is a mark. Panel (d) prints shares, here
+# times 100, and both objective perturbations as one curve, which ends at the share of the majority, 2 of 3.
+PUBLISHED: dict[str, dict[str, list[tuple[float, float]]]] = {}
 for _row in facts_beside(__file__, "jain_thakurta_figure_1.csv"):
-    _curve = PRINTED.setdefault(_row["panel"], {}).setdefault(_row["mechanism"], [])
+    _curve = PUBLISHED.setdefault(_row["panel"], {}).setdefault(_row["mechanism"], [])
     _curve.append((float(_row["x"]), float(_row["right"])))
 
 
@@ -52,9 +52,9 @@ def table_of(
     return pd.DataFrame(rows).assign(lam=protocol.lam)
 
 
-def weaker(people: int) -> Protocol:
-    """lambda = 1 for the sum of the losses, which is LIBLINEAR's own C = 1. people: records to learn from."""
-    return dc.replace(LINEAR, lam=1.0 / people)
+def weaker(n: int) -> Protocol:
+    """lambda = 1 for the sum of the losses, which is LIBLINEAR's own C = 1. n: records to learn from."""
+    return dc.replace(LINEAR, lam=1.0 / n)
 
 
 def level_of(data: Data, seed: int) -> float:
@@ -64,17 +64,17 @@ def level_of(data: Data, seed: int) -> float:
     return float(100.0 * np.mean(test.y * (test.X @ theta) > 0.0))
 
 
-def left_points(means: pd.DataFrame, people: int) -> Claim:
-    """The claim that small epsilon are served, common to (a) and (b). people: records to learn from."""
-    least = 2.0 * get_loss(LINEAR.loss).curvature_bound / (people * LINEAR.lam)
+def left_points(means: pd.DataFrame, n: int) -> Claim:
+    """The claim that small epsilon are served, common to (a) and (b). n: records to learn from."""
+    least = 2.0 * get_loss(LINEAR.loss).curvature_bound / (n * LINEAR.lam)
     refused = {key: means.index[means[key].isna()].tolist() for key in MECHANISMS if means[key].isna().any()}
     served = "; ".join(f"{key} refuses epsilon = {', '.join(map(str, at))}" for key, at in refused.items())
     facts = {"lam": LINEAR.lam, "least": least}
     return claim("jain_thakurta_left", verdict_of(not refused), served or "every epsilon is served", **facts)
 
 
-def claims_b(means: pd.DataFrame, weak: pd.DataFrame, people: int, others: str = "") -> tuple[Claim, ...]:
-    """weak: as means, of `weaker`. people: records to learn from. others: the level under other scalings, in words."""
+def claims_b(means: pd.DataFrame, weak: pd.DataFrame, n: int, others: str = "") -> tuple[Claim, ...]:
+    """weak: as means, of `weaker`. n: records to learn from. others: the level under other scalings, in words."""
     low, high = _BETWEEN
     middle = means[(means.index >= low) & (means.index <= high)]
     ahead = {law: (middle[f"objective_{law}"] - middle[f"output_{law}"]).dropna().to_numpy() for law in LAWS}
@@ -89,34 +89,34 @@ def claims_b(means: pd.DataFrame, weak: pd.DataFrame, people: int, others: str =
         claim("jain_thakurta_b_middle", better, "; ".join(gains), low=low, high=high),
         claim("jain_thakurta_b_top", close, worst),
         _output_lags(means, weak),
-        left_points(means, people),
+        left_points(means, n),
     )
 
 
 def _output_lags(means: pd.DataFrame, weak: pd.DataFrame) -> Claim:
     at = [0.1, 1.0, 5.0]
-    marks = dict(PRINTED["b"]["output_gaussian"])
-    printed = [marks[epsilon] for epsilon in at]
+    marks = dict(PUBLISHED["b"]["output_gaussian"])
+    published = [marks[epsilon] for epsilon in at]
     found, other = ([float(table["output_gaussian"].loc[e]) for e in at] for table in (means, weak))
 
     def said(values: Sequence[float]) -> str:
         return ", ".join(f"{value:.0f} at {epsilon:g}" for value, epsilon in zip(values, at, strict=True))
 
-    near = [float(np.abs(np.subtract(values, printed)).mean()) <= 2.0 * _NEAR for values in (found, other)]
-    facts = {"printed": said(printed), "half": printed[1], "here": epsilon_at(means, "output_gaussian", printed[1])}
-    facts |= {"weaker": said(other), "without": weak[NONE].iloc[-1]}
+    near = [float(np.abs(np.subtract(values, published)).mean()) <= 2.0 * _NEAR for values in (found, other)]
+    facts = {"published": said(published), "half": published[1], "weaker": said(other), "without": weak[NONE].iloc[-1]}
+    facts["here"] = epsilon_at(means, "output_gaussian", published[1])
     verdict = verdict_of(near[0], "differs" if near[1] else "unexplained")
     return claim("jain_thakurta_b_lags", verdict, said(found), **facts)
 
 
-def claims_c(means: pd.DataFrame, weak: pd.DataFrame, people: int, margin: float) -> tuple[Claim, ...]:
-    """weak: as means, of `weaker`. people: records to learn from. margin: mean |<x, theta>| without privacy."""
+def claims_c(means: pd.DataFrame, weak: pd.DataFrame, n: int, margin: float) -> tuple[Claim, ...]:
+    """weak: as means, of `weaker`. n: records to learn from. margin: mean |<x, theta>| without privacy."""
     flat = {key: means[key].to_numpy() for key in ("objective_gaussian", "output_gaussian")}
     lost = {key: means[key].to_numpy() for key in ("objective_gamma", "output_gamma")}
     wide = means.index >= _WIDE
     output = lost["output_gamma"]
     chance = all(values[wide].max() <= CHANCE for values in lost.values())
-    plan = make_mechanism("output_gamma").calibrate(LINEAR.spec(people, _WIDE), Budget(_EPSILON_C))
+    plan = make_mechanism("output_gamma").calibrate(LINEAR.spec(n, _WIDE), Budget(_EPSILON_C))
     moved = plan.scale * NOISES["gamma"].reach(_WIDE)[0]
     first = {law: (means[f"objective_{law}"].iloc[0], means[f"output_{law}"].iloc[0]) for law in LAWS}
     level = verdict_of(all(np.ptp(values) <= 6.0 for values in flat.values()))
@@ -154,28 +154,28 @@ def _tables(
     rows: Data, points: Sequence[Point], runs: int | None, seed: int, told: Callable[[str], None]
 ) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     """Tables by the paper's lambda and by `weaker`, and the number of training records."""
-    people, count = split(rows, seed, 0)[0].n, RUNS if runs is None else runs
+    n, count = split(rows, seed, 0)[0].n, RUNS if runs is None else runs
     return (
         table_of(rows, points, count, seed, told),
-        table_of(rows, points, count, seed, told, weaker(people)),
-        people,
+        table_of(rows, points, count, seed, told, weaker(n)),
+        n,
     )
 
 
 def run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     records, rows, words = _read(data, seed)
-    table, weak, people = _tables(rows, POINTS_B, runs, seed, told)
-    claims = claims_b(means_of(table), means_of(weak), people, _others(records, seed))
+    table, weak, n = _tables(rows, POINTS_B, runs, seed, told)
+    claims = claims_b(means_of(table), means_of(weak), n, _others(records, seed))
     return Outcome(
         words,
         pd.concat([table, weak]),
-        RightAgainst(table, PRINTED["b"], "privacy budget ε"),
+        RightAgainst(table, PUBLISHED["b"], "privacy budget ε"),
         claims,
     )
 
 
 def run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     _, rows, words = _read(data, seed)
-    table, weak, people = _tables(rows, POINTS_C, runs, seed, told)
-    claims = claims_c(means_of(table), means_of(weak), people, float(table.margin.mean()))
-    return Outcome(words, pd.concat([table, weak]), RightAgainst(table, PRINTED["c"], "columns p"), claims)
+    table, weak, n = _tables(rows, POINTS_C, runs, seed, told)
+    claims = claims_c(means_of(table), means_of(weak), n, float(table.margin.mean()))
+    return Outcome(words, pd.concat([table, weak]), RightAgainst(table, PUBLISHED["c"], "columns p"), claims)

@@ -19,7 +19,7 @@ from ....mechanisms import make_mechanism
 from .accuracies import LAWS, NONE, generator, means_of, span, split
 from .base import Claim, Outcome, RightAgainst, claim, protocol, verdict_of
 from .cod_rna import FEATURES, by_middle, cod_rna
-from .jain_thakurta import LINEAR, PRINTED, RUNS
+from .jain_thakurta import LINEAR, PUBLISHED, RUNS
 
 COLUMNS = (8, 13, 18, 23, 28, 33, 38)
 _BUDGET = Budget(10.0, LINEAR.delta)
@@ -39,7 +39,7 @@ def both_signs(data: Data) -> Data:
 def rows_of(train: Data, test: Data, seed: int, run: int) -> Iterator[dict[str, Any]]:
     """A row for each number of columns and line: run, x, larger_class, mechanism, right, projected, reason.
 
-    A constant comes on top of the columns, and idle ones are promised no more than the others: |x_j| <= 1.
+    A constant comes on top of the columns, and idle ones are bounded no tighter than the others: |x_j| <= 1.
     larger_class, right: of 100. projected: right after the released model was projected on the L1 ball of 1.
     """
     common = {"run": run, "larger_class": 100.0 * larger_class(test), "projected": math.nan, "reason": ""}
@@ -49,7 +49,7 @@ def rows_of(train: Data, test: Data, seed: int, run: int) -> Iterator[dict[str, 
             yield facts | {"mechanism": key, "right": right}
         for key in _OBJECTIVE:
             mechanism = make_mechanism(key)
-            spec = Spec("huber", train.n, p, LINEAR.lam, Domain(q=math.inf).implied(2.0, p))
+            spec = Spec("huber", train.n, p, LINEAR.lam, Domain(q=math.inf).in_norm(2.0, p))
             try:
                 plan = mechanism.calibrate(spec, _BUDGET)
             except NotApplicable as refusal:
@@ -113,7 +113,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
     projected = table.assign(right=table.projected)
     claims = claims_d(means_of(table), means_of(projected))
-    return Outcome(words, table, RightAgainst(table, PRINTED["d"], "columns p"), claims)
+    return Outcome(words, table, RightAgainst(table, PUBLISHED["d"], "columns p"), claims)
 
 
 PROTOCOL = protocol(

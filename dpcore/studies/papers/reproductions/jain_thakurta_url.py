@@ -13,7 +13,7 @@ from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from .accuracies import NONE, Point, means_of, span, split
 from .base import Claim, Outcome, RightAgainst, claim, verdict_of
-from .jain_thakurta import EPSILONS, LINEAR, PRINTED, RUNS, left_points, table_of
+from .jain_thakurta import EPSILONS, LINEAR, PUBLISHED, RUNS, left_points, table_of
 from .jain_thakurta import PROTOCOL as LINEAR_PROTOCOL
 
 ROWS, COLUMNS, NONZEROS = 100_000, 20_000_000, 100
@@ -27,8 +27,8 @@ def url_like(seed: int) -> Data:
     return Data(drawn.X, np.where(drawn.y > 0.0, 1.0, -1.0)).filled[1]
 
 
-def claims_a(means: pd.DataFrame, people: int, columns: int, margin: float) -> tuple[Claim, ...]:
-    """people: records to learn from. columns: p. margin: mean |<x, theta>| of the model without privacy."""
+def claims_a(means: pd.DataFrame, n: int, columns: int, margin: float) -> tuple[Claim, ...]:
+    """n: records to learn from. columns: p. margin: mean |<x, theta>| of the model without privacy."""
     level = float(means[NONE].iloc[0])
     question, answer = means["objective_gaussian"].dropna(), means["output_gaussian"]
     gamma, wide = means["objective_gamma"].dropna(), means["output_gamma"]
@@ -37,10 +37,10 @@ def claims_a(means: pd.DataFrame, people: int, columns: int, margin: float) -> t
     at_the_top = level - gamma.iloc[-1] <= _NEAR
     told = f"{span(list(large.ravel()))} from epsilon = 1 on, against {level:.1f}"
     reaches = verdict_of(bool(level - large.min() <= _NEAR))
-    least = {} if from_the_left else _at_the_least(float(question.index[0]), people, columns)
+    least = {} if from_the_left else _at_the_least(float(question.index[0]), n, columns)
     climbs = verdict_of(answer.iloc[0] <= CHANCE and level - answer.iloc[-1] <= _NEAR)
     rises = verdict_of(gamma.iloc[0] <= CHANCE and at_the_top, "unexplained")
-    why = "" if at_the_top else _why_below(people, columns, margin)
+    why = "" if at_the_top else _why_below(n, columns, margin)
     learns = verdict_of(wide.iloc[:-1].max() <= CHANCE and wide.iloc[-1] <= level - 10.0)
     return (
         claim("jain_thakurta_a_gaussian", reaches, told),
@@ -48,13 +48,13 @@ def claims_a(means: pd.DataFrame, people: int, columns: int, margin: float) -> t
         claim("jain_thakurta_a_climbs", climbs, _told(answer)),
         claim("jain_thakurta_a_gamma", rises, _told(gamma), why=why),
         claim("jain_thakurta_a_nothing", learns, _told(wide)),
-        left_points(means, people),
+        left_points(means, n),
     )
 
 
-def _why_below(people: int, columns: int, margin: float) -> str:
+def _why_below(n: int, columns: int, margin: float) -> str:
     """Reason why Gamma noise in the objective keeps the model from the top."""
-    plan = make_mechanism("objective_gamma").calibrate(LINEAR.spec(people, columns), Budget(1.0))
+    plan = make_mechanism("objective_gamma").calibrate(LINEAR.spec(n, columns), Budget(1.0))
     moved = plan.scale / LINEAR.lam * NOISES["gamma"].reach(columns)[0]
     return (
         f"At epsilon = 1 the noise moves a prediction by up to {moved:.0f} on average, beside a mean |prediction| of "
@@ -63,11 +63,11 @@ def _why_below(people: int, columns: int, margin: float) -> str:
     )
 
 
-def _at_the_least(epsilon: float, people: int, columns: int) -> dict[str, float]:
+def _at_the_least(epsilon: float, n: int, columns: int) -> dict[str, float]:
     """least: the smallest epsilon that noise in the objective serves. share: of it that the curvature of one record
     takes. ratio: noise in the objective over that in the output, before the loss resists it."""
     objective, output = (
-        make_mechanism(f"{place}_gaussian").calibrate(LINEAR.spec(people, columns), Budget(epsilon, LINEAR.delta))
+        make_mechanism(f"{place}_gaussian").calibrate(LINEAR.spec(n, columns), Budget(epsilon, LINEAR.delta))
         for place in ("objective", "output")
     )
     share, ratio = objective.ledger[0].charge / epsilon, objective.scale / LINEAR.lam / output.scale
@@ -92,9 +92,9 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
         f"a stand-in, not URL: {ROWS:,} drawn records of {COLUMNS:,} columns, about {NONZEROS} entries each, "
         f"{records.active:,} columns with any"
     )
-    people = split(records, seed, 0)[0].n
-    claims = claims_a(means_of(table), people, records.p, float(table.margin.mean()))
-    return Outcome(words, table, RightAgainst(table, PRINTED["a"], "privacy budget ε"), claims)
+    n = split(records, seed, 0)[0].n
+    claims = claims_a(means_of(table), n, records.p, float(table.margin.mean()))
+    return Outcome(words, table, RightAgainst(table, PUBLISHED["a"], "privacy budget ε"), claims)
 
 
 PROTOCOL = f"""Drawn records in the place of URL, of the size that the paper names: {ROWS:,} rows, {COLUMNS:,} columns

@@ -1,4 +1,4 @@
-"""Output, objective and gradient perturbation under the same promise, and what the lecture's Lemma 1 asks for."""
+"""Output, objective and gradient perturbation under the same guarantee, and what Kamath's Lemma 1 asks for."""
 
 import dataclasses as dc
 import math
@@ -17,7 +17,7 @@ from ....experiments.run import run as run_experiment
 from ....experiments.summary import LEAST_BANDED, Summary
 from ....mechanisms import make_mechanism
 from ....mechanisms.problem import Problem
-from ...perturbation.published_rates import lecture_bound
+from ...perturbation.published_rates import kamath_bound
 from .base import Claim, ExcessOfMechanisms, Outcome, claim, protocol, verdict_of
 
 RUNS = 50
@@ -30,7 +30,7 @@ _KEYS = {
     "gradient perturbation": "noisy_gd",
     "output perturbation, as Lemma 1 asks": "output_gaussian",
 }
-OUTPUT, OBJECTIVE, GRADIENT, LECTURE = _KEYS
+OUTPUT, OBJECTIVE, GRADIENT, LEMMA_1 = _KEYS
 _CLEAR = 2.0  # standard errors
 _LAMS = tuple(float(lam) for lam in np.geomspace(1e-5, 1.0, 21))
 
@@ -39,8 +39,8 @@ _LAMS = tuple(float(lam) for lam in np.geomspace(1e-5, 1.0, 21))
 class ThreeWays:
     """Excess risk on one source's training records against epsilon [K].
 
-    ways: name -> measured. spent: epsilon that the lecture's noise really spends, factor: how many times the noise of
-    the exact sensitivity it is, both [K]. nothing: excess of theta = 0. printed: the lecture's bound on gradient
+    ways: name -> measured. spent: epsilon that Kamath's noise really spends, factor: how many times the noise of
+    the exact sensitivity it is, both [K]. nothing: excess of theta = 0. published: Kamath's bound on gradient
     perturbation, nan where its accounting does not apply. looked, looked_se: objective perturbation with the lam of the
     least mean among many. It was chosen by looking at the records: it is no private result.
     """
@@ -52,7 +52,7 @@ class ThreeWays:
     spent: Array
     factor: Array
     nothing: float
-    printed: Array
+    published: Array
     looked: Array
     looked_se: Array
 
@@ -65,8 +65,8 @@ class ThreeWays:
 
 def three_ways(source: str, n: int | None, p: int | None, runs: int, seed: int) -> ThreeWays:
     """Logistic loss; each mechanism with its own choice of lam and steps, which sees no record."""
-    made = {name: make_mechanism(key) for name, key in _KEYS.items() if name != LECTURE}
-    made[LECTURE] = make_mechanism("output_gaussian", accounting="lecture")
+    made = {name: make_mechanism(key) for name, key in _KEYS.items() if name != LEMMA_1}
+    made[LEMMA_1] = make_mechanism("output_gaussian", accounting="kamath")
     problem = Problem(source, n, p, _DELTA, seed=seed)  # type: ignore[arg-type]
     asked = Experiment(problem, tuple(made.values()), sweep=Axis("epsilon", EPSILONS), repetitions=runs)
     table = run_experiment(asked)
@@ -86,10 +86,10 @@ def three_ways(source: str, n: int | None, p: int | None, runs: int, seed: int) 
         problem.n,
         np.array(EPSILONS),
         ways,
-        rows[LECTURE].spent_epsilon.to_numpy(float),
-        rows[LECTURE].scale.to_numpy(float) / rows[OUTPUT].scale.to_numpy(float),
+        rows[LEMMA_1].spent_epsilon.to_numpy(float),
+        rows[LEMMA_1].scale.to_numpy(float) / rows[OUTPUT].scale.to_numpy(float),
         get_loss(problem.loss).at_zero(problem.spec(cell.mechanism)) - problem.reference().risk,
-        lecture_bound(cell),
+        kamath_bound(cell),
         *_looked(dc.replace(asked, mechanisms=(made[OBJECTIVE],), sweep=Axis("lam", _LAMS))),
     )
 
@@ -135,8 +135,8 @@ def _winners(found: Sequence[ThreeWays]) -> Claim:
 def _lemma(found: Sequence[ThreeWays]) -> Claim:
     told = [
         f"{ways.source}: {ways.factor[0]:,.0f} times the noise, at asked epsilon = {ways.epsilon[-1]:g} an epsilon of "
-        f"{ways.spent[-1]:.2g} is spent and the excess is {ways.ways[LECTURE].mean[-1]:.3g}, "
-        f"{ways.ways[LECTURE].mean[-1] / ways.nothing:.3g} times that of theta = 0"
+        f"{ways.spent[-1]:.2g} is spent and the excess is {ways.ways[LEMMA_1].mean[-1]:.3g}, "
+        f"{ways.ways[LEMMA_1].mean[-1] / ways.nothing:.3g} times that of theta = 0"
         for ways in found
     ]
     right = all(np.allclose(ways.factor, 1.0) for ways in found)
@@ -146,12 +146,12 @@ def _lemma(found: Sequence[ThreeWays]) -> Claim:
 def _gradient(found: Sequence[ThreeWays]) -> Claim:
     below, told = True, []
     for ways in found:
-        mean, known = ways.ways[GRADIENT].mean, np.isfinite(ways.printed)
-        below &= bool((mean[known] <= ways.printed[known]).all())
+        mean, known = ways.ways[GRADIENT].mean, np.isfinite(ways.published)
+        below &= bool((mean[known] <= ways.published[known]).all())
         law = power_law(ways.epsilon, mean)
         power = f"power {law.slope:.2f}" if law.slope is not None else f"no power ({law.reason})"
-        least = float((ways.printed[known] / mean[known]).min())
-        told.append(f"{ways.source}: {power} of epsilon, the printed bound is at least {least:,.0f} times the mean")
+        least = float((ways.published[known] / mean[known]).min())
+        told.append(f"{ways.source}: {power} of epsilon, the published bound is at least {least:,.0f} times the mean")
     return claim("kamath_gradient", verdict_of(below), "; ".join(told))
 
 
@@ -163,7 +163,7 @@ def table_of(found: Sequence[ThreeWays]) -> pd.DataFrame:
                 "n": ways.n,
                 "way": name,
                 "epsilon": ways.epsilon[k],
-                "spent_epsilon": ways.spent[k] if name == LECTURE else ways.epsilon[k],
+                "spent_epsilon": ways.spent[k] if name == LEMMA_1 else ways.epsilon[k],
                 "excess": measured.mean[k],
                 "se": measured.se[k],
                 "nothing_learned": ways.nothing,

@@ -20,7 +20,7 @@ EPSILONS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 CLASSES = (2, 3, 4, 5, 6, 8, 10)
 SOURCES = ("iris", "wine", "digits")
 LEARNERS: tuple[one_vs_rest.LearnerKey, ...] = ("ellipsoids", "pure", "split")
-_DELTA, _PEOPLE, _AT = 1e-5, 1_000, 1.0
+_DELTA, _N, _AT = 1e-5, 1_000, 1.0
 _DATASETS = 2
 _CLEAR = 2.0  # standard errors
 
@@ -47,11 +47,11 @@ def found_of(runs: int, seed: int, told: Callable[[str], None]) -> Found:
     )
     along = {}
     for source in SOURCES:
-        records = Records(source, CLASS_SOURCES[source].size or _PEOPLE, seed)
+        records = Records(source, CLASS_SOURCES[source].size or _N, seed)
         along[source] = against("epsilon", EPSILONS, records)
         told(f"{source} is done")
     d = CLASS_SOURCES["iris"].d or 0
-    drawn = Records("gaussian_classes", _PEOPLE, seed)
+    drawn = Records("gaussian_classes", _N, seed)
     counted = against("classes", CLASSES, drawn)
     return Found(
         along, counted, pathak_raj.existence(d, 1.0, 1.0, seed=seed), d, pathak_raj.theorem_2_violations(seed=seed)
@@ -97,7 +97,7 @@ def _count(found: Found) -> Claim:
     lost = along.plain - measured.mean
     grows = bool(lost[-1] - lost[0] > _CLEAR * np.hypot(measured.se[0], measured.se[-1]))
     points = ", ".join(f"C = {c:g}: {100.0 * points:.1f}" for c, points in zip(along.x, lost, strict=True))
-    words = f"points lost to the model without privacy at epsilon = {_AT:g}, n = {_PEOPLE:,}: {points}"
+    words = f"accuracy loss in points, at epsilon = {_AT:g}, n = {_N:,}: {points}"
     return claim("pathak_raj_count", verdict_of(grows), words)
 
 
@@ -151,5 +151,5 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
 
 _ENDS = {"low": EPSILONS[0], "high": EPSILONS[-1], "fewest": CLASSES[0], "most": CLASSES[-1]}
 PROTOCOL = protocol(
-    "pathak_raj_accuracy", delta=_DELTA, epsilon=_AT, people=_PEOPLE, runs=RUNS, datasets=_DATASETS, **_ENDS
+    "pathak_raj_accuracy", delta=_DELTA, epsilon=_AT, records=_N, runs=RUNS, datasets=_DATASETS, **_ENDS
 )

@@ -18,7 +18,7 @@ from .base import Claim, Exponent, Outcome, claim, protocol, verdict_of
 RUNS = 10
 NS = (1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
 PS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
-P, N = 256, 10_000  # columns against n, and people against p
+P, N = 256, 10_000  # columns against n, and records against p
 _EPSILON, _DELTA, _REPETITIONS = 1.0, 1e-6, 10
 _NEAR = 0.05  # two exponents that differ by less are called equal
 _RATE = -2.0 / 3.0
@@ -28,14 +28,14 @@ _RATE = -2.0 / 3.0
 class Rates:
     """bounded: no mean exceeds its proved bound. growth, growth_se: excess at the most columns over that at the fewest,
     and its standard error; whole: the same with noise in the whole gradient, at the most columns before it learns
-    nothing. people: how many, against columns. filled: columns that are not zero in every record, at most."""
+    nothing. n: records, against columns. filled: columns that are not zero in every record, at most."""
 
     exponents: tuple[Exponent, ...]
     bounded: bool
     growth: float
     growth_se: float
     columns: tuple[int, int]
-    people: int
+    n: int
     filled: int
     whole: float
     whole_columns: int
@@ -86,7 +86,7 @@ def rates(runs: int, seed: int, told: Callable[[str], None]) -> Rates:
         growth=float(ratios.mean()),
         growth_se=_error(ratios),
         columns=(PS[0], PS[-1]),
-        people=N,
+        n=N,
         filled=stored_columns(N, PS[-1]),
         whole=float(gradient[last] / gradient[0]),
         whole_columns=PS[last],
@@ -101,7 +101,7 @@ def _fit(curve: str, over: str, x: Array, runs: Sequence[Array], claimed: float)
 
 
 def _of_logarithm(p: Array, n: int, heights: Array) -> Exponent:
-    """The power of ln 2p, and that of the printed log(np). `power_law` asks for 1.5 decades, which neither spans."""
+    """The power of ln 2p, and that of the published log(np). `power_law` asks for 1.5 decades, which neither spans."""
     *slopes, claimed = np.polyfit(np.log(np.log(2.0 * p)), np.log([*heights, np.log(n * p)]).T, 1)[0]
     return Exponent(COLUMNS, "ln 2p", float(np.mean(slopes)), _error(np.array(slopes)), float(claimed))
 
@@ -115,10 +115,10 @@ def claims_of(found: Rates) -> tuple[Claim, ...]:
     falls = found.bounded and all(each.mean - 2.0 * each.se <= bound.claimed + _NEAR for each in (hard, few, bound))
     same = all(abs(each.mean - each.claimed) <= _NEAR + 2.0 * each.se for each in (hard, tuned))
     fewest, most = found.columns
-    printed = math.log(found.people * most) / math.log(found.people * fewest)
-    corners, root = math.log(2.0 * most) / math.log(2.0 * fewest), (most / fewest) ** (1.0 / 3.0)
-    slow = found.growth - 2.0 * found.growth_se <= corners
-    facts = dict(printed=printed, fewest=fewest, most=most, corners=corners, root=root, filled=found.filled)
+    published = math.log(found.n * most) / math.log(found.n * fewest)
+    logs, root = math.log(2.0 * most) / math.log(2.0 * fewest), (most / fewest) ** (1.0 / 3.0)
+    slow = found.growth - 2.0 * found.growth_se <= logs
+    facts = dict(published=published, fewest=fewest, most=most, logs=logs, root=root, filled=found.filled)
     within = f"{'no mean' if found.bounded else 'some mean'} above its proved bound"
     return (
         claim(

@@ -1,4 +1,4 @@
-"""Excess risk of private Frank-Wolfe on the L1 ball: against its steps T, the people n and the columns p; and one run.
+"""Excess risk of private Frank-Wolfe on the L1 ball: against its steps T, n and p; and one run.
 
 All curves share their randomness: repetition r of a mechanism draws the same uniforms for every point.
 """

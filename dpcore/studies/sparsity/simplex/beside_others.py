@@ -72,8 +72,8 @@ def excess_against_columns(
 
     ps: increasing, >= 8. repetitions: even, >= 4. From a cache; arrays must not be changed.
 
-    >>> price = excess_against_columns(n=500, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 64))
-    >>> bool((price.projected.mean < price.objective.mean).all())
+    >>> by_p = excess_against_columns(n=500, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 64))
+    >>> bool((by_p.projected.mean < by_p.objective.mean).all())
     True
     """
     if repetitions < 4 or repetitions % 2:
@@ -157,7 +157,7 @@ def _objective_models(
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """(without noise [r], releases [2 pairs, r]) of objective_gaussian: as released, and projected onto the simplex."""
     mechanism = make_mechanism("objective_gaussian")
-    data, domain = split.train, split.domain.implied(2.0, split.train.p)
+    data, domain = split.train, split.domain.in_norm(2.0, split.train.p)
     norm = records.get_source(SOURCE).theta_norm
     plan = mechanism.calibrate(Spec(loss, data.n, data.p, "auto", domain, theta_norm=norm), budget)
     rngs = [generator(seed, mechanism.key, r) for r in range(pairs)]

@@ -21,10 +21,10 @@ _LARGEST = 10**15
 
 @dc.dataclass(frozen=True)
 class PublishedDraws:
-    """Draws against people n, [K].
+    """Draws against n, [K].
 
     published: m of Theorem 4 with its lam, a real number; from 1 on it can be released. ours: m of the smallest proved
-    bound. first: the fewest people for which Theorem 4 allows a draw, None beyond 10^15.
+    bound. first: the fewest records for which Theorem 4 allows a draw, None beyond 10^15.
     """
 
     n: Array
@@ -35,7 +35,7 @@ class PublishedDraws:
 
 @functools.lru_cache(maxsize=64)
 def published_draws(*, p: int, epsilon: float, delta: float, loss: str) -> PublishedDraws:
-    """Numbers of draws by both theorems for 100 to 10^10 people with the mixture's bounds on records, without data.
+    """Numbers of draws by both theorems for 100 to 10^10 records with the mixture's bounds on records, without data.
 
     p: >= 2 columns. From a cache; arrays must not be changed.
 
@@ -61,7 +61,7 @@ def published_draws(*, p: int, epsilon: float, delta: float, loss: str) -> Publi
 
 @functools.lru_cache(maxsize=1024)
 def draws_at(n: int, *, p: int, epsilon: float, delta: float, loss: str) -> tuple[float, int]:
-    """m of Theorem 4 as a real number, and m of the smallest proved bound, for n people.
+    """m of Theorem 4 as a real number, and m of the smallest proved bound, for n records.
 
     >>> theirs, ours = draws_at(1000, p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
     >>> round(theirs, 4), ours

@@ -10,7 +10,7 @@ from dpcore.core.privacy import Budget
 from dpcore.core.rng import generator
 from dpcore.experiments.metrics import risk
 from dpcore.studies.perturbation.published_rates import rate_shape
-from dpcore.studies.perturbation.release_scatter import ReleaseScatter, clouds
+from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from dpcore.theory.erm import published_output_rate
 
 KEYS = ("output_gaussian", "objective_gaussian", "output_gamma", "objective_gamma")
@@ -21,31 +21,31 @@ def problem_of(**changes) -> Problem:
 
 
 def scattered(keys=KEYS, epsilon=1.0, **changes) -> ReleaseScatter:
-    return clouds(tuple(make_mechanism(key) for key in keys), problem_of(**changes), epsilon)
+    return release_scatter(tuple(make_mechanism(key) for key in keys), problem_of(**changes), epsilon)
 
 
 def test_dots_are_releases_of_the_mechanism():
     made = scattered()
     train = data.load("synthetic", 300, 2, 3).train
-    for cloud in made.clouds:
-        mechanism = make_mechanism(cloud.mechanism)
-        prepared = mechanism.prepare(cloud.plan, train)
-        one = mechanism.release(cloud.plan, prepared, generator(3, cloud.mechanism, 7))
-        solvers_leave = 2.0 * cloud.plan.tol  # of a release's distance from its exact law
-        assert np.linalg.norm(cloud.thetas[7] - one) <= solvers_leave < 1e-4 * np.ptp(made.x)
-        assert np.array_equal(cloud.theta_hat, prepared.theta)
+    for each in made.mechanisms:
+        mechanism = make_mechanism(each.mechanism)
+        prepared = mechanism.prepare(each.plan, train)
+        one = mechanism.release(each.plan, prepared, generator(3, each.mechanism, 7))
+        solvers_leave = 2.0 * each.plan.tol  # of a release's distance from its exact law
+        assert np.linalg.norm(each.thetas[7] - one) <= solvers_leave < 1e-4 * np.ptp(made.x)
+        assert np.array_equal(each.theta_hat, prepared.theta)
     assert scattered() is made, "kept"
     assert scattered(seed=4) is not made
 
 
 @pytest.mark.parametrize("factor, accepted", [(1.0, True), (0.5, False)])
-def test_the_answers_cloud_has_the_plans_scale(factor, accepted):
+def test_releases_of_output_perturbation_have_the_plans_scale(factor, accepted):
     """The squared distances over s^2 are chi-square; a false alarm has probability 1e-6 (fixed seed), and half the
     noise is refused."""
-    (cloud,) = scattered(("output_gaussian",)).clouds
-    scale = cloud.plan.weakened(1 / factor).scale
-    statistic = (((cloud.thetas - cloud.theta_hat) / scale) ** 2).sum()
-    low, high = chi2.ppf([5e-7, 1 - 5e-7], cloud.thetas.size)
+    (each,) = scattered(("output_gaussian",)).mechanisms
+    scale = each.plan.weakened(1 / factor).scale
+    statistic = (((each.thetas - each.theta_hat) / scale) ** 2).sum()
+    low, high = chi2.ppf([5e-7, 1 - 5e-7], each.thetas.size)
     assert bool(low < statistic < high) is accepted
 
 
@@ -70,8 +70,8 @@ def test_the_window_holds_the_best_model_and_nearly_all_others(lam, epsilon):
         return (made.x[0] < first) & (first < made.x[-1]) & (made.y[0] < second) & (second < made.y[-1])
 
     assert inside(made.best).all()
-    assert inside(np.concatenate([c.thetas for c in made.clouds])).mean() >= 0.9
-    assert all(inside(c.theta_hat).all() for c in made.clouds)
+    assert inside(np.concatenate([c.thetas for c in made.mechanisms])).mean() >= 0.9
+    assert all(inside(c.theta_hat).all() for c in made.mechanisms)
 
 
 def test_a_small_move_does_not_rescale_the_window():
@@ -79,9 +79,9 @@ def test_a_small_move_does_not_rescale_the_window():
     assert len(sides) == 1
 
 
-def test_a_closed_door_leaves_its_reason_and_the_others_their_cloud():
+def test_a_refused_mechanism_leaves_its_reason_and_the_others_their_releases():
     made = scattered(("output_gaussian", "objective_gaussian"), lam=1e-4, epsilon=0.1)
-    answer, question = made.clouds
+    answer, question = made.mechanisms
     assert len(answer.thetas) == 50 and answer.reason == ""
     assert len(question.thetas) == 0 and question.plan is None and "needs lam >" in question.reason
     nothing = scattered(("objective_gaussian",), lam=1e-4, epsilon=0.1)
@@ -99,7 +99,7 @@ def test_a_rate_has_its_published_shape(key):
         assert values == pytest.approx(expected)
 
 
-def test_a_mechanism_without_rate_or_promise_is_refused():
+def test_a_mechanism_without_rate_or_guarantee_is_refused():
     (cell,) = Experiment(
         Problem(n=200, loss="hinge"), mechanisms=("output_gamma",), sweep=Axis("epsilon", (1.0,))
     ).cells()

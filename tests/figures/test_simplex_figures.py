@@ -1,4 +1,4 @@
-"""Figures of draws from a mixture show the engine's numbers, and every mark that they promise."""
+"""Figures of draws from a mixture show the engine's numbers, and every mark that its legend names."""
 
 import dataclasses as dc
 
@@ -26,7 +26,7 @@ def fixed():
 
 
 @pytest.fixture(scope="module")
-def price():
+def by_p():
     return excess_against_columns(n=600, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ps=(8, 32, 128))
 
 
@@ -131,7 +131,7 @@ def test_a_valley_that_is_refused_altogether_is_still_a_figure():
     assert not any(trace.showlegend for trace in figure.data)
 
 
-def test_a_mean_at_or_below_zero_is_a_triangle_on_the_edge(free, price):
+def test_a_mean_at_or_below_zero_is_a_triangle_on_the_edge(free, by_p):
     below = free.fresh.mean.copy()
     below[-2:] = -0.01, 0.0
     made = dc.replace(free, fresh=dc.replace(free.fresh, mean=below))
@@ -141,7 +141,7 @@ def test_a_mean_at_or_below_zero_is_a_triangle_on_the_edge(free, price):
     assert np.allclose(mark.y, 10.0 ** figure.layout.yaxis.range[0])
     assert np.isnan(np.asarray(named(figure, "measured mean").y)[-2:]).all()
     assert not named(draws_figure(free, m=1, on="fresh", theme="light", height=520), mark.name).showlegend
-    better = dc.replace(price, objective=dc.replace(price.objective, mean=-np.abs(price.objective.mean)))
+    better = dc.replace(by_p, objective=dc.replace(by_p.objective, mean=-np.abs(by_p.objective.mean)))
     figure = columns_figure(better, p=8, theme="light", height=420)
     assert list(named(figure, "objective perturbation: 0 or below").x) == [8, 32, 128]
 
@@ -170,44 +170,44 @@ def test_idle_columns_stand_together():
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_price_has_two_families_and_two_shapes(price, theme):
-    figure = columns_figure(price, p=32, theme=theme, height=420)
+def test_the_cost_has_two_families_and_two_shapes(by_p, theme):
+    figure = columns_figure(by_p, p=32, theme=theme, height=420)
     for name, measured, family in (
-        ("simplex sampling", price.sampling, "sampling"),
-        ("objective perturbation", price.objective, "objective"),
-        ("objective, projected", price.projected, "objective"),
+        ("simplex sampling", by_p.sampling, "sampling"),
+        ("objective perturbation", by_p.objective, "objective"),
+        ("objective, projected", by_p.projected, "objective"),
     ):
         curve = named(figure, name)
         assert (np.asarray(curve.y) == measured.mean).all()
-        assert (np.asarray(curve.x) == price.p).all()
+        assert (np.asarray(curve.x) == by_p.p).all()
         assert curve.line.color == FAMILIES[theme][family] and list(curve.marker.size) == [7.0, 13.0, 7.0]
     for name, shape, measured in (
-        ("ln p, shape only", np.log(price.p), price.sampling),
-        ("√p, shape only", np.sqrt(price.p), price.objective),
+        ("ln p, shape only", np.log(by_p.p), by_p.sampling),
+        ("√p, shape only", np.sqrt(by_p.p), by_p.objective),
     ):
         rate = np.asarray(named(figure, name).y)
         assert rate / rate[0] == pytest.approx(shape / shape[0]) and rate[0] == pytest.approx(measured.mean[0])
         assert named(figure, name).line.dash == "dash" and name in words(figure)
-    assert (np.asarray(named(figure, "nothing learned, θ = 0").y) == price.nothing).all()
+    assert (np.asarray(named(figure, "nothing learned, θ = 0").y) == by_p.nothing).all()
     assert "p = 32" in words(figure) and figure.layout.shapes[0].x0 == 32
     low, high = (10.0**edge for edge in figure.layout.yaxis.range)
     assert all((np.asarray(trace.y)[np.isfinite(trace.y)] > 0.99 * low).all() for trace in figure.data)
     assert all((np.asarray(trace.y)[np.isfinite(trace.y)] < high).all() for trace in figure.data)
 
 
-def test_a_price_without_objective_perturbation_shows_the_draws():
-    price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=10, ps=(8, 16))
-    figure = columns_figure(price, p=8, theme="light", height=420)
+def test_a_cost_without_objective_perturbation_shows_the_draws():
+    by_p = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=10, ps=(8, 16))
+    figure = columns_figure(by_p, p=8, theme="light", height=420)
     shown = {trace.name for trace in figure.data if trace.showlegend}
     assert "simplex sampling" in shown and "ln p, shape only" in shown
     assert not any("objective" in name or "√p" in name for name in shown)
     assert not any("objective" in text or "√p" in text for text in words(figure))
 
 
-def test_phones_get_a_legend_instead_of_labels(free, price):
+def test_phones_get_a_legend_instead_of_labels(free, by_p):
     for figure in (
         draws_figure(free, m=5, on="fresh", theme="light", height=520),
-        columns_figure(price, p=8, theme="light", height=420),
+        columns_figure(by_p, p=8, theme="light", height=420),
     ):
         narrow = figure.layout.meta["narrow"]
         kept = {a["text"] for a in narrow["annotations"] if a["text"][0] not in "↑↓"}

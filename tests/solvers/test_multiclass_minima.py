@@ -9,7 +9,7 @@ from dpcore.solvers.multiclass import objective as E
 from dpcore.solvers.multiclass import solver
 from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
-from tests.ellipsoids import plain_dual, plain_value, problem, records, slopes_at
+from tests.class_records import plain_dual, plain_value, problem, records, slopes_at
 
 
 @pytest.mark.parametrize("mu", [0.02, 1.0, 100.0])

@@ -1,6 +1,6 @@
-"""Ellipsoids for many classes against the loop one would write: scipy's L-BFGS-B on the same objective, draw by draw.
+"""Large-margin Gaussian classifier against the loop one would write: scipy's L-BFGS-B on the same objective.
 
-    python -m benchmarks ellipsoids
+    python -m benchmarks gaussian_classifier
 
 F as in docs/formulas.md, "Large-margin Gaussian classifier", for draws of the noise; our answers are
 certified to a relative duality gap of 1e-6. L-BFGS-B gets F and its gradient in plain numpy and is stopped, by its own

@@ -10,7 +10,7 @@ from dpcore import kernels
 from dpcore.solvers.multiclass import objective as E
 from dpcore.solvers.multiclass.objective import Ellipsoid, smat, svec
 from dpcore.solvers.multiclass.solver import loss_hessian
-from tests.ellipsoids import matrix_of, plain_dual, plain_psi, plain_value, problem, records, slopes_at
+from tests.class_records import matrix_of, plain_dual, plain_psi, plain_value, problem, records, slopes_at
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5, 2.0])
@@ -27,15 +27,15 @@ def test_the_rounded_hinge_has_no_jump_and_is_convex(h):
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5])
-def test_the_printed_loss_jumps_and_falls_without_end(h):
+def test_the_published_loss_jumps_and_falls_without_end(h):
     """Equation (6) in the margin, its middle branch taken for |m| <= h: as published the condition is about 0."""
 
-    def printed(m):
+    def published(m):
         return 0.0 if m > h else (h + m) ** 2 / (4 * h) if m >= -h else m
 
     for joint, jump in ((h, -h), (-h, h)):
-        assert printed(joint + 1e-12) - printed(joint - 1e-12) == pytest.approx(jump, abs=1e-9)
-    assert printed(-1e6) == -1e6
+        assert published(joint + 1e-12) - published(joint - 1e-12) == pytest.approx(jump, abs=1e-9)
+    assert published(-1e6) == -1e6
     loss = E.huber_hinge(np.array([-1e6, h, h + 1e-12]), h)
     assert loss[0] == 1e6 + 1 and np.ptp(loss[1:]) < 1e-9
 

@@ -1,4 +1,4 @@
-"""The view "several releases": privacy spent by repeated releases, or on people with more than one record."""
+"""The view "repeated releases": privacy spent by repeated releases, or on people with more than one record."""
 
 import math
 
@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import Budget, NotApplicable
 from dpcore.accounting.ledger import EpsilonCurve, Kind
 from dpcore.figures.audit.ledger import ledger_figure
-from dpcore.studies.decide.repeated_releases import RepeatedReleases, budget_each, several
+from dpcore.studies.decide.repeated_releases import RepeatedReleases, budget_each, repeated_releases
 from pages.decide.state import State
 from pages.ui import url_controls
 from pages.ui.html import plain, readable
@@ -34,7 +34,7 @@ def show(state: State) -> None:
     if state.plan is None:
         beside.markdown(f"Nothing is released at ε = {state.epsilon:g}: choose a larger ε.")
         return
-    after = {times: several(state.plan, times, g) for times in RELEASES}
+    after = {times: repeated_releases(state.plan, times, g) for times in RELEASES}
     said = words(state, after[k])
     with chart:
         figure = ledger_figure(
@@ -48,7 +48,7 @@ def show(state: State) -> None:
             family=state.family,
             counted="releases k",
         )
-        live_figure(figure, key="several", alt=plain(said), height=HEIGHT)
+        live_figure(figure, key="repeated", alt=plain(said), height=HEIGHT)
         st.markdown(said)
     beside.caption(FURTHER)
 

@@ -17,7 +17,7 @@ from dpcore.accounting.tradeoff import (
     PureCurve,
     RepeatedChoiceCurve,
     ZcdpCurve,
-    several_curve,
+    repeated_releases_curve,
 )
 from dpcore.accounting.tradeoff.group import PureReleasesCurve, RecordsCurve, ReleasesCurve
 from dpcore.accounting.zcdp import zcdp_epsilon
@@ -103,7 +103,7 @@ def test_no_chain_of_data_sets_tells_more_than_the_curve(make):
         closest = float(np.max(curve.delta(EPSILONS) - shown))
         assert np.all(shown <= curve.delta(EPSILONS) + 1e-12)
     else:
-        curve = several_curve(one, releases, records)
+        curve = repeated_releases_curve(one, releases, records)
         for _ in range(100):
             laws = chain_of(rng, epsilon, records, pure=make == "pure")
             shown = delta_of(product(laws[0], releases), product(laws[-1], releases), EPSILONS)
@@ -114,7 +114,7 @@ def test_no_chain_of_data_sets_tells_more_than_the_curve(make):
 
 
 def test_zcdp_allows_what_gaussian_noise_does():
-    curve = several_curve(ZcdpCurve(0.3), 4, 2)
+    curve = repeated_releases_curve(ZcdpCurve(0.3), 4, 2)
     assert np.all(curve.delta(EPSILONS) >= GaussianCurve(0.3 * 4).delta(EPSILONS))
     assert curve.attack_limit() < 1.2 * GaussianCurve(0.3 * 4).attack_limit()
 
@@ -122,12 +122,12 @@ def test_zcdp_allows_what_gaussian_noise_does():
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())
 def test_order_of_what_is_proved(key):
     plan = plan_of(key)
-    plain = sev.several(plan)
+    plain = sev.repeated_releases(plan)
     assert 0.9 < plain.epsilon <= plan.spent.epsilon
     assert sev.guarantee_alone(plan.spent, 1, 1) == plan.spent and plain.limit <= plan.mechanism.attack_limit(plan)
     spent = {}
     for k, g in itertools.product((1, 2, 20), (1, 2, 4)):
-        found = spent[k, g] = sev.several(plan, k, g)
+        found = spent[k, g] = sev.repeated_releases(plan, k, g)
         assert found.exact <= found.basic * (1 + 1e-3)
         assert math.isnan(found.advanced) or found.exact <= found.advanced
         assert 0.5 <= found.limit <= found.cap <= 1.0
@@ -141,7 +141,7 @@ def test_order_of_what_is_proved(key):
 def test_gaussian_noise_of_several_releases_and_records_is_exact():
     plan = plan_of("noisy_gd")
     mu = gaussian_mu(plan.spent)
-    found = sev.several(plan, releases=7, records=3)
+    found = sev.repeated_releases(plan, releases=7, records=3)
     assert found.epsilon == pytest.approx(gaussian_epsilon(mu * 3 * math.sqrt(7), 1e-6), rel=1e-6)
     assert found.basic == pytest.approx(7 * gaussian_epsilon(3 * mu, 1e-6 / 7), rel=1e-6)
     assert found.limit == pytest.approx(GaussianCurve(mu * 3 * math.sqrt(7)).attack_limit())
@@ -157,9 +157,9 @@ def test_limits_of_one_release_add_up_and_are_nearly_attained():
 
 def test_a_pure_release_read_at_some_delta_costs_less():
     plan = dpcore.calibrate("output_gamma", n=1000, p=8, epsilon=0.1)
-    assert sev.several(plan, 100).epsilon == pytest.approx(10.0)
-    assert sev.several(plan, 100, delta=1e-6).epsilon < 5.0
-    assert sev.several(plan, 100, delta=1e-6).advanced > 5.0
+    assert sev.repeated_releases(plan, 100).epsilon == pytest.approx(10.0)
+    assert sev.repeated_releases(plan, 100, delta=1e-6).epsilon < 5.0
+    assert sev.repeated_releases(plan, 100, delta=1e-6).advanced > 5.0
 
 
 def test_the_guarantee_alone_adds_up_along_a_chain():
@@ -176,7 +176,7 @@ def test_what_each_release_may_spend(key):
     each = sev.budget_each(plan.mechanism, plan.spec, total, releases=6, records=2)
     for factor, kept in ((1.0, True), (1.001, False)):
         again = plan.mechanism.calibrate(plan.spec, Budget(factor * each.epsilon, each.delta))
-        assert (sev.several(again, 6, 2, total.delta).epsilon <= total.epsilon) == kept
+        assert (sev.repeated_releases(again, 6, 2, total.delta).epsilon <= total.epsilon) == kept
     assert sev.budget_each(plan.mechanism, plan.spec, total, 1, 1) == total
 
 
@@ -187,18 +187,18 @@ def test_steps_on_random_batches_cost_no_more_than_by_renyi_divergences(n, delta
     plan = dpcore.calibrate("noisy_sgd", n=n, p=10, epsilon=1.0, delta=delta)
     (event,) = plan.ledger
     z, steps = 2.0 * event.scale / event.sensitivity, releases * plan.steps
-    found, renyi = sev.several(plan, releases), subsampled_epsilon(z, event.rate, steps, delta, "poisson")
+    found, renyi = sev.repeated_releases(plan, releases), subsampled_epsilon(z, event.rate, steps, delta, "poisson")
     assert renyi / 1.2 < found.exact <= renyi * (1 + 1e-6) and found.epsilon <= found.exact
     # A chain of records starts from the same curve, and stays finite where the transform's rounding exceeds delta.
-    assert found.epsilon < sev.several(plan, releases, records=2).epsilon < math.inf
+    assert found.epsilon < sev.repeated_releases(plan, releases, records=2).epsilon < math.inf
 
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())
-def test_several_cost_at_most_what_basic_composition_of_the_label_says(key):
+def test_repeated_releases_cost_at_most_what_basic_composition_says(key):
     plan = plan_of(key)
     for k, g in ((3, 1), (10, 1), (1000, 1), (2, 3), (1, 5)):
-        label = sev.guarantee_alone(plan.spent, k, g)
-        assert sev.several(plan, k, g, delta=label.delta).epsilon <= label.epsilon
+        alone = sev.guarantee_alone(plan.spent, k, g)
+        assert sev.repeated_releases(plan, k, g, delta=alone.delta).epsilon <= alone.epsilon
     assert sev.guarantee_alone(plan.spent, 10, 1).delta == 10 * plan.spent.delta
 
 
@@ -209,17 +209,17 @@ def test_many_releases_by_choices_cost_no_more_than_by_zcdp(key):
     one = plan.mechanism.claimed_curve(plan)
     readings = one.readings if isinstance(one, ChoicesCurve) else ((1.0,) * one.times,)
     rho = max(one.mu**2 * sum(each**2 for each in ranges) for ranges in readings) / 8.0
-    found = sev.several(plan, 100, delta=1e-12)
+    found = sev.repeated_releases(plan, 100, delta=1e-12)
     assert found.exact <= zcdp_epsilon(100 * rho, 1e-12) * (1 + 1e-6) < 99.0
 
 
 @pytest.mark.parametrize("key", ["objective_gaussian", "gaussian_classifier"])
 @pytest.mark.parametrize(("n", "epsilon"), [(500, 0.1), (5000, 1.0), (500, 3.0)])
 def test_releases_of_a_perturbed_objective_stay_finite_and_grow_with_their_number(key, n, epsilon):
-    """The trace of noise may use 1% of one release's delta: releases that each used it up would have none left."""
+    """Solver noise may use 1% of one release's delta: releases that each used it up would have none left."""
     classes = {"classes": 3} if key == "gaussian_classifier" else {}
     plan = dpcore.calibrate(key, n=n, p=8, epsilon=epsilon, delta=1e-5, **classes)
-    found = [sev.several(plan, releases) for releases in (1, 2, 10, 100, 101, 200)]
+    found = [sev.repeated_releases(plan, releases) for releases in (1, 2, 10, 100, 101, 200)]
     spent = [each.epsilon for each in found]
     assert 0.98 * epsilon < spent[0] <= epsilon and np.all(np.diff(spent) > 0.0)
     assert spent[-1] == found[-1].exact < 0.5 * 200 * epsilon < found[-1].basic < math.inf
@@ -228,14 +228,14 @@ def test_releases_of_a_perturbed_objective_stay_finite_and_grow_with_their_numbe
 def test_where_nothing_is_proved():
     plan = plan_of("objective_gaussian")
     # A grid on which everything is certain already.
-    beyond = sev.several(plan, 1000, 100)
+    beyond = sev.repeated_releases(plan, 1000, 100)
     assert beyond.epsilon == math.inf and beyond.cap == beyond.limit == 1.0
     assert sev.guarantee_alone(plan.spent, 1000, 100) is None
     with pytest.raises(NotApplicable, match=r"ftrl .*10 releases"):
         stream = plan_of("ftrl")
         sev.budget_each(stream.mechanism, stream.spec, Budget(1.0, 1e-6), 10, 1)
     with pytest.raises(NotApplicable, match="needs delta > 0 here"):
-        sev.several(plan, delta=0.0)
+        sev.repeated_releases(plan, delta=0.0)
     for wrong in ({"releases": 0}, {"releases": 1001}, {"records": 101}, {"records": 1.5}, {"delta": 1.0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            sev.several(plan, **wrong)
+            sev.repeated_releases(plan, **wrong)

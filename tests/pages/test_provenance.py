@@ -1,4 +1,4 @@
-"""Traces: every promise and every bound has its assumption, its theorem and tests that exist."""
+"""Traces: every guarantee and every bound has its assumption, its theorem and tests that exist."""
 
 import inspect
 import json
@@ -38,7 +38,7 @@ def test_places_are_read_one_by_one():
 
 
 @pytest.mark.parametrize("key", list_mechanisms())
-def test_every_promise_and_every_bound_has_a_row(key):
+def test_every_guarantee_and_every_bound_has_a_row(key):
     rows = t.traces(key)
     classes = 3 if key in CLASSIFYING else None
     bounds = bounds_of(calibrate(key, **t.SETTINGS, classes=classes))

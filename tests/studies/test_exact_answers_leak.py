@@ -34,8 +34,8 @@ def test_the_median_is_one_persons_salary_and_then_anothers():
     for seed in SEEDS:
         leak = median_leak(seed)
         assert len(set(leak.before)) == SALARIES, "different salaries"
-        assert leak.printed_before == sorted(leak.before)[SALARIES // 2] == leak.before[leak.owner_before]
-        assert leak.printed_after == sorted(leak.after)[SALARIES // 2] == leak.after[leak.owner_after]
+        assert leak.published_before == sorted(leak.before)[SALARIES // 2] == leak.before[leak.owner_before]
+        assert leak.published_after == sorted(leak.after)[SALARIES // 2] == leak.after[leak.owner_after]
         assert leak.owner_before != leak.owner_after, "another person's salary"
         assert leak.replaced not in (leak.owner_before, leak.owner_after), "neither of them is the one replaced"
 
@@ -48,20 +48,20 @@ def test_the_margin_stands_on_the_closest_record_and_moves_with_it():
     for seed in SEEDS:
         leak = support_vector_leak(seed)
         for x, theta, owner in (
-            (leak.before, leak.printed_before, leak.owner_before),
-            (leak.after, leak.printed_after, leak.owner_after),
+            (leak.before, leak.published_before, leak.owner_before),
+            (leak.after, leak.published_after, leak.owner_after),
         ):
             closest = np.abs(x).min()
             assert abs(theta - 1 / closest) <= MARGIN_TOL
             assert owner == leak.replaced == np.abs(x).argmin()
-            assert np.abs(x).max() <= 1.0, "the promise ||x|| <= 1 holds"
+            assert np.abs(x).max() <= 1.0, "the bound ||x|| <= 1 holds"
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_weight_is_the_minimiser_of_the_whole_objective(seed):
     leak = support_vector_leak(seed)
     found = minimize_scalar(objective, args=(leak.before,), bounds=(0.0, 20.0), options={"xatol": 1e-10})
-    assert found.x == pytest.approx(leak.printed_before, abs=1e-4)
+    assert found.x == pytest.approx(leak.published_before, abs=1e-4)
 
 
 def test_the_curve_passes_through_every_record_wherever_one_goes():
