@@ -17,7 +17,7 @@ from dpcore.core.losses import get_loss
 from dpcore.core.sets import norm_ball
 from dpcore.solvers.descent.phased_sgd import Descender, Phase
 from dpcore.solvers.descent.noisy_sgd import noisy_descent
-from dpcore.core.specification import Data
+from dpcore.core.records import Data
 
 table = csr_array(([1.0, -0.5, 0.25], ([0, 1, 2], [4, 0, 4])), (3, 5))
 data = Data(table, np.array([1.0, -1.0, 1.0]))
