@@ -24,7 +24,7 @@ class State:
     """Controls of the page and the answers that are there.
 
     held: questions "curve" and "needed", and, where they can be asked, "odds" and "equivalent"; no_equivalent: why that
-    one cannot. at_most: percentage points.
+    one cannot. at_most: percentage points. looks: answers from the records of a file so far, 0 where there is no file.
     """
 
     held: Open
@@ -35,6 +35,7 @@ class State:
     error: Error
     no_equivalent: str
     theme: Theme
+    looks: int = 0
 
     @property
     def n(self) -> int:
