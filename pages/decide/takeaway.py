@@ -36,7 +36,8 @@ def show(state: State) -> None:
         "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions; a page to sign; "
         "and its numbers. Your browser prints it as a PDF file."
     )
-    releases, records = planned()
+    with st.container(horizontal=True):
+        releases, records = planned()
     missing = unfinished(state)
     if missing:
         st.caption(missing)
