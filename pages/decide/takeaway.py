@@ -75,7 +75,7 @@ def _ask_for_key() -> None:
         return
     key = new_key()
     if upload_form.digest_under(key):
-        st.code(key, language=None)
+        st.code(key, language=None, wrap_lines=True)
         st.download_button("Key (text)", key, f"{NAME}.key", "text/plain", on_click="ignore", key="take_key")
         st.caption(
             "Keep it, apart from the briefing: it is shown once, is in no briefing, and the server forgets it with "
