@@ -10,10 +10,15 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from dpcore import AttackSuccess
-from dpcore.data import SOURCES, Source
-from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve
+from dpcore import AttackSuccess, Problem, make_mechanism
+from dpcore.core.privacy import Budget
+from dpcore.data import SOURCES, Declared, Source, UploadedRecords, read_sheet
+from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms.signed import SignedPlan, keyed_digest
+from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve, Signing
 from pages.decide.briefing.words import FORMS, look_up
+
+from .upload_page import people
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MEAN = (44.17, 38.62, 21.38, 9.437, 2.291, 0.643, 0.118)
@@ -21,6 +26,41 @@ MEAN = (44.17, 38.62, 21.38, 9.437, 2.291, 0.643, 0.118)
 EVIL = "</script><script>alert(1)</script> <img src=https://evil.example/x onerror=alert(2)> \"'& {lost:points} **"
 # Numbers that a sentence may hold without a value behind it: of 100 times, a coin at 50:50.
 WORDS = {"100", "50"}
+
+NOTHING_SIGNED = Signing(
+    1.37, 3.19, 3, 4, Budget(6.43, 9.5e-7), 0, None, "Its records are a data set of the dashboard, without a file."
+)
+KEY = "5f" * 32
+PEOPLE = people(100)
+
+
+def own_records(content: bytes = PEOPLE) -> UploadedRecords:
+    """Records of the file, 70 of them for training."""
+    declared = Declared(("age", "dose"), (0.0, 0.0), (101.0, 1.0), "yes")
+    return UploadedRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
+
+
+def signed(key: str = KEY, content: bytes = PEOPLE, epsilon: float = 1.0) -> SignedPlan:
+    """Plan of a release from the file by output perturbation."""
+    held = own_records(content)
+    mechanism = make_mechanism("output_gaussian")
+    return SignedPlan.of(Problem(held.key, n=70, p=3, seed=7), mechanism, epsilon, held, keyed_digest(content, key))
+
+
+def to_sign(plan: SignedPlan | None = None, **changes: object) -> Briefing:
+    """A briefing on that release."""
+    plan = plan or signed()
+    given, found = plan.arguments, plan.calibrated
+    total = Budget(found["epsilon"], found["delta"])
+    told: dict[str, object] = {
+        "source": own_records().source,
+        "mechanism": mechanism_class(given["key"]).label,
+        "n": given["n"],
+        "guarantee": Guarantee(given["epsilon"], given["delta"], total.epsilon, total.delta),
+        "equivalent": EquivalentSizes("accuracy", Interval(None, None, None, "Nobody knows.")),
+        "signing": Signing(1.37, 3.19, 1, 1, total, 17, plan),
+    }
+    return example(**(told | changes))
 
 
 def example(**changes: object) -> Briefing:
@@ -49,6 +89,7 @@ def example(**changes: object) -> Briefing:
             "accuracy on fresh patients", Interval(1_234.0, 1_111.0, 1_357.0), EPSILONS, worth, low, high
         ),
         "needed": Interval(2_345.0, 1_876.0, 3_141.0),
+        "signing": NOTHING_SIGNED,
         "assumptions": tuple(
             f"Assumption {k}: every record is scaled to length one before anything is computed, by a rule that is the "
             "same for all records and was fixed before anybody had seen them."
@@ -74,7 +115,7 @@ def fullest() -> Briefing:
     """As much text as is allowed."""
     long = ("A sentence that goes on for as long as any may. " * 7)[:260]
     reason = Interval(None, None, None, long)
-    return example(
+    return to_sign(
         title=("Which budget can we sign? " * 6)[:140],
         assumptions=(long,) * 6,
         warnings=(long,) * 5,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ..core.losses import LOSSES, Loss, get_loss
 from ..core.privacy import LargeDelta
@@ -21,6 +22,11 @@ from ..mechanisms import api, list_mechanisms, mechanism_class
 from ..mechanisms.plan import Release
 from ..solvers.multiclass.objective import ellipsoid_of
 from .options import JSON
+from .signed import KEY_VARIABLE, Made, release_signed
+
+_WITHOUT_PLAN = ("key", "epsilon", "R")  # required there
+_WITH_PLAN = ("key_file", "again")
+_ANYHOW = ("path", "plan_path", "as_json")
 
 
 @click.command("list")
@@ -66,7 +72,19 @@ def _section(text: str, name: str) -> str:
 
 
 @click.command()
-@click.argument("key")
+@click.argument("key", required=False)
+@click.option(
+    "--plan",
+    "plan_path",
+    type=click.Path(path_type=Path),
+    help="JSON of a signed briefing, in the place of KEY and all options that make a plan: its release, once.",
+)
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    help=f"With --plan: file that holds the key of the signed digest; else ${KEY_VARIABLE}, or typed at the terminal.",
+)
+@click.option("--again", is_flag=True, help="With --plan: make one release more, which spends privacy again.")
 @click.option(
     "--data",
     "path",
@@ -87,7 +105,7 @@ def _section(text: str, name: str) -> str:
     type=int,
     help="LIBSVM only: columns, a public number. Without it, the largest index in the file: a fact about the records.",
 )
-@click.option("--epsilon", required=True, type=float, help="Privacy budget, > 0.")
+@click.option("--epsilon", type=float, help="Privacy budget, > 0; required without --plan.")
 @click.option("--delta", default=0.0, show_default=True, type=float, help="In [0, 1).")
 @click.option("--loss", help=f"One of {', '.join(LOSSES)}; logistic unless the mechanism has its own.")
 @click.option(
@@ -96,7 +114,7 @@ def _section(text: str, name: str) -> str:
     show_default=True,
     help=f"Regularisation of the average loss, >= 0, or one of {', '.join(LAM_RULES)}.",
 )
-@click.option("--R", "R", required=True, type=float, help="Public bound on ||x||_q; rows beyond it are refused.")
+@click.option("--R", "R", type=float, help="Public bound on ||x||_q, required without --plan; rows beyond are refused.")
 @click.option("--q", type=float, help="Order of that norm, 1 to inf; default: the mechanism's own, mostly 2.")
 @click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; prints their number, not private.")
 @click.option("--y-max", default=1.0, show_default=True, type=float, help="Public bound on |y|.")
@@ -106,8 +124,13 @@ def _section(text: str, name: str) -> str:
 @click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help="Knob of `info`; repeat for several.")
 @click.option("--seed", type=int, help="Seed that makes a run repeatable; a seeded run has no guarantee.")
 @JSON
+@click.pass_context
 def solve(
+    context: click.Context,
     path: Path,
+    plan_path: Path | None,
+    key_file: Path | None,
+    again: bool,
     label: str | None,
     listed: str | None,
     p: int | None,
@@ -121,6 +144,10 @@ def solve(
     A file with one class or with only constant columns is refused, to help its curator; the refusal depends on all
     records together and is not private.
     """
+    _check_given(context, plan_path is not None)
+    if plan_path is not None:
+        _show_signed(release_signed(plan_path, path, key_file, again), as_json)
+        return
     if arguments["loss"] is None:
         arguments["loss"] = mechanism_class(arguments["key"]).usual_loss
     loss = get_loss(arguments["loss"])
@@ -157,14 +184,59 @@ def solve(
     if as_json:
         click.echo(json.dumps(facts))
         return
-    guarantee = "a seeded run: no guarantee" if release.seeded else "replace-one"
-    click.echo(f"spent epsilon = {release.spent.epsilon:g}, delta = {release.spent.delta:g} ({guarantee})")
-    click.echo(f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}")
+    _show_spent(release)
     if release.clipped:
         click.echo(f"{release.clipped} rows were scaled down to norm R; this count is not private")
     if records.names:
         _show_classes(records.names, columns, release)
         return
+    _show_theta(columns, release)
+
+
+def _check_given(context: click.Context, signed: bool) -> None:
+    """Raise for what is missing, and for options that do not go with a plan, or without one."""
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not signed and name in _WITHOUT_PLAN and not given:
+            raise click.MissingParameter(ctx=context, param=parameter)
+        if given and name not in _ANYHOW and (name in _WITH_PLAN) != signed:
+            written = max(parameter.opts, key=len) if parameter.param_type_name == "option" else name.upper()
+            told = "with --plan, which says everything of the release" if signed else "without --plan"
+            raise click.UsageError(f"{written} must be left out {told}", context)
+
+
+def _show_signed(made: Made, as_json: bool) -> None:
+    """Print a signed release and where it was written."""
+    release, plan, declared = made.release, made.release.plan, made.signed.declared
+    facts = {
+        "columns": made.signed.columns,
+        "low": declared.low,
+        "high": declared.high,
+        "theta": release.theta.tolist(),
+        "spent": dc.asdict(release.spent),
+        "seeded": release.seeded,
+        "mechanism": plan.mechanism.key,
+        "plan": made.signed.fingerprint,
+        "written": str(made.beside),
+    }
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    click.echo(f"plan {made.signed.fingerprint}: compare with the signed page; written to {made.beside}")
+    _show_spent(release)
+    click.echo("columns are clipped to their bounds, mapped to [-1, 1], and divided by sqrt(p) with a constant 1")
+    _show_theta(made.signed.columns, release)
+
+
+def _show_spent(release: Release) -> None:
+    spent, plan = release.spent, release.plan
+    guarantee = "a seeded run: no guarantee" if release.seeded else "replace-one"
+    click.echo(f"spent epsilon = {spent.epsilon:g}, delta = {spent.delta:g} ({guarantee})")
+    click.echo(f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}")
+
+
+def _show_theta(columns: Sequence[str], release: Release) -> None:
     for column, value in zip(columns, release.theta, strict=True):
         click.echo(f"{column:30s} {value: .10g}")
 

@@ -28,7 +28,7 @@ from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_source_or_file, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, release, sidebar
-from pages.ui.upload_form import clipping_warning, upload_source
+from pages.ui.upload_form import clipping_warning, note_looks, upload_source
 
 HEIGHT = 330
 MAX_COLUMNS = 32
@@ -72,7 +72,10 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     questions, no_equivalent = questions_of(setting, controls, at_most, view)
     held = ask(questions)
     theme = current_theme()
-    state = State(held, source, setting, controls, at_most, cast(Error, metric), no_equivalent, theme)
+    looks = 0
+    if is_private(source.key):  # the attack plays on data sets of its own
+        looks = note_looks([question for name, question in questions.items() if name != "attack_success"])
+    state = State(held, source, setting, controls, at_most, cast(Error, metric), no_equivalent, theme, looks)
     sentence = words.takeaway(state)
     told = (plain(clipping_warning(source)), sentence)
     headline.html("".join(emphasised(line, FAMILIES[theme][state.family]) for line in told if line))

@@ -29,8 +29,7 @@ def show(state: State) -> None:
     """Draw the view."""
     chart, beside = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
     with beside:
-        k = url_controls.slider("releases", "planned releases", RELEASES, 4)
-        g = url_controls.slider("per_person", "records per person", RECORDS, 3)
+        k, g = planned()
     if state.plan is None:
         beside.markdown(f"Nothing is released at ε = {state.epsilon:g}: choose a larger ε.")
         return
@@ -51,6 +50,12 @@ def show(state: State) -> None:
         live_figure(figure, key="repeated", alt=plain(said), height=HEIGHT)
         st.markdown(said)
     beside.caption(FURTHER)
+
+
+def planned() -> tuple[int, int]:
+    """Number of releases that are planned, and of records per person, as the reader sets them."""
+    releases = url_controls.slider("releases", "planned releases", RELEASES, 1)
+    return releases, url_controls.slider("per_person", "records per person", RECORDS, 1)
 
 
 def curves(after: dict[int, RepeatedReleases]) -> tuple[EpsilonCurve, ...]:

@@ -24,7 +24,8 @@ class State:
     """Controls of the page and the answers that are there.
 
     held: questions "curve" and "needed", and "attack_success" and "equivalent" where they can be asked. no_equivalent:
-    why that cannot. at_most: percentage points.
+    why that cannot. at_most: percentage points. looks: answers from the records of a file so far, 0 where there is no
+    file.
     """
 
     held: Open
@@ -35,6 +36,7 @@ class State:
     error: Error
     no_equivalent: str
     theme: Theme
+    looks: int = 0
 
     @property
     def n(self) -> int:

@@ -7,19 +7,25 @@ from importlib.util import find_spec
 import streamlit as st
 
 import dpcore
+from dpcore.core.privacy import Budget
+from dpcore.data import held as held_records
 from dpcore.data import is_private
+from dpcore.mechanisms.signed import SignedPlan, new_key
+from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import background, words
-from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve
+from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve, Signing
 from pages.decide.briefing.page import html_page
+from pages.decide.repeated_releases import planned
 from pages.decide.state import State
-from pages.ui import share_link
+from pages.ui import share_link, upload_form
 from pages.ui.html import readable
 from pages.ui.upload_form import clipping_warning
 
 QUESTION = "Which privacy budget can we sign?"
 MOST_ASSUMPTIONS = 6  # on a slide; the page has all
 NAME = "price_of_privacy_briefing"
+INSTALL = "python -m pip install --constraint constraints.txt python-pptx"
 SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
 
@@ -27,13 +33,18 @@ def show(state: State) -> None:
     """Draw the view; its files are offered once every number is known."""
     st.markdown(
         f"A briefing on **ε = {state.epsilon:g}**, the slider's: five slides in one file that opens offline, about the "
-        "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions; and its numbers."
+        "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions; a page to sign; "
+        "and its numbers. Your browser prints it as a PDF file."
     )
+    with st.container(horizontal=True):
+        releases, records = planned()
     missing = unfinished(state)
     if missing:
         st.caption(missing)
         return
-    briefing = briefing_of(state, link(state))
+    if is_private(state.source.key):
+        _ask_for_key()
+    briefing = briefing_of(state, link(state), releases, records)
     # Large files, and those that take long, are made on demand.
     offers: list[tuple[str, str | Callable[[], str | bytes], str, str]] = [
         ("Briefing (HTML)", lambda: html_page(briefing), "html", "text/html"),
@@ -47,7 +58,29 @@ def show(state: State) -> None:
         for label, make, ending, kind in offers:
             st.download_button(label, make, f"{NAME}.{ending}", kind, on_click="ignore", key=f"take_{ending}")
     if not slides_available():
-        st.caption("Slides with editable charts need the package python-pptx on the server.")
+        st.caption(f"Slides (PowerPoint) need one package more on the server: `{INSTALL}`")
+
+
+def _ask_for_key() -> None:
+    """Offer a key for the file's digest; it is shown in this run alone and kept nowhere."""
+    drawn = upload_form.digest()
+    st.markdown(
+        "The page to sign names your file by a digest of its bytes under a random key. `python -m dpcore solve --plan` "
+        "asks for that key and releases from this very file only: keep the file as it is."
+    )
+    label = "Draw a new key" if drawn else "Draw a key"
+    if not st.button(label, help="A new key belongs to briefings made from now on."):
+        if drawn:
+            st.caption("The key was shown once; the server has not kept it. Briefings below have its digest.")
+        return
+    key = new_key()
+    if upload_form.digest_under(key):
+        st.code(key, language=None, wrap_lines=True)
+        st.download_button("Key (text)", key, f"{NAME}.key", "text/plain", on_click="ignore", key="take_key")
+        st.caption(
+            "Keep it, apart from the briefing: it is shown once, is in no briefing, and the server forgets it with "
+            "your next step here. Whoever has both can test whether a file is yours."
+        )
 
 
 def slides_available() -> bool:
@@ -80,8 +113,8 @@ def link(state: State) -> str:
     return address
 
 
-def briefing_of(state: State, address: str) -> Briefing:
-    """Briefing on the slider's epsilon, with the page's numbers."""
+def briefing_of(state: State, address: str, releases: int, records: int) -> Briefing:
+    """Briefing on the slider's epsilon, with the page's numbers, for planned releases and records per person."""
     assert state.curve is not None and state.plan is not None and state.attack_success is not None
     curve, (low, high), spent = state.curve, state.band, state.plan.spent
     return Briefing(
@@ -102,6 +135,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         attack_success=state.attack_success,
         equivalent=_equivalent(state),
         needed=_needed(state),
+        signing=_signing(state, releases, records),
         assumptions=tuple(background.assumption_lines(state)[:MOST_ASSUMPTIONS]),
         link=address,
         version=dpcore.__version__,
@@ -109,6 +143,32 @@ def briefing_of(state: State, address: str) -> Briefing:
         snippet=background.snippet(state),
         warnings=tuple(filter(None, [clipping_warning(state.source)])),
     )
+
+
+def _signing(state: State, releases: int, records: int) -> Signing:
+    assert state.plan is not None
+    spent, total = state.plan.spent, None
+    if releases == records == 1:
+        total = spent
+    elif math.isfinite((after := repeated_releases(state.plan, releases, records)).epsilon):
+        total = Budget(after.epsilon, after.delta)
+    plan, reason = None, ""
+    try:
+        plan = _signed(state)
+    except ValueError as refusal:
+        reason = _sentence(str(refusal))
+    low, high = state.lost_limits("population")
+    return Signing(low, high, records, releases, total, state.looks, plan, reason)
+
+
+def _signed(state: State) -> SignedPlan:
+    """Plan of the release; ValueError where none can be signed."""
+    if not is_private(state.source.key):
+        raise ValueError("the records are a data set of this dashboard, without a file to release from")
+    if not (digest := upload_form.digest()):
+        raise ValueError("no key was drawn for the digest of the file")
+    mechanism = state.setting.cell(0).mechanism
+    return SignedPlan.of(state.setting.problem, mechanism, state.epsilon, held_records(state.source.key), digest)
 
 
 def _interval(found: Answer, reason: str) -> Interval:

@@ -4,7 +4,7 @@ The file's words and numbers appear in messages to its holder and nowhere else.
 """
 
 import dataclasses as dc
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -13,6 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpcore import data
 from dpcore.core.validation import shown
 from dpcore.data import Declared, Format, RawTable, Report, Source, UploadedRecords
+from dpcore.mechanisms.signed import keyed_digest
 from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
 from pages.ui.html import listed, literal, readable
 from pages.ui.upload_bounds import CONTROLS, ask_bounds, held_bounds
@@ -44,10 +45,14 @@ _ENCODINGS = {
 
 @dc.dataclass
 class _Upload:
-    """A session's file. kept: see `_kept`."""
+    """A session's file. digest: under the last key that was drawn, "" where none was. looks: questions asked of it.
+    kept: see `_kept`.
+    """
 
     name: str
     content: bytes
+    digest: str = ""
+    looks: set[Hashable] = dc.field(default_factory=set)
     kept: dict[str, tuple[Hashable, Any]] = dc.field(default_factory=dict)
 
 
@@ -143,6 +148,30 @@ def clipping_warning(source: Source) -> str:
     if len(clipped) > 1:
         told = f"{len(clipped)} of {len(report.clipped)} columns in more than 1% of the records, most of all {told}"
     return f"Your bounds clip {told}: all results below use the clipped values."
+
+
+def digest_under(key: str) -> str:
+    """Keyed digest of this session's file, which is kept with it, while the key is not; "" without a file."""
+    held: _Upload | None = st.session_state.get(_HELD)
+    if held is None:
+        return ""
+    held.digest = keyed_digest(held.content, key)
+    return held.digest
+
+
+def digest() -> str:
+    """The last keyed digest of this session's file; "" where there is none."""
+    held: _Upload | None = st.session_state.get(_HELD)
+    return held.digest if held else ""
+
+
+def note_looks(asked: Collection[Hashable]) -> int:
+    """Count questions whose answers from the records of this session's file are shown; each counts once."""
+    held: _Upload | None = st.session_state.get(_HELD)
+    if held is None:
+        return len(asked)
+    held.looks.update(asked)
+    return len(held.looks)
 
 
 def _take() -> None:

@@ -129,7 +129,7 @@ def test_what_is_taken_away_says_what_the_page_says(
     assert html.stat().st_size < 6_000_000
     briefing = new_page()
     briefing.goto(html.as_uri())
-    expect(briefing.locator("section")).to_have_count(5)
+    expect(briefing.locator("section")).to_have_count(6)
     assert taken("Slides (PowerPoint)").stat().st_size > 10_000
     assert taken("Curves (CSV)").read_text().startswith("epsilon,loss")
     space: dict[str, object] = {}

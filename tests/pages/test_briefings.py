@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import dataclasses as dc
+import hashlib
 import io
 import json
+import re
 
 import pytest
 
 import dpcore
+from dpcore.core.privacy import Budget
 from dpcore.data import SOURCES
+from dpcore.mechanisms.signed import SignedPlan
 from pages.decide.briefing import page, words
-from pages.decide.briefing.content import UNCOUNTED, EquivalentSizes, Guarantee, Interval, LossCurve
+from pages.decide.briefing.content import UNCOUNTED, Briefing, EquivalentSizes, Guarantee, Interval, LossCurve
 from pages.decide.briefing.page import html_page
 
-from ..briefings import EPSILONS, EVIL, MEAN, Reader, evil, example, plain, untrue
+from ..briefings import EPSILONS, EVIL, KEY, MEAN, PEOPLE, Reader, evil, example, plain, signed, to_sign, untrue
 
 
 def test_the_page_says_what_the_download_says():
@@ -119,6 +123,12 @@ def test_what_cannot_be_told_is_said(changes, said):
     assert untrue(html_page(briefing), briefing.document()) == []
 
 
+def sign(**changes: object) -> Briefing:
+    """The briefing with a plan to sign, and something else on its last page."""
+    briefing = to_sign()
+    return dc.replace(briefing, signing=dc.replace(briefing.signing, **changes))  # type: ignore[arg-type]
+
+
 SENTENCES = (words.budget, words.cost, words.floor, words.equivalent, words.needed, words.guarantee)
 
 
@@ -132,6 +142,15 @@ SENTENCES = (words.budget, words.cost, words.floor, words.equivalent, words.need
         (lambda: example(family="green"), "family must be one of"),
         (lambda: example(assumptions=()), "assumptions must be"),
         (lambda: example(title="x" * 141), "title must be"),
+        (lambda: sign(loss_low=2.4), "within its interval"),
+        (lambda: sign(loss_high=2.2), "within its interval"),
+        (lambda: sign(total=Budget(1.1, 1e-6)), "total must be what one release spends"),
+        (lambda: sign(plan=signed(epsilon=2.0)), "the plan signed must be the briefing's"),
+        (lambda: to_sign(mechanism="Objective perturbation"), "the plan signed must be the briefing's"),
+        (lambda: to_sign(n=71), "the plan signed must be the briefing's"),
+        (lambda: sign(plan=None), "reason must be"),
+        (lambda: sign(reason="None."), "reason must be empty"),
+        (lambda: sign(releases=0), "releases must be"),
         (lambda: Interval(1.0, 2.0, 3.0), "answers must be in order"),
         (lambda: Interval(None, None, None), "reason must be"),
         (lambda: Guarantee(1.0, 1e-6, 1.1, 1e-6), "spent must be at most"),
@@ -149,6 +168,61 @@ def test_numbers_that_contradict_one_another_are_refused(change, message):
 def test_what_epsilon_does_not_include_is_always_said():
     assert example(warnings=()).warnings == (UNCOUNTED,)
     assert example(warnings=("Another.", UNCOUNTED)).warnings == (UNCOUNTED, "Another.")
+
+
+def test_the_page_to_sign_has_every_term_of_the_release():
+    briefing = to_sign()
+    document, plan = briefing.document(), signed()
+    page = html_page(briefing)
+    assert untrue(page, document) == []
+    paths = {path for path, *_ in Reader(page[page.index('id="sign"') : page.index("</main>")]).said}
+    assert paths >= {
+        *("signing.records", "guarantee.unit", "guarantee.epsilon", "guarantee.delta", "guarantee.delta_records"),
+        *("mechanism", "version", "signing.releases", "signing.total.epsilon", "signing.total.delta", "lost"),
+        *("signing.loss_low", "signing.loss_high", "signing.looks", "signing.algorithm", "release.digest"),
+        *("signing.fingerprint", "release.calibrated.scale"),
+    }
+    assert document["guarantee"]["delta_records"] == 70 * 1e-6
+    assert page.count('class="blank"') == len(words.BLANKS)
+    assert SignedPlan.read(document["release"]) == plan
+
+
+def test_the_json_holds_the_digest_and_neither_key_nor_values():
+    def numbers(text: str) -> set[float]:
+        return {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", text)}
+
+    text = to_sign().to_json()
+    assert signed().digest in text and KEY not in text and html_page(to_sign()).count(KEY) == 0
+    assert signed("a0" * 32).digest not in text
+    values = {float(cell) for line in PEOPLE.decode().splitlines()[1:] for cell in line.split(",")[2:4]}
+    # An example without the file has most of the other numbers.
+    assert len(values) > 150 and len(numbers(text)) > 40 and not values & (numbers(text) - numbers(example().to_json()))
+    assert hashlib.sha256(PEOPLE).hexdigest() not in text and hashlib.md5(PEOPLE).hexdigest() not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"total": Budget(3.21, 0.0), "releases": 3}, "ε = 3.21."),
+        ({"total": None, "records": 7}, "no guarantee is left"),
+        ({"total": Budget(3.21, 1e-6), "records": 7}, "at most 7 of the 70 records"),
+    ],
+)
+def test_all_releases_and_all_records_of_a_person_count(changes, said):
+    briefing = sign(**changes)
+    lines = words.signed(briefing.document()).values()
+    assert said in " ".join(words.fill(line, briefing.document()) for line in lines)
+    assert untrue(html_page(briefing), briefing.document()) == []
+
+
+def test_a_delta_that_promises_nothing_is_called_too_large():
+    def told(delta: float) -> str:
+        briefing = example(guarantee=Guarantee(1.0, delta, 1.0, delta))
+        return words.fill(words.signed(briefing.document())["Guarantee"], briefing.document())
+
+    large, below = told(1 / 4_321), told(0.9 / 4_321)
+    assert "Too large" in large and "Too large" not in below and "0.9 of 4,321" in below
+    assert "Publishing" not in told(0.0)
 
 
 def test_the_table_has_the_curves():
@@ -169,7 +243,7 @@ def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
 
     briefing = example()
     deck = list(pptx.Presentation(io.BytesIO(powerpoint(briefing))).slides)
-    assert len(deck) == 5
+    assert len(deck) == 6
     charts = [shape.chart for slide in deck for shape in slide.shapes if shape.has_chart]
     for chart, record, keys in (
         (charts[0], briefing.curve, ("smooth", "low", "high")),
@@ -194,4 +268,6 @@ def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
     told = [sentence(document) for sentence in (words.budget, words.cost, words.equivalent, words.needed)]
     for sentence in (*told, words.ATTACKER):
         assert words.fill(sentence, document).replace("**", "") in text
+    for line in words.signed(document).values():
+        assert words.fill(line, document).replace("**", "") in text
     assert briefing.link in text and deck[4].notes_slide.notes_text_frame.text.startswith("import dpcore")

@@ -16,16 +16,19 @@ from streamlit.testing.v1 import AppTest
 from dpcore import Experiment, Problem, list_mechanisms, run
 from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
 from dpcore.figures.figure import Figure
+from dpcore.mechanisms.signed import SignedPlan, keyed_digest
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import DEPLOYMENTS
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 from dpcore.studies.decide.threshold_interval import Answer
-from pages.decide import words
+from pages.decide import takeaway, words
+from pages.decide.briefing.page import html_page
 from pages.ui import upload_form
 from pages.ui.numbers import points
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, OWN_FILE
 from tests.decisions import last
+from tests.harness import ROOT
 from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, tells, texts
 from tests.upload_page import people
 
@@ -226,8 +229,8 @@ def test_the_page_says_that_looking_spends_privacy():
 
 
 def test_a_refused_budget_has_no_attack_and_a_refused_mechanism_no_curve():
-    page = open_script(PAGE, n=500, way="objective_gaussian", lam=1e-4, epsilon=0.01, more="download")
-    assert not page.exception
+    state = {"n": 500, "way": "objective_gaussian", "lam": 1e-4, "epsilon": 0.01, "more": "download"}
+    page = finished(open_script(PAGE, **state), "curve")
     assert tells(captions(page), "Nothing is released", "no briefing")
 
 
@@ -257,6 +260,43 @@ def test_the_briefing_says_the_page_s_numbers():
     assert not page.error and "being computed" not in captions(page)
     offered = {each.proto.label: each for each in page.get("download_button")}
     assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)
+
+
+def test_a_key_is_shown_once_and_the_release_of_the_briefing_needs_it(monkeypatch):
+    content, made = people(400), []
+    own_file(monkeypatch, 100.0, content)
+    make = takeaway.briefing_of
+    monkeypatch.setattr(takeaway, "briefing_of", lambda *a: made.append(make(*a)) or made[-1])
+    upload = upload_form._Upload("people.csv", content)
+    page = finished(open_app(PAGE, at_hand=OWN_FILE, more="download", **{upload_form._HELD: upload}))
+    assert made[-1].signing.plan is None and "key" in made[-1].signing.reason
+    (draw,) = [button for button in page.button if button.label == "Draw a key"]
+    draw.click().run()
+    (key,) = [block.value for block in page.code]
+    signing = made[-1].signing
+    assert signing.plan.digest == keyed_digest(content, key) == upload.digest
+    assert key not in html_page(made[-1]) + str(vars(upload))
+    assert (signing.records, signing.releases, signing.total) == (1, 1, signing.plan.plan().spent)
+    looks = signing.looks
+    page.run()
+    assert not page.code and key not in texts(page) and made[-1].signing == signing and looks == len(upload.looks) > 0
+    page.select_slider(key="releases").set_value(4)
+    page.select_slider(key="per_person").set_value(2).run()
+    several = made[-1].signing
+    assert (several.releases, several.records) == (4, 2) and several.total.epsilon > 2 * signing.total.epsilon
+    document = json.loads(made[-1].to_json())
+    released = SignedPlan.read(document["release"]).release(content, key)
+    assert released.plan == signing.plan.plan() and not released.seeded
+    finished(page.select_slider(key="epsilon").set_value(2.0).run())
+    assert made[-1].signing.looks == looks + 1 and made[-1].signing.plan.arguments["epsilon"] == 2.0
+
+
+def test_the_command_that_brings_the_slides_is_said_where_they_are_missing(monkeypatch):
+    monkeypatch.setattr(takeaway, "slides_available", lambda: False)
+    page = finished(open_app(PAGE, **SMALL, more="download"))
+    assert f"`{takeaway.INSTALL}`" in captions(page)
+    *_, package = takeaway.INSTALL.split()
+    assert re.search(f"^{package}==", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for i in range(60)).encode()

@@ -9,9 +9,12 @@ from typing import Any
 import pandas as pd
 
 from dpcore.audit.attack_success import AttackSuccess
+from dpcore.core.privacy import Budget
 from dpcore.core.validation import check_real, integer, one_of, positive, shown
 from dpcore.data import Source
 from dpcore.figures.style import FAMILIES
+from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms.signed import ALGORITHM, SignedPlan
 from pages.decide.briefing.words import learned
 
 # On every briefing: what epsilon does not include.
@@ -103,6 +106,35 @@ class EquivalentSizes:
 
 
 @dc.dataclass(frozen=True)
+class Signing:
+    """Facts of the page to sign that no other slide has.
+
+    loss_low, loss_high: interval of the accuracy loss at the guarantee's epsilon, points. records: of one person, at
+    most. releases: planned. total: privacy spent by all of them on one person, None where no accounting has a number.
+    looks: answers from the records of a file that its session has seen. plan: of the release, None where there is none
+    to sign, for the `reason`.
+    """
+
+    loss_low: float
+    loss_high: float
+    records: int
+    releases: int
+    total: Budget | None
+    looks: int
+    plan: SignedPlan | None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        integer("records", self.records, at_least=1)
+        integer("releases", self.releases, at_least=1)
+        integer("looks", self.looks, at_least=0)
+        if self.plan is None:
+            _sentence("reason", self.reason)
+        elif self.reason:
+            raise ValueError(f"reason must be empty where there is a plan to sign, got {shown(self.reason)}")
+
+
+@dc.dataclass(frozen=True)
 class Briefing:
     """A decision and its basis.
 
@@ -110,8 +142,8 @@ class Briefing:
     `FAMILIES`. n: records. at_most: acceptable accuracy loss, points. budget: the smallest epsilon that keeps to it.
     reference, score, floor: accuracy, a share, of the best model without privacy, of releases at guarantee.epsilon by
     the smoothed curve, and of the larger class. needed: records with which guarantee.epsilon loses at most at_most.
-    assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state. version, seed,
-    snippet: to compute everything again.
+    signing: what is signed. assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores
+    the state. version, seed, snippet: to compute everything again.
 
     Raises ValueError for numbers that contradict one another, or texts that fit on no page.
     """
@@ -131,6 +163,7 @@ class Briefing:
     attack_success: AttackSuccess
     equivalent: EquivalentSizes
     needed: Interval
+    signing: Signing
     assumptions: tuple[str, ...]
     link: str
     version: str
@@ -171,6 +204,26 @@ class Briefing:
         for value in _known(self.equivalent.here.value, *self.equivalent.size):
             if value > self.n:
                 raise ValueError(f"equivalent sizes must be at most n = {self.n}, got {value}")
+        self._check_signing()
+
+    def _check_signing(self) -> None:
+        signing, stated = self.signing, self.guarantee
+        if not signing.loss_low - _POINT_ERROR <= self.lost <= signing.loss_high + _POINT_ERROR:
+            raise ValueError(
+                f"the loss signed must be within its interval, got {self.lost} and {signing.loss_low} to "
+                f"{signing.loss_high}"
+            )
+        spent = Budget(stated.spent_epsilon, stated.spent_delta)
+        if signing.releases == signing.records == 1 and signing.total != spent:
+            raise ValueError(f"total must be what one release spends, {spent}, got {signing.total}")
+        if signing.plan is None:
+            return
+        given, found = signing.plan.arguments, signing.plan.calibrated
+        spending = (found["epsilon"], found["delta"])
+        signed = (mechanism_class(given["key"]).label, given["n"], given["epsilon"], given["delta"], *spending)
+        told = (self.mechanism, self.n, stated.epsilon, stated.delta, stated.spent_epsilon, stated.spent_delta)
+        if signed != told:
+            raise ValueError(f"the plan signed must be the briefing's, {told}, got {signed}")
 
     @property
     def lost(self) -> float:
@@ -180,10 +233,17 @@ class Briefing:
     def document(self) -> dict[str, Any]:
         """Everything as JSON's own types: all that the page, the slides and the download say.
 
-        `lost`, `learnable`, `lost_share` and `attack_success_of_100` are the record's numbers in the sentences' units;
-        of the last, the certified one is rounded down and the limits are rounded up.
+        `lost`, `learnable`, `lost_share`, `attack_success_of_100` and `guarantee.delta_records` (n delta) are the
+        record's numbers in the units that sentences use; of the attack success, the certified one is rounded down and
+        the limits are rounded up. `release` is the plan that `python -m dpcore solve --plan` takes, None where there is
+        none to sign.
         """
         plain = dc.asdict(self) | {"confidence": _CONFIDENCE, "measure": "accuracy"}
+        plan = self.signing.plan
+        plain["release"] = plan.document() if plan else None
+        del plain["signing"]["plan"]
+        plain["signing"] |= {"algorithm": ALGORITHM, "fingerprint": plan.fingerprint if plan else None}
+        plain["guarantee"] |= {"delta_records": self.n * self.guarantee.delta, "one_record": 1.0 / self.n}
         plain["source"] = {
             name: getattr(self.source, name)
             for name in ("key", "label", "record", "records", "things", "outcome", "size")

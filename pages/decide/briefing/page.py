@@ -1,4 +1,4 @@
-"""The briefing as one HTML file: five slides that need no network, no server and no second file.
+"""The briefing as one HTML file: five slides and a page to sign that need no network, no server and no second file.
 
 Everything plotly.js could fetch (maps, an upload to its maker) is switched off, and the Content-Security-Policy of
 page.html forbids the browser every request (blob: is for "download as picture": the browser's own memory, like data:).
@@ -57,6 +57,9 @@ def html_page(briefing: Briefing) -> str:
         warnings=_items(write, words.each(document, "warnings")),
         link=write("{link:text}"),
         about=write(words.ABOUT),
+        nothing_to_sign=write(words.nothing_to_sign(document)),
+        signed=_lines(write, words.signed(document)),
+        blanks="".join(f'<dt>{name}</dt><dd class="blank"></dd>' for name in words.BLANKS),
         snippet=write("{snippet:text}"),
         document=_json(document),
         charts=_json(charts),
@@ -93,6 +96,10 @@ def _marked(path: str, form: str, text: str) -> str:
 
 def _items(write: _Writer, sentences: Iterable[str]) -> str:
     return "".join(f"<li>{write(sentence)}</li>" for sentence in sentences)
+
+
+def _lines(write: _Writer, lines: dict[str, str]) -> str:
+    return "".join(f"<dt>{name}</dt><dd>{write(sentence)}</dd>" for name, sentence in lines.items())
 
 
 def _chart(name: str, label: str) -> str:

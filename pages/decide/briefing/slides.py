@@ -24,14 +24,16 @@ _HUNDRED = 100
 
 
 def powerpoint(briefing: Briefing) -> bytes:
-    """A .pptx file of the five slides; charts are PowerPoint's own, with their numbers in an editable sheet."""
+    """A .pptx file: five slides, whose charts are PowerPoint's own, with their numbers in an editable sheet, and the
+    page to sign.
+    """
     document = briefing.document()
     file = pptx.Presentation()
     file.slide_width, file.slide_height = Inches(_WIDTH), Inches(_HEIGHT)
     file.core_properties.title = briefing.title
     file.core_properties.author = "Price of Privacy"
     deck = _Deck(file, document, FAMILIES["light"][briefing.family])
-    for name, fill in zip(words.HEADINGS, (_question, _curve, _attack, _equivalent, _basis), strict=True):
+    for name, fill in zip(words.HEADINGS, (_question, _curve, _attack, _equivalent, _basis, _sign), strict=True):
         deck.start(name)
         fill(deck, document)
     out = io.BytesIO()
@@ -164,6 +166,14 @@ def _basis(deck: _Deck, document: words.Document) -> None:
     # About 100 letters of 20 points fit on a line, and 14 lines on the slide.
     deck.text(texts, 1.3, 6.0, size=20 if letters < 900 else 16 if letters < 1_600 else 11)
     deck.slide.notes_slide.notes_text_frame.text = words.fill("{snippet:text}", document)
+
+
+def _sign(deck: _Deck, document: words.Document) -> None:
+    texts = [words.nothing_to_sign(document)] if not document["release"] else []
+    texts += [f"{name}: {sentence}" for name, sentence in words.signed(document).items()]
+    texts.append("    ".join(f"{name}: ________________" for name in words.BLANKS))
+    letters = sum(len(words.fill(text, document)) for text in texts)
+    deck.text(texts, 1.3, 6.0, size=16 if letters < 1_600 else 11)
 
 
 def _dots(deck: _Deck, counts: dict[str, int]) -> None:

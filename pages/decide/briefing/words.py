@@ -24,6 +24,7 @@ ATTACKER: str = _SAID["attacker"]
 ATTACKERS: list[str] = _SAID["attackers"]  # the three kinds of dot
 ABOUT: str = _SAID["about"]
 HEADINGS: dict[str, str] = _SAID["headings"]
+BLANKS: list[str] = _SAID["blanks"]  # lines of the page to sign that are filled in by hand
 
 
 def _spent(value: float) -> str:
@@ -145,6 +146,28 @@ def guarantee(document: Document) -> str:
     said, asked = _SAID["guarantee"], document["guarantee"]
     slack = said["slack" if asked["delta"] else "no slack"]
     return said["stated"] + slack + said["spent"] + (said["spent slack"] if asked["spent_delta"] else "")
+
+
+def nothing_to_sign(document: Document) -> str:
+    """Reason for which no release can be signed; "" where one can."""
+    return "" if document["release"] else _SAID["nothing to sign"]
+
+
+def signed(document: Document) -> dict[str, str]:
+    """Lines of the page to sign, by their names."""
+    said, asked, signing = _SAID["sign"], document["guarantee"], document["signing"]
+    delta = said["delta"] if asked["delta"] else ""
+    large = said["large delta"] if asked["delta"] >= asked["one_record"] else ""
+    total = "no total" if signing["total"] is None else "total" if signing["total"]["delta"] else "pure total"
+    lines = {
+        "Protected": said["unit"] + said["neighbours"],
+        "Guarantee": f"{guarantee(document)}.{delta}{large}",
+        "Mechanism": said["mechanism"],
+        "Releases": said["releases"] + said[total],
+        "Accuracy loss": said["loss"],
+        "Seen before": said["looks" if signing["looks"] else "no looks"],
+    }
+    return lines | ({"Plan": said["plan"], "File": said["file"]} if document["release"] else {})
 
 
 def equivalent(document: Document) -> str:

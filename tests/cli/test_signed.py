@@ -1,0 +1,201 @@
+"""The release of a briefing: that of the plan signed, once, and from no other file, key or plan."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from dpcore import Problem, make_mechanism
+from dpcore.cli.signed import KEY_VARIABLE
+from dpcore.data import load
+from dpcore.mechanisms import api
+from dpcore.mechanisms.signed import SignedPlan
+from tests.briefings import KEY, PEOPLE, example, own_records, signed, to_sign
+from tests.cli.test_cli import call
+from tests.upload_page import people
+
+
+@pytest.fixture()
+def given(tmp_path, monkeypatch):
+    """Words of a run from a folder with the file, the briefing and the key."""
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    (tmp_path / "of next month.csv").write_bytes(PEOPLE)
+    (tmp_path / "briefing.json").write_text(to_sign().to_json(), encoding="utf-8")
+    (tmp_path / "briefing.key").write_text(f"{KEY}\n")
+    monkeypatch.chdir(tmp_path)
+    return ["solve", "--plan", "briefing.json", "--data", "of next month.csv", "--key-file", "briefing.key"]
+
+
+@pytest.fixture()
+def entropy(monkeypatch):
+    """The operating system's entropy, replaced by a known seed where no seed is given; returns the seeds asked for."""
+    asked: list[object] = []
+    draw = np.random.default_rng
+
+    def known(seed: object = None) -> np.random.Generator:
+        asked.append(seed)
+        return draw(5 if seed is None else seed)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(np.random, "default_rng", known)
+    return asked
+
+
+def beside(folder) -> dict[str, object]:
+    return json.loads((folder / "briefing.released.json").read_text(encoding="utf-8"))
+
+
+def test_the_release_is_that_of_the_plan_on_the_page(capsys, given, entropy, tmp_path):
+    code, out, err = call(capsys, *given, "--json")
+    facts = json.loads(out)
+    assert (code, err) == (0, "") and None in entropy and facts["seeded"] is False
+    held, plan = own_records(), signed().plan()
+    same = api.release_once(plan, load(held.key, 70, 3, 7).train)
+    assert facts["theta"] == same.theta.tolist() and facts["spent"] == {"epsilon": 1.0, "delta": 1e-6}
+    assert facts["plan"] == signed().fingerprint and facts["columns"] == ["age", "dose", "constant 1"]
+    written = beside(tmp_path)
+    (one,) = written["releases"]
+    assert one["theta"] == facts["theta"] and one["spent"] == written["spent_on_a_person"] == facts["spent"]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".json", ".key"]
+
+
+def test_without_patches_two_runs_differ(capsys, given, tmp_path):
+    found = [json.loads(call(capsys, *given, "--json", *again)[1])["theta"] for again in ([], ["--again"])]
+    assert found[0] != found[1]
+
+
+def test_a_second_run_needs_again_and_adds_up_what_is_spent(capsys, given, tmp_path):
+    code, out, _ = call(capsys, *given)
+    assert code == 0 and signed().fingerprint in out and "spent epsilon = 1" in out
+    first = beside(tmp_path)
+    code, out, err = call(capsys, *given)
+    assert (code, out) == (2, "") and "--again" in err and beside(tmp_path) == first
+    code, _, err = call(capsys, *given, "--again")
+    assert code == 0 and err.startswith("Warning: 1 planned")
+    after = beside(tmp_path)
+    assert after["releases"][:1] == first["releases"] and len(after["releases"]) == 2
+    assert first["spent_on_a_person"]["epsilon"] < after["spent_on_a_person"]["epsilon"] < 2.0
+
+
+def changed(**what: object) -> str:
+    document = to_sign().document()
+    for path, value in what.items():
+        place = document["release"]
+        *outer, last = path.split("__")
+        for name in outer:
+            place = place[name]
+        place[last] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("of next month.csv", PEOPLE.replace(b"yes", b"no", 1), "another file or another key"),
+        ("of next month.csv", PEOPLE + b"\n", "another file or another key"),
+        ("briefing.key", b"a0" * 32, "another file or another key"),
+        ("briefing.key", b"short", "key must be 64"),
+        ("briefing.json", changed(arguments__epsilon=8.0).encode(), "changed since"),
+        ("briefing.json", changed(declared__high=[200.0, 1.0]).encode(), "changed since"),
+        ("briefing.json", changed(seed=-1).encode(), "seed must be"),
+        ("briefing.json", changed(form={"encoding": "utf-8-sig"}).encode(), "as a briefing writes it"),
+        ("briefing.json", changed(more=1).encode(), "release must have"),
+        ("briefing.json", example().to_json().encode(), "without a file"),
+        ("briefing.json", b"[]", "must be a briefing's JSON"),
+        ("briefing.json", b"no JSON", "must be JSON"),
+    ],
+    ids=range(12),
+)
+def test_another_file_key_or_plan_is_refused_and_nothing_is_spent(capsys, given, tmp_path, file, content, said):
+    (tmp_path / file).write_bytes(content)
+    code, out, err = call(capsys, *given)
+    assert (code, out, err.count("\n")) == (2, "", 1) and said in err
+    assert KEY not in err and not (tmp_path / "briefing.released.json").exists()
+
+
+def test_a_version_that_finds_another_plan_is_refused(capsys, given, tmp_path):
+    plan = signed()
+    other = dc.replace(plan, calibrated=plan.calibrated | {"scale": 0.999 * plan.calibrated["scale"]})
+    (tmp_path / "briefing.json").write_text(to_sign(other).to_json(), encoding="utf-8")
+    code, _, err = call(capsys, *given)
+    assert code == 2 and "scale must be" in err and "as signed" in err
+
+
+def test_a_release_that_fails_is_not_counted_and_one_that_is_killed_is(capsys, given, tmp_path, monkeypatch):
+    claims = []
+
+    def refuse(*_: object, **__: object) -> None:
+        claims.append(beside(tmp_path)["releases"])  # before any noise is drawn
+        raise RuntimeError("no certificate")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "release_once", refuse)
+        assert call(capsys, *given)[0] == 2 and not (tmp_path / "briefing.released.json").exists()
+        assert [one["theta"] for one in claims[0]] == [None]
+    call(capsys, *given)
+    before = (tmp_path / "briefing.released.json").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "release_once", refuse)
+        assert call(capsys, *given, "--again")[0] == 2 and [one["theta"] for one in claims[1]][1:] == [None]
+    assert (tmp_path / "briefing.released.json").read_bytes() == before
+    (tmp_path / "briefing.released.json").write_text('{"releases": [{"at": "noon", "theta": null}]}')
+    code, _, err = call(capsys, *given)
+    assert code == 2 and "noon" in err
+
+
+def test_the_key_comes_from_the_environment_and_is_asked_for(capsys, given, monkeypatch):
+    words = given[:-2]
+    code, _, err = call(capsys, *words)
+    assert code == 2 and KEY_VARIABLE in err and "--key-file" in err
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    assert call(capsys, *words)[0] == 0
+    monkeypatch.delenv(KEY_VARIABLE)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda text, hide_input, err: KEY if hide_input else "")
+    assert call(capsys, *words, "--again")[0] == 0
+
+
+@pytest.mark.parametrize("more", [["--epsilon", "2"], ["--seed", "1"], ["output_gaussian"], ["--clip"]])
+def test_nothing_can_be_said_beside_a_plan(capsys, given, more):
+    code, out, err = call(capsys, *given, *more)
+    assert (code, out) == (2, "") and more[0].replace("output_gaussian", "KEY") in err and "--plan" in err
+
+
+def test_what_belongs_to_a_plan_needs_one(capsys, given):
+    needed = {"KEY": ["output_gaussian"], "--epsilon": ["--epsilon", "1"], "--R": ["--R", "1"]}
+    words = ["solve", *given[3:5], "--label", "sick"]
+    for name in needed:
+        others = [word for other, two in needed.items() if other != name for word in two]
+        code, _, err = call(capsys, *words, *others)
+        assert code == 2 and "Missing" in err and name in err
+    code, _, err = call(capsys, *words, "output_gaussian", "--epsilon", 1, "--R", 1, "--again")
+    assert code == 2 and "--again" in err and "without --plan" in err
+
+
+def test_no_release_from_copies_of_records_can_be_signed():
+    held, mechanism = own_records(), make_mechanism("output_gaussian")
+    with pytest.raises(ValueError, match="n must be at most the file's 70 training records, got 71"):
+        SignedPlan.of(Problem(held.key, n=71), mechanism, 1.0, held, signed().digest)
+
+
+@pytest.mark.parametrize("key", ["objective_gamma", "noisy_gd", "noisy_sgd"])
+def test_every_way_gives_the_problem_s_plan(key):
+    held, mechanism = own_records(), make_mechanism(key)
+    problem = Problem(held.key, n=60, delta=0.0 if key == "objective_gamma" else 1e-6)
+    plan = SignedPlan.of(problem, mechanism, 2.0, held, signed().digest)
+    assert SignedPlan.read(json.loads(json.dumps(plan.document()))).plan() == problem.plan(mechanism, 2.0)
+
+
+def test_the_digest_is_openssl_s_and_changes_with_key_and_file(tmp_path):
+    (tmp_path / "people.csv").write_bytes(PEOPLE)
+    digests = {signed().digest, signed("a0" * 32).digest, signed(content=people(100, seed=1)).digest}
+    assert len(digests) == 3
+    command = ["openssl", "dgst", "-sha256", "-mac", "HMAC", "-macopt", f"hexkey:{KEY}", "people.csv"]
+    try:
+        said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    except FileNotFoundError:
+        pytest.skip("openssl is not installed")
+    assert said.split()[-1] == signed().digest
