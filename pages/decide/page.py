@@ -134,7 +134,7 @@ size = people if source and is_private(source.key) else None
 another = st.session_state.get(FILE_SIZE) != size
 if another and size is not None:  # n belonged to other records
     release("n")
-most = MAX_VALUES // ((source and source.p) or MAX_COLUMNS)
+most = MAX_VALUES // ((source and (source.stored or source.p)) or MAX_COLUMNS)
 controls = sidebar(
     people=tuple(sorted({*(n for n in PEOPLE if n <= most), people})),
     default_people=people,

@@ -14,7 +14,7 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Experiment, Problem, list_mechanisms, run
-from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
+from dpcore.data import Category, Declared, UploadedRecords, get_source, read_sheet
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import DEPLOYMENTS
@@ -259,6 +259,7 @@ def test_the_briefing_says_the_page_s_numbers():
     assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)
 
 
+WARDS = tuple(f"ward {i}" for i in range(8))
 LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for i in range(60)).encode()
 
 
@@ -266,6 +267,11 @@ LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for 
     ("name", "content", "said_of_it"),
     [
         ('it\'s "mine".csv', people(), Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes", "drop")),
+        (
+            "levels.csv",
+            re.sub(rb'"Doe, \d*(\d)"', rb"ward \1", people()),
+            Declared(("age",), (0.0,), (100.0,), "yes", "drop", None, (Category("name", WARDS),), ("name",)),
+        ),
         ("mine.svm", LIBSVM, Declared(("1", "2"), (0.0, 0.0), (1.0, 1.0), "1", theta_norm=3.0)),
     ],
 )
