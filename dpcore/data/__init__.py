@@ -15,14 +15,15 @@ from ..core.records import Data
 from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
 from .bundled import load_bundled
+from .dictionary import mismatches, read_dictionary, write_dictionary
 from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
 from .lines import Format, sniff
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .population_risk import Population
-from .sheets import RawTable, read_sheet, sheet_columns
+from .sheets import RawTable, Texts, read_sheet, sheet_columns
 from .sources import SOURCES, Source, Split
 from .synthetic import TEST_RECORDS, draw_recipe
-from .uploads import Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
+from .uploads import Category, Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
 
 MAX_VALUES = 50_000_000  # of a stored table: 400 MB
 
@@ -63,8 +64,9 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
     if info.p is None and TEST_RECORDS * p > MAX_VALUES:
         raise ValueError(f"p must be at most {MAX_VALUES // TEST_RECORDS:,} for source {source!r}, got {p:,}")
     stored = info.p or p
-    if n * stored > MAX_VALUES:
-        raise ValueError(f"n must be at most {MAX_VALUES // stored:,} with {stored:,} columns to store, got {n:,}")
+    values = info.stored or stored
+    if n * values > MAX_VALUES:
+        raise ValueError(f"n must be at most {MAX_VALUES // values:,} with {values:,} columns to store, got {n:,}")
     kept = kept_with(source, _SPLITS)
     split = kept.get((source, n, stored, seed), lambda: _load(source, n, stored, seed))
     if p == stored:

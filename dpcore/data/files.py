@@ -77,7 +77,7 @@ def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence
         )
     decimal = table.form.decimal
 
-    def refuse(column: str, cell: str, line: int) -> NoReturn:
+    def refuse(column: str, cell: str, line: int, row: int = 0) -> NoReturn:
         found = cell.strip()
         rule = "a number"
         advice = _text_label_advice(found) if column == label and found else ""

@@ -125,12 +125,12 @@ class CsvTable:
             raise ValueError(f"columns of {name} must have different names, got {shown(twice)} twice")
 
     def read(
-        self, label: str, label_of: Callable[[str, int], float], gap: Callable[[str, str, int], None]
+        self, label: str, label_of: Callable[[str, int], float], gap: Callable[[str, str, int, int], None]
     ) -> tuple[tuple[str, ...], Array, Array]:
         """Names of the features, their numbers [records, columns - 1], and labels [records], from the column `label`.
 
-        label_of: makes a label from a cell and its line. gap: called with the column, cell and line of a cell without a
-        finite number. Raises ValueError if no column is called `label`, and for fewer than two records.
+        label_of: makes a label from a cell and its line. gap: called with the column, cell, line and row (from 0) of a
+        cell without a finite number. Raises ValueError if no column is called `label`, and for fewer than two records.
         """
         if label not in self.columns:
             known = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
@@ -147,7 +147,7 @@ class CsvTable:
             if not all(map(math.isfinite, row)):
                 for column, cell, number in zip(features, cells, row, strict=True):
                     if not math.isfinite(number):
-                        gap(column, cell, line)
+                        gap(column, cell, line, len(labels) - 1)
             numbers.extend(row)
         at_least_two(self.name, len(labels))
         return features, np.frombuffer(numbers).reshape(len(labels), len(features)), np.frombuffer(labels)
@@ -200,6 +200,8 @@ def numbered_lines(name: str, file: BinaryIO, encoding: str = "utf-8-sig") -> It
 
 def number_in(cell: str, decimal: str = ".") -> float:
     """Number in a cell; nan if there is none or it has thousands separators."""
+    if not cell or (cell[0].isalpha() and cell[0] not in "iInN"):  # most texts, without the cost of an exception
+        return math.nan
     if decimal == ",":
         cell = cell.replace(".", "_").replace(",", ".")
     try:

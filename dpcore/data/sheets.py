@@ -7,32 +7,60 @@ guessed if it is not given.
 import dataclasses as dc
 import io
 import math
+import re
+from array import array
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arrays import Array
+from ..core.validation import shown
 from .files import libsvm_table
-from .lines import GZIP, NO_NAME, CsvTable, Format, class_in, has_thousands, is_missing, word_of
+from .lines import GZIP, NO_NAME, CsvTable, Format, class_in, has_thousands, is_missing, number_in, word_of
 
 MAX_SHEET_BYTES = 10 * 2**20
 MAX_SHEET_LINES = 1_000_000
 MAX_SHEET_COLUMNS = 1_000
 MAX_SHEET_CELLS = 5_000_000  # as numbers: 40 MB
 MAX_LABELS = 50  # values among which a user can pick
+MAX_TEXTS = 1_000  # different ones in a column, whose levels a user can declare
+_MAX_ALL_TEXTS = 100_000  # different ones of all columns: a text takes 20 times the memory of a number
 _MAX_SPELLINGS = 1_000
 _MANY_LABELS = f"the label of {{}} must take at most {MAX_LABELS} different values, got more"
 _FEWEST_NUMBERED = 10
+_DATED = 0.9  # share of a column's different texts
+_CLOCK = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?( ?z|[+-]\d{2}:?\d{2})?"
+_DATES = re.compile(
+    rf"({_CLOCK}|\d{{4}}[-/.]\d{{1,2}}([-/.]\d{{1,2}})?|\d{{1,2}}[-/. ](\d{{1,2}}|[a-zäé]{{3,9}}\.?)[-/., ]+\d{{2,4}}"
+    rf"|[a-zäé]{{3,9}}\.? \d{{1,2}},? \d{{4}})([t ,]+{_CLOCK})?",
+    re.IGNORECASE,
+)
+_ID_NAME = re.compile(
+    r"(.*[^a-z])?(id|ids|uuid|guid|identifier|ssn|iban|e-?mail|phone|telephone)([^a-z].*)?|(?-i:.*[a-z]I[Dd])",
+    re.IGNORECASE,
+)
+
+
+@dc.dataclass(frozen=True, eq=False, repr=False)
+class Texts:
+    """Cells of a column that hold neither a number nor a word for a missing one.
+
+    words: the different ones. places: [rows], each cell's place in `words`, -1 for a number or a gap.
+    """
+
+    words: tuple[str, ...]
+    places: NDArray[np.int32]
 
 
 @dc.dataclass(frozen=True, eq=False, repr=False)
 class RawTable:
     """Table in memory. columns: names of all but the label's. numbers: [rows, columns], nan for a missing one.
 
-    values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 for a missing one. suspects:
-    columns that are hardly features, each with the reason. label, form: the column of the labels and the format in
-    which the file was read, None if it is no CSV file.
+    texts: columns with other texts than words for a gap, at most `MAX_TEXTS` different ones each; those with more are
+    suspects and keep none. values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 for
+    a missing one. suspects: columns that are hardly features, each with the reason. label, form: the column of the
+    labels and the format in which the file was read, None if it is no CSV file.
     """
 
     columns: tuple[str, ...]
@@ -40,6 +68,7 @@ class RawTable:
     values: tuple[str, ...]
     labels: NDArray[np.int8]
     suspects: dict[str, str]
+    texts: dict[str, Texts] = dc.field(default_factory=dict)
     label: str | None = None
     form: Format | None = None
 
@@ -47,6 +76,19 @@ class RawTable:
     def gaps(self) -> Array:
         """Number of rows without a number in each column, [columns]."""
         return np.array([np.count_nonzero(np.isnan(column)) for column in self.numbers.T])
+
+    def levels(self, column: str) -> tuple[str, ...]:
+        """The different values of a column, numbers first, for a holder who declares that they are public.
+
+        Raises ValueError for more than `MAX_TEXTS`.
+        """
+        numbers = self.numbers[:, self.columns.index(column)]
+        known = np.unique(numbers[~np.isnan(numbers)])
+        words = self.texts[column].words if column in self.texts else ()
+        if len(known) + len(words) > MAX_TEXTS:
+            raise ValueError(f"{shown(column)} must have at most {MAX_TEXTS:,} different values as levels, got more")
+        decimal = self.form.decimal if self.form else "."
+        return (*(word_of(number).replace(".", decimal) for number in known.tolist()), *sorted(words))
 
 
 def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tuple[str, ...]:
@@ -76,9 +118,11 @@ def read_sheet(content: bytes, name: str, label: str = "", form: Format | None =
     for a quote that is never closed, for more than `MAX_LABELS` different labels, `MAX_SHEET_LINES` lines or
     `MAX_SHEET_CELLS` cells, and for fewer than two rows.
 
-    >>> sheet = read_sheet(b"age,sick\\n50,yes\\n,no\\n", "people.csv", "sick")
-    >>> sheet.numbers.tolist(), sheet.values, sheet.labels.tolist()
-    ([[50.0], [nan]], ('no', 'yes'), [1, 0])
+    >>> sheet = read_sheet(b"age,sex,sick\\n50,f,yes\\n,m,no\\n", "people.csv", "sick")
+    >>> sheet.numbers[:, 0].tolist(), sheet.values, sheet.labels.tolist()
+    ([50.0, nan], ('no', 'yes'), [1, 0])
+    >>> sheet.texts["sex"].words, sheet.texts["sex"].places.tolist()
+    (('f', 'm'), [0, 1])
     >>> read_sheet(b"-1 2:0.5\\n+1 1:0.25\\n", "people.txt").numbers.tolist()
     [[0.0, 0.5], [0.25, 0.0]]
     """
@@ -92,21 +136,78 @@ def _csv(content: bytes, name: str, label: str, form: Format | None) -> RawTable
     unnamed = {NO_NAME.format(place) for place in range(1, len(table.columns) + 1)} - {label}
     suspects = {column: "has no name" for column in table.columns if column in unnamed}
     spellings: dict[str, int] = {}
+    most = min(MAX_TEXTS, _MAX_ALL_TEXTS // len(table.columns))
+    found = {column: _Found(most) for column in table.columns}
+    rows = 0
 
     def place(cell: str, line: int) -> int:
+        nonlocal rows
+        rows += 1
+        _at_most_cells(name, rows * (len(table.columns) - 1))  # before another row is stored
         if len(spellings) > _MAX_SPELLINGS:
             raise ValueError(_MANY_LABELS.format(name))
         return spellings.setdefault(cell, len(spellings))
 
-    def suspect(column: str, cell: str, line: int) -> None:
+    def note(column: str, cell: str, line: int, row: int) -> None:
+        cell = cell.strip()
+        if not cell or found[column].holds(cell, row) or is_missing(cell):
+            return
         if has_thousands(cell):
             suspects.setdefault(column, "has thousands separators")
+        elif not math.isinf(number_in(cell, table.form.decimal)):
+            found[column].add(cell, row)
 
-    features, numbers, places = table.read(label, place, suspect)
-    _at_most_cells(name, numbers.size)
+    features, numbers, places = table.read(label, place, note)
     words = [class_in(spelling, table.form.decimal) for spelling in spellings]
+    for column in features:
+        if reason := found[column].no_level():
+            suspects.setdefault(column, reason)
     made = _sheet(name, features, numbers, places.astype(np.int16), words, suspects)
-    return dc.replace(made, label=label, form=table.form)
+    texts = {column: found[column].texts(rows) for column in features if found[column].kept}
+    return dc.replace(made, texts=texts, label=label, form=table.form)
+
+
+class _Found:
+    """Texts of a column while it is read; beyond `most` different ones nothing more is kept but the first of them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._words: dict[str, int] = {}
+        self._rows, self._places = array("i"), array("i")
+
+    @property
+    def kept(self) -> bool:
+        return 0 < len(self._words) <= self._most
+
+    def holds(self, cell: str, row: int) -> bool:
+        """Whether a cell is done with: its text is known and now noted, or there are too many to keep."""
+        place = self._words.get(cell)
+        if place is not None and len(self._words) <= self._most:
+            self._rows.append(row)
+            self._places.append(place)
+        return place is not None or len(self._words) > self._most
+
+    def add(self, cell: str, row: int) -> None:
+        self._words[cell] = len(self._words)
+        if self.kept:
+            self.holds(cell, row)
+        else:
+            self._rows, self._places = array("i"), array("i")
+
+    def no_level(self) -> str | None:
+        """Reason why the texts seem to be no levels, else None."""
+        if self._words and sum(bool(_DATES.fullmatch(word)) for word in self._words) >= _DATED * len(self._words):
+            return "holds dates or times"
+        if len(self._words) > self._most:
+            return f"holds more than {self._most:,} different texts"
+        if len(self._words) == len(self._rows) >= _FEWEST_NUMBERED:
+            return "has a different text in every row"
+        return None
+
+    def texts(self, rows: int) -> Texts:
+        places = np.full(rows, -1, np.int32)
+        places[np.frombuffer(self._rows, np.intc)] = np.frombuffer(self._places, np.intc)
+        return Texts(tuple(self._words), places)
 
 
 def _libsvm(content: bytes, name: str) -> RawTable:
@@ -155,12 +256,14 @@ def _sheet(
     for column, cells in zip(columns, numbers.T, strict=True):
         if reason := _numbering(cells):
             suspects.setdefault(column, reason)
+        elif _ID_NAME.fullmatch(column):
+            suspects.setdefault(column, "is named like an ID")
     labels = np.array([values.index(word) if word in values else -1 for word in words], np.int8)[places]
     return RawTable(columns, numbers, values, labels, suspects)
 
 
 def _numbering(cells: Array) -> str | None:
-    """Reason why a column seems to number the rows instead of describing them, else None."""
+    """Reason why a column of numbers seems to hold dates or to number the rows, else None."""
     rows = np.flatnonzero(~np.isnan(cells))
     known = cells[rows]
     if len(known) < _FEWEST_NUMBERED:
@@ -168,6 +271,14 @@ def _numbering(cells: Array) -> str | None:
     step = (known[-1] - known[0]) / (rows[-1] - rows[0])
     if step and np.allclose(known, known[0] + step * (rows - rows[0]), rtol=0.0, atol=abs(step) / 1e3):
         return "counts the rows"
-    if (known == np.rint(known)).all() and len(np.unique(known)) == len(known):
+    if (known != np.rint(known)).any():
+        return None
+    years, months, days = known // 10_000, known // 100 % 100, known % 100
+    if all(
+        low <= part.min() and part.max() <= high
+        for part, low, high in ((years, 1900, 2100), (months, 1, 12), (days, 1, 31))
+    ):
+        return "holds dates"
+    if len(np.unique(known)) == len(known):
         return "has a different value in every row"
     return None

@@ -1,7 +1,9 @@
 """Public facts of the data sets, from `sources.csv` and `features.csv`, and the result of loading one."""
 
+from __future__ import annotations
+
 import dataclasses as dc
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,9 @@ from ..core.records import Data
 from ..core.sets import SetName
 from ..core.specification import Domain
 from .population_risk import Population
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _TEST_SHARE = 0.3
 
@@ -26,7 +31,7 @@ class Source:
     theta_norm: public guess of a good model's norm, declared with the scaling, never fitted. scaling: the rule that
     keeps ||x||_2 <= R, in one sentence. task: y is a class, -1 or +1 (classification), or a number in [-1, 1]
     (regression), or 0 because only the points x matter (location, where nothing is predicted or counted). set: the set
-    of its good models, in which the best one is sought.
+    of its good models, in which the best one is sought. stored: numbers that are stored of a record, None for p.
     """
 
     key: str
@@ -41,6 +46,7 @@ class Source:
     scaling: str
     task: Literal["classification", "regression", "location"] = "classification"
     set: SetName = "ball"
+    stored: int | None = None
 
     @property
     def sample_size(self) -> int:
@@ -81,7 +87,7 @@ def training_records(records: int) -> int:
     return records - round(_TEST_SHARE * records)
 
 
-def draw_split(X: Array, y: Array, n: int, rng: np.random.Generator) -> Split:
+def draw_split(X: Array | csr_array, y: Array, n: int, rng: np.random.Generator) -> Split:
     """Split of records with ||x||_2 <= 1 with n training records; beyond the training part, drawn with replacement.
 
     X: [all, p], y: [all]. Randomness: the permutation that splits, then the draw with replacement.

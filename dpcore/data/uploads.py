@@ -9,31 +9,48 @@ import math
 import re
 import secrets
 import weakref
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from ..core.cache import SharedCache
 from ..core.scaling import scale
 from ..core.validation import one_of, positive, shown
-from .sheets import RawTable
+from .lines import class_in, number_in
+from .sheets import MAX_SHEET_COLUMNS, RawTable
 from .sources import Source, Split, draw_split, training_records
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 PREFIX = "upload-"
 MIN_RECORDS = 10
 _LARGEST_BOUND = 1e100
 _HEAVILY = 0.01
+_MOST_TOLD = 5  # columns, in a refusal
+_GAP, _UNKNOWN = -1, -2  # in the place of a level
 _STREAM = b"upload"  # of random numbers: the same file and seed give the same split, while keys differ
+
+
+@dc.dataclass(frozen=True)
+class Category:
+    """Feature that takes one of the declared levels, which are texts or numbers; equal numbers are one level."""
+
+    column: str
+    levels: tuple[str, ...]
 
 
 @dc.dataclass(frozen=True)
 class Declared:
     """Public declaration of the holder about a table, made before anything is computed from it.
 
-    columns: the features to use. low, high: their bounds, one for each; values beyond are clipped. positive: the label
-    that counts as +1; all others count as -1. gaps: "refuse", or "drop" the rows that lack a number in one of `columns`
-    or a label. theta_norm: as in `Source`; None for the rule of the bundled sets.
+    columns: the features that are numbers. low, high: their bounds, one for each; values beyond are clipped. positive:
+    the label that counts as +1; all others count as -1. gaps: "refuse", or "drop" the rows that lack a number in one of
+    `columns`, a declared level in one of `categories`, or a label. theta_norm: as in `Source`; None for the rule of the
+    bundled sets. categories: the other features. after_looking: features whose bounds or levels were chosen after
+    looking at the records, which epsilon does not cover.
     """
 
     columns: tuple[str, ...]
@@ -42,18 +59,30 @@ class Declared:
     positive: str
     gaps: str = "refuse"
     theta_norm: float | None = None
+    categories: tuple[Category, ...] = ()
+    after_looking: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """All columns that are used."""
+        return (*self.columns, *(category.column for category in self.categories))
 
 
 @dc.dataclass(frozen=True)
 class Report:
     """Changes made to the records; private, since they depend on the records, and for their holder only.
 
-    read, dropped: rows. clipped: number of values of each declared column beyond its bounds.
+    read, dropped: rows. clipped: number of values of each column of numbers beyond its bounds, in rows that are kept.
+    gaps, unknown: number of rows in which each feature has no value, or a text or number that is no declared level.
+    unlabelled: rows without a label.
     """
 
     read: int
     dropped: int
     clipped: dict[str, int]
+    gaps: dict[str, int] = dc.field(default_factory=dict)
+    unknown: dict[str, int] = dc.field(default_factory=dict)
+    unlabelled: int = 0
 
     def heavily_clipped(self) -> dict[str, float]:
         """Columns in which more than 1% of the records was clipped, with their shares, the largest first.
@@ -69,34 +98,53 @@ class Report:
 class UploadedRecords:
     """Scaled records, their source and report, and the caches of results from them; never pickled or copied.
 
-    Each declared column is clipped to [low, high] and mapped to [-1, 1], a constant 1 is appended, and all is divided
-    by sqrt(p), so that ||x||_2 <= 1 for any records. 30% of the records are never used for training. `file`, `label`,
-    `form` and `declared` suffice to make them again.
+    Each column of numbers is clipped to [low, high] and mapped to [-1, 1], each category becomes a 1 in the column of
+    its level (columns follow the order of `declared`), a constant 1 is appended, and all is divided by the square root
+    of the number of features plus 1. A feature adds at most 1 to the squared length, a category exactly 1, so that
+    ||x||_2 <= 1 for any records. They are stored sparse where there are categories. 30% of the records are never used
+    for training. `file`, `label`, `form` and `declared` suffice to make them again.
     """
 
     def __init__(self, sheet: RawTable, declared: Declared, name: str) -> None:
         """Scale the records of a table. name: of the file. Raises ValueError for declarations that do not fit it."""
         places = _declared_places(sheet, declared)
         whole = sheet.labels >= 0
-        for place in places:
-            whole &= ~np.isnan(sheet.numbers[:, place])
+        unlabelled = int((~whole).sum())
+        gaps, unknown, levels = {}, {}, []
+        for column, place in zip(declared.columns, places, strict=True):
+            lacking = np.isnan(sheet.numbers[:, place])
+            gaps[column] = int(lacking.sum())
+            whole &= ~lacking
+        for category in declared.categories:
+            found = _levels_in(sheet, category)
+            gaps[category.column] = int((found == _GAP).sum())
+            unknown[category.column] = int((found == _UNKNOWN).sum())
+            whole &= found >= 0
+            levels.append(found)
         if declared.gaps == "refuse" and not whole.all():
+            wrong = [(shown(column), gaps[column] + unknown.get(column, 0)) for column in gaps]
+            wrong = [(column, count) for column, count in (*wrong, ("the label", unlabelled)) if count]
+            worst = ", ".join(f"{column} in {count:,}" for column, count in wrong[:_MOST_TOLD])
+            more = ", ..." if len(wrong) > _MOST_TOLD else ""
+            lacks = " or a declared level" if declared.categories else ""
             raise ValueError(
-                f"every row must have a label and a number in every column that is used, got {(~whole).sum():,} of "
-                f"{len(whole):,} rows without"
+                f"every row must have a label and a number{lacks} in every column that is used, got {(~whole).sum():,} "
+                f"of {len(whole):,} rows without, {worst}{more}"
             )
         if whole.sum() < MIN_RECORDS:
             raise ValueError(f"a table must hold at least {MIN_RECORDS} complete records, got {whole.sum()}")
-        p = len(places) + 1
-        self._X: Array = np.ones((int(whole.sum()), p))
+        blocks = len(declared.features) + 1
+        values: Array = np.ones((int(whole.sum()), blocks))
         clipped = {}
         # One column at a time: a copy of all would take as much memory again for each step.
         for i, (place, low, high) in enumerate(zip(places, declared.low, declared.high, strict=True)):
             numbers = sheet.numbers[whole, place]
             clipped[declared.columns[i]] = int(((numbers < low) | (numbers > high)).sum())
-            self._X[:, i] = scale(np.clip(numbers, low, high), np.array(low), np.array(high))
-        self._X /= math.sqrt(p)
-        self.report = Report(len(whole), int((~whole).sum()), clipped)
+            values[:, i] = scale(np.clip(numbers, low, high), np.array(low), np.array(high))
+        values /= math.sqrt(blocks)
+        self._X = _one_hot(values, [found[whole] for found in levels], declared.categories) if levels else values
+        p = self._X.shape[1]
+        self.report = Report(len(whole), int((~whole).sum()), clipped, gaps, unknown, unlabelled)
         self._y: Array = np.where(sheet.labels[whole] == sheet.values.index(declared.positive), 1.0, -1.0)
         if (self._y == self._y[0]).all():
             raise ValueError("complete records must have two classes, got one of them in every row")
@@ -109,12 +157,13 @@ class UploadedRecords:
             records="records",
             things="records",
             outcome="classified correctly",
-            size=training_records(len(self._X)),
+            size=training_records(len(values)),
             p=p,
-            # The rule of the bundled sets: coefficients of norm about 5 on the mapped features, times sqrt(p), rounded.
-            theta_norm=declared.theta_norm or float(round(5.0 * math.sqrt(p))),
-            scaling=f"{p - 1:,} columns clipped to the declared bounds, mapped to [-1, 1], and a constant 1, all over "
-            f"sqrt({p:,})",
+            # The rule of the bundled sets: coefficients of norm about 5 on the mapped features, times what they are
+            # divided by, rounded.
+            theta_norm=declared.theta_norm or float(round(5.0 * math.sqrt(blocks))),
+            scaling=f"{_told(declared)}and a constant 1, all over sqrt({blocks:,})",
+            stored=blocks,
         )
         self._caches: dict[SharedCache[Any], SharedCache[Any]] = {}
         _HELD[self.key] = self
@@ -172,10 +221,72 @@ def kept_with(source: str, cache: SharedCache[Any]) -> SharedCache[Any]:
     return held(source).like(cache) if is_private(source) else cache
 
 
+def _levels_in(sheet: RawTable, category: Category) -> NDArray[np.int32]:
+    """Place of each row's level among those declared, [rows]; -1 for a gap, -2 for what is none of them."""
+    names = _names_of(sheet, category)
+    numbers = sheet.numbers[:, sheet.columns.index(category.column)]
+    found = np.where(np.isnan(numbers), _GAP, _UNKNOWN).astype(np.int32)
+    for place, name in enumerate(names):
+        if not math.isnan(number := number_in(name)):
+            found[numbers == number] = place
+    if texts := sheet.texts.get(category.column):
+        known = {name: place for place, name in enumerate(names)}
+        places = np.array([known.get(word, _UNKNOWN) for word in texts.words], np.int32)
+        written = texts.places >= 0
+        found[written] = places[texts.places[written]]
+    return found
+
+
+def _names_of(sheet: RawTable, category: Category) -> list[str]:
+    """Levels with one name for equal numbers; ValueError if they cannot be the levels of a column of the table."""
+    column, decimal = shown(category.column), sheet.form.decimal if sheet.form else "."
+    names = [class_in(level, decimal) for level in category.levels]
+    if len(set(names)) < len(names) or len(names) < 2 or not all(names):
+        raise ValueError(
+            f"levels of column {column} must be at least two, each once and none empty, got {shown(category.levels)}"
+        )
+    return names
+
+
+def _one_hot(values: Array, levels: list[NDArray[np.int32]], categories: tuple[Category, ...]) -> "csr_array":
+    """Records [rows, p] with a column for each level. values: those that are stored, the constant in the last column.
+
+    levels: the place of each record's level, for each category.
+    """
+    from scipy.sparse import csr_array
+
+    rows, stored = values.shape
+    columns = np.empty((rows, stored), np.int32)
+    start = stored - 1 - len(levels)
+    columns[:, :start] = np.arange(start)
+    for at, (found, category) in enumerate(zip(levels, categories, strict=True), start):
+        columns[:, at] = start + found
+        start += len(category.levels)
+    columns[:, -1] = start
+    return csr_array((values.ravel(), columns.ravel(), np.arange(0, rows * stored + 1, stored)), (rows, start + 1))
+
+
+def _told(declared: Declared) -> str:
+    """How features are mapped, in words that "and a constant 1" completes."""
+    numbers, levels = len(declared.columns), sum(len(category.levels) for category in declared.categories)
+    told = f"{numbers:,} columns clipped to the declared bounds, mapped to [-1, 1], " if numbers else ""
+    if levels:
+        told += f"{len(declared.categories):,} categories with {levels:,} declared levels, 1 for the level and 0, "
+    return told
+
+
 def _declared_places(sheet: RawTable, declared: Declared) -> list[int]:
-    """Indices of the used columns; ValueError for a declaration that does not fit the table."""
-    if not declared.columns or len(set(declared.columns)) < len(declared.columns):
-        raise ValueError(f"columns must be at least one, each once, got {shown(declared.columns)}")
+    """Indices of the columns of numbers; ValueError for a declaration that does not fit the table."""
+    if not declared.features or len(set(declared.features)) < len(declared.features):
+        raise ValueError(f"columns must be at least one, each once, got {shown(declared.features)}")
+    for category in declared.categories:
+        one_of("columns", category.column, sheet.columns)
+        _names_of(sheet, category)
+    wide = len(declared.columns) + sum(len(category.levels) for category in declared.categories)
+    if wide > MAX_SHEET_COLUMNS:
+        raise ValueError(f"features must be at most {MAX_SHEET_COLUMNS:,}, a level counting as one, got {wide:,}")
+    for column in declared.after_looking:
+        one_of("after_looking", column, declared.features)
     places = [sheet.columns.index(one_of("columns", column, sheet.columns)) for column in declared.columns]
     if not len(declared.low) == len(declared.high) == len(places):
         raise ValueError(

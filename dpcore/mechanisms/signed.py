@@ -16,7 +16,7 @@ import secrets
 from typing import Any
 
 from ..core.validation import check_real, integer, shown
-from ..data import Declared, Format, UploadedRecords, read_sheet
+from ..data import Category, Declared, Format, UploadedRecords, read_sheet
 from . import api
 from .base import Mechanism
 from .plan import Plan, Release
@@ -97,8 +97,11 @@ class SignedPlan:
         try:
             form, declared = given["form"], dict(given["declared"])
             given["form"] = None if form is None else Format(**form)
-            for name in ("columns", "low", "high"):
+            for name in ("columns", "low", "high", "after_looking"):
                 declared[name] = tuple(declared[name])
+            declared["categories"] = tuple(
+                Category(**c | {"levels": tuple(c["levels"])}) for c in declared["categories"]
+            )
             for name in ("low", "high"):
                 declared[name] = tuple(check_real(name, v, "finite numbers", lambda v: True) for v in declared[name])
             given["declared"] = Declared(**declared)
@@ -137,7 +140,8 @@ class SignedPlan:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns of the released model."""
-        return *self.declared.columns, "constant 1"
+        levels = (f"{each.column} = {level}" for each in self.declared.categories for level in each.levels)
+        return *self.declared.columns, *levels, "constant 1"
 
     def check(self, content: bytes, key: str) -> None:
         """Raise ValueError for another file or key than those of the digest."""

@@ -136,7 +136,7 @@ size = first if source and is_private(source.key) else None
 another = st.session_state.get(FILE_SIZE) != size
 if another and size is not None:  # n belonged to other records
     release("n")
-most = MAX_VALUES // ((source and source.p) or MAX_COLUMNS)
+most = MAX_VALUES // ((source and (source.stored or source.p)) or MAX_COLUMNS)
 controls = sidebar(
     sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= most), first})),
     default_n=first,

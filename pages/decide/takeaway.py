@@ -20,7 +20,7 @@ from pages.decide.repeated_releases import planned
 from pages.decide.state import State
 from pages.ui import share_link, upload_form
 from pages.ui.html import readable
-from pages.ui.upload_form import clipping_warning
+from pages.ui.upload_form import clipping_warning, looking_warning
 
 QUESTION = "Which privacy budget can we sign?"
 MOST_ASSUMPTIONS = 6  # on a slide; the page has all
@@ -141,7 +141,7 @@ def briefing_of(state: State, address: str, releases: int, records: int) -> Brie
         version=dpcore.__version__,
         seed=state.controls.seed,
         snippet=background.snippet(state),
-        warnings=tuple(filter(None, [clipping_warning(state.source)])),
+        warnings=tuple(filter(None, [clipping_warning(state.source), looking_warning(state.source)])),
     )
 
 

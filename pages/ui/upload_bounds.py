@@ -1,27 +1,32 @@
-"""The smallest and largest value of each column of an upload: proposed, typed or pasted, and confirmed as public."""
+"""Bounds of an upload: the smallest and largest value of each column of numbers, proposed, typed or pasted, and the
+levels of each category; all are confirmed as public."""
 
 from __future__ import annotations
 
 import dataclasses as dc
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.core.facts import facts_beside
 from dpcore.core.validation import shown
+from dpcore.data import Category, Declared
 from dpcore.data.lines import number_in
 from pages.ui.html import listed, literal, readable
+from pages.ui.upload_levels import ask_levels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Pair = tuple[float, float]  # nan where there is none yet
+Levels = tuple[str, ...]
 
 CONTROLS = "upload "  # how the keys of all controls begin that ask something about the file
 _HELD = f"{CONTROLS}bounds"
+_FEWEST_LEVELS = 2
 _NO_BOUNDS: Pair = (math.nan, math.nan)
 # Bounds of public knowledge: pattern of a column's name in small letters, smallest and largest value.
 _PROPOSED = [
@@ -33,23 +38,43 @@ _PROPOSED = [
 class Bounds:
     """Bounds of a session.
 
-    of: of each column that has been in the table. confirmed: those that their holder called public knowledge. table:
+    of: of each column that has been in the table. levels: of each category that is used. confirmed: those that their
+    holder called public knowledge. shown: those under which the page first told what they clip or leave out of a
+    column. looked: columns for which others were confirmed afterwards, or whose levels were taken from the file. table:
     before the edits that its editor holds, None where it is to be made anew; tables: how many there were.
     """
 
     of: dict[str, Pair] = dc.field(default_factory=dict)
-    confirmed: dict[str, Pair] = dc.field(default_factory=dict)
+    levels: dict[str, Levels] = dc.field(default_factory=dict)
+    confirmed: dict[str, Pair | Levels] = dc.field(default_factory=dict)
+    shown: dict[str, Pair | Levels] = dc.field(default_factory=dict)
+    looked: set[str] = dc.field(default_factory=set)
     table: pd.DataFrame | None = None
     tables: int = 0
 
     def lacking(self, used: Sequence[str]) -> list[str]:
         return [column for column in used if any(map(math.isnan, self.of[column]))]
 
+    def confirm(self, bounds: dict[str, Pair | Levels]) -> None:
+        """Take bounds and levels as confirmed, and record those that differ from what the page has told about."""
+        self.confirmed |= bounds
+        self.looked |= {column for column, said in bounds.items() if self.shown.get(column, said) != said}
+
+    def show(self, declared: Declared) -> None:
+        """Note that the page tells what these bounds and levels clip or leave out."""
+        self.shown = bounds_of(declared) | self.shown
+
 
 def held_bounds() -> Bounds:
     """Bounds of this session."""
     held: Bounds = st.session_state.setdefault(_HELD, Bounds())
     return held
+
+
+def bounds_of(declared: Declared) -> dict[str, Pair | Levels]:
+    """Bounds or levels of each feature of a declaration."""
+    pairs = zip(declared.low, declared.high, strict=True)
+    return {**dict(zip(declared.columns, pairs, strict=True)), **{c.column: c.levels for c in declared.categories}}
 
 
 def proposed_bounds(column: str) -> Pair:
@@ -96,14 +121,58 @@ def pasted_bounds(text: str, columns: Sequence[str], decimal: str = ".") -> dict
     return found
 
 
-def ask_bounds(used: tuple[str, ...], columns: Sequence[str], decimal: str) -> list[Pair] | None:
-    """The smallest and largest value of each column that is used, once its holder has confirmed all of them.
+def ask_bounds(
+    used: tuple[str, ...],
+    categories: tuple[str, ...],
+    columns: Sequence[str],
+    decimal: str,
+    levels_in_file: Callable[[str], Levels],
+) -> tuple[list[Pair], list[Category]] | None:
+    """Bounds of each column of numbers and levels of each category that is used, once all of them are confirmed.
 
-    columns: all that have numbers. decimal: as the file writes numbers.
+    columns: all that have numbers. decimal: as the file writes numbers. levels_in_file: those of a column that occur.
     """
+    held = held_bounds()
+    if used:
+        _ask_numbers(held, used, columns, decimal)
+    if categories:
+        st.markdown("**Levels of each category**")
+        st.caption(
+            "Enter every value that any record could have, from public knowledge and never from this file. Each level "
+            "becomes a column that is 1 for its records and 0 for all others; a record with any other value is treated "
+            "like one with a gap."
+        )
+        held.levels |= ask_levels(categories, CONTROLS, levels_in_file, held.looked.add, decimal)
+    declared: dict[str, Pair | Levels] = {column: held.of[column] for column in used}
+    declared |= {column: held.levels[column] for column in categories}
+    if all(held.confirmed.get(column) == said for column, said in declared.items()):
+        st.caption("You confirmed these bounds.")
+        return [held.of[column] for column in used], [Category(column, held.levels[column]) for column in categories]
+    if proposed := [column for column in used if held.of[column] == proposed_bounds(column)]:
+        st.caption(f"Proposed from the column's name: {listed(map(literal, proposed))}.")
+    meant = "bounds and levels" if categories else "bounds"
+    few = [column for column in categories if len(held.levels[column]) < _FEWEST_LEVELS]
+    if lacking := [*held.lacking(used), *few]:
+        wanted = "bounds or two levels" if few else "bounds"
+        st.info(f"Nothing is computed until every column has {wanted}; still missing: {listed(map(literal, lacking))}.")
+    else:
+        st.button(
+            f"Confirm: these {meant} are public knowledge, "
+            + (
+                "except those chosen after looking"
+                if held.looked.intersection(declared)
+                else "not taken from this file"
+            ),
+            on_click=held.confirm,
+            args=(declared,),
+        )
+    return None
+
+
+def _ask_numbers(held: Bounds, used: tuple[str, ...], columns: Sequence[str], decimal: str) -> None:
+    """Ask for the smallest and largest value of each column of numbers."""
     import pandas as pd
 
-    held = held_bounds()
     st.markdown("**Smallest and largest value of each column**")
     st.caption(
         "Enter the smallest and largest value that any record could have, from public knowledge and never from this "
@@ -131,23 +200,6 @@ def ask_bounds(used: tuple[str, ...], columns: Sequence[str], decimal: str) -> l
         alt="Smallest and largest value of each column",
     )
     held.of |= zip(used, table.itertuples(index=False, name=None), strict=True)
-    if all(held.confirmed.get(column) == held.of[column] for column in used):
-        st.caption("You confirmed that these bounds are public knowledge.")
-        return [held.of[column] for column in used]
-    if proposed := [column for column in used if held.of[column] == proposed_bounds(column)]:
-        st.caption(f"Proposed from the column's name: {listed(map(literal, proposed))}.")
-    if lacking := held.lacking(used):
-        still = listed(map(literal, lacking))
-        st.info(f"Nothing is computed until every column has bounds; still missing: {still}.")
-    else:
-        st.button("Confirm: these bounds are public knowledge, not taken from this file", on_click=_confirm)
-    return None
-
-
-def _confirm() -> None:
-    held = held_bounds()
-    if held.table is not None:
-        held.confirmed |= {column: held.of[column] for column in held.table.index}
 
 
 def _set_several(held: Bounds, used: tuple[str, ...]) -> None:

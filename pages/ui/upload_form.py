@@ -4,7 +4,7 @@ The file's words and numbers appear in messages to its holder and nowhere else.
 """
 
 import dataclasses as dc
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -16,7 +16,7 @@ from dpcore.data import Declared, Format, RawTable, Report, Source, UploadedReco
 from dpcore.mechanisms.signed import keyed_digest
 from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
 from pages.ui.html import listed, literal, readable
-from pages.ui.upload_bounds import CONTROLS, ask_bounds, held_bounds
+from pages.ui.upload_bounds import CONTROLS, ask_bounds, bounds_of, held_bounds
 
 Value = TypeVar("Value")
 
@@ -31,6 +31,9 @@ STAYS = (
 )
 _HELD = "upload held"
 _CHOSEN = "upload"
+_DICTIONARY = "upload of a dictionary"
+_AFTER_LOOKING = "chosen after looking at the records: not covered by ε"
+_ROWS_SHOWN = 8  # of a table, beyond which it scrolls
 _LIBSVM = ("txt", "svm", "libsvm")
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
 _DECIMALS = {".": "decimal points", ",": "decimal commas"}
@@ -47,6 +50,9 @@ _ENCODINGS = {
 class _Upload:
     """A session's file. digest: under the last key that was drawn, "" where none was. looks: questions asked of it.
     kept: see `_kept`.
+
+    dictionary: label and declaration that the holder loaded, and why it was not loaded, if so; loaded: how many there
+    were; taken: the last one whose bounds were taken over.
     """
 
     name: str
@@ -54,19 +60,25 @@ class _Upload:
     digest: str = ""
     looks: set[Hashable] = dc.field(default_factory=set)
     kept: dict[str, tuple[Hashable, Any]] = dc.field(default_factory=dict)
+    dictionary: tuple[str | None, Declared] | None = None
+    refused: str = ""
+    loaded: int = 0
+    taken: int = 0
 
 
 class _Facts(NamedTuple):
     """Facts about a table for the controls, which replace it once there are records.
 
-    columns: with a number in some row. words: the others. gaps: rows without a number, of each column.
-    unlabelled: rows without a label. values: the labels that occur. suspects: as in `RawTable`. decimal: how numbers
-    are written.
+    columns: with numbers. texts: with texts that may be levels, more of them than numbers. others: with neither. gaps:
+    rows without a number, of each column. empty: rows with neither number nor text. unlabelled: rows without a label.
+    values: the labels that occur. suspects: as in `RawTable`. decimal: how numbers are written.
     """
 
     columns: tuple[str, ...]
-    words: tuple[str, ...]
+    texts: tuple[str, ...]
+    others: tuple[str, ...]
     gaps: dict[str, int]
+    empty: dict[str, int]
     unlabelled: int
     values: tuple[str, ...]
     suspects: dict[str, str]
@@ -92,7 +104,16 @@ def upload_source() -> Source | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{literal(held.name)}**, {max(len(held.content) / 1000, 1):,.0f} kB", width="content")
         st.button(f"Remove {literal(held.name)}", on_click=_forget)
+        with st.popover("Load a column dictionary"):
+            st.file_uploader(
+                "A dictionary that you downloaded here: it declares all columns at once",
+                type="json",
+                key=_DICTIONARY,
+                on_change=_take_dictionary,
+            )
     st.caption(STAYS)
+    if held.refused:
+        st.error(literal(readable(held.refused)))
     try:
         # Once the bounds are confirmed, results belong near the top of the page.
         with st.expander("What the file holds", expanded=not held_bounds().confirmed):
@@ -107,6 +128,18 @@ def upload_source() -> Source | None:
         held.kept.pop("records", None)
         return None
     st.markdown(done(records.report, records.source))
+    if (table := _changes(records))["Column"]:
+        _table(table)
+    if looked := looking_warning(records.source):
+        st.warning(literal(looked))
+    held_bounds().show(records.declared)
+    st.download_button(
+        "Download the column dictionary",
+        data.write_dictionary(records.label, records.declared),
+        "columns.json",
+        "application/json",
+        on_click="ignore",
+    )
     st.warning(NOT_PRIVATE)
     return records.source
 
@@ -120,7 +153,8 @@ def done(report: Report, source: Source) -> str:
     """
     told = [f"Read {report.read:,} rows"]
     if report.dropped:
-        told.append(f"{report.dropped:,} left out, because a number or the label is missing")
+        unknown = ", or a level was not declared" if any(report.unknown.values()) else ""
+        told.append(f"{report.dropped:,} left out, because a number or the label is missing{unknown}")
     clipped = {column: count for column, count in report.clipped.items() if count}
     if clipped:
         worst = sorted(clipped, key=lambda column: (-clipped[column], column))
@@ -130,6 +164,38 @@ def done(report: Report, source: Source) -> str:
         told.append("nothing was left out or clipped")
     whole = report.read - report.dropped
     return f"{'; '.join(told)}. {source.size:,} records for training, {whole - (source.size or 0):,} for testing."
+
+
+def _changes(records: UploadedRecords) -> dict[str, list[str]]:
+    """Gaps, undeclared levels and clipped values of the columns that have any, as columns of a table."""
+    report, kept = records.report, records.report.read - records.report.dropped
+    rows = []
+    for column, said in bounds_of(records.declared).items():
+        clipped = report.clipped.get(column, 0)
+        if not any((report.gaps[column], report.unknown.get(column, 0), clipped)):
+            continue
+        category = column in report.unknown
+        bounds = f"{len(said)} levels" if category else f"{said[0]:g} to {said[1]:g}"
+        share = "" if category else f"{clipped:,} ({clipped / kept:.1%})"
+        unknown = f"{report.unknown[column]:,}" if category else ""
+        rows.append((literal(column), bounds, f"{report.gaps[column]:,}", unknown, share))
+    if report.unlabelled:
+        rows.append(("the label", "", f"{report.unlabelled:,}", "", ""))
+    names = ("Column", "Declared", "Rows without a value", "Rows with another level", "Values clipped")
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def _table(columns: dict[str, list[str]]) -> None:
+    """A table in text, which scrolls where it is long."""
+    long = len(next(iter(columns.values()))) > _ROWS_SHOWN
+    with st.container(height=300 if long else "content", border=False):
+        st.table(columns, hide_index=True)
+
+
+def looking_warning(source: Source) -> str:
+    """A sentence on the columns of an upload that were declared after looking at its records, plain text, else ""."""
+    looked = data.held(source.key).declared.after_looking if data.is_private(source.key) else ()
+    return f"{listed(looked)}: bounds or levels {_AFTER_LOOKING}." if looked else ""
 
 
 def clipping_warning(source: Source) -> str:
@@ -174,13 +240,33 @@ def note_looks(asked: Collection[Hashable]) -> int:
     return len(held.looks)
 
 
+def _arrived(uploader: str) -> tuple[str, bytes] | None:
+    """Name and content of a file that has just come, which Streamlit then keeps no longer."""
+    file, context = st.session_state[uploader], get_script_run_ctx()
+    if file is None or context is None:
+        return None
+    context.uploaded_file_mgr.remove_session_files(context.session_id)
+    return file.name, file.getvalue()
+
+
 def _take() -> None:
-    """Move a file that has just come from Streamlit's keeping into the session, where it outlives its widget."""
-    file, context = st.session_state[_CHOSEN], get_script_run_ctx()
-    if file is not None and context is not None:
-        st.session_state[_HELD] = _Upload(file.name, file.getvalue())
+    """Move a file that has just come into the session, where it outlives its widget."""
+    if (file := _arrived(_CHOSEN)) is not None:
+        st.session_state[_HELD] = _Upload(*file)
         note_holder()
-        context.uploaded_file_mgr.remove_session_files(context.session_id)
+
+
+def _take_dictionary() -> None:
+    """Read a dictionary that has just come, and let it declare what the controls show."""
+    file, held = _arrived(_DICTIONARY), st.session_state.get(_HELD)
+    if file is None or held is None:
+        return
+    name, content = file
+    try:
+        held.dictionary, held.refused = data.read_dictionary(content, name), ""
+        held.loaded += 1
+    except ValueError as error:
+        held.refused = f"No dictionary was loaded: {error}."
 
 
 def _forget() -> None:
@@ -208,7 +294,12 @@ def _records(held: _Upload) -> UploadedRecords | None:
     if held.name.lower().endswith(".csv"):
         form = _format(held)
         columns = data.sheet_columns(held.content, held.name, form)
-        chosen = _asked(st.selectbox, "label", "Which column is the label?", columns, None)
+        wanted = held.dictionary[0] if held.dictionary else None
+        if wanted is not None and wanted not in columns:
+            told = f"The dictionary does not fit this file, which has no column {shown(wanted)} for the label."
+            st.warning(literal(readable(told)))
+        at = columns.index(wanted) if wanted in columns else None
+        chosen = _asked(st.selectbox, f"label {held.loaded}", "Which column is the label?", columns, at)
         if chosen is None:
             return None
         label, place = chosen, columns.index(chosen)
@@ -217,7 +308,8 @@ def _records(held: _Upload) -> UploadedRecords | None:
         return _kept(held, "sheet", (label, form), lambda: data.read_sheet(held.content, held.name, label, form))
 
     facts = _kept(held, "facts", (label, form), lambda: _facts(sheet(), form.decimal if form else "."))
-    declared = _declared(facts, f"{place} {form}")
+    said = _fitting(held, label or None, facts)
+    declared = _declared(facts, f"{place} {form} {held.loaded}", said, lambda column: sheet().levels(column))
     if declared is None:
         return None
     records = _kept(held, "records", (label, form, declared), lambda: UploadedRecords(sheet(), declared, held.name))
@@ -257,54 +349,107 @@ def _format(held: _Upload) -> Format:
 
 
 def _facts(sheet: RawTable, decimal: str) -> _Facts:
-    gaps, rows = dict(zip(sheet.columns, sheet.gaps.tolist(), strict=True)), len(sheet.labels)
-    columns = tuple(column for column in sheet.columns if gaps[column] < rows)
-    if not columns:
-        raise ValueError("columns must hold numbers in one column at least beside the label, got none")
-    words = tuple(column for column in sheet.columns if gaps[column] == rows)
-    return _Facts(columns, words, gaps, int((sheet.labels < 0).sum()), sheet.values, sheet.suspects, decimal)
+    rows = len(sheet.labels)
+    gaps = dict(zip(sheet.columns, sheet.gaps.tolist(), strict=True))
+    texts = {column: int((sheet.texts[column].places >= 0).sum()) for column in sheet.columns if column in sheet.texts}
+    columns = tuple(column for column in sheet.columns if rows - gaps[column] > texts.get(column, 0))
+    levels = tuple(column for column in texts if column not in columns)
+    if not columns and not levels:
+        raise ValueError("columns must hold numbers or levels in one column at least beside the label, got none")
+    return _Facts(
+        columns,
+        levels,
+        tuple(column for column in sheet.columns if column not in columns and column not in levels),
+        gaps,
+        {column: count - texts.get(column, 0) for column, count in gaps.items()},
+        int((sheet.labels < 0).sum()),
+        sheet.values,
+        sheet.suspects,
+        decimal,
+    )
 
 
-def _declared(facts: _Facts, name: str) -> Declared | None:
+def _fitting(held: _Upload, label: str | None, facts: _Facts) -> Declared | None:
+    """The loaded dictionary as far as it fits the table; what does not fit is told, and then nothing is confirmed."""
+    if held.dictionary is None or held.dictionary[0] != label:
+        return None
+    declared, columns = held.dictionary[1], (*facts.columns, *facts.texts, *facts.others)
+    wrong = data.mismatches(label, declared, columns, facts.columns, facts.values)
+    if wrong:
+        told = literal(readable("; ".join(wrong)))
+        st.warning(f"The dictionary does not fit this file, so check and confirm the rest: {told}.")
+    if held.taken < held.loaded:
+        held.taken = held.loaded
+        bounds = held_bounds()
+        bounds.of |= zip(declared.columns, zip(declared.low, declared.high, strict=True), strict=True)
+        bounds.table = None
+        for category in declared.categories:
+            st.session_state[f"{CONTROLS}levels {category.column}"] = "\n".join(category.levels)
+        bounds.looked |= {*declared.after_looking}
+        if not wrong:
+            bounds.confirm(bounds_of(declared))
+    return declared
+
+
+def _declared(
+    facts: _Facts, name: str, said: Declared | None, levels_in_file: Callable[[str], tuple[str, ...]]
+) -> Declared | None:
     """Declaration of a table by its holder, None while something is left to declare.
 
-    name: tells the controls of different tables apart.
+    name: tells the controls of different tables and dictionaries apart. said: a declaration with which they begin.
+    levels_in_file: those of a column that occur.
     """
-    if facts.words:
-        st.caption(f"Not usable because they hold no number: {_with_reasons(facts.words, facts.suspects)}.")
+    usable = (*facts.columns, *facts.texts)
     which = "Which label counts as +1? All others count as −1."
-    positive = _asked(st.selectbox, f"positive {name}", which, facts.values, None)
-    if doubtful := [column for column in facts.columns if column in facts.suspects]:
-        st.warning(f"Not used as features unless you choose them below: {_with_reasons(doubtful, facts.suspects)}.")
+    at = facts.values.index(said.positive) if said and said.positive in facts.values else None
+    positive = _asked(st.selectbox, f"positive {name}", which, facts.values, at)
     unsuspected = [column for column in facts.columns if column not in facts.suspects]
-    used = tuple(_asked(st.multiselect, f"columns {name}", "Which columns are features?", facts.columns, unsuspected))
-    bounds = ask_bounds(used, facts.columns, facts.decimal) if used else None
+    used = [column for column in said.features if column in usable] if said else unsuspected
+    used = _asked(st.multiselect, f"columns {name}", "Which columns are features?", usable, used)
+    _tell_left_out(facts, used)
+    codes = [each.column for each in said.categories if each.column in facts.columns] if said else []
+    if facts.columns:
+        asked = "Which columns of numbers are codes of categories, not amounts?"
+        codes = _asked(st.multiselect, f"codes {name}", asked, facts.columns, codes, placeholder="none")
+    numbers = tuple(column for column in used if column in facts.columns and column not in codes)
+    categories = tuple(column for column in used if column not in numbers)
+    bounds = ask_bounds(numbers, categories, facts.columns, facts.decimal, levels_in_file) if used else None
     norm = "Guess at the norm of a good model, made without looking at the file (0: the default rule)"
-    theta_norm = _asked(st.number_input, "norm", norm, min_value=0.0, max_value=1e6, value=0.0, format="%g")
-    drop = _drops(facts, used)
+    guess = (said and said.theta_norm) or 0.0
+    theta_norm = _asked(st.number_input, f"norm {name}", norm, min_value=0.0, max_value=1e6, value=guess, format="%g")
+    drop = _drops(facts, numbers, categories, name, said is not None and said.gaps == "drop")
     if positive is None or bounds is None:
         return None
-    low, high = zip(*bounds, strict=True)
-    return Declared(used, low, high, positive, "drop" if drop else "refuse", theta_norm or None)
-
-
-def _with_reasons(columns: Iterable[str], reasons: Mapping[str, str]) -> str:
-    """Names of columns as Markdown, each with its reason where it has one.
-
-    >>> _with_reasons(["a", "b"], {"b": "counts the rows"})
-    'a, b counts the rows'
-    """
-    return listed(f"{literal(column)} {reasons.get(column, '')}".rstrip() for column in columns)
-
-
-def _drops(facts: _Facts, used: tuple[str, ...]) -> bool:
-    """Whether to leave out rows with a gap; asks only where there are gaps."""
-    gaps = {literal(column): facts.gaps[column] for column in used} | {"the label": facts.unlabelled}
-    lacking = [f"{count:,} in {name}" for name, count in gaps.items() if count]
-    if not lacking:
-        return False
-    st.markdown(
-        f"Rows with a gap: {listed(lacking)}. Remove these columns from the features, or leave the rows out. The "
-        "number of records is public: leaving rows out reveals how many have gaps."
+    low, high = zip(*bounds[0], strict=True) if bounds[0] else ((), ())
+    looked = tuple(column for column in (*numbers, *categories) if column in held_bounds().looked)
+    return Declared(
+        numbers, low, high, positive, "drop" if drop else "refuse", theta_norm or None, tuple(bounds[1]), looked
     )
-    return bool(_asked(st.checkbox, "drop", "Leave out rows with a gap"))
+
+
+def _tell_left_out(facts: _Facts, used: Collection[str]) -> None:
+    """Table of the columns that are no features, each with the reason."""
+    reasons = {column: f"{facts.suspects.get(column, 'has no value')}" for column in facts.others}
+    reasons |= {
+        column: facts.suspects.get(column, "is text: choose it, and declare its levels") for column in facts.texts
+    }
+    reasons |= {column: facts.suspects.get(column, "was left out by you") for column in facts.columns}
+    left = {column: reason for column, reason in reasons.items() if column not in used}
+    if left:
+        _table({"Left out": [*map(literal, left)], "because it": [*left.values()]})
+
+
+def _drops(facts: _Facts, numbers: Iterable[str], categories: Collection[str], name: str, said: bool) -> bool:
+    """Whether to leave out rows with a gap; asks only where there are gaps, or may be undeclared levels."""
+    gaps = {literal(column): facts.gaps[column] for column in numbers}
+    gaps |= {literal(column): facts.empty[column] for column in categories} | {"the label": facts.unlabelled}
+    lacking = [f"{count:,} in {where}" for where, count in gaps.items() if count]
+    if not lacking and not categories:
+        return False
+    if lacking:
+        st.markdown(
+            f"Rows with a gap: {listed(lacking)}. Remove these columns from the features, or leave the rows out."
+        )
+    levels = " or an undeclared level" if categories else ""
+    st.caption(f"The number of records is public: leaving rows out reveals how many have gaps{levels}.")
+    return bool(_asked(st.checkbox, f"drop {name}", f"Leave out rows with a gap{levels}", said))

@@ -144,7 +144,7 @@ def test_whoever_cannot_see_the_panel_or_holds_a_phone_declares_too(
     page.get_by_label("column is the label").fill("column 3")
     page.keyboard.press("Enter")
     said(page, "first line a header")
-    said(page, "column 1 counts the rows")
+    said(page, "counts the rows")
     page.get_by_text("Paste bounds").click()
     page.locator("textarea").fill("column 2, 0, 6")
     page.get_by_role("button", name="Import").click()

@@ -3,6 +3,7 @@
 import copy
 import dataclasses as dc
 import gc
+import json
 import logging
 import math
 import pickle
@@ -159,6 +160,7 @@ def test_columns_that_number_the_rows_are_suspects():
         "time": "counts the rows",
         "id": "has a different value in every row",
         "id with gaps": "counts the rows",
+        "name": "has a different text in every row",
     }
     several = b",,sick,\n1,2,yes,\n1,2,no,\n"
     unnamed = ("column 1 (no name)", "column 2 (no name)", "column 4 (no name)")
@@ -235,7 +237,7 @@ def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored(m
         ({"theta_norm": -1.0}, "theta_norm must be a finite number > 0, got -1.0"),
         (
             {"columns": ("age", "name")},
-            "every row must have a label and a number in every column that is used, got 60 of 60 rows without",
+            "every row must have a label and a number in every column .*, got 60 of 60 rows without, 'name' in 60",
         ),
         ({"columns": ("age", "name"), "gaps": "drop"}, "a table must hold at least 10 complete records, got 0"),
     ],
@@ -270,11 +272,181 @@ def test_the_scaling_is_the_bundled_sets_own():
 def test_whatever_the_records_are_they_keep_the_bound_and_what_was_done_is_counted():
     content = people().replace(b"sick\n", b'sick\n"far, off",1e300,-1e300,yes\nnobody,,0.5,yes\nnobody,5,0.5,\n', 1)
     records = hold(content, dc.replace(SAID, gaps="drop"))
-    assert dc.astuple(records.report) == (63, 2, {"age": 1, "dose": 1})
+    assert records.report == data.Report(63, 2, {"age": 1, "dose": 1}, {"age": 1, "dose": 0}, {}, unlabelled=1)
     assert np.linalg.norm(records._X, axis=1).max() <= 1.0 + 1e-15
     assert records._X[0] == pytest.approx(np.array([1.0, -1.0, 1.0]) / math.sqrt(3))
     split = data.load(records.key, 500, 3, 0)
     assert split.train.n == 500 and split.test.n == 61 - data.load(records.key, records.source.size, 3, 0).train.n
+
+
+def clinic(rows: int = 240, seed: int = 0) -> bytes:
+    """Ages, sexes and stages with gaps and misprints; who is sick follows the stage."""
+    draw = np.random.default_rng(seed)
+    sex = draw.choice(["f", "m", "", "NA", "F"], rows, p=[0.44, 0.44, 0.04, 0.04, 0.04])
+    stage = draw.choice(["1", "2.0", "+3", "IV", "9"], rows, p=[0.3, 0.3, 0.2, 0.15, 0.05])
+    sick = np.where(np.isin(stage, ["+3", "IV"]), "yes", "no")
+    lines = [f"{a},{b},{c},{d}" for a, b, c, d in zip(draw.integers(18, 90, rows), sex, stage, sick, strict=True)]
+    return "\n".join(["age,sex,stage,sick", *lines, ""]).encode()
+
+
+SEX, STAGE = data.Category("sex", ("m", "f")), data.Category("stage", ("IV", "3", "1.0", "2"))
+
+
+@pytest.mark.parametrize("categories", [(SEX,), (STAGE, SEX)])
+@pytest.mark.parametrize("numbers", [("age",), ()])
+def test_a_category_adds_a_column_for_each_level_and_one_to_the_squared_length(categories, numbers):
+    bounds = (18.0,) * len(numbers), (65.0,) * len(numbers)
+    records = hold(clinic(), Declared(numbers, *bounds, "yes", "drop", categories=categories))
+    rows = [line.split(",") for line in clinic().decode().splitlines()[1:]]
+    known = {"m": "m", "f": "f", "IV": "IV", "+3": "3", "1": "1.0", "2.0": "2"}
+    places = {"sex": 1, "stage": 2}
+    whole = [row for row in rows if all(known.get(row[places[each.column]]) in each.levels for each in categories)]
+    blocks = len(numbers) + len(categories) + 1
+    expected = [
+        [
+            *(2 * (min(float(row[0]), 65.0) - 18.0) / 47.0 - 1.0 for _ in numbers),
+            *(float(known[row[places[each.column]]] == level) for each in categories for level in each.levels),
+            1.0,
+        ]
+        for row in whole
+    ]
+    assert records._X.toarray() == pytest.approx(np.array(expected) / math.sqrt(blocks))
+    assert records.source.p == records._X.shape[1] == len(numbers) + sum(len(c.levels) for c in categories) + 1
+    assert records._X.nnz == records.source.stored * len(whole) and records.source.stored == blocks
+    norms = np.linalg.norm(records._X.toarray(), axis=1)
+    assert norms.max() <= 1.0 + 1e-15 and (numbers or norms == pytest.approx(1.0))
+    assert (records._y > 0).tolist() == [row[3] == "yes" for row in whole]
+    for each in categories:
+        values = [row[places[each.column]] for row in rows]
+        assert records.report.gaps[each.column] == sum(value in ("", "NA") for value in values)
+        assert records.report.unknown[each.column] == sum(value in ("F", "9") for value in values) > 0
+    assert records.report.dropped == len(rows) - len(whole)
+
+
+def test_an_undeclared_level_is_refused_unless_its_row_may_be_left_out():
+    declared = Declared((), (), (), "yes", categories=(SEX, STAGE))
+    with pytest.raises(ValueError, match=r"^every row must have .* declared level .*, 'sex' in \d+, 'stage' in \d+$"):
+        hold(clinic(), declared)
+    # The columns come from the declaration: a level that no record has is there all the same.
+    wider = dc.replace(SEX, levels=("m", "f", "x"))
+    records = hold(clinic(), dc.replace(declared, gaps="drop", categories=(wider,)))
+    assert records.source.p == 4 and records._X[:, [2]].nnz == 0
+
+
+def test_what_is_learned_from_levels_predicts_and_comes_from_the_cache_of_the_records():
+    records = hold(clinic(), Declared(("age",), (0.0,), (100.0,), "yes", "drop", categories=(STAGE,)))
+    key, p = records.key, records.source.p
+    split = data.load(key, records.source.size, p, 0)
+    theta = dpcore.solve(
+        "output_gaussian", split.train.X, split.train.y, epsilon=100.0, delta=1e-3, lam=1e-3, seed=0
+    ).theta
+    assert np.mean(split.test.y * (split.test.X @ theta) > 0) > 0.95
+    assert data.load(key, 1_000, p, 0).train.n == 1_000, "drawn with replacement"
+    assert dpcore.run(asked(records, p=p)).status.eq("ok").all()
+
+
+@pytest.mark.parametrize(
+    ("categories", "message"),
+    [
+        ((data.Category("sex", ("f",)),), "levels of column 'sex' must be at least two, .*"),
+        ((data.Category("sex", ("f", "")),), "levels of column 'sex' must be .* none empty, got .*"),
+        ((data.Category("stage", ("1", "1.0")),), "levels of column 'stage' must be .* each once .*"),
+        ((data.Category("set", ("f", "m")),), "columns must be one of age, sex, stage, got 'set'"),
+        ((SEX, SEX), "columns must be at least one, each once, got .*"),
+        ((data.Category("age", tuple(map(str, range(1_001)))),), "features must be at most 1,000, .*, got 1,001"),
+    ],
+)
+def test_categories_that_do_not_fit_end_in_one_sentence(categories, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        hold(clinic(), Declared((), (), (), "yes", "drop", categories=categories))
+
+
+def test_levels_of_a_file_with_decimal_commas_are_numbers_too():
+    content = "dose;sick\n" + "".join(f"{('0,5', '1,50', '2')[i % 3]};{i % 2}\n" for i in range(30))
+    sheet = data.read_sheet(content.encode(), "people.csv", "sick")
+    assert sheet.levels("dose") == ("0,5", "1,5", "2")
+    said = Declared((), (), (), "1", categories=(data.Category("dose", sheet.levels("dose")),))
+    assert UploadedRecords(sheet, said, "people.csv").report.unknown == {"dose": 0}
+
+
+def test_a_column_of_too_many_texts_keeps_none_and_says_why(monkeypatch):
+    monkeypatch.setattr(sheets, "MAX_TEXTS", 20)
+    rows = [f"{i % 40}x,{i % 20}y,2026-{1 + i % 12:02d}-{1 + i % 28:02d},{i % 2}" for i in range(90)]
+    sheet = data.read_sheet("\n".join(["many,few,day,sick", *rows]).encode(), "people.csv", "sick")
+    assert list(sheet.texts) == ["few"] and len(sheet.levels("few")) == 20
+    assert sheet.suspects == {"many": "holds more than 20 different texts", "day": "holds dates or times"}
+    with pytest.raises(ValueError, match="'few' must have at most 10 "):
+        monkeypatch.setattr(sheets, "MAX_TEXTS", 10)
+        sheet.levels("few")
+
+
+DAYS = {
+    "2026-01-31": True,
+    "31.01.2026": True,
+    "1/31/26": True,
+    "2026-01-31T10:20:30Z": True,
+    "31 January 2026": True,
+    "Jan 31, 2026": True,
+    "10:45": True,
+    "20260131": True,
+    "2026": False,
+    "12345678": False,
+    "A-12-2026": False,
+    "1-3": False,
+    "north": False,
+}
+
+
+@pytest.mark.parametrize("word", DAYS)
+def test_days_and_times_are_told_from_levels_and_numbers(word):
+    rows = "".join(f'"{word}",{i % 2}\n' for i in range(20))
+    found = data.read_sheet(f"when,sick\n{rows}".encode(), "people.csv", "sick").suspects
+    assert found.get("when", "").startswith("holds dates") == DAYS[word]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_id"),
+    [("patient_id", True), ("ID", True), ("customerId", True), ("e-mail", True), ("paid", False), ("idle", False)],
+)
+def test_a_column_that_is_named_like_an_id_is_a_suspect(name, is_id):
+    rows = "".join(f"{i % 5},{i % 2}\n" for i in range(20))
+    found = data.read_sheet(f"{name},sick\n{rows}".encode(), "people.csv", "sick").suspects
+    assert found == ({name: "is named like an ID"} if is_id else {})
+
+
+def test_a_dictionary_holds_a_declaration_and_nothing_else():
+    said = Declared(("age",), (-0.1,), (1e-7,), "yes", "drop", 3.5, (SEX, STAGE), ("sex",))
+    for label in ("sick", None):
+        assert data.read_dictionary(data.write_dictionary(label, said).encode(), "x.json") == (label, said)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda found: found.pop("positive"), "positive must be a text, got None"),
+        (lambda found: found.update(label=3), "label must be a text, got 3"),
+        (lambda found: found.update(gaps="guess"), "gaps must be one of refuse, drop, got 'guess'"),
+        (lambda found: found.update(columns=[]), "columns must be at least one, each once, got .*"),
+        (lambda found: found["columns"].append("age"), "columns must be a list of objects, got 'age'"),
+        (lambda found: found["columns"].append(found["columns"][0]), "columns must be at least one, each once, got .*"),
+        (lambda found: found["columns"][0].update(kind="text"), "kind of 'age' must be one of number, category, .*"),
+        (lambda found: found["columns"][0].update(smallest=math.nan), "smallest of 'age' must be a number, got nan"),
+        (lambda found: found["columns"][0].update(largest=0), "smallest of 'age' must be below its largest, .*"),
+        (lambda found: found["columns"][1].update(levels=[1, 2]), "levels must be a list of texts, got .*"),
+        (lambda found: found.update(theta_norm="big"), "theta_norm must be a finite number > 0, got 'big'"),
+    ],
+)
+def test_a_spoilt_dictionary_is_refused_by_its_part(change, message):
+    found = json.loads(data.write_dictionary("sick", Declared(("age",), (0.0,), (1.0,), "yes", categories=(SEX,))))
+    change(found)
+    with pytest.raises(ValueError, match=f"^x.json must be a column dictionary: {message}$"):
+        data.read_dictionary(json.dumps(found).encode(), "x.json")
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"\xff", b"{", b"[" * 200_000])
+def test_what_is_no_dictionary_is_refused(content):
+    with pytest.raises(ValueError, match=r"^x.json must be a JSON object .*, got another file$"):
+        data.read_dictionary(content, "x.json")
 
 
 def test_the_same_file_and_seed_give_the_same_results_under_another_key():

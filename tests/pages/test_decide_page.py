@@ -14,7 +14,7 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Experiment, Problem, list_mechanisms, run
-from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
+from dpcore.data import Category, Declared, UploadedRecords, get_source, read_sheet
 from dpcore.figures.figure import Figure
 from dpcore.mechanisms.signed import SignedPlan, keyed_digest
 from dpcore.studies.decide import loss_curve
@@ -299,6 +299,7 @@ def test_the_command_that_brings_the_slides_is_said_where_they_are_missing(monke
     assert re.search(f"^{package}==", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
 
 
+WARDS = tuple(f"ward {i}" for i in range(8))
 LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for i in range(60)).encode()
 
 
@@ -306,6 +307,11 @@ LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for 
     ("name", "content", "said_of_it"),
     [
         ('it\'s "mine".csv', people(), Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes", "drop")),
+        (
+            "levels.csv",
+            re.sub(rb'"Doe, \d*(\d)"', rb"ward \1", people()),
+            Declared(("age",), (0.0,), (100.0,), "yes", "drop", None, (Category("name", WARDS),), ("name",)),
+        ),
         ("mine.svm", LIBSVM, Declared(("1", "2"), (0.0, 0.0), (1.0, 1.0), "1", theta_norm=3.0)),
     ],
 )

@@ -650,4 +650,4 @@ def test_scripts_make_neither_code_nor_markup_of_texts(script: Path):
         assert word not in text, word
     # Of this server alone, below the page's own address, for pictures that are drawn ahead.
     asked = text.count("fetch(new URL(ahead, document.baseURI)")
-    assert asked == text.count("fetch(") == (script.name == "live_figure.js")
+    assert asked == len(re.findall(r"\bfetch\(", text)) == (script.name == "live_figure.js")

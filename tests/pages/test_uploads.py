@@ -87,6 +87,16 @@ def table_of(page: AppTest) -> dict[str, list[float]]:
     return {column: row.tolist() for column, row in page.data_editor[0].value.T.items()}
 
 
+def told_in_table(page: AppTest, first: str) -> dict[str, list[str]]:
+    """Rows of the table whose first column is called so, by their first cell."""
+    table = next((each.value for each in page.table if each.value.columns[0] == first), None)
+    return {} if table is None else {row[0].replace("\\", ""): row[1:] for row in table.to_numpy().tolist()}
+
+
+def left_out(page: AppTest) -> dict[str, str]:
+    return {column: reason for column, (reason,) in told_in_table(page, "Left out").items()}
+
+
 def said(page: AppTest) -> str:
     elements = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error]
     return "\n".join(element.value for element in elements)
@@ -110,9 +120,9 @@ def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
     assert page.selectbox[-1].label == "Which column is the label?"
     page.selectbox[-1].select("sick").run()
     assert named(page, "Which columns").value == ["age", "dose"], "a column of words is no feature"
-    assert "Not usable because they hold no number: name." in said(page)
-    assert page.selectbox[-1].options == ["no", "yes"]
-    page.selectbox[-1].select("yes").run()
+    assert left_out(page) == {"name": "has a different text in every row"}
+    assert named(page, "Which label").options == ["no", "yes"]
+    named(page, "Which label").select("yes").run()
     assert "still missing: dose." in said(page) and "Proposed from the column's name: age." in said(page)
     bounded(page, 0.0, 1.0)
     assert table_of(page) == {"age": [0.0, 120.0], "dose": [0.0, 1.0]}
@@ -211,9 +221,14 @@ def test_the_same_declaration_keeps_the_records_and_another_one_lets_them_go():
 def test_rows_with_gaps_are_left_out_only_when_their_holder_says_so():
     page = declared(opened(people() + b"nobody,,0.5,yes\nnobody,5,0.5,\n"))
     assert "Rows with a gap: 1 in age, 1 in the label." in said(page)
-    assert "here 2 of 62 rows without" in said(page).replace("\\", "") and "0 in memory" in said(page)
+    told = said(page).replace("\\", "")
+    assert "here 2 of 62 rows without, “age” in 1, the label in 1" in told and "0 in memory" in told
     named(page, "Leave out").check().run()
     assert "Read 62 rows; 2 left out, because a number or the label is missing." in said(page)
+    assert told_in_table(page, "Column") == {
+        "age": ["0 to 100", "1", "", "0 (0.0%)"],
+        "the label": ["", "1", "", ""],
+    }
 
 
 def test_a_libsvm_file_has_its_labels_first():
@@ -278,7 +293,7 @@ def pasted(page: AppTest, table: str) -> AppTest:
 def test_the_words_of_a_file_show_no_markup():
     page = opened(b"**b**,:red[x],$y$\n" + b"1,a,2\n1,b,2\n")
     named(page, "Which column").select("$y$").run()
-    assert "Not usable because they hold no number: \\:red\\[x\\]." in said(page)
+    assert page.table[0].value["Left out"].tolist() == ["\\:red\\[x\\]"]
 
 
 @pytest.mark.parametrize(
@@ -320,7 +335,8 @@ def test_how_a_file_is_written_is_seen_said_and_changed(separator, decimal, enco
     named(page, "One line per column").set_value(bounds)
     named(page, "Import").click().run()
     confirmed(page)
-    assert held(page).report == data.Report(40, 0, {"größe": 0, "alter": 0}) and table_of(page)["größe"] == [-1.5, 9.0]
+    report = data.Report(40, 0, {"größe": 0, "alter": 0}, {"größe": 0, "alter": 0})
+    assert held(page).report == report and table_of(page)["größe"] == [-1.5, 9.0]
     named(page, "The first line").uncheck().run()
     assert "0 in memory" in said(page) and "the first line is a record" in said(page)
     assert named(page, "Which column").options == ["column 1", "column 2", "column 3"]
@@ -347,14 +363,127 @@ def test_columns_that_number_the_rows_are_off_until_they_are_chosen():
     page = labelled(opened(content.encode()), positive="1")
     columns = named(page, "Which columns")
     assert columns.value == ["age"] and columns.options == ["column 1 (no name)", "age", "ticket"]
-    warned = page.warning[0].value.replace("\\", "")
-    assert warned.startswith(
-        "Not used as features unless you choose them below: column 1 (no name) has no name, ticket has a"
-    )
-    assert "hold no number: income has thousands separators." in said(page)
+    assert left_out(page) == {
+        "column 1 (no name)": "has no name",
+        "ticket": "has a different value in every row",
+        "income": "has thousands separators",
+    }
     assert list(table_of(page)) == ["age"]
     columns.select("ticket").run()
     assert list(table_of(page)) == ["age", "ticket"]
+
+
+# Categories, dictionaries, and what was changed after looking
+
+
+def patients(stages: str = "1234") -> bytes:
+    """Ages, a sex with some gaps and one misprint, a stage that is a code, a day and an outcome."""
+    lines = [
+        f"{20 + 7 * i % 60},{('f', 'm', '', 'F.')[min(i % 7 - i % 5, 3) if i % 7 > i % 5 else i % 2]},"
+        f"{stages[i % len(stages)]},2026-0{1 + i % 9}-11,{'yes' if i * i % 11 < 5 else 'no'}"
+        for i in range(140)
+    ]
+    return "\n".join(["age,sex,stage,day,sick", *lines]).encode()
+
+
+def with_categories(page: AppTest) -> AppTest:
+    """With age, sex and stage as features, the latter two with public levels; rows without are left out."""
+    labelled(page)
+    named(page, "Which columns are features").select("sex").run()
+    named(page, "Which columns of numbers").select("stage").run()
+    named(page, "Levels of sex").set_value("f, m")
+    named(page, "Levels of stage").set_value("1\n2\n3\n4").run()
+    named(page, "Leave out").check().run()
+    return confirmed(page)
+
+
+def test_columns_of_text_are_features_once_their_levels_are_declared():
+    page = labelled(opened(patients()))
+    assert left_out(page) == {
+        "sex": "is text: choose it, and declare its levels",
+        "day": "holds dates or times",
+    }
+    assert named(page, "Which columns are features").value == ["age", "stage"]
+    named(page, "Which columns are features").select("sex").unselect("stage").run()
+    assert "still missing: sex." in said(page) and named(page, "Levels of sex").value in ("", None)
+    named(page, "Levels of sex").set_value("f, m").run()
+    confirmed(page)
+    wrong = [line for line in patients().decode().splitlines()[1:] if line.split(",")[1] not in ("f", "m")]
+    assert "0 in memory" in said(page) and f"here {len(wrong)} of 140 rows without, “sex”" in said(page).replace(
+        "\\", ""
+    )
+    named(page, "Leave out").check().run()
+    told = told_in_table(page, "Column")["sex"]
+    gaps, unknown = (sum(line.split(",")[1] == word for line in wrong) for word in ("", "F."))
+    assert told == ["2 levels", str(gaps), str(unknown), ""] and gaps and unknown
+    assert held(page).declared.categories == (data.Category("sex", ("f", "m")),)
+    assert held(page).source.p == 4 and "1 in memory" in said(page)
+
+
+def test_levels_come_from_the_file_only_where_that_is_recorded():
+    page = labelled(opened(patients()))
+    named(page, "Which columns are features").select("sex").run()
+    named(page, "A public list").select("F, M").run()
+    named(page, "Use this list").click().run()
+    assert named(page, "Levels of sex").value == "F; M"
+    named(page, "They are public").click().run()
+    assert named(page, "Levels of sex").value == "F.; f; m"
+    bounded(page, 1.0, 4.0, "stage")
+    named(page, "Leave out").check().run()
+    confirmed(page)
+    assert held(page).declared.after_looking == ("sex",)
+    assert f"sex: bounds or levels {upload_form._AFTER_LOOKING}." in said(page)
+
+
+def test_bounds_changed_after_their_clipping_was_shown_are_recorded():
+    page = declared(opened(people()))
+    assert held(page).declared.after_looking == ()
+    confirmed(bounded(page, 0.0, 50.0, "age"))
+    assert held(page).declared.after_looking == ("age",)
+    confirmed(bounded(page, 0.0, 100.0, "age"))
+    assert held(page).declared.after_looking == ("age",), "what was seen is not forgotten"
+    assert upload_form._AFTER_LOOKING in said(page)
+
+
+def dictionary_of(page: AppTest) -> bytes:
+    records = held(page)
+    return data.write_dictionary(records.label, records.declared).encode()
+
+
+def loaded(page: AppTest, dictionary: bytes) -> AppTest:
+    page.file_uploader[0].set_value(("columns.json", dictionary, "application/json"))
+    return page.run()
+
+
+def test_a_dictionary_declares_the_next_file_at_once():
+    first = with_categories(opened(patients()))
+    second = loaded(opened(patients("4321"), "march.csv"), dictionary_of(first))
+    assert not second.exception and not second.error
+    assert held(second).declared == held(first).declared and key_of(second) != key_of(first)
+    assert named(second, "Levels of sex").value == "f\nm" and named(second, "Leave out").value
+    named(second, "Levels of sex").set_value("f, m, x").run()
+    confirmed(second)
+    assert held(second).declared.after_looking == ("sex",), "its clipping was shown, too"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (patients().replace(b"stage", b"Stage", 1), "the file has no column “stage”"),
+        (patients().replace(b",yes", b",ja").replace(b",no", b",nein"), "no row has the label “yes”"),
+        (patients().replace(b"sick", b"ill", 1), "which has no column “sick” for the label"),
+    ],
+)
+def test_what_a_dictionary_declares_and_a_file_lacks_is_named(content, told):
+    page = loaded(opened(content), dictionary_of(with_categories(opened(patients()))))
+    assert told in "".join(warning.value.replace("\\", "") for warning in page.warning)
+    assert "records" not in page.session_state[upload_form._HELD].kept and not page.exception
+
+
+def test_another_file_is_no_dictionary():
+    page = loaded(declared(opened(people())), b"age,0,120")
+    assert "columns.json must be a JSON object" in page.error[0].value.replace("\\", "")
+    assert "1 in memory" in said(page)
 
 
 # Nobody else, and not for ever

@@ -1,0 +1,151 @@
+"""Column dictionary: what a holder declares about a table, as a small JSON file that is used again with the next file.
+
+It holds names of columns, bounds and levels, which the holder declares to be public, and no record.
+"""
+
+import json
+from collections.abc import Container, Sequence
+from typing import Any, NoReturn
+
+from ..core.validation import check_real, one_of, positive, shown
+from .uploads import Category, Declared
+
+_MAX_BYTES = 2**20
+
+
+def write_dictionary(label: str | None, declared: Declared) -> str:
+    """Declaration as JSON. label: column of the labels, None for a LIBSVM file.
+
+    >>> print(write_dictionary("sick", Declared(("age",), (0.0,), (120.0,), "yes")))
+    {
+      "label": "sick",
+      "positive": "yes",
+      "gaps": "refuse",
+      "theta_norm": null,
+      "columns": [
+        {
+          "name": "age",
+          "kind": "number",
+          "smallest": 0.0,
+          "largest": 120.0
+        }
+      ],
+      "after_looking": []
+    }
+    """
+    columns: list[dict[str, Any]] = [
+        {"name": column, "kind": "number", "smallest": low, "largest": high}
+        for column, low, high in zip(declared.columns, declared.low, declared.high, strict=True)
+    ]
+    columns += [{"name": each.column, "kind": "category", "levels": each.levels} for each in declared.categories]
+    written = {
+        "label": label,
+        "positive": declared.positive,
+        "gaps": declared.gaps,
+        "theta_norm": declared.theta_norm,
+        "columns": columns,
+        "after_looking": declared.after_looking,
+    }
+    return json.dumps(written, indent=2, ensure_ascii=False)
+
+
+def read_dictionary(content: bytes, name: str) -> tuple[str | None, Declared]:
+    """Label column and declaration from JSON as `write_dictionary` writes it. name: of the file.
+
+    Raises ValueError, naming the part that is missing or of another kind. Whether it fits a table is told by
+    `mismatches`.
+
+    >>> said = Declared(("age",), (0.0,), (120.0,), "yes", categories=(Category("sex", ("f", "m")),))
+    >>> read_dictionary(write_dictionary("sick", said).encode(), "people.json") == ("sick", said)
+    True
+    """
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"{name} must be at most {_MAX_BYTES // 2**20} MB, got {len(content) / 2**20:.1f} MB")
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(f"{name} must be a JSON object that was downloaded as a column dictionary, got another file")
+    try:
+        return _declaration(found)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a column dictionary: {error}") from None
+
+
+def mismatches(
+    label: str | None, declared: Declared, columns: Sequence[str], numbers: Container[str], values: Sequence[str]
+) -> list[str]:
+    """What a dictionary declares and a table does not have, a clause each; empty if it fits.
+
+    columns: of the table, but the label's. numbers: those that hold numbers. values: the labels that occur.
+
+    >>> said = Declared(("age", "dose"), (0.0, 0.0), (120.0, 1.0), "yes")
+    >>> mismatches("sick", said, ("age", "name"), ("age",), ("0", "1"))
+    ["the file has no column 'dose'", "no row has the label 'yes'"]
+    """
+    wrong = [f"the file has no column {shown(column)}" for column in declared.features if column not in columns]
+    wrong += [
+        f"column {shown(column)} holds no numbers"
+        for column in declared.columns
+        if column in columns and column not in numbers
+    ]
+    if declared.positive not in values:
+        wrong.append(f"no row has the label {shown(declared.positive)}")
+    return wrong
+
+
+def _declaration(found: dict[str, Any]) -> tuple[str | None, Declared]:
+    columns, label, norm = _of(found, "columns", list), found.get("label"), found.get("theta_norm")
+    if label is not None:
+        _of(found, "label", str)
+    numbers: dict[str, tuple[float, float]] = {}
+    categories = []
+    for column in columns:
+        if not isinstance(column, dict):
+            _refuse("columns", "a list of objects", column)
+        name = _of(column, "name", str)
+        if one_of(f"kind of {shown(name)}", column.get("kind"), ("number", "category")) == "number":
+            low, high = (
+                check_real(f"{end} of {shown(name)}", column.get(end), "a number", lambda _: True)
+                for end in ("smallest", "largest")
+            )
+            if not low < high:
+                raise ValueError(f"smallest of {shown(name)} must be below its largest, got {low:g} and {high:g}")
+            numbers[name] = low, high
+        else:
+            categories.append(Category(name, _texts(column, "levels")))
+    lows, highs = (tuple(bounds[end] for bounds in numbers.values()) for end in (0, 1))
+    gaps = one_of("gaps", found.get("gaps"), ("refuse", "drop"))
+    declared = Declared(
+        (*numbers,),
+        lows,
+        highs,
+        _of(found, "positive", str),
+        gaps,
+        None if norm is None else positive("theta_norm", norm),
+        (*categories,),
+        _texts(found, "after_looking"),
+    )
+    if not columns or len(set(declared.features)) < len(columns):
+        raise ValueError(f"columns must be at least one, each once, got {shown(declared.features)}")
+    return label, declared
+
+
+def _texts(found: dict[str, Any], key: str) -> tuple[str, ...]:
+    texts = _of(found, key, list)
+    if not all(isinstance(text, str) for text in texts):
+        _refuse(key, "a list of texts", texts)
+    return tuple(texts)
+
+
+def _of(found: dict[str, Any], key: str, kind: type) -> Any:
+    """Entry of a JSON object, or ValueError if it is of another kind."""
+    value = found.get(key)
+    if not isinstance(value, kind):
+        _refuse(key, "a text" if kind is str else "a list", value)
+    return value
+
+
+def _refuse(key: str, rule: str, value: object) -> NoReturn:
+    raise ValueError(f"{key} must be {rule}, got {shown(value)}")

@@ -1,0 +1,86 @@
+"""The levels of each category of an upload: typed, pasted, from a public list, or from the file, which is recorded."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from dpcore.core.facts import facts_beside
+from dpcore.data.lines import class_in
+from pages.ui.html import listed, literal, readable
+
+_PUBLIC = {row["name"]: row["levels"] for row in facts_beside(__file__, "public_levels.csv")}
+
+
+def typed_levels(text: str, decimal: str = ".") -> tuple[str, ...]:
+    """Levels in a text, each once: separated by lines, tabs or semicolons, and only without these by commas.
+
+    decimal: as the file writes numbers, which are one level if they are equal.
+
+    >>> typed_levels("f, m, f"), typed_levels("low; 1,5; high"), typed_levels("1; 1.0; 2")
+    (('f', 'm'), ('low', '1,5', 'high'), ('1', '2'))
+    """
+    separators = "[\n\t;]" if re.search("[\n\t;]", text.strip()) else ","
+    levels: dict[str, str] = {}
+    for cell in re.split(separators, text):
+        if level := cell.strip().strip('"').strip():
+            levels.setdefault(class_in(level, decimal), level)
+    return (*levels.values(),)
+
+
+def ask_levels(
+    columns: Sequence[str],
+    key: str,
+    levels_in_file: Callable[[str], tuple[str, ...]],
+    looked: Callable[[str], None],
+    decimal: str,
+) -> dict[str, tuple[str, ...]]:
+    """The levels of each column, as far as they are declared.
+
+    key: how those of the controls begin. levels_in_file: those of a column that occur. looked: called with a column
+    whose levels are taken from there.
+    """
+
+    def take(column: str, name: str | None) -> None:
+        if name is not None:
+            st.session_state[f"{key}levels {column}"] = _PUBLIC[name]
+
+    def take_file_s(column: str) -> None:
+        try:
+            st.session_state[f"{key}levels {column}"] = "; ".join(levels_in_file(column))
+        except ValueError as error:
+            st.session_state[f"{key}no levels"] = readable(str(error))
+        else:
+            looked(column)
+
+    found = {}
+    for column in columns:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            text = st.text_area(
+                f"Levels of {literal(column)}",
+                key=f"{key}levels {column}",
+                placeholder="f; m",
+                height=68,
+                persist_state="session",
+            )
+            with st.popover("Lists"):
+                chosen = st.selectbox(
+                    "A public list", _PUBLIC, None, key=f"{key}list {column}", help="Typed levels are replaced."
+                )
+                st.button("Use this list", key=f"{key}use {column}", on_click=take, args=(column, chosen))
+                st.caption(
+                    "If the levels in the file are public knowledge anyway, they can be taken from there. This is "
+                    "recorded: chosen after looking at the records, not covered by ε."
+                )
+                st.button(
+                    "They are public: use those in the file",
+                    key=f"{key}file {column}",
+                    on_click=take_file_s,
+                    args=(column,),
+                )
+        found[column] = typed_levels(text or "", decimal)
+        if found[column]:
+            st.caption(f"{len(found[column]):,} levels: {listed(map(literal, found[column]))}.")
+    if told := st.session_state.pop(f"{key}no levels", None):
+        st.error(literal(told))
+    return found
