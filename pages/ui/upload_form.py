@@ -130,8 +130,8 @@ def upload_source() -> Source | None:
     st.markdown(done(records.report, records.source))
     if (table := _changes(records))["Column"]:
         _table(table)
-    if looked := looking_warning(records.source):
-        st.warning(literal(looked))
+    if looked := looking_warning(records.source, literal):
+        st.warning(looked)
     held_bounds().show(records.declared)
     st.download_button(
         "Download the column dictionary",
@@ -192,10 +192,10 @@ def _table(columns: dict[str, list[str]]) -> None:
         st.table(columns, hide_index=True)
 
 
-def looking_warning(source: Source) -> str:
-    """A sentence on the columns of an upload that were declared after looking at its records, plain text, else ""."""
+def looking_warning(source: Source, spelled: Callable[[str], str] = str) -> str:
+    """A sentence on the columns of an upload that were declared after looking at its records, else ""."""
     looked = data.held(source.key).declared.after_looking if data.is_private(source.key) else ()
-    return f"{listed(looked)}: bounds or levels {_AFTER_LOOKING}." if looked else ""
+    return f"{listed(map(spelled, looked))}: bounds or levels {_AFTER_LOOKING}." if looked else ""
 
 
 def clipping_warning(source: Source) -> str:
