@@ -84,7 +84,8 @@ def test_slides_turn_by_keyboard_charts_answer_and_a_page_that_asks_is_seen(new_
     assert picture.startswith("data:image/png") and len(picture) > 20_000
     sizes = page.evaluate(
         "[...document.querySelectorAll('.slide p, .slide li, .slide dd, .chart text')]"
-        ".filter(e => e.textContent.trim()).map(e => parseFloat(getComputedStyle(e).fontSize))"
+        ".filter(e => e.textContent.trim() && !e.closest('.hovertext'))"
+        ".map(e => parseFloat(getComputedStyle(e).fontSize))"
     )
     assert min(sizes) >= 20
     assert wrong == []

@@ -278,6 +278,7 @@ def test_old_names_in_a_link_are_read_as_those_of_today(page, query, meant, few_
 
 # Views that a page does not begin with, and controls that only they have.
 LATER = {
+    "audit": ("check=ledger",),
     "sources": ("about=traces", "about=reproductions"),
     "sparsity": ("tab=simplex", "tab=streaming"),
     "multiclass": ("classifier=published",),
