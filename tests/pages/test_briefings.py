@@ -13,7 +13,7 @@ import pytest
 
 import dpcore
 from dpcore.core.privacy import Budget
-from dpcore.data import SOURCES
+from dpcore.data import SOURCES, Category
 from dpcore.mechanisms.signed import SignedPlan
 from pages.decide.briefing import page, words
 from pages.decide.briefing.content import UNCOUNTED, Briefing, EquivalentSizes, Guarantee, Interval, LossCurve
@@ -185,6 +185,20 @@ def test_the_page_to_sign_has_every_term_of_the_release():
     assert document["guarantee"]["delta_records"] == 70 * 1e-6
     assert page.count('class="blank"') == len(words.BLANKS)
     assert SignedPlan.read(document["release"]) == plan
+
+
+def test_the_page_to_sign_names_what_was_declared_after_looking():
+    plan = signed()
+    assert "signing.after_looking" not in html_page(to_sign(plan))
+    categories = (Category("ward", ("a", "b")),)
+    declared = dc.replace(plan.declared, categories=categories, after_looking=("age", "ward"))
+    plan = dc.replace(plan, declared=declared)
+    document = to_sign(plan).document()
+    assert ("signing.after_looking", "age, ward") in {
+        (path, text) for path, _, text in Reader(html_page(to_sign(plan))).said
+    }
+    assert SignedPlan.read(document["release"]) == plan
+    assert plan.columns == ("age", "dose", "ward = a", "ward = b", "constant 1")
 
 
 def test_the_json_holds_the_digest_and_neither_key_nor_values():

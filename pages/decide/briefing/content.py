@@ -23,6 +23,7 @@ UNCOUNTED = (
     "records cost privacy that this ε does not include."
 )
 _CONFIDENCE = 0.95  # of all intervals
+_NAMED = 3  # columns on a line of the page to sign
 _POINT_ERROR = 1e-6  # points: the curve and the score at the budget are two ways to the same number
 # What fits on a printed page at a readable size.
 _LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 6, 1_500
@@ -242,7 +243,9 @@ class Briefing:
         plan = self.signing.plan
         plain["release"] = plan.document() if plan else None
         del plain["signing"]["plan"]
+        looked = _few(plan.declared.after_looking) if plan else ""
         plain["signing"] |= {"algorithm": ALGORITHM, "fingerprint": plan.fingerprint if plan else None}
+        plain["signing"]["after_looking"] = looked
         plain["guarantee"] |= {"delta_records": self.n * self.guarantee.delta, "one_record": 1.0 / self.n}
         plain["source"] = {
             name: getattr(self.source, name)
@@ -266,6 +269,16 @@ class Briefing:
         sizes = dict(zip(names, columns, strict=True))
         both = pd.DataFrame(dict(lost)).merge(pd.DataFrame(sizes, dtype=float), how="outer", on="epsilon")
         return both.to_csv(index=False, lineterminator="\n")
+
+
+def _few(names: Sequence[str]) -> str:
+    """Names of columns in words that fit on a line.
+
+    >>> _few(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _known(*values: float | None) -> list[float]:

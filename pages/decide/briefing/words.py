@@ -165,7 +165,8 @@ def signed(document: Document) -> dict[str, str]:
         "Mechanism": said["mechanism"],
         "Releases": said["releases"] + said[total],
         "Accuracy loss": said["loss"],
-        "Seen before": said["looks" if signing["looks"] else "no looks"],
+        "Seen before": said["looks" if signing["looks"] else "no looks"]
+        + (said["after looking"] if signing["after_looking"] else ""),
     }
     return lines | ({"Plan": said["plan"], "File": said["file"]} if document["release"] else {})
 
