@@ -5,7 +5,6 @@ import json
 import math
 import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +53,8 @@ def release_signed(plan_path: Path, data_path: Path, key_path: Path | None, agai
     made = _made(beside) if beside.exists() else []
     if made and not again:
         raise BudgetExceeded(
-            f"this release must be made once, got {beside.name}, by which it was made at {made[-1].get('at')}; with "
-            "--again another one is made, which spends privacy again"
+            f"this release must be made once, got {beside.name}, which says that it was made; with --again "
+            "another one is made, which spends privacy again"
         )
     key = _key(key_path)
     content = data_path.read_bytes()
@@ -63,8 +62,8 @@ def release_signed(plan_path: Path, data_path: Path, key_path: Path | None, agai
     if again and len(made) >= planned:
         click.echo(f"Warning: {planned} planned releases were signed, this is number {len(made) + 1}", err=True)
     plan = signed.plan()
-    entry: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "version": __version__}
-    entry |= {"plan": signed.fingerprint, "spent": dc.asdict(plan.spent), "theta": None}
+    entry: dict[str, Any] = {"version": __version__, "plan": signed.fingerprint}
+    entry |= {"spent": dc.asdict(plan.spent), "theta": None}
     facts = {"records_per_person": records, "spent_on_a_person": _total(plan, len(made) + 1, records)}
     before = beside.read_bytes() if made else None
     _write(beside, {"releases": [*made, entry], **facts}, new=not made)
