@@ -295,16 +295,21 @@ def _smallest_lam(spec: Spec, budget: Budget) -> float:
 
 
 def _gradients(spec: Spec, data: Data, thetas: Array) -> tuple[Array, Array]:
-    """grad J, shape [k, p], and ln det Hessian, shape [k], at thetas [k, p]; every column must be stored."""
+    """grad J, shape [k, p], and ln det Hessian, shape [k], at thetas [k, p]; every column must be stored.
+
+    Equal records are counted, not repeated: the worst data sets have few different ones.
+    """
     loss, lam, p = get_loss(spec.loss), float(spec.lam), thetas.shape[1]
     gradients, volumes = lam * thetas, np.empty(len(thetas))
-    step = max(1, _BATCH_NUMBERS // (p * max(p, data.n)))
+    records, counts = np.unique(np.column_stack([data.X, data.y]), axis=0, return_counts=True)
+    X, labels, shares = records[:, :-1], records[:, -1], counts / data.n
+    step = max(1, _BATCH_NUMBERS // (p * max(p, len(X))))
     for start in range(0, len(thetas), step):
         batch = slice(start, start + step)
-        z = data.margins(thetas[batch])
-        y = np.tile(data.y, len(z))
-        gradients[batch] += loss.derivative(z.ravel(), y).reshape(z.shape) @ data.X / data.n
-        weights = loss.curvature(z.ravel(), y).reshape(z.shape) / data.n
-        hessians = (weights[:, None, :] * data.X.T) @ data.X
+        z = thetas[batch] @ X.T
+        y = np.tile(labels, len(z))
+        gradients[batch] += (shares * loss.derivative(z.ravel(), y).reshape(z.shape)) @ X
+        weights = shares * loss.curvature(z.ravel(), y).reshape(z.shape)
+        hessians = (weights[:, None, :] * X.T) @ X
         volumes[batch] = np.linalg.slogdet(hessians + lam * np.eye(p))[1]
     return gradients, volumes
