@@ -1,7 +1,7 @@
 """Open jobs of a page: asked once, polled while it is open, and given up when others replace them."""
 
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import streamlit as st
 
@@ -40,6 +40,12 @@ class Open:
         for job in self.jobs.values():
             job.watch(watcher, longer)
 
+    def wait(self, name: str, seconds: float) -> None:
+        """Wait until nothing more will come of this question, at most so many seconds; the page will show it."""
+        job = self.jobs[name]
+        job.wait(seconds)
+        self.seen[name] = job.news
+
     def leave(self, watcher: Hashable) -> None:
         for job in self.jobs.values():
             job.leave(watcher)
@@ -70,19 +76,22 @@ def ask(questions: Mapping[str, Question], patience: float | None = None) -> Ope
         job = held.jobs[name] = kept.get(question) or join(question, me)
         job.watch(me, _DRAWING_SECONDS)
         if len(held.jobs) == 1:  # the others begin when it has something to show
-            deadline = time.monotonic() + (FIRST_SECONDS if patience is None else patience)
-            while job.snapshot is None and not job.finished and time.monotonic() < deadline:
-                time.sleep(_LOOK_SECONDS)
+            _wait([job], FIRST_SECONDS if patience is None else patience)
     held.seen = {name: job.news for name, job in held.jobs.items()}
     return held
 
 
 def glance(held: Open) -> None:
-    """Wait a little for the answers to the other questions; the first one's picture is drawn by now."""
-    deadline = time.monotonic() + AT_ONCE_SECONDS
-    for name, job in list(held.jobs.items())[1:]:
-        job.wait(max(0.0, deadline - time.monotonic()))
-        held.seen[name] = job.news
+    """Wait a little for something to show of the other questions; the first one's picture is drawn by now."""
+    others = dict(list(held.jobs.items())[1:])
+    _wait(list(others.values()), AT_ONCE_SECONDS)
+    held.seen |= {name: job.news for name, job in others.items()}
+
+
+def _wait(jobs: Sequence[Job], seconds: float) -> None:
+    started = time.monotonic()
+    while any(it.snapshot is None and not it.finished for it in jobs) and time.monotonic() - started < seconds:
+        time.sleep(_LOOK_SECONDS)
 
 
 def keep_alive(held: Open) -> None:

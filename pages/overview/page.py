@@ -14,7 +14,7 @@ from dpcore.figures.overview import cost_figure
 from dpcore.figures.style import FAMILIES, GRID
 from dpcore.mechanisms import Mechanism
 from pages.background.jobs import Question
-from pages.background.polling import ask, glance, keep_alive
+from pages.background.polling import ask, keep_alive
 from pages.background.tables import TableQuestion, refined
 from pages.overview import words
 from pages.server import prefetch
@@ -31,7 +31,8 @@ HEIGHT, MAX_COLUMNS = 420, 32
 # As on Perturbation, whose numbers are the same; beyond, where single releases differ less, a move stays short.
 REPETITIONS, MANY_RECORDS, FEWER_REPETITIONS = 50, 10_000, 10
 FIRST_REPETITIONS = 4
-OTHERS_SECONDS = 0.3  # what a move waits for the curves of the other mechanisms
+# What a move waits for the curves of the other mechanisms, and then, with the chart on the screen, for the attack.
+OTHERS_SECONDS, ATTACK_SECONDS = 0.3, 0.25
 RELEASED = "released models"  # in the session: of the state in which they were drawn
 
 # Controls first, wherever they stand: the first run already knows what the address says.
@@ -124,7 +125,7 @@ with chart:
     st.markdown(words.decide_link(source, controls, chosen.key))
 sentences = [sentence_of(table, controls)]
 if plan is not None:
-    glance(held)
+    held.wait("attack_success", ATTACK_SECONDS)
     attack: Attack | None = held.jobs["attack_success"].snapshot
     found = attack.success if attack and attack.success else words.unattacked(plan)
     sentences += filter(None, [words.larger_class(here.iloc[0], source), words.answer(found)])
