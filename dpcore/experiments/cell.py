@@ -30,7 +30,8 @@ class Cell:
     """Curve of one mechanism over epsilon; hashable and picklable, it is its own cache key.
 
     population, fresh: also measure the excess population risk, and the mean loss on the test records; of a set that
-    is split, also how much less often releases predict each test record's class than the reference does ("lost").
+    is split, also how much less often releases predict the class of each test record than the non-private learner
+    does ("lost").
     """
 
     mechanism: Mechanism
@@ -86,14 +87,15 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
     go_on(cancelled)
     releases = _releases(cell, plans, prepared, split.train.active, cancelled)
     population, loss = split.population if cell.population else None, get_loss(problem.loss)
+    learner = problem.learner() if loss.linear else None
     curves = metrics.curves_of(
-        loss, split.train, split.test, reference, releases, fresh=cell.fresh, population=population
+        loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh, population=population
     )
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
     by_record = cell.fresh and loss.classification and split.tested is not None
-    lost = _lost_by_record(reference.theta, split.test, releases) if by_record else None
+    lost = _lost_by_record(learner, split.test, releases) if by_record and learner is not None else None
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
         for curve in curves:
@@ -106,8 +108,8 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["epsilon"])
 
 
-def _lost_by_record(reference: Array, test: Data, releases: metrics.Releases) -> Array:
-    right = test.y * (test.X @ reference) > 0.0
+def _lost_by_record(learner: Array, test: Data, releases: metrics.Releases) -> Array:
+    right = test.y * (test.X @ learner) > 0.0
     lost: Array = (right - metrics.shares_right(test, releases)).astype(np.float32)
     return lost
 

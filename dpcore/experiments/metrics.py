@@ -121,12 +121,15 @@ def curves_of(
     reference: Minimum,
     releases: Releases,
     *,
+    learner: Array | None = None,
     fresh: bool = False,
     population: Population | None = None,
 ) -> tuple[MetricCurve, ...]:
     """Accuracy on the test records (r_squared for regression), and excess empirical risk.
 
-    For location only the latter. fresh: also the mean loss on the test records. population: also the excess risk in it.
+    For location only the latter. reference: of the excess risk. learner: model [r] whose accuracy is that without
+    privacy, by default the reference's. fresh: also the mean loss on the test records. population: also the excess
+    risk in it.
     Means over the noise of `Additive` are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
     Phi(y m / (s S ||x||)), the mean risk that of `Loss.gaussian_mean`, averaged over S. In `Drawn`, repetitions 2i and
     2i + 1 are a pair, and pairs are independent: se is that of the pairs, in which the linear term of noise with
@@ -138,14 +141,15 @@ def curves_of(
     excess = [values - reference.risk for values in _losses(loss, train, releases, known)]
     constant = constant_risk(loss, train)
     found = [_curve("excess_empirical_risk", 0.0, constant - reference.risk, *excess)]
+    learner = reference.theta if learner is None else learner
     if loss.classification:
-        best = accuracy(reference.theta, test)
+        best = accuracy(learner, test)
         found.insert(0, _curve("accuracy", best, larger_class(test), *_accuracies(test, releases)))
     elif loss.linear:
         shares = [1.0 - errors / test.y.var() for errors in _losses(_SQUARED, test, releases)]
-        found.insert(0, _curve("r_squared", r_squared(reference.theta, test), 0.0, *shares))
+        found.insert(0, _curve("r_squared", r_squared(learner, test), 0.0, *shares))
     if fresh:
-        best = risk(loss, reference.theta, test)
+        best = risk(loss, learner, test)
         found.append(_curve("fresh_risk", best, constant_risk(loss, test), *_losses(loss, test, releases)))
     if population is not None:
         found.append(population_curve(loss, population, reference.radius, releases))

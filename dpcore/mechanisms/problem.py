@@ -7,6 +7,7 @@ import math
 
 from .. import data as records
 from .. import solvers
+from ..core.arrays import Array
 from ..core.cache import SharedCache
 from ..core.losses import LOSSES, get_loss
 from ..core.privacy import Budget
@@ -85,6 +86,32 @@ class Problem:
         kept = records.kept_with(self.source, _REFERENCES)
         return kept.get(key, lambda: self.best(records.load(self.source, self.n, p, self.seed).train))
 
+    @property
+    def cross_validated(self) -> bool:
+        """True for a data set whose models live in a ball: nobody knows there how large the best one is. The ball of a
+        synthetic source is known to hold the best model of its law."""
+        return self._models()[0] == "ball" and records.get_source(self.source).size is not None
+
+    def learner(self, data: Data | None = None) -> Array:
+        """Model [r] without privacy with which the accuracy of private ones is compared, learned from `data`: records
+        of this problem, by default its training records.
+
+        Where `cross_validated`, it has the penalty that cross-validation chooses on the training records; elsewhere it
+        is `best`. Whatever is learned here is outside the privacy guarantee.
+        """
+        if not self.cross_validated:
+            return (self.reference() if data is None else self.best(data)).theta
+        loss, kept = get_loss(self.loss), records.kept_with(self.source, _LEARNERS)
+        key = (self.source, self.n, self.p, self.seed, loss.task)
+
+        def learned() -> tuple[solvers.Penalty, Array]:
+            train = self.load().train
+            penalty = solvers.choose_penalty(loss, train)
+            return penalty, solvers.penalised(loss, train, penalty)
+
+        penalty, model = kept.get(key, learned)
+        return model if data is None else solvers.penalised(loss, data, penalty)
+
     def best(self, data: Data) -> solvers.Minimum:
         """F* over the L2 ball of theta_norm (of `radius` if that is smaller), or over the source's set of good models,
         and the model that attains it, certified.
@@ -108,3 +135,4 @@ class Problem:
 
 
 _REFERENCES: SharedCache[solvers.Minimum] = SharedCache(64)
+_LEARNERS: SharedCache[tuple[solvers.Penalty, Array]] = SharedCache(64)

@@ -16,7 +16,7 @@ from pages.decide.state import State
 from pages.ui.code import script, verbatim
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
-from pages.ui.sources import assumed
+from pages.ui.sources import assumed, learner_line
 
 FORMULA = text_beside(__file__, "formula.md")
 
@@ -74,7 +74,7 @@ def assumption_lines(state: State) -> list[str]:
         source=state.source,
         scaling=readable(state.source.scaling),
         delta=delta_text(state.setting.problem.delta),
-        problem=state.setting.problem,
+        learner=learner_line(state.setting.problem),
         splits=state.setting.splits,
     )
     lines = [line.removeprefix("- ") for line in told.splitlines()]

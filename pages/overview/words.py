@@ -25,7 +25,7 @@ from pages.ui.code import experiment_call, redrawn
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import Controls, delta_text
-from pages.ui.sources import assumed, neighbours_line, records_line
+from pages.ui.sources import assumed, learner_line, neighbours_line, records_line
 from pages.ui.verdict import verdict
 
 FORMULA = text_beside(__file__, "formula.md")
@@ -88,7 +88,8 @@ def unattacked(plan: Plan) -> AttackSuccess:
 def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     """What the curves are, in small print below the chart, and which of them are missing; table: of all mechanisms."""
     said = (
-        f"Without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Averages over "
+        f"Excess risk: above the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Without "
+        f"privacy: {learner_line(experiment.problem)}. Averages over "
         f"{experiment.repetitions} releases (exact for output perturbation) on one split into training and test "
         f"records, the first of the {SPLITS} that *Decide* averages over. Gradient perturbation is noisy SGD."
     )
@@ -217,6 +218,7 @@ def assumptions(experiment: Experiment, source: Source, epsilon: float) -> str:
         tested=test.n,
         of=source.records,
         larger=100 * max((test.y > 0).mean(), (test.y <= 0).mean()),
+        learner=learner_line(problem),
         theta_norm=problem.theta_norm,
         gap=readable(f"{max(problem.reference().gap, 1e-15):.0e}"),
         repetitions=experiment.repetitions,

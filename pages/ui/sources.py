@@ -1,5 +1,6 @@
 """Sentences that several pages share: on their records and on seeded runs."""
 
+from dpcore import Problem
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from pages.ui.html import readable
@@ -15,6 +16,13 @@ def assumed(module: str, name: str, **facts: object) -> str:
     module: its `__file__`. What all pages say of seeded runs is known as {seeded}.
     """
     return text_beside(module, name).replace("\n  ", " ").format(seeded=SEEDED, **facts).strip()
+
+
+def learner_line(problem: Problem) -> str:
+    """What is learned without privacy for comparison."""
+    if problem.cross_validated:
+        return "logistic regression whose penalty cross-validation chooses on the same training records"
+    return f"the model with the smallest training loss and ‖θ‖ ≤ {problem.theta_norm:g}"
 
 
 def axis_title(source: Source) -> str:

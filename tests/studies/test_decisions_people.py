@@ -7,7 +7,6 @@ import pytest
 
 from dpcore import NotApplicable, Problem
 from dpcore.core.losses import get_loss
-from dpcore.data import load
 from dpcore.experiments.cell import run_cell
 from dpcore.experiments.metrics import accuracy, risk
 from dpcore.studies.decide import sample_size
@@ -36,7 +35,7 @@ def test_records_for_a_budget_and_the_budget_for_these_records_agree():
 
 def test_the_search_ends_early_and_misses_nothing(monkeypatch):
     monkeypatch.setattr(sample_size, "SIZES", SIZES[:9])
-    asked = SampleSizeQuestion(Setting(Problem("iris"), "objective_gaussian", splits=5), 1.0, 6.0)
+    asked = SampleSizeQuestion(Setting(Problem("wine"), "objective_gaussian", splits=5), 1.0, 15.0)
     early = list(asked.snapshots())
     assert early[-1].sizes[-1] < SIZES[8] and [len(found.sizes) for found in early] == list(range(1, len(early) + 1))
     monkeypatch.setattr(sample_size, "_ENOUGH", 10**6)
@@ -78,7 +77,7 @@ def test_questions_are_equal_wherever_the_sliders_stand():
     each(
         2,
         [
-            Setting(Problem("breast_cancer", n=300), "objective_gaussian", epsilons=EPSILONS[:-1], splits=6),
+            Setting(Problem("synthetic", n=300), "objective_gaussian", epsilons=EPSILONS[:-1], splits=10),
             Setting(Problem("synthetic", n=1_000, lam=1e-4), "output_gaussian", epsilons=EPSILONS, splits=10),
             Setting(Problem("synthetic", n=300, lam=1e-4), "output_gamma", epsilons=EPSILONS[1:], splits=6),
             Setting(Problem("synthetic", n=500), "noisy_gd", epsilons=EPSILONS, splits=10),
@@ -144,9 +143,8 @@ def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
     assert sizes.sizes.tolist() == [10, 15, 20, 30, 50, 70, 100, 120]
     for split in range(2):
         for size in (30, 120):
-            fewer = changed(setting, n=size).cell(split).problem
-            test = load("breast_cancer", size, 31, fewer.seed).test
-            model = fewer.reference().theta
+            problem, fewer = setting.cell(split).problem, changed(setting, n=size).cell(split).problem
+            test, model = fewer.load().test, problem.learner(fewer.load().train)
             g = sizes.sizes.tolist().index(size)
             assert sizes.best[0, split, g] == pytest.approx(risk(get_loss("logistic"), model, test), abs=1e-6)
             assert sizes.best[1, split, g] == -accuracy(model, test)
@@ -154,6 +152,11 @@ def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
         quiet, mean = (np.array([row[name] for row in rows]) for name in ("noiseless", "mean"))
         assert sizes.same[0, split, -1] == pytest.approx(quiet, abs=1e-4)
         assert np.array_equal(sizes.private("loss")[split], mean)
+
+
+def test_the_best_learner_of_a_data_set_needs_far_fewer_records_than_a_private_one():
+    setting = Setting(Problem("breast_cancer", n=300), "objective_gaussian", epsilons=EPSILONS[:4], splits=10)
+    assert all(found.high < 100 for found in last(EquivalentSampleSizeQuestion(setting)).answers("loss"))
 
 
 def test_so_many_records_have_the_same_error():

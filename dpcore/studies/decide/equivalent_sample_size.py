@@ -1,9 +1,9 @@
 """Equivalent sample size: the number n' of records on which a learner without privacy makes the same error as the
 private one on n.
 
-The n' records are the first of each split. Without privacy the better of two learners counts: the best model in the
-ball, or the minimiser with the private release's own lambda and no noise. Noise of mean zero cannot lower the mean of a
-convex loss, and therefore n' <= n in that error.
+The n' records are the first of each split. Without privacy the better of two learners counts: the one that private
+ones are compared with (`Problem.learner`), or the minimiser with the private release's own lambda and no noise. Noise
+of mean zero that is added to a model cannot lower the mean of a convex loss, and therefore n' <= n there in that error.
 """
 
 import dataclasses as dc
@@ -89,7 +89,7 @@ class EquivalentSampleSizeQuestion:
         for g, size in enumerate(self.sizes):
             go_on(cancelled)
             first = Data(split.train.X[:size], split.train.y[:size], split.train.p)
-            best[:, g] = self._errors(problem.best(first).theta, split.test)
+            best[:, g] = self._errors(problem.learner(first), split.test)
             theta: Array | None = None
             for k in path:  # lam falls, so that each search starts near its result
                 tol = _DISTANCE * problem.theta_norm
@@ -107,8 +107,8 @@ class EquivalentSampleSizeQuestion:
 class EquivalentSampleSize:
     """Errors of private releases on n records, and of learners without privacy on the first n' of them.
 
-    sizes: n', [G], the last is n. best: errors of the best model in the ball, [2, S, G], as `ERRORS` names them. same:
-    of the minimisers with the lam of each epsilon and no noise, [2, S, G, K]; K = 0 where a mechanism has no such lam.
+    sizes: n', [G], the last is n. best: errors of `Problem.learner`, [2, S, G], as `ERRORS` names them. same: of the
+    minimisers with the lam of each epsilon and no noise, [2, S, G, K]; K = 0 where a mechanism has no such lam.
     Errors are to be small: an accuracy is negative.
     """
 

@@ -125,11 +125,12 @@ class LostCurve:
     """Accuracy loss of a setting along epsilon, split by split.
 
     epsilons: [K], those of the grid at which the mechanism has a guarantee; refused: the reasons of the others.
-    private: `Setting.metric` of the private releases, the mean over their noise, [S, K], and reference [S], that of the
-    best model without privacy. floor: [S], that of a model that learns nothing, from the same test records: the share
-    of their larger class, or 0 of r_squared. loss: mean loss of the private releases on the test records, [S, K]. lam:
-    [K]. Where the splits are those of one file of N records and accuracy is measured: tested, [N], the number of splits
-    in which each record is a test record, and lost_of, [N, K], the sum of the points that it loses there; else N = 0.
+    private: `Setting.metric` of the private releases, the mean over their noise, [S, K], and reference [S], that of
+    `Problem.learner` without privacy. floor: [S], that of a model that learns nothing, from the same test records: the
+    share of their larger class, or 0 of r_squared. loss: mean loss of the private releases on the test records, [S, K].
+    lam: [K]. Where the splits are those of one file of N records and accuracy is measured: tested, [N], the number of
+    splits in which each record is a test record, and lost_of, [N, K], the sum of the points that it loses there; else
+    N = 0.
     """
 
     setting: Setting
