@@ -77,7 +77,7 @@ def test_a_sparse_table_has_the_model_of_the_dense_one_without_a_constant_column
 def test_the_penalty_is_heavier_where_less_can_be_learned_and_copies_do_not_lighten_it():
     useful, useless = labelled(200), labelled(200, signal=0.0)
     assert choose_penalty(LOGISTIC, useless).weight > 10 * choose_penalty(LOGISTIC, useful).weight
-    copies = Data(np.tile(useless.X[:40], (5, 1)), np.tile(useless.y[:40], 5))
+    copies = Data(np.tile(useless.X[:41], (5, 1)), np.tile(useless.y[:41], 5))
     assert choose_penalty(LOGISTIC, copies).weight > 1.0
     few = Data(np.ones((6, 2)), np.array([1.0, -1.0] * 3))
     assert choose_penalty(LOGISTIC, few) == Penalty(100.0, True)
