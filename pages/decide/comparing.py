@@ -1,4 +1,4 @@
-"""The view "all mechanisms": accuracy loss of each registered mechanism, or why it does not apply."""
+"""The view "all mechanisms": smallest budget and accuracy loss of each registered one, or why it does not apply."""
 
 from typing import cast
 
@@ -7,7 +7,9 @@ import streamlit as st
 
 from dpcore import list_mechanisms
 from dpcore.studies.decide.compare_mechanisms import Row, ranked
+from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.state import State
+from pages.decide.words import interval, mechanisms, number
 from pages.ui.html import readable
 from pages.ui.numbers import points
 
@@ -23,13 +25,19 @@ def show(state: State) -> None:
     table = ranked(rows)
     st.markdown(words(table, state))
     ok = table[table.status == "ok"]
+    if better := smaller_budgets(ok, state):
+        key, sentence = better
+        st.markdown(sentence)
+        st.button(f"Take {mechanisms()[key]}", on_click=st.session_state.update, kwargs={"way": key}, key="take")
     st.dataframe(
         pd.DataFrame(
             {
                 "": ["●" if best else "" for best in ok.best],
                 "mechanism": ok.label,
+                f"smallest ε for {points(state.at_most)}": [budget(found) for found in ok.smallest],
+                "95% interval": [interval(found) for found in ok.smallest],
                 "guarantee": ok.guarantee,
-                "accuracy loss, points": ok.lost.round(2),
+                f"accuracy loss at ε = {state.epsilon:g}, points": ok.lost.round(2),
                 "± (1 s.e.)": ok.lost_se.round(2),
                 "accuracy, %": (100 * ok.score).round(1),
                 "attack success at most, %": ok.limit.round(1),
@@ -50,13 +58,36 @@ def _list(title: str, rows: pd.DataFrame) -> None:
         st.markdown("\n".join([f"**{title}**", "", *lines]))
 
 
+def budget(found: Answer) -> str:
+    """The smallest epsilon as a cell of the table says it."""
+    if not found.reachable:
+        return f"over {number(found.last)}"
+    return f"{number(found.first)} or less" if found.at_first else number(found.value)
+
+
+def smaller_budgets(ok: pd.DataFrame, state: State) -> tuple[str, str] | None:
+    """Key of the mechanism that needs least of those that can be taken here, and a sentence; None if it is this one."""
+    choices = ok[ok.mechanism.isin(list(mechanisms()))]
+    mine = choices[choices.mechanism == state.way]
+    if mine.empty or choices.mechanism.iloc[0] == state.way:
+        return None
+    found, here = choices.smallest.iloc[0], mine.smallest.iloc[0]
+    if not found.value < here.value:
+        return None
+    surely = "" if found.high < here.low else ", but their intervals overlap"
+    return choices.mechanism.iloc[0], (
+        f"**{choices.label.iloc[0]}** loses at most {points(state.at_most)} from ε = {budget(found)} on "
+        f"(95% interval: {interval(found)}), {mine.label.iloc[0]} from {budget(here)} on ({interval(here)}){surely}."
+    )
+
+
 def words(table: pd.DataFrame, state: State) -> str:
     """The mechanism with the smallest loss, and how many apply."""
     ok, all_of = table[table.status == "ok"], len(list_mechanisms())
     so_far = "" if len(table) == all_of else f" ({len(table)} of {all_of} tried so far)"
     if ok.empty:
         return f"**No mechanism** applies to these records at ε = {state.epsilon:g}{so_far}."
-    best = ok[ok.best]
+    best = ok[ok.best].sort_values("lost")
     tied = f" ({len(best) - 1} more cannot be told apart from it)" if len(best) > 1 else ""
     return (
         f"**{best.label.iloc[0]}** has the smallest accuracy loss at ε = {state.epsilon:g}: "

@@ -47,7 +47,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
         pass  # the curve ends above the cursor
     asked["needed"] = SampleSizeQuestion(setting, controls.epsilon, at_most)
     if view == "compare":
-        asked[comparing.NAME] = CompareQuestion(setting.problem, controls.epsilon, setting.splits)
+        asked[comparing.NAME] = CompareQuestion(setting.problem, controls.epsilon, at_most, setting.splits)
     try:
         asked["equivalent"] = EquivalentSampleSizeQuestion(setting)
     except NotApplicable as reason:

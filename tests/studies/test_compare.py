@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import Experiment, Problem, list_mechanisms, make_mechanism, run
 from dpcore.studies.decide import compare_mechanisms as table
-from dpcore.studies.decide.loss_curve import Setting, lost_curve
+from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 
 PROBLEM = Problem("synthetic", n=300, p=4)
 SMALL = {"splits": 2}
@@ -55,12 +55,22 @@ def test_numbers_are_those_of_the_curve_of_decide_and_of_experiments_on_its_spli
     assert row.limit == pytest.approx(100 * mechanism.attack_limit(PROBLEM.plan(mechanism, 1.0)))
 
 
-def test_the_best_and_those_as_good_come_first():
-    found = table.ranked(compared(PROBLEM, splits=4))
+def test_the_smallest_budgets_come_first_and_the_smallest_losses_are_marked():
+    found = table.ranked(compared(PROBLEM, splits=4, at_most=5.0))
     known = found[found.status == "ok"]
-    assert list(known.lost) == sorted(known.lost) and len(found) == len(list_mechanisms())
-    assert found.best.iloc[0] and not found.best[found.status != "ok"].any()
+    budgets = [row.value for row in known.smallest]
+    assert budgets == sorted(budgets) and budgets[0] < 1.0 < budgets[-1] and len(found) == len(list_mechanisms())
+    out_of_reach = known.lost[[budget == math.inf for budget in budgets]]
+    assert list(out_of_reach) == sorted(out_of_reach)
+    assert found.best[found.lost.idxmin()] and not found.best[found.status != "ok"].any()
     assert 1 <= found.best.sum() < len(known)
+
+
+def test_budgets_are_those_of_the_curve_of_decide(rows):
+    for row in rows:
+        if row.status == "ok":
+            curve = lost_curve(Setting(dc.replace(PROBLEM, loss=row.loss), row.mechanism, **SMALL))
+            assert row.smallest == smallest_budget(curve, 2.0)
 
 
 def test_as_good_is_decided_on_the_same_splits():
@@ -100,3 +110,5 @@ def test_sources_and_words_are_checked_before_anything_is_computed():
         table.CompareQuestion(PROBLEM, epsilon=0.0)
     with pytest.raises(ValueError, match="splits must be an integer >= 2"):
         table.CompareQuestion(PROBLEM, splits=1)
+    with pytest.raises(ValueError, match="at_most must be a number of points > 0"):
+        table.CompareQuestion(PROBLEM, at_most=0.0)

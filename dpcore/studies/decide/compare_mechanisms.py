@@ -1,5 +1,5 @@
-"""Guarantee and accuracy loss of every registered mechanism on one data set at one (epsilon, delta), or why it does not
-apply."""
+"""Smallest budget of every registered mechanism for an acceptable accuracy loss on one data set, and its guarantee and
+accuracy loss at one (epsilon, delta), or why it does not apply."""
 
 import dataclasses as dc
 import math
@@ -15,12 +15,13 @@ from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Unconverged
 from ...core.sets import get_set
-from ...core.validation import integer, one_of
+from ...core.validation import check_real, integer, one_of
 from ...data import get_source
 from ...experiments.experiment import EPSILON_GRID
 from ...mechanisms import Mechanism, list_mechanisms, make_mechanism
 from ...mechanisms.problem import Problem
-from .loss_curve import SPLITS, Setting
+from .loss_curve import SPLITS, Setting, smallest_budget
+from .threshold_interval import Answer
 
 _USUAL = {"classification": "logistic", "regression": "squared"}
 _FEWEST_ERRORS = 2.0  # that part the best from the others
@@ -36,7 +37,8 @@ class Row:
     spent_epsilon, spent_delta: what a release costs. score: its accuracy, or r_squared for regression. without: the
     same without privacy. floor: that of the larger class, or 0 for regression. lost: `LostCurve.lost_at`, 100 times the
     difference between without and score, points; lost_se: standard error of the mean of losses, those of each split.
-    limit: how many times in 100 the best attacker at 50:50 is right, at most. seconds: that it took.
+    smallest: the smallest epsilon for the acceptable loss, None without numbers. limit: how many times in 100 the best
+    attacker at 50:50 is right, at most. seconds: that it took.
     """
 
     mechanism: str
@@ -54,15 +56,18 @@ class Row:
     lost: float = math.nan
     lost_se: float = math.nan
     losses: tuple[float, ...] = ()
+    smallest: Answer | None = None
     limit: float = math.nan
     seconds: float = 0.0
 
 
 @dc.dataclass(frozen=True)
 class CompareQuestion:
-    """Accuracy loss of every registered mechanism on these records, at one budget: those of a `Setting`.
+    """Smallest budget of every registered mechanism on these records, and accuracy loss at one budget: those of a
+    `Setting`.
 
-    A mechanism that is not proved for the problem's loss shows its own usual loss of the same task, and says so.
+    at_most: acceptable accuracy loss, percentage points > 0. A mechanism that is not proved for the problem's loss
+    shows its own usual loss of the same task, and says so.
     splits, epsilons: as in `Setting`, epsilon among them. Raises ValueError where outcomes are not predicted.
 
     >>> rows = next(CompareQuestion(Problem("synthetic", n=100, p=4), splits=2).snapshots())
@@ -72,6 +77,7 @@ class CompareQuestion:
 
     problem: Problem
     epsilon: float = 1.0
+    at_most: float = 2.0
     splits: int = SPLITS
     epsilons: tuple[float, ...] = EPSILON_GRID
 
@@ -79,6 +85,7 @@ class CompareQuestion:
         task = get_source(self.source).task
         if task not in _USUAL:
             raise ValueError(f"source must be one whose outcomes are predicted, got {self.source!r}, a {task} problem")
+        check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0.0)
         integer("splits", self.splits, at_least=2)
         one_of("epsilon", self.epsilon, self.epsilons)
 
@@ -98,7 +105,7 @@ class CompareQuestion:
 
 
 def ranked(rows: Sequence[Row]) -> pd.DataFrame:
-    """Rows of a `CompareQuestion` as a table, those with numbers best first.
+    """Rows of a `CompareQuestion` as a table: the smallest budgets first, then the smallest losses at its epsilon.
 
     best: True for the mechanism that loses least, and for all that lose more by less than two standard errors of the
     difference on the same splits.
@@ -108,9 +115,11 @@ def ranked(rows: Sequence[Row]) -> pd.DataFrame:
     >>> len(table), sorted(table.status.unique())
     (15, ['not applicable', 'ok'])
     """
-    table = pd.DataFrame([dc.asdict(row) for row in rows])
-    table = table.sort_values("lost", kind="stable", na_position="last", ignore_index=True)
-    return table.assign(best=[_as_good(losses, table.losses[0]) for losses in table.losses])
+    found = [row for row in rows if row.smallest]
+    least = min(found, key=lambda row: row.lost).losses if found else ()
+    found.sort(key=lambda row: (row.smallest.value if row.smallest else math.inf, row.lost))
+    found += [row for row in rows if not row.smallest]
+    return pd.DataFrame([vars(row) for row in found]).assign(best=[_as_good(row.losses, least) for row in found])
 
 
 def _as_good(losses: tuple[float, ...], least: tuple[float, ...]) -> bool:
@@ -151,6 +160,7 @@ def _row(mechanism: Mechanism, asked: CompareQuestion, cancelled: Cancelled) -> 
         plan = problem.plan(mechanism, epsilon)
     except Unconverged as error:
         return _blank(mechanism, problem.loss, "unconverged", str(error))
+    found = smallest_budget(curve, asked.at_most)
     losses, without = curve.lost[:, curve.epsilons == epsilon][:, 0], float(curve.reference.mean())
     weak = isinstance(mechanism.claimed_curve(plan), ZcdpCurve)
     return dc.replace(
@@ -164,6 +174,7 @@ def _row(mechanism: Mechanism, asked: CompareQuestion, cancelled: Cancelled) -> 
         lost=curve.lost_at(epsilon),
         lost_se=float(losses.std(ddof=1) / math.sqrt(len(losses))),
         losses=tuple(map(float, losses)),
+        smallest=found,
         limit=100.0 * mechanism.attack_limit(plan),
         seconds=time.perf_counter() - started,
     )

@@ -33,10 +33,10 @@ def every_mechanism(
     problem = dc.replace(problem, delta=1.0 / problem.n**2)
     tables = []
     for epsilon in EPSILONS:
-        *_, rows = CompareQuestion(problem, epsilon, runs // 2, (epsilon,)).snapshots()
+        *_, rows = CompareQuestion(problem, epsilon, splits=runs // 2, epsilons=(epsilon,)).snapshots()
         tables.append(ranked(rows).assign(epsilon=epsilon, delta=problem.delta))
         told(f"epsilon = {epsilon:.3g} is done")
-    return pd.concat(tables, ignore_index=True).drop(columns=["losses", "seconds"])
+    return pd.concat(tables, ignore_index=True).drop(columns=["losses", "smallest", "seconds"])
 
 
 def claims_of(table: pd.DataFrame) -> tuple[Claim, ...]:
