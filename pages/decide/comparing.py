@@ -46,6 +46,7 @@ def show(state: State) -> None:
             }
         ),
         hide_index=True,
+        column_config={"": st.column_config.Column(width=20), "mechanism": st.column_config.Column(width=240)},
     )
     _list("Run with another loss function:", ok[ok.reason != ""])
     _list("Not applicable to these records:", table[table.status != "ok"])
