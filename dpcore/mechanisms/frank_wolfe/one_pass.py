@@ -46,7 +46,7 @@ from .one_pass_sensitivity import (
 )
 from .vertex_runs import VertexMechanism, check_polytope, idle_columns, is_signed, start_of, telling_record
 
-_SOURCE = "Bassily, Guzman and Nandi 2021"
+_SOURCE = "Bassily, Guzmán and Nandi 2021"
 _AUDITED_T = 3
 
 
@@ -79,7 +79,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
     or of the first choice, and the noise of all others is in proportion. The ledger's sensitivity is the root of the
     sum of s_t^2 over the choices after the worst record, in units of their noise over `Plan.scale`.
 
-    Source: Bassily, Guzman and Nandi 2021, Algorithm 2 and Theorem 6.3; trees of choices as in Asi, Feldman, Koren and
+    Source: Bassily, Guzmán and Nandi 2021, Algorithm 2 and Theorem 6.3; trees of choices as in Asi, Feldman, Koren and
         Talwar 2021 (constants derived in docs/formulas.md, explicit).
     Randomness: two uniforms a choice, or a Laplace draw a vertex and choice
     (`dpcore.solvers.frank_wolfe.vertices`).

@@ -25,7 +25,7 @@ from ..worst_pairs import flipped_label
 from .step_count import LpConstants, lp_constants_of
 from .tree_runs import TreeRuns
 
-_SOURCE = "Bassily, Guzman and Nandi 2021, Algorithm 1"
+_SOURCE = "Bassily, Guzmán and Nandi 2021, Algorithm 1"
 _MOST_PHASES = 14
 _LOWEST_P, _HIGHEST_P = 1.001, 2.0
 
@@ -53,7 +53,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     sqrt(2 ln(1/delta)) / epsilon for generalised Gaussian noise and sqrt(2 ln(1.25/delta)) / epsilon for Gaussian noise
     (reconstructed) and spends what is proved of it; it is refused if that is more than requested.
 
-    Source: Bassily, Guzman and Nandi 2021, Algorithm 1 and Theorems 5.1 and 5.2 (constants derived here, explicit; see
+    Source: Bassily, Guzmán and Nandi 2021, Algorithm 1 and Theorems 5.1 and 5.2 (constants derived here, explicit; see
         docs/formulas.md); trees by Asi, Feldman, Koren and Talwar 2021; accounting by Dong, Roth and Su 2022.
     Randomness: one draw of `LpNoise` a node, in the order of the walk: p normals, or p Gamma variables, p bits and one
         chi-square.
@@ -143,7 +143,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         kappa = kappa_lq(facts.q_star, facts.d).kappa
         rate = theory.published_tree_rate(facts.diameter, facts.L0, kappa, facts.d, plan.spec.n, plan.requested)
         says = f"independent records; comparator in the l_p ball with p = {facts.p_norm:g}"
-        paper = "Bassily, Guzman and Nandi 2021, Theorem 5.2, without its logarithms"
+        paper = "Bassily, Guzmán and Nandi 2021, Theorem 5.2, without its logarithms"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", says),
             Bound(self.quantity, "rate", rate, "probability", paper, says),

@@ -24,7 +24,7 @@ from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
 from ..worst_pairs import opposite_labels
 
-_PAPER = "Bassily, Guzman and Nandi 2021"
+_PAPER = "Bassily, Guzmán and Nandi 2021"
 _SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
 # Losses with a kink: the loss for predictions averaged uniformly within a width, and the jump of the slope.
 _ROUNDED = {"hinge": ("huber_hinge", 1.0), "absolute": ("huber", 2.0)}
@@ -67,7 +67,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     The set: an l_p ball, p from 2 to inf. Records may be bounded in any norm; only the implied bound in L2 matters,
     which for the dual norm, of order p / (p - 1) <= 2, is the same R.
 
-    Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzman and Nandi 2021, Section 7 and
+    Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzmán and Nandi 2021, Section 7 and
         Proposition 7.1. Constants derived here and in `theory.gradient_descent.phased_terms` (explicit).
     Randomness: p normals a phase, in the order of the phases.
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every x_i is

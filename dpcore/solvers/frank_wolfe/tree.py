@@ -7,7 +7,7 @@ nothing and has its parent's iterate and estimate. At each leaf the iterate make
 
 Nothing here is private: the caller decides what noise an estimate gets and which point of the set a leaf steps to.
 
-Source: Bassily, Guzman and Nandi 2021, Algorithm 1, after Asi, Feldman, Koren and Talwar 2021.
+Source: Bassily, Guzmán and Nandi 2021, Algorithm 1, after Asi, Feldman, Koren and Talwar 2021.
 """
 
 import dataclasses as dc

@@ -198,7 +198,7 @@ def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "publ
     delta = E (1 - e^(epsilon - L))_+ over draws on D0, L the privacy loss, which the two densities give exactly. Each
     run counts with this probability, by its own coin: one rate to bound.
 
-    Source: Bassily, Guzman and Nandi 2021, section 3; the quoted kappa is min{q - 1, 2 ln d}.
+    Source: Bassily, Guzmán and Nandi 2021, section 3; the quoted kappa is min{q - 1, 2 ln d}.
 
     >>> found = quoted_kappa(2_000, 0, d=100)
     >>> found.certified_999 < found.certified_95 < found.estimate[0]
