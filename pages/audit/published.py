@@ -16,8 +16,8 @@ from dpcore.figures.style import FAMILIES
 from dpcore.studies.papers.exhibits import EXHIBITS, Finding, rounded_down, run_exhibit
 from pages.ui.cards import cards
 from pages.ui.details import behind
-from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.html import emphasised, plain, readable
+from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import sidebar
 
@@ -55,7 +55,7 @@ def _show(headline: DeltaGenerator) -> None:
         height=HEIGHT,
     )
     live_figure(chart, key="exhibits", alt=plain(sentence), height=HEIGHT)
-    st.caption(caption(found))
+    small_print(caption(found))
     cards([readout(each) for each in found])
     behind(lambda: assumptions(found), FORMULA, lambda: snippet(seed), lambda: _table(found))
 
@@ -105,8 +105,8 @@ def readout(finding: Finding) -> tuple[str, str, str]:
 def assumptions(found: Sequence[Finding]) -> str:
     """Sources, data sets and confidence."""
     lines = [
-        f"**{EXHIBITS[each.key].title}** ({each.source}): {EXHIBITS[each.key].description} Data: {each.pair}. "
-        f"{each.sentence}"
+        f"**{EXHIBITS[each.key].title}** ({each.source}): "
+        + readable(f"{EXHIBITS[each.key].description} Data: {each.pair}. {each.sentence}")
         for each in found
     ]
     lines.append(

@@ -9,6 +9,7 @@ from dpcore import list_mechanisms
 from dpcore.studies.decide.compare_mechanisms import Row, ranked
 from pages.decide.state import State
 from pages.ui.html import readable
+from pages.ui.live_figure import paragraph
 from pages.ui.numbers import points
 
 NAME = "compare"
@@ -21,7 +22,7 @@ def show(state: State) -> None:
         st.caption("The first mechanism is running …")
         return
     table = ranked(rows)
-    st.markdown(words(table, state))
+    paragraph(words(table, state))
     ok = table[table.status == "ok"]
     st.dataframe(
         pd.DataFrame(

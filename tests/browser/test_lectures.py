@@ -136,7 +136,7 @@ def drag(page: Page) -> None:
     page.mouse.move(x - 60, y, steps=4)
     page.wait_for_function("""() => {
         const it = document.querySelector(".takeaway");
-        return getComputedStyle(it).opacity === "0.4" || !it.textContent.includes("ε = 1,");
+        return getComputedStyle(it).opacity === "0.4" || !it.textContent.includes("ε\u00a0=\u00a01,");
     }""")
     page.mouse.move(x, y, steps=4)
     expect(headline).to_contain_text("ε = 1,")

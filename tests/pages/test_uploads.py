@@ -270,7 +270,7 @@ def test_a_file_that_cannot_be_read_is_told_in_one_sentence(content):
         ),
         (
             lambda page: confirmed(bounded(pasted(page, "dose_mg,-1e200,0"), 0.0, 1.0)),
-            "bounds of column “dose_mg” must be numbers up to 10¹⁰⁰, low below high (here -10²⁰⁰ and 0)",
+            "bounds of column “dose_mg” must be numbers up to 10¹⁰⁰, low below high (here −10²⁰⁰ and 0)",
         ),
         (
             lambda page: named(page, "Columns are separated").select("|").run(),

@@ -214,7 +214,7 @@ def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "publ
     shown, flagged = (float(lower_bound(counted, runs, error)) for error in ERRORS)
     estimate = float(shares.mean()), float(shares.std(ddof=1) / math.sqrt(runs))
     says = f"epsilon = {asked.epsilon:g}, delta = {asked.delta:g}"
-    pair = f"means of records in {d} columns that differ by the sensitivity in every column"
+    pair = f"means of records in {d:,} columns that differ by the sensitivity in every column"
     key, unit = "quoted_kappa", "delta"
     return _finding(key, says, unit, asked.delta, None, shown, flagged, runs, seed, pair, estimate)
 
