@@ -123,7 +123,7 @@ def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
     assert left_out(page) == {"name": "has a different text in every row"}
     assert named(page, "Which label").options == ["no", "yes"]
     named(page, "Which label").select("yes").run()
-    assert "still missing: dose." in said(page) and "Proposed from the column's name: age." in said(page)
+    assert "still missing: dose." in said(page) and "proposed from the column's name: age." in said(page)
     bounded(page, 0.0, 1.0)
     assert table_of(page) == {"age": [0.0, 120.0], "dose": [0.0, 1.0]}
     assert "0 in memory" in said(page), "what is proposed or typed is not yet confirmed"
