@@ -319,7 +319,7 @@ def test_runs_of_correct_code_pass_an_audit_and_halved_noise_does_not(shape):
     radius = 0.4 / shape.norm(1, 3)
     plan = plan_for(shape, "huber_hinge", n=10, p=3, radius=radius, T=4)
     correct = dpcore.run_audit(plan, runs=3_000)
-    assert correct.verdict == "no contradiction found" and correct.attained == pytest.approx(1.0)
+    assert correct.verdict == "no contradiction found" and correct.sensitivity_share == pytest.approx(1.0)
     assert correct.certified_epsilon_95 > 0.6
     assert refuted(plan, 2_000, 6_000, bug="halved_noise")
 
