@@ -24,7 +24,7 @@ _NEAR = 3.0
 def url_like(seed: int) -> Data:
     """Drawn records in the unit ball; only the columns that some record fills are stored."""
     drawn = sparse_records(ROWS, COLUMNS, NONZEROS, seed=seed)
-    return Data(drawn.X, np.where(drawn.y > 0.0, 1.0, -1.0)).filled[1]
+    return Data(drawn.X, np.where(drawn.y > 0.0, 1.0, -1.0)).nonempty[1]
 
 
 def claims_a(means: pd.DataFrame, n: int, columns: int, margin: float) -> tuple[Claim, ...]:
