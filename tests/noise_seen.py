@@ -62,7 +62,7 @@ class Case:
         """The plan and what its mechanism prepares of the records, all columns stored if there are not too many."""
         plan, data = self.plan(), self.data()
         prepared = plan.mechanism.prepare(plan, data)
-        return plan, plan.mechanism.padded(prepared, plan.spec.p - data.active) if plan.spec.p < 1 << 20 else prepared
+        return plan, plan.mechanism.padded(prepared, plan.spec.p - data.stored) if plan.spec.p < 1 << 20 else prepared
 
 
 def planned(key: str, n: int, p: int, *, epsilon: float = 1.0, delta: float = 1e-6, **facts) -> Callable[[], Plan]:

@@ -47,7 +47,7 @@ class Data:
         return self.X.shape[0]
 
     @property
-    def active(self) -> int:
+    def stored(self) -> int:
         """Number r of stored columns; every other column is zero."""
         return self.X.shape[1]
 

@@ -107,7 +107,7 @@ def decide_link(source: Source, controls: Controls, mechanism: str) -> str:
 def release(problem: Problem, plan: Plan) -> float:
     """Accuracy of one private model with fresh noise, a share of the test records."""
     split = problem.load()
-    theta = release_once(plan, split.train).theta[: split.test.active]
+    theta = release_once(plan, split.train).theta[: split.test.stored]
     return float(np.mean((split.test.X @ theta > 0) == (split.test.y > 0)))
 
 

@@ -47,7 +47,7 @@ def law(plan, data):
     """Every transcript [m, T - 1] and its probability [m], from the definition in plain numpy."""
     spec, loss = plan.spec, get_loss(plan.spec.loss)
     table, codes = vertices_of(spec)
-    X = np.pad(data.X, ((0, 0), (0, spec.p - data.active)))
+    X = np.pad(data.X, ((0, 0), (0, spec.p - data.stored)))
     steepest = {"squared": 2.0 * (spec.reach + 1.0), "logistic": 1.0 / (1.0 + math.exp(-spec.reach))}.get(loss.key, 1.0)
     seen, chances = [], []
     for path in product(range(len(table)), repeat=plan.steps):

@@ -159,12 +159,12 @@ def noisy_models(
     plans: of one problem, apart from T and the noise; p is at least the columns of the risk, beyond which records are
     0. All plans use the same noise. width: number of columns of the models, at most p; 0 for those of the risk.
     """
-    width, spec, shape = width or risk.active, plans[0].spec, plans[0].spec.shape
+    width, spec, shape = width or risk.stored, plans[0].spec, plans[0].spec.shape
     if isinstance(shape, L1Ball | Simplex):
-        size, start = spec.size or 1.0, _start(spec)[:1].repeat(max(width, risk.active))
+        size, start = spec.size or 1.0, _start(spec)[:1].repeat(max(width, risk.stored))
         runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
-        choice = GaussianBest(rngs, spec.p - risk.active, signed=isinstance(shape, L1Ball))
-        chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.active], cancelled=cancelled)
+        choice = GaussianBest(rngs, spec.p - risk.stored, signed=isinstance(shape, L1Ball))
+        chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.stored], cancelled=cancelled)
         found = fw.models(chosen, runs, size, start[:width], width)
     else:
         found = _descend_anywhere(risk, plans, rngs, cancelled=cancelled)[:, :width]

@@ -212,7 +212,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
 
     def _walk(self, plan: Plan, prepared: Prepared, choice: Choice, count: int, cancelled: Cancelled = never) -> Walked:
         spec, data, course = plan.spec, records_of(prepared), self._course(plan.spec, plan.requested)
-        width = data.active if isinstance(spec.shape, Polytope) else len(prepared.theta)
+        width = data.stored if isinstance(spec.shape, Polytope) else len(prepared.theta)
         walk = Walk(get_loss(spec.loss), data, start_of(spec, width), spec.size or 1.0, count, choice, cancelled)
         route, noise = course.route, plan.scale * course.shares
         if isinstance(route, Tree):

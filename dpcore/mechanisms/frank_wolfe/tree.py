@@ -160,16 +160,16 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         """Releases for curves; the two releases of a generator are independent. Plans of one T run together."""
         data = records_of(prepared[0])
         seeds = [int(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
-        thetas = np.empty((len(plans), len(seeds), data.active))
-        centres = np.empty((len(plans), data.active))
+        thetas = np.empty((len(plans), len(seeds), data.stored))
+        centres = np.empty((len(plans), data.stored))
         together: dict[TreeRuns, list[int]] = {}
         for k, plan in enumerate(plans):
             together.setdefault(runs_of(plan), []).append(k)
         for runs, group in together.items():
             streams = [np.random.default_rng(seed) for seed in seeds]
             models = functools.partial(runs.models, data=data, single=True, cancelled=cancelled)
-            thetas[group] = models([plans[k].scale for k in group], rngs=streams)[:, :, : data.active]
-            centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.active]
+            thetas[group] = models([plans[k].scale for k in group], rngs=streams)[:, :, : data.stored]
+            centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.stored]
         return Drawn(centres, thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:

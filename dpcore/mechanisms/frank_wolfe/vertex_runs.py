@@ -32,7 +32,7 @@ class VertexMechanism(ReadingMechanism):
     def read(self, spec: Spec, data: Data) -> Data:
         """Records; for a list of vertices, their products with the vertices are the columns."""
         shape = spec.shape
-        return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
+        return Data(data.X @ shape.table[:, : data.stored].T, data.y) if isinstance(shape, Polytope) else data
 
 
 def descend(
@@ -57,7 +57,7 @@ def descend(
         runs,
         rules[law](rngs, idle_columns(spec, risk), signed=signed),
         size=size,
-        start=start_of(spec, risk.active),
+        start=start_of(spec, risk.stored),
         steepness=local_share(spec) if signed and law == "gumbel" else None,
         cancelled=cancelled,
     )
@@ -66,7 +66,7 @@ def descend(
 def polytope_models(risk: fw.Walkable, plans: Plans, rngs: Generators, *, cancelled: Cancelled = never) -> Array:
     """Releases for charts, as in `descend`: [len(plans), len(rngs), r]."""
     runs, chosen = descend(plans, risk, rngs, cancelled)
-    return models_of(plans[0].spec, chosen, runs, risk.active).reshape(len(plans), len(rngs), risk.active)
+    return models_of(plans[0].spec, chosen, runs, risk.stored).reshape(len(plans), len(rngs), risk.stored)
 
 
 def risk_behind(plan: Plan, prepared: Prepared, runs: int, *, single: bool = False) -> fw.Risk:
@@ -86,7 +86,7 @@ def check_polytope(key: str, spec: Spec) -> None:
 
 def idle_columns(spec: Spec, stored: fw.Walkable | Data) -> int:
     """Number of columns that the risk or the records do not store; a list of vertices has none."""
-    return 0 if isinstance(spec.shape, Polytope) else spec.p - stored.active
+    return 0 if isinstance(spec.shape, Polytope) else spec.p - stored.stored
 
 
 def is_signed(spec: Spec) -> bool:

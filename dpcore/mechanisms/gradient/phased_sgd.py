@@ -160,7 +160,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         def models(plan: Plan, count: int) -> Array:
             own = copy.deepcopy(streams[:count])
             found = descend_in_phases(descender_of(plan, data), phases_of(plan), own, cancelled=cancelled)
-            return found[:, : data.active]
+            return found[:, : data.stored]
 
         centres = np.concatenate([models(dc.replace(plan, scale=0.0), 1) for plan in plans])
         return Drawn(centres, np.stack([models(plan, len(streams)) for plan in plans]))

@@ -162,7 +162,7 @@ def batch_mean(
         raise ValueError(f"records must be at least {batch.stop}, got {data.n}")
     single = single and loss.key in kernels.SINGLE_DERIVATIVE
     table: Any = data.single if single else data.X
-    stored, count = data.active, len(thetas)
+    stored, count = data.stored, len(thetas)
     models = thetas[:, :stored] if others is None else np.concatenate([thetas[:, :stored], others[:, :stored]])
     models = models.astype(table.dtype, copy=False)
     total = np.zeros_like(thetas)

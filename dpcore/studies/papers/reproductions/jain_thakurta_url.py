@@ -90,7 +90,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     table = table_of(records, points, RUNS if runs is None else runs, seed, told)
     words = (
         f"a stand-in, not URL: {ROWS:,} drawn records of {COLUMNS:,} columns, about {NONZEROS} entries each, "
-        f"{records.active:,} columns with any"
+        f"{records.stored:,} columns with any"
     )
     n = split(records, seed, 0)[0].n
     claims = claims_a(means_of(table), n, records.p, float(table.margin.mean()))
