@@ -36,8 +36,8 @@ def records(loss, n, p, *, seed, R=1.0, idle=0):
 
 def vertices_of(spec):
     """The vertices, [count, p], with the number that a transcript gives each."""
-    if isinstance(spec.shape, Polytope):
-        table = np.array(spec.shape.vertices)
+    if isinstance(spec.unit_set, Polytope):
+        table = np.array(spec.unit_set.vertices)
         return table, np.arange(1.0, len(table) + 1.0)
     table, codes = np.eye(spec.p), np.arange(1.0, spec.p + 1.0)
     return (table, codes) if spec.set == "simplex" else (np.vstack([table, -table]), np.concatenate([codes, -codes]))

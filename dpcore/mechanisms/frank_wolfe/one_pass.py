@@ -147,7 +147,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
             J = facts.vertices
             worst = math.log(J) if plan.noise == "gumbel" else digamma(J + 1.0) + np.euler_gamma
             found = stream_bound(facts, route, float(np.average(scales, weights=weights)) * worst)
-        says = f"independent records; comparator in the {spec.shape.label}"
+        says = f"independent records; comparator in the {spec.unit_set.label}"
         shared = facts.across, facts.curvature, spec.n, facts.vertices, plan.requested
         rate = theory.published_polyhedral_rate(*shared)
         ours = f"{_SOURCE}, Theorem 6.3, with explicit constants derived here"
@@ -212,7 +212,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
 
     def _walk(self, plan: Plan, prepared: Prepared, choice: Choice, count: int, cancelled: Cancelled = never) -> Walked:
         spec, data, course = plan.spec, records_of(prepared), self._course(plan.spec, plan.requested)
-        width = data.stored if isinstance(spec.shape, Polytope) else len(prepared.theta)
+        width = data.stored if isinstance(spec.unit_set, Polytope) else len(prepared.theta)
         walk = Walk(get_loss(spec.loss), data, start_of(spec, width), spec.size or 1.0, count, choice, cancelled)
         route, noise = course.route, plan.scale * course.shares
         if isinstance(route, Tree):
@@ -281,7 +281,9 @@ class _Course:
 def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget: Budget) -> _Course:
     rho, facts = zcdp_rho(budget), slopes_of(spec)
     if facts.across == 0.0:
-        raise NotApplicable(f"{key} needs a set of more than one point, got the {spec.shape.label} with p = {spec.p}")
+        raise NotApplicable(
+            f"{key} needs a set of more than one point, got the {spec.unit_set.label} with p = {spec.p}"
+        )
     if accounting == "published" and variant != "published":
         raise NotApplicable(f"{key} with published accounting needs the published variant, got {variant!r}")
     if variant == "tree":
@@ -320,5 +322,5 @@ def _laplace_cost(course: _Course, delta: float) -> Budget:
 
 
 def _models(plan: Plan, walked: Walked, prepared: Prepared) -> Array:
-    shape = plan.spec.shape
+    shape = plan.spec.unit_set
     return walked.thetas @ shape.table[:, : len(prepared.theta)] if isinstance(shape, Polytope) else walked.thetas

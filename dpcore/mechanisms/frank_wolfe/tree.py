@@ -213,7 +213,7 @@ def _runs(made: TreeFrankWolfe, spec: Spec) -> TreeRuns:
     facts = lp_constants_of(made.key, spec, _LOWEST_P, _HIGHEST_P)
     tree = cast(Tree, tree_of(spec.n, cast(int, made.T)))  # a plan has one
     law = lp_noise(made.noise, facts.q_star, facts.d)
-    return TreeRuns(facts, law, spec.loss, spec.shape, tree, made.scales == "fixed")
+    return TreeRuns(facts, law, spec.loss, spec.unit_set, tree, made.scales == "fixed")
 
 
 def _bound(facts: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:

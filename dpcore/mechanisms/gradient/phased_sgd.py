@@ -133,7 +133,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         found = theory.phased_bound(facts.L, facts.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
         shape = theory.published_phased_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
         alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
-        within = f"independent records; comparator in the {spec.shape.label}"
+        within = f"independent records; comparator in the {spec.unit_set.label}"
         source = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", within),
@@ -208,7 +208,7 @@ def l2_constants_of(key: str, spec: Spec) -> L2Constants:
     lp, loss = _constants_of(key, spec), get_loss(spec.loss)
     reach = spec.domain.in_norm(2.0, spec.p).R
     L = constants_of(spec).steepness * reach
-    return L2Constants(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
+    return L2Constants(L, loss.curvature_bound * reach**2, lp.size * spec.unit_set.norm(2.0, spec.p))
 
 
 def _constants_of(key: str, spec: Spec) -> LpConstants:
@@ -245,4 +245,4 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     if loss.key in _ROUNDED:
         reach, (smooth, jump) = spec.domain.in_norm(2.0, spec.p).R, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
-    return Descender(loss, width, data, cast(NormBall, spec.shape), spec.size or 1.0)  # other sets were refused
+    return Descender(loss, width, data, cast(NormBall, spec.unit_set), spec.size or 1.0)  # other sets were refused
