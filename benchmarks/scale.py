@@ -77,7 +77,7 @@ def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rou
     entries = int(data.X.nnz) if isinstance(data.X, csr_array) else data.X.size
     facts: dict[str, Any] = {
         "mechanism": name, "rows": rows, "columns": columns, "nonzeros": entries, "cpu": cpu, "wall": wall,
-        "made": made, "peak": most, "filled": data.filled[1].active, "steps": found.plan.steps,
+        "made": made, "peak": most, "filled": data.nonempty[1].stored, "steps": found.plan.steps,
     }  # fmt: skip
     theta, plan, records = found.theta, found.plan, Data(data.X, labels(name, data))
     if name == "frank_wolfe":

@@ -18,7 +18,7 @@ _HOMES = {
     "mechanisms.api": ("bounds_of", "calibrate", "solve"),
     "audit.game": ("Audit", "run_audit"),
     "mechanisms.estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
-    "studies.papers.exhibits": ("Finding", "run_exhibit"),
+    "studies.papers.exhibits": ("ExhibitResult", "run_exhibit"),
     "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment"),
     "experiments.run": ("run",),
     "audit.attack_success": ("AttackSuccess", "attack_success"),
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .mechanisms.estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
     from .mechanisms.plan import Plan, Release
     from .mechanisms.problem import Problem
-    from .studies.papers.exhibits import Finding, run_exhibit
+    from .studies.papers.exhibits import ExhibitResult, run_exhibit
 
 
 def __getattr__(name: str) -> object:

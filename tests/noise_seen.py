@@ -62,7 +62,7 @@ class Case:
         """The plan and what its mechanism prepares of the records, all columns stored if there are not too many."""
         plan, data = self.plan(), self.data()
         prepared = plan.mechanism.prepare(plan, data)
-        return plan, plan.mechanism.padded(prepared, plan.spec.p - data.active) if plan.spec.p < 1 << 20 else prepared
+        return plan, plan.mechanism.padded(prepared, plan.spec.p - data.stored) if plan.spec.p < 1 << 20 else prepared
 
 
 def planned(key: str, n: int, p: int, *, epsilon: float = 1.0, delta: float = 1e-6, **facts) -> Callable[[], Plan]:
@@ -219,7 +219,7 @@ def trees(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
         return plan.scale * min(2.0 * facts.L1 * moved, 4.0 * facts.L0) / (2.0 * facts.L0) * 2.0**depth
 
     for run, model in zip(seen, released, strict=True):
-        walk = _TreeWalk(run, plan.spec.size or 1.0, plan.spec.shape, share)
+        walk = _TreeWalk(run, plan.spec.size or 1.0, plan.spec.unit_set, share)
         walk.walk(mechanism.T)
         agree(walk.x, model)
         steps = np.array(walk.noise)
@@ -251,7 +251,7 @@ def noisy_gradients(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     theta = np.full((R, p), size / p if plan.spec.set == "simplex" else 0.0)
     for t in range(1, T):
         mu = 2.0 / (t + 2.0)
-        theta = (1.0 - mu) * theta + mu * size * plan.spec.shape.extreme(seen[:, t - 1])
+        theta = (1.0 - mu) * theta + mu * size * plan.spec.unit_set.extreme(seen[:, t - 1])
     agree(theta, plan.mechanism.release_many(plan, prepared, streams()))
     steps, parts = seen / plan.scale, blocks(T - 1)
     return [Seen(run, parts, chances=gaussian_chances(run, parts)) for run in steps]
@@ -281,7 +281,7 @@ def chosen(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     size = plan.spec.size or 1.0
     runs, width = mechanism.transcripts(plan, prepared, streams()), len(prepared.theta)
     released, found = mechanism.release_many(plan, prepared, streams()), []
-    shape, vertices = plan.spec.shape, plan.spec.shape.n_vertices(plan.spec.p) or 1
+    shape, vertices = plan.spec.unit_set, plan.spec.unit_set.n_vertices(plan.spec.p) or 1
     listed = shape.table if isinstance(shape, Polytope) else None
     signed = plan.spec.set == "l1_ball"
     outcomes = vertices // 2 if signed else vertices

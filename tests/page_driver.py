@@ -114,12 +114,18 @@ def _opened_once(script: str, theme: str, _splits: int, state: tuple[tuple[str, 
         return finished(open_script(script, **dict(state)))
 
 
+def spaced(text: str) -> str:
+    """A text of a page with plain spaces, as tests write it."""
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
 def texts(page: AppTest) -> str:
-    return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.caption, *page.get("html")])
+    every = [*page.markdown, *page.caption, *page.get("html")]
+    return spaced("\n".join(str(element.proto.body) for element in every))
 
 
 def headline(page: AppTest) -> str:
-    return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
+    return spaced(next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size')))
 
 
 def said(page: AppTest) -> str:
@@ -130,7 +136,7 @@ def said(page: AppTest) -> str:
 def charts(page: AppTest) -> dict[str, dict[str, Any]]:
     """The live figures by their sentence for screen readers."""
     found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
-    return {chart["alt"]: chart for chart in found}
+    return {spaced(chart["alt"]): chart | {"alt": spaced(chart["alt"])} for chart in found}
 
 
 def tells(text: str, *parts: str) -> bool:
@@ -139,4 +145,4 @@ def tells(text: str, *parts: str) -> bool:
 
 
 def captions(page: AppTest) -> str:
-    return "\n".join(caption.value for caption in page.caption)
+    return spaced("\n".join(caption.value for caption in page.caption))

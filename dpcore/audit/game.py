@@ -62,7 +62,7 @@ class Audit:
         self.curve: TradeoffCurve = self.mechanism.claimed_curve(self.plan)
         self.target: Target = correct_target(self.plan, self.claimed)
         zero, one = self.target.sides
-        self.attained = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
+        self.sensitivity_share = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
         if bug is not None:
             self.target = get_bug(bug).inject(self.plan, self.target)
         self.betting_test = BettingTest(self.curve, self.plan.spent.epsilon)
@@ -113,15 +113,14 @@ class Audit:
         whole = _by_bit(scores, bits)
         first, second = _by_bit(scores[:half], bits[:half]), _by_bit(scores[half:], bits[half:])
         sensitivity, epsilon, delta = plan.ledger[0].sensitivity, plan.spent.epsilon, plan.spent.delta
+        share = self.sensitivity_share
         # Another law of noise at the same budget may allow an attacker more than the law that the scores are made of.
         same = self.claimed.noise == plan.noise
         limit = attack_cap(plan.spent)
         if same:
             limit = min(self.mechanism.attack_limit(self.claimed), self.curve.attack_limit())
         found = [
-            Certificate(
-                "sensitivity", f"a distance of at most {sensitivity:.6g}", self.attained, self.attained, 1.0 + 1e-9
-            ),
+            Certificate("sensitivity", f"a distance of at most {sensitivity:.6g}", share, share, 1.0 + 1e-9),
             certificates.attacker(whole, limit, delta, self.curve, self.comparisons),
             certificates.pure(first, second, epsilon, self.comparisons)
             if delta == 0.0
@@ -136,7 +135,7 @@ class Audit:
             self.seed,
             self.bug,
             self.comparisons,
-            self.attained,
+            share,
             whole.right / self.runs,
             tuple(found),
         )

@@ -26,8 +26,8 @@ class AuditReport:
     """Result of an audit.
 
     plan: what was audited. claim: its guarantee, in words. pair: the two data sets, in words. runs, seed, bug,
-    comparisons: as asked for. attained: distance between the pair's models, as a share of the sensitivity; well below 1
-    a pass says less. attack_success: the attacker's share of right guesses. certificates: see `run_audit`.
+    comparisons: as asked for. sensitivity_share: distance between the pair's models, as a share of the sensitivity;
+    well below 1 a pass says less. attack_success: the attacker's share of right guesses. certificates: see `run_audit`.
     """
 
     plan: Plan
@@ -37,7 +37,7 @@ class AuditReport:
     seed: int
     bug: str | None
     comparisons: int
-    attained: float
+    sensitivity_share: float
     attack_success: float
     certificates: tuple[Certificate, ...]
 
@@ -81,8 +81,8 @@ class AuditReport:
             found = f"Suspicious: refuted by {by} with 95% but not 99.9% confidence; repeat with more runs; {bound}."
         else:
             found = f"No contradiction found; {bound}."
-        if self.attained < _ATTAINS:
-            found += f" The pair reaches only {self.attained:.0%} of the sensitivity, so a pass says less."
+        if self.sensitivity_share < _ATTAINS:
+            found += f" The pair reaches only {self.sensitivity_share:.0%} of the sensitivity, so a pass says less."
         return f"{found} A pass is never evidence of privacy."
 
     def facts(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class AuditReport:
             "requested": dc.asdict(plan.requested),
             "spent": dc.asdict(plan.spent),
             "scale": plan.scale,
-            "attained": self.attained,
+            "sensitivity_share": self.sensitivity_share,
             "attack_success": self.attack_success,
             "sentence": self.sentence,
             "certificates": [dc.asdict(c) for c in self.certificates],

@@ -164,7 +164,7 @@ def solve(
     for sentence in told:
         click.echo(f"Warning: {sentence}", err=True)
     release = api.release_once(plan, data, **draw)
-    columns = [*records.columns, *(str(number + 1) for number in range(data.active, data.p))]
+    columns = [*records.columns, *(str(number + 1) for number in range(data.stored, data.p))]
     facts = {
         "columns": columns,
         "theta": release.theta.tolist(),

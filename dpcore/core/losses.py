@@ -190,7 +190,7 @@ class Loss:
         accurate to a relative 1e-9 and to 1e-12 of ||theta|| + ||x||, even where theta is a record.
         """
         if self.linear:
-            return data.margins(thetas[:, : data.active])
+            return data.margins(thetas[:, : data.stored])
         return _distances(data, thetas)[0]
 
     def gradients(self, data: Data, thetas: Array) -> Array:
@@ -204,13 +204,13 @@ class Loss:
         """
         if self.linear:
             gradients = np.zeros_like(thetas)
-            gradients[:, : data.active] = self.derivatives(self.predictions(data, thetas), data.y) @ data.X
+            gradients[:, : data.stored] = self.derivatives(self.predictions(data, thetas), data.y) @ data.X
             return gradients / data.n
         z, near = _distances(data, thetas)
         pulls = np.divide(self.derivatives(z, data.y), z, out=np.zeros_like(z), where=z > _SMALLEST_DISTANCE)
         far = np.where(near, 0.0, pulls)
         gradients = far.sum(axis=1)[:, None] * thetas
-        gradients[:, : data.active] -= far @ data.X
+        gradients[:, : data.stored] -= far @ data.X
         for k, rows, differences in _near_differences(data, thetas, near):
             gradients[k] += pulls[k, rows] @ differences
         return gradients / data.n
@@ -224,7 +224,7 @@ class Loss:
 def _distances(data: Data, thetas: Array) -> tuple[Array, Array]:
     """||theta_k - x_i||, shape [k, n], and True where ||theta||^2 - 2 <x, theta> + ||x||^2 cancels, [k, n]."""
     squares = np.einsum("kj,kj->k", thetas, thetas)[:, None] + data.row_norms**2
-    z = squares - 2.0 * data.margins(np.ascontiguousarray(thetas[:, : data.active]))
+    z = squares - 2.0 * data.margins(np.ascontiguousarray(thetas[:, : data.stored]))
     near = z <= _NEAR * squares
     z = np.sqrt(np.maximum(z, 0.0))
     for k, rows, differences in _near_differences(data, thetas, near):
@@ -241,7 +241,7 @@ def _near_differences(data: Data, thetas: Array, near: Array) -> Iterator[tuple[
             rows = found[start : start + step]
             x = data.X[rows]
             differences = np.tile(thetas[k], (len(rows), 1))
-            differences[:, : data.active] -= x if isinstance(x, np.ndarray) else x.toarray()
+            differences[:, : data.stored] -= x if isinstance(x, np.ndarray) else x.toarray()
             yield int(k), rows, differences
 
 

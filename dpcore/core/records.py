@@ -47,7 +47,7 @@ class Data:
         return self.X.shape[0]
 
     @property
-    def active(self) -> int:
+    def stored(self) -> int:
         """Number r of stored columns; every other column is zero."""
         return self.X.shape[1]
 
@@ -88,14 +88,14 @@ class Data:
         return column_sums(self.X, np.abs)
 
     @property
-    def filled(self) -> tuple[NDArray[np.intp] | slice, Data]:
+    def nonempty(self) -> tuple[NDArray[np.intp] | slice, Data]:
         """Stored columns of sparse records that have an entry, and the records on only these; computed once.
 
         slice(None) and the records themselves if every column has an entry or the records are dense. The values are
         shared; records without any entry keep their first column.
 
         >>> from scipy.sparse import csr_array
-        >>> columns, records = Data(csr_array([[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 3.0]]), [1.0, -1.0]).filled
+        >>> columns, records = Data(csr_array([[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 3.0]]), [1.0, -1.0]).nonempty
         >>> columns.tolist(), records.X.toarray().tolist(), records.p
         ([1, 3], [[1.0, 2.0], [0.0, 3.0]], 4)
         """
@@ -103,7 +103,7 @@ class Data:
 
     @functools.cached_property
     def _fewer(self) -> tuple[NDArray[np.intp], Data] | None:
-        """`filled` if it has fewer columns, else None: records that cached themselves would never be freed."""
+        """`nonempty` if it has fewer columns, else None: records that cached themselves would never be freed."""
         few = None if isinstance(self.X, np.ndarray) else filled_columns(self.X)
         if few is None:
             return None

@@ -92,7 +92,7 @@ class Spec:
         object.__setattr__(self, "theta_norm", positive("theta_norm", self.theta_norm))
 
     @property
-    def shape(self) -> ConvexSet:
+    def unit_set(self) -> ConvexSet:
         """The set at size 1."""
         return get_set(self.set)
 
@@ -111,4 +111,4 @@ class Spec:
         >>> Spec("squared", n=10, p=4, domain=Domain(q=math.inf), radius=3.0, set="l1_ball").reach
         3.0
         """
-        return None if self.size is None else self.size * self.shape.norm(self.domain.dual_order, self.p)
+        return None if self.size is None else self.size * self.unit_set.norm(self.domain.dual_order, self.p)

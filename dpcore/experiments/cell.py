@@ -85,7 +85,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
 
     prepared = cell.mechanism.prepare_many(plans, split.train, cancelled)
     go_on(cancelled)
-    releases = _releases(cell, plans, prepared, split.train.active, cancelled)
+    releases = _releases(cell, plans, prepared, split.train.stored, cancelled)
     population, loss = split.population if cell.population else None, get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
     curves = metrics.curves_of(
@@ -115,9 +115,9 @@ def _lost_by_record(learner: Array, test: Data, releases: metrics.Releases) -> A
 
 
 def _releases(
-    cell: Cell, plans: list[Plan], prepared: list[Prepared], active: int, cancelled: Cancelled
+    cell: Cell, plans: list[Plan], prepared: list[Prepared], stored: int, cancelled: Cancelled
 ) -> metrics.Releases:
-    """Releases on which the metrics of a cell are measured. active: columns of the training records that are stored."""
+    """Releases on which the metrics of a cell are measured. stored: columns of the training records that are stored."""
     mechanism, p = cell.mechanism, cell.problem.p
 
     def rngs(count: int) -> list[np.random.Generator]:
@@ -128,7 +128,7 @@ def _releases(
         return metrics.Additive(
             np.stack([each.theta for each in prepared]),
             scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([law.direction(p, active, rng) for rng in rngs(cell.repetitions)]),
+            directions=np.stack([law.direction(p, stored, rng) for rng in rngs(cell.repetitions)]),
             spread=law.spread(p),
         )
     # Draws come in pairs, and a standard error needs two pairs.

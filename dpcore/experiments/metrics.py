@@ -86,7 +86,7 @@ def constant_risk(loss: Loss, data: Data) -> float:
     (0.5623, 0.5)
     """
     if not loss.linear:
-        return risk(loss, np.zeros(data.active), data)
+        return risk(loss, np.zeros(data.stored), data)
     labels, counts = np.unique(data.y, return_counts=True)
     shares = counts / data.n
 

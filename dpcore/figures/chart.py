@@ -332,6 +332,9 @@ class Chart:
         more = row * (self.entries() if rows is None else rows)
         legend = self.legend(self.height + more, more + taken, drop=drop, sides=phone)
         narrow = legend | {"xaxis": x[1], "annotations": [*self.notes, *outside]}
+        if y2 is not None and len(y2.get("tickvals", ())) > 5:  # a phone's lower panel has no room for every power
+            shown = zip(y2["tickvals"], y2["ticktext"], strict=True)
+            narrow["yaxis2"] = {"ticktext": ["" if round(math.log10(tick)) % 2 else text for tick, text in shown]}
         return self.figure(x[0], y, y2, narrow=narrow, annotations=[*self.notes, *wide, *labels])
 
     def entries(self) -> int:

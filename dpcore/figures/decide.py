@@ -55,7 +55,7 @@ def budget_figure(
     chart.level(epsilons, at_most, chart.colours["reference"], accepted, label=accepted, dash="dash")
     if learnable is not None:
         all_lost(chart, epsilons, learnable)
-        chart.end([learnable], LARGER if learnable > top else f"{LARGER}:<br>loss {learnable:.1f}", chart.muted)
+        chart.end([learnable], LARGER if learnable > top else f"{LARGER}:<br>loss {_tenths(learnable)}", chart.muted)
     _sure(chart, answer, at_most, float(epsilons[-1]), colour)
     chart.dot([epsilon], [here], colour)
     # An open diamond where the curve meets the acceptable loss; a phone has its words in the legend.
@@ -148,7 +148,7 @@ def uses_figure(uses: Sequence[Deployment], *, epsilon: float, theme: Theme) -> 
 
 def all_lost(chart: Chart, epsilons: Array, learnable: float) -> None:
     """Add the loss of a model that always predicts the larger class."""
-    chart.level(epsilons, learnable, chart.muted, f"{LARGER}: loss {learnable:.1f}", dash="dot")
+    chart.level(epsilons, learnable, chart.muted, f"{LARGER}: loss {_tenths(learnable)}", dash="dot")
 
 
 def _sure(chart: Chart, answer: Answer, height: float, end: float, colour: str) -> None:
@@ -278,3 +278,7 @@ def _on_wall(chart: Chart, x: Array, epsilon: float, title: str, upright: Look) 
         size=_SIZE,
         **wide,
     )
+
+
+def _tenths(value: float) -> str:
+    return f"{value:.1f}".replace("-", "−")

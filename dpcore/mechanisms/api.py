@@ -199,7 +199,7 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     mechanism = plan.mechanism
     prepared = mechanism.prepare(plan, data)
     # Columns that are 0 in every record are released like the others: leaving them out would reveal them.
-    prepared = mechanism.padded(prepared, plan.spec.p - data.active)
+    prepared = mechanism.padded(prepared, plan.spec.p - data.stored)
     theta = mechanism.rounded(plan, mechanism.release(plan, prepared, np.random.default_rng(seed)))
     return Release(theta, plan, seeded=seed is not None, clipped=clipped)
 

@@ -348,7 +348,7 @@ class ReadingMechanism(Mechanism):
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         """Check the records, and refuse those beyond their bounds; nothing is solved."""
         check_records(data, plan.spec)
-        return PreparedRecords(np.zeros(data.active), 0.0, self.read(plan.spec, data))
+        return PreparedRecords(np.zeros(data.stored), 0.0, self.read(plan.spec, data))
 
     def read(self, spec: Spec, data: Data) -> Data:
         """Records in the form in which releases read them."""

@@ -100,7 +100,7 @@ def minimise_on_l1_ball(risk: Risk, size: float, *, tol: float = 1e-9) -> Minimu
 
 def _descend(problem: _Scaled, tol: float) -> tuple[Array, float]:
     """Point with the smallest gap that was found, at most tol unless rounding prevents it, and its gap."""
-    w = _BALL.project(np.zeros(problem.risk.active))
+    w = _BALL.project(np.zeros(problem.risk.stored))
     image = problem.image(w)
     best, least = w, math.inf
     face, wait, helped, found = None, 0, False, 0

@@ -133,7 +133,7 @@ def tree_frank_wolfe_bound(
     convex function's mean (for Gaussian noise, the rest of the variance is further noise of mean 0); for generalised
     Gaussian noise ||.||_+^2 adds up along martingale differences, up to kappa_+.
 
-    Source: derived here for Bassily, Guzman and Nandi 2021, Algorithm 1 (constants explicit).
+    Source: derived here for Bassily, Guzmán and Nandi 2021, Algorithm 1 (constants explicit).
 
     >>> round(tree_frank_wolfe_bound(2.0, 1.0, 0.25, T=3, b=4_160, kappa=1.0, noise=0.0), 4)
     0.221
@@ -146,7 +146,7 @@ def tree_frank_wolfe_bound(
 
 
 def published_tree_rate(diameter: float, L0: float, kappa: float, d: int, n: int, budget: Budget) -> float:
-    """Theorem 5.2 of Bassily, Guzman and Nandi 2021, shape only; for delta > 0.
+    """Theorem 5.2 of Bassily, Guzmán and Nandi 2021, shape only; for delta > 0.
 
     L0 D [sqrt(kappa / n) + kappa sqrt(d ln(1/delta)) / (n epsilon)], without the logarithms of n and of the failure
     probability, and without L1 D in place of L0 where it is larger.
@@ -169,7 +169,7 @@ def falling_steps_bound(curvature: float, worse: Array) -> float:
         K (K + 1) h_K <= sum_tau 2 (tau + 1) s_tau + 2 Gamma sum_tau (tau + 1) / (tau + 2), and the last is below K.
     The first step forgets theta_0.
 
-    Source: derived here for Bassily, Guzman and Nandi 2021, section 5 (constants explicit).
+    Source: derived here for Bassily, Guzmán and Nandi 2021, section 5 (constants explicit).
 
     >>> round(falling_steps_bound(1.0, np.full(9, 0.25)), 4)
     0.45
@@ -184,7 +184,7 @@ def constant_steps_bound(start: float, curvature: float, step: Any, choices: Any
     The recursion of `falling_steps_bound` for one eta: start h >= F(theta_0) - min F, and worse s is the mean of the
     s_t with weights in proportion to (1 - eta)^(k - 1 - t). Arrays go through, entry by entry.
 
-    Source: derived here for Bassily, Guzman and Nandi 2021, Algorithm 2 (constants explicit).
+    Source: derived here for Bassily, Guzmán and Nandi 2021, Algorithm 2 (constants explicit).
 
     >>> round(constant_steps_bound(1.0, 1.0, 0.1, 20, 0.05), 4)
     0.2094
@@ -209,7 +209,7 @@ def estimate_range(variance: Any, vertices: int) -> Any:
 
 
 def published_polyhedral_rate(extent: float, curvature: float, n: int, vertices: int, budget: Budget) -> float:
-    """Theorem 6.3 of Bassily, Guzman and Nandi 2021, shape only; for delta > 0.
+    """Theorem 6.3 of Bassily, Guzmán and Nandi 2021, shape only; for delta > 0.
 
     (L0 D + L1 D^2) ln J ln n sqrt(ln(1/delta)) / (epsilon sqrt(n)). The theorem's own formulas are not at hand: the
     logarithms are those that the algorithm's noise leads to. extent: L0 D. curvature: L1 D^2.

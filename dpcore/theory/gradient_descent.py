@@ -193,7 +193,7 @@ def best_phased_step(
 
 
 def published_phased_rate(L: float, diameter: float, p_norm: float, d: int, n: int, budget: Budget) -> float:
-    """Propositions 7.1 and 7.3 of Bassily, Guzman and Nandi 2021, shape only; for p_norm from 2 to inf, delta > 0.
+    """Propositions 7.1 and 7.3 of Bassily, Guzmán and Nandi 2021, shape only; for p_norm from 2 to inf, delta > 0.
 
     L D d^(1/2 - 1/p_norm) (1 / sqrt(n) + sqrt(d ln(1/delta)) / (n epsilon)): that of the Euclidean ball around the set.
     diameter: D, in the norm of order p_norm.
@@ -211,7 +211,7 @@ def non_private_rate(L: float, diameter: float, p_norm: float, d: int, n: int) -
     L D sqrt(d / n) on the box. Beyond d = n it is L D n^(-1/p_norm), the order that mirror descent reaches; the
     smaller of the two is given.
 
-    Source: Agarwal, Bartlett, Ravikumar and Wainwright 2012, as cited by Bassily, Guzman and Nandi 2021, Section 7.
+    Source: Agarwal, Bartlett, Ravikumar and Wainwright 2012, as cited by Bassily, Guzmán and Nandi 2021, Section 7.
 
     >>> non_private_rate(1.0, 2.0, float("inf"), d=100, n=10_000)
     0.2

@@ -120,7 +120,7 @@ def packing_signal(spec: Spec, budget: Budget) -> int:
 
 def _packed(spec: Spec, budget: Budget) -> tuple[float, float]:
     """The largest value of `packing`, and its k; (0, 1) where there is none."""
-    if spec.loss != "squared" or not isinstance(spec.shape, L1Ball) or spec.size is None:
+    if spec.loss != "squared" or not isinstance(spec.unit_set, L1Ball) or spec.size is None:
         return 0.0, 1.0
     k = np.unique(np.geomspace(1.0, spec.n, _SIGNALS).astype(np.int64)).astype(float)
     k = k[k * budget.epsilon < math.log(2.0 * spec.p)]  # for all others the bracket is 0 already at M = 1

@@ -24,7 +24,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure, small_print
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import Controls, sidebar
 
@@ -87,7 +87,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     with left:
         ahead = (picture_at, controls) if job.complete else None
         live_figure(_ruler(here, theme), key="ruler", alt=plain(sentence), height=HEIGHT, ahead=ahead)
-        st.caption(words.caption(here))
+        small_print(words.caption(here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_attack", wrap=True)
         _show_beside(side, here, theme)

@@ -295,7 +295,7 @@ def assumptions(here: AttackState) -> str:
     told = assumed(
         __file__,
         "attack_assumptions.md",
-        pair=trials.pairs[here.played],
+        pair=readable(trials.pairs[here.played]),
         mechanism=name_of(here.asked.mechanism),
         noise=trials.plans[here.played].noise.replace("_", " ").title(),
         alphas=ALPHAS,

@@ -33,7 +33,7 @@ from pages.ui.cards import cards
 from pages.ui.code import script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
 from pages.ui.pickers import chips, chips_beside
 from pages.ui.sidebar import delta_text, sidebar
@@ -110,14 +110,14 @@ def _show(
     with left:
         chart = partial(ledger_figure, at=steps, target=budget.epsilon, height=HEIGHT)
         live_figure(chart(curves, grid, theme=theme), key="ledger", alt=plain(sentence), height=HEIGHT)
-        st.caption(caption(run, curves))
+        small_print(caption(run, curves))
     with right:
         st.markdown(f"**{NOISE_QUESTION}**")
         told = noise_takeaway(here, n, budget.epsilon, refused)
         noises = noise_curves(n, budget.delta, EPSILON_GRID[0], EPSILON_GRID[-1])
         drawn = noise_figure(noises, here, epsilon=budget.epsilon, theme=theme, height=NOISE_HEIGHT)
         live_figure(drawn, key="noise", alt=plain(told), height=NOISE_HEIGHT)
-        st.caption(told)
+        small_print(told)
     cards(readouts(run, curves, grid.index(steps), budget.epsilon, needed))
     chips(CHIPS)
     behind(

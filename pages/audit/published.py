@@ -13,11 +13,11 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.core.facts import text_beside
 from dpcore.figures.named_bars import exhibits_figure
 from dpcore.figures.style import FAMILIES
-from dpcore.studies.papers.exhibits import EXHIBITS, Finding, rounded_down, run_exhibit
+from dpcore.studies.papers.exhibits import EXHIBITS, ExhibitResult, rounded_down, run_exhibit
 from pages.ui.cards import cards
 from pages.ui.details import behind
-from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.html import emphasised, plain, readable
+from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import sidebar
 
@@ -55,18 +55,18 @@ def _show(headline: DeltaGenerator) -> None:
         height=HEIGHT,
     )
     live_figure(chart, key="exhibits", alt=plain(sentence), height=HEIGHT)
-    st.caption(caption(found))
+    small_print(caption(found))
     cards([readout(each) for each in found])
     behind(lambda: assumptions(found), FORMULA, lambda: snippet(seed), lambda: _table(found))
 
 
-def _table(found: list[Finding]) -> pd.DataFrame:
+def _table(found: list[ExhibitResult]) -> pd.DataFrame:
     names = {"key": "exhibit", "source": "source", "unit": "bounded", "claimed": "published", "exact": "exact"}
     names |= {"certified_95": "at_least_95", "certified_999": "at_least_999", "runs": "runs", "seed": "seed"}
     return pd.DataFrame(found)[list(names)].rename(columns=names)
 
 
-def takeaway(found: Sequence[Finding]) -> str:
+def takeaway(found: Sequence[ExhibitResult]) -> str:
     """How many exhibits cost more than is published, and the worst one."""
     broken = [each for each in found if each.verdict == "contradicted"]
     if not broken:
@@ -79,7 +79,7 @@ def takeaway(found: Sequence[Finding]) -> str:
     )
 
 
-def caption(found: Sequence[Finding]) -> str:
+def caption(found: Sequence[ExhibitResult]) -> str:
     """What is compared with what."""
     return (
         "The line at 1 is the published guarantee. A bar is a multiple of the ε or, at the published ε, of the δ that "
@@ -88,12 +88,12 @@ def caption(found: Sequence[Finding]) -> str:
     )
 
 
-def _short(finding: Finding) -> str:
+def _short(finding: ExhibitResult) -> str:
     name = NAMES[finding.key].replace("<br>", " ")
     return f"{name[0].upper()}{name[1:]}"
 
 
-def readout(finding: Finding) -> tuple[str, str, str]:
+def readout(finding: ExhibitResult) -> tuple[str, str, str]:
     """The mechanism, what is certified, and what is published."""
     return (
         _short(finding),
@@ -102,11 +102,11 @@ def readout(finding: Finding) -> tuple[str, str, str]:
     )
 
 
-def assumptions(found: Sequence[Finding]) -> str:
+def assumptions(found: Sequence[ExhibitResult]) -> str:
     """Sources, data sets and confidence."""
     lines = [
-        f"**{EXHIBITS[each.key].title}** ({each.source}): {EXHIBITS[each.key].description} Data: {each.pair}. "
-        f"{each.sentence}"
+        f"**{EXHIBITS[each.key].title}** ({each.source}): "
+        + readable(f"{EXHIBITS[each.key].description} Data: {each.pair}. {each.sentence}")
         for each in found
     ]
     lines.append(

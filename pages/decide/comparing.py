@@ -11,6 +11,7 @@ from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.state import State
 from pages.decide.words import interval, mechanisms, number
 from pages.ui.html import readable
+from pages.ui.live_figure import paragraph
 from pages.ui.numbers import points
 
 NAME = "compare"
@@ -23,7 +24,7 @@ def show(state: State) -> None:
         st.caption("The first mechanism is running …")
         return
     table = ranked(rows)
-    st.markdown(words(table, state))
+    paragraph(words(table, state))
     ok = table[table.status == "ok"]
     if better := smaller_budgets(ok, state):
         key, sentence = better

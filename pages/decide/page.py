@@ -25,7 +25,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_source_or_file, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, release, sidebar
 from pages.ui.upload_form import clipping_warning, note_looks, upload_source
@@ -96,7 +96,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         figure = background.budget_picture(state, HEIGHT)
         ahead = (picture_at, controls) if held.jobs["curve"].complete and not is_private(source.key) else None
         live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
-        st.caption(words.caption(state))
+        small_print(words.caption(state))
     glance(held)
     with beside, st.container(key="attack_success"):
         views.attack_success(state)

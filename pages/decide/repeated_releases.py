@@ -12,7 +12,7 @@ from dpcore.studies.decide.repeated_releases import RepeatedReleases, budget_eac
 from pages.decide.state import State
 from pages.ui import url_controls
 from pages.ui.html import plain, readable
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import live_figure, paragraph
 from pages.ui.numbers import rounded
 
 HEIGHT = 330
@@ -48,7 +48,7 @@ def show(state: State) -> None:
             counted="releases k",
         )
         live_figure(figure, key="repeated", alt=plain(said), height=HEIGHT)
-        st.markdown(said)
+        paragraph(said)
     beside.caption(FURTHER)
 
 

@@ -9,7 +9,7 @@ from pages.decide import background, comparing, repeated_releases, takeaway, wor
 from pages.decide.state import State
 from pages.ui.html import plain
 from pages.ui.icon_array import icon_array
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import live_figure, paragraph
 from pages.ui.pickers import switch
 
 HEIGHT = 330
@@ -17,7 +17,7 @@ HEIGHT = 330
 
 def attack_success(state: State) -> None:
     """Attack success at the slider's epsilon."""
-    st.markdown(f"**Attack success at ε = {state.epsilon:g}**")
+    paragraph(f"**Attack success at ε = {state.epsilon:g}**")
     if state.plan is None:
         st.caption("Nothing is released at this ε: choose a larger one.")
         return
@@ -27,20 +27,20 @@ def attack_success(state: State) -> None:
     said = words.attack_success(state.attack_success)
     colour = FAMILIES[state.theme][state.family]
     st.html(icon_array(*state.attack_success.of_100, colour=colour, rest=GRID[state.theme], alt=plain(said)))
-    st.markdown(said)
+    paragraph(said)
 
 
 def suspicion(state: State) -> None:
     """Limits for an attacker who suspected the record before."""
     prior = switch("What the attacker thought before", words.PRIORS, "2", key="prior", wrap=True)
-    st.markdown(words.belief(state, 1 / int(prior)) if state.plan else f"Nothing is released at ε = {state.epsilon:g}.")
+    paragraph(words.belief(state, 1 / int(prior)) if state.plan else f"Nothing is released at ε = {state.epsilon:g}.")
 
 
 def equivalent(state: State) -> None:
     """Equivalent sample size along epsilon."""
     said = words.equivalent(state)
     if state.equivalent is None:
-        st.markdown(said)
+        paragraph(said)
         return
     chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
     text.markdown(said)
@@ -53,7 +53,7 @@ def deployments(state: State) -> None:
     """Budgets of deployments, for scale."""
     figure = uses_figure(DEPLOYMENTS, epsilon=state.epsilon, theme=state.theme)
     said = words.deployments(state.epsilon, [use.epsilon for use in DEPLOYMENTS])
-    st.markdown(said)
+    paragraph(said)
     live_figure(figure, key="deployments", alt=plain(said), height=figure.layout.height)
     with st.expander("Facts and sources"):
         st.dataframe(words.facts(DEPLOYMENTS), hide_index=True)

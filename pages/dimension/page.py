@@ -19,7 +19,7 @@ from pages.ui.cards import cards
 from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import DIMENSIONS, SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
@@ -88,8 +88,8 @@ with chart:
     live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
 with left:
     if lower == "damage":
-        st.markdown(words.verdict_of(table, grown, controls.p))
-    st.caption(words.caption(experiment, grown, controls.lam))
+        paragraph(words.verdict_of(table, grown, controls.p))
+    small_print(words.caption(experiment, grown, controls.lam))
     cards(words.readouts(table, grown, controls.p, source))
     chips(words.CHIPS)
 with right:
@@ -99,7 +99,7 @@ with right:
     told = words.orthant_takeaway(example, controls.p)
     beside = orthant_figure(example, p=controls.p, theme=theme, height=ORTHANT_HEIGHT)
     live_figure(beside, key="orthant", alt=plain(told), height=ORTHANT_HEIGHT)
-    st.caption(f"{told} {words.ORTHANT_GUARANTEE}")
+    small_print(f"{told} {words.ORTHANT_GUARANTEE}")
     st.html(slope_meter(slope_rows(table, grown, example)))
 
 

@@ -112,14 +112,14 @@ def _since(changes: list[float], useful: int) -> str:
     """Differences of accuracies, in points, from those without idle columns.
 
     >>> _since([0.0], 8), _since([-3.04], 8), _since([-1.0, -2.0], 8)
-    ('as at p\xa0=\xa08', '3.0 points less than at p\xa0=\xa08', '1.0 point and 2.0 points less than at p\xa0=\xa08')
+    ('as at p = 8', '3.0 points less than at p = 8', '1.0 point and 2.0 points less than at p = 8')
     """
     if all(abs(change) < _SAME for change in changes):
-        return f"as at p = {useful}"
+        return f"as at p = {useful}"
     if all(change < 0 for change in changes):
-        return f"{' and '.join(points(-change) for change in changes)} less than at p = {useful}"
+        return f"{' and '.join(points(-change) for change in changes)} less than at p = {useful}"
     signed = " and ".join(f"{'+' if change >= 0 else '−'}{points(abs(change))}" for change in changes)
-    return f"{signed} against p = {useful}"
+    return f"{signed} against p = {useful}"
 
 
 def _at(g: NoiseGrowth, p: int) -> float:
@@ -140,7 +140,7 @@ def readouts(
     at_most = "" if all(grown[key].exact for key in now) else " at most"
     return [
         (
-            f"Accuracy at p = {p:,}",
+            f"Accuracy at p = {p:,}",
             " · ".join(f"{100 * value:.1f}%" for value in now.values()),
             f"{names}; {100 * best:.1f}% without privacy, {100 * _larger_class(table):.1f}% by always predicting the "
             "larger class",
@@ -157,7 +157,7 @@ def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: flo
     """Guarantees and λ of the curves, and the p at which the two noises are equally large."""
     rule = f" ({lam_text(asked)}, as Gaussian output perturbation takes it)" if isinstance(asked, str) else ""
     said = [
-        f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
+        f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
         f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}).",
         f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises.",
     ]
@@ -206,7 +206,7 @@ def orthant_takeaway(example: OrthantExample, p: int) -> str:
     k = int(np.flatnonzero(example.p == p)[0])
     times = example.projected[k] / example.free_output[k]
     said = (
-        f"Where every θ must be at least 0, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
+        f"Where every θ must be at least 0, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
         f"{amount(times)} times as far."
     )
     if example.reason:
@@ -243,7 +243,7 @@ def own_lam_line(experiment: Experiment) -> str:
     run = dpcore.run(alone)
     row = run[run.metric == "accuracy"].iloc[0]
     return (
-        f"With the λ of its own rule at p = {p:,}, {row.lam:.3g}, Gamma output perturbation has an accuracy of "
+        f"With the λ of its own rule at p = {p:,}, {row.lam:.3g}, Gamma output perturbation has an accuracy of "
         f"{100 * row['mean']:.1f}%."
     )
 

@@ -28,7 +28,7 @@ from pages.ui.cards import cards
 from pages.ui.code import redrawn, script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
@@ -129,8 +129,8 @@ with chart:
     ahead = order_picture if view == "order" else people_picture, here
     live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=ahead)
 with left:
-    st.markdown(judged)
-    st.caption(caption)
+    paragraph(judged)
+    small_print(caption)
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
     if side == "Ball":

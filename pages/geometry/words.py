@@ -145,13 +145,14 @@ def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
 
 
 def order_caption(found: AgainstOrder, here: GeometryState) -> str:
-    why = "so few that no private answer learns them" if here.hardest else "half of them"
+    few = ": no private mechanism learns from so few" if here.hardest else ""
     return (
         "Exponential mechanism over vertices: a vertex of the L1 ball drawn at random. Means of "
         f"{found.repetitions} draws of records and noise, bars: two standard errors. Linear losses; {found.n0:,} of "
-        f"{found.n:,} records are fingerprints ({why}), the others zero; the same columns for every p, scaled to dual "
-        "norm 1. Thin: the mechanism with the smaller bound, at other d. **Not the same guarantee**: the exponential "
-        f"mechanism has ({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
+        f"{found.n:,} records are fingerprints, rows of random signs with a bias for each column, and the others are "
+        f"zero{few}. The same columns for every p, scaled to dual norm 1. Thin: the mechanism with the smaller bound, "
+        "at other d. **Not the same guarantee**: the exponential mechanism has "
+        f"({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
     )
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from dpcore.core.facts import text_beside
 from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES
-from pages.ui.html import framed
+from pages.ui.html import framed, unbroken
 from pages.ui.live_figure import LARGE
 from pages.ui.share_link import of_today
 
@@ -117,7 +117,7 @@ def _panel(story: Story, number: int) -> None:
         title = story.title if number == 1 or not step.shows else ""
         verdict = verdict_on(story, number, votes.get((story.name, number - 1)))
         said = (("title", title), ("verdict", verdict), ("words", story.words(number)))
-        st.html("".join(f'<p class="lecture-{part}">{html.escape(text)}</p>' for part, text in said if text))
+        st.html("".join(f'<p class="lecture-{part}">{html.escape(unbroken(text))}</p>' for part, text in said if text))
         for k, option in enumerate(step.question.options if step.question else ()):
             chosen = votes.get((story.name, number)) == k
             st.button(

@@ -90,7 +90,7 @@ class Story:
         """What a step says, with its numbers filled in."""
         upcoming = self.state(min(number + 1, len(self.steps)))
         fields = self.state(number) | {f"next_{key}": value for key, value in upcoming.items()}
-        return self.steps[number - 1].words.format(**fields).replace(" = ", " = ").replace(" …", " …")
+        return self.steps[number - 1].words.format(**fields)
 
 
 class FaultyLecture(ValueError):

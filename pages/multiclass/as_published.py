@@ -16,7 +16,7 @@ from pages.ui.cards import cards
 from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import captioned_figure, live_figure
+from pages.ui.live_figure import captioned_figure, live_figure, small_print
 from pages.ui.numbers import power, rounded
 from pages.ui.pickers import chips, switch
 from pages.ui.sources import assumed
@@ -43,7 +43,7 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
     with left:
         live_figure(draw(guessed, theme=theme), key="membership_leak", alt=plain(sentence), height=HEIGHT)
-        st.caption(
+        small_print(
             "Two data sets of two classes and one column that differ in one record; noise and λ as published. Both "
             "classes get the same noise, so it cancels in an equation that the released matrices satisfy only for "
             f"their own records. {guessed.exist - guessed.guesses:,} minimisers have an empty class and reveal nothing."

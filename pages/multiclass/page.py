@@ -26,7 +26,7 @@ from pages.ui.cards import cards
 from pages.ui.code import redrawn
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
@@ -99,8 +99,8 @@ def show_repaired() -> None:
             live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         with left:
             if view == "excess":
-                st.markdown(words.verdict_of(found, here))
-            st.caption(words.caption(found, words.effort(view, here)[1], here))
+                paragraph(words.verdict_of(found, here))
+            small_print(words.caption(found, words.effort(view, here)[1], here))
     with right:
         side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)
         release = _show_beside(side, here)
@@ -145,7 +145,7 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
         tuning = curves.accuracy_against_lam(TUNED, here.records, delta=here.delta, repetitions=2 if here.heavy else 6)
         beside, said = tuning_figure(tuning, theme=theme, height=SIDE_HEIGHT), words.tuning_caption(tuning)
     elif picture is None:
-        st.caption(f"Nothing is released: {refusal}.")
+        small_print(f"Nothing is released: {refusal}.")
         return None
     else:
         draw = regions_figure if side == "Decisions" else ellipses_figure

@@ -22,7 +22,7 @@ from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import ATTACK_SUCCESS, icon_array
-from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
@@ -119,9 +119,9 @@ with chart:
         ahead = (picture_at, controls) if complete and not progress else None
         live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=ahead)
     if plan is not None and accuracies:
-        st.markdown(words.released(accuracies, plan))
-    st.markdown(words.verdict_of(table[table.mechanism == chosen.key], at))
-    st.caption(" ".join(filter(None, (words.caption(experiment, table), progress))))
+        paragraph(words.released(accuracies, plan))
+    paragraph(words.verdict_of(table[table.mechanism == chosen.key], at))
+    small_print(" ".join(filter(None, (words.caption(experiment, table), progress))))
     st.markdown(words.decide_link(source, controls, chosen.key))
 sentences = [sentence_of(table, controls)]
 if plan is not None:
@@ -133,7 +133,7 @@ if plan is not None:
     with attack_success, st.container(key="attack_success"):
         st.markdown(f"**{ATTACK_SUCCESS}**")
         st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
-        st.markdown(text)
+        paragraph(text)
     cards(words.readouts(here.iloc[0], source), row)
 chips(words.chips(source))
 headline.html("".join(emphasised(line, colour) for line in sentences))

@@ -108,7 +108,7 @@ def decide_link(source: Source, controls: Controls, mechanism: str) -> str:
 def release(problem: Problem, plan: Plan) -> float:
     """Accuracy of one private model with fresh noise, a share of the test records."""
     split = problem.load()
-    theta = release_once(plan, split.train).theta[: split.test.active]
+    theta = release_once(plan, split.train).theta[: split.test.stored]
     return float(np.mean((split.test.X @ theta > 0) == (split.test.y > 0)))
 
 
@@ -117,8 +117,8 @@ def released(accuracies: list[float], plan: Plan) -> str:
     count, spent = len(accuracies), plan.spent
     return (
         f"**One release:** {100 * accuracies[-1]:.1f}% correct. A real deployment shows only this model. Each further "
-        f"release costs again. Spent so far by basic composition, releases: {count}, ε = {count * spent.epsilon:.3g} "
-        f"and δ = {count} × {delta_text(spent.delta)}."
+        f"release costs again. Spent so far on {'1 release' if count == 1 else f'{count} releases'}, by basic "
+        f"composition: ε = {count * spent.epsilon:.3g} and δ = {count} × {delta_text(spent.delta)}."
     )
 
 

@@ -15,7 +15,7 @@ from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_
 from pages.background.tables import refined
 from pages.ui import url_controls
 from pages.ui.html import readable
-from pages.ui.live_figure import captioned_figure
+from pages.ui.live_figure import captioned_figure, small_print
 from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 from pages.ui.sidebar import Controls
@@ -48,7 +48,7 @@ def show_batches(experiment: Experiment, controls: Controls, theme: Theme, heigh
     try:
         plan = problem.plan(chosen, controls.epsilon)
     except NotApplicable as error:
-        st.caption(f"Noisy SGD gives no guarantee here: {readable(str(error))}. Choose other steps or batches.")
+        small_print(f"Noisy SGD gives no guarantee here: {readable(str(error))}. Choose other steps or batches.")
         return
     mechanisms = (*_swept(along, batch, steps, controls.n), dpcore.make_mechanism("noisy_gd"))
     swept = Experiment(problem, mechanisms, sweep=dpcore.Axis("epsilon", (controls.epsilon,)), repetitions=REPETITIONS)

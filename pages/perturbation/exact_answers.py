@@ -14,7 +14,7 @@ from dpcore.studies.perturbation.exact_answers_leak import (
     support_vector_leak,
 )
 from pages.ui.html import plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import live_figure, paragraph
 from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 
@@ -44,7 +44,7 @@ def show_exact_answers(seed: int, theme: Theme) -> None:
         figure = leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
         said = vector_words(leak)
     live_figure(figure, key=f"exact_{chosen}", alt=plain(said), height=HEIGHT)
-    st.markdown(said)
+    paragraph(said)
 
 
 def median_words(leak: Leak) -> str:

@@ -19,7 +19,7 @@ from pages.ui.cards import cards
 from pages.ui.code import verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, framed, plain
-from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
@@ -98,12 +98,12 @@ with left:
         live_figure(
             figure, key="perturbation", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls)
         )
-    st.markdown(words.verdict_of(table, controls.epsilon, source.key))
+    paragraph(words.verdict_of(table, controls.epsilon, source.key))
     small = [words.caption(experiment, table, controls.epsilon)]
     if "lemma" in layers:
         exhibit = dpcore.run(words.lemma(experiment))
         small.append(words.lemma_caption(exhibit[exhibit.x == controls.epsilon]))
-    st.caption(" ".join(filter(None, (*small, progress))))
+    small_print(" ".join(filter(None, (*small, progress))))
 with right:
     side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)
     show_beside(side, experiment, controls, here, theme, HEIGHT)

@@ -17,7 +17,7 @@ from pages.sources.table import code, link, small, table, text
 from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 from pages.ui.sidebar import sidebar
@@ -42,7 +42,7 @@ def show_errata(seed: int) -> None:
         height=HEIGHT,
     )
     live_figure(chart, key="corrections", alt=plain(sentence), height=HEIGHT)
-    st.caption(words.caption(found))
+    small_print(words.caption(found))
     st.html(
         table(
             "Published and corrected, computed now",
@@ -182,7 +182,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     headline.html(emphasised(sentence, ink))
     figure = reproduction_figure(outcome.chart, theme=theme)
     live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
-    st.caption(words.records(chosen, outcome))
+    small_print(words.records(chosen, outcome))
     st.html(
         table(
             "Claim by claim",

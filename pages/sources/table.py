@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from dpcore.core.facts import text_beside
+from pages.ui.html import unbroken
 
 _STYLE = f"<style>\n{text_beside(__file__, 'table.css')}</style>"
 
@@ -12,7 +13,7 @@ _STYLE = f"<style>\n{text_beside(__file__, 'table.css')}</style>"
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table as HTML. rows: cells as HTML, made by `text`, `small`, `code` and `link`.
 
-    >>> table("c", ["a"], [[text("x < y")]]).count("x &lt; y")
+    >>> table("c", ["a"], [[text("<b>")]]).count("&lt;b&gt;")
     1
     """
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns)
@@ -30,7 +31,7 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -
 
 def text(words: str) -> str:
     """Words as a cell."""
-    return html.escape(words)
+    return html.escape(unbroken(words))
 
 
 def small(words: str) -> str:

@@ -147,10 +147,11 @@ def _first_sentence(paragraph: str) -> str:
 
 
 def _plain(markdown: str) -> str:
-    """Without line breaks, marks of code and emphasis, and addresses.
+    """Without line breaks, marks of code and emphasis, and addresses; in the page's letters where it is no code.
 
-    >>> _plain("see `spent` and *Data*, or [the table](data.md); 2 * 3")
-    'see spent and Data, or the table; 2 * 3'
+    >>> _plain("see `lam` for lam, and *Data*, or [the table](data.md); 2 * 3 - 1")
+    'see lam for λ, and Data, or the table; 2 * 3 − 1'
     """
-    told = re.sub(r"\[(.+?)\]\(.+?\)", r"\1", " ".join(markdown.split()).replace("`", ""))
-    return re.sub(r"\*(\w[^*]*?)\*", r"\1", told)
+    told = re.sub(r"\[(.+?)\]\(.+?\)", r"\1", " ".join(markdown.split()))
+    said = "".join(part if k % 2 else readable(part) for k, part in enumerate(told.split("`")))
+    return re.sub(r"\*(\w[^*]*?)\*", r"\1", said)

@@ -28,7 +28,7 @@ from pages.ui.cards import cards
 from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import sidebar
 
@@ -87,8 +87,8 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     with chart:
         live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=(drawn, here))
     with left:
-        st.markdown(words.verdict_of(found, walked, here))
-        st.caption(words.caption(found, here))
+        paragraph(words.verdict_of(found, walked, here))
+        small_print(words.caption(found, here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)
         _show_beside(side, here, walked, reason, theme)
@@ -126,6 +126,6 @@ def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: st
         picture = path_figure(walked, theme=theme, height=SIDE_HEIGHT)
         said = words.path_caption(walked)
     else:
-        st.caption(readable(reason))
+        small_print(readable(reason))
         return
     captioned_figure(picture, said, key="beside_lasso", height=SIDE_HEIGHT)

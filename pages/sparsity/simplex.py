@@ -18,7 +18,7 @@ from pages.ui.cards import cards
 from pages.ui.code import redrawn
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
@@ -73,8 +73,8 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     with chart:
         live_figure(figure, key="draws", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
     with left:
-        st.markdown(words.verdict_of(made, on, words.cursor(release, controls.m)))
-        st.caption(words.caption(made, on))
+        paragraph(words.verdict_of(made, on, words.cursor(release, controls.m)))
+        small_print(words.caption(made, on))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside", wrap=True)
         _show_beside(side, controls, release, theme)

@@ -20,7 +20,7 @@ from pages.ui.cards import cards
 from pages.ui.code import script, verbatim
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import SAMPLE_SIZES, sidebar
 
@@ -78,14 +78,14 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     with chart:
         live_figure(figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=(played, here))
     with left:
-        st.markdown(words.verdict_of(curves, here))
-        st.caption(words.caption(curves, here))
+        paragraph(words.verdict_of(curves, here))
+        small_print(words.caption(curves, here))
     with right:
         if play:
             said = words.play_caption(play, here)
             captioned_figure(play_figure(play, theme=theme, height=HEIGHT), said, key="play", height=HEIGHT)
         else:
-            st.caption(readable(reason))
+            small_print(readable(reason))
     if play:
         cards(words.readouts(play, here))
     chips(words.CHIPS)

@@ -95,7 +95,7 @@ def verdict_of(curves: Sequence[RegretCurve], here: StreamingState) -> str:
     """The bounds along T for the reader's number of arms."""
     curve = next(curve for curve in curves if curve.p == here.p)
     told = verdict(curve.steps, [("", curve.expected, curve.bound)], curve.nothing, here.steps, "T")
-    return f"For p = {here.p:,}: {told} {lower_verdict(curve.steps, curve.expected, curve.least, here.steps)}"
+    return f"For p = {here.p:,}: {told} {lower_verdict(curve.steps, curve.expected, curve.least, here.steps)}"
 
 
 def caption(curves: Sequence[RegretCurve], here: StreamingState) -> str:

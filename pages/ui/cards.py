@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.ui.html import unbroken
+
 
 def readout(noun: str, value: str, rest: str = "") -> str:
     """HTML of a noun over its value, with what else is to be said below it; st.metric would cut what does not fit.
@@ -14,7 +16,7 @@ def readout(noun: str, value: str, rest: str = "") -> str:
     3
     """
     return "".join(
-        f'<div class="readout" style="font-size:{size}rem;line-height:{line}">{html.escape(text)}</div>'
+        f'<div class="readout" style="font-size:{size}rem;line-height:{line}">{html.escape(unbroken(text))}</div>'
         for text, size, line in ((noun, 0.875, 1.35), (value, 1.6, 1.3), (rest, 0.875, 1.35))
         if text
     )

@@ -4,6 +4,7 @@ import functools
 import html
 import re
 from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
 
 from dpcore.core.facts import facts_beside
 from dpcore.core.losses import LOSSES
@@ -17,7 +18,7 @@ from .numbers import power, scientific
 def emphasised(sentence: str, colour: str) -> str:
     """The sentence as HTML, with the words between ** in the chart's colour, or its `INKS` where that is too faint."""
     ink = INKS.get(colour, colour)
-    marked = re.sub(r"\*\*(.+?)\*\*", rf'<b style="color:{ink}">\1</b>', html.escape(sentence))
+    marked = re.sub(r"\*\*(.+?)\*\*", rf'<b style="color:{ink}">\1</b>', html.escape(unbroken(sentence)))
     return f'<p style="font-size:1.25rem;line-height:1.4;margin:0" class="takeaway">{marked}</p>'
 
 
@@ -34,8 +35,17 @@ def term(word: str, meaning: str) -> str:
 
 
 def plain(sentence: str) -> str:
-    """The sentence without its marks, for screen readers."""
-    return sentence.replace("**", "")
+    """The sentence without its marks, for screen readers: letter for letter what `emphasised` shows."""
+    return unbroken(sentence.replace("**", ""))
+
+
+def unbroken(text: str) -> str:
+    """The text with no line break beside a sign, as in "ε = 1", or before an ellipsis.
+
+    >>> unbroken("At ε = 1 …").replace("\\N{NO-BREAK SPACE}", "_")
+    'At ε_=_1_…'
+    """
+    return re.sub(" (?=[=<>≤≥] |…)|(?<= [=<>≤≥]) ", "\N{NO-BREAK SPACE}", text)
 
 
 def literal(text: str) -> str:
@@ -68,8 +78,8 @@ def readable(reason: str) -> str:
 
     >>> readable("noisy_gd needs lam >= 0.02 for delta = 1e-06 and n = 8800, got 0.005: see dpcore.core")
     'gradient perturbation (full batch) needs λ ≥ 0.02 for δ = 10⁻⁶ and n = 8,800 (here 0.005)'
-    >>> readable("column 'dose_mg' grows like n^(-2/3)")
-    'column “dose_mg” grows like n⁻²⁄³'
+    >>> readable("column 'dose_mg' grows like n^(-2/3)"), readable("(C - 1) theta in [-1, 1] needs lam > 0.00240231")
+    ('column “dose_mg” grows like n⁻²⁄³', '(C − 1) θ in [−1, 1] needs λ > 0.002403')
     """
     quoted: list[str] = []
 
@@ -84,12 +94,19 @@ def readable(reason: str) -> str:
     for pattern, said in _SAID:
         reason = re.sub(pattern, said, reason)
     reason = re.sub(r"\b(\d[\d.]*)e([+-]?\d+)", lambda found: scientific(found[1], int(found[2])), reason)
+    reason = re.sub(r"([>≥] )?(?<![\d.])(\d+\.\d{3,})(?![\d.]*\w)", _short, reason)
     reason = re.sub(r"([=<>≤≥]|here|least) (\d{4,})", lambda found: f"{found[1]} {int(found[2]):,}", reason)
     reason = re.sub(
         r"([\w)])\^(?:\(([-−\d./pr ]+)\)|(-?[\d.]*\d|p))", lambda found: power(found[1], found[2] or found[3]), reason
     )
     names = _names() | {"population": "theory"}
     return re.sub(r"\0(\d+)\0", lambda found: f"“{names.get(word := quoted[int(found[1])], word)}”", reason)
+
+
+def _short(found: re.Match[str]) -> str:
+    """A decimal with four significant digits; after ">" rounded up, so that it holds."""
+    rounding = ROUND_CEILING if found[1] else ROUND_HALF_EVEN
+    return f"{found[1] or ''}{Context(4, rounding).create_decimal(found[2]):f}"
 
 
 # Patterns of what messages write in ASCII, in this order.

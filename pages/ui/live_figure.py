@@ -18,6 +18,7 @@ from pages.server import prefetch
 from pages.server.assets import PLOTLY_JS_URL
 from pages.ui import share_link
 from pages.ui.details import PROVED
+from pages.ui.html import unbroken
 from pages.ui.sidebar import Controls
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
@@ -73,4 +74,14 @@ def live_figure(
 def captioned_figure(figure: Figure, said: str, *, key: str, height: int, progress: str | None = None) -> None:
     """Draw a figure, and below it the sentence that screen readers hear, too; progress: what is said after it."""
     live_figure(figure, key=key, alt=said, height=height)
-    st.caption(f"{said} {progress}" if progress else said)
+    small_print(f"{said} {progress}" if progress else said)
+
+
+def small_print(said: str) -> None:
+    """What else a figure's reader should know, below it."""
+    st.caption(unbroken(said))
+
+
+def paragraph(said: str) -> None:
+    """Markdown of a sentence or two with numbers."""
+    st.markdown(unbroken(said))

@@ -70,12 +70,14 @@ def worded(count: float, digits: int = 2) -> str:
 
 
 def amount(value: float) -> str:
-    """A quantity to three digits, whole from 100 on.
+    """A quantity to three digits, or four from 1,000 on.
 
     >>> amount(1963.4), amount(48.36), amount(-406.2), amount(100263.1)
-    ('1,963', '48.4', '−406', '100,263')
+    ('1,963', '48.4', '−406', '100,300')
     """
-    return f"{value:,.0f}".replace("-", "−") if abs(value) >= 100 else rounded(value)
+    if abs(value) < 1_000:
+        return rounded(value)
+    return f"{float(f'{value:.4g}'):,.0f}".replace("-", "−")
 
 
 def nearest(grid: ArrayLike, value: float) -> int:

@@ -149,7 +149,7 @@ def ask_bounds(
         st.caption("You confirmed these bounds.")
         return [held.of[column] for column in used], [Category(column, held.levels[column]) for column in categories]
     if proposed := [column for column in used if held.of[column] == proposed_bounds(column)]:
-        st.caption(f"Proposed from the column's name: {listed(map(literal, proposed))}.")
+        st.caption(f"Bounds proposed from the column's name: {listed(map(literal, proposed))}.")
     meant = "bounds and levels" if categories else "bounds"
     few = [column for column in categories if len(held.levels[column]) < _FEWEST_LEVELS]
     if lacking := [*held.lacking(used), *few]:

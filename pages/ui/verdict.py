@@ -28,7 +28,7 @@ def verdict(
 
     >>> x, mean, bound = [0.1, 1.0, 10.0], [0.3, 0.1, 0.01], [3.0, 0.2, 0.02]
     >>> print(verdict(x, [("", mean, bound)], 0.25, 10.0, "ε"))
-    Upper bound, informative below “nothing learned”: from ε = 1 on. At ε = 10 it is 2 times the measurement.
+    Upper bound, informative below “nothing learned”: from ε = 1 on. At ε = 10 it is 2 times the measurement.
     """
     x = np.asarray(x, float)
     k, places, factors = nearest(x, at), [], []
@@ -43,7 +43,7 @@ def verdict(
         return ""
     kind, it = ("Upper bounds", "they are") if len(places) > 1 else ("Upper bound", "it is")
     said = f"{kind}, informative below “nothing learned”: {'; '.join(places)}."
-    return f"{said} At {name} = {text(x[k])} {it} {', '.join(factors)} times the measurement." if factors else said
+    return f"{said} At {name} = {text(x[k])} {it} {', '.join(factors)} times the measurement." if factors else said
 
 
 def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
@@ -73,11 +73,11 @@ def _where(x: np.ndarray, below: np.ndarray, name: str, text: Callable[[float], 
     if not below[first : last + 1].all():
         return f"at {below.sum()} of {len(x)} points"
     if first == last:
-        return f"at {name} = {text(x[first])} only"
+        return f"at {name} = {text(x[first])} only"
     if first == 0 and last == len(x) - 1:
         return "all along this axis"
     if last == len(x) - 1:
-        return f"from {name} = {text(x[first])} on"
+        return f"from {name} = {text(x[first])} on"
     if first == 0:
-        return f"up to {name} = {text(x[last])}"
-    return f"from {name} = {text(x[first])} to {text(x[last])}"
+        return f"up to {name} = {text(x[last])}"
+    return f"from {name} = {text(x[first])} to {text(x[last])}"

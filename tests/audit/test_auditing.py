@@ -43,7 +43,7 @@ def test_the_worst_pair_is_one_replaced_record_and_moves_the_model_as_far_as_is_
         assert data.n == 10 and data.p == p
     differs = np.any(zero.X != one.X, axis=1) | (zero.y != one.y)
     assert differs.sum() == 1
-    attained = Audit(plan).attained
+    attained = Audit(plan).sensitivity_share
     # Hinges and Huber loss stay on a linear part; logistic loss has slope 1/2; squared loss is nearly at its steepest,
     # except at the start of a descent, from where it grows up to the end of the ball.
     n_lam = 10 * lam
@@ -205,7 +205,7 @@ def test_the_verdict_is_suspicious_between_the_two_confidences():
 def test_the_report_is_plain_json():
     report = dpcore.run_audit("output_gamma", runs=1_000, seed=7, bug="fixed_seed")
     facts = json.loads(report.to_json())
-    for name in ("claim", "runs", "seed", "bug", "attained"):
+    for name in ("claim", "runs", "seed", "bug", "sensitivity_share"):
         assert facts[name] == getattr(report, name)
     assert facts["mechanism"] == report.plan.mechanism.key == "output_gamma"
     for name in ("certified_epsilon_95", "certified_epsilon_999", "verdict", "sentence"):

@@ -56,7 +56,7 @@ def refuted_once(plan: Plan, runs: int, seed: int, whole: bool) -> bool:
         return dpcore.run_audit(plan, runs=runs, seed=seed).verdict == "contradicted"
     audit = Audit(plan, seed=seed)
     audit.play(runs)
-    return audit.attained > 1.0 + 1e-9 or lower_bound(audit.scores.right, runs, 0.001) > attack_cap(plan.spent)
+    return audit.sensitivity_share > 1.0 + 1e-9 or lower_bound(audit.scores.right, runs, 0.001) > attack_cap(plan.spent)
 
 
 def refuted_too_often(plan: Plan, runs: int, repeats: int, whole: bool) -> bool:
@@ -179,7 +179,7 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise(keys, l
                 break
         assert found.pop("sensitivity") is False and found["attacker"]
         understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999), *others))
-        assert Audit(understated).attained > 1.0 + 1e-9
+        assert Audit(understated).sensitivity_share > 1.0 + 1e-9
         if looks == (20_000,):
             assert found.pop("point") is key.endswith("gamma")
             if key == "generalized_gaussian":

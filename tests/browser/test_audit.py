@@ -51,7 +51,7 @@ def test_controls_change_the_ledger_in_place_on_every_screen(server: Server, pag
     expect(said).to_contain_text(re.compile(r"20,000 steps.* 2 of 2,000"))
     noise.press("epsilon", "ArrowRight", "it.layout.shapes[0].x0 === 1.5")
     page.get_by_role("radio", name="proved").click()
-    expect(said).to_contain_text(re.compile(r"20,000 steps.*ε = 1\.5"))
+    expect(said).to_contain_text(re.compile(r"20,000 steps.*ε\s=\s1\.5"))
     for chart in charts:
         assert chart.look("it.mark") == "same node"
     assert "batch=2" in page.url and "noise_of=proved" in page.url, "the address carries the state"

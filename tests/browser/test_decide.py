@@ -46,7 +46,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     open_decide(page, fresh_server.url, "?n=1%2C000&give_up=5&epsilon=0.5")
     complete(page)
     expect(
-        page.get_by_text(re.compile(r"ε = [\d.]+ is the smallest privacy budget that costs at most 5.0 points"))
+        page.get_by_text(re.compile(r"ε\s=\s[\d.]+ is the smallest privacy budget that costs at most 5.0 points"))
     ).to_be_visible()
     expect(page.get_by_text(re.compile("With 1,000 people and .* without privacy"))).to_be_visible()
     expect(page.locator("img[alt*='times in 100']")).to_be_visible()

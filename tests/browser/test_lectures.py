@@ -136,7 +136,7 @@ def drag(page: Page) -> None:
     page.mouse.move(x - 60, y, steps=4)
     page.wait_for_function("""() => {
         const it = document.querySelector(".takeaway");
-        return getComputedStyle(it).opacity === "0.4" || !it.textContent.includes("ε = 1,");
+        return getComputedStyle(it).opacity === "0.4" || !it.textContent.includes("ε\u00a0=\u00a01,");
     }""")
     page.mouse.move(x, y, steps=4)
     expect(headline).to_contain_text("ε = 1,")
@@ -205,7 +205,7 @@ def test_a_step_is_a_link_that_beats_other_words_in_the_address_and_fits_a_phone
     story, page = STORIES["Perturbation"], new_page(*SCREENS[1], scheme="dark")
     page.goto(f"{server.url}/perturbation?lecture=perturbation&step=6&epsilon=5&lam=0.5&noise=both")
     arrived(page, story, 6)
-    expect(page.locator(".takeaway")).to_contain_text(re.compile(r"ε = 0\.1 .*1,000 people"))
+    expect(page.locator(".takeaway")).to_contain_text(re.compile(r"ε\s=\s0\.1 .*1,000 people"))
     assert "noise=both" not in page.url
     fits(page, *SCREENS[1])
     width, height = SCREENS[-1]

@@ -131,12 +131,12 @@ FIRST = (
     (
         "perturbation?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ",
         ("perturbation", "valley"),
-        r"ε = 0\.1 .*300 people",
+        r"ε\s=\s0\.1 .*300 people",
     ),
     (
         "audit?check=Accounting&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
         ("ledger", "noise"),
-        r"1,000 steps.* 100 of 2,000 .*ε = 3 ",
+        r"1,000 steps.* 100 of 2,000 .*ε\s=\s3 ",
     ),
     (
         "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+records&beside=Columns",
@@ -146,7 +146,7 @@ FIRST = (
     (
         "geometry?view=n&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates",
         ("geometry", "beside_geometry_chart"),
-        r"p = 2 .*n = 10,000",
+        r"p\s=\s2 .*n\s=\s10,000",
     ),
     (
         "multiclass?price_against=dimension&C=4&columns=3&beside_classes=Ellipses&n=500",

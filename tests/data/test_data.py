@@ -34,7 +34,7 @@ def test_every_bundled_record_keeps_the_declared_bound(key):
     assert source.size == split.train.n and split.train.n + split.test.n == total
     assert split.train.n == total - round(0.3 * total)
     for part in (split.train, split.test):
-        assert part.p == part.active == source.p
+        assert part.p == part.stored == source.p
         assert np.abs(part.X).max() <= 1 / np.sqrt(source.p) + 1e-15
         assert np.allclose(part.X[:, -1], 1 / np.sqrt(source.p), rtol=1e-15), "the constant column"
         assert np.abs(part.y).max() <= 1.0
@@ -135,7 +135,7 @@ def test_columns_beyond_a_set_s_own_are_zeros_that_are_not_stored(key):
     source = data.SOURCES[key]
     own, wide = data.load(key, 50, source.p, 0), data.load(key, 50, 1_000_000, 0)
     assert np.array_equal(own.train.X, wide.train.X) and np.array_equal(own.test.y, wide.test.y)
-    assert wide.train.p == wide.test.p == 1_000_000 and wide.train.active == source.p
+    assert wide.train.p == wide.test.p == 1_000_000 and wide.train.stored == source.p
 
 
 @pytest.mark.parametrize(

@@ -302,10 +302,10 @@ def test_a_libsvm_file_reads_like_scikit_learn_reads_it(tmp_path, suffix):
     table = data.read_libsvm(path)
     expected, y = load_svmlight_file(str(path), zero_based=False)
     assert table.data.sparse and np.array_equal(table.data.X.toarray(), expected.toarray())
-    assert np.array_equal(table.data.y, y) and len(table.columns) == table.data.active == table.data.p
+    assert np.array_equal(table.data.y, y) and len(table.columns) == table.data.stored == table.data.p
     assert table.columns[:2] == ("1", "2")
     wide = data.read_libsvm(path, p=1_000)
-    assert wide.data.p == 1_000 and wide.data.active == table.data.active
+    assert wide.data.p == 1_000 and wide.data.stored == table.data.stored
     wide.data.X.data[0] = 1.0
     wide.data.y[0] = 1.0
 
@@ -333,7 +333,7 @@ def test_a_libsvm_file_gives_back_every_record(tmp_path_factory, records):
         for j, value in row.items():
             X[i, j - 1] = value
     assert read.y.tolist() == [label for label, _ in records]
-    assert np.array_equal(read.X.toarray(), X[:, : read.active]) and not X[:, read.active :].any()
+    assert np.array_equal(read.X.toarray(), X[:, : read.stored]) and not X[:, read.stored :].any()
 
 
 BAD_LIBSVM = [

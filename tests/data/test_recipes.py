@@ -371,7 +371,7 @@ def test_idle_columns_change_neither_records_nor_population():
     narrow, wide = data.load("synthetic_padded", 100, 8, 2), data.load("synthetic_padded", 100, 1_000_000, 2)
     assert np.array_equal(narrow.train.X, wide.train.X) and np.array_equal(narrow.test.y, wide.test.y)
     assert np.array_equal(narrow.population.truth, wide.population.truth)
-    assert (wide.train.p, wide.train.active, wide.test.p) == (1_000_000, 8, 1_000_000)
+    assert (wide.train.p, wide.train.stored, wide.test.p) == (1_000_000, 8, 1_000_000)
 
 
 @pytest.mark.parametrize("key", ["logistic", "huber_hinge", "hinge"])

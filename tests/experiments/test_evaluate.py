@@ -43,7 +43,7 @@ def engine(name: str, key: str, repetitions: int, weaken: float = 1.0, noise: st
     releases = Additive(
         centres,
         np.array([plan.scale for plan in plans]),
-        np.stack([mechanism.law.direction(data.p, data.active, rng) for rng in rngs[-1]]),
+        np.stack([mechanism.law.direction(data.p, data.stored, rng) for rng in rngs[-1]]),
         mechanism.law.spread(data.p),
     )
     fast = curves_of(loss, data, TEST[name], reference, releases)
@@ -231,7 +231,7 @@ def population_releases(source: str, loss: str, noise: str, epsilon: float, repe
     spec = Spec(loss, 400, split.train.p, "population", theta_norm=4.0)
     plan = mechanism.calibrate(spec, Budget(epsilon, 1e-6))
     rngs = [np.random.default_rng([r, 5]) for r in range(repetitions)]
-    directions = np.stack([mechanism.law.direction(split.train.p, split.train.active, rng) for rng in rngs])
+    directions = np.stack([mechanism.law.direction(split.train.p, split.train.stored, rng) for rng in rngs])
     centre = mechanism.prepare(plan, split.train).theta
     scales = np.array([plan.scale])
     return plan, split, Additive(centre[None], scales, directions, mechanism.law.spread(split.train.p))

@@ -88,7 +88,7 @@ def test_the_smallest_budget_stands_where_the_curve_meets_the_acceptable_loss():
     [
         (9.0, "always the larger class:<br>loss 9.0", 9.0),
         (45.2, "↑ always the larger class<br>(45)", 30.0),
-        (-1.5, "always the larger class:<br>loss -1.5", -1.5),
+        (-1.5, "always the larger class:<br>loss −1.5", -1.5),
     ],
 )
 def test_all_that_there_is_to_learn_is_a_line_or_its_label_at_the_edge(learnable, text, edge):

@@ -434,7 +434,7 @@ def test_no_refusal_reaches_a_page_as_program_text():
         ("column 'dose_mg', got 'lam; n = 2000'", "column “dose_mg” (here “lam; n = 2000”)"),
         ("(n ln n)^(-2/3) / sqrt(n), a population minimiser", "(n ln n)⁻²⁄³ / √n, a population minimiser"),
         ("needs q from 2 to inf; dpcore.core.sets.Polytope takes a list", "needs q from 2 to ∞"),
-        ("one arm's range and another's, delta and lambda", "one arm's range and another's, δ and lambda"),
+        ("one arm's range and another's, delta and lambda", "one arm's range and another's, δ and λ"),
     ],
 )
 def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):

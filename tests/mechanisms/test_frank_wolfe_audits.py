@@ -36,8 +36,8 @@ def records(loss, n, p, *, seed, R=1.0, idle=0):
 
 def vertices_of(spec):
     """The vertices, [count, p], with the number that a transcript gives each."""
-    if isinstance(spec.shape, Polytope):
-        table = np.array(spec.shape.vertices)
+    if isinstance(spec.unit_set, Polytope):
+        table = np.array(spec.unit_set.vertices)
         return table, np.arange(1.0, len(table) + 1.0)
     table, codes = np.eye(spec.p), np.arange(1.0, spec.p + 1.0)
     return (table, codes) if spec.set == "simplex" else (np.vstack([table, -table]), np.concatenate([codes, -codes]))
@@ -47,7 +47,7 @@ def law(plan, data):
     """Every transcript [m, T - 1] and its probability [m], from the definition in plain numpy."""
     spec, loss = plan.spec, get_loss(plan.spec.loss)
     table, codes = vertices_of(spec)
-    X = np.pad(data.X, ((0, 0), (0, spec.p - data.active)))
+    X = np.pad(data.X, ((0, 0), (0, spec.p - data.stored)))
     steepest = {"squared": 2.0 * (spec.reach + 1.0), "logistic": 1.0 / (1.0 + math.exp(-spec.reach))}.get(loss.key, 1.0)
     seen, chances = [], []
     for path in product(range(len(table)), repeat=plan.steps):

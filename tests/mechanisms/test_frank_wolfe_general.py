@@ -81,7 +81,7 @@ def test_the_published_scale_spends_what_exact_accounting_says():
 
 def test_the_published_number_of_steps_is_that_of_the_width():
     plan = plan_for(n=10_000, p=200, budget=Budget(1.0, 1e-8), T="published")
-    width = plan.spec.shape.width(200)
+    width = plan.spec.unit_set.width(200)
     expected = (8 * 10_000 / (4 * math.sqrt(200) * (width.value + width.error))) ** (2 / 3)
     assert plan.steps + 1 == round(expected)
     best = plan_for(n=10_000, p=200, budget=Budget(1.0, 1e-8), T="bound")
@@ -209,7 +209,7 @@ def test_figures_of_one_problem():
     """Records of +-1, n = 10^4, p = 200, epsilon = 1."""
     budget = Budget(1.0, 1e-8)
     plan = plan_for(n=10_000, p=200, budget=budget, T="bound")
-    assert plan.spec.shape.width(200).value == pytest.approx(2.969, abs=1e-3)
+    assert plan.spec.unit_set.width(200).value == pytest.approx(2.969, abs=1e-3)
     assert plan.steps + 1 == 30 and upper(plan) == pytest.approx(1.4216, abs=1e-4)
     data = records(10_000, 200, 0)
     risk = fw.risk_of(get_loss("squared"), data)
@@ -319,7 +319,7 @@ def test_runs_of_correct_code_pass_an_audit_and_halved_noise_does_not(shape):
     radius = 0.4 / shape.norm(1, 3)
     plan = plan_for(shape, "huber_hinge", n=10, p=3, radius=radius, T=4)
     correct = dpcore.run_audit(plan, runs=3_000)
-    assert correct.verdict == "no contradiction found" and correct.attained == pytest.approx(1.0)
+    assert correct.verdict == "no contradiction found" and correct.sensitivity_share == pytest.approx(1.0)
     assert correct.certified_epsilon_95 > 0.6
     assert refuted(plan, 2_000, 6_000, bug="halved_noise")
 

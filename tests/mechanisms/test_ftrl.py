@@ -372,7 +372,7 @@ def test_correct_code_passes_every_audit_and_halved_noise_none(budget, repeats, 
     plan = FTRL().calibrate(FTRL().worst_spec, budget)
     for seed in range(repeats):
         report = dpcore.run_audit(plan, runs=runs, seed=seed)
-        assert report.verdict != "contradicted" and report.attained == pytest.approx(1.0)
+        assert report.verdict != "contradicted" and report.sensitivity_share == pytest.approx(1.0)
         assert dpcore.run_audit(plan.weakened(0.5), runs=runs, seed=seed).verdict == "contradicted"
 
 

@@ -121,7 +121,7 @@ def test_audits_find_half_the_noise_and_nothing_else(noise, perturbed, classes):
     """An audit of correct code errs once in a thousand; the seed is fixed."""
     plan = audited(noise, perturbed, classes)
     found = dpcore.run_audit(plan, runs=2_000, seed=3)
-    assert found.verdict == "no contradiction found" and found.attained == pytest.approx(1.0, abs=3e-6)
+    assert found.verdict == "no contradiction found" and found.sensitivity_share == pytest.approx(1.0, abs=3e-6)
     assert refuted(plan, 4_000, 8_000, 16_000, bug="halved_noise")
 
 

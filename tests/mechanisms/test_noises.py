@@ -77,4 +77,4 @@ def test_every_release_lies_on_its_grid_and_in_its_set(key):
         assert key in CHOOSING or mechanism.noise == "gumbel", "tells choices and nothing else"
     if plan.spec.size is not None and plan.mechanism.quantity != "regret":
         size = plan.spec.size
-        assert np.linalg.norm(size * plan.spec.shape.project(theta / size) - theta) <= 1e-9 * size
+        assert np.linalg.norm(size * plan.spec.unit_set.project(theta / size) - theta) <= 1e-9 * size

@@ -291,7 +291,7 @@ def test_correct_code_is_not_contradicted_and_broken_code_is(knobs, repeats, run
     plan = mechanism.calibrate(mechanism.worst_spec, BUDGET)
     reports = [dpcore.run_audit(plan, runs=min(runs // 2, 5_000), seed=seed) for seed in range(repeats)]
     assert "contradicted" not in [report.verdict for report in reports]
-    assert all(report.attained == pytest.approx(1.0) for report in reports)
+    assert all(report.sensitivity_share == pytest.approx(1.0) for report in reports)
     assert refuted(plan, 1_000, runs, bug="halved_noise") and refuted(plan, 500, runs, bug="lam_of_the_sum")
 
 
@@ -312,7 +312,7 @@ def test_audits_of_other_losses_pass_and_see_missing_noise(key):
     plan = plan_for(key, n=10, domain=Domain(), radius=0.4, steps=5)
     report = dpcore.run_audit(plan, runs=2_000)
     reached = {"squared": 1 / 1.4}.get(key, 1.0)
-    assert report.verdict == "no contradiction found" and report.attained == pytest.approx(reached, rel=1e-6)
+    assert report.verdict == "no contradiction found" and report.sensitivity_share == pytest.approx(reached, rel=1e-6)
     assert refuted(plan.weakened(0.4), 1_000, 3_000)
 
 

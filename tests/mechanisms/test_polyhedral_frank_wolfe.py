@@ -353,9 +353,9 @@ def test_runs_of_correct_code_pass_an_audit_and_little_noise_does_not(shape, kno
     """False "contradicted" in at most one audit of a thousand; seeds are fixed. A third of the noise."""
     plan = plan_for(shape, n, 3, "huber_hinge", 0.4 / shape.norm(1, 3), Budget(1.0, 1e-5), **knobs)
     report = dpcore.run_audit(plan, runs=2_500)
-    assert report.verdict == "no contradiction found" and 0.3 < report.attained <= 1.0 + 1e-9
+    assert report.verdict == "no contradiction found" and 0.3 < report.sensitivity_share <= 1.0 + 1e-9
     if knobs["variant"] == "tree":
-        assert report.attained == pytest.approx(1.0, abs=1e-9)
+        assert report.sensitivity_share == pytest.approx(1.0, abs=1e-9)
     assert refuted(plan.weakened(0.2 if knobs["variant"] == "published" else 0.35), 2_000, 5_000)
 
 

@@ -90,8 +90,8 @@ def test_indices_of_64_bits_go_all_the_way(problem, monkeypatch):
     monkeypatch.setattr(scipy.sparse, "get_index_dtype", lambda **_: np.dtype(np.int64))
     wide = with_index(data.X, np.int64)
     made = Data(wide, data.y)
-    assert made.X.indices.dtype == made.filled[1].X.indptr.dtype == np.int64
-    assert np.shares_memory(made.X.indices, wide.indices) and np.shares_memory(made.filled[1].X.data, wide.data)
+    assert made.X.indices.dtype == made.nonempty[1].X.indptr.dtype == np.int64
+    assert np.shares_memory(made.X.indices, wide.indices) and np.shares_memory(made.nonempty[1].X.data, wide.data)
     np.testing.assert_array_equal(model(problem, wide, data.y), expected)
 
 

@@ -461,4 +461,4 @@ def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget, rep
 def test_plans_of_other_losses_and_draws_by_hand_can_be_audited(key):
     plan = plan_for(key, n=20, p=4, lam=1.5, m=12)
     report = run_audit(plan, runs=4000)
-    assert report.verdict == "no contradiction found" and 0.2 < report.attained <= 1.0
+    assert report.verdict == "no contradiction found" and 0.2 < report.sensitivity_share <= 1.0

@@ -394,7 +394,7 @@ def test_runs_of_correct_code_pass_an_audit_and_halved_noise_does_not(shape, kno
     spec = dc.replace(mechanism.worst_spec, set=shape, domain=Domain(shape.q if shape != Ball() else 2.0))
     plan = mechanism.calibrate(spec, Budget(1.0, 1e-5))
     correct = dpcore.run_audit(plan, runs=3_000)
-    assert correct.verdict == "no contradiction found" and correct.attained == pytest.approx(1.0)
+    assert correct.verdict == "no contradiction found" and correct.sensitivity_share == pytest.approx(1.0)
     assert correct.certified_epsilon_95 > 0.1  # zCDP leaves the attacker more room than Gaussian noise does
     assert refuted(plan, 2_000, 6_000, bug="halved_noise")
 

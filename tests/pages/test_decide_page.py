@@ -29,7 +29,7 @@ from pages.ui.numbers import points
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, OWN_FILE
 from tests.decisions import last
 from tests.harness import ROOT
-from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, tells, texts
+from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, spaced, tells, texts
 from tests.upload_page import people
 
 PAGE = "decide/page.py"
@@ -48,7 +48,7 @@ def opened(**state: Any) -> AppTest:
 
 
 def readouts(page: AppTest) -> list[str]:
-    return [re.sub(r"<[^>]+>", " ", e.proto.body) for e in page.get("html") if "1.6rem" in e.proto.body]
+    return [spaced(re.sub(r"<[^>]+>", " ", e.proto.body)) for e in page.get("html") if "1.6rem" in e.proto.body]
 
 
 def test_the_headline_and_the_read_outs_are_what_dpcore_computes():

@@ -20,7 +20,7 @@ from pages.ui.html import emphasised, plain
 from pages.ui.numbers import rounded
 from pages.ui.verdict import NO_LOWER
 from tests.nights import each
-from tests.page_driver import headline, open_script, shown, tells, texts
+from tests.page_driver import headline, open_script, shown, spaced, tells, texts
 
 from ..flat_fields import experiment_of
 
@@ -52,13 +52,13 @@ def test_the_default_state_teaches_without_a_click():
     assert not page.exception and not page.error
     _, table, grown, example = computed()
     said = re.sub(r"<[^>]+>", "", headline(page))
-    assert said == plain(words.takeaway(table, grown, 2**20, SOURCE))
+    assert said == spaced(plain(words.takeaway(table, grown, 2**20, SOURCE)))
     accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
-    assert f"{100 * accuracy['output_gaussian']:.1f}% of people" in said and "as at p\u00a0=\u00a08" in said
+    assert f"{100 * accuracy['output_gaussian']:.1f}% of people" in said and "as at p = 8" in said
     assert tells(said, "Gamma noise", f"{100 * accuracy['output_gamma']:.1f}%", "no more than")
     assert f"{grown['output_gaussian'].distance[-1]:,.0f} (" in said
     for card in words.readouts(table, grown, 2**20, SOURCE):
-        assert readout(*card) in texts(page)
+        assert spaced(readout(*card)) in texts(page)
     assert words.orthant_takeaway(example, 2**20) in texts(page)
     assert (
         "no guarantee is proved" in texts(page)
@@ -104,7 +104,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     fields = {key: chosen[key] for key in ("noise_in", "epsilon", "delta", "n", "lam", "seed")}
     _, table, grown, _ = computed(ps=ps, **fields)
     colour = "#002B95" if chosen["noise_in"] == "objective" else "#CB7513"
-    assert headline(page) == emphasised(words.takeaway(table, grown, chosen["p"], SOURCE), colour)
+    assert headline(page) == spaced(emphasised(words.takeaway(table, grown, chosen["p"], SOURCE), colour))
     assert not re.search(r"\bnan\b", texts(page).lower())
 
 

@@ -49,7 +49,7 @@ def test_on_the_hardest_data_no_private_answer_learns_the_l2_ball_and_the_bound_
     assert found.mean[k] > 0.9 * found.signal[k] and f"{found.n0} of 2,000 records" in captions(page)
     assert f"the measurement is {rounded(found.mean[k] / found.least[k], 2)} times as" in texts(page)
     easy = texts(open_page(p_norm="2"))
-    assert tells(easy, "Gaussian noise from p = 1.1 to 2", "Lower bound")
+    assert tells(easy, "Gaussian noise from p = 1.1 to 2", "Lower bound")
 
 
 def test_the_cost_of_roundness_grows_with_the_columns():

@@ -19,7 +19,7 @@ from pages.ui.html import emphasised
 from pages.ui.numbers import rounded
 from tests.harness import ROOT
 from tests.nights import each
-from tests.page_driver import headline, open_script, said, shown, tells, texts
+from tests.page_driver import headline, open_script, said, shown, spaced, tells, texts
 
 MAIN, GREEN = ROOT / "pages" / "main.py", "#1A7060"
 
@@ -89,7 +89,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     run = ledger.Run(n, batch, z, budget.delta)
     curves = ledger.ledger_of(run, (steps,))
     expected = words.takeaway(run, curves, steps, 0, budget.epsilon, refused)
-    assert headline(page) == emphasised(expected, GREEN), chosen
+    assert headline(page) == spaced(emphasised(expected, GREEN)), chosen
     for card in words.readouts(run, curves, 0, budget.epsilon, needed):
         assert all(html.escape(part) in texts(page) for part in card)
     if z == needed:

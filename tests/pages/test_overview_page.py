@@ -22,7 +22,7 @@ from pages.ui.cards import readout
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import icon_array
 from tests.nights import each
-from tests.page_driver import charts, headline, open_app, tells, texts
+from tests.page_driver import captions, charts, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
 from .test_links import settled
@@ -67,7 +67,8 @@ def test_the_default_state_teaches_without_a_click():
     found = attack_at_cursor()
     headlined = re.sub(r"<[^>]+>", "", headline(page))
     lost = plain(words.takeaway(row, source, by_hand=False) + words.larger_class(row, source))
-    assert headlined == lost + plain(words.answer(found)), "what is lost, and how often an attacker could be right"
+    told = spaced(lost + plain(words.answer(found)))
+    assert headlined == told, "what is lost, and how often an attacker could be right"
     cost = 100 * (row.reference - row["mean"])
     assert tells(
         headlined, "398 patients", "ε = 1", "objective perturbation", f"{100 * row['mean']:.1f}%", f"{cost:.1f}"
@@ -83,9 +84,9 @@ def test_the_default_state_teaches_without_a_click():
     assert (solid, solid + pale, solid + pale + ringed) == (certified, limit, cap)
     assert certified <= 100 * found.certified and limit >= 100 * found.limit and cap >= 100 * found.cap
     assert 50 <= certified <= limit < cap and f"at most {limit} times in 100" in headlined
-    assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
+    assert "‖θ‖ ≤ 30" in captions(page), "the reference's radius is in sight"
     for noun, value, rest in words.readouts(row, source):
-        assert readout(noun, value, rest) in texts(page)
+        assert spaced(readout(noun, value, rest)) in texts(page)
 
 
 def test_all_three_perturbations_are_drawn_in_the_colours_of_their_families():
@@ -115,7 +116,7 @@ def test_one_release_is_marked_and_every_further_one_is_counted():
         page = settled(page)
         (chart,) = charts(page).values()
         assert "one release" in chart["figure"]
-        (text,) = (m.value for m in page.markdown if "One release" in m.value)
+        (text,) = (spaced(m.value) for m in page.markdown if "One release" in m.value)
     assert tells(text, "2", "ε = 4", "2 × 10⁻⁶")
     page.select_slider(key="epsilon").set_value(3.0).run()
     assert "One release" not in texts(page), "it belongs to the state in which it was drawn"
@@ -167,7 +168,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         larger = [sentence for sentence in [words.larger_class(here, data.SOURCES[source])] if sentence]
         expected = [words.takeaway(here, data.SOURCES[source], by_hand=by_hand), *larger, words.answer(found)]
     colour = FAMILIES["light"][chosen["place"]]
-    assert headline(page) == "".join(emphasised(sentence, colour) for sentence in expected)
+    assert headline(page) == spaced("".join(emphasised(sentence, colour) for sentence in expected))
     assert not re.search(r"\bnan\b", texts(page).lower())
 
 

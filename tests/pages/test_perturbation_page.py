@@ -28,7 +28,7 @@ from pages.ui.numbers import rounded
 from pages.ui.pickers import SHOWN
 from pages.ui.verdict import NO_LOWER
 from tests.nights import each
-from tests.page_driver import captions, headline, open_app, tells, texts
+from tests.page_driver import captions, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
 
@@ -134,7 +134,7 @@ def test_the_default_state_teaches_without_a_click():
     page = open_page(n=1000)
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
-    assert said == plain(words.takeaway(here, PEOPLE))
+    assert said == spaced(plain(words.takeaway(here, PEOPLE)))
     assert tells(said, "gradient perturbation has the smallest excess risk", "times as much")
     assert "Same guarantee: (1, 10⁻⁶)" in texts(page)
     made = release_scatter(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, theta_norm=BALL, seed=7), 1.0)
@@ -145,7 +145,7 @@ def test_the_default_state_teaches_without_a_click():
     )
     assert f"{named}." in captions(page)
     for card in words.readouts(here, PEOPLE):
-        assert readout(*card) in texts(page)
+        assert spaced(readout(*card)) in texts(page)
     assert_between_bounds(table_of(n=1000))
 
 
@@ -195,7 +195,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     assert not page.exception and not page.error, chosen
     here = table[table.x == chosen["epsilon"]]
     colour = FAMILIES["light"][words.winner(here)]
-    assert headline(page) == emphasised(words.takeaway(here, data.SOURCES[source]), colour)
+    assert headline(page) == spaced(emphasised(words.takeaway(here, data.SOURCES[source]), colour))
     assert not re.search(r"\bnan\b", (texts(page) + captions(page)).lower())
 
 
@@ -337,7 +337,7 @@ def test_on_the_hardest_data_the_page_says_how_far_measurements_lie_above_the_lo
     assert said in texts(page) and "times" not in words.lower_line(here, "synthetic")
     cards = words.readouts(table[table.x == 0.1], data.SOURCES[words.HARDEST])
     assert [value for _, value, _ in cards] == [f"{rounded(factor, 2)} times" for factor in factors]
-    assert all(readout(*card) in texts(page) for card in cards)
+    assert all(spaced(readout(*card)) in texts(page) for card in cards)
     assert words.lower_line(here.assign(lower_bound=np.nan), words.HARDEST) == NO_LOWER
 
 

@@ -166,10 +166,10 @@ def test_the_online_tab_says_what_both_bounds_are_worth_for_the_reader_s_arms():
     curve = regret.regret_curve("fair", 128, tab.LENGTHS, repetitions=streaming_words.REPETITIONS, **budget)
     k = tab.LENGTHS.index(tab.FIRST_LENGTH)
     assert np.allclose(curve.expected[k:], curve.nothing[k:], rtol=0.2), "nobody learns a fair coin"
-    assert tells(texts(page), "p = 128", f"the measurement is {rounded(curve.expected[k] / curve.least[k], 2)} times")
+    assert tells(texts(page), "p = 128", f"the measurement is {rounded(curve.expected[k] / curve.least[k], 2)} times")
     assert tells(texts(page), "Upper bound", "nowhere on this axis")
     default = texts(open_page(tab="streaming"))
-    assert tells(default, "Upper bound", "from T = 2,000 on") and "Lower bound" in default
+    assert tells(default, "Upper bound", "from T = 2,000 on") and "Lower bound" in default
 
 
 def test_the_counterexample_s_ratios_are_those_of_the_errata():

@@ -123,7 +123,7 @@ def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
     assert left_out(page) == {"name": "has a different text in every row"}
     assert named(page, "Which label").options == ["no", "yes"]
     named(page, "Which label").select("yes").run()
-    assert "still missing: dose." in said(page) and "Proposed from the column's name: age." in said(page)
+    assert "still missing: dose." in said(page) and "proposed from the column's name: age." in said(page)
     bounded(page, 0.0, 1.0)
     assert table_of(page) == {"age": [0.0, 120.0], "dose": [0.0, 1.0]}
     assert "0 in memory" in said(page), "what is proposed or typed is not yet confirmed"
@@ -270,7 +270,7 @@ def test_a_file_that_cannot_be_read_is_told_in_one_sentence(content):
         ),
         (
             lambda page: confirmed(bounded(pasted(page, "dose_mg,-1e200,0"), 0.0, 1.0)),
-            "bounds of column “dose_mg” must be numbers up to 10¹⁰⁰, low below high (here -10²⁰⁰ and 0)",
+            "bounds of column “dose_mg” must be numbers up to 10¹⁰⁰, low below high (here −10²⁰⁰ and 0)",
         ),
         (
             lambda page: named(page, "Columns are separated").select("|").run(),

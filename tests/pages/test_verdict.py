@@ -13,9 +13,9 @@ X = [0.1, 1.0, 10.0]
 @pytest.mark.parametrize(
     ("bound", "nothing", "says"),
     [
-        ([3.0, 0.2, 0.02], 0.25, "from ε = 1 on."),
-        ([0.1, 0.2, 2.0], 0.25, "up to ε = 1."),
-        ([0.3, 0.2, 0.3], 0.25, "at ε = 1 only."),
+        ([3.0, 0.2, 0.02], 0.25, "from ε = 1 on."),
+        ([0.1, 0.2, 2.0], 0.25, "up to ε = 1."),
+        ([0.3, 0.2, 0.3], 0.25, "at ε = 1 only."),
         ([0.1, 0.3, 0.1], 0.25, "at 2 of 3 points."),
         ([0.1, 0.2, 0.2], 0.25, "all along"),
         ([3.0, 2.0, 1.0], 0.25, "nowhere"),
@@ -28,7 +28,7 @@ def test_it_says_where_the_bound_is_below_learning_nothing(bound, nothing, says)
 
 def test_it_says_how_far_the_bound_is_above_the_measurement_at_the_nearest_place():
     said = verdict(X, [("", [0.5, 0.1, 0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
-    assert said.endswith("At ε = 10 it is 5 times the measurement.")
+    assert said.endswith("At ε = 10 it is 5 times the measurement.")
     assert "times" not in verdict(X, [("", [0.5, 0.1, -0.01], [3.0, 0.2, 0.05])], 1.0, 9.0, "ε")
 
 

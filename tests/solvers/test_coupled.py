@@ -27,7 +27,7 @@ STEP, SIGMA = np.array([0.5, 0.2, 0.5, 0.9]), np.array([0.3, 0.0, -0.3, 1.0])
 def coupled(run: Run, data: Data, seed, *, steps=25, first=1, step=STEP, sigma=SIGMA, cancelled=lambda: False):
     """The averages of one call; run.idle columns beyond those that data stores."""
     return coupled_descents(
-        run.loss, Data(data.X, data.y, p=data.active + run.idle), steps=steps, step=step, decaying=run.decaying,
+        run.loss, Data(data.X, data.y, p=data.stored + run.idle), steps=steps, step=step, decaying=run.decaying,
         sigma=sigma, rng=np.random.default_rng(seed), radius=run.radius, rate=run.rate, lam=run.lam, first=first,
         cancelled=cancelled,
     )  # fmt: skip
@@ -35,7 +35,7 @@ def coupled(run: Run, data: Data, seed, *, steps=25, first=1, step=STEP, sigma=S
 
 def twin(run: Run, data: Data, seed, *, steps=25, step=STEP, sigma=SIGMA):
     """All iterates [steps, M, r] in float64 numpy, with the uniforms and normals of the counters."""
-    rng, n, r = np.random.default_rng(seed), data.n, data.active
+    rng, n, r = np.random.default_rng(seed), data.n, data.stored
     call = min(noisy_sgd._CALL_STEPS, int(noisy_sgd._CALL_NUMBERS / (r * max(1.0, run.rate * n))))
     key = rng.integers(1 << 32, size=2, dtype=np.uint32)
     block = max(1, 2048 // r)
@@ -176,7 +176,7 @@ def test_idle_columns_have_the_law_of_columns_of_zeros(idle):
     args = {"steps": 8, "first": 8, "step": np.array([0.5]), "sigma": np.array([0.3])}
     short = np.array([coupled(run, DENSE, [idle, 0, k], **args)[0] for k in range(times)])
     full = np.array([coupled(dc.replace(run, idle=0), wide, [idle, 1, k], **args)[0] for k in range(times)])
-    for ours, expected in ((short, full[:, : DENSE.active]), (short[:, :1], full[:, :1])):
+    for ours, expected in ((short, full[:, : DENSE.stored]), (short[:, :1], full[:, :1])):
         ends = [np.linalg.norm(x, axis=1) * np.sign(x[:, 0]) for x in (ours, expected)]
         assert stats.ks_2samp(*ends).pvalue > FALSE_ALARM / 2
 
@@ -256,7 +256,7 @@ def test_where_single_precision_would_not_do_runs_are_those_of_double_precision(
     found = coupled(run, data, 3, steps=40, first=11)
     for m in range(4):
         args = {"step": STEP[m], "sigma": SIGMA[m], "decaying": True, "radius": run.radius, "first": 11, "steps": 40}
-        wide = Data(data.X, data.y, p=data.active + run.idle)
+        wide = Data(data.X, data.y, p=data.stored + run.idle)
         assert np.array_equal(found[m], noisy_descent(run.loss, wide, rng=np.random.default_rng(3), **args).average)
 
 

@@ -57,7 +57,7 @@ def plain_descent(key, data, schedule, xi, radius) -> np.ndarray:
 
 
 def descend(key, data, schedules=SCHEDULES, seeds=(1, 2), signs=ONE, radius=None, idle=0, stored=None, **options):
-    facts = dict(radius=radius, stored=stored or data.active, idle=idle)
+    facts = dict(radius=radius, stored=stored or data.stored, idle=idle)
     return gradient_descent(get_loss(key), data, schedules, rngs(*seeds), signs, **facts, **options)
 
 
@@ -115,7 +115,7 @@ def test_idle_columns_have_the_law_of_explicit_ones(idle):
         Schedule(np.full(12, 1.0), noise=0.1, lam=0.0, first=12),
         Schedule(1.5 / np.sqrt(np.arange(1, 9)), noise=0.3, lam=0.4, first=3),
     ]
-    seeds, r = range(2_000), data.active
+    seeds, r = range(2_000), data.stored
     short = descend("logistic", data, schedules, seeds, PAIR, 0.5, idle)
     padded = Data(np.hstack([data.X, np.zeros((data.n, idle))]), data.y)
     wide = descend("logistic", padded, schedules, range(5_000, 7_000), PAIR, 0.5)[:, :, :r]

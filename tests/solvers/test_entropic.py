@@ -48,12 +48,12 @@ def plain_risk(key, data, theta):
 
 def all_columns(found, data):
     """ln w of all p columns."""
-    return np.append(found.log_weights, np.full(data.p - data.active, found.log_idle))
+    return np.append(found.log_weights, np.full(data.p - data.stored, found.log_idle))
 
 
 def plain_certificates(key, data, lam, radius, u):
     """The residual and lam KL(w || softmax(-g / lam)), column by column."""
-    g = radius * np.append(plain_risk(key, data, radius * np.exp(u[: data.active]))[1], np.zeros(data.p - data.active))
+    g = radius * np.append(plain_risk(key, data, radius * np.exp(u[: data.stored]))[1], np.zeros(data.p - data.stored))
     return np.ptp(u + g / lam), lam * np.exp(u) @ (u - log_softmax(-g / lam))
 
 
@@ -65,7 +65,7 @@ def plain_objective(key, data, lam, radius, w):
 
 def independent_weights(key, data, lam, radius):
     """The minimum of J by sequential quadratic programming."""
-    p = data.active
+    p = data.stored
     return minimize(
         lambda w: plain_objective(key, data, lam, radius, w),
         np.full(p, 1.0 / p),

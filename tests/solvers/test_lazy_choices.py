@@ -50,7 +50,7 @@ def _repeat(
 def columns_at(key, data, noise, signed, theta, made):
     """TIMES independent choices of a column at theta, by proposals."""
     loss, n, norm = get_loss(key), data.n, np.abs(theta).sum()
-    z = data.X @ theta[: data.active]
+    z = data.X @ theta[: data.stored]
     scores = (SIZE * (loss.derivative(z, data.y) @ data.X / n))[made.heavy]
     b = local_noise(loss, noise, norm) if signed else noise
     reach = SIZE * float(loss.steepness(np.abs(data.X.data).max() * norm, np.abs(data.y).max())) / (n * b)
@@ -80,7 +80,7 @@ def law(key, data, noise, signed, theta):
     """P(vertex) at theta [p], by its definition; [2 p], the second half zero on the simplex."""
     loss = get_loss(key)
     X = np.zeros((data.n, data.p))
-    X[:, : data.active] = data.X.toarray()
+    X[:, : data.stored] = data.X.toarray()
     gradient = loss.derivative(X @ theta, data.y) @ X / data.n
     if signed:
         noise = local_noise(loss, noise, np.abs(theta).sum())
@@ -161,7 +161,7 @@ def test_two_choices_in_a_row_have_the_law_of_the_mechanism(monkeypatch, key, si
     loss, data = get_loss(key), records(key, 60, [50, 8, 20, 20, 20, 6, 20, 8, 20, 0], 12)
     noise = noise_for(loss, data, sharp)
     made = table(key, data, noise, signed)
-    assert (made.lazy, len(made.heavy)) == {"none": (True, 0), "few": (True, 1), "all": (False, data.active)}[regime]
+    assert (made.lazy, len(made.heavy)) == {"none": (True, 0), "few": (True, 1), "all": (False, data.stored)}[regime]
     first = first_theta(data, signed)
     joint = np.array([law(key, data, noise, signed, first / 3.0 + vertex(v, 12) / 1.5) for v in range(24)])
     joint *= law(key, data, noise, signed, first)[:, None]
@@ -203,7 +203,7 @@ def test_no_score_exceeds_its_bound_along_a_run_and_some_come_close(key, signed)
     for t in range(1, T):
         norm = np.abs(theta).sum()
         b = local_noise(loss, noise, norm) if signed else noise
-        z = data.X @ theta[: data.active]
+        z = data.X @ theta[: data.stored]
         scores = np.abs(SIZE * (loss.derivative(z, data.y) @ data.X) / data.n / b)
         bounds = made._reach() * data.masses
         assert np.all(scores <= bounds * (1.0 + 1e-12))

@@ -79,7 +79,7 @@ def test_columns_of_zeros_may_be_stored_or_not(shape, loss):
     for seed, side in ((1, data), (2, stored)):
         prepared = mechanism.prepare(plan, side)
         thetas = mechanism.release_many(plan, prepared, rngs_of(seed, 1000))
-        assert thetas.shape == (1000, side.active)
+        assert thetas.shape == (1000, side.stored)
         risks.append(fw.risk_of(get_loss(loss), side).values(thetas))
     assert stats.ks_2samp(*risks).pvalue > 1e-6
     wide = dc.replace(mechanism.prepare(plan, data), theta=np.zeros(12))

@@ -32,7 +32,7 @@ def rngs_of(seed: int, count: int) -> list[np.random.Generator]:
 
 
 def walk_on(data: Data, choice, count: int = 1, size: float = 1.0) -> Walk:
-    return Walk(LOGISTIC, data, np.zeros(data.active), size, count, choice)
+    return Walk(LOGISTIC, data, np.zeros(data.stored), size, count, choice)
 
 
 @pytest.fixture

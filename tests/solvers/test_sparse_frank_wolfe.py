@@ -35,7 +35,7 @@ def records(key, n, r, p, density, seed=0):
 
 
 def start(data, signed):
-    return np.zeros(data.active) if signed else np.full(data.active, SIZE / data.p)
+    return np.zeros(data.stored) if signed else np.full(data.stored, SIZE / data.p)
 
 
 def dense_run(loss, data, run, signed, seed=1):
@@ -44,7 +44,7 @@ def dense_run(loss, data, run, signed, seed=1):
     def steepness(norms):
         return loss.steepness(norms, 1.0) / loss.steepness(SIZE, 1.0)
 
-    choice = fw.Exponential([np.random.default_rng(seed)], data.p - data.active, signed=signed)
+    choice = fw.Exponential([np.random.default_rng(seed)], data.p - data.stored, signed=signed)
     local = steepness if signed else None
     return fw.descend(
         fw.Records(loss, data), [run], choice, size=SIZE, start=start(data, signed), steepness=local, trace=True
@@ -58,12 +58,12 @@ def sparse_run(loss, data, run, signed, seed=1, lazy=False):
 
 
 def model(chosen, data, run, signed):
-    return fw.models(chosen, [run], SIZE, start(data, signed), data.active)[0]
+    return fw.models(chosen, [run], SIZE, start(data, signed), data.stored)[0]
 
 
 def touched_share(data, columns):
     """Of the entries, those in rows that hold one of the columns."""
-    stored = np.unique(columns[(columns >= 0) & (columns < data.active)])
+    stored = np.unique(columns[(columns >= 0) & (columns < data.stored)])
     rows = np.unique(data.X[:, stored].nonzero()[0])
     return data.X[rows].nnz / data.X.nnz
 

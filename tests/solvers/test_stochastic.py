@@ -40,7 +40,7 @@ class Run:
 def compiled(run: Run, data: Data, seed: int, *, steps: int = STEPS, first: int = 1, keep=(), stored: int = 0):
     """(last, average, kept, norm of the idle part) of the compiled loop."""
     keep = np.array(keep, np.int64)
-    stored = stored or data.active
+    stored = stored or data.stored
     theta, average, kept = np.zeros(stored), np.empty(stored), np.empty((len(keep), stored))
     idle = kernels.stochastic_descent(
         kernels.DERIVATIVE[run.key], kernels.records_of(data.X), data.y, run.loss.shape, not run.loss.linear, run.lam,
@@ -54,7 +54,7 @@ def reference(run: Run, data: Data, seed: int, steps: int = STEPS):
     """All iterates [steps, r] and the norms of the idle part [steps], in plain Python, with numpy's own draws."""
     rng, n = np.random.default_rng(seed), data.n
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-    theta, idle = np.zeros(data.active), 0.0
+    theta, idle = np.zeros(data.stored), 0.0
     path, idles = [], []
     for t in range(1, steps + 1):
         eta = run.step / np.sqrt(t) if run.decaying else run.step
@@ -152,7 +152,7 @@ def test_coordinates_beyond_the_records_are_those_of_columns_of_zeros(key, data)
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
     wide = Data(np.hstack([X, np.zeros((data.n, 3))]), data.y)
     run = Run(key, rate=0.3)
-    followed, whole = compiled(run, data, 5, stored=data.active + 3)[0], compiled(run, wide, 5)[0]
+    followed, whole = compiled(run, data, 5, stored=data.stored + 3)[0], compiled(run, wide, 5)[0]
     np.testing.assert_allclose(followed, whole, rtol=1e-9, atol=1e-12)
 
 
@@ -160,7 +160,7 @@ def test_coordinates_beyond_the_records_are_those_of_columns_of_zeros(key, data)
 def test_the_public_function_passes_its_arguments_on(key):
     """Of 3 columns that data does not store one is followed and two are idle."""
     run = Run(key, rate=0.3, lam=0.2, decaying=False, idle=2)
-    r = DENSE.active
+    r = DENSE.stored
     found = noisy_descent(
         run.loss, Data(DENSE.X, DENSE.y, p=r + 3), steps=STEPS, step=run.step, decaying=run.decaying,
         sigma=run.sigma, rate=run.rate, radius=run.radius, lam=run.lam, first=5, keep=np.array([2, 9]), stored=r + 1,
@@ -173,7 +173,7 @@ def test_the_public_function_passes_its_arguments_on(key):
 
 @pytest.mark.parametrize("key, idle", [("logistic", 0), ("geometric_median", 3)])
 def test_without_a_ball_idle_columns_matter_to_distances_only(key, idle):
-    wide = Data(DENSE.X, DENSE.y, p=DENSE.active + 3)
+    wide = Data(DENSE.X, DENSE.y, p=DENSE.stored + 3)
     found = noisy_descent(
         get_loss(key), wide, steps=STEPS, step=0.5, decaying=True, sigma=0.3, rng=np.random.default_rng(3)
     )
@@ -204,7 +204,7 @@ def test_a_distance_has_gradient_zero_at_its_own_record():
 @pytest.mark.parametrize("key", ["logistic", "smooth_median"])
 def test_idle_columns_have_the_law_of_columns_of_zeros(key, columns):
     """Kolmogorov-Smirnov on what the two samples of runs say of both parts; false alarms: 2 at 5e-7."""
-    run, times, r = Run(key, radius=0.5, idle=columns), 1500, DENSE.active
+    run, times, r = Run(key, radius=0.5, idle=columns), 1500, DENSE.stored
     wide = Data(np.hstack([DENSE.X, np.zeros((DENSE.n, columns))]), DENSE.y)
     ends = [compiled(run, DENSE, seed=[columns, 0, k], steps=8) for k in range(times)]
     full = np.array([compiled(dc.replace(run, idle=0), wide, seed=[columns, 1, k], steps=8)[0] for k in range(times)])

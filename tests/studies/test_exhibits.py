@@ -15,7 +15,7 @@ from dpcore.__main__ import main
 from dpcore.audit.objective_worst_pair import FAR, HuberPair, pair_plan, worst_for_gamma, worst_for_gaussian
 from dpcore.mechanisms.noise import generalized_gaussian
 from dpcore.studies.papers import exhibits
-from dpcore.studies.papers.exhibits import EXHIBITS, Finding, pure_bounds, rounded_down, run_exhibit
+from dpcore.studies.papers.exhibits import EXHIBITS, ExhibitResult, pure_bounds, rounded_down, run_exhibit
 from tests.harness import ROOT
 from tests.nights import each
 
@@ -198,8 +198,10 @@ def test_corrected_twins_are_not_flagged_by_the_same_test(seed):
 # Words
 
 
-def finding(certified_95: float, certified_999: float, unit: str = "epsilon", **facts) -> Finding:
-    base = Finding("k", "t", "s", "epsilon = 1, delta = 0", unit, 1.0, 1.4, certified_95, certified_999, 500, 0, "two")
+def finding(certified_95: float, certified_999: float, unit: str = "epsilon", **facts) -> ExhibitResult:
+    base = ExhibitResult(
+        "k", "t", "s", "epsilon = 1, delta = 0", unit, 1.0, 1.4, certified_95, certified_999, 500, 0, "two"
+    )
     return dc.replace(base, **facts)
 
 

@@ -48,7 +48,7 @@ def huber(z, y, h=0.5):
 
 def best_on_simplex(data):
     """F* by sequential quadratic programming, from the uniform mixture."""
-    p = data.active
+    p = data.stored
 
     def slope(w):
         return np.clip((data.X @ w - data.y) / 0.5, -1.0, 1.0) @ data.X / data.n
@@ -206,7 +206,7 @@ def padded(split, p):
     """The split with its idle columns stored as zeros."""
 
     def filled(data):
-        return Data(np.pad(data.X, ((0, 0), (0, p - data.active))), data.y)
+        return Data(np.pad(data.X, ((0, 0), (0, p - data.stored))), data.y)
 
     return dc.replace(split, train=filled(split.train), test=filled(split.test), truth=np.pad(split.truth, (0, p - 8)))
 

@@ -33,7 +33,7 @@ def kink(n: int) -> Data:
 def test_gradient_descent_takes_the_steps_of_a_plain_loop(key):
     loss, data, steps = get_loss(key), PROBLEMS["full rank"], 30
     progress = projected_descent(loss, data, RADIUS, steps=steps, G=1.0)
-    theta, risks = np.zeros(data.active), []
+    theta, risks = np.zeros(data.stored), []
     for t in range(1, steps + 1):
         theta = project(theta - 2.0 * RADIUS / math.sqrt(t) * loss.gradients(data, theta[None])[0], RADIUS)
         risks.append(risk(loss, data, theta))

@@ -62,9 +62,9 @@ def square_the_scale(plan: Plan, target: Target) -> Target:
 class _ShortGamma(Gamma):
     """Uniform direction with a length from Gamma(1) for every p."""
 
-    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+    def direction(self, p: int, stored: int, rng: np.random.Generator) -> Array:
         whole = rng.standard_normal(p)
-        return rng.gamma(1.0) * whole[:active] / np.linalg.norm(whole)
+        return rng.gamma(1.0) * whole[:stored] / np.linalg.norm(whole)
 
 
 def shorten_the_noise(plan: Plan, target: Target) -> Target:

@@ -53,7 +53,7 @@ def kappa_lq(q_star: float, d: int) -> Regularity:
     1/(r - 1) - 2 ln d / r^2, which is 0 where r^2 = 2 ln d (r - 1): the smallest value is at the larger root, or at an
     end of the range.
 
-    Source: Bassily, Guzman and Nandi 2021, section 2; they quote min{1/(p - 1), 2 ln d}, which is too small
+    Source: Bassily, Guzmán and Nandi 2021, section 2; they quote min{1/(p - 1), 2 ln d}, which is too small
     (docs/errata.md).
 
     >>> [round(kappa_lq(math.inf, d).kappa, 2) for d in (10, 100, 1000, 10_000)]

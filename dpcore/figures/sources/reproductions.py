@@ -169,14 +169,19 @@ def _right_figure(given: RightAgainst, theme: Theme) -> Figure:
     places = larger.index.to_list()
     logarithmic = places[-1] / places[0] > 100 and places[0] < 1
     few = [x for x in places if math.log10(x).is_integer()] if logarithmic else places[::2]  # as a phone has room for
-    chart.height += chart.top + chart.bottom + LEGEND_ROW * chart.entries()
+    rows, entries = math.ceil(chart.entries() / 2), chart.entries()
+    chart.height += chart.top + chart.bottom + LEGEND_ROW * rows
     chart.heading("accuracy, %")
+    tall = chart.height + LEGEND_ROW * (entries - rows)
+    legend = chart.legend(chart.height, LEGEND_ROW * rows, drop=54)["legend"]
     return chart.below(
         chart.axis(given.over, 8, type="log" if logarithmic else "linear", **_ticks(places, logarithmic=logarithmic)),
         chart.axis(range=[_FLOOR, 100.0], dtick=10),
+        rows=rows,
         drop=54,
-        stacked=True,
-        narrow={"xaxis": _ticks(few, logarithmic=logarithmic)},
+        legend=legend | {"entrywidth": 232, "font": {"size": 12}},  # two columns or more
+        narrow=chart.legend(tall, LEGEND_ROW * entries, drop=54, stacked=True)
+        | {"xaxis": _ticks(few, logarithmic=logarithmic)},
     )
 
 

@@ -133,7 +133,9 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "zero")) if group.columns]
     listed = [f"{column + 1:,}" for column in support.columns]
     names = listed + [f"{group.columns:,}<br>{word}" for group, word in groups]
-    short = listed + [f"{_short(group.columns)}<br>{word.replace('others', 'rest')}" for group, word in groups]
+    # On one line they would collide; the last one listed is not beside the words of a group.
+    turns = [f"<br>{name}" if (len(listed) - k) % 2 == 0 else name for k, name in enumerate(listed)]
+    short = turns + [f"{_short(group.columns)}<br>{word.replace('others', 'rest')}" for group, word in groups]
     truth = np.append(support.truth, np.zeros(len(groups)))
     weights = np.append(support.weights, [group.weight for group, _ in groups])
     drawn = np.append(support.drawn, [group.drawn for group, _ in groups])

@@ -105,7 +105,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         rate = theory.published_width_rate(
             facts.curvature, largest_gradient(spec) * _width(spec), spec.n, plan.requested
         )
-        within, ours = f"comparator in the {spec.shape.label}", f"{_SOURCE}, with explicit constants"
+        within, ours = f"comparator in the {spec.unit_set.label}", f"{_SOURCE}, with explicit constants"
         return (
             Bound("excess_empirical_risk", "upper", found, "expectation", ours, within),
             Bound("excess_empirical_risk", "rate", rate, "expectation", _SOURCE, within),
@@ -135,7 +135,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     def resolution(self, plan: Plan) -> float:
         """Size of the set, since noise chooses points of it; 0 if it chooses vertices."""
         spec = plan.spec
-        return 0.0 if isinstance(spec.shape, L1Ball | Simplex | Polytope) else spec.size or 1.0
+        return 0.0 if isinstance(spec.unit_set, L1Ball | Simplex | Polytope) else spec.size or 1.0
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Distance between the gradients at theta_1."""
@@ -147,7 +147,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         for t, seen in enumerate(np.split(outputs, plan.steps, axis=1), start=1):
             means.append(loss.gradients(data, theta))
             mu = 2.0 / (t + 2.0)
-            theta = (1.0 - mu) * theta + mu * size * plan.spec.shape.extreme(seen)
+            theta = (1.0 - mu) * theta + mu * size * plan.spec.unit_set.extreme(seen)
         return np.concatenate(means, axis=1)
 
 
@@ -159,12 +159,12 @@ def noisy_models(
     plans: of one problem, apart from T and the noise; p is at least the columns of the risk, beyond which records are
     0. All plans use the same noise. width: number of columns of the models, at most p; 0 for those of the risk.
     """
-    width, spec, shape = width or risk.active, plans[0].spec, plans[0].spec.shape
+    width, spec, shape = width or risk.stored, plans[0].spec, plans[0].spec.unit_set
     if isinstance(shape, L1Ball | Simplex):
-        size, start = spec.size or 1.0, _start(spec)[:1].repeat(max(width, risk.active))
+        size, start = spec.size or 1.0, _start(spec)[:1].repeat(max(width, risk.stored))
         runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
-        choice = GaussianBest(rngs, spec.p - risk.active, signed=isinstance(shape, L1Ball))
-        chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.active], cancelled=cancelled)
+        choice = GaussianBest(rngs, spec.p - risk.stored, signed=isinstance(shape, L1Ball))
+        chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.stored], cancelled=cancelled)
         found = fw.models(chosen, runs, size, start[:width], width)
     else:
         found = _descend_anywhere(risk, plans, rngs, cancelled=cancelled)[:, :width]
@@ -182,7 +182,7 @@ def _descend_anywhere(
     """Like `noisy_models` with noise in all p columns, plan after plan: [len(plans) len(rngs), p]."""
     spec, size, start = plans[0].spec, plans[0].spec.size or 1.0, _start(plans[0].spec)
     runs = [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
-    return descend_noisy(risk, runs, spec.shape, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
+    return descend_noisy(risk, runs, spec.unit_set, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
 
 
 def largest_gradient(spec: Spec) -> float:
@@ -192,12 +192,12 @@ def largest_gradient(spec: Spec) -> float:
 
 def _width(spec: Spec) -> float:
     """E max <g, theta> over the set for g ~ N(0, I_p), with its error added."""
-    return (spec.size or 1.0) * spec.shape.width(spec.p).upper
+    return (spec.size or 1.0) * spec.unit_set.width(spec.p).upper
 
 
 def _start(spec: Spec) -> Array:
     """theta_1, [p]: 0, or the mean of the vertices if 0 need not be in the set."""
     size = spec.size or 1.0
-    if isinstance(spec.shape, Polytope):
-        return size * spec.shape.table.mean(axis=0)
-    return np.full(spec.p, size / spec.p) if isinstance(spec.shape, Simplex) else np.zeros(spec.p)
+    if isinstance(spec.unit_set, Polytope):
+        return size * spec.unit_set.table.mean(axis=0)
+    return np.full(spec.p, size / spec.p) if isinstance(spec.unit_set, Simplex) else np.zeros(spec.p)

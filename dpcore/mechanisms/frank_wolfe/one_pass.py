@@ -46,7 +46,7 @@ from .one_pass_sensitivity import (
 )
 from .vertex_runs import VertexMechanism, check_polytope, idle_columns, is_signed, start_of, telling_record
 
-_SOURCE = "Bassily, Guzman and Nandi 2021"
+_SOURCE = "Bassily, Guzmán and Nandi 2021"
 _AUDITED_T = 3
 
 
@@ -79,7 +79,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
     or of the first choice, and the noise of all others is in proportion. The ledger's sensitivity is the root of the
     sum of s_t^2 over the choices after the worst record, in units of their noise over `Plan.scale`.
 
-    Source: Bassily, Guzman and Nandi 2021, Algorithm 2 and Theorem 6.3; trees of choices as in Asi, Feldman, Koren and
+    Source: Bassily, Guzmán and Nandi 2021, Algorithm 2 and Theorem 6.3; trees of choices as in Asi, Feldman, Koren and
         Talwar 2021 (constants derived in docs/formulas.md, explicit).
     Randomness: two uniforms a choice, or a Laplace draw a vertex and choice
     (`dpcore.solvers.frank_wolfe.vertices`).
@@ -147,7 +147,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
             J = facts.vertices
             worst = math.log(J) if plan.noise == "gumbel" else digamma(J + 1.0) + np.euler_gamma
             found = stream_bound(facts, route, float(np.average(scales, weights=weights)) * worst)
-        says = f"independent records; comparator in the {spec.shape.label}"
+        says = f"independent records; comparator in the {spec.unit_set.label}"
         shared = facts.across, facts.curvature, spec.n, facts.vertices, plan.requested
         rate = theory.published_polyhedral_rate(*shared)
         ours = f"{_SOURCE}, Theorem 6.3, with explicit constants derived here"
@@ -212,7 +212,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
 
     def _walk(self, plan: Plan, prepared: Prepared, choice: Choice, count: int, cancelled: Cancelled = never) -> Walked:
         spec, data, course = plan.spec, records_of(prepared), self._course(plan.spec, plan.requested)
-        width = data.active if isinstance(spec.shape, Polytope) else len(prepared.theta)
+        width = data.stored if isinstance(spec.unit_set, Polytope) else len(prepared.theta)
         walk = Walk(get_loss(spec.loss), data, start_of(spec, width), spec.size or 1.0, count, choice, cancelled)
         route, noise = course.route, plan.scale * course.shares
         if isinstance(route, Tree):
@@ -281,7 +281,9 @@ class _Course:
 def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget: Budget) -> _Course:
     rho, facts = zcdp_rho(budget), slopes_of(spec)
     if facts.across == 0.0:
-        raise NotApplicable(f"{key} needs a set of more than one point, got the {spec.shape.label} with p = {spec.p}")
+        raise NotApplicable(
+            f"{key} needs a set of more than one point, got the {spec.unit_set.label} with p = {spec.p}"
+        )
     if accounting == "published" and variant != "published":
         raise NotApplicable(f"{key} with published accounting needs the published variant, got {variant!r}")
     if variant == "tree":
@@ -320,5 +322,5 @@ def _laplace_cost(course: _Course, delta: float) -> Budget:
 
 
 def _models(plan: Plan, walked: Walked, prepared: Prepared) -> Array:
-    shape = plan.spec.shape
+    shape = plan.spec.unit_set
     return walked.thetas @ shape.table[:, : len(prepared.theta)] if isinstance(shape, Polytope) else walked.thetas

@@ -54,9 +54,9 @@ class Slopes:
 def slopes_of(spec: Spec) -> Slopes:
     """Public constants of a problem over a polytope; across is 0 for a set of one point."""
     facts, loss = constants_of(spec), get_loss(spec.loss)
-    diameter = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual_order, spec.p)
+    diameter = spec.domain.R * (spec.size or 0.0) * spec.unit_set.diameter(spec.domain.dual_order, spec.p)
     bend = loss.curvature_bound * diameter * spec.domain.R * (spec.reach or 0.0)
-    vertices, across = spec.shape.n_vertices(spec.p) or 1, facts.steepness * diameter
+    vertices, across = spec.unit_set.n_vertices(spec.p) or 1, facts.steepness * diameter
     # A set of one point has no differences.
     share = 0.5 * math.sqrt(math.log(vertices * (vertices - 1)) / math.log(vertices)) if vertices > 1 else 0.0
     reach, bend = min(facts.extent, share * across), min(bend, share * facts.curvature)

@@ -133,7 +133,7 @@ class FrankWolfePolytope(VertexMechanism):
 
         b ln |S| for the exponential mechanism; for Laplace noise b times the |S|-th harmonic number.
         """
-        vertices = spec.shape.n_vertices(spec.p) or 1
+        vertices = spec.unit_set.n_vertices(spec.p) or 1
         return scale * (math.log(vertices) if self.accounting == "tight" else digamma(vertices + 1.0) + np.euler_gamma)
 
     def selection_rate(self, spec: Spec, budget: Budget) -> float:
@@ -156,7 +156,7 @@ class FrankWolfePolytope(VertexMechanism):
         selection = float(self._selection(spec, np.array(plan.ledger[0].scale)))
         found = theory.frank_wolfe_bound(facts.start, facts.curvature, selection, plan.steps + 1)
         ours = f"{_SOURCE}, Theorem 2.5, with explicit constants"
-        says = f"comparator in the {spec.shape.label}"
+        says = f"comparator in the {spec.unit_set.label}"
         upper = Bound("excess_empirical_risk", "upper", found, "expectation", ours, says)
         return (upper, *_published_rates(spec, plan.requested), *lower_bounds.packing(spec, plan.spent))
 
@@ -230,7 +230,7 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     """Published orders of growth, shapes only; the last two only where they are stated."""
     if budget.pure:
         return ()
-    facts, vertices = constants_of(spec), spec.shape.n_vertices(spec.p) or 1
+    facts, vertices = constants_of(spec), spec.unit_set.n_vertices(spec.p) or 1
 
     def rate(value: float, name: str, assumes: str) -> Bound:
         return Bound("excess_empirical_risk", "rate", value, "expectation", f"{_SOURCE}, {name}", assumes)

@@ -35,9 +35,9 @@ class ProblemConstants:
 def constants_of(spec: Spec) -> ProblemConstants:
     """Constants of a resolved problem; theta_1 is 0, or a public point of the simplex or of a list of vertices."""
     loss, reach = get_loss(spec.loss), spec.domain.R * (spec.reach or 0.0)
-    across = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual_order, spec.p)
+    across = spec.domain.R * (spec.size or 0.0) * spec.unit_set.diameter(spec.domain.dual_order, spec.p)
     steepness = float(loss.steepness(reach, spec.domain.y_max))
-    from_zero = not isinstance(spec.shape, Simplex | Polytope)
+    from_zero = not isinstance(spec.unit_set, Simplex | Polytope)
     start = min(loss.at_zero(spec), steepness * reach) if from_zero else steepness * across
     return ProblemConstants(start, loss.curvature_bound * across**2, steepness, steepness * reach)
 
@@ -47,7 +47,7 @@ def check_problem(key: str, spec: Spec) -> None:
 
     ValueError for a list of vertices of another length than p.
     """
-    loss, shape = get_loss(spec.loss), spec.shape
+    loss, shape = get_loss(spec.loss), spec.unit_set
     if spec.size is None:
         raise NotApplicable(f"{key} needs a bounded set, got the L2 ball without a radius")
     if loss.task == "cost":
@@ -90,11 +90,11 @@ def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstant
     A bound on records in another norm is replaced by the bound that it implies in the dual norm.
     """
     check_problem(key, spec)
-    p_norm = spec.shape.order if isinstance(spec.shape, NormBall) else None
+    p_norm = spec.unit_set.order if isinstance(spec.unit_set, NormBall) else None
     if p_norm is None or not low <= p_norm <= high:
-        name = spec.shape.label if p_norm is None else f"l_p ball with p = {p_norm:g}"
+        name = spec.unit_set.label if p_norm is None else f"l_p ball with p = {p_norm:g}"
         raise NotApplicable(f"{key} is proved for l_p balls with p from {low:g} to {high:g}, got the {name}")
-    q_star = spec.shape.q
+    q_star = spec.unit_set.q
     spec = dc.replace(spec, domain=spec.domain.in_norm(q_star, spec.p))
     facts, R = constants_of(spec), spec.domain.R
     # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.

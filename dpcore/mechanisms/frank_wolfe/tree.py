@@ -25,7 +25,7 @@ from ..worst_pairs import flipped_label
 from .step_count import LpConstants, lp_constants_of
 from .tree_runs import TreeRuns
 
-_SOURCE = "Bassily, Guzman and Nandi 2021, Algorithm 1"
+_SOURCE = "Bassily, Guzmán and Nandi 2021, Algorithm 1"
 _MOST_PHASES = 14
 _LOWEST_P, _HIGHEST_P = 1.001, 2.0
 
@@ -53,7 +53,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     sqrt(2 ln(1/delta)) / epsilon for generalised Gaussian noise and sqrt(2 ln(1.25/delta)) / epsilon for Gaussian noise
     (reconstructed) and spends what is proved of it; it is refused if that is more than requested.
 
-    Source: Bassily, Guzman and Nandi 2021, Algorithm 1 and Theorems 5.1 and 5.2 (constants derived here, explicit; see
+    Source: Bassily, Guzmán and Nandi 2021, Algorithm 1 and Theorems 5.1 and 5.2 (constants derived here, explicit; see
         docs/formulas.md); trees by Asi, Feldman, Koren and Talwar 2021; accounting by Dong, Roth and Su 2022.
     Randomness: one draw of `LpNoise` a node, in the order of the walk: p normals, or p Gamma variables, p bits and one
         chi-square.
@@ -143,7 +143,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         kappa = kappa_lq(facts.q_star, facts.d).kappa
         rate = theory.published_tree_rate(facts.diameter, facts.L0, kappa, facts.d, plan.spec.n, plan.requested)
         says = f"independent records; comparator in the l_p ball with p = {facts.p_norm:g}"
-        paper = "Bassily, Guzman and Nandi 2021, Theorem 5.2, without its logarithms"
+        paper = "Bassily, Guzmán and Nandi 2021, Theorem 5.2, without its logarithms"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", says),
             Bound(self.quantity, "rate", rate, "probability", paper, says),
@@ -160,16 +160,16 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         """Releases for curves; the two releases of a generator are independent. Plans of one T run together."""
         data = records_of(prepared[0])
         seeds = [int(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
-        thetas = np.empty((len(plans), len(seeds), data.active))
-        centres = np.empty((len(plans), data.active))
+        thetas = np.empty((len(plans), len(seeds), data.stored))
+        centres = np.empty((len(plans), data.stored))
         together: dict[TreeRuns, list[int]] = {}
         for k, plan in enumerate(plans):
             together.setdefault(runs_of(plan), []).append(k)
         for runs, group in together.items():
             streams = [np.random.default_rng(seed) for seed in seeds]
             models = functools.partial(runs.models, data=data, single=True, cancelled=cancelled)
-            thetas[group] = models([plans[k].scale for k in group], rngs=streams)[:, :, : data.active]
-            centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.active]
+            thetas[group] = models([plans[k].scale for k in group], rngs=streams)[:, :, : data.stored]
+            centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.stored]
         return Drawn(centres, thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
@@ -213,7 +213,7 @@ def _runs(made: TreeFrankWolfe, spec: Spec) -> TreeRuns:
     facts = lp_constants_of(made.key, spec, _LOWEST_P, _HIGHEST_P)
     tree = cast(Tree, tree_of(spec.n, cast(int, made.T)))  # a plan has one
     law = lp_noise(made.noise, facts.q_star, facts.d)
-    return TreeRuns(facts, law, spec.loss, spec.shape, tree, made.scales == "fixed")
+    return TreeRuns(facts, law, spec.loss, spec.unit_set, tree, made.scales == "fixed")
 
 
 def _bound(facts: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:

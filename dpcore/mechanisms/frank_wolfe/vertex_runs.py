@@ -31,8 +31,8 @@ class VertexMechanism(ReadingMechanism):
 
     def read(self, spec: Spec, data: Data) -> Data:
         """Records; for a list of vertices, their products with the vertices are the columns."""
-        shape = spec.shape
-        return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
+        shape = spec.unit_set
+        return Data(data.X @ shape.table[:, : data.stored].T, data.y) if isinstance(shape, Polytope) else data
 
 
 def descend(
@@ -57,7 +57,7 @@ def descend(
         runs,
         rules[law](rngs, idle_columns(spec, risk), signed=signed),
         size=size,
-        start=start_of(spec, risk.active),
+        start=start_of(spec, risk.stored),
         steepness=local_share(spec) if signed and law == "gumbel" else None,
         cancelled=cancelled,
     )
@@ -66,7 +66,7 @@ def descend(
 def polytope_models(risk: fw.Walkable, plans: Plans, rngs: Generators, *, cancelled: Cancelled = never) -> Array:
     """Releases for charts, as in `descend`: [len(plans), len(rngs), r]."""
     runs, chosen = descend(plans, risk, rngs, cancelled)
-    return models_of(plans[0].spec, chosen, runs, risk.active).reshape(len(plans), len(rngs), risk.active)
+    return models_of(plans[0].spec, chosen, runs, risk.stored).reshape(len(plans), len(rngs), risk.stored)
 
 
 def risk_behind(plan: Plan, prepared: Prepared, runs: int, *, single: bool = False) -> fw.Risk:
@@ -76,7 +76,7 @@ def risk_behind(plan: Plan, prepared: Prepared, runs: int, *, single: bool = Fal
 def check_polytope(key: str, spec: Spec) -> None:
     """Raise NotApplicable with the reason unless the set has listed vertices and Frank-Wolfe applies."""
     check_problem(key, spec)
-    shape = spec.shape
+    shape = spec.unit_set
     if not isinstance(shape, L1Ball | Simplex | Polytope):
         raise NotApplicable(
             f"{key} needs the L1 ball, the simplex or a list of vertices, got the {shape.label}; "
@@ -86,24 +86,24 @@ def check_polytope(key: str, spec: Spec) -> None:
 
 def idle_columns(spec: Spec, stored: fw.Walkable | Data) -> int:
     """Number of columns that the risk or the records do not store; a list of vertices has none."""
-    return 0 if isinstance(spec.shape, Polytope) else spec.p - stored.active
+    return 0 if isinstance(spec.unit_set, Polytope) else spec.p - stored.stored
 
 
 def is_signed(spec: Spec) -> bool:
     """True if the vertices are e_j and -e_j; else they are e_j, of the columns or of a list's products."""
-    return isinstance(spec.shape, L1Ball)
+    return isinstance(spec.unit_set, L1Ball)
 
 
 def start_of(spec: Spec, width: int) -> Array:
     """theta_1: 0 on the L1 ball, else the mean of the vertices; its first `width` coordinates, or weights of a list."""
     if is_signed(spec):
         return np.zeros(width)
-    return np.full(width, (spec.size or 1.0) / (spec.shape.n_vertices(spec.p) or 1))
+    return np.full(width, (spec.size or 1.0) / (spec.unit_set.n_vertices(spec.p) or 1))
 
 
 def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int) -> Array:
     """theta_T of each run, [K, width]: its first coordinates."""
-    shape, size = spec.shape, spec.size or 1.0
+    shape, size = spec.unit_set, spec.size or 1.0
     if not isinstance(shape, Polytope):
         return fw.models(chosen, runs, size, start_of(spec, width), width)
     count = len(shape.vertices)
@@ -131,7 +131,7 @@ def vertex_scores(spec: Spec, data: Data, thetas: Array) -> Array:
 
 def telling_record(spec: Spec) -> Array:
     """Record on the boundary of its domain along which the set is widest, [p]."""
-    shape = spec.shape
+    shape = spec.unit_set
     if isinstance(shape, Polytope):
         norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual_order, axis=2)
         first, second = np.unravel_index(norms.argmax(), norms.shape)

@@ -67,7 +67,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         data, linear = records_of(prepared[0]), get_loss(plans[0].spec.loss).linear
-        stored = data.active if linear else data.p
+        stored = data.stored if linear else data.p
         thetas = _descend(plans, data, stored, rngs, np.array([1.0, -1.0]), pictures=True, cancelled=cancelled)
         centres = _descend(plans, data, stored, rngs[:1], np.zeros(1), pictures=True, cancelled=cancelled)[:, 0]
         return Drawn(centres, thetas)

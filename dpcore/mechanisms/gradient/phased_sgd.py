@@ -24,7 +24,7 @@ from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
 from ..worst_pairs import opposite_labels
 
-_PAPER = "Bassily, Guzman and Nandi 2021"
+_PAPER = "Bassily, Guzmán and Nandi 2021"
 _SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
 # Losses with a kink: the loss for predictions averaged uniformly within a width, and the jump of the slope.
 _ROUNDED = {"hinge": ("huber_hinge", 1.0), "absolute": ("huber", 2.0)}
@@ -67,7 +67,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     The set: an l_p ball, p from 2 to inf. Records may be bounded in any norm; only the implied bound in L2 matters,
     which for the dual norm, of order p / (p - 1) <= 2, is the same R.
 
-    Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzman and Nandi 2021, Section 7 and
+    Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzmán and Nandi 2021, Section 7 and
         Proposition 7.1. Constants derived here and in `theory.gradient_descent.phased_terms` (explicit).
     Randomness: p normals a phase, in the order of the phases.
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every x_i is
@@ -133,7 +133,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         found = theory.phased_bound(facts.L, facts.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
         shape = theory.published_phased_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
         alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
-        within = f"independent records; comparator in the {spec.shape.label}"
+        within = f"independent records; comparator in the {spec.unit_set.label}"
         source = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", within),
@@ -160,7 +160,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         def models(plan: Plan, count: int) -> Array:
             own = copy.deepcopy(streams[:count])
             found = descend_in_phases(descender_of(plan, data), phases_of(plan), own, cancelled=cancelled)
-            return found[:, : data.active]
+            return found[:, : data.stored]
 
         centres = np.concatenate([models(dc.replace(plan, scale=0.0), 1) for plan in plans])
         return Drawn(centres, np.stack([models(plan, len(streams)) for plan in plans]))
@@ -208,7 +208,7 @@ def l2_constants_of(key: str, spec: Spec) -> L2Constants:
     lp, loss = _constants_of(key, spec), get_loss(spec.loss)
     reach = spec.domain.in_norm(2.0, spec.p).R
     L = constants_of(spec).steepness * reach
-    return L2Constants(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p))
+    return L2Constants(L, loss.curvature_bound * reach**2, lp.size * spec.unit_set.norm(2.0, spec.p))
 
 
 def _constants_of(key: str, spec: Spec) -> LpConstants:
@@ -245,4 +245,4 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     if loss.key in _ROUNDED:
         reach, (smooth, jump) = spec.domain.in_norm(2.0, spec.p).R, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
-    return Descender(loss, width, data, cast(NormBall, spec.shape), spec.size or 1.0)  # other sets were refused
+    return Descender(loss, width, data, cast(NormBall, spec.unit_set), spec.size or 1.0)  # other sets were refused

@@ -175,8 +175,8 @@ class NoisySGD(GradientPerturbation):
         data, alike = records_of(prepared[0]), dict[tuple[Any, ...], list[int]]()
         for k, plan in enumerate(plans):
             alike.setdefault(tuple(_shared(plan).items()), []).append(k)
-        centres = np.empty((len(plans), data.active))
-        thetas = np.empty((len(plans), 2 * len(rngs), data.active))
+        centres = np.empty((len(plans), data.stored))
+        thetas = np.empty((len(plans), 2 * len(rngs), data.stored))
         for ks in alike.values():
             step = np.array([descent_of(plans[k]).step for k in ks])
             scale = np.array([plans[k].scale for k in ks])

@@ -18,7 +18,7 @@ from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob
 from ..noise.generalized_gaussian import LP_LAWS, LpNoise, lp_noise, quoted_noise
 from ..plan import Plan, Plans
 
-_SOURCE = "Bassily, Guzman and Nandi 2021, section 3"
+_SOURCE = "Bassily, Guzmán and Nandi 2021, section 3"
 
 
 @dc.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
     q - 1 > 2 ln d that is too small, and the proved cost of such noise is above the request: an exhibit, which
     `dpcore.solve` refuses. d = 1 has no quoted kappa.
 
-    Source: Bassily, Guzman and Nandi 2021, section 3 (constants derived in
+    Source: Bassily, Guzmán and Nandi 2021, section 3 (constants derived in
         `dpcore.mechanisms.noise.generalized_gaussian`, explicit); accounting by Canonne, Kamath and Steinke 2020 and
         Balle and Wang 2018.
     Randomness: `LpNoise.draw` in all p columns.

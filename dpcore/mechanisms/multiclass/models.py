@@ -21,7 +21,7 @@ _BATCH_NUMBERS = 2_000_000
 def class_records(spec: Spec, data: Data) -> ClassRecords:
     """Records as the solver takes them: dense, with zeros in the columns that are not stored."""
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-    X = np.pad(X, ((0, 0), (0, data.p - data.active)))
+    X = np.pad(X, ((0, 0), (0, data.p - data.stored)))
     return ClassRecords(X, data.y, spec.classes, spec.domain.R, get_loss(spec.loss).shape)
 
 

@@ -24,12 +24,12 @@ class Noise(abc.ABC):
     """Spherically symmetric law on R^p, at scale 1. Every draw is S Z with Z ~ N(0, I_p) and S independent of Z."""
 
     @abc.abstractmethod
-    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        """Draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
+    def direction(self, p: int, stored: int, rng: np.random.Generator) -> Array:
+        """Draw in R^p: its first `stored` coordinates, shape [stored], from their exact law."""
 
-    def directions(self, p: int, active: int, rngs: Generators) -> Array:
-        """Draws of the generators in turn, [len(rngs), active]; a generator that is listed twice continues."""
-        return np.stack([self.direction(p, active, rng) for rng in rngs])
+    def directions(self, p: int, stored: int, rngs: Generators) -> Array:
+        """Draws of the generators in turn, [len(rngs), stored]; a generator that is listed twice continues."""
+        return np.stack([self.direction(p, stored, rng) for rng in rngs])
 
     @abc.abstractmethod
     def spread(self, p: int) -> tuple[Array, Array]:
@@ -56,13 +56,13 @@ class Noise(abc.ABC):
 class Gaussian(Noise):
     """N(0, I_p): one standard normal draw for each requested coordinate, in order."""
 
-    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        return scaled_normals(active, 1.0, rng)
+    def direction(self, p: int, stored: int, rng: np.random.Generator) -> Array:
+        return scaled_normals(stored, 1.0, rng)
 
-    def directions(self, p: int, active: int, rngs: Generators) -> Array:
+    def directions(self, p: int, stored: int, rngs: Generators) -> Array:
         if any(rng is not rngs[0] for rng in rngs):
-            return super().directions(p, active, rngs)
-        return rngs[0].standard_normal((len(rngs), active))  # the same numbers, at once
+            return super().directions(p, stored, rngs)
+        return rngs[0].standard_normal((len(rngs), stored))  # the same numbers, at once
 
     def spread(self, p: int) -> tuple[Array, Array]:
         return np.ones(1), np.ones(1)
@@ -89,8 +89,8 @@ class Gamma(Noise):
     exp(-||b||). One chi-square draw, then one standard normal draw for each requested coordinate, in order.
     """
 
-    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        return scaled_normals(active, math.sqrt(rng.chisquare(p + 1)), rng)
+    def direction(self, p: int, stored: int, rng: np.random.Generator) -> Array:
+        return scaled_normals(stored, math.sqrt(rng.chisquare(p + 1)), rng)
 
     def spread(self, p: int) -> tuple[Array, Array]:
         return chi_quadrature(p + 1)

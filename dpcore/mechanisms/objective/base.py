@@ -147,17 +147,17 @@ class ObjectivePerturbation(Mechanism):
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         data, lam = records_of(prepared), float(plan.spec.lam)
         check_certificate(prepared.distance, plan)
-        p, r, active = plan.spec.p, len(prepared.theta), data.active
+        p, r, stored = plan.spec.p, len(prepared.theta), data.stored
         b = self.law.direction(p, r, rng)
         b *= plan.scale
-        start = prepared.theta[:active]
-        found = solvers.minimise(get_loss(plan.spec.loss), data, lam, tol=plan.tol, start=start, linear=b[:active])
+        start = prepared.theta[:stored]
+        found = solvers.minimise(get_loss(plan.spec.loss), data, lam, tol=plan.tol, start=start, linear=b[:stored])
         check_certificate(found.distance, plan)
         release = self.law.direction(p, r, rng)
         release *= plan.ledger[1].scale
-        release[:active] += found.theta
+        release[:stored] += found.theta
         # A column that is not stored occurs only in the noise and in the regulariser.
-        release[active:] -= b[active:] / lam
+        release[stored:] -= b[stored:] / lam
         return release
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
@@ -166,14 +166,14 @@ class ObjectivePerturbation(Mechanism):
         scales = plan.scale, plan.ledger[1].scale
         noise = np.array([[s * self.law.direction(plan.spec.p, r, rng) for s in scales] for rng in rngs])
         b, solver_noise = noise[:, 0], noise[:, 1]
-        loss, start = get_loss(plan.spec.loss), prepared.theta[: data.active]
-        found = solvers.minimise_many(loss, data, lam, b[:, : data.active], tol=plan.tol, start=start)
-        return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + solver_noise
+        loss, start = get_loss(plan.spec.loss), prepared.theta[: data.stored]
+        found = solvers.minimise_many(loss, data, lam, b[:, : data.stored], tol=plan.tol, start=start)
+        return np.concatenate([found, -b[:, data.stored :] / lam], axis=1) + solver_noise
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves without the extra noise, which is far below the accuracy of a chart."""
         data, spec = records_of(prepared[0]), plans[0].spec
-        halves = [self.law.direction(spec.p, data.active, rng) for rng in rngs]
+        halves = [self.law.direction(spec.p, data.stored, rng) for rng in rngs]
         scales = np.array([plan.scale for plan in plans])
         path = solvers.perturbed_minimisers(
             get_loss(spec.loss),
@@ -181,7 +181,7 @@ class ObjectivePerturbation(Mechanism):
             np.array([float(plan.spec.lam) for plan in plans]),
             scales,
             np.stack([sign * half for half in halves for sign in (1.0, -1.0)]),
-            start=prepared[int(np.argmin(scales))].theta[: data.active],
+            start=prepared[int(np.argmin(scales))].theta[: data.stored],
             cancelled=cancelled,
         )
         return Drawn(np.stack([p.theta for p in prepared]), path.thetas, path.risks)

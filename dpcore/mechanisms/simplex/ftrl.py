@@ -152,7 +152,7 @@ class FTRL(ReadingMechanism):
         for side, sign in ((one, 1.0), (zero, -1.0)):
             data = records_of(side)
             logs = log_weights(data, plan.steps * plan.scale)
-            ratio += sign * logs[np.arange(plan.steps), np.minimum(arms, data.active)].sum(axis=1)
+            ratio += sign * logs[np.arange(plan.steps), np.minimum(arms, data.stored)].sum(axis=1)
         return ratio
 
 
@@ -174,7 +174,7 @@ def play(data: Data, lam_sum: float, uniforms: Array) -> Played:
     >>> play(data, 1.0, np.array([[0.4, 0.1], [0.6, 0.2]])).arms.tolist()
     [[0.0, 0.0], [1.0, 1.0]]
     """
-    r, T = data.active, data.n
+    r, T = data.stored, data.n
     uniforms = np.ascontiguousarray(uniforms, dtype=float).reshape(-1, T)
     arms, expected, scores = np.empty(uniforms.shape), np.empty(T), np.zeros(r)
     # A draw reads `width` numbers and then r / width; loops of a multiple of 16 have no remainder.
@@ -188,11 +188,11 @@ def play(data: Data, lam_sum: float, uniforms: Array) -> Played:
 def log_weights(data: Data, lam_sum: float) -> Array:
     """ln w_t of every stored column before each step, and of one column that is not stored; shape [T, r + 1]."""
     costs = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-    logs = np.zeros((data.n, data.active + 1))
+    logs = np.zeros((data.n, data.stored + 1))
     logs[1:, :-1] = -np.cumsum(costs[:-1], axis=0) / lam_sum
     highest = logs.max(axis=1, keepdims=True)
     weights = np.exp(logs - highest)
-    mass = weights[:, :-1].sum(axis=1) + (data.p - data.active) * weights[:, -1]
+    mass = weights[:, :-1].sum(axis=1) + (data.p - data.stored) * weights[:, -1]
     return logs - highest - np.log(mass)[:, None]
 
 
@@ -201,7 +201,7 @@ def _blocks(data: Data) -> Iterator[tuple[int, Array]]:
     if isinstance(data.X, np.ndarray):
         yield 0, data.X
         return
-    step = max(1, _BLOCK_NUMBERS // data.active)
+    step = max(1, _BLOCK_NUMBERS // data.stored)
     for start in range(0, data.n, step):
         yield start, data.X[start : start + step].toarray()
 

@@ -146,8 +146,8 @@ def _gradients(loss: Loss, data: Data, single: bool) -> Callable[[Array], Array]
     def gradients(thetas: Array) -> Array:
         out = np.zeros_like(thetas)
         for start in range(0, len(thetas), step):
-            z = records.predictions(thetas[start : start + step, : data.active])
-            out[start : start + step, : data.active] = records.forces(z, np.arange(len(z)))
+            z = records.predictions(thetas[start : start + step, : data.stored])
+            out[start : start + step, : data.stored] = records.forces(z, np.arange(len(z)))
         return out
 
     return gradients

@@ -77,7 +77,7 @@ def noisy_descent(
     >>> run.last.tolist(), run.average.tolist()
     ([0.375], [0.3125])
     """
-    stored = data.active if stored is None else stored
+    stored = data.stored if stored is None else stored
     # Without a ball, idle columns do not change linear predictions.
     idle = data.p - stored if math.isfinite(radius) or not loss.linear else 0
     theta, average = np.zeros(stored), np.empty(stored)
@@ -137,7 +137,7 @@ def coupled_descents(
 
     X, y, h = np.array(data.X, np.float32, order="C"), np.array(data.y, np.float32), np.float32(loss.shape)
     step, sigma = np.array(step, float), np.array(sigma, float)
-    models, r, idle_columns = len(step), data.active, data.p - data.active if math.isfinite(radius) else 0
+    models, r, idle_columns = len(step), data.stored, data.p - data.stored if math.isfinite(radius) else 0
     theta, rest = np.zeros((models, r), np.float32), np.zeros((models, r), np.float32)
     shrink, idle, sums = np.zeros(models, np.float32), np.zeros(models, np.float32), np.zeros((models, r))
     key, other_key = rng.integers(1 << 32, size=2, dtype=np.uint32)

@@ -91,7 +91,7 @@ class Preconditioner:
 
     def solve(self, records: Records, z: Matrix, lam: float) -> Solve:
         """Function from b [k, r] to H^{-1} b, row by row, at these predictions or at earlier ones."""
-        if self._invert is None or self._steps > _SERVES + records.data.active // (4 * len(z)):
+        if self._invert is None or self._steps > _SERVES + records.data.stored // (4 * len(z)):
             self._invert, self._solve, self._steps = _mean_hessian(records, z), None, 0
         if self._solve is None or self._solve[0] != lam:
             self._solve = lam, self._invert(lam)
@@ -105,7 +105,7 @@ class Preconditioner:
 def _mean_hessian(records: Records, z: Matrix) -> Callable[[float], Solve]:
     """Function from lam to the function b -> (X' diag(mean curvature) X / n + lam I)^{-1} b."""
     weights = records.mean_curvatures(z) / records.data.n
-    if records.data.active > MAX_FACTOR:
+    if records.data.stored > MAX_FACTOR:
         diagonal = float(weights.sum()) * Objective(records.loss, records.data, 0.0).mean_squares
         return lambda lam: lambda b: b / (diagonal + lam)
     scaled = scale_rows(records.X, weights)

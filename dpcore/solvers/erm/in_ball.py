@@ -90,7 +90,7 @@ def _walk(
 ) -> Point:
     """Solve for falling lam + nu, down to `lowest`, until a point is certified to tol."""
     # The minimiser is well inside there: ||theta|| <= ||grad F(0)|| / (lam + nu).
-    inside = 2.0 * float(np.linalg.norm(Objective(loss, data, 0.0).gradient(np.zeros(data.active)))) / radius
+    inside = 2.0 * float(np.linalg.norm(Objective(loss, data, 0.0).gradient(np.zeros(data.stored)))) / radius
     point: Point | None = None
     certified: list[Point] = []
     steps = 0

@@ -65,7 +65,7 @@ def _step(smooth: Loss, data: Data, theta: Array, radius: float, moves: list[Arr
     """Point after one Newton step over the ball for a smoothed median, shortened until F falls."""
     gradient = smooth.gradients(data, theta[None])[0]
     s = np.hypot(smooth.predictions(data, theta[None])[0], smooth.shape)
-    if data.active <= _MAX_COLUMNS:
+    if data.stored <= _MAX_COLUMNS:
         move = _model_step(_hessian(theta - dense(data.X), s), gradient, theta, radius)
     else:
         spanning = [v / max(float(np.linalg.norm(v)), 1e-300) for v in (theta, gradient, *moves)]

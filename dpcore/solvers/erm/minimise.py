@@ -69,14 +69,14 @@ def minimise(
     """
     lam = positive("lam", lam)
     positive("tol", tol)
-    if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
-        raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
+    if start is not None and (start.shape != (data.stored,) or not np.isfinite(start).all()):
+        raise ValueError(f"start must be a finite vector of {data.stored} entries, got shape {start.shape}")
     if radius is not None:
         positive("radius", radius)
     if linear is not None and (radius is not None or not np.isfinite(loss.curvature_bound)):
         raise ValueError(f"linear must be None with a radius or with {loss.label}, got a vector")
-    columns, records = data.filled
-    theta, rounding = (np.zeros(data.active), 0.0) if linear is None else beside_filled(data, lam, linear, tol)
+    columns, records = data.nonempty
+    theta, rounding = (np.zeros(data.stored), 0.0) if linear is None else beside_filled(data, lam, linear, tol)
     inside = None if start is None else start[columns], None if linear is None else linear[columns]
     found = _minimise_filled(loss, records, lam, tol - rounding, radius, *inside)
     theta[columns] = found.theta
@@ -108,7 +108,7 @@ def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: flo
     For smooth losses, in double precision. The certificate ||gradient|| <= lam tol is computed at the returned theta.
     start: [r], for all of them. Raises Unconverged.
     """
-    columns, filled = data.filled
+    columns, filled = data.nonempty
     thetas, rounding = beside_filled(data, lam, linear, tol)
     inside, linear, tol = np.tile(start[columns], (len(linear), 1)), linear[:, columns], tol - rounding
     records = Records(loss, filled, single=False)

@@ -108,7 +108,7 @@ def minimise_kinked(
     at_alpha = (alpha * kinks.turn) @ data.X / (data.n * lam)
     theta = at_alpha if theta is None else theta
     point = Point(theta, duality_gap(kinks, data, lam, theta, alpha), 0, alpha)
-    if point.residual > goal and data.sparse and min(data.n, data.active) > MAX_FACTOR:
+    if point.residual > goal and data.sparse and min(data.n, data.stored) > MAX_FACTOR:
         # Sweeps keep theta = (1 / (n lam)) sum_i alpha_i c_i x_i, so they start there.
         point = _coordinate_ascent(kinks, data, lam, goal, Point(at_alpha, np.inf, 0, alpha))
     point = _multiplier_rounds(kinks, data, lam, goal, point, width)

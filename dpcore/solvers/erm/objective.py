@@ -258,7 +258,7 @@ def beside_filled(data: Data, lam: float, linear: Array, tol: float) -> tuple[Ar
     above 2^-53 of its coordinate, and twice that leaves room for the rounding of the bound itself. Raises Unconverged
     if the bound is as large as tol, the required distance.
     """
-    columns, _ = data.filled
+    columns, _ = data.nonempty
     theta = linear / -lam
     theta[..., columns] = 0.0
     rounding = 2.0**-52 * max(math.sqrt(row @ row) for row in np.atleast_2d(theta))

@@ -77,7 +77,7 @@ def perturbed_minimisers(
     [[[0.125], [0.375]]]
     """
     (K,), R = lams.shape, len(directions)
-    path = PerturbedPath(np.empty((K, R, data.active)), np.empty((K, R)), np.empty((K, R)))
+    path = PerturbedPath(np.empty((K, R, data.stored)), np.empty((K, R)), np.empty((K, R)))
     basis = _row_space(data)
     task = _Task(loss, data if basis is None else Data(data.X @ basis, data.y), accuracy)
     order = np.argsort(scales, kind="stable")
@@ -103,7 +103,7 @@ def _row_space(data: Data) -> Array | None:
 
     Orthogonally to it J + <b, theta> is (lam/2) ||theta||^2 + <b, theta>, with its minimum at -b / lam.
     """
-    if data.n >= data.active or data.n > MAX_FACTOR:
+    if data.n >= data.stored or data.n > MAX_FACTOR:
         return None
     return np.linalg.qr(dense(data.X).T)[0]
 

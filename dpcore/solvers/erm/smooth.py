@@ -46,7 +46,7 @@ def minimise_smooth(
 ) -> Point:
     """theta with ||grad J(theta) + linear|| <= tol; raises Unconverged."""
     problem = Objective(loss, data, lam, linear)
-    here, steps = problem.at(np.zeros(data.active) if start is None else start), 0
+    here, steps = problem.at(np.zeros(data.stored) if start is None else start), 0
     for way in _ways(problem, loss) if here.norm > tol else ():
         if here.norm > tol:
             here, taken = quasi_newton(problem, here, tol, way)
@@ -66,7 +66,7 @@ def _ways(problem: Objective, loss: Loss) -> list[Way]:
     conjugate gradients cost as much per step and learn nothing from one Newton step to the next. Nothing is tried on
     sparse tables with so many columns that the stored vectors would be larger than the records.
     """
-    data, lam, n, r = problem.data, problem.lam, problem.data.n, problem.data.active
+    data, lam, n, r = problem.data, problem.lam, problem.data.n, problem.data.stored
     least = _LEAST_CURVATURE * loss.curvature_bound
 
     def typical(here: Iterate) -> float:
@@ -164,7 +164,7 @@ class SampledHessian:
     def __init__(self, problem: Objective, loss: Loss, least: float) -> None:
         """Sample the records. least: smallest value of the mean curvature; smaller ones are replaced by it."""
         self.problem, self.loss, self.least = problem, loss, least
-        self.rows, self.made = rows_for(problem.data.n, problem.data.active), 0
+        self.rows, self.made = rows_for(problem.data.n, problem.data.stored), 0
 
     def inverse_at(self, here: Iterate) -> Inverse:
         n = self.problem.data.n

@@ -104,7 +104,7 @@ def descend_noisy(
         live, mu = int(np.count_nonzero(t < T)), 2.0 / (t + 2.0)
         noisy = next(normals)[0][streams[:live]]
         noisy *= noise[:live, None]
-        noisy[:, : risk.active] += risk.gradients(np.ascontiguousarray(thetas[:live, : risk.active]))
+        noisy[:, : risk.stored] += risk.gradients(np.ascontiguousarray(thetas[:live, : risk.stored]))
         if watch is not None:
             watch(noisy)
         thetas[:live] *= 1.0 - mu

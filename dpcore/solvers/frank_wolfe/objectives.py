@@ -36,10 +36,10 @@ class State(Protocol):
 
 
 class Walkable(Protocol):
-    """Objective for runs: a risk of `active` columns."""
+    """Objective for runs: a risk of `stored` columns."""
 
     @property
-    def active(self) -> int: ...
+    def stored(self) -> int: ...
 
     def state(self, count: int, start: Array) -> State:
         """Positions of `count` runs, all at start [r]."""
@@ -57,7 +57,7 @@ class Quadratic:
     constant: float
 
     @property
-    def active(self) -> int:
+    def stored(self) -> int:
         return len(self.linear)
 
     def state(self, count: int, start: Array) -> "_QuadraticState":
@@ -82,8 +82,8 @@ class Records:
     single: bool = False
 
     @property
-    def active(self) -> int:
-        return self.data.active
+    def stored(self) -> int:
+        return self.data.stored
 
     def state(self, count: int, start: Array) -> State:
         return _RecordsState(self, start, count)
@@ -123,8 +123,8 @@ def risk_of(loss: Loss, data: Data, *, choices: int | None = None, single: bool 
     """
     if loss.key != "squared" or data.sparse:
         return Records(loss, data, single)
-    many = choices is None or 2 * choices >= data.active or "gram" in vars(data)
-    if data.active <= _MAX_GRAM and many:
+    many = choices is None or 2 * choices >= data.stored or "gram" in vars(data)
+    if data.stored <= _MAX_GRAM and many:
         return Quadratic(data.gram, data.y @ data.X / data.n, float(data.y @ data.y) / data.n)
     return SquaredRecords(loss, data, single)
 
@@ -142,9 +142,9 @@ class _ColumnsAsked:
     def __init__(self, data: Data, most: int, single: bool) -> None:
         self.X: Array = data.single if single else data.X
         self.n = data.n
-        rows = min(data.active, max(most, _MAX_KEPT // data.active))
-        self.table = np.empty((rows, data.active), self.X.dtype)
-        self.places, self.kept = np.full(data.active, -1), 0
+        rows = min(data.stored, max(most, _MAX_KEPT // data.stored))
+        self.table = np.empty((rows, data.stored), self.X.dtype)
+        self.places, self.kept = np.full(data.stored, -1), 0
 
     def find(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions of these columns in the table; there are at most as many as the table has rows."""

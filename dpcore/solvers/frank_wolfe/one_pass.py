@@ -64,7 +64,7 @@ def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
         walk.starts,
         tree,
         # Choices account for idle columns, whose scores of 0 are not passed on.
-        release=lambda node, mean, away: np.ascontiguousarray(mean[:, : walk.data.active]),
+        release=lambda node, mean, away: np.ascontiguousarray(mean[:, : walk.data.stored]),
         choose=lambda node, estimates: vertices.take(estimates, float(scales[node.phase])),
         cancelled=walk.cancelled,
     )
@@ -79,7 +79,7 @@ def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array
     """
 
     def gradients(thetas: Array, records: range) -> Array:
-        return gradient_tree.batch_mean(walk.loss, walk.data, records, thetas[:, : walk.data.active])
+        return gradient_tree.batch_mean(walk.loss, walk.data, records, thetas[:, : walk.data.stored])
 
     vertices, records = _Vertices(walk, len(noise)), range(first)
     before = thetas = walk.starts

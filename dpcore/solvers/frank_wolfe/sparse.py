@@ -97,10 +97,10 @@ class Table:
         self.lazy, self.light = True, self._light()
         self.heavy = np.flatnonzero(masses > self.light)
         if len(self.heavy) > _MOST_HEAVY * data.p:
-            self.lazy, self.light, self.heavy = False, -1.0, np.arange(data.active)
+            self.lazy, self.light, self.heavy = False, -1.0, np.arange(data.stored)
         # The bound on a light column's score need not exceed that of the heaviest light column.
         self.light = float(masses.max(initial=0.0, where=masses <= self.light))
-        self.rows = X if len(self.heavy) == data.active else X[:, self.heavy]
+        self.rows = X if len(self.heavy) == data.stored else X[:, self.heavy]
 
     def _light(self) -> float:
         """Largest mass of a light column. Any value is correct; this one is chosen for speed."""
@@ -111,7 +111,7 @@ class Table:
         pointers = data.by_columns.indptr
         far, entries = data.masses[candidates] * reach, pointers[candidates + 1] - pointers[candidates]
         # A step changes all heavy entries; for squared loss only those in the rows of one column.
-        share = data.by_columns.nnz / (data.active * data.n) if self.loss.key == "squared" else 1.0
+        share = data.by_columns.nnz / (data.stored * data.n) if self.loss.key == "squared" else 1.0
         costs = []
         for c in _REACHES:
             heavy = far > c * self._unit
@@ -150,7 +150,7 @@ class Table:
         data, loss, n, h = self.data, self.loss, self.data.n, len(self.heavy)
         predictions, norm = np.zeros(n), np.zeros(1)
         if not self.signed:
-            predictions[:] = (self.size / data.p) * (data.X @ np.ones(data.active))
+            predictions[:] = (self.size / data.p) * (data.X @ np.ones(data.stored))
             norm[0] = self.size
         gradient, linear = np.empty(h), np.empty(h)
         rows = np.empty(n), np.empty(n, np.int64), np.zeros(2, np.int64)

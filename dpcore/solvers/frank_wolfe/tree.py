@@ -7,7 +7,7 @@ nothing and has its parent's iterate and estimate. At each leaf the iterate make
 
 Nothing here is private: the caller decides what noise an estimate gets and which point of the set a leaf steps to.
 
-Source: Bassily, Guzman and Nandi 2021, Algorithm 1, after Asi, Feldman, Koren and Talwar 2021.
+Source: Bassily, Guzmán and Nandi 2021, Algorithm 1, after Asi, Feldman, Koren and Talwar 2021.
 """
 
 import dataclasses as dc
@@ -162,7 +162,7 @@ def batch_mean(
         raise ValueError(f"records must be at least {batch.stop}, got {data.n}")
     single = single and loss.key in kernels.SINGLE_DERIVATIVE
     table: Any = data.single if single else data.X
-    stored, count = data.active, len(thetas)
+    stored, count = data.stored, len(thetas)
     models = thetas[:, :stored] if others is None else np.concatenate([thetas[:, :stored], others[:, :stored]])
     models = models.astype(table.dtype, copy=False)
     total = np.zeros_like(thetas)

@@ -66,8 +66,8 @@ def minimise_entropic(
     """
     objective = SimplexObjective(_smooth(loss), data, positive("lam", lam), positive("radius", radius))
     positive("tol", tol)
-    if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
-        raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
+    if start is not None and (start.shape != (data.stored,) or not np.isfinite(start).all()):
+        raise ValueError(f"start must be a finite vector of {data.stored} entries, got shape {start.shape}")
     point = None if start is None else _newton(objective, objective.completed(start), tol)
     # Far from the minimum at a tiny lam, the progress of Newton's method is lost in the rounding of J.
     if point is None or not np.ptp(point.tilt) <= tol:
@@ -78,7 +78,7 @@ def minimise_entropic(
             f"ln w could be certified to {residual:.2g} only, not to {tol:g}, at lam = {lam:g}; nothing was released"
         )
     log_idle = float(point.u[-1] - objective.log_counts[-1]) if objective.idle else -math.inf
-    return Weights(point.u[: data.active], log_idle, residual, lam * _divergence(point), point.steps)
+    return Weights(point.u[: data.stored], log_idle, residual, lam * _divergence(point), point.steps)
 
 
 def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: float = 1e-9) -> Minimum:
@@ -102,7 +102,7 @@ def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: flo
     if not gap <= tol:
         raise Unconverged(f"the risk over the simplex could be certified to {gap:.2g} only, not to {tol:g}")
     risk = float(loss.value(point.z, data.y).mean())
-    return Minimum(radius * w[: data.active], risk, max(gap, 0.0), radius)
+    return Minimum(radius * w[: data.stored], risk, max(gap, 0.0), radius)
 
 
 def _divergence(point: SimplexPoint) -> float:

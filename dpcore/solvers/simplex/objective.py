@@ -50,12 +50,12 @@ class SimplexObjective:
 
     @property
     def idle(self) -> int:
-        return self.data.p - self.data.active
+        return self.data.p - self.data.stored
 
     @functools.cached_property
     def log_counts(self) -> Array:
         """ln of the number of columns in each coordinate, shape [m]."""
-        return np.append(np.zeros(self.data.active), [math.log(self.idle)] if self.idle else [])
+        return np.append(np.zeros(self.data.stored), [math.log(self.idle)] if self.idle else [])
 
     @functools.cached_property
     def root_mean_squares(self) -> Array:
@@ -75,7 +75,7 @@ class SimplexObjective:
 
     def push(self, weights: Array) -> Array:
         """radius * sum_j weights_j x_ij, shape [n]."""
-        return self.radius * (self.data.X @ weights[: self.data.active])
+        return self.radius * (self.data.X @ weights[: self.data.stored])
 
     def pull(self, values: Array) -> Array:
         """(radius / n) sum_i values_i x_ij, shape [m]."""
@@ -136,7 +136,7 @@ class _System:
         self.diagonal = diagonal + objective.lam
         self.lam, self.roots = objective.lam, np.sqrt(w)
         # Idle columns come last and are zero: they have no column in X, only in the centre.
-        kept = columns[: np.searchsorted(columns, objective.data.active)]
+        kept = columns[: np.searchsorted(columns, objective.data.stored)]
         rows = np.flatnonzero(curvature)
         factored = _MAX_FACTOR if diagonal.sum() > _STIFF * objective.lam else _MAX_EASY_FACTOR
         self.small = min(len(rows), len(columns)) <= factored

@@ -6,7 +6,7 @@ that is best for zbar plus Gaussian noise. docs/formulas.md, "Geometry experimen
 
 Records: n0 fingerprinting rows as in `hardest_data`, the others zero; scaled to ||z||_q* = 1, for every p from the same
 columns. Half of the records are such rows, or on the hardest data so few that no private answer learns them.
-Source: the comparison is of the bounds of Bassily, Guzman and Nandi 2021, Table 1; constants derived here.
+Source: the comparison is of the bounds of Bassily, Guzmán and Nandi 2021, Table 1; constants derived here.
 """
 
 import dataclasses as dc

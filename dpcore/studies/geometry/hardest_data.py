@@ -7,7 +7,7 @@ F* = -||zbar||_q*.
 A good x names the members: for 1 < p <= 2 and all x of the ball F(x) - F* >= (p - 1)/2 ||zbar||_q* ||x - x*||_p^2
 (docs/formulas.md, "The hardest linear instance").
 
-Source: Bassily, Guzman and Nandi 2021, Appendix A; the paper's (p - 1)/4 is by another inequality.
+Source: Bassily, Guzmán and Nandi 2021, Appendix A; the paper's (p - 1)/4 is by another inequality.
 """
 
 import dataclasses as dc

@@ -4,7 +4,7 @@ All risks are in units of L0 D: Lipschitz constant times diameter, what every mo
 those of the failure probability and powers of ln n are left out. "Hardest data": for every private mechanism there are
 records on which it is no better, not yours.
 
-Source: Bassily, Guzman and Nandi 2021, Table 1; at p = 1 also Asi, Feldman, Koren and Talwar 2021.
+Source: Bassily, Guzmán and Nandi 2021, Table 1; at p = 1 also Asi, Feldman, Koren and Talwar 2021.
 """
 
 import dataclasses as dc
@@ -15,7 +15,7 @@ from ...core.privacy import Budget
 from ...core.sets import dual_order, kappa_lq
 from ...core.validation import check_real, integer, norm_order
 
-_PAPER = "Bassily, Guzman and Nandi 2021, Table 1"
+_PAPER = "Bassily, Guzmán and Nandi 2021, Table 1"
 _ASI = "Asi, Feldman, Koren and Talwar 2021"
 
 

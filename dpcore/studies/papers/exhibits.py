@@ -40,7 +40,7 @@ _BATCH, _LARGE_BATCH = 20_000, 250_000
 
 
 @dc.dataclass(frozen=True)
-class Finding:
+class ExhibitResult:
     """Result of an exhibit.
 
     says: the published claim, in words. unit: of the bounds, "epsilon", or "delta" at the published epsilon. claimed:
@@ -88,7 +88,7 @@ class Finding:
         return f"No contradiction found: with confidence 95% {over}, {found}. This is never evidence of privacy."
 
     def to_json(self) -> str:
-        """Finding as one JSON object."""
+        """The result as one JSON object."""
         return json.dumps({**dc.asdict(self), "verdict": self.verdict, "sentence": self.sentence})
 
 
@@ -100,7 +100,7 @@ class Exhibit:
     source: str
     description: str
     runs: int
-    run: Callable[[int, int], Finding]
+    run: Callable[[int, int], ExhibitResult]
 
 
 def rounded_down(value: float) -> str:
@@ -125,7 +125,7 @@ def pure_bounds(right: Array | int, guesses: Array | int) -> tuple[Array, Array]
     return shown, flagged
 
 
-def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> Finding:
+def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> ExhibitResult:
     """Objective perturbation with Gamma noise as published spends epsilon + ln(1 + epsilon / 2).
 
     Runs of `ObjectiveGamma` itself, Huber loss, one column, the smallest published lam; a fair coin picks the data set.
@@ -158,7 +158,7 @@ def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> F
     return _finding("objective_gamma", says, "epsilon", epsilon, exact, shown, flagged, runs, seed, pair.words)
 
 
-def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -> Finding:
+def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -> ExhibitResult:
     """Objective perturbation with Gaussian noise as published has many times its delta on replaced records.
 
     Huber loss, one column, n lam = 2 c R^2 / epsilon; the exact minimiser as published, in closed form. Half the runs
@@ -192,13 +192,13 @@ def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -
     return _finding("objective_gaussian", says, "delta", delta, exact, shown, flagged, runs, seed, pair.words)
 
 
-def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "published") -> Finding:
+def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "published") -> ExhibitResult:
     """Generalised Gaussian noise for the largest entry with the quoted kappa: delta at epsilon = 1 is above 0.01.
 
     delta = E (1 - e^(epsilon - L))_+ over draws on D0, L the privacy loss, which the two densities give exactly. Each
     run counts with this probability, by its own coin: one rate to bound.
 
-    Source: Bassily, Guzman and Nandi 2021, section 3; the quoted kappa is min{q - 1, 2 ln d}.
+    Source: Bassily, Guzmán and Nandi 2021, section 3; the quoted kappa is min{q - 1, 2 ln d}.
 
     >>> found = quoted_kappa(2_000, 0, d=100)
     >>> found.certified_999 < found.certified_95 < found.estimate[0]
@@ -214,12 +214,12 @@ def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "publ
     shown, flagged = (float(lower_bound(counted, runs, error)) for error in ERRORS)
     estimate = float(shares.mean()), float(shares.std(ddof=1) / math.sqrt(runs))
     says = f"epsilon = {asked.epsilon:g}, delta = {asked.delta:g}"
-    pair = f"means of records in {d} columns that differ by the sensitivity in every column"
+    pair = f"means of records in {d:,} columns that differ by the sensitivity in every column"
     key, unit = "quoted_kappa", "delta"
     return _finding(key, says, unit, asked.delta, None, shown, flagged, runs, seed, pair, estimate)
 
 
-def published_classifier(runs: int, seed: int) -> Finding:
+def published_classifier(runs: int, seed: int) -> ExhibitResult:
     """The published large-margin Gaussian classifier reveals on which of two neighbours it was trained.
 
     `pathak_raj_leak`: a fair coin picks the data set, the residuals of an equation on the output say which. Runs
@@ -240,8 +240,8 @@ def published_classifier(runs: int, seed: int) -> Finding:
     return _finding("published_classifier", says, "epsilon", claimed, None, shown, flagged, runs, seed, pair)
 
 
-def _finding(key: str, *facts: Any) -> Finding:
-    return Finding(key, EXHIBITS[key].title, EXHIBITS[key].source, *facts)
+def _finding(key: str, *facts: Any) -> ExhibitResult:
+    return ExhibitResult(key, EXHIBITS[key].title, EXHIBITS[key].source, *facts)
 
 
 _RUNS = {run.__name__: run for run in (objective_gamma, objective_gaussian, quoted_kappa, published_classifier)}
@@ -249,10 +249,10 @@ EXHIBITS = {
     row["key"]: Exhibit(row["title"], row["source"], row["description"], int(row["runs"]), _RUNS[row["key"]])
     for row in facts_beside(__file__, "exhibits.csv")
 }
-_FINDINGS: SharedCache[Finding] = SharedCache(64)
+_FINDINGS: SharedCache[ExhibitResult] = SharedCache(64)
 
 
-def run_exhibit(key: str, *, runs: int | None = None, seed: int = 0) -> Finding:
+def run_exhibit(key: str, *, runs: int | None = None, seed: int = 0) -> ExhibitResult:
     """Play an exhibit and certify what leaks; from a cache.
 
     key: one of `EXHIBITS`. runs: None for the usual number, which takes at most about three seconds; else from 100 to

@@ -56,7 +56,7 @@ def rows_of(train: Data, test: Data, seed: int, run: int) -> Iterator[dict[str, 
                 yield facts | {"mechanism": key, "right": math.nan, "reason": str(refusal)}
                 continue
             data = dc.replace(train, p=p)
-            prepared = mechanism.padded(mechanism.prepare(plan, data), p - data.active)
+            prepared = mechanism.padded(mechanism.prepare(plan, data), p - data.stored)
             theta = mechanism.rounded(plan, mechanism.release(plan, prepared, generator(seed, run, key, place)))
             yield facts | {
                 "mechanism": key,
@@ -76,7 +76,7 @@ def _sampled(train: Data, test: Data, p: int, seed: int, run: int, place: int) -
 
 
 def _right(theta: Array, test: Data) -> float:
-    return 100.0 * accuracy(theta[: test.active], test)
+    return 100.0 * accuracy(theta[: test.stored], test)
 
 
 def claims_d(means: pd.DataFrame, projected: pd.DataFrame) -> tuple[Claim, ...]:

@@ -24,7 +24,7 @@ _NEAR = 3.0
 def url_like(seed: int) -> Data:
     """Drawn records in the unit ball; only the columns that some record fills are stored."""
     drawn = sparse_records(ROWS, COLUMNS, NONZEROS, seed=seed)
-    return Data(drawn.X, np.where(drawn.y > 0.0, 1.0, -1.0)).filled[1]
+    return Data(drawn.X, np.where(drawn.y > 0.0, 1.0, -1.0)).nonempty[1]
 
 
 def claims_a(means: pd.DataFrame, n: int, columns: int, margin: float) -> tuple[Claim, ...]:
@@ -90,7 +90,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     table = table_of(records, points, RUNS if runs is None else runs, seed, told)
     words = (
         f"a stand-in, not URL: {ROWS:,} drawn records of {COLUMNS:,} columns, about {NONZEROS} entries each, "
-        f"{records.active:,} columns with any"
+        f"{records.stored:,} columns with any"
     )
     n = split(records, seed, 0)[0].n
     claims = claims_a(means_of(table), n, records.p, float(table.margin.mean()))

@@ -80,7 +80,7 @@ class Instance:
 
     @property
     def stored(self) -> int:
-        return self.risk.active
+        return self.risk.stored
 
     @property
     def nothing(self) -> float:
@@ -184,7 +184,7 @@ class SpreadRisk:
     columns: int
 
     @property
-    def active(self) -> int:
+    def stored(self) -> int:
         return self.columns
 
     def state(self, count: int, start: Array) -> "_SpreadState":

@@ -86,7 +86,7 @@ def excess_against_columns(
     for k, p in enumerate(ps):
         split = split_of(n, p, stored[k], seed)
         train, best = split.train, minimum_of(loss, n, p, stored[k], seed).risk
-        nothing[k] = risks_of(get_loss(loss), train, np.zeros((1, train.active)))[0] - best
+        nothing[k] = risks_of(get_loss(loss), train, np.zeros((1, train.stored)))[0] - best
         try:
             theta, models = _sampled(loss, split, budget, seed, repetitions)
         except (NotApplicable, Unconverged) as error:
@@ -163,7 +163,7 @@ def _objective_models(
     rngs = [generator(seed, mechanism.key, r) for r in range(pairs)]
     prepared = mechanism.prepare(plan, data)
     drawn = mechanism.draws([plan], [prepared], rngs, never)
-    released, r = drawn.thetas[0], data.active
+    released, r = drawn.thetas[0], data.stored
     # What an idle column of a release holds is its noise, -b_j / lam; no prediction sees it, the projection does.
     idle = np.stack([rng.standard_normal(data.p - r) for rng in rngs]) * (plan.scale / float(plan.spec.lam))
     signed = np.stack([-idle, idle], axis=1).reshape(2 * pairs, -1)

@@ -176,7 +176,7 @@ def _measure(
     why there is none."""
     loss, split = get_loss(loss_key), split_of(n, p, stored, seed)
     failures = [""] * len(wanted)
-    models = np.full((len(wanted), repetitions + 1, split.train.active), np.nan)  # the last is before the draws
+    models = np.full((len(wanted), repetitions + 1, split.train.stored), np.nan)  # the last is before the draws
     path: list[tuple[float, Array]] = []
     for lam in sorted({lam for _, lam in wanted if lam is not None}, reverse=True):
         go_on(cancelled)
