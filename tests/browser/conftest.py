@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import (
     BrowserContext,
-    BrowserType,
     ConsoleMessage,
     Error,
     Page,
@@ -28,29 +27,13 @@ expect.set_options(timeout=20_000)  # a busy machine is no defect
 
 # For the package, not the session: while Playwright runs, no other test could use asyncio in this thread.
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[BrowserType]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium
-
-
-@pytest.fixture(scope="package")
-def browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
     """One for all tests, with a profile on disk: the compiled scripts in it save each new page a second of work."""
     profile = tmp_path_factory.mktemp("profile")
-    # The pages' policy would forbid Playwright's own waiting, which evaluates strings; test_policy.py keeps to it.
-    running = chromium.launch_persistent_context(
-        profile, executable_path=find_browser(), args=list(FLAGS), bypass_csp=True
-    )
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
-def strict_browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
-    """One that keeps to the pages' policy, open for few files: each browser takes 300 MB."""
-    profile = tmp_path_factory.mktemp("strict")
-    with chromium.launch_persistent_context(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
-        yield running
+    with sync_playwright() as playwright:
+        start = playwright.chromium.launch_persistent_context
+        with start(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
+            yield running
 
 
 @pytest.fixture(scope="package")
@@ -74,9 +57,9 @@ def port() -> int:
 
 
 @pytest.fixture(scope="package")
-def tabs() -> dict[BrowserContext, list[Page]]:
-    """Of each browser the tabs that are free: to open a page in one that has shown another halves its work."""
-    return {}
+def tabs() -> list[Page]:
+    """Those that are free: to open a page in one that has shown another halves its work."""
+    return []
 
 
 @pytest.fixture
@@ -89,15 +72,13 @@ def own_tab() -> None:
 
 
 @pytest.fixture
-def new_page(
-    request: pytest.FixtureRequest, browser: BrowserContext, tabs: dict[BrowserContext, list[Page]]
-) -> Iterator[NewPage]:
+def new_page(request: pytest.FixtureRequest, browser: BrowserContext, tabs: list[Page]) -> Iterator[NewPage]:
     """Opens pages; whatever a test has opened is closed after it, or left empty for the next one."""
-    kept, own = tabs.setdefault(browser, []), "own_tab" in request.fixturenames
+    own = "own_tab" in request.fixturenames
     taken: list[Page] = []
 
     def open_page(width: int = 1440, height: int = 900, scheme: Theme = "light") -> Page:
-        opened = browser.new_page() if own or not kept else kept.pop()
+        opened = browser.new_page() if own or not tabs else tabs.pop()
         taken.append(opened)
         opened.set_viewport_size({"width": width, "height": height})
         opened.emulate_media(color_scheme=scheme)
@@ -109,9 +90,9 @@ def new_page(
             opened.unroute_all(behavior="ignoreErrors")
             opened.mouse.move(0, 0)  # or it would point at something of the next page
             opened.goto("about:blank")
-            kept.append(opened)
+            tabs.append(opened)
     for opened in browser.pages[1:]:  # the first is the browser's own, which ends without any
-        if opened not in kept:
+        if opened not in tabs:
             opened.close()
 
 

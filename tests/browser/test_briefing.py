@@ -6,25 +6,19 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Page
 
 from pages.decide.briefing.content import Briefing
 from pages.decide.briefing.page import html_page
 
 from ..briefings import evil, example, fullest
-from .looks import OVERLAPS, NewPage
+from .looks import OVERLAPS, NewPage, until
 
 pytestmark = pytest.mark.browser
 
 OVERFULL = "slides.map(s => [s.scrollHeight - s.clientHeight, s.scrollWidth - s.clientWidth])"
 CHARTS = "[...document.querySelectorAll('.chart')].map(it => [it._fullLayout.width, it.clientWidth])"
 AT = "document.activeElement.id"
-
-
-@pytest.fixture(scope="module")
-def browser(strict_browser: BrowserContext) -> BrowserContext:
-    """One that keeps to the briefing's policy, unlike that of the other tests."""
-    return strict_browser
 
 
 def open_file(page: Page, folder: Path, briefing: Briefing) -> list[str]:
@@ -56,11 +50,7 @@ def test_it_needs_no_network_and_prints_six_whole_pages(new_page: NewPage, tmp_p
     assert all(drawn == wide for drawn, wide in charts)
     assert page.evaluate("sheet.media") == "print"  # back to the screen
     page.set_viewport_size({"width": 390, "height": 844})
-    for _ in range(50):  # the page's policy forbids Playwright's own waiting, which evaluates strings
-        if fitting := all(drawn == wide < 390 for drawn, wide in page.evaluate(CHARTS)):
-            break
-        page.wait_for_timeout(100)
-    assert fitting
+    until(page, f"{CHARTS}.every(([drawn, wide]) => drawn === wide && wide < 390)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert [chart.evaluate(OVERLAPS) for chart in page.locator(".chart").all()] == [[]] * len(charts)
     assert wrong == []

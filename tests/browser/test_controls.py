@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from ..harness import Server, fork
 from ..two_pages import write_pages
+from .looks import until
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +27,8 @@ def expect_state(page: Page, sentence: str, address: str) -> None:
     """The page's numbers, its sliders and its address agree; parameters may stand in any order."""
     expect(page.locator("[data-testid=stMain] p").filter(has_text=sentence)).to_be_visible()
     wanted = urlsplit(address)
-    page.wait_for_function(
+    until(
+        page,
         "([path, query]) => location.pathname === path && "
         "[...new URLSearchParams(location.search)].sort().join('&') === query",
         arg=[wanted.path, "&".join(sorted(",".join(pair) for pair in parse_qsl(wanted.query)))],

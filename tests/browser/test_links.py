@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Response, expect
 from pages.lectures.stories import STORIES
 
 from ..harness import ROOT, Server, fork
-from .looks import Chart
+from .looks import Chart, until
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +44,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
     assert page.locator(f"{IN_VAIN}, [data-testid=stException], [role=dialog]").count() == 0
     assert "Traceback" not in below.log.read_text()
-    page.wait_for_function("window.Plotly !== undefined", timeout=60_000)
+    until(page, "window.Plotly !== undefined")
     (library,) = loaded
     assert "/base/assets/plotly-" in library.url
     headers = library.headers

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ..harness import ROOT, Server, fork
+from .looks import until
 
 pytestmark = pytest.mark.browser
 
@@ -90,7 +91,7 @@ def look(page: Page, expression: str) -> object:
 
 
 def wait_until(page: Page, condition: str) -> None:
-    page.wait_for_function(f"(it => {condition})(document.querySelector('{CHART}'))")
+    until(page, f"(it => {condition})(document.querySelector('{CHART}'))")
 
 
 def move_slider(page: Page, stroke: str = "ArrowRight") -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from ..harness import Server
 from ..page_driver import LIVE
-from .looks import ANSWERED, SETTLED
+from .looks import ANSWERED, SETTLED, until
 
 pytestmark = pytest.mark.browser
 
@@ -42,11 +42,9 @@ def open_page(page: Page, url: str, path: str) -> None:
 
 def rest(page: Page) -> None:
     """Until the script has answered, what it shows later is there, and the charts are at rest."""
-    page.wait_for_function(ANSWERED)
-    page.wait_for_function("() => !document.querySelector('[data-testid=stStatusWidget]')")
-    page.wait_for_function(DRAWN)
+    until(page, f"{ANSWERED} && !document.querySelector('[data-testid=stStatusWidget]') && ({DRAWN})()")
     expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
-    page.wait_for_function(SETTLED, arg=".live-figure", polling=50)
+    until(page, SETTLED, arg=".live-figure")
 
 
 def zoom(page: Page, panel: Locator) -> None:
@@ -82,15 +80,13 @@ def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, p
     before = page.evaluate(RANGES)
     for panel in page.locator(".live-figure .nsewdrag").all():
         zoom(page, panel)
-    page.wait_for_function(OTHER_RANGES, arg=before)
+    until(page, OTHER_RANGES, arg=before)
     zoomed = page.evaluate(RANGES)
     assert len(before) >= 1
     for stroke in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         page.evaluate("document.querySelectorAll('.live-figure').forEach(it => { it.before = it.data })")
         page.locator(".st-key-epsilon input[type=range]").press(stroke)
-        page.wait_for_function(
-            "() => [...document.querySelectorAll('.live-figure')].some(it => it.data !== it.before)", timeout=60_000
-        )
+        until(page, "[...document.querySelectorAll('.live-figure')].some(it => it.data !== it.before)")
         rest(page)
         assert page.evaluate(RANGES) == zoomed
 
@@ -154,7 +150,7 @@ def test_a_dragged_cursor_goes_at_the_end_of_a_zoomed_axis_and_comes_back(server
             if (it.layout?.annotations?.some(a => a.name === 'cursor' && a.text.startsWith('ε = ')))
                 Plotly.relayout(it, {'xaxis.range[0]': Math.log10(0.25), 'xaxis.range[1]': Math.log10(1.2)});
     }""")
-    page.wait_for_function(f"() => ({CURSOR})()[2] === null")
+    until(page, f"() => ({CURSOR})()[2] === null")
     box = page.locator(".st-key-epsilon [role=group], .st-key-epsilon [data-baseweb=slider]").first.bounding_box()
     thumb = page.locator(".st-key-epsilon input[type=range]").bounding_box()
     assert box and thumb

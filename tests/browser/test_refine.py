@@ -15,6 +15,7 @@ from pages.background.jobs import PATIENCE_SECONDS
 from pages.background.polling import POLL_SECONDS
 
 from ..harness import ROOT, Server, fork
+from .looks import until
 
 pytestmark = pytest.mark.browser
 
@@ -132,7 +133,7 @@ def open_page(page: Page, url: str) -> None:
 def expect_picture(page: Page, alt: str) -> None:
     expect(page.get_by_role("figure", name=alt)).to_be_visible()
     # A busy machine paints later than it says; only the page that is watched is asked.
-    page.wait_for_function("alt => !window.seen || window.seen.at(-1) === alt", arg=alt)
+    until(page, "alt => !window.seen || window.seen.at(-1) === alt", arg=alt)
 
 
 def seen(page: Page) -> list[str]:

@@ -15,7 +15,7 @@ from dpcore.figures.style import Theme
 
 from ..harness import Server, fork
 from ..upload_page import declare, hand_over, people, write_app
-from .looks import NewPage
+from .looks import NewPage, until
 from .test_accessibility import AXE, CHECK, FADED
 
 pytestmark = pytest.mark.browser
@@ -96,7 +96,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     expect(cell).to_have_value("50.5")
     page.keyboard.press("Enter")
     said(page, "0 in memory")
-    page.wait_for_function("[...drawn].some(text => text.startsWith('50.'))")
+    until(page, "[...drawn].some(text => text.startsWith('50.'))")
     assert page.evaluate("[...drawn].filter(text => text.startsWith('50.'))") == ["50.5"], "shown as it was typed"
     page.get_by_role("button", name="Confirm").click()
     clipped = re.compile(r"clipped.*\(age")
