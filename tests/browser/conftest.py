@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
@@ -40,6 +41,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The dashboard, with short attacks, on one server for all tests here."""
     with fork(write_light_app(tmp_path_factory.mktemp("light"))) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The same below a base path, with pictures ahead."""
+    with fork(write_light_app(tmp_path_factory.mktemp("below"), crowd=3), base="/base") as running:
         yield running
 
 
@@ -105,8 +113,10 @@ def complaints() -> list[str]:
     return []
 
 
-@pytest.fixture
-def page(new_page: NewPage, complaints: list[str]) -> Iterator[Page]:
+@contextmanager
+def watched(page: Page, complaints: list[str]) -> Iterator[Page]:
+    """Until the block ends the page's complaints are added to the list."""
+
     def note_console(message: ConsoleMessage) -> None:
         # On a deep link Streamlit first looks for its server below the page's own address.
         probe = message.location["url"].endswith(("/_stcore/health", "/_stcore/host-config"))
@@ -123,14 +133,19 @@ def page(new_page: NewPage, complaints: list[str]) -> Iterator[Page]:
     def note_error(error: Error) -> None:
         complaints.append(str(error))
 
-    opened = new_page()
-    opened.on("console", note_console)
-    opened.on("pageerror", note_error)
-    opened.on("request", note_request)
-    yield opened
-    if not opened.is_closed():
-        opened.goto("about:blank")
-    opened.remove_listener("console", note_console)
-    opened.remove_listener("pageerror", note_error)
-    opened.remove_listener("request", note_request)
+    page.on("console", note_console)
+    page.on("pageerror", note_error)
+    page.on("request", note_request)
+    yield page
+    if not page.is_closed():
+        page.goto("about:blank")
+    page.remove_listener("console", note_console)
+    page.remove_listener("pageerror", note_error)
+    page.remove_listener("request", note_request)
+
+
+@pytest.fixture
+def page(new_page: NewPage, complaints: list[str]) -> Iterator[Page]:
+    with watched(new_page(), complaints) as opened:
+        yield opened
     assert not complaints

@@ -192,10 +192,10 @@ EACH_RUN = ("",)  # by Tab alone; the other pages by night
     [it if it in EACH_RUN else pytest.param(it, marks=pytest.mark.nightly) for it in PAGES],
     ids=lambda address: address or "overview",
 )
-def test_tab_reaches_every_control_shows_where_it_is_and_is_not_trapped(
-    server: Server, new_page: NewPage, address: str
+def test_tab_reaches_every_control_shows_where_it_is_and_is_not_trapped_and_arrows_move_a_slider(
+    server: Server, page: Page, address: str
 ):
-    page = new_page(1366, 768)
+    page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{server.url}/{address}")
     settled(page, "light")
     page.wait_for_timeout(300)  # what comes a moment later is reached, too
@@ -212,6 +212,8 @@ def test_tab_reaches_every_control_shows_where_it_is_and_is_not_trapped(
         page.keyboard.press("Tab")
     missed = [page.locator(f"[data-stop='{it}']").evaluate("it => it.outerHTML") for it in wanted - seen]
     assert missed == []
+    if address == "":
+        check_arrows(page)
 
 
 # Whether the element with the focus, or what is drawn for it, looks different without the focus.
@@ -239,9 +241,8 @@ LOOKS_FOCUSED = """async () => {
 }"""
 
 
-def test_a_slider_moves_by_arrows_and_chart_and_numbers_follow(server: Server, page: Page):
-    page.goto(server.url)
-    settled(page, "light")
+def check_arrows(page: Page) -> None:
+    """A slider of the first page moves by arrows, and chart and numbers follow."""
     page.get_by_role("link", name="Skip").focus()
     page.keyboard.press("Tab")
     assert "budget" in (stop(page).get_attribute("aria-label") or "")
@@ -346,12 +347,14 @@ class Finger:
 
 
 CHART_ON_A_PHONE = "document.querySelector('.live-figure')"
+LINE = f"""(it => it.getBoundingClientRect().x + it._fullLayout.xaxis._offset
+    + it._fullLayout.xaxis.d2p(it.layout.shapes[0].x0))({CHART_ON_A_PHONE})"""
 RANGES = f"(it => JSON.stringify([it.xaxis.range, it.yaxis.range]))({CHART_ON_A_PHONE}._fullLayout)"
 
 
 @pytest.mark.usefixtures("own_tab")
-@pytest.mark.parametrize("address", each(9, PAGES[:-1]), ids=lambda address: address or "overview")  # Sources has no ε
-def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
+@pytest.mark.parametrize("address", each(9, (*PAGES[:-2], "decide?n=300")), ids=lambda it: it or "overview")
+def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it_or_by_the_cursor(
     server: Server, new_page: NewPage, address: str
 ):
     page = new_page()
@@ -382,24 +385,18 @@ def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
     finger.swipe(thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2, -80, 0)
     expect(slider.locator("input")).not_to_have_attribute("aria-valuetext", value)
     expect(page).to_have_url(re.compile("epsilon=0"))
+    if address.partition("?")[0] in ("", "decide"):
+        check_cursor(page, finger)
 
 
-LINE = f"""(it => it.getBoundingClientRect().x + it._fullLayout.xaxis._offset
-    + it._fullLayout.xaxis.d2p(it.layout.shapes[0].x0))({CHART_ON_A_PHONE})"""
-
-
-@pytest.mark.usefixtures("own_tab")
-@pytest.mark.parametrize("address", each(11, ("", "decide?n=300")), ids=lambda address: address or "overview")
-def test_on_a_phone_a_finger_drags_the_cursor_and_still_scrolls_the_page_from_there(
-    server: Server, new_page: NewPage, address: str
-):
-    page = new_page()
-    finger = Finger(page)
-    page.goto(f"{server.url}/{address}")
-    settled(page, "light")
+def check_cursor(page: Page, finger: Finger) -> None:
+    """A finger drags the cursor, and still scrolls the page from there."""
     main, slider = page.get_by_test_id("stMain"), page.locator(".st-key-epsilon [data-testid=stSlider] input")
+    before, said = str(slider.get_attribute("aria-valuetext")), page.locator(".takeaway").first
+    expect(said).to_contain_text(f"ε = {before}")
+    settled(page, "light")
     page.evaluate(f"{CHART_ON_A_PHONE}.scrollIntoView({{ block: 'center' }})")
-    panel, before = page.locator(".nsewdrag").first.bounding_box(), str(slider.get_attribute("aria-valuetext"))
+    panel = page.locator(".nsewdrag").first.bounding_box()
     assert panel
     zoomed = f"String({CHART_ON_A_PHONE}._fullLayout.xaxis.range)"
     y, ranges = panel["y"] + panel["height"] / 2, page.evaluate(zoomed)
@@ -407,7 +404,7 @@ def test_on_a_phone_a_finger_drags_the_cursor_and_still_scrolls_the_page_from_th
     expect(slider).not_to_have_attribute("aria-valuetext", before)
     epsilon = str(slider.get_attribute("aria-valuetext"))
     assert float(epsilon) < float(before)
-    expect(page.locator(".takeaway").first).to_contain_text(f"ε = {epsilon}")
+    expect(said).to_contain_text(f"ε = {epsilon}")
     expect(page).to_have_url(re.compile(f"epsilon={epsilon}"))
     settled(page, "light")
     assert page.evaluate(zoomed) == ranges

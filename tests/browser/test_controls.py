@@ -17,9 +17,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def dashboard(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Server]:
     """Two pages; the first test meets the server fresh."""
-    with fork(write_pages(tmp_path_factory.mktemp("pages"))) as running:
+    with fork(write_pages(tmp_path_factory.mktemp("pages")), port=port) as running:
         yield running
 
 

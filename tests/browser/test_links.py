@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,17 +10,10 @@ from playwright.sync_api import Page, Response, expect
 
 from pages.lectures.stories import STORIES
 
-from ..harness import ROOT, Server, fork
+from ..harness import Server
 from .looks import Chart, until
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def below() -> Iterator[Server]:
-    """The dashboard below a base path; the first test meets it fresh."""
-    with fork(ROOT / "app.py", base="/base") as running:
-        yield running
 
 
 IN_VAIN = ".st-key-ignored"  # where it stands what a link says in vain

@@ -9,18 +9,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from ..harness import Server
+from ..nights import each
 from ..page_driver import LIVE
 from .looks import ANSWERED, SETTLED, until
 
 pytestmark = pytest.mark.browser
-
-# In every run: a page whose pictures change their own ranges with epsilon.
-CHEAP = ("multiclass",)
-
-
-def often(wanted: tuple[str, ...], cheap: tuple[str, ...] = CHEAP) -> list[object]:
-    return [pytest.param(it, marks=[] if it in cheap else pytest.mark.nightly) for it in wanted]
-
 
 # All charts' axes as they stand, and what they are drawn from.
 RANGES = """() => Object.fromEntries([...document.querySelectorAll('.live-figure')].map(it => [
@@ -72,11 +65,10 @@ def check_meaning(page: Page) -> None:
     assert page.evaluate(MISUNDERSTOOD) == []
 
 
-@pytest.mark.parametrize("path", often(LIVE))
-def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, page: Page, path: str):
+def check_zoom(page: Page) -> None:
+    """Moves keep the zoom of each panel of a page that is at rest."""
     page.set_viewport_size({"width": 1440, "height": 1400})
-    open_page(page, server.url, f"{path}?n=300" if path == "multiclass" else path)
-    check_meaning(page)
+    rest(page)
     before = page.evaluate(RANGES)
     for panel in page.locator(".live-figure .nsewdrag").all():
         zoom(page, panel)
@@ -89,6 +81,15 @@ def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, p
         until(page, "[...document.querySelectorAll('.live-figure')].some(it => it.data !== it.before)")
         rest(page)
         assert page.evaluate(RANGES) == zoomed
+
+
+# In every run, of a page whose pictures change their own ranges with epsilon: test_multiclass.py.
+@pytest.mark.nightly
+@pytest.mark.parametrize("path", LIVE)
+def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, page: Page, path: str):
+    open_page(page, server.url, f"{path}?n=300" if path == "multiclass" else path)
+    check_meaning(page)
+    check_zoom(page)
 
 
 @pytest.mark.nightly
@@ -137,7 +138,7 @@ def cursor_once(page: Page, condition: Callable[[list[Any]], bool]) -> list[Any]
     return found
 
 
-@pytest.mark.parametrize("path", often(FOLLOWED, ("overview",)))
+@pytest.mark.parametrize("path", each(len(FOLLOWED), FOLLOWED))
 def test_a_dragged_cursor_goes_at_the_end_of_a_zoomed_axis_and_comes_back(server: Server, page: Page, path: str):
     open_page(page, server.url, path)
     page.locator(".st-key-epsilon input[type=range]").scroll_into_view_if_needed()
