@@ -74,8 +74,7 @@ def tabs() -> list[Page]:
 def own_tab() -> None:
     """A test that asks for this has tabs that nobody had before it, and that nobody has after it.
 
-    It leaves what cannot be taken back: an initial script, something between page and server, a touch screen; or it
-    counts its history from the first address on.
+    It leaves what cannot be taken back: something between page and server, a touch screen.
     """
 
 

@@ -264,10 +264,10 @@ def test_another_view_forgets_the_pictures_of_the_one_before(page: Page, dashboa
     wait_until(page, "[...it.remembered.keys()][0] === JSON.stringify(Object.entries(it.latest.state))")
 
 
-def test_numbers_open_by_keyboard_follow_and_are_plain_text_and_no_tool_sends_the_chart_away(
+def test_numbers_open_by_keyboard_follow_and_are_plain_text_no_tool_sends_the_chart_away_and_texts_are_no_links(
     page: Page, dashboard: Server
 ) -> None:
-    open_chart(page, dashboard.url)
+    open_chart(page, f"{dashboard.url}/?texts=1")
     tools = look(page, "[...it.querySelectorAll('.modebar-btn')].map(it => it.dataset.title.split(' ', 2).join(' '))")
     assert tools == ["Download plot", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"]
     assert look(page, "it._context.plotlyServerURL") == ""
@@ -286,6 +286,12 @@ def test_numbers_open_by_keyboard_follow_and_are_plain_text_and_no_tool_sends_th
     move_slider(page)
     expect(rows.nth(2)).to_have_text("line26")
     assert look(page, "it.clientHeight") == height
+
+    # Texts of a file that look like addresses are no links.
+    assert page.get_by_test_id("stMarkdown").first.locator("a").count() == 6, "Markdown makes links of them"
+    for kind in ("stCaptionContainer", "stAlert"):
+        shown = page.get_by_test_id(kind)
+        assert shown.locator("a").count() == 0 and shown.inner_text().replace("\u2060", "") == ADDRESSES
 
 
 def test_a_narrow_screen_gets_its_own_layout_and_a_wide_one_the_first(page: Page, dashboard: Server) -> None:
@@ -331,12 +337,3 @@ def test_the_library_is_the_same_compressed_and_plain(dashboard: Server) -> None
     compressed = fetch(**{"Accept-Encoding": "gzip"})
     assert len(compressed) < 2_000_000
     assert gzip.decompress(compressed) == fetch()
-
-
-def test_texts_of_a_file_that_look_like_addresses_are_no_links(page: Page, dashboard: Server) -> None:
-    page.goto(f"{dashboard.url}/?texts=1")
-    expect(page.get_by_test_id("stAlert")).to_be_visible()
-    assert page.get_by_test_id("stMarkdown").first.locator("a").count() == 6, "Markdown makes links of them"
-    for kind in ("stCaptionContainer", "stAlert"):
-        shown = page.get_by_test_id(kind)
-        assert shown.locator("a").count() == 0 and shown.inner_text().replace("\u2060", "") == ADDRESSES
