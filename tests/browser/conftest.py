@@ -96,7 +96,8 @@ def new_page(request: pytest.FixtureRequest, browser: BrowserContext, tabs: list
         if not own and not opened.is_closed():
             opened.unroute_all(behavior="ignoreErrors")
             opened.mouse.move(0, 0)  # or it would point at something of the next page
-            opened.goto("about:blank")
+            if opened.url != "about:blank":
+                opened.goto("about:blank")
             tabs.append(opened)
     for opened in browser.pages[1:]:  # the first is the browser's own, which ends without any
         if opened not in tabs:

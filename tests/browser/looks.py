@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 import pytest
@@ -27,6 +28,16 @@ def until(page: Page, condition: str, *, arg: object = None, seconds: float = 60
     while not page.evaluate(condition, arg):
         assert time.monotonic() < deadline, condition
         page.wait_for_timeout(50)
+
+
+@contextmanager
+def refused(page: Page, *addresses: str) -> Iterator[None]:
+    """Until the block ends no request to such an address succeeds; Playwright's routes would switch the cache off."""
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.setBlockedURLs", {"urls": list(addresses)})
+    yield
+    session.detach()
 
 
 class Chart:

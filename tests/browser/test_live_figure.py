@@ -13,7 +13,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ..harness import ROOT, Server, fork
-from .looks import until
+from .looks import refused, until
 
 pytestmark = pytest.mark.browser
 
@@ -314,12 +314,11 @@ def test_a_narrow_screen_gets_its_own_layout_and_a_wide_one_the_first(page: Page
 def test_without_its_library_the_chart_says_so_and_the_next_move_tries_again(
     page: Page, dashboard: Server, complaints: list[str]
 ) -> None:
-    page.route("**/assets/plotly-*", lambda route: route.abort())
-    page.goto(dashboard.url)
-    expect(page.locator(CHART)).to_contain_text("could not be drawn")
+    with refused(page, "*/assets/plotly-*"):
+        page.goto(dashboard.url)
+        expect(page.locator(CHART)).to_contain_text("could not be drawn")
     assert complaints
     complaints.clear()
-    page.unroute("**/assets/plotly-*")
     move_slider(page)
     expect(page.locator(f"{CHART} .main-svg").first).to_be_visible()
     expect(page.locator(CHART)).not_to_contain_text("could not be drawn")
