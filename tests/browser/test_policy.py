@@ -44,18 +44,8 @@ EACH_RUN = (
     "?lecture=overview&step=2",
 )
 BY_NIGHT = (
-    *(
-        "",
-        "?behind=Data",
-        "perturbation",
-        "dimension",
-        "sparsity",
-        "sparsity?tab=Online",
-        "geometry",
-        "multiclass",
-        "audit",
-    ),
-    *("audit?check=Accounting", "audit?beside_attack=Betting+test", "decide", "decide?more=download"),
+    *("", "?behind=Data", "perturbation", "dimension", "sparsity", "sparsity?tab=Online", "geometry", "multiclass"),
+    *("audit", "audit?check=Accounting", "audit?beside_attack=Betting+test", "decide", "decide?more=download"),
     *("decide?more=repeated+releases", "decide?n=300&more=repeated&releases=100&per_person=10"),
     *("audit?beside_attack=Scores&runs=1,000", "perturbation?lecture=perturbation&step=3"),
 )
