@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import (
     BrowserContext,
-    BrowserType,
     ConsoleMessage,
     Error,
     Page,
@@ -28,35 +28,26 @@ expect.set_options(timeout=20_000)  # a busy machine is no defect
 
 # For the package, not the session: while Playwright runs, no other test could use asyncio in this thread.
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[BrowserType]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium
-
-
-@pytest.fixture(scope="package")
-def browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
     """One for all tests, with a profile on disk: the compiled scripts in it save each new page a second of work."""
     profile = tmp_path_factory.mktemp("profile")
-    # The pages' policy would forbid Playwright's own waiting, which evaluates strings; test_policy.py keeps to it.
-    running = chromium.launch_persistent_context(
-        profile, executable_path=find_browser(), args=list(FLAGS), bypass_csp=True
-    )
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
-def strict_browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
-    """One that keeps to the pages' policy, open for few files: each browser takes 300 MB."""
-    profile = tmp_path_factory.mktemp("strict")
-    with chromium.launch_persistent_context(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
-        yield running
+    with sync_playwright() as playwright:
+        start = playwright.chromium.launch_persistent_context
+        with start(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
+            yield running
 
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The dashboard, with short attacks, on one server for all tests here."""
     with fork(write_light_app(tmp_path_factory.mktemp("light"))) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The same below a base path, with pictures ahead."""
+    with fork(write_light_app(tmp_path_factory.mktemp("below"), crowd=3), base="/base") as running:
         yield running
 
 
@@ -74,30 +65,27 @@ def port() -> int:
 
 
 @pytest.fixture(scope="package")
-def tabs() -> dict[BrowserContext, list[Page]]:
-    """Of each browser the tabs that are free: to open a page in one that has shown another halves its work."""
-    return {}
+def tabs() -> list[Page]:
+    """Those that are free: to open a page in one that has shown another halves its work."""
+    return []
 
 
 @pytest.fixture
 def own_tab() -> None:
     """A test that asks for this has tabs that nobody had before it, and that nobody has after it.
 
-    It leaves what cannot be taken back: an initial script, something between page and server, a touch screen; or it
-    counts its history from the first address on.
+    It leaves what cannot be taken back: something between page and server, a touch screen.
     """
 
 
 @pytest.fixture
-def new_page(
-    request: pytest.FixtureRequest, browser: BrowserContext, tabs: dict[BrowserContext, list[Page]]
-) -> Iterator[NewPage]:
+def new_page(request: pytest.FixtureRequest, browser: BrowserContext, tabs: list[Page]) -> Iterator[NewPage]:
     """Opens pages; whatever a test has opened is closed after it, or left empty for the next one."""
-    kept, own = tabs.setdefault(browser, []), "own_tab" in request.fixturenames
+    own = "own_tab" in request.fixturenames
     taken: list[Page] = []
 
     def open_page(width: int = 1440, height: int = 900, scheme: Theme = "light") -> Page:
-        opened = browser.new_page() if own or not kept else kept.pop()
+        opened = browser.new_page() if own or not tabs else tabs.pop()
         taken.append(opened)
         opened.set_viewport_size({"width": width, "height": height})
         opened.emulate_media(color_scheme=scheme)
@@ -108,10 +96,11 @@ def new_page(
         if not own and not opened.is_closed():
             opened.unroute_all(behavior="ignoreErrors")
             opened.mouse.move(0, 0)  # or it would point at something of the next page
-            opened.goto("about:blank")
-            kept.append(opened)
+            if opened.url != "about:blank":
+                opened.goto("about:blank")
+            tabs.append(opened)
     for opened in browser.pages[1:]:  # the first is the browser's own, which ends without any
-        if opened not in kept:
+        if opened not in tabs:
             opened.close()
 
 
@@ -124,8 +113,10 @@ def complaints() -> list[str]:
     return []
 
 
-@pytest.fixture
-def page(new_page: NewPage, complaints: list[str]) -> Iterator[Page]:
+@contextmanager
+def watched(page: Page, complaints: list[str]) -> Iterator[Page]:
+    """Until the block ends the page's complaints are added to the list."""
+
     def note_console(message: ConsoleMessage) -> None:
         # On a deep link Streamlit first looks for its server below the page's own address.
         probe = message.location["url"].endswith(("/_stcore/health", "/_stcore/host-config"))
@@ -142,14 +133,19 @@ def page(new_page: NewPage, complaints: list[str]) -> Iterator[Page]:
     def note_error(error: Error) -> None:
         complaints.append(str(error))
 
-    opened = new_page()
-    opened.on("console", note_console)
-    opened.on("pageerror", note_error)
-    opened.on("request", note_request)
-    yield opened
-    if not opened.is_closed():
-        opened.goto("about:blank")
-    opened.remove_listener("console", note_console)
-    opened.remove_listener("pageerror", note_error)
-    opened.remove_listener("request", note_request)
+    page.on("console", note_console)
+    page.on("pageerror", note_error)
+    page.on("request", note_request)
+    yield page
+    if not page.is_closed():
+        page.goto("about:blank")
+    page.remove_listener("console", note_console)
+    page.remove_listener("pageerror", note_error)
+    page.remove_listener("request", note_request)
+
+
+@pytest.fixture
+def page(new_page: NewPage, complaints: list[str]) -> Iterator[Page]:
+    with watched(new_page(), complaints) as opened:
+        yield opened
     assert not complaints

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 import pytest
@@ -18,6 +20,24 @@ class NewPage(Protocol):
     """What the fixture of that name is."""
 
     def __call__(self, width: int = ..., height: int = ..., scheme: Theme = ...) -> Page: ...
+
+
+def until(page: Page, condition: str, *, arg: object = None, seconds: float = 60.0) -> None:
+    """Wait until JavaScript says so; Playwright's own waiting evaluates strings, which the pages' policy forbids."""
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(condition, arg):
+        assert time.monotonic() < deadline, condition
+        page.wait_for_timeout(50)
+
+
+@contextmanager
+def refused(page: Page, *addresses: str) -> Iterator[None]:
+    """Until the block ends no request to such an address succeeds; Playwright's routes would switch the cache off."""
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.setBlockedURLs", {"urls": list(addresses)})
+    yield
+    session.detach()
 
 
 class Chart:
@@ -40,7 +60,7 @@ class Chart:
         return self.page.evaluate(f"(it => {expression})(document.querySelector('{self.where}'))")
 
     def wait(self, condition: str) -> None:
-        self.page.wait_for_function(f"(it => {condition})(document.querySelector('{self.where}'))", timeout=30_000)
+        until(self.page, f"(it => {condition})(document.querySelector('{self.where}'))")
 
     def press(self, slider: str, stroke: str, done: str) -> None:
         """Move a slider by one step and wait until a condition holds."""
@@ -63,7 +83,7 @@ class Chart:
         return self.page.locator(self.where).evaluate(OVERLAPS)
 
 
-# Two looks, a twentieth of a second apart, that find the same labels in the same places, in all these charts
+# Two looks, one after the other in `until`, that find the same labels in the same places, in all these charts
 # that can be seen.
 SETTLED = """where => {
     const at_rest = it => {
@@ -81,7 +101,7 @@ SETTLED = """where => {
 def settled(page: Page, *charts: Chart) -> None:
     """Wait until these charts are at rest, as `Chart.settled`."""
     where = ", ".join(chart.where for chart in charts)
-    page.wait_for_function(SETTLED, arg=where, polling=50, timeout=30_000)
+    until(page, SETTLED, arg=where)
 
 
 # The server has answered the last move of a slider, and its script has ended (markHeadline in live_figure.js).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 
 import pytest
@@ -13,7 +13,7 @@ from dpcore.figures.style import BACKGROUND, INKS, PERTURBATIONS, Theme
 
 from ..harness import Server
 from ..nights import each
-from .looks import BETWEEN, LARGE, OVERLAPS, PHONE, SETTLED, UNNAMED, UNTOLD, NewPage
+from .looks import BETWEEN, LARGE, OVERLAPS, PHONE, SETTLED, UNNAMED, UNTOLD, NewPage, until
 
 pytestmark = pytest.mark.browser
 
@@ -72,7 +72,7 @@ DRAWN = """paper => {
 
 
 def settled(page: Page, scheme: Theme) -> None:
-    page.wait_for_function(DRAWN, arg=BACKGROUND[scheme], timeout=60_000)
+    until(page, DRAWN, arg=BACKGROUND[scheme])
 
 
 # What appears or goes, such as a slider's ends where it had the focus, is there or gone.
@@ -139,7 +139,7 @@ def test_the_checks_see_what_is_wrong_and_no_page_is_forgotten(server: Server, p
     links = page.locator("header a[href]").evaluate_all("all => all.map(it => new URL(it.href).pathname.slice(1))")
     assert sorted(links) == sorted(PAGES)
     chart = page.locator(".live-figure")
-    page.wait_for_function("document.querySelector('.live-figure').data.some(t => t.name === 'output perturbation')")
+    until(page, "document.querySelector('.live-figure').data.some(t => t.name === 'output perturbation')")
     lower = chart.evaluate("""it => [...new Set(it.data
         .filter(t => t.yaxis === 'y2' && t.name && t.mode?.startsWith('lines') && !t.fill).map(t => t.name))]""")
     assert chart.evaluate(UNTOLD, INKS) == []
@@ -151,10 +151,10 @@ def test_the_checks_see_what_is_wrong_and_no_page_is_forgotten(server: Server, p
 
     page.set_viewport_size({"width": 1024, "height": 768})
     nav = page.get_by_test_id("stTopNav")
-    page.wait_for_function("it => it.clientWidth < 724", arg=nav.element_handle())
+    until(page, "it => it.clientWidth < 724", arg=nav.element_handle())
     assert nav.evaluate("it => it.scrollWidth <= it.clientWidth"), "a page's name is cut"
     # Drawn anew at its width, the chart would take its role back.
-    page.wait_for_function("it => it.drawnWidth === it.clientWidth", arg=chart.element_handle())
+    until(page, "it => it.drawnWidth === it.clientWidth", arg=chart.element_handle())
     settled(page, "light")
     page.evaluate("""() => {
         document.querySelector("[data-testid=stCaptionContainer]").style.setProperty("color", "#aaa", "important");
@@ -192,10 +192,10 @@ EACH_RUN = ("",)  # by Tab alone; the other pages by night
     [it if it in EACH_RUN else pytest.param(it, marks=pytest.mark.nightly) for it in PAGES],
     ids=lambda address: address or "overview",
 )
-def test_tab_reaches_every_control_shows_where_it_is_and_is_not_trapped(
-    server: Server, new_page: NewPage, address: str
+def test_tab_reaches_every_control_shows_where_it_is_and_is_not_trapped_and_arrows_move_a_slider(
+    server: Server, page: Page, address: str
 ):
-    page = new_page(1366, 768)
+    page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{server.url}/{address}")
     settled(page, "light")
     page.wait_for_timeout(300)  # what comes a moment later is reached, too
@@ -212,6 +212,8 @@ def test_tab_reaches_every_control_shows_where_it_is_and_is_not_trapped(
         page.keyboard.press("Tab")
     missed = [page.locator(f"[data-stop='{it}']").evaluate("it => it.outerHTML") for it in wanted - seen]
     assert missed == []
+    if address == "":
+        check_arrows(page)
 
 
 # Whether the element with the focus, or what is drawn for it, looks different without the focus.
@@ -239,9 +241,8 @@ LOOKS_FOCUSED = """async () => {
 }"""
 
 
-def test_a_slider_moves_by_arrows_and_chart_and_numbers_follow(server: Server, page: Page):
-    page.goto(server.url)
-    settled(page, "light")
+def check_arrows(page: Page) -> None:
+    """A slider of the first page moves by arrows, and chart and numbers follow."""
     page.get_by_role("link", name="Skip").focus()
     page.keyboard.press("Tab")
     assert "budget" in (stop(page).get_attribute("aria-label") or "")
@@ -259,7 +260,7 @@ def test_a_slider_moves_by_arrows_and_chart_and_numbers_follow(server: Server, p
     pane = page.locator(".live-figure-numbers [role=region]")
     assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
     pane.press("End")
-    page.wait_for_function("document.querySelector('.live-figure-numbers [role=region]').scrollTop > 0")
+    until(page, "document.querySelector('.live-figure-numbers [role=region]').scrollTop > 0")
 
 
 # Ends and middles of the sliders, each with all views that have charts of their own.
@@ -302,11 +303,11 @@ ENDS = (
 )
 
 
-def wrong_labels(page: Page, wait: Callable[[str, object], object]) -> list[str]:
+def wrong_labels(page: Page) -> list[str]:
     """Labels that cover one another or are cut or missing, in each chart that is there once it stands still."""
     found: list[str] = []
     if page.locator(".live-figure:visible").count():
-        wait(SETTLED, ".live-figure")
+        until(page, SETTLED, arg=".live-figure")
     for chart in page.locator(".live-figure:visible").all():
         name = chart.evaluate("it => it.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0]")
         broken = chart.evaluate(OVERLAPS) + chart.evaluate(UNNAMED, INKS) + chart.evaluate(UNTOLD, INKS)
@@ -325,7 +326,7 @@ def test_each_curve_has_its_label_and_none_covers_another(server: Server, new_pa
     expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
     for width, height, _ in (LARGE, BETWEEN, PHONE):
         page.set_viewport_size({"width": width, "height": height})
-        assert wrong_labels(page, lambda it, arg: page.wait_for_function(it, arg=arg, polling=100)) == [], width
+        assert wrong_labels(page) == [], width
     assert address not in ENDS or page.locator(".st-key-ignored").all_inner_texts() == []
 
 
@@ -346,12 +347,14 @@ class Finger:
 
 
 CHART_ON_A_PHONE = "document.querySelector('.live-figure')"
+LINE = f"""(it => it.getBoundingClientRect().x + it._fullLayout.xaxis._offset
+    + it._fullLayout.xaxis.d2p(it.layout.shapes[0].x0))({CHART_ON_A_PHONE})"""
 RANGES = f"(it => JSON.stringify([it.xaxis.range, it.yaxis.range]))({CHART_ON_A_PHONE}._fullLayout)"
 
 
 @pytest.mark.usefixtures("own_tab")
-@pytest.mark.parametrize("address", each(9, PAGES[:-1]), ids=lambda address: address or "overview")  # Sources has no ε
-def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
+@pytest.mark.parametrize("address", each(9, (*PAGES[:-2], "decide?n=300")), ids=lambda it: it or "overview")
+def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it_or_by_the_cursor(
     server: Server, new_page: NewPage, address: str
 ):
     page = new_page()
@@ -367,7 +370,7 @@ def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
     assert panel
     for x in (panel["x"] + panel["width"] / 2, panel["x"] - 10):  # on the curves, and on the ticks of their axis
         finger.swipe(x, panel["y"] + panel["height"] / 2, 60, -150)
-        page.wait_for_function("([it, was]) => it.scrollTop > was + 100", arg=[main.element_handle(), scrolled])
+        until(page, "([it, was]) => it.scrollTop > was + 100", arg=[main.element_handle(), scrolled])
         main.evaluate("(it, to) => it.scrollTo(0, to)", scrolled)
     for _ in range(2):  # plotly, which sees no finger move, takes two quick swipes for this
         finger.swipe(panel["x"] - 10, panel["y"] + panel["height"] / 2, 0, 0)
@@ -382,24 +385,18 @@ def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
     finger.swipe(thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2, -80, 0)
     expect(slider.locator("input")).not_to_have_attribute("aria-valuetext", value)
     expect(page).to_have_url(re.compile("epsilon=0"))
+    if address.partition("?")[0] in ("", "decide"):
+        check_cursor(page, finger)
 
 
-LINE = f"""(it => it.getBoundingClientRect().x + it._fullLayout.xaxis._offset
-    + it._fullLayout.xaxis.d2p(it.layout.shapes[0].x0))({CHART_ON_A_PHONE})"""
-
-
-@pytest.mark.usefixtures("own_tab")
-@pytest.mark.parametrize("address", each(11, ("", "decide?n=300")), ids=lambda address: address or "overview")
-def test_on_a_phone_a_finger_drags_the_cursor_and_still_scrolls_the_page_from_there(
-    server: Server, new_page: NewPage, address: str
-):
-    page = new_page()
-    finger = Finger(page)
-    page.goto(f"{server.url}/{address}")
-    settled(page, "light")
+def check_cursor(page: Page, finger: Finger) -> None:
+    """A finger drags the cursor, and still scrolls the page from there."""
     main, slider = page.get_by_test_id("stMain"), page.locator(".st-key-epsilon [data-testid=stSlider] input")
+    before, said = str(slider.get_attribute("aria-valuetext")), page.locator(".takeaway").first
+    expect(said).to_contain_text(f"ε = {before}")
+    settled(page, "light")
     page.evaluate(f"{CHART_ON_A_PHONE}.scrollIntoView({{ block: 'center' }})")
-    panel, before = page.locator(".nsewdrag").first.bounding_box(), str(slider.get_attribute("aria-valuetext"))
+    panel = page.locator(".nsewdrag").first.bounding_box()
     assert panel
     zoomed = f"String({CHART_ON_A_PHONE}._fullLayout.xaxis.range)"
     y, ranges = panel["y"] + panel["height"] / 2, page.evaluate(zoomed)
@@ -407,13 +404,13 @@ def test_on_a_phone_a_finger_drags_the_cursor_and_still_scrolls_the_page_from_th
     expect(slider).not_to_have_attribute("aria-valuetext", before)
     epsilon = str(slider.get_attribute("aria-valuetext"))
     assert float(epsilon) < float(before)
-    expect(page.locator(".takeaway").first).to_contain_text(f"ε = {epsilon}")
+    expect(said).to_contain_text(f"ε = {epsilon}")
     expect(page).to_have_url(re.compile(f"epsilon={epsilon}"))
     settled(page, "light")
     assert page.evaluate(zoomed) == ranges
     scrolled, panel = main.evaluate("it => it.scrollTop"), page.locator(".nsewdrag").first.bounding_box()
     assert panel
     finger.swipe(page.evaluate(LINE), panel["y"] + panel["height"] / 2, 3, -150)
-    page.wait_for_function("([it, was]) => it.scrollTop > was + 100", arg=[main.element_handle(), scrolled])
+    until(page, "([it, was]) => it.scrollTop > was + 100", arg=[main.element_handle(), scrolled])
     expect(slider).to_have_attribute("aria-valuetext", epsilon)
     assert f"epsilon={epsilon}" in page.url

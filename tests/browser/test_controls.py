@@ -11,14 +11,15 @@ from playwright.sync_api import Page, expect
 
 from ..harness import Server, fork
 from ..two_pages import write_pages
+from .looks import until
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def dashboard(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Server]:
     """Two pages; the first test meets the server fresh."""
-    with fork(write_pages(tmp_path_factory.mktemp("pages"))) as running:
+    with fork(write_pages(tmp_path_factory.mktemp("pages")), port=port) as running:
         yield running
 
 
@@ -26,7 +27,8 @@ def expect_state(page: Page, sentence: str, address: str) -> None:
     """The page's numbers, its sliders and its address agree; parameters may stand in any order."""
     expect(page.locator("[data-testid=stMain] p").filter(has_text=sentence)).to_be_visible()
     wanted = urlsplit(address)
-    page.wait_for_function(
+    until(
+        page,
         "([path, query]) => location.pathname === path && "
         "[...new URLSearchParams(location.search)].sort().join('&') === query",
         arg=[wanted.path, "&".join(sorted(",".join(pair) for pair in parse_qsl(wanted.query)))],

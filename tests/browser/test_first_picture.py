@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ..harness import ROOT, fork
+from .looks import until
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +41,7 @@ def test_the_library_is_there_before_the_first_figure_and_loaded_once(page: Page
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
     with fork(tmp_path / "app.py", port=port) as server:
         page.goto(server.url)
-        page.wait_for_function("window.Plotly !== undefined")
+        until(page, "window.Plotly !== undefined")
         assert page.locator(".live-figure").count() == 0
         (tmp_path / "go on").touch()
         expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=30_000)

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from dpcore.figures.style import Theme
 
 from ..harness import Server
-from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
+from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen, until
 from .screens import check_in_the_dark, check_open_charts
 
 pytestmark = pytest.mark.browser
@@ -49,7 +49,7 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     for stroke in ("ArrowRight", "ArrowLeft"):
         page.evaluate("frames_drawn.length = 0")
         page.locator(".st-key-epsilon input[type=range]").press(stroke)
-        page.wait_for_function("frames_drawn.length === 2")
+        until(page, "frames_drawn.length === 2")
         first, second = page.evaluate("frames_drawn")
         assert second > first, "the first chart is on the screen before the second is drawn"
 

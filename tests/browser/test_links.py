@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,17 +10,10 @@ from playwright.sync_api import Page, Response, expect
 
 from pages.lectures.stories import STORIES
 
-from ..harness import ROOT, Server, fork
-from .looks import Chart
+from ..harness import Server
+from .looks import Chart, until
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def below() -> Iterator[Server]:
-    """The dashboard below a base path; the first test meets it fresh."""
-    with fork(ROOT / "app.py", base="/base") as running:
-        yield running
 
 
 IN_VAIN = ".st-key-ignored"  # where it stands what a link says in vain
@@ -31,7 +23,6 @@ def block(page: Page, key: str):
     return page.locator(f".st-key-block_{key}")
 
 
-@pytest.mark.usefixtures("own_tab")
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
     link = "/audit?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
     loaded: list[Response] = []
@@ -44,7 +35,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
     assert page.locator(f"{IN_VAIN}, [data-testid=stException], [role=dialog]").count() == 0
     assert "Traceback" not in below.log.read_text()
-    page.wait_for_function("window.Plotly !== undefined", timeout=60_000)
+    until(page, "window.Plotly !== undefined")
     (library,) = loaded
     assert "/base/assets/plotly-" in library.url
     headers = library.headers
@@ -54,7 +45,6 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
 
     # Until then Streamlit may drop controls from the address and put them back, each with a step in the history.
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-    visits = page.evaluate("history.length")
     page.get_by_role("link", name="Overview", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Overview"].title)
     expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
@@ -64,8 +54,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     said = parse_qs(urlsplit(page.url).query)
     assert said["hide"] == ["delta,runs"] and said["n"] == ["500"]
     expect(block(page, "delta")).to_be_hidden()
-    assert page.evaluate("history.length") == visits + 1, "one step back is the page before"
-    page.go_back()
+    page.go_back()  # one step back is the page before
     expect(page.locator(".st-key-mechanism")).to_be_visible()
     expect(block(page, "delta")).to_be_hidden()
 
@@ -95,7 +84,6 @@ def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page)
     assert page.locator(IN_VAIN).count() == 0
 
 
-@pytest.mark.usefixtures("own_tab")
 def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page):
     """In words that Streamlit does not know, and with a default: each control stands as it did there.
 
@@ -110,7 +98,7 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
 
     vain = "colour=<img src=x onerror=alert(1)>&delta=17&seed=1e999"
     page.goto(f"{server.url}/perturbation?epsilon=1&n=3e2&noise=gamma&v=0.1.0&{vain}")
-    note = page.locator(IN_VAIN)
+    first, note = page.evaluate("navigation.currentEntry.key"), page.locator(IN_VAIN)
     for said in ("colour = <img src=x onerror=alert(1)> (no", "delta = 17 (not", "seed = 1e999 (not"):
         expect(note).to_contain_text(said)
     stands("1", "300", "Gamma")
@@ -119,7 +107,7 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
     page.locator(".st-key-noise").get_by_role("radio", name="both").click()
     block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
     stands("1.5", "300", "both")
-    page.evaluate("history.go(2 - history.length)")  # the page's first address, after the empty page
+    page.evaluate("key => { navigation.traverseTo(key) }", first)
     stands("1", "300", "Gamma")
     assert note.count() == 0, "it has been told"
     query = parse_qs(urlsplit(page.url).query)

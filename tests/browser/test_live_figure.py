@@ -13,6 +13,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ..harness import ROOT, Server, fork
+from .looks import refused, until
 
 pytestmark = pytest.mark.browser
 
@@ -90,7 +91,7 @@ def look(page: Page, expression: str) -> object:
 
 
 def wait_until(page: Page, condition: str) -> None:
-    page.wait_for_function(f"(it => {condition})(document.querySelector('{CHART}'))")
+    until(page, f"(it => {condition})(document.querySelector('{CHART}'))")
 
 
 def move_slider(page: Page, stroke: str = "ArrowRight") -> None:
@@ -263,10 +264,10 @@ def test_another_view_forgets_the_pictures_of_the_one_before(page: Page, dashboa
     wait_until(page, "[...it.remembered.keys()][0] === JSON.stringify(Object.entries(it.latest.state))")
 
 
-def test_numbers_open_by_keyboard_follow_and_are_plain_text_and_no_tool_sends_the_chart_away(
+def test_numbers_open_by_keyboard_follow_and_are_plain_text_no_tool_sends_the_chart_away_and_texts_are_no_links(
     page: Page, dashboard: Server
 ) -> None:
-    open_chart(page, dashboard.url)
+    open_chart(page, f"{dashboard.url}/?texts=1")
     tools = look(page, "[...it.querySelectorAll('.modebar-btn')].map(it => it.dataset.title.split(' ', 2).join(' '))")
     assert tools == ["Download plot", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"]
     assert look(page, "it._context.plotlyServerURL") == ""
@@ -285,6 +286,12 @@ def test_numbers_open_by_keyboard_follow_and_are_plain_text_and_no_tool_sends_th
     move_slider(page)
     expect(rows.nth(2)).to_have_text("line26")
     assert look(page, "it.clientHeight") == height
+
+    # Texts of a file that look like addresses are no links.
+    assert page.get_by_test_id("stMarkdown").first.locator("a").count() == 6, "Markdown makes links of them"
+    for kind in ("stCaptionContainer", "stAlert"):
+        shown = page.get_by_test_id(kind)
+        assert shown.locator("a").count() == 0 and shown.inner_text().replace("\u2060", "") == ADDRESSES
 
 
 def test_a_narrow_screen_gets_its_own_layout_and_a_wide_one_the_first(page: Page, dashboard: Server) -> None:
@@ -307,12 +314,11 @@ def test_a_narrow_screen_gets_its_own_layout_and_a_wide_one_the_first(page: Page
 def test_without_its_library_the_chart_says_so_and_the_next_move_tries_again(
     page: Page, dashboard: Server, complaints: list[str]
 ) -> None:
-    page.route("**/assets/plotly-*", lambda route: route.abort())
-    page.goto(dashboard.url)
-    expect(page.locator(CHART)).to_contain_text("could not be drawn")
+    with refused(page, "*/assets/plotly-*"):
+        page.goto(dashboard.url)
+        expect(page.locator(CHART)).to_contain_text("could not be drawn")
     assert complaints
     complaints.clear()
-    page.unroute("**/assets/plotly-*")
     move_slider(page)
     expect(page.locator(f"{CHART} .main-svg").first).to_be_visible()
     expect(page.locator(CHART)).not_to_contain_text("could not be drawn")
@@ -330,12 +336,3 @@ def test_the_library_is_the_same_compressed_and_plain(dashboard: Server) -> None
     compressed = fetch(**{"Accept-Encoding": "gzip"})
     assert len(compressed) < 2_000_000
     assert gzip.decompress(compressed) == fetch()
-
-
-def test_texts_of_a_file_that_look_like_addresses_are_no_links(page: Page, dashboard: Server) -> None:
-    page.goto(f"{dashboard.url}/?texts=1")
-    expect(page.get_by_test_id("stAlert")).to_be_visible()
-    assert page.get_by_test_id("stMarkdown").first.locator("a").count() == 6, "Markdown makes links of them"
-    for kind in ("stCaptionContainer", "stAlert"):
-        shown = page.get_by_test_id(kind)
-        assert shown.locator("a").count() == 0 and shown.inner_text().replace("\u2060", "") == ADDRESSES

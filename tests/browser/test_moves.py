@@ -10,17 +10,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from ..harness import Server
 from ..page_driver import LIVE
-from .looks import ANSWERED, SETTLED
+from .looks import ANSWERED, SETTLED, until
 
 pytestmark = pytest.mark.browser
-
-# In every run: a page whose pictures change their own ranges with epsilon.
-CHEAP = ("multiclass",)
-
-
-def often(wanted: tuple[str, ...], cheap: tuple[str, ...] = CHEAP) -> list[object]:
-    return [pytest.param(it, marks=[] if it in cheap else pytest.mark.nightly) for it in wanted]
-
 
 # All charts' axes as they stand, and what they are drawn from.
 RANGES = """() => Object.fromEntries([...document.querySelectorAll('.live-figure')].map(it => [
@@ -42,11 +34,9 @@ def open_page(page: Page, url: str, path: str) -> None:
 
 def rest(page: Page) -> None:
     """Until the script has answered, what it shows later is there, and the charts are at rest."""
-    page.wait_for_function(ANSWERED)
-    page.wait_for_function("() => !document.querySelector('[data-testid=stStatusWidget]')")
-    page.wait_for_function(DRAWN)
+    until(page, f"{ANSWERED} && !document.querySelector('[data-testid=stStatusWidget]') && ({DRAWN})()")
     expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
-    page.wait_for_function(SETTLED, arg=".live-figure", polling=50)
+    until(page, SETTLED, arg=".live-figure")
 
 
 def zoom(page: Page, panel: Locator) -> None:
@@ -74,25 +64,31 @@ def check_meaning(page: Page) -> None:
     assert page.evaluate(MISUNDERSTOOD) == []
 
 
-@pytest.mark.parametrize("path", often(LIVE))
-def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, page: Page, path: str):
+def check_zoom(page: Page) -> None:
+    """Moves keep the zoom of each panel of a page that is at rest."""
     page.set_viewport_size({"width": 1440, "height": 1400})
-    open_page(page, server.url, f"{path}?n=300" if path == "multiclass" else path)
-    check_meaning(page)
+    rest(page)
     before = page.evaluate(RANGES)
     for panel in page.locator(".live-figure .nsewdrag").all():
         zoom(page, panel)
-    page.wait_for_function(OTHER_RANGES, arg=before)
+    until(page, OTHER_RANGES, arg=before)
     zoomed = page.evaluate(RANGES)
     assert len(before) >= 1
     for stroke in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         page.evaluate("document.querySelectorAll('.live-figure').forEach(it => { it.before = it.data })")
         page.locator(".st-key-epsilon input[type=range]").press(stroke)
-        page.wait_for_function(
-            "() => [...document.querySelectorAll('.live-figure')].some(it => it.data !== it.before)", timeout=60_000
-        )
+        until(page, "[...document.querySelectorAll('.live-figure')].some(it => it.data !== it.before)")
         rest(page)
         assert page.evaluate(RANGES) == zoomed
+
+
+# In every run, of a page whose pictures change their own ranges with epsilon: test_multiclass.py.
+@pytest.mark.nightly
+@pytest.mark.parametrize("path", LIVE)
+def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, page: Page, path: str):
+    open_page(page, server.url, f"{path}?n=300" if path == "multiclass" else path)
+    check_meaning(page)
+    check_zoom(page)
 
 
 @pytest.mark.nightly
@@ -141,20 +137,27 @@ def cursor_once(page: Page, condition: Callable[[list[Any]], bool]) -> list[Any]
     return found
 
 
-@pytest.mark.parametrize("path", often(FOLLOWED, ("overview",)))
+@pytest.mark.nightly  # in every run: test_overview.py
+@pytest.mark.parametrize("path", FOLLOWED)
 def test_a_dragged_cursor_goes_at_the_end_of_a_zoomed_axis_and_comes_back(server: Server, page: Page, path: str):
     open_page(page, server.url, path)
-    page.locator(".st-key-epsilon input[type=range]").scroll_into_view_if_needed()
-    expect(page.get_by_text("Our own attack is running")).to_have_count(0, timeout=60_000)  # it draws the page again
     start = page.evaluate(CURSOR)
     assert start[0] == "ε = 0.1" and start[1] == pytest.approx(start[3], abs=0.01)
-    # From just above epsilon = 0.1 on: the cursor is outside and was never drawn there.
+    check_drag(page)
+
+
+def check_drag(page: Page) -> None:
+    """A cursor that is left of what will be the axis goes at the ends of a zoomed axis and comes back."""
+    page.locator(".st-key-epsilon input[type=range]").scroll_into_view_if_needed()
+    expect(page.get_by_text("Our own attack is running")).to_have_count(0, timeout=60_000)  # it draws the page again
+    # The cursor is outside and was never drawn there.
+    assert float(page.evaluate(CURSOR)[4]) < 0.25
     page.evaluate("""() => {
         for (const it of document.querySelectorAll('.live-figure'))
             if (it.layout?.annotations?.some(a => a.name === 'cursor' && a.text.startsWith('ε = ')))
                 Plotly.relayout(it, {'xaxis.range[0]': Math.log10(0.25), 'xaxis.range[1]': Math.log10(1.2)});
     }""")
-    page.wait_for_function(f"() => ({CURSOR})()[2] === null")
+    until(page, f"() => ({CURSOR})()[2] === null")
     box = page.locator(".st-key-epsilon [role=group], .st-key-epsilon [data-baseweb=slider]").first.bounding_box()
     thumb = page.locator(".st-key-epsilon input[type=range]").bounding_box()
     assert box and thumb

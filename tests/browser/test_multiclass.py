@@ -10,6 +10,7 @@ from dpcore.figures.style import Theme
 from ..harness import Server
 from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
 from .screens import check_in_the_dark, check_open_charts
+from .test_moves import check_meaning, check_zoom
 
 pytestmark = pytest.mark.browser
 
@@ -26,12 +27,14 @@ def open_classes(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
 
 
 def test_controls_change_the_charts_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
-    """One opening: screens, a move, and the exhibit, one click away, in the dark."""
+    """One opening: screens, moves, and the exhibit, one click away, in the dark."""
     hero, beside = charts = open_classes(page, server.url, "?n=300")
     check_open_charts(page, charts)
     for chart in charts:
         chart.look("it.mark = 'same node'")
-    zoomed = hero.zoom()
+    check_meaning(page)
+    check_zoom(page)
+    zoomed = hero.look(hero.ranges)
     hero.press("C", "ArrowRight", "it.layout.shapes[0].x0 === 6")
     expect(page.locator(".takeaway").first).to_contain_text("With 6 classes")
     assert hero.look("it.mark") == "same node" == beside.look("it.mark") and hero.look(hero.ranges) == zoomed

@@ -5,8 +5,8 @@ What each page shows is looked at here for accessibility, too: opened once, it a
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -14,14 +14,12 @@ from playwright.sync_api import BrowserContext, Page, expect
 from dpcore.figures.style import BACKGROUND
 
 from ..harness import Server
-from ..upload_page import people
-from .looks import ANSWERED
+from .conftest import watched
+from .looks import until
 from .test_accessibility import DRAWN, PAGES, SCREENS, SYMBOLS, Screen, unread, violations, wrong_labels
 
 pytestmark = pytest.mark.browser
 
-NOTE = """window.against = [];
-document.addEventListener("securitypolicyviolation", it => against.push(`${it.effectiveDirective} ${it.blockedURI}`))"""
 # The last term that can be asked for has the focus, and its meaning is shown in whole: asked again where the texts have
 # changed.
 ASKED = """() => {
@@ -31,8 +29,8 @@ ASKED = """() => {
     return meaning.checkVisibility() && meaning.textContent === last.dataset.meaning
         && box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
 }"""
-# Each page once, in its views with most to be read, pressed or taken away, with the ends of sliders of its own: one
-# opening serves all that a look can tell.
+# Each page once, in its views with most to be read or taken away, with the ends of sliders of its own: one look serves
+# all that can be told. Neighbours are different pages.
 EACH_RUN = (
     "?behind=Data&place=gradient",
     "perturbation?epsilon=0.01&n=300",
@@ -46,65 +44,68 @@ EACH_RUN = (
     "?lecture=overview&step=2",
 )
 BY_NIGHT = (
-    *(
-        "",
-        "?behind=Data",
-        "perturbation",
-        "dimension",
-        "sparsity",
-        "sparsity?tab=Online",
-        "geometry",
-        "multiclass",
-        "audit",
-    ),
-    *("audit?check=Accounting", "audit?beside_attack=Betting+test", "decide", "decide?more=download"),
+    *("", "?behind=Data", "perturbation", "dimension", "sparsity", "sparsity?tab=Online", "geometry", "multiclass"),
+    *("audit", "audit?check=Accounting", "audit?beside_attack=Betting+test", "decide", "decide?more=download"),
     *("decide?more=repeated+releases", "decide?n=300&more=repeated&releases=100&per_person=10"),
     *("audit?beside_attack=Scores&runs=1,000", "perturbation?lecture=perturbation&step=3"),
 )
-# The screens take turns, each with one of another width; tests of accessibility have all of them by night.
-VIEWS = [(view, SCREENS[k % len(SCREENS)]) for k, view in enumerate(EACH_RUN)]
+# Two widths take turns: a view is looked at first on the one and then on the other, on which the next one begins. Tests
+# of accessibility have every view on each screen by night.
+WIDE, NARROW = (1366, 768), (390, 844)
+VIEWS = [
+    (view, (*(NARROW if k % 2 else WIDE), "dark" if k < len(EACH_RUN) / 2 else "light"))
+    for k, view in enumerate(EACH_RUN)
+]
 NIGHTS = [pytest.param(view, SCREENS[0], marks=pytest.mark.nightly) for view in (*EACH_RUN, *BY_NIGHT)]
 
 
+# As by the browser's back button.
+TURN = "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')) }"
+
+
 @pytest.fixture(scope="module")
-def page(strict_browser: BrowserContext) -> Iterator[Page]:
-    opened = strict_browser.new_page()
-    opened.add_init_script(NOTE)
-    yield opened
-    opened.close()
+def complaints() -> list[str]:
+    return []
 
 
-def against(page: Page) -> list[str]:
-    found: list[str] = page.evaluate("against.splice(0)")
-    return found
+@pytest.fixture(scope="module")
+def page(browser: BrowserContext, tabs: list[Page], complaints: list[str]) -> Iterator[Page]:
+    """One that goes from view to view."""
+    with watched(tabs.pop() if tabs else browser.new_page(), complaints) as opened:
+        yield opened
+    tabs.append(opened)
 
 
-def until(page: Page, condition: str, *, arg: object = None, seconds: float = 60.0) -> None:
-    """Wait until JavaScript says so; the policy forbids Playwright's own waiting, which evaluates strings."""
-    deadline = time.monotonic() + seconds
-    while not page.evaluate(condition, arg):
-        assert time.monotonic() < deadline, condition
-        page.wait_for_timeout(50)
+def turn_to(page: Page, address: str) -> None:
+    """Another page replaces the one that is there, at half the work of opening it."""
+    here, there = urlsplit(page.url), urlsplit(address)
+    if here.netloc != there.netloc or here.path == there.path:
+        page.goto(address)
+    else:
+        page.evaluate("document.querySelectorAll('.live-figure').forEach(it => it.left = true)")
+        page.evaluate(TURN, address)
+        until(page, "[...document.querySelectorAll('.live-figure')].every(it => !it.left)")
 
 
 @pytest.mark.parametrize("view, screen", [*VIEWS, *NIGHTS])
-def test_pages_keep_to_it_can_be_read_by_all_and_fit(server: Server, page: Page, view: str, screen: Screen):
+def test_pages_keep_to_it_can_be_read_by_all_and_fit(
+    server: Server, page: Page, complaints: list[str], view: str, screen: Screen
+):
+    complaints.clear()  # of the view before
     width, height, scheme = screen
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=scheme)
-    page.goto(f"{server.url}/{view}")
+    turn_to(page, f"{server.url}/{view}")
     until(page, DRAWN, arg=BACKGROUND[scheme])
     if view != "sources" and "lecture" not in view:
         until(page, f"Object.keys(({SYMBOLS})()).length > 0")  # the labels of the sidebar are there
     assert unread(page, view) == []
     assert page.locator(".st-key-ignored").all_inner_texts() == []
-    sliders = page.get_by_test_id("stSlider").get_by_role("slider", disabled=False)
-    if sliders.count():
-        sliders.first.press("ArrowRight")
-        until(page, ANSWERED)
-    until(page, DRAWN, arg=BACKGROUND[scheme])
     expect(page.get_by_text("refining …")).to_have_count(0, timeout=180_000)  # of many releases on a busy machine
-    for button in page.get_by_test_id("stDownloadButton").get_by_role("button", disabled=False).all():
+    taken = page.get_by_test_id("stDownloadButton").get_by_role("button", disabled=False)
+    if fewest := 4 if "download" in view else "Data" in view:
+        expect(taken.nth(fewest - 1)).to_be_visible(timeout=60_000)
+    for button in taken.all():
         with page.expect_download() as download:
             button.click()
         assert download.value.path().stat().st_size > 0
@@ -114,50 +115,45 @@ def test_pages_keep_to_it_can_be_read_by_all_and_fit(server: Server, page: Page,
         until(page, ASKED)
     assert violations(page) == []
     if "lecture" not in view:
-        assert wrong_labels(page, lambda condition, arg: until(page, condition, arg=arg)) == []
-    for wide in (width, 1024 if width < 1024 else 390):
-        page.set_viewport_size({"width": wide, "height": height})
+        assert wrong_labels(page) == []
+    for wide, high in ((width, height), WIDE if width < 1024 else NARROW):
+        page.set_viewport_size({"width": wide, "height": high})
         scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert scroll <= 0, f"the page scrolls sideways at {wide} px"
-    assert against(page) == []
+    assert complaints == []
 
 
 def test_no_page_is_forgotten():
     assert {view.partition("?")[0] for view in EACH_RUN} == set(PAGES)
 
 
-def test_an_upload_keeps_to_it(server: Server, page: Page):
-    page.goto(f"{server.url}/decide?at_hand=upload-own")
-    page.locator("input[type=file]").set_input_files({"name": "people.csv", "mimeType": "text/csv", "buffer": people()})
-    expect(page.get_by_label("column is the label")).to_be_visible()
-    assert against(page) == []
-
-
-@pytest.mark.parametrize(
-    "attack, refused",
-    [
-        ("document.body.append(Object.assign(document.createElement('script'), {text: 'window.evil = 1'}))", "script"),
-        (
-            "document.body.append(Object.assign(document.createElement('script'), {src: 'http://127.0.0.1:9/'}))",
-            "script",
-        ),
-        ("setTimeout('window.evil = 1')", "script"),
-        ("document.body.append(Object.assign(document.createElement('object'), {data: '/static/x.swf'}))", "object"),
-        ("fetch('http://127.0.0.1:9/').catch(() => 0)", "connect"),
-        ("new WebSocket('ws://127.0.0.1:9/')", "connect"),
-        ("document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/?secret'}))", "img"),
-        (
-            "document.body.append(Object.assign(document.createElement('iframe'), {src: 'http://127.0.0.1:9/'}))",
-            "frame",
-        ),
-    ],
+# What an attacker would do, and the directive that refuses it.
+ATTACKS = (
+    ("document.body.append(Object.assign(document.createElement('script'), {text: 'window.evil = 1'}))", "script"),
+    ("document.body.append(Object.assign(document.createElement('script'), {src: 'http://127.0.0.1:9/'}))", "script"),
+    ("setTimeout('window.evil = 1')", "script"),
+    ("document.body.append(Object.assign(document.createElement('object'), {data: '/static/x.swf'}))", "object"),
+    ("fetch('http://127.0.0.1:9/').catch(() => 0)", "connect"),
+    ("new WebSocket('ws://127.0.0.1:9/')", "connect"),
+    ("document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/?secret'}))", "img"),
+    ("document.body.append(Object.assign(document.createElement('iframe'), {src: 'http://127.0.0.1:9/'}))", "frame"),
 )
-def test_what_an_attacker_would_do_is_refused(server: Server, page: Page, attack: str, refused: str):
-    if page.url.rstrip("/") != server.url:
+NOTE = """() => {
+    window.against = [];
+    document.addEventListener("securitypolicyviolation", it => against.push(it.effectiveDirective));
+}"""
+
+
+def test_what_an_attacker_would_do_is_refused_and_a_complaint(server: Server, page: Page, complaints: list[str]):
+    if not page.url.startswith(server.url):
         page.goto(server.url)
-    page.evaluate(f"() => {{ {attack} }}")
-    until(page, "against.length > 0")
-    page.wait_for_timeout(100)  # a second one would come at once
-    told = against(page)
-    assert len(told) == 1 and told[0].startswith(refused)
-    assert page.evaluate("window.evil") is None
+    complaints.clear()
+    page.evaluate(NOTE)
+    for attack, refused in ATTACKS:
+        page.evaluate(f"() => {{ {attack} }}")
+        until(page, "against.length > 0")
+        page.wait_for_timeout(100)  # a second one would come at once
+        (told,) = page.evaluate("against.splice(0)")
+        assert told.startswith(refused) and page.evaluate("window.evil") is None
+        assert any("Content Security Policy directive" in complaint for complaint in complaints), attack
+        complaints.clear()

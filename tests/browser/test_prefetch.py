@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from ..harness import Server
+from .looks import refused, until
 from .test_live_figure import SEEN, Line
 
 pytestmark = pytest.mark.browser
@@ -19,39 +18,36 @@ CURSOR = f"{CHART}.layout.annotations.find(it => it.name === 'cursor').text"
 def open_with_pictures_ahead(page: Page, url: str) -> None:
     """Until this picture and the two next ones are there."""
     page.goto(url)
-    page.wait_for_function(f"{CHART}?.drawnWidth && {CHART}.remembered.size >= 3", timeout=60_000)
+    until(page, f"{CHART}?.drawnWidth && {CHART}.remembered.size >= 3")
 
 
 @pytest.mark.usefixtures("own_tab")
-def test_the_next_step_has_its_picture_before_the_server_answers(fresh_server: Server, page: Page) -> None:
+def test_the_next_step_has_its_picture_before_the_server_answers(below: Server, page: Page) -> None:
     line = Line(page)
-    open_with_pictures_ahead(page, f"{fresh_server.url}?delta=1e-10&n=200")
+    open_with_pictures_ahead(page, f"{below.url}/?delta=1e-10&n=200")
     said = page.get_by_role("figure").first.get_attribute("aria-label")
     page.evaluate(SEEN)
     line.hold()
     slider = page.locator(".st-key-epsilon input[type=range]")
     slider.press("ArrowRight")
-    page.wait_for_function(f"{CURSOR} === 'ε = 1.5'")
+    until(page, f"{CURSOR} === 'ε = 1.5'")
     expect(page.get_by_role("figure").first).not_to_have_attribute("aria-label", said or "")
     headline, strong = page.locator(".takeaway").first, page.locator(".takeaway").first.locator("b")
     expect(headline).to_contain_text("ε = 1.5,")
     ahead = headline.inner_text(), strong.all_inner_texts()
     assert ahead[0] == page.get_by_role("figure").first.get_attribute("aria-label") and len(ahead[1]) == 3
     line.let_go(page)
-    page.wait_for_function("!('ahead' in document.documentElement.dataset)")
+    until(page, "!('ahead' in document.documentElement.dataset)")
     assert (headline.inner_text(), strong.all_inner_texts()) == ahead, "what came ahead is what the server says"
     assert len(page.evaluate("seen")) == 1, "the server's is the same and is not drawn again"
 
 
-def test_no_pictures_ahead_are_no_harm(page: Page, server: Server, complaints: list[str]) -> None:
-    page.route("**/ahead/*", lambda route: route.abort())
-    page.goto(server.url)
-    page.wait_for_function(f"{CHART}?.drawnWidth")
-    page.locator(".st-key-epsilon input[type=range]").press("ArrowRight")
-    page.wait_for_function(f"{CURSOR} === 'ε = 1.5'")
-    assert page.evaluate(f"{CHART}.remembered.size") <= 2, "the server's own"
-    deadline = time.monotonic() + 30
-    while len(complaints) < 2:  # each request that failed, by the browser itself
-        assert time.monotonic() < deadline
-        page.wait_for_timeout(50)
-    complaints.clear()
+def test_no_pictures_ahead_are_no_harm(page: Page, server: Server) -> None:
+    with refused(page, "*/ahead/*"):
+        with page.expect_event("requestfailed"):
+            page.goto(server.url)
+        until(page, f"{CHART}?.drawnWidth")
+        with page.expect_event("requestfailed"):
+            page.locator(".st-key-epsilon input[type=range]").press("ArrowRight")
+        until(page, f"{CURSOR} === 'ε = 1.5'")
+        assert page.evaluate(f"{CHART}.remembered.size") <= 2, "the server's own"

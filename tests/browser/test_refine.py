@@ -15,6 +15,7 @@ from pages.background.jobs import PATIENCE_SECONDS
 from pages.background.polling import POLL_SECONDS
 
 from ..harness import ROOT, Server, fork
+from .looks import NewPage, until
 
 pytestmark = pytest.mark.browser
 
@@ -132,7 +133,7 @@ def open_page(page: Page, url: str) -> None:
 def expect_picture(page: Page, alt: str) -> None:
     expect(page.get_by_role("figure", name=alt)).to_be_visible()
     # A busy machine paints later than it says; only the page that is watched is asked.
-    page.wait_for_function("alt => !window.seen || window.seen.at(-1) === alt", arg=alt)
+    until(page, "alt => !window.seen || window.seen.at(-1) === alt", arg=alt)
 
 
 def seen(page: Page) -> list[str]:
@@ -170,9 +171,9 @@ def test_moving_on_while_it_refines_ends_with_the_new_picture_and_shows_no_older
     assert dashboard.solves() <= 3 + 1 + 1 + 3, "what is given up ends with the solve that it is in"
 
 
-def test_two_visitors_of_one_picture_wait_for_one_computation(dashboard: Dashboard, page: Page):
+def test_two_visitors_of_one_picture_wait_for_one_computation(dashboard: Dashboard, new_page: NewPage):
     before = dashboard.solves()
-    visitors = [page, page.context.new_page()]
+    visitors = [new_page(), new_page()]
     for visitor in visitors:
         visitor.goto(f"{dashboard.url}/?n=80")
         expect(visitor.get_by_text("refining …")).to_be_visible(timeout=60_000)
@@ -182,12 +183,11 @@ def test_two_visitors_of_one_picture_wait_for_one_computation(dashboard: Dashboa
     assert dashboard.solves() - before == 3
 
 
-def test_a_closed_tab_stops_the_work(dashboard: Dashboard, page: Page):
+def test_a_page_that_is_left_stops_the_work(dashboard: Dashboard, page: Page):
     before = dashboard.solves()
-    visitor = page.context.new_page()
-    visitor.goto(f"{dashboard.url}/?n=70")
-    expect(visitor.get_by_text("refining …")).to_be_visible(timeout=60_000)
-    visitor.close()
+    page.goto(f"{dashboard.url}/?n=70")
+    expect(page.get_by_text("refining …")).to_be_visible(timeout=60_000)
+    page.goto("about:blank")
     dashboard.haste.touch()
     page.wait_for_timeout(1000 * (IN_HASTE + 0.7))
     dashboard.gate.touch()
