@@ -54,6 +54,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
+        gc.set_threshold(5_000, 10, 5)
         gc.freeze()
 
 
@@ -139,6 +140,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def memory_goes_back() -> Iterator[None]:
     """After each file the system gets back what its tests took: threads of pages and solvers leave gaps."""
     yield
+    if not gc.get_freeze_count():  # a test has looked at everything
+        gc.collect()
+        gc.freeze()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
         trim(0)
 
