@@ -39,6 +39,7 @@ one_blas_thread()
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 
+MAIN = sys.modules["__main__"]
 LEFT_OUT = pytest.StashKey[list[str]]()
 
 
@@ -147,10 +148,10 @@ def memory_goes_back() -> Iterator[None]:
         trim(0)
 
 
-@pytest.fixture(autouse=True)
-def the_main_module_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
     """AppTest puts the page in its place, and processes spawned by a later test would begin by running that page."""
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    sys.modules["__main__"] = MAIN
 
 
 @pytest.fixture(autouse=True, scope="session")
