@@ -39,6 +39,7 @@ one_blas_thread()
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 
+MAIN = sys.modules["__main__"]
 LEFT_OUT = pytest.StashKey[list[str]]()
 
 
@@ -54,6 +55,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
+        gc.set_threshold(5_000, 10, 5)
         gc.freeze()
 
 
@@ -139,14 +141,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def memory_goes_back() -> Iterator[None]:
     """After each file the system gets back what its tests took: threads of pages and solvers leave gaps."""
     yield
+    if not gc.get_freeze_count():  # a test has looked at everything
+        gc.collect()
+        gc.freeze()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
         trim(0)
 
 
-@pytest.fixture(autouse=True)
-def the_main_module_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
     """AppTest puts the page in its place, and processes spawned by a later test would begin by running that page."""
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    sys.modules["__main__"] = MAIN
 
 
 @pytest.fixture(autouse=True, scope="session")

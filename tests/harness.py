@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import shutil
@@ -132,6 +133,7 @@ def _run_streamlit(folder: Path, arguments: list[str], environment: dict[str, st
     sys.argv = ["streamlit", *arguments]
     import streamlit.web.cli
 
+    gc.freeze()  # as a server of ours does; Streamlit looks for garbage after each run of a page
     streamlit.web.cli.main(prog_name="streamlit")
 
 
@@ -146,7 +148,7 @@ def _running(
     port = port or free_port()
     url = f"http://localhost:{port}{base}"
     arguments = ["run", script.name, "--server.address", "localhost", "--server.port", str(port)]
-    arguments += ["--server.baseUrlPath", base, *options]
+    arguments += ["--server.baseUrlPath", base, "--server.fileWatcherType", "none", *options]
     # A script outside the repository imports pages and dpcore from here.
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory() as folder:

@@ -105,11 +105,11 @@ def finished(page: AppTest, *names: str) -> AppTest:
 
 def shown(script: str, theme: str = "light", **state: Any) -> AppTest:
     """A page by itself with these controls, complete: opened once for all tests of a process, which only read it."""
-    return _opened_once(script, theme, loss_curve.SPLITS, tuple(sorted(state.items())))
+    return opened_once(script, theme, loss_curve.SPLITS, tuple(sorted(state.items())))
 
 
 @functools.lru_cache(32)
-def _opened_once(script: str, theme: str, _splits: int, state: tuple[tuple[str, Any], ...]) -> AppTest:
+def opened_once(script: str, theme: str, _splits: int, state: tuple[tuple[str, Any], ...]) -> AppTest:
     with mock.patch.object(type(st.context), "theme", SimpleNamespace(type=theme)):
         return finished(open_script(script, **dict(state)))
 

@@ -15,14 +15,17 @@ from pages.audit import published
 from pages.multiclass import words
 
 from ..harness import ROOT, Server, fork
+from ..page_driver import opened_once
 
 
 @pytest.fixture(autouse=True, scope="module")
 def records_are_forgotten() -> Iterator[None]:
-    """After each file those of its pages."""
+    """After each file those of its pages; what stays, stays to the end, and no later collection looks through it."""
     yield
+    opened_once.cache_clear()
     data._SPLITS.clear()
     gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="package")

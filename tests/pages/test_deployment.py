@@ -31,7 +31,7 @@ from pages.server import upload_lifetime
 from pages.server.assets import PLOTLY_JS_URL
 from pages.server.headless_client import Broken, HeadlessClient
 
-from ..harness import ROOT, Server, serve
+from ..harness import ROOT, Server, fork, serve
 from .test_security import MOST, a_session, put, tokens_of
 
 needs_nginx = pytest.mark.skipif(
@@ -227,7 +227,7 @@ def dashboard() -> Iterator[Server]:
     """As it is served behind nginx, with uploads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(upload_lifetime.SETTING, "on")
-        with serve(ROOT / "app.py", "--server.address", "127.0.0.1") as server:
+        with fork(ROOT / "app.py", "--server.address", "127.0.0.1") as server:
             yield server
 
 
@@ -317,7 +317,9 @@ def test_a_sender_has_500_connections_at_a_time(tmp_path):
 def test_cookies_go_over_tls_alone_where_there_is_tls(dashboard, tmp_path):
     names = ["-keyout", str(tmp_path / "key"), "-out", str(tmp_path / "cert"), "-subj", "/CN=localhost"]
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *names], check=True, capture_output=True
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", *names],
+        check=True,
+        capture_output=True,
     )
     tls = f" ssl;\n    ssl_certificate {tmp_path}/cert;\n    ssl_certificate_key {tmp_path}/key;"
     trusting = ssl.create_default_context(cafile=str(tmp_path / "cert"))

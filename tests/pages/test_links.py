@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
 from dpcore.core.facts import facts_beside
-from pages.background.polling import POLL_SECONDS
+from pages.background.jobs import Job
 from pages.decide.words import mechanisms
 from pages.lectures.stories import STORIES
 from pages.ui import share_link
@@ -78,15 +78,22 @@ def pictures(app: AppTest) -> list[dict[str, Any]]:
 
 
 def settled(app: AppTest) -> AppTest:
-    """Wait for what is computed in the background, as a browser does by asking."""
-    deadline = time.monotonic() + LASTING
-    while under_way(app):
-        assert time.monotonic() < deadline
-        asked = time.monotonic()
-        while under_way(app) and time.monotonic() < asked + POLL_SECONDS:  # a run of the page would only slow it down
+    """Wait, as a browser does, for what is computed in the background, until the page is drawn with all of it."""
+    deadline, answered = time.monotonic() + LASTING, list[Job]()
+    while (asked := jobs_of(app)) != answered:
+        while not all(job.finished for job in asked):
+            for job in asked:
+                job.watch(app.session_state["watcher"])
             time.sleep(0.01)
+            assert time.monotonic() < deadline
+        answered = asked
         app.run()
-    return app.run() if held_in_the_background(app) else app
+    return app
+
+
+def jobs_of(app: AppTest) -> list[Job]:
+    assert not app.exception, app.exception
+    return [job for held in held_in_the_background(app) for job in getattr(held, "jobs", {"": held}).values()]
 
 
 def held_in_the_background(app: AppTest) -> list[Any]:

@@ -33,12 +33,6 @@ def on(monkeypatch):
     monkeypatch.setenv(upload_lifetime.SETTING, "on")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def nothing_stays_frozen():
-    yield
-    gc.unfreeze()
-
-
 def opened(content: bytes | None = None, name: str = CSV) -> AppTest:
     """The page, with a file where there is one."""
     page = open_source(MAIN)

@@ -3,6 +3,8 @@
 Such families are a space V; a model is [C, q], a matrix in svec form for each class. Noise is in J's normalisation.
 """
 
+import functools
+
 import numpy as np
 from scipy.linalg import helmert
 
@@ -91,6 +93,7 @@ def log_volumes(spec: Spec, data: Data, weights: Array) -> Array:
     return logs
 
 
+@functools.cache
 def _basis(classes: int) -> Array:
     """Orthonormal columns that add up to 0, [C, C - 1]."""
     return helmert(classes).T
