@@ -47,7 +47,7 @@ def choose_penalty(loss: Loss, data: Data) -> Penalty:
     True
     """
     few = Data(data.X[:_MOST_RECORDS], data.y[:_MOST_RECORDS])
-    mixed = few.X @ np.random.default_rng(0).normal(size=few.active)  # equal for equal records
+    mixed = few.X @ np.random.default_rng(0).normal(size=few.stored)  # equal for equal records
     _, number = np.unique(np.round(mixed, 9), return_inverse=True)
     if number.max() < _FOLDS - 1:
         return Penalty(float(_WEIGHTS[0]), True)
@@ -75,7 +75,7 @@ def _left_out(loss: Loss, data: Data, fold: NDArray[np.intp], by_spread: bool) -
     scaled, _ = _in_units(data, by_spread)
     folds = [(fold != k, fold == k) for k in range(_FOLDS)]
     trains = [Data(scaled.X[inside], scaled.y[inside]) for inside, _ in folds]
-    thetas, means = [np.zeros(data.active)] * _FOLDS, list[float]()
+    thetas, means = [np.zeros(data.stored)] * _FOLDS, list[float]()
     for weight in _WEIGHTS:
         total = 0.0
         for k, (_, outside) in enumerate(folds):
