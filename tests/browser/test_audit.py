@@ -34,6 +34,7 @@ def open_ledger(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     return ledger, noise
 
 
+@pytest.mark.nightly
 def test_controls_change_the_ledger_in_place_on_every_screen(server: Server, page: Page, complaints: list[str]):
     ledger, noise = charts = open_ledger(page, server.url, "steps=10%2C000")
     for where in (".takeaway", f"{ledger.where} .annotation-text:has-text('T = ')", noise.where):

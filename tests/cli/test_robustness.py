@@ -173,6 +173,7 @@ def test_warm_says_that_something_could_not_be_kept(monkeypatch, capsys):
     assert capsys.readouterr().err == "Error: the cache cannot be used: No space left on device\n"
 
 
+@pytest.mark.nightly
 def test_a_table_is_the_same_in_every_locale_and_time_zone(folder, whole):
     """Numbers with a point, and text in UTF-8, whatever the machine prefers."""
     done = call("dpcore", "run", "e.json", "-o", "elsewhere.csv", folder=folder, **ELSEWHERE)

@@ -23,6 +23,7 @@ from dpcore.experiments.run import COLUMNS
 from dpcore.mechanisms import problem
 from dpcore.mechanisms.output.gaussian import OutputGaussian
 from dpcore.solvers import minimise_in_ball
+from tests.nights import each
 from tests.problems import ADDING, LEARNING
 
 from ..flat_fields import changed, experiment_of
@@ -170,7 +171,7 @@ def test_serial_threads_and_spawned_processes_agree_for_every_mechanism():
 
 
 # Spawned ones are those of the test above.
-@pytest.mark.parametrize("method", [method for method in get_all_start_methods() if method != "spawn"])
+@pytest.mark.parametrize("method", each(2, [method for method in get_all_start_methods() if method != "spawn"]))
 def test_serial_and_processes_agree_after_the_parent_has_computed(method):
     """A forked child inherits locks and pools without their threads; a cell must not wait for any."""
     serial = dpcore.run(SMALL)

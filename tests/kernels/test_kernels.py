@@ -338,6 +338,7 @@ def printed(project: Path, code: str, before: tuple[str, ...] = (), **environmen
     return json.loads(out.stdout), out.stderr
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_read_in_the_cache_is_compiled_and_kept_again(tmp_path):
     first, _ = printed(ROOT, SUMS, NUMBA_CACHE_DIR=str(tmp_path))
     harms = [
@@ -358,6 +359,7 @@ def test_what_cannot_be_read_in_the_cache_is_compiled_and_kept_again(tmp_path):
     assert printed(ROOT, SUMS, NUMBA_CACHE_DIR=str(tmp_path)) == (first, ""), "what was broken has been replaced"
 
 
+@pytest.mark.nightly
 def test_a_read_only_installation_uses_its_warm_cache_and_no_temporary_folder_stays(copy):
     # Root may write everywhere unless it gives that up.
     alone = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()

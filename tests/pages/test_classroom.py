@@ -16,6 +16,7 @@ from pages.lectures.warming import warm
 from pages.server.headless_client import HeadlessClient, _key
 
 from ..harness import Server, fork
+from ..nights import each
 from ..page_driver import LIVE
 from .counted import computed, write_app
 
@@ -53,7 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         assert "Traceback" not in running.log.read_text()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", each(3, PAGES))
 def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
     """The second of them, from the same link, computes nothing."""
 

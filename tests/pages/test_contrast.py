@@ -18,6 +18,7 @@ from pages.audit import published
 from pages.ui.theme import look
 from tests.figures.test_figures import contrast
 from tests.harness import ROOT
+from tests.nights import each
 from tests.page_driver import charts, headline, said, shown, texts
 
 WORDS, DRAWING = 4.5, 3.0
@@ -109,8 +110,9 @@ def ink_of(trace: dict, paper: str) -> list[str]:
     return sorted(both, key=lambda ink: contrast(ink, paper))[-1:]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name, theme", [*((name, "light") for name in PAGES), *each(3, ((name, "dark") for name in PAGES))]
+)
 def test_texts_and_curves_of_every_chart_stand_out(name, theme):
     figures, large, _ = seen(name, theme)
     assert figures, "a page without a chart"

@@ -18,12 +18,11 @@ from ...core.losses import Loss, get_loss
 from ...core.records import Data
 from .minimise import minimise
 
-_WEIGHTS: Array = np.logspace(2.0, -3.0, 11)
+_WEIGHTS: Array = np.logspace(2.0, -3.0, 6)
 _FOLDS = 5
 # The best weight of a penalty beside a sum hardly depends on how many records are summed.
 _MOST_RECORDS = 1_000
 _DISTANCE = 1e-3  # to the minimiser, of models whose predictions are of the size 1
-_RISES = 2  # in a row: lighter penalties would only be worse
 
 
 @dc.dataclass(frozen=True)
@@ -71,7 +70,7 @@ def penalised(loss: Loss, data: Data, penalty: Penalty) -> Array:
 
 
 def _left_out(loss: Loss, data: Data, fold: NDArray[np.intp], by_spread: bool) -> list[float]:
-    """Mean loss on the fold that is left out, for each weight from the heaviest on, until it has risen some times."""
+    """Mean loss on the fold that is left out, for each weight from the heaviest on, until it rises."""
     scaled, _ = _in_units(data, by_spread)
     folds = [(fold != k, fold == k) for k in range(_FOLDS)]
     trains = [Data(scaled.X[inside], scaled.y[inside]) for inside, _ in folds]
@@ -82,7 +81,7 @@ def _left_out(loss: Loss, data: Data, fold: NDArray[np.intp], by_spread: bool) -
             thetas[k] = minimise(loss, trains[k], weight / trains[k].n, tol=_DISTANCE, start=thetas[k]).theta
             total += loss.value(scaled.X[outside] @ thetas[k], scaled.y[outside]).sum()
         means.append(total / data.n)
-        if len(means) > _RISES and all(np.diff(means[-_RISES - 1 :]) > 0.0):
+        if means[-1] > min(means):
             break
     return means
 
