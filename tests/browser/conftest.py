@@ -87,6 +87,7 @@ def new_page(request: pytest.FixtureRequest, browser: BrowserContext, tabs: list
     def open_page(width: int = 1440, height: int = 900, scheme: Theme = "light") -> Page:
         opened = browser.new_page() if own or not tabs else tabs.pop()
         taken.append(opened)
+        opened.bring_to_front()  # a tab that has been used stands behind those of later ones, where timers are slow
         opened.set_viewport_size({"width": width, "height": height})
         opened.emulate_media(color_scheme=scheme)
         return opened

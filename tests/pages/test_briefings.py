@@ -90,6 +90,11 @@ def test_attack_success_is_rounded_to_the_safe_side():
     assert rounded == {"certified": 55, "limit": 55, "cap": 71}
 
 
+def test_what_is_spent_is_rounded_up():
+    for spent, told in ((1.2341, "1.24"), (0.05120001, "0.0513"), (1.23, "1.23"), (1e-6, "0.000001")):
+        assert words.fill("{spent:spent}", {"spent": spent}) == told
+
+
 @pytest.mark.parametrize(
     "changes, said",
     [
