@@ -86,7 +86,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     for _ in range(10):
         grid.click(position={"x": box["width"] - 40, "y": 53}, delay=100)
         with contextlib.suppress(AssertionError):
-            expect(page.get_by_test_id("glide-cell-2-0")).to_have_attribute("aria-selected", "true", timeout=2_000)
+            expect(page.get_by_test_id("glide-cell-2-0")).to_have_attribute("aria-selected", "true", timeout=1_000)
             break
     page.keyboard.press("Enter")
     cell = page.locator("#portal input")
