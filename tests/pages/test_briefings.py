@@ -192,6 +192,24 @@ def test_the_page_to_sign_has_every_term_of_the_release():
     assert SignedPlan.read(document["release"]) == plan
 
 
+def test_the_page_to_sign_names_the_smallest_budget_where_another_is_signed():
+    signed_epsilon = to_sign().guarantee.epsilon
+    for budget, told in (
+        (Interval(signed_epsilon, None, None), None),
+        (
+            Interval(2.0 * signed_epsilon, None, None),
+            f"is ε = {2.0 * signed_epsilon:g}; signed is ε = {signed_epsilon:g}",
+        ),
+        (
+            Interval(None, None, None, "Too few."),
+            f"No budget that was tried keeps the loss to 5.5 points; signed is ε = {signed_epsilon:g}",
+        ),
+    ):
+        document = to_sign(budget=budget).document()
+        line = words.fill(words.signed(document)["Accuracy loss"], document)
+        assert told in line if told else "signed is" not in line
+
+
 def test_the_page_to_sign_names_what_was_declared_after_looking():
     plan = signed()
     assert "signing.after_looking" not in html_page(to_sign(plan))

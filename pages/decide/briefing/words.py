@@ -158,13 +158,15 @@ def signed(document: Document) -> dict[str, str]:
     said, asked, signing = _SAID["sign"], document["guarantee"], document["signing"]
     delta = said["delta"] if asked["delta"] else ""
     large = said["large delta"] if asked["delta"] >= asked["one_record"] else ""
+    smallest = document["budget"]["value"]
+    other = said["no budget"] if smallest is None else said["other budget"] if smallest != asked["epsilon"] else ""
     total = "no total" if signing["total"] is None else "total" if signing["total"]["delta"] else "pure total"
     lines = {
         "Protected": said["unit"] + said["neighbours"],
         "Guarantee": f"{guarantee(document)}.{delta}{large}",
         "Mechanism": said["mechanism"],
         "Releases": said["releases"] + said[total],
-        "Accuracy loss": said["loss"],
+        "Accuracy loss": said["loss"] + other,
         "Seen before": said["looks" if signing["looks"] else "no looks"]
         + (said["after looking"] if signing["after_looking"] else ""),
     }
