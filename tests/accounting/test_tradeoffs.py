@@ -182,7 +182,9 @@ def test_a_polytope_s_claim_covers_every_place_of_a_record(knobs):
         assert mechanism.attack_limit(plan) > last + 0.01, "what the last tree alone would allow"
 
 
-@pytest.mark.parametrize("key", [*CHOOSING, "ftrl", "noisy_sgd", "generalized_gaussian"])
+@pytest.mark.parametrize(
+    "key", [*CHOOSING, "ftrl", "generalized_gaussian", pytest.param("noisy_sgd", marks=pytest.mark.nightly)]
+)
 def test_audits_of_correct_code_pass_and_halved_noise_does_not(key):
     """False alarm of correct code: 0.1% for each key (fixed seed)."""
     if key != "noisy_sgd":  # its correct code is played in test_noisy_sgd

@@ -145,6 +145,7 @@ print(len(kernels.unkept))
 """
 
 
+@pytest.mark.nightly
 def test_compiled_functions_that_cannot_be_kept_are_used_all_the_same(folder):
     (folder / "probe.py").write_text(KERNEL, encoding="utf-8")
     limited = f"import resource\n{LIMIT}\n"

@@ -288,6 +288,7 @@ def test_caches_are_found_again_follow_every_edit_and_lie_where_there_is_room(co
     assert (fourth["compiled"], fourth["losses_loaded"]) == (0, fourth["losses"])
 
 
+@pytest.mark.nightly
 def test_losses_are_loaded_when_they_are_asked_for_and_all_of_them_are_warmed():
     code = """
 from dpcore import kernels

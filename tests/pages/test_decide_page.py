@@ -29,6 +29,7 @@ from pages.ui.numbers import points
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, OWN_FILE
 from tests.decisions import last
 from tests.harness import ROOT
+from tests.nights import each
 from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, spaced, tells, texts
 from tests.upload_page import people
 
@@ -106,7 +107,7 @@ def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = pe
     return records
 
 
-@pytest.mark.parametrize("before", [{}, {"n": 1_000}, {"at_hand": "breast_cancer", "n": 398}])
+@pytest.mark.parametrize("before", each(2, [{"n": 1_000}, {}, {"at_hand": "breast_cancer", "n": 398}]))
 def test_n_is_that_of_a_file_whatever_it_was_before_and_more_is_called_a_what_if(monkeypatch, before):
     held = own_file(monkeypatch, 100.0)
     page = open_script(PAGE, give_up=5.0, **before)
@@ -132,11 +133,14 @@ def rarely_sick(old_only: bool) -> bytes:
 
 @pytest.mark.parametrize(
     "old_only, give_up, phrase",
-    [
-        (True, 3.0, "points above it, 3.0 are lost ("),
-        (True, 20.0, "no better than always predicting the larger class"),
-        (False, 2.0, "Nothing to learn from 1,400 records: always predicting the larger class has an accuracy"),
-    ],
+    each(
+        2,
+        [
+            (True, 3.0, "points above it, 3.0 are lost ("),
+            (True, 20.0, "no better than always predicting the larger class"),
+            (False, 2.0, "Nothing to learn from 1,400 records: always predicting the larger class has an accuracy"),
+        ],
+    ),
 )
 def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, old_only, give_up, phrase):
     held = own_file(monkeypatch, 100.0, rarely_sick(old_only))
