@@ -46,8 +46,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="package")
 def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The same below a base path, with pictures ahead."""
-    with fork(write_light_app(tmp_path_factory.mktemp("below"), crowd=3), base="/base") as running:
+    """The same below a base path, with pictures ahead, whoever else has just been there."""
+    with fork(write_light_app(tmp_path_factory.mktemp("below"), crowd=100), base="/base") as running:
         yield running
 
 
