@@ -68,6 +68,7 @@ def test_intervals_for_the_population_cover_in_93_to_97_of_100_files():
     answers = [smallest_budget(curve, AT_MOST) for curve in curves]
     of_budgets = np.mean([found.low <= budget <= found.high for found in answers])
     print(coverage("population"), of_budgets, coverage("file"), "expected:", truth, budget)
-    assert (coverage("population") >= 0.93).all() and (coverage("population")[2:] <= 0.97).all()
+    covered = coverage("population")
+    assert (covered >= 0.93).all() and (covered <= 0.985).all() and (covered[2:] <= 0.97).all()
     assert 0.93 <= of_budgets <= 0.97
     assert (coverage("population", 0.90)[2:] < 0.93).all() and (coverage("file") < 0.85).all()
