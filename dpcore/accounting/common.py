@@ -22,6 +22,15 @@ def check_delta(delta: float) -> None:
         raise NotApplicable(f"Gaussian noise needs delta >= {SMALLEST_DELTA:g}, got delta = {delta:g}")
 
 
+def nearby_mu(epsilon: float, delta: float) -> float:
+    """Length over standard deviation of Gaussian noise that is about (epsilon, delta)-private, for a search to start.
+
+    The largest mu with mu^2 / 2 + mu sqrt(2 ln(1/delta)) <= epsilon: enough, by concentrated privacy.
+    """
+    surprise = -math.log(delta)
+    return math.sqrt(2.0) * epsilon / (math.sqrt(surprise + epsilon) + math.sqrt(surprise))
+
+
 def log_inverse(delta: float) -> float:
     """ln(1/delta)."""
     delta = check_real("delta", delta, "in [0, 1)", lambda v: 0 <= v < 1)

@@ -13,7 +13,7 @@ from scipy.special import erfcx, log_ndtr
 
 from ..core.privacy import Budget, NotApplicable
 from ..core.validation import positive
-from .common import SAFETY, check_delta, smallest_epsilon
+from .common import SAFETY, check_delta, nearby_mu, smallest_epsilon
 
 
 def hockey_stick(epsilon: float, mu: float) -> float:
@@ -66,11 +66,11 @@ def gaussian_mu(budget: Budget) -> float:
     def above(log_mu: float) -> float:
         return max(_log_hockey_stick(budget.epsilon, math.exp(log_mu)), -1e6) - target
 
-    low = high = 0.0
+    low = high = math.log(nearby_mu(budget.epsilon, budget.delta))
     while above(high) < 0.0:
-        high += 1.0
+        low, high = high, high + 0.2
     while above(low) > 0.0:
-        low -= 1.0
+        low, high = low - 0.2, low
     return math.exp(brentq(above, low, high, xtol=1e-13, rtol=1e-13)) * (1 - SAFETY)
 
 

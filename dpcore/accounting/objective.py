@@ -8,8 +8,8 @@ from collections import Counter
 from scipy.optimize import brentq
 
 from ..core.privacy import Budget
-from .common import SAFETY, SMALLEST_DELTA, check_delta, smallest_epsilon
-from .gaussian import gaussian_mu, hockey_stick
+from .common import SAFETY, SMALLEST_DELTA, check_delta, nearby_mu, smallest_epsilon
+from .gaussian import hockey_stick
 
 # Vertices of a polytope that holds the difference v of two records' gradients: number, and length as a share of the
 # longest.
@@ -84,11 +84,11 @@ def objective_mu(budget: Budget, jacobian: float, vertices: Vertices) -> float:
         delta = objective_delta(budget.epsilon, math.exp(log_mu), jacobian, vertices)
         return math.log(max(delta, SMALLEST_DELTA / 10.0)) - math.log(budget.delta)
 
-    # The bound is at least H(e; mu), so the mu of the Gaussian mechanism at e is too large.
-    high = math.log(gaussian_mu(Budget(budget.epsilon - jacobian, budget.delta))) + 1e-6
-    low = high - 0.1
+    low = high = math.log(nearby_mu(budget.epsilon - jacobian, budget.delta))
     while above(low) > 0.0:
-        low -= 1.0
+        low, high = low - 0.2, low
+    while above(high) < 0.0:
+        low, high = high, high + 0.2
     return math.exp(brentq(above, low, high, xtol=1e-12)) * (1 - SAFETY)
 
 

@@ -27,7 +27,7 @@ from ..core.arrays import Array
 from ..core.privacy import Budget, NotApplicable
 from ..core.roots import illinois
 from ..core.validation import check_real, integer, one_of, positive, shown
-from .common import SAFETY
+from .common import SAFETY, nearby_mu
 
 Sampling = Literal["poisson", "uniform"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
@@ -39,9 +39,10 @@ _NEAR = 0.05
 # Orders so close that the best epsilon is missed by at most 0.03%.
 _ORDERS: Array = np.asarray(1.0 + 0.05 * 1.05 ** np.arange(440), dtype=np.float64)
 _STRIDES = (16, 4, 1)
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(600)
-# End of the normal tail beyond the integrand's peak, and the longest interval that the nodes resolve.
-_TAIL, _LONGEST = 12.0, 400.0
+# End of the normal tail beyond the integrand's peak.
+_TAIL = 12.0
+# Nodes and weights, by the shortest and the longest interval that they are used for.
+_RULES = ((0.0, 30.0, *np.polynomial.legendre.leggauss(160)), (30.0, 400.0, *np.polynomial.legendre.leggauss(600)))
 _LOG_ROOT_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -62,16 +63,21 @@ def renyi(alpha: ArrayLike, z: float, rate: float, sampling: Sampling) -> Array:
     if not np.all(np.isfinite(orders) & (orders > 1.0)):
         raise ValueError(f"alpha must be finite numbers > 1, got {shown(alpha)}")
     z, rate, sampling = _checked(z, rate, sampling)
-    h, a = 1.0 / z, orders[..., None]
+    h, integrand = 1.0 / z, _poisson if sampling == "poisson" else _uniform
+    divergence = np.array(2.0 * orders * h * h)
     # Both integrands rise at most like exp(2 a h u) against the normal density.
-    end = 2.0 * a * h + _TAIL
-    u = 0.5 * end * (1.0 + _NODES)
-    exponent, factor = (_poisson if sampling == "poisson" else _uniform)(a, u, h, rate)
-    top = np.max(exponent, axis=-1)
-    total = np.sum(np.exp(exponent - top[..., None]) * factor * _WEIGHTS, axis=-1) * 0.5 * end[..., 0]
-    divergence = np.logaddexp(0.0, top + np.log(total)) / (orders - 1.0)
-    full = 2.0 * orders * h * h
-    return np.where(end[..., 0] <= _LONGEST, np.minimum(divergence, full), full)
+    ends = 2.0 * orders * h + _TAIL
+    for shortest, longest, nodes, weights in _RULES:
+        mine = (shortest < ends) & (ends <= longest)
+        if not mine.any():
+            continue
+        a, end = orders[mine][:, None], ends[mine][:, None]
+        exponent, factor = integrand(a, 0.5 * end * (1.0 + nodes), h, rate)
+        top = np.max(exponent, axis=-1)
+        total = np.sum(np.exp(exponent - top[:, None]) * factor * weights, axis=-1) * 0.5 * end[:, 0]
+        found = np.logaddexp(0.0, top + np.log(total)) / (a[:, 0] - 1.0)
+        divergence[mine] = np.minimum(found, divergence[mine])
+    return divergence
 
 
 def _poisson(a: Array, u: Array, h: float, q: float) -> tuple[Array, Array]:
@@ -160,9 +166,7 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
         return over(_best_order(math.exp(log_z), rate, times, delta, sampling)[1])
 
     # The central limit of the Poisson pair, mu = q sqrt(T) sqrt(4 sinh(1 / z^2)), is near; mu here by zCDP.
-    surprise = -math.log(delta)
-    mu = math.sqrt(2.0) * budget.epsilon / (math.sqrt(surprise + budget.epsilon) + math.sqrt(surprise))
-    mu /= rate * math.sqrt(times)
+    mu = nearby_mu(budget.epsilon, delta) / (rate * math.sqrt(times))
     log_z = _crossing(at_best, -0.5 * math.log(math.asinh(0.25 * mu * mu)), _NEAR)
     # One order alone is cheap to try, and the best one here meets the budget at a smaller z. Another order may be best
     # there, but hardly better: near the answer all orders near the best are nearly as good.

@@ -3,6 +3,7 @@
 import copy
 import dataclasses as dc
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from .schedules import ProblemConstants
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
 # Above, n^2 steps on single records take minutes.
 _LARGEST_N = 3_000
+# A visitor waits for the draws of a curve; more threads would take processors from other visitors.
+_THREADS = 2
 
 
 @dc.dataclass(frozen=True)
@@ -177,23 +180,27 @@ class NoisySGD(GradientPerturbation):
             alike.setdefault(tuple(_shared(plan).items()), []).append(k)
         centres = np.empty((len(plans), data.stored))
         thetas = np.empty((len(plans), 2 * len(rngs), data.stored))
-        for ks in alike.values():
+
+        def draw(ks: list[int], i: int) -> None:
             step = np.array([descent_of(plans[k]).step for k in ks])
             scale = np.array([plans[k].scale for k in ks])
-            for i, rng in enumerate(rngs):
-                signs = np.array([1.0, -1.0, 0.0] if i == 0 else [1.0, -1.0])
-                averages = coupled_descents(
-                    get_loss(plans[0].spec.loss),
-                    data,
-                    step=np.repeat(step, len(signs)),
-                    sigma=np.outer(scale, signs).ravel(),
-                    rng=copy.deepcopy(rng),
-                    cancelled=cancelled,
-                    **_shared(plans[ks[0]]),
-                ).reshape(len(ks), len(signs), -1)
-                thetas[ks, 2 * i : 2 * i + 2] = averages[:, :2]
-                if i == 0:
-                    centres[ks] = averages[:, 2]
+            signs = np.array([1.0, -1.0, 0.0] if i == 0 else [1.0, -1.0])
+            averages = coupled_descents(
+                get_loss(plans[0].spec.loss),
+                data,
+                step=np.repeat(step, len(signs)),
+                sigma=np.outer(scale, signs).ravel(),
+                rng=copy.deepcopy(rngs[i]),
+                cancelled=cancelled,
+                **_shared(plans[ks[0]]),
+            ).reshape(len(ks), len(signs), -1)
+            thetas[ks, 2 * i : 2 * i + 2] = averages[:, :2]
+            if i == 0:
+                centres[ks] = averages[:, 2]
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for drawn in [pool.submit(draw, ks, i) for ks in alike.values() for i in range(len(rngs))]:
+                drawn.result()
         return Drawn(centres, thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:

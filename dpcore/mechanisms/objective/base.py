@@ -268,7 +268,7 @@ class ObjectivePerturbation(Mechanism):
         high = low + max(surplus(low), 0.0) + 1e-6
         if high > LARGEST_LOG:
             raise no_lam(spec)
-        return math.exp(brentq(surplus, low, high, xtol=1e-12) if surplus(low) > 0.0 else low)
+        return math.exp(brentq(surplus, low, high, xtol=1e-6) if surplus(low) > 0.0 else low)
 
 
 def volume_charge(spec: Spec) -> float:
