@@ -179,14 +179,15 @@ def _ticks(reach: float) -> list[float]:
 
 
 def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> Figure:
-    """Excess on fresh records against n: mean, 95% quantile, without noise, and the upper bound."""
+    """Excess on fresh records against n: with noise and without, and the upper bounds on its mean and on most runs."""
     chart, family = Chart(theme, height, "n"), mechanism_class(found.mechanism).family
     ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
     shape = through(found.rate, found.private.mean)
+    upper = f"upper {found.mechanism}"
     lines = [
-        ("upper bound", "upper bound", found.n, found.bound, ink, 2.0, "dash", f"upper {found.mechanism}"),
+        ("upper bound", "upper bound", found.n, found.bound, ink, 2.0, "dash", upper),
+        ("upper bound, 95% of runs", "95% of runs", found.n, found.tail, ink, 1.2, "dash", f"{upper}:runs"),
         ("published rate, shape only", "published rate,<br>shape only", found.n, shape, muted, 1.5, "longdashdot", ""),
-        ("95% quantile of the runs", "95% quantile", found.n, found.q95, ink, 1.2, "dot", ""),
         ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", "plain"),
         ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", "nothing"),
     ]
@@ -198,7 +199,7 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
         cursor=n,
         title="records n",
         must=[np.array([found.nothing])],
-        may=[found.bound],
+        may=[found.bound, found.tail],
         heading="excess risk on fresh records",
     )
 

@@ -175,7 +175,16 @@ def falling_steps_bound(curvature: float, worse: Array) -> float:
     0.45
     """
     K = len(worse)
-    return 2.0 * curvature / (K + 1.0) + float(np.arange(1.0, K + 1.0) @ worse) * 2.0 / (K * (K + 1.0))
+    return 2.0 * curvature / (K + 1.0) + float(falling_weights(K) @ worse)
+
+
+def falling_weights(K: int) -> Array:
+    """Weights 2 (tau + 1) / (K (K + 1)) of the steps tau = 0, ..., K - 1 of `falling_steps_bound`; they add up to 1.
+
+    >>> falling_weights(2).round(4)
+    array([0.3333, 0.6667])
+    """
+    return np.arange(1.0, K + 1.0) * 2.0 / (K * (K + 1.0))
 
 
 def constant_steps_bound(start: float, curvature: float, step: Any, choices: Any, worse: Any) -> Any:
@@ -193,12 +202,16 @@ def constant_steps_bound(start: float, curvature: float, step: Any, choices: Any
     return left * start + (1.0 - left) * (worse + 0.5 * step * curvature)
 
 
-def estimate_range(variance: Any, vertices: int) -> Any:
+def estimate_range(variance: Any, vertices: float) -> Any:
     """E [max_v e_v - min_v e_v] <= 2 sqrt(2 sigma^2 ln J) over J = `vertices` scores with proxy sigma^2 = `variance`.
 
     E exp(u e_v) <= exp(u^2 sigma^2 / 2) for all u, which Hoeffding's lemma gives for sums of martingale differences
     that lie in intervals of length 2 c_i each, with sigma^2 = sum c_i^2. Then E max_v e_v <= ln J / u + u sigma^2 / 2
     for every u > 0, and the same for -e_v.
+
+    With J / beta in the place of J it is exceeded with a probability of at most beta. So is a mean of such ranges with
+    weights w: Z = 2 S (mean of e_v / sigma and of -e_v / sigma with weights w sigma / S), S = sum w sigma, has
+    E exp(u Z) <= J exp(2 u^2 S^2), since exp is convex, and P(Z > a) <= J exp(-a^2 / (8 S^2)).
 
     Source: Hoeffding 1963 and the maximal inequality derived above (constants explicit).
 

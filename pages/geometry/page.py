@@ -21,12 +21,15 @@ from dpcore.figures.geometry import (
 from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
+from dpcore.studies.geometry.excess_by_n import ExcessByN
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
+from pages.background.polling import ask, keep_alive
 from pages.geometry import words
+from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.code import redrawn, script, verbatim
-from pages.ui.details import behind
+from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
@@ -98,39 +101,45 @@ def order_picture(
     return draw(found, others, theme=theme).showing(layers), words.order_takeaway(found, here), found, code
 
 
-def people_picture(
-    here: words.GeometryState, cancelled: Cancelled = never
-) -> tuple[Figure, str, excess_by_n.ExcessByN, Callable[[], str]]:
-    """The chart there, its sentence, its curve and its code."""
-    own = knobs | words.fewer(here.p_norm, knobs)
-    asked = partial(excess_by_n.excess_against_n, here.p_norm, d=here.d, **here.budget, **own)
-    learned = asked(cancelled=cancelled)
-    draw = partial(learners_figure, n=min(here.n, int(learned.n[-1])), height=HEIGHT)
-    return (
-        draw(learned, theme=theme).showing(layers),
-        words.people_takeaway(learned, here),
-        learned,
-        partial(redrawn, asked, draw),
-    )
+def drawing(here: words.GeometryState, found: ExcessByN) -> partial[Figure]:
+    return partial(learners_figure, n=min(here.n, int(found.n[-1])), height=HEIGHT)
 
 
+def people_picture(here: words.GeometryState, found: ExcessByN) -> tuple[Figure, str]:
+    """The chart there, and its sentence."""
+    return drawing(here, found)(found, theme=theme).showing(layers), words.people_takeaway(found, here)
+
+
+def people_ahead(here: words.GeometryState, cancelled: Cancelled) -> tuple[Figure, str]:
+    return people_picture(here, prefetch.answered(words.people_question(here, knobs), cancelled).snapshot)
+
+
+asked = words.people_question(here, knobs)
+held = ask({} if view == "order" else {"excess": asked})
+learned: ExcessByN | None = held.jobs["excess"].snapshot if view == "n" else None
+family, drawn = "frank_wolfe", view == "order" or learned is not None
+ahead: prefetch.Draw | None = None
 if view == "order":
     picture, sentence, found, code = order_picture(here)
-    family, caption, judged = "frank_wolfe", words.order_caption(found, here), words.order_verdict(found, here)
+    caption, judged, ahead = words.order_caption(found, here), words.order_verdict(found, here), order_picture
     readouts, table = words.order_readouts(found, row, here), words.order_table(found)
-else:
-    picture, sentence, learned, code = people_picture(here)
+elif learned is not None:
+    picture, sentence = people_picture(here, learned)
     family = mechanism_class(learned.mechanism).family
-    caption, judged = words.people_caption(learned, here), words.people_verdict(learned, here)
+    caption, judged = words.people_caption(learned, asked, here), words.people_verdict(learned, here)
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
+    ahead = people_ahead if held.finished else None
+    code = partial(redrawn, words.people_call(asked), drawing(here, learned))
+else:
+    sentence = words.waiting(held.jobs["excess"])
 
 headline.html(emphasised(sentence, FAMILIES[theme][family]))
-with chart:
-    ahead = order_picture if view == "order" else people_picture, here
-    live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=ahead)
-with left:
-    paragraph(judged)
-    small_print(caption)
+if drawn:
+    with chart:
+        live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=ahead and (ahead, here))
+    with left:
+        paragraph(judged)
+        small_print(caption)
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
     if side == "Ball":
@@ -155,6 +164,10 @@ with right:
         beside = members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
         said = words.tracing_caption(traced)
     captioned_figure(beside, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
-cards(readouts)
-chips(words.CHIPS)
-behind(lambda: words.assumptions(here), words.FORMULA, code, lambda: table)
+if drawn:
+    cards(readouts)
+    chips(words.CHIPS)
+    behind(lambda: words.assumptions(here), words.FORMULA, code, lambda: table)
+else:
+    behind_nothing()
+keep_alive(held)

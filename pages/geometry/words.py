@@ -2,19 +2,29 @@
 
 import dataclasses as dc
 import math
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dpcore.audit.certificates import lower_bound
 from dpcore.core.facts import text_beside
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.geometry.excess_by_n import SAMPLE_SIZES, ExcessByN, learner_key
+from dpcore.studies.geometry.excess_by_n import (
+    SAMPLE_SIZES,
+    ExcessByN,
+    ExcessQuestion,
+    excess_against_n,
+    learner_key,
+)
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise import BallPicture, NoiseLengths, PrivateMean
 from dpcore.studies.geometry.table_1 import Row
+from pages.background.jobs import Job
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded, worded
 from pages.ui.pickers import chips_beside
@@ -52,13 +62,6 @@ def variant_knobs(variant: str) -> dict[str, str]:
     return {"variant": variant} | ({"accounting": "published"} if variant == "published" else {})
 
 
-def fewer(p_norm: float, knobs: dict[str, str]) -> dict[str, Any]:
-    """Arguments that keep a picture live: fewer runs where steps are projected on a curved ball or choices many."""
-    if knobs.get("variant") == "published":
-        return {"ns": SAMPLE_SIZES[:-2], "repetitions": 4, "datasets": 2}
-    return {"repetitions": 4, "datasets": 2} if 2.0 < p_norm < math.inf else {}
-
-
 @dc.dataclass(frozen=True)
 class GeometryState(Controls):
     """The state that all pictures of the page share. name: of the norm order on its slider. hardest: the records."""
@@ -82,6 +85,23 @@ class GeometryState(Controls):
         """
         text = f"p = {order_text(self.p_norm)}"
         return f"{text} ({NAMES[self.p_norm]})" if self.p_norm in NAMES else text
+
+
+def people_question(here: GeometryState, knobs: Mapping[str, str]) -> ExcessQuestion:
+    """What the page asks for against n, over fewer n where choices are many, as published."""
+    ns = SAMPLE_SIZES[:-2] if knobs.get("variant") == "published" else SAMPLE_SIZES
+    return ExcessQuestion(here.p_norm, here.d, **here.budget, ns=ns, knobs=tuple(knobs.items()))
+
+
+def people_call(asked: ExcessQuestion) -> partial[ExcessByN]:
+    """The call whose answer is that of a question."""
+    told = {field.name: getattr(asked, field.name) for field in dc.fields(asked)}
+    return partial(excess_against_n, told.pop("p_norm"), **dict(told.pop("knobs")), **told)
+
+
+def waiting(job: Job) -> str:
+    """Instead of the takeaway, where there is no curve yet or none to come."""
+    return "An error, noted in the server's log, stops the curves." if job.failed else "Computing the curves …"
 
 
 def _at(found: AgainstOrder, p_norm: float) -> int:
@@ -194,13 +214,13 @@ def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tup
     ]
 
 
-def people_caption(found: ExcessByN, here: GeometryState) -> str:
+def people_caption(found: ExcessByN, asked: ExcessQuestion, here: GeometryState) -> str:
     label = mechanism_class(found.mechanism).label
     label = label[0].upper() + label[1:]
     said = (
-        f"{label}, logistic loss, {found.repetitions} runs on independent tables"
-        f"{'; band: 8 of 10' if found.repetitions >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
-        "known exactly."
+        f"{label}, logistic loss, {found.runs} runs{', refining …' if found.runs < asked.runs else ''}, each on its "
+        f"own table{'; band: 8 of 10' if found.runs >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
+        f"known exactly.{_above(found, here)}"
     )
     if found.mechanism == "polyhedral_frank_wolfe":
         said += (
@@ -223,6 +243,20 @@ def people_caption(found: ExcessByN, here: GeometryState) -> str:
         said += f" Drawn up to n = {found.n[-1]:,.0f}: larger n are too slow to update live."
     refused = sorted({reason for reason in found.reasons if reason})
     return f"{said} Not drawn: {readable(refused[0])}." if refused else said
+
+
+def _above(found: ExcessByN, here: GeometryState) -> str:
+    """How many runs are above the bound on most of them, and how many of all runs may be."""
+    k, runs = nearest(found.n, here.n), found.runs
+    if found.reasons[k] or runs < LEAST_BANDED:
+        return ""
+    above = int(found.above[k])
+    most = 100 * (1.0 - float(lower_bound(runs - above, runs, 0.05)))
+    are = "is" if above < 2 else "are"
+    return (
+        f" {above or 'None'} of them at n = {found.n[k]:,.0f} {are} above the bound for 95% of runs: of all runs at "
+        f"most {rounded(most, 2)}% are (95% confidence)."
+    )
 
 
 def ball_caption(found: BallPicture, here: GeometryState) -> str:
@@ -287,6 +321,6 @@ def order_table(found: AgainstOrder) -> pd.DataFrame:
 def people_table(found: ExcessByN) -> pd.DataFrame:
     columns: dict[str, Any] = {"n": found.n.astype(int)}
     columns |= {key: getattr(found.private, key) for key in ("mean", "se", "q10", "q90")}
-    more: dict[str, Any] = {"q95": found.q95, "without_noise": found.plain, "bound": found.bound, "rate": found.rate}
-    more["gradients"] = found.gradients
+    more: dict[str, Any] = {"without_noise": found.plain, "bound": found.bound, "bound_95_percent": found.tail}
+    more |= {"rate": found.rate, "gradients": found.gradients}
     return pd.DataFrame(columns | more | {"reason": found.reasons})

@@ -124,11 +124,14 @@ def test_lengths_of_both_noises_and_the_hardest_records():
 
 @pytest.mark.parametrize("p_norm, family", [(1.0, "frank_wolfe"), (1.5, "variance_reduced"), (2.0, "gradient")])
 def test_against_n(p_norm, family):
-    found = excess_by_n.excess_against_n(p_norm, d=8, ns=(1_000, 4_000), repetitions=2, datasets=2, **BUDGET)
+    found = excess_by_n.excess_against_n(p_norm, d=8, ns=(1_000, 4_000), runs=2, **BUDGET)
     figure = learners_figure(found, n=4_000, theme="light", height=430)
     private = named(figure, "private, mean")
     assert np.array_equal(private.y, found.private.mean) and private.line.color == FAMILIES["light"][family]
-    for name, values in (("non-private, the same without noise", found.plain), ("95% quantile of the runs", found.q95)):
+    for name, values in (
+        ("non-private, the same without noise", found.plain),
+        ("upper bound, 95% of runs", found.tail),
+    ):
         floor = 10.0 ** figure.layout.yaxis.range[0]
         assert np.array_equal(named(figure, name).y, np.where(values >= floor, values, np.nan), equal_nan=True)
     assert np.array_equal(named(figure, "upper bound").y, found.bound)

@@ -20,46 +20,62 @@ from dpcore.studies.geometry import excess_by_n, noise, synthetic_data
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 3.0])
 def test_curves_on_fresh_records_are_those_of_single_releases(p_norm):
-    """Bound and work of each plan; the excess of runs on the same records and noise, made one by one."""
-    found = excess_by_n.excess_against_n(
-        p_norm, d=6, epsilon=2.0, delta=1e-6, seed=4, ns=(300, 900), repetitions=2, datasets=2
-    )
+    """Bounds and work of each plan; the excess of runs on tables of their own, made one by one."""
+    found = excess_by_n.excess_against_n(p_norm, d=6, epsilon=2.0, delta=1e-6, seed=4, ns=(300, 900), runs=5)
     mechanism = dpcore.make_mechanism(excess_by_n.learner_key(p_norm))
     for k, n in enumerate((300, 900)):
         spec = Spec("logistic", n, 6, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
         plan = mechanism.calibrate(spec, Budget(2.0, 1e-6))
-        assert found.bound[k] == mechanism.bounds(plan)[0].value and found.gradients[k] == mechanism.gradients(plan)
-        every = []
-        for table in (4, 5):
+        mean, tail = (bound.value for bound in mechanism.bounds(plan) if bound.form == "upper")
+        assert (found.bound[k], found.tail[k]) == (mean, tail) and found.gradients[k] == mechanism.gradients(plan)
+        thetas = []
+        for table in range(4, 9):
             data = synthetic_data.synthetic_records(p_norm, n, 6, table)
-            drawn = mechanism.draws(
-                [plan], [mechanism.prepare(plan, data)], [generator(table, mechanism.key, 0)], lambda: False
-            )
-            thetas = np.concatenate([drawn.thetas[0], drawn.centres])
-            every.append(synthetic_data.population_excess(thetas, p_norm, count=10_000, seed=4))
-        runs = np.concatenate([v[:2] for v in every])
+            rngs = [generator(table, mechanism.key, k)]
+            drawn = mechanism.draws([plan], [mechanism.prepare(plan, data)], rngs, lambda: False)
+            thetas += [drawn.thetas[0, 0], drawn.centres[0]]
+        excess = synthetic_data.population_excess(np.array(thetas), p_norm, count=10_000, seed=4)
+        runs, plain = excess[::2], excess[1::2]
         assert np.allclose(found.private.mean[k], runs.mean(), rtol=1e-9)
-        assert np.allclose(found.private.se[k], runs.std(ddof=1) / 2.0, rtol=1e-9)
-        assert np.allclose(found.q95[k], np.quantile(runs, 0.95), rtol=1e-9)
-        assert np.isnan([found.private.q10[k], found.private.q90[k]]).all(), "four runs make no band"
-        assert np.allclose(found.plain[k], np.mean([v[2] for v in every]), rtol=1e-9)
+        assert np.allclose(found.private.se[k], runs.std(ddof=1) / math.sqrt(5.0), rtol=1e-9)
+        assert np.isnan([found.private.q10[k], found.private.q90[k]]).all(), "five runs make no band"
+        assert np.allclose(found.plain[k], plain.mean(), rtol=1e-9) and found.above[k] == (runs > tail).sum()
     assert found.private.mean[1] < found.bound[1] and found.nothing == synthetic_data.optimum(p_norm, 6).nothing
     assert found.exponents == (None, None, None), "two points make no power law"
 
 
+def test_the_first_curves_are_those_of_fewer_runs():
+    asked = excess_by_n.ExcessQuestion(1.5, d=3, epsilon=1.0, delta=1e-6, seed=2, ns=(300, 400), runs=14)
+    first, second, last = asked.snapshots()
+    assert (first.runs, second.runs, last.runs) == (4, 12, 14)
+    (alone,) = dc.replace(asked, runs=4).snapshots()
+    assert np.array_equal(first.private.mean, alone.private.mean) and not np.array_equal(first.plain, last.plain)
+    assert np.isfinite(second.private.q90).all() and np.isnan(first.private.q90).all()
+
+
+def test_runs_above_the_bound_on_most_of_them_are_counted(monkeypatch):
+    call = {"d": 3, "epsilon": 1.0, "delta": 1e-6, "seed": 2, "ns": (300,), "runs": 12}
+    found, bounds = excess_by_n.excess_against_n(1.5, **call), TreeFrankWolfe.bounds
+    assert found.above[0] == 0
+
+    def lower(self, plan):
+        return tuple(dc.replace(bound, value=found.private.mean[0]) for bound in bounds(self, plan))
+
+    monkeypatch.setattr(TreeFrankWolfe, "bounds", lower)
+    assert 2 <= excess_by_n.excess_against_n(1.5, **call).above[0] <= 10
+
+
 def test_where_nothing_is_released_the_curve_says_why():
-    found = excess_by_n.excess_against_n(
-        1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, ns=(2, 400), repetitions=2, datasets=2
-    )
+    found = excess_by_n.excess_against_n(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, ns=(2, 400), runs=2)
     assert "3 records" in found.reasons[0] and np.isnan(found.private.mean[0]) and found.reasons[1] == ""
     assert np.isfinite(found.private.mean[1])
-    with pytest.raises(ValueError, match=r"repetitions must .*even, got 3"):
-        excess_by_n.excess_against_n(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=3)
+    with pytest.raises(ValueError, match=r"runs must .*>= 2, got 1"):
+        excess_by_n.excess_against_n(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, runs=1)
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 2.0, math.inf])
 def test_the_work_is_linear_in_n(p_norm):
-    found = excess_by_n.excess_against_n(p_norm, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=2, datasets=2)
+    found = excess_by_n.excess_against_n(p_norm, d=4, epsilon=1.0, delta=1e-6, seed=0, runs=2)
     assert found.exponents[2] == pytest.approx(1.0, abs=0.1)
     far = found.n >= 1_000
     for exponent, curve in zip(found.exponents, (found.private.mean, found.bound, found.gradients), strict=True):
@@ -93,15 +109,13 @@ def test_what_spends_more_than_was_granted_is_not_drawn(monkeypatch):
     real = TreeFrankWolfe.calibrate
     twice = Budget(2.0, 1e-6)
     monkeypatch.setattr(TreeFrankWolfe, "calibrate", lambda self, *a: dc.replace(real(self, *a), spent=twice))
-    found = excess_by_n.excess_against_n(
-        1.5, d=3, epsilon=1.0, delta=1e-6, seed=9, ns=(300, 400), repetitions=2, datasets=2
-    )
+    found = excess_by_n.excess_against_n(1.5, d=3, epsilon=1.0, delta=1e-6, seed=9, ns=(300, 400), runs=2)
     assert np.isnan(found.private.mean).all() and np.isnan(found.spent).all()
     assert found.reasons[0] == "tree_frank_wolfe as published spends epsilon = 2 there"
 
 
 def test_knobs_make_curves_of_their_own():
-    call = {"d": 4, "epsilon": 0.5, "delta": 1e-6, "seed": 0, "ns": (500, 1_000), "repetitions": 2, "datasets": 2}
+    call = {"d": 4, "epsilon": 0.5, "delta": 1e-6, "seed": 0, "ns": (500, 1_000), "runs": 2}
     moved, fixed = (excess_by_n.excess_against_n(1.5, scales=scales, **call) for scales in ("displacement", "fixed"))
     assert not np.array_equal(moved.private.mean, fixed.private.mean) and np.array_equal(moved.plain, fixed.plain)
 

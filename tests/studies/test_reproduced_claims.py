@@ -62,7 +62,7 @@ def classified():
 
 @pytest.fixture(scope="module")
 def transition():
-    with smaller(bassily, COLUMNS=(300, 1_000, 10_000, 100_000), FEW_COLUMNS=(4, 16), DATASETS=1):
+    with smaller(bassily, COLUMNS=(300, 1_000, 10_000, 100_000), FEW_COLUMNS=(4, 16)):
         return bassily.transition(4, 0, quiet)
 
 
@@ -299,7 +299,7 @@ def test_a_missing_file_and_too_few_runs_are_one_sentence(tmp_path, capsys):
         ("iyengar", "--runs", 2),
         ("talwar-rate", "--runs", 1),
         ("pathak-raj-accuracy", "--runs", 3),
-        ("bassily-transition", "--runs", 3),
+        ("bassily-transition", "--runs", 1),
         ("talwar-rate", "--data", tmp_path),
     ):
         code, _, error = call(capsys, "reproduce", name, *arguments, "-o", tmp_path / "out")

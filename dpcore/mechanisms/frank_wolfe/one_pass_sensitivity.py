@@ -18,6 +18,7 @@ from ...core.losses import get_loss
 from ...core.specification import Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...theory import frank_wolfe as theory
+from ...theory.high_probability import BETA, exponential_tail
 from ..noise.rounding import ROUNDED_UP
 from .step_count import constants_of
 
@@ -128,8 +129,10 @@ def tree_readings(facts: Slopes, tree: Tree, noise: Array) -> tuple[tuple[float,
     return tuple((move,) * leaves for leaves, move in largest.items() if move > 0.0)
 
 
-def tree_errors(facts: Slopes, tree: Tree, t: int) -> Array:
+def tree_errors(facts: Slopes, tree: Tree, t: int, beta: float = 1.0) -> Array:
     """E [max_v - min_v] <v, estimate - grad F> at each leaf of phase t, [2^t], for independent records.
+
+    beta: instead, a share of the runs at most beta exceeds a mean of these ranges with any weights.
 
     The error is a sum of martingale differences: in the root each record's part of <v, .> lies in an interval of length
     2 reach / b, in another node in one of 2 min(bend lambda, 2 reach) / m. The estimate of leaf k is that of k without
@@ -143,7 +146,7 @@ def tree_errors(facts: Slopes, tree: Tree, t: int) -> Array:
     for j in range(1, t + 1):
         # Right children at depth j are made at odd multiples of 2^(t - j).
         sums = np.stack([sums, sums + added[1 << (t - j) :: 1 << (t - j + 1)]], axis=1).ravel()
-    return np.asarray(theory.estimate_range(sums, facts.vertices))
+    return np.asarray(theory.estimate_range(sums, facts.vertices / beta))
 
 
 def tree_scales(facts: Slopes, tree: Tree, rho: float, epsilon: float) -> Array:
@@ -159,6 +162,15 @@ def tree_bound(facts: Slopes, tree: Tree, scales: Array) -> float:
         for t, scale in zip(tree.phases, scales, strict=True)
     ]
     return theory.falling_steps_bound(facts.curvature, np.concatenate(worse))
+
+
+def tree_tail(facts: Slopes, tree: Tree, scales: Array) -> float:
+    """Bound on the excess that a share BETA of the runs may exceed, half for the records and half for the choices."""
+    noise = np.repeat(scales, [1 << t for t in tree.phases])
+    shares = theory.falling_weights(len(noise)) * noise
+    worse = [tree_errors(facts, tree, t, BETA / 2.0) for t in tree.phases]
+    chosen = math.log(facts.vertices) * float(shares.sum()) + exponential_tail(shares, math.log(2.0 / BETA))
+    return theory.falling_steps_bound(facts.curvature, np.concatenate(worse)) + chosen
 
 
 def best_tree(facts: Slopes, n: int, rho: float, epsilon: float) -> Tree:
@@ -230,8 +242,10 @@ def stream_readings(facts: Slopes, stream: Stream) -> tuple[tuple[float, ...], .
     return tuple(tuple(moves[moves > 0.0].tolist()) for moves in (s0 * fading, s1 * fading[:-1]) if len(moves))
 
 
-def stream_error(facts: Slopes, first: Any, batch: Any, count: Any, step: Any) -> Any:
+def stream_error(facts: Slopes, first: Any, batch: Any, count: Any, step: Any, beta: float = 1.0) -> Any:
     """Bound on the range of the estimate's error, averaged over the choices with weights ~ (1 - eta)^(T - t).
+
+    On average, or for beta < 1 in all runs but a share of beta.
 
     A record's part of the error lies in intervals of half a length reach / n_0, or w / m with
     w = min(eta reach + (1 - eta) eta bend, (2 - eta) reach), and shrinks by 1 - eta a step. Hence sigma_t^2 is at most
@@ -240,12 +254,12 @@ def stream_error(facts: Slopes, first: Any, batch: Any, count: Any, step: Any) -
     """
     entering = np.minimum(step * (facts.reach + (1.0 - step) * facts.bend), (2.0 - step) * facts.reach)
     variance = (1.0 - step) ** count * facts.reach**2 / first + entering**2 / (batch * step * (2.0 - step))
-    return theory.estimate_range(variance, facts.vertices)
+    return theory.estimate_range(variance, facts.vertices / beta)
 
 
-def stream_bound(facts: Slopes, stream: Stream, worse: float) -> float:
-    """Bound on the mean excess. worse: excess score of a choice over the best, in the same average."""
-    error = stream_error(facts, stream.first, stream.batch, stream.count, stream.step)
+def stream_bound(facts: Slopes, stream: Stream, worse: float, beta: float = 1.0) -> float:
+    """Bound on the mean excess. worse: excess score of a choice over the best, in the same average; beta: as there."""
+    error = stream_error(facts, stream.first, stream.batch, stream.count, stream.step, beta)
     return float(theory.constant_steps_bound(facts.start, facts.curvature, stream.step, stream.choices, worse + error))
 
 

@@ -18,6 +18,7 @@ from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ...theory import gradient_descent as theory
+from ...theory.high_probability import BETA, MOST_RUNS, phased_tail
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of
 from ..frank_wolfe.step_count import LpConstants, constants_of, lp_constants_of
 from ..noise.rounding import ROUNDED_UP
@@ -125,18 +126,21 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         return eta
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Bounds over the best model of the set, on average over independent records and noise; and published rates."""
+        """Bounds over the best model of the set, on average and in most runs; and published rates."""
         spec, facts = plan.spec, l2_constants_of(self.key, plan.spec)
         lp = _constants_of(self.key, spec)
         event, jump = plan.ledger[0], jump_of(spec)
         sizes, multiplier = theory.phase_sizes(spec.n), event.scale / event.sensitivity
-        found = theory.phased_bound(facts.L, facts.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
+        constants = facts.L, facts.distance, spec.p, multiplier, sizes, eta_of(plan)
+        found, tail = theory.phased_bound(*constants, jump=jump), phased_tail(*constants, jump=jump, beta=BETA)
         shape = theory.published_phased_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
         alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
         within = f"independent records; comparator in the {spec.unit_set.label}"
+        ours = f"{_SOURCE}, with explicit constants"
         source = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
         return (
-            Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", within),
+            Bound(self.quantity, "upper", found, "expectation", ours, within),
+            Bound(self.quantity, "upper", tail, "probability", ours, MOST_RUNS + within),
             Bound(self.quantity, "rate", shape, "expectation", source, within),
             Bound(
                 self.quantity, "rate", alone, "expectation", f"{_PAPER}, Section 7: without privacy, the least", within

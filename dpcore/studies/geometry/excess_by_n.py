@@ -6,11 +6,12 @@ p_norm = 1 chooses vertices (`polyhedral_frank_wolfe`), 1 < p_norm < 2 walks tre
 
 import dataclasses as dc
 import math
+from collections.abc import Iterator
+from typing import Any, cast
 
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import shared
 from ...core.cancel import Cancelled, go_on, never
 from ...core.power_law import power_law
 from ...core.privacy import Budget, NotApplicable
@@ -27,6 +28,7 @@ from .synthetic_data import LOSS, optimum, population_excess, synthetic_records
 
 SAMPLE_SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 _FRESH = 10_000
+_FIRST_RUNS = (4, 12)
 _LEAST_SLOPE_N = 1_000
 
 
@@ -35,23 +37,25 @@ class ExcessByN:
     """Arrays [K], over n.
 
     mechanism: its key. private: excess on fresh records, over records and noise; nan where the mechanism has no
-    guarantee, for which `reasons` says why. q95: its 95% quantile. plain: the mean of the same runs without noise.
-    bound: proved, on the mean. rate: the paper's order of growth, shape only. gradients: how many gradients of single
-    records a run evaluates. spent: the epsilon that is proved of a run. nothing: the excess of x = 0.
+    guarantee, for which `reasons` says why. plain: the mean of the same runs without noise. bound: proved, on the mean.
+    tail: proved, for all but a share of `high_probability.BETA` of the runs. above: how many of the `runs` exceed it.
+    rate: the paper's order of growth, shape only. gradients: how many gradients of single records a run evaluates.
+    spent: the epsilon that is proved of a run. nothing: the excess of x = 0.
     """
 
     mechanism: str
     n: Array
     private: Summary
-    q95: Array
     plain: Array
     bound: Array
+    tail: Array
+    above: Array
     rate: Array
     gradients: Array
     spent: Array
     reasons: tuple[str, ...]
     nothing: float
-    repetitions: int
+    runs: int
 
     @property
     def exponents(self) -> tuple[float | None, float | None, float | None]:
@@ -73,7 +77,75 @@ def learner_key(p_norm: float) -> str:
     return "tree_frank_wolfe" if p_norm < 2.0 else "phased_sgd"
 
 
-@shared(64)
+@dc.dataclass(frozen=True)
+class ExcessQuestion:
+    """Excess of logistic loss over the l_p ball of size 1 against n; each run has its own `synthetic_records`.
+
+    runs: how many, at least 2. knobs: of the mechanism, by name. Equal questions have the same answer.
+    """
+
+    p_norm: float
+    d: int
+    epsilon: float
+    delta: float
+    seed: int
+    ns: tuple[int, ...] = SAMPLE_SIZES
+    runs: int = 40
+    knobs: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def source(self) -> None:
+        """No one's records."""
+
+    def snapshots(self, cancelled: Cancelled = never) -> Iterator[ExcessByN]:
+        """Curves after 4 runs, after 12 and after all; CancelledError as soon as `cancelled` returns True."""
+        runs = integer("runs", self.runs, at_least=2)
+        mechanism = make_mechanism(learner_key(self.p_norm), **dict(self.knobs))
+        plans = [_plan(mechanism, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
+        excess = np.full((2, len(plans), runs), np.nan)  # with noise and without
+        done = 0
+        for end in sorted({min(end, runs) for end in (*_FIRST_RUNS, runs)}):
+            excess[:, :, done:end] = self._excess(mechanism, plans, range(done, end), cancelled)
+            done = end
+            yield self._curves(mechanism, plans, excess[:, :, :end])
+
+    def _excess(self, mechanism: Mechanism, plans: list[Plan | str], runs: range, cancelled: Cancelled) -> Array:
+        """Of these runs, [2, plans, runs]."""
+        models, released = [], [k for k, plan in enumerate(plans) if not isinstance(plan, str)]
+        for run in runs:
+            data = synthetic_records(self.p_norm, max(self.ns), self.d, self.seed + run)
+            for k in released:
+                go_on(cancelled)
+                plan = cast(Plan, plans[k])
+                prepared = mechanism.prepare(plan, Data(data.X[: plan.spec.n], data.y[: plan.spec.n]))
+                # Other noise for each n, so that the others do not matter.
+                drawn = mechanism.draws([plan], [prepared], [generator(self.seed + run, mechanism.key, k)], cancelled)
+                models += [drawn.thetas[0, 0], drawn.centres[0]]
+        found = np.full((2, len(plans), len(runs)), np.nan)
+        if models:
+            measured = population_excess(np.array(models), self.p_norm, count=_FRESH, seed=self.seed)
+            found[:, released] = measured.reshape(len(runs), len(released), 2).T
+        return found
+
+    def _curves(self, mechanism: Mechanism, plans: list[Plan | str], excess: Array) -> ExcessByN:
+        tail = np.array([_bound(plan, "upper", "probability") for plan in plans])
+        return ExcessByN(
+            mechanism=mechanism.key,
+            n=np.array(self.ns, float),
+            private=measured_of(excess[0], excess[1, :, 0]),
+            plain=excess[1].mean(axis=1),
+            bound=np.array([_bound(plan, "upper", "expectation") for plan in plans]),
+            tail=tail,
+            above=(excess[0] > tail[:, None]).sum(axis=1),
+            rate=np.array([_bound(plan, "rate") for plan in plans]),
+            gradients=np.array([math.nan if isinstance(p, str) else float(p.mechanism.gradients(p)) for p in plans]),
+            spent=np.array([math.nan if isinstance(p, str) else p.spent.epsilon for p in plans]),
+            reasons=tuple(plan if isinstance(plan, str) else "" for plan in plans),
+            nothing=optimum(self.p_norm, self.d).nothing,
+            runs=excess.shape[2],
+        )
+
+
 def excess_against_n(
     p_norm: float,
     *,
@@ -82,55 +154,18 @@ def excess_against_n(
     delta: float,
     seed: int,
     ns: tuple[int, ...] = SAMPLE_SIZES,
-    repetitions: int = 12,
-    datasets: int = 3,
-    cancelled: Cancelled = never,
-    **knobs: str,
+    runs: int = 40,
+    **knobs: Any,
 ) -> ExcessByN:
-    """Logistic loss over the l_p ball of size 1, on the records of `synthetic_records`; from a cache.
+    """Whole answer to an `ExcessQuestion`, whose fields the arguments are; knobs: of the mechanism.
 
-    repetitions: private runs on each of `datasets` tables, an even number. cancelled: asked between runs; when it says
-    yes, CancelledError is raised. knobs: of the mechanism.
+    >>> found = excess_against_n(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, ns=(500, 2_000), runs=2)
+    >>> bool((found.private.mean < found.bound).all())
+    True
     """
-    if integer("repetitions", repetitions, at_least=2) % 2:
-        raise ValueError(f"repetitions must be even, got {repetitions}")
-    mechanism = make_mechanism(learner_key(p_norm), **knobs)
-    plans = [_plan(mechanism, p_norm, d, n, Budget(epsilon, delta)) for n in ns]
-    draws = np.full((len(ns), datasets * repetitions), np.nan)
-    plain = np.full((len(ns), datasets), np.nan)
-    for table in range(datasets):
-        data = synthetic_records(p_norm, max(ns), d, seed + table)
-        models, where = [], []
-        for k, plan in enumerate(plans):
-            if isinstance(plan, str):
-                continue
-            go_on(cancelled)
-            few = Data(data.X[: plan.spec.n], data.y[: plan.spec.n])
-            # Fresh ones for each n, so that the others do not matter.
-            rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]
-            prepared = mechanism.prepare(plan, few)
-            drawn = mechanism.draws([plan], [prepared], rngs, cancelled)
-            models += [drawn.thetas[0], drawn.centres]
-            where.append(k)
-        if where:
-            found = population_excess(np.concatenate(models), p_norm, count=_FRESH, seed=seed)
-            found = found.reshape(len(where), repetitions + 1)
-            draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
-            plain[where, table] = found[:, -1]
-    return ExcessByN(
-        mechanism=mechanism.key,
-        n=np.array(ns, float),
-        private=measured_of(draws, plain[:, 0]),
-        q95=np.quantile(draws, 0.95, axis=1),
-        plain=plain.mean(axis=1),
-        bound=np.array([_bound(plan, "upper") for plan in plans]),
-        rate=np.array([_bound(plan, "rate") for plan in plans]),
-        gradients=np.array([math.nan if isinstance(p, str) else float(p.mechanism.gradients(p)) for p in plans]),
-        spent=np.array([math.nan if isinstance(p, str) else p.spent.epsilon for p in plans]),
-        reasons=tuple(plan if isinstance(plan, str) else "" for plan in plans),
-        nothing=optimum(p_norm, d).nothing,
-        repetitions=repetitions * datasets,
-    )
+    asked = ExcessQuestion(p_norm, d, epsilon, delta, seed, ns, runs, tuple(knobs.items()))
+    *_, found = asked.snapshots()
+    return found
 
 
 def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> Plan | str:
@@ -144,7 +179,7 @@ def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -
     return plan if spent <= budget else f"{mechanism.key} as published spends epsilon = {spent.epsilon:.4g} there"
 
 
-def _bound(plan: Plan | str, form: str) -> float:
+def _bound(plan: Plan | str, form: str, holds: str = "") -> float:
     """First bound of this form."""
-    found = [] if isinstance(plan, str) else [b.value for b in plan.mechanism.bounds(plan) if b.form == form]
-    return found[0] if found else math.nan
+    found = [] if isinstance(plan, str) else plan.mechanism.bounds(plan)
+    return next((b.value for b in found if b.form == form and holds in ("", b.holds)), math.nan)
