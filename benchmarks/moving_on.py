@@ -24,6 +24,7 @@ from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.decide.sample_size import SampleSizeQuestion
+from dpcore.studies.geometry.excess_by_n import ExcessQuestion
 from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job, Question, join
@@ -66,6 +67,7 @@ QUESTIONS: dict[str, Callable[[int], Question]] = {
     "multiclass": _classes,
     "audit, objective perturbation": _attack("objective_gaussian"),
     "audit, noisy SGD": _attack("noisy_sgd"),
+    "geometry against n": lambda seed: ExcessQuestion(1.5, 64, 1.0, 1e-6, seed),
     "decide, budget": _setting,
     "decide, equivalent sample size": lambda seed: EquivalentSampleSizeQuestion(_setting(seed)),
     "decide, sample size needed": lambda seed: SampleSizeQuestion(_setting(seed), 1.0, 1.0),
@@ -81,7 +83,6 @@ AHEAD: dict[str, dict[str, str]] = {
     "sparsity, simplex": {"tab": "simplex"},
     "sparsity, streaming": {"tab": "streaming"},
     "geometry": {},
-    "geometry, n": {"view": "n"},
     "multiclass": {},
     "audit": {},
 }

@@ -252,10 +252,10 @@ def _above(found: ExcessByN, here: GeometryState) -> str:
         return ""
     above = int(found.above[k])
     most = 100 * (1.0 - float(lower_bound(runs - above, runs, 0.05)))
-    are = "is" if above < 2 else "are"
+    some = "no run is" if not above else "1 run is" if above == 1 else f"{above} runs are"
     return (
-        f" {above or 'None'} of them at n = {found.n[k]:,.0f} {are} above the bound for 95% of runs: of all runs at "
-        f"most {rounded(most, 2)}% are (95% confidence)."
+        f" At n = {found.n[k]:,.0f} {some} above the bound for 95% of runs; of all runs, at most "
+        f"{rounded(most, 2)}% are (95% confidence)."
     )
 
 

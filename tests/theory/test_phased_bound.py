@@ -81,7 +81,7 @@ def test_a_bound_without_its_noise_or_with_a_twentieth_of_it_does_not_hold(loss,
 def test_figures_and_rates_of_one_problem():
     plan = plan_for("huber", math.inf, n=10_000, d=100)
     found = {b.source: b for b in plan.mechanism.bounds(plan)}
-    assert [b.form for b in found.values()] == ["upper", "rate", "rate"]
+    assert [b.form for b in found.values()] == ["upper", "upper", "rate", "rate"]
     assert {b.quantity for b in found.values()} == {"excess_population_risk"}
     published, alone = list(found.values())[1:]
     assert "Proposition 7.1" in published.source and published.holds == "expectation"

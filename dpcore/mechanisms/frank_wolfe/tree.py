@@ -54,7 +54,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     sqrt(2 ln(1/delta)) / epsilon for generalised Gaussian noise and sqrt(2 ln(1.25/delta)) / epsilon for Gaussian noise
     (reconstructed) and spends what is proved of it; it is refused if that is more than requested.
 
-    Source: Bassily, Guzmán and Nandi 2021, Algorithm 1 and Theorems 5.1 and 5.2 (constants derived here, explicit; see
+    Source: Bassily, Guzmán and Nandi 2021, Algorithm 1, Lemma 4.1, Theorems 5.1 and 5.2 (constants derived here, explicit; see
         docs/formulas.md); trees by Asi, Feldman, Koren and Talwar 2021; accounting by Dong, Roth and Su 2022.
     Randomness: one draw of `LpNoise` a node, in the order of the walk: p normals, or p Gamma variables, p bits and one
         chi-square.
@@ -144,12 +144,19 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         kappa = kappa_lq(facts.q_star, facts.d).kappa
         rate = theory.published_tree_rate(facts.diameter, facts.L0, kappa, facts.d, plan.spec.n, plan.requested)
         says = f"independent records; comparator in the l_p ball with p = {facts.p_norm:g}"
-        paper, ours = "Bassily, Guzmán and Nandi 2021, Theorem 5.2", f"{_SOURCE}, with explicit constants"
+        paper, ours = "Bassily, Guzmán and Nandi 2021", "with explicit constants"
         mean, tail = (bound(facts, runs.law, runs.tree, M) for bound in (_bound, _tail))
         return (
-            Bound(self.quantity, "upper", mean, "expectation", ours, says),
-            Bound(self.quantity, "upper", tail, "probability", ours, high_probability.MOST_RUNS + says),
-            Bound(self.quantity, "rate", rate, "probability", f"{paper}, without its logarithms", says),
+            Bound(self.quantity, "upper", mean, "expectation", f"{_SOURCE}, {ours}", says),
+            Bound(
+                self.quantity,
+                "upper",
+                tail,
+                "probability",
+                f"{paper}, Lemma 4.1 and Theorem 5.2, {ours}",
+                high_probability.MOST_RUNS + says,
+            ),
+            Bound(self.quantity, "rate", rate, "probability", f"{paper}, Theorem 5.2, without its logarithms", says),
         )
 
     def gradients(self, plan: Plan) -> int:

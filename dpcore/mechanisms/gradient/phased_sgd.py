@@ -136,11 +136,11 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         shape = theory.published_phased_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
         alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
         within = f"independent records; comparator in the {spec.unit_set.label}"
-        ours = f"{_SOURCE}, with explicit constants"
+        ours, theirs = (f"{of}, with explicit constants" for of in (_SOURCE, f"{_PAPER}, Proposition 7.1"))
         source = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
         return (
             Bound(self.quantity, "upper", found, "expectation", ours, within),
-            Bound(self.quantity, "upper", tail, "probability", ours, MOST_RUNS + within),
+            Bound(self.quantity, "upper", tail, "probability", theirs, MOST_RUNS + within),
             Bound(self.quantity, "rate", shape, "expectation", source, within),
             Bound(
                 self.quantity, "rate", alone, "expectation", f"{_PAPER}, Section 7: without privacy, the least", within
