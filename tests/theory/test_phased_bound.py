@@ -83,7 +83,7 @@ def test_figures_and_rates_of_one_problem():
     found = {b.source: b for b in plan.mechanism.bounds(plan)}
     assert [b.form for b in found.values()] == ["upper", "upper", "rate", "rate"]
     assert {b.quantity for b in found.values()} == {"excess_population_risk"}
-    published, alone = list(found.values())[1:]
+    published, alone = list(found.values())[2:]
     assert "Proposition 7.1" in published.source and published.holds == "expectation"
     assert published.value == pytest.approx(2 * 10 * (0.01 + math.sqrt(100 * math.log(1e6)) / 1e4))
     assert alone.value == pytest.approx(2 * math.sqrt(100 / 10_000))
