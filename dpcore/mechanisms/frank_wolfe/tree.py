@@ -55,7 +55,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     (reconstructed) and spends what is proved of it; it is refused if that is more than requested.
 
     Source: Bassily, Guzmán and Nandi 2021, Algorithm 1, Lemma 4.1, Theorems 5.1 and 5.2 (constants derived here,
-        explicit; see docs/formulas.md); trees by Asi, Feldman, Koren and Talwar 2021; accounting by Dong, Roth and Su 2022.
+        explicit; docs/formulas.md); trees by Asi, Feldman, Koren and Talwar 2021; accounting by Dong, Roth and Su 2022.
     Randomness: one draw of `LpNoise` a node, in the order of the walk: p normals, or p Gamma variables, p bits and one
         chi-square.
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every noisy estimate
