@@ -75,14 +75,17 @@ def cost_figure(
     chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot", layer="plain")
     lower = excess.set_index("x").lower_bound.reindex(budgets)
     chart.against(budgets, nothing, lower, excess.lower_source, "y2")
-    chart.zero_or_below(excess.x, excess["mean"], main, name, floor, "y2")
     here = accuracy[accuracy.x == epsilon]
     chart.dot(here.x, 100 * here["mean"], main)
     here = excess[excess.x == epsilon]
     chart.dot(here.x, here["mean"], main, "y2")
+    # Last, where they can be missing without taking another curve's place: an empty one takes time to draw, too.
+    if (excess["mean"] <= 0.0).any():
+        chart.zero_or_below(excess.x, excess["mean"], main, name, floor, "y2")
     drawn = [] if released is None else [100 * released]
-    diamond: Look = {"color": chart.paper, "symbol": "diamond", "line": {"color": main, "width": 2}}
-    chart.dot([epsilon] * len(drawn), drawn, main, **diamond)
+    if drawn:
+        diamond: Look = {"color": chart.paper, "symbol": "diamond", "line": {"color": main, "width": 2}}
+        chart.dot([epsilon], drawn, main, **diamond)
 
     chart.heading(accuracy_title)
     chart.heading("excess risk above the best model's", "y2")

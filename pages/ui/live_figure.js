@@ -146,9 +146,9 @@ function some(rows, most) {
 
 // Called at each drawing, and when a reader opens it; a closed one is not filled.
 function fillNumbers(node) {
+  node.numbers.hidden = !node.data.some(({ name, x, z }) => name && x?.length && !z);
+  if (!node.numbers.open) return;
   const curves = curvesOf(node);
-  node.numbers.hidden = !curves.length;
-  if (!node.numbers.open || !curves.length) return;
   const most = Math.max(2, Math.floor(MOST_ROWS / curves.length));
   const pane = node.numbers.lastChild;
   pane.replaceChildren();

@@ -244,10 +244,10 @@ def test_the_cursor_s_flag_stands_at_its_line(logarithmic, place):
 @pytest.mark.parametrize("released", [None, 0.5, 0.87])
 def test_one_release_is_marked_at_the_cursor(released):
     _, figure = draw(epsilon=0.5, released=released)
-    diamond = figure.data[-1]
-    assert diamond.marker.symbol == "diamond"
-    assert list(zip(diamond.x, diamond.y, strict=True)) == ([] if released is None else [(0.5, 100 * released)])
-    assert [a.text for a in figure.layout.annotations].count("one release") == len(diamond.x)
+    diamonds = [trace for trace in figure.data if trace.marker.symbol == "diamond"]
+    places = [(*trace.x, *trace.y) for trace in diamonds]
+    assert places == ([] if released is None else [(0.5, 100 * released)])
+    assert [a.text for a in figure.layout.annotations].count("one release") == len(diamonds)
 
 
 def test_of_several_mechanisms_one_is_shown_in_full():
