@@ -39,6 +39,8 @@ REASONS = {
     "nothing, but then it is more than 10 times above these; the other bounds as before",
     "Sparsity, LASSO": "where more records or a larger epsilon bring the bound below learning nothing, the measurement "
     "has fallen faster: the bound is for the worst records",
+    "Geometry, norm order": "each ball is on records that no private mechanism learns over it; of many fingerprints, "
+    "a choice beside it, both bounds are below learning nothing",
     "Geometry, records": "the bound is below learning nothing at the largest n only, and more than 10 times above the "
     "measurement",
 }

@@ -37,7 +37,7 @@ from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 400, 380
 # Against n a model is learned for each n; larger tables are too slow to update live.
-FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 1_024, 65_536, 64
+FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 65_536, 65_536, 64
 OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
 REPETITIONS = 10
 TRACED_COLUMNS = 1_000
@@ -53,12 +53,11 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
     with url_controls.block("p_norm", width=250):
         name = url_controls.slider("p_norm", "p norm order", names, "1")
-    knobs, hardest = {}, False
+    knobs, records = {}, "each"
     if view == "order":
         records = url_controls.select(
-            "geometry_data", "Records", list(words.RECORDS), "fingerprints", words.RECORDS.__getitem__, width=220
+            "geometry_data", "Records", list(words.RECORDS), "each", words.RECORDS.__getitem__, width=220
         )
-        hardest = records == "hardest"
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {
             "noise": switch("Noise", words.LAWS, "gaussian", key="noise"),
@@ -79,7 +78,7 @@ left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
 with left:
     chart, layers = st.container(), pick_layers("plain" if view == "order" else "lower")
 
-here = words.GeometryState(**vars(controls), name=name, hardest=hardest)
+here = words.GeometryState(**vars(controls), name=name, records=records)
 row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
 
@@ -88,7 +87,7 @@ def order_picture(
 ) -> tuple[Figure, str, AgainstOrder, Callable[[], str]]:
     """The chart there, its sentence, its curves for the reader's dimension, and its code."""
     columns = (here.d, *sorted({*OTHERS} - {here.d}))
-    more = here.budget | {"repetitions": REPETITIONS, "hardest": here.hardest}
+    more = here.budget | {"repetitions": REPETITIONS, "records": here.records}
     asked = [partial(excess_by_norm.against_order, d, here.n, **more) for d in columns]
     curves = []
     for curve in asked:
@@ -121,7 +120,7 @@ family, drawn = "frank_wolfe", view == "order" or learned is not None
 ahead: prefetch.Draw | None = None
 if view == "order":
     picture, sentence, found, code = order_picture(here)
-    caption, judged, ahead = words.order_caption(found, here), words.order_verdict(found, here), order_picture
+    caption, judged, ahead = words.order_caption(found), words.order_verdict(found, here), order_picture
     readouts, table = words.order_readouts(found, row, here), words.order_table(found)
 elif learned is not None:
     picture, sentence = people_picture(here, learned)

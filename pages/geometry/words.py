@@ -33,7 +33,7 @@ from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, lower_verdict, verdict
 
 VIEWS = {"order": "norm order", "n": "n"}
-RECORDS = {"fingerprints": "fingerprints", "hardest": "hardest data"}
+RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2", "fingerprints": "many fingerprints"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
 SCALES = {"displacement": "displacement", "fixed": "worst case"}
 VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as published"}
@@ -64,10 +64,10 @@ def variant_knobs(variant: str) -> dict[str, str]:
 
 @dc.dataclass(frozen=True)
 class GeometryState(Controls):
-    """The state that all pictures of the page share. name: of the norm order on its slider. hardest: the records."""
+    """The state that all pictures of the page share. name: of the norm order on its slider. records: of RECORDS."""
 
     name: str
-    hardest: bool = False
+    records: str = "each"
 
     @property
     def d(self) -> int:
@@ -113,22 +113,40 @@ def _learned(found: AgainstOrder, k: int) -> bool:
     return bool(found.mean[k] + 2.0 * found.se[k] < found.signal[k])
 
 
+def _apart(found: AgainstOrder, k: int, other: int) -> bool:
+    """Whether the excess is larger at one order than at another by more than the error."""
+    return bool(found.mean[k] - found.mean[other] > 2.0 * math.hypot(found.se[k], found.se[other]))
+
+
+def order_step(found: AgainstOrder) -> str:
+    """Which part of the step from the L1 ball to the L2 ball is the choice of mechanism, at the same records."""
+    first, l2 = 0, _at(found, 2.0)
+    if not _apart(found, l2, first) or found.chosen[first] != "vertices":
+        return ""
+    lasso, ball = found.gaussian.mean[[first, l2]]
+    rest = "the L1 ball is ahead by the exponential mechanism alone" if lasso >= ball else "the rest is the mechanism"
+    return f"With Gaussian noise on both balls it would be {rounded(lasso)} and {rounded(ball)}: {rest}."
+
+
 def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
     """The sentence above the chart: L1 ball, L2 ball, and the cursor's norm order between them."""
     first, l2, k = 0, _at(found, 2.0), _at(found, here.p_norm)
     ratio = found.mean[l2] / found.mean[first]
-    why = "the L1 ball has only 2d vertices to choose from, while noise in all d columns reaches the L2 ball"
-    if found.chosen[l2] == "vertices":
-        why = "the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
-    apart = found.mean[l2] - found.mean[first] > 2.0 * math.hypot(found.se[l2], found.se[first])
     lasso, ball = rounded(found.mean[first]), rounded(found.mean[l2])
     said = f"In d = {found.d:,} dimensions the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
+    if here.records == "each":
+        said += ", each on records that are hard for it"
     if not _learned(found, first):
         said += f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[l2])}"
-    elif not _learned(found, l2):
-        said += f", where a model that learns nothing has {rounded(found.signal[l2])}: {why}"
-    elif apart:
-        said += f", **{rounded(ratio, 2)} times** as much: {why}"
+    elif _apart(found, l2, first):
+        said += f", **{rounded(ratio, 2)} times** as much"
+        if not _learned(found, l2):
+            said += f", as if nothing were learned ({rounded(found.signal[l2])})"
+        said += (
+            ": the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
+            if found.chosen[l2] == "vertices"
+            else ": the L1 ball has only 2d vertices to choose from, while noise in all d columns reaches the L2 ball"
+        )
     said += "."
     if k not in (first, l2):
         share = found.mean[k] / found.signal[k]
@@ -161,18 +179,26 @@ def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
         return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
 
     told = verdict(places, curves, found.signal, at, "p", text=text)
-    return f"{told} {lower_verdict(places, found.mean, found.least, at)}"
+    return " ".join(filter(None, (told, lower_verdict(places, found.mean, found.least, at), order_step(found))))
 
 
-def order_caption(found: AgainstOrder, here: GeometryState) -> str:
-    few = ": no private mechanism learns from so few" if here.hardest else ""
+_ROWS = {
+    "l1": "{l1:,} equal records with one column (hard for L1)",
+    "l2": "{l2:,} fingerprints (hard for L2)",
+    "fingerprints": "{fingerprints:,} fingerprints",
+}
+
+
+def order_caption(found: AgainstOrder) -> str:
+    shown = " or ".join(_ROWS[name].format(**found.rows) for name in found.rows)
+    each = ", at each p whichever is harder for the mechanism with the smaller bound" if len(found.rows) > 1 else ""
     return (
         "Exponential mechanism over vertices: a vertex of the L1 ball drawn at random. Means of "
-        f"{found.repetitions} draws of records and noise, bars: two standard errors. Linear losses; {found.n0:,} of "
-        f"{found.n:,} records are fingerprints, rows of random signs with a bias for each column, and the others are "
-        f"zero{few}. The same columns for every p, scaled to dual norm 1. Thin: the mechanism with the smaller bound, "
-        "at other d. **Not the same guarantee**: the exponential mechanism has "
-        f"({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
+        f"{found.repetitions} draws of records and noise, bars: two standard errors. Linear losses; of {found.n:,} "
+        f"records {shown}{each}; the others are zero. Fingerprints are rows of random signs with a bias for each "
+        "column. Scaled to dual norm 1 at every p. Thin: the mechanism with the smaller bound, at other d. **Not the "
+        f"same guarantee**: the exponential mechanism has ({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, "
+        f"{delta_text(found.delta)})."
     )
 
 
@@ -312,7 +338,8 @@ def assumptions(here: GeometryState) -> str:
 
 
 def order_table(found: AgainstOrder) -> pd.DataFrame:
-    columns: dict[str, Any] = {"p_norm": found.p_norm, "chosen": found.chosen, "mean": found.mean, "se": found.se}
+    columns: dict[str, Any] = {"p_norm": found.p_norm, "records": found.records, "chosen": found.chosen}
+    columns |= {"mean": found.mean, "se": found.se}
     for name, side in (("exponential", found.vertices), ("gaussian", found.gaussian)):
         columns |= {f"{name}_{key}": getattr(side, key) for key in ("mean", "se", "noiseless", "bound")}
     return pd.DataFrame(columns | {"nothing_learned": found.signal, "lower_bound": found.least})

@@ -23,40 +23,49 @@ def open_page(**state) -> AppTest:
     return shown("geometry/page.py", **state)
 
 
-def test_the_default_state_shows_the_cliff_without_a_click():
+def test_the_default_state_shows_each_ball_on_records_that_are_hard_for_it():
     page = open_page()
     assert not page.exception and not page.error
-    found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, hardest=False, **BUDGET)
+    found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, records="each", **BUDGET)
     l2 = found.p_norm.tolist().index(2.0)
     ratio = found.mean[l2] / found.mean[0]
-    assert ratio > 5.0 and found.mean[1] > 3.0 * found.mean[0], "just right of 1 it is steep"
-    assert tells(said(page), "d = 1,024", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[l2])} ")
-    assert tells(said(page), f" {rounded(found.mean[l2])} ", "L2 ball", f" {rounded(ratio, 2)} times")
+    assert 3.5 < ratio < 4.5 and (found.records[0], found.records[l2]) == ("l1", "l2")
+    assert tells(said(page), "d = 65,536", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[l2])} ")
+    assert tells(said(page), "L2 ball", "hard for it", f" {rounded(ratio, 2)} times", f"({rounded(found.signal[l2])})")
     assert "Exponential mechanism" in texts(page)
     assert tells(texts(page), f" {rounded(found.gaussian.mean[0])}", f"nothing learned {rounded(found.signal[0])}")
-    row = table_1.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
+    both = f"it would be {rounded(found.gaussian.mean[0])} and {rounded(found.gaussian.mean[l2])}: "
+    assert f"With Gaussian noise on both balls {both}" in texts(page)
+    row = table_1.table_row(1.0, 65_536, 2_000, 1.0, 1e-6)
     assert f"n = {worded(row.free)}" in texts(page)
-    assert "1,000 of 2,000 records" in captions(page)
+    assert tells(captions(page), f"{found.rows['l1']} equal records", f"{found.rows['l2']} fingerprints")
     assert tells(captions(page), "**Not the same guarantee**", "(1, 0)", "(1, 10⁻⁶)")
     assert len(charts(page)) == 2
 
 
-def test_on_the_hardest_data_no_private_answer_learns_the_l2_ball_and_the_bound_says_why():
-    page = open_page(geometry_data="hardest", p_norm="2")
-    found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, **BUDGET)
+def test_on_records_hard_for_l2_no_private_answer_learns_that_ball_and_the_bound_says_why():
+    page = open_page(geometry_data="l2", p_norm="2", p=1_024)
+    found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, records="l2", **BUDGET)
     k = found.p_norm.tolist().index(2.0)
     assert (found.least < found.mean)[1:].all() and found.mean[k] < 2.0 * found.least[k]
-    assert found.mean[k] > 0.9 * found.signal[k] and f"{found.n0} of 2,000 records" in captions(page)
+    assert found.mean[k] > 0.9 * found.signal[k] and f"{found.rows['l2']} fingerprints" in captions(page)
     assert f"the measurement is {rounded(found.mean[k] / found.least[k], 2)} times as" in texts(page)
-    easy = texts(open_page(p_norm="2"))
-    assert tells(easy, "Gaussian noise from p = 1.1 to 2", "Lower bound")
+    easy = texts(open_page(p_norm="2", p=1_024, geometry_data="fingerprints"))
+    assert tells(easy, "Gaussian noise from p = 1.02 to 2", "Lower bound")
+
+
+def test_records_that_are_hard_for_l1_cost_every_ball_as_much_and_leave_no_step():
+    page = open_page(geometry_data="l1")
+    found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, records="l1", **BUDGET)
+    assert found.mean == pytest.approx(np.full(len(found.mean), found.mean[0]), rel=0.15)
+    assert "times as much" not in said(page) and "on both balls" not in texts(page)
 
 
 def test_the_cost_of_roundness_grows_with_the_columns():
     """Where a corner costs the same at every d, noise in the gradient costs the root of d: means of 20 draws."""
     ratios = []
     for d in (1_000, 10_000, 100_000):
-        found = excess_by_norm.against_order(d, 2_000, repetitions=20, p_norms=(1.0, 2.0), **BUDGET)
+        found = excess_by_norm.against_order(d, 2_000, repetitions=20, p_norms=(1.0, 2.0), records="l2", **BUDGET)
         ratios.append(found.gaussian.mean[1] / found.vertices.mean[0])
     assert ratios == pytest.approx([9.7, 31.3, 100.6], rel=0.05)
 
@@ -98,9 +107,9 @@ def test_the_published_walk_learns_nothing_at_this_size():
 
 
 def test_where_a_vertex_is_the_choice_on_the_l2_ball_too_the_sentence_says_so():
-    few, many = open_page(p=1_024), open_page(p=65_536)
+    few, many = (open_page(p=p, geometry_data="fingerprints") for p in (1_024, 65_536))
     assert "noise in all d columns reaches the L2 ball" in said(few)
-    found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, hardest=False, **BUDGET)
+    found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, records="fingerprints", **BUDGET)
     assert found.chosen[found.p_norm.tolist().index(2.0)] == "vertices"
     assert "none of them is near the best model of the L2 ball" in said(many)
 

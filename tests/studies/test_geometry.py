@@ -151,7 +151,7 @@ def test_both_mechanisms_by_hand():
     errors = np.empty((2, len(norms)))
     for repetition in range(2):
         rng = generator(seed, "geometry transition", repetition)
-        sums, noise = column_sums(found.n0, d, rng), rng.standard_normal(d)
+        sums, noise = column_sums(found.rows["l2"], d, rng), rng.standard_normal(d)
         gumbel = np.random.default_rng(repetition).gumbel(size=(40_000, 2 * d))
         for k, p in enumerate(norms):
             q = dual_order(p)
@@ -168,6 +168,26 @@ def test_both_mechanisms_by_hand():
     assert found.gaussian.mean == pytest.approx(gaussian, rel=1e-9)
     assert found.gaussian.se == pytest.approx(np.abs(np.diff(excess[:, :, 1], axis=0)[0]) / 2, rel=1e-6)
     assert found.vertices.noiseless[0] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_records_hard_for_l1_are_those_on_which_the_exponential_mechanism_loses_most():
+    """Against the weights of all 2 d vertices; both sets together are at each order the harder one."""
+    d, n, epsilon = 40, 200, 1.5
+    losses = []
+    for k in range(1, n + 1):
+        scores = np.zeros(2 * d)
+        scores[[0, d]] = k / n, -k / n
+        weights = np.exp(scores / vertex_temperature(n, epsilon))
+        losses.append(k / n - scores @ weights / weights.sum())
+    asked = {"d": d, "n": n, "epsilon": epsilon, "delta": 1e-6, "seed": 3, "repetitions": 5}
+    one, few, each = (against_order(**asked, records=name) for name in ("l1", "l2", "each"))
+    assert one.rows == {"l1": 1 + int(np.argmax(losses))} and one.mean[0] == pytest.approx(max(losses), rel=1e-9)
+    assert one.vertices.se[0] < 1e-12 and one.signal == pytest.approx(np.full(len(one.signal), one.rows["l1"] / n))
+    assert (each.mean == np.maximum(one.mean, few.mean)).all() and set(each.records) == {"l1", "l2"}
+    for k, name in enumerate(each.records):
+        mine = one if name == "l1" else few
+        assert each.signal[k] == mine.signal[k] and each.gaussian.mean[k] == mine.gaussian.mean[k]
+        assert each.se[k] == mine.se[k] and each.vertices.noiseless[k] == mine.vertices.noiseless[k]
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +245,7 @@ def test_the_axis_is_increasing():
     for d in (3, 100, 1_000, 22_026, 100_000):
         grid = orders(d)
         assert min(np.diff(grid)) > 0.005 and 1 + 1 / math.log(d) in grid and {1.0, 2.0, math.inf} < set(grid)
-        assert len(grid) == (7 if d == 22_026 else 8)
+        assert len(grid) == (9 if d == 22_026 else 10)
 
 
 def test_table_1_by_hand():
@@ -287,6 +307,7 @@ def test_table_1_is_continuous_at_two_and_not_at_one():
         (lambda: against_order(5, 10, 1.0, 1e-6, 0, 1), "repetitions must be"),
         (lambda: against_order(5, 10, 1.0, 1e-6, 0, 2, (2.0, 1.0)), "p_norms must be"),
         (lambda: against_order(5, 10, 1.0, 1e-6, 0, 2, ()), "p_norms must be"),
+        (lambda: against_order(5, 10, 1.0, 1e-6, 0, 2, records="few"), "records must be"),
         (lambda: table_row(0.9, 5, 10, 1.0, 1e-6), "p_norm must be"),
         (lambda: table_row(1.5, 5, 1, 1.0, 1e-6), "n must be"),
         (lambda: table_row(1.5, 5, 10, 0.0, 1e-6), "epsilon must be"),

@@ -4,8 +4,11 @@ f(x, z) = -<x, z>, ||x||_p <= 1, ||z||_q* <= 1. Two private answers from zbar, t
 mechanism among the 2 d points +-e_j of the L1 ball, which lies in every other one, with scores <zbar, v>; and the x
 that is best for zbar plus Gaussian noise. docs/formulas.md, "Geometry experiments", proves their bounds.
 
-Records: n0 fingerprinting rows as in `hardest_data`, the others zero; scaled to ||z||_q* = 1, for every p from the same
-columns. Half of the records are such rows, or on the hardest data so few that no private answer learns them.
+Records, all others being zero, of ||z||_q* = 1 and for every p from the same columns, by name:
+fingerprints: fingerprinting rows as in `hardest_data`, half of the records;
+l2: so few of them that no private answer learns the L2 ball (`fingerprinted`);
+l1: e_1, so often that the exponential mechanism has its largest excess on the L1 ball (`one_column`);
+each: for each norm order whichever of l1 and l2 is harder for the mechanism with the smaller bound.
 Source: the comparison is of the bounds of Bassily, Guzmán and Nandi 2021, Table 1; constants derived here.
 """
 
@@ -23,11 +26,12 @@ from ...core.cache import shared
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball, widening
-from ...core.validation import check_real, integer, norm_order
+from ...core.validation import check_real, integer, norm_order, one_of
 from ...theory.lower_bounds import linear_packing
 
 VERTICES, GAUSSIAN = "vertices", "gaussian"
-_FIXED = (1.0, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
+RECORDS = ("each", "l1", "l2", "fingerprints")
+_FIXED = (1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
 _SHARE = 0.2  # of sqrt(d ln(1/delta)) / epsilon; the proof has some constant
 _MOMENTS = 64
@@ -53,8 +57,8 @@ class AgainstOrder:
 
     p_norm: increasing. chosen: "vertices" or "gaussian", whose bound is smaller, a choice that sees no record; mean,
     se: of the chosen one. signal: mean of ||zbar||_q*, the excess of x = 0. least: on some records no private mechanism
-    has less (`theory.lower_bounds.linear_packing`). d, n, n0, epsilon, delta, repetitions: the setting; n0 records are
-    not zero.
+    has less (`theory.lower_bounds.linear_packing`). rows: how many records are not zero, by the name of the records.
+    records: their name at each order. d, n, epsilon, delta, repetitions: the setting.
     """
 
     p_norm: Array
@@ -65,9 +69,10 @@ class AgainstOrder:
     se: Array
     signal: Array
     least: Array
+    rows: dict[str, int]
+    records: tuple[str, ...]
     d: int
     n: int
-    n0: int
     epsilon: float
     delta: float
     repetitions: int
@@ -82,12 +87,12 @@ def order_text(p_norm: float) -> str:
 
 
 def orders(d: int) -> tuple[float, ...]:
-    """1, 1 + 1/ln d, where the root of d sets in, and 1.1, 1.25, 1.5, 2, 4, inf; increasing. d: >= 3.
+    """1, 1 + 1/ln d, where the root of d sets in, and others from 1.02 to inf; increasing. d: >= 3.
 
     None of the others within 0.005 of 1 + 1/ln d.
 
     >>> [round(p, 3) for p in orders(1000)]
-    [1.0, 1.1, 1.145, 1.25, 1.5, 2.0, 4.0, inf]
+    [1.0, 1.02, 1.05, 1.1, 1.145, 1.25, 1.5, 2.0, 4.0, inf]
     """
     near = 1.0 + 1.0 / math.log(integer("d", d, at_least=3))
     return tuple(sorted([near, *(p for p in _FIXED if abs(p - near) > _APART)]))
@@ -102,14 +107,14 @@ def against_order(
     seed: int,
     repetitions: int = 20,
     p_norms: Sequence[float] | None = None,
-    hardest: bool = True,
+    records: str = "l2",
 ) -> AgainstOrder:
     """Both mechanisms at each norm order, on n >= 2 records with d >= 3 columns.
 
     epsilon > 0, 0 < delta < 1. repetitions: >= 2, each with new columns and new noise, which all norm orders share.
-    p_norms: increasing, None for `orders`. hardest: n0 by `fingerprinted`, else half of the records. The mean over the
-    vertices is exact for the records of a repetition; of the Gaussian answer there is one a repetition, and its excess
-    is exact, without a test set. About 0.1 s at d = 10,000; kept, so its arrays must not be changed.
+    p_norms: increasing, None for `orders`. records: one of `RECORDS`. The mean over the vertices is exact for the
+    records of a repetition; of the Gaussian answer there is one a repetition, and its excess is exact, without a test
+    set. About 0.1 s at d = 10,000; kept, so its arrays must not be changed.
     Raises ValueError for other values, NotApplicable where delta is too small for Gaussian noise.
 
     >>> found = against_order(1_000, 2_000, 1.0, 1e-6, seed=0, repetitions=4, p_norms=(1.0, 2.0))
@@ -121,45 +126,70 @@ def against_order(
     grid = [norm_order("p_norms", p) for p in (orders(d) if p_norms is None else p_norms)]
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
-    balls, duals = [norm_ball(p) for p in grid], [dual_order(p) for p in grid]
-    n0 = fingerprinted(d, n, budget) if hardest else n // 2
-    temperature = vertex_temperature(n, epsilon)
+    rows = {"l1": one_column(d, n, epsilon), "l2": fingerprinted(d, n, budget), "fingerprints": n // 2}
+    names = ("l1", "l2") if one_of("records", records, RECORDS) == "each" else (records,)
+    duals, temperature = [dual_order(p) for p in grid], vertex_temperature(n, epsilon)
     sigmas = [2.0 / n * widening(2.0, q, d) / gaussian_mu(budget) for q in duals]
-    # Of each repetition and order: signal, and the excess of vertices, of the best vertex, and of the Gaussian answer.
+    vertex_bound = np.array([min(2.0, 1.0 - d ** (-1.0 / q) + temperature * math.log(2.0 * d)) for q in duals])
+    gaussian_bound = np.array([min(2.0, s * gaussian_length(d, q)) for s, q in zip(sigmas, duals, strict=True)])
+    by_vertex = vertex_bound <= gaussian_bound
+    measured = []
+    for name in names:
+        found = _excess(name, rows[name], grid, d, n, sigmas, temperature, seed, repetitions)
+        measured.append((found.mean(axis=2), found.std(axis=2, ddof=1) / math.sqrt(repetitions)))
+    # Of the records that are harder for the chosen mechanism.
+    each = np.array([np.where(by_vertex, mean[1], mean[3]) for mean, _ in measured])
+    harder = each.argmax(axis=0)
+    (signal, vertices, best, gaussian), errors = (
+        np.array(values)[harder, :, np.arange(len(grid))].T for values in zip(*measured, strict=True)
+    )
+    return AgainstOrder(
+        p_norm=np.array(grid),
+        vertices=Side(vertices, errors[1], best, vertex_bound),
+        gaussian=Side(gaussian, errors[3], np.zeros(len(grid)), gaussian_bound),
+        chosen=tuple(VERTICES if vertex else GAUSSIAN for vertex in by_vertex),
+        mean=each.max(axis=0),
+        se=np.where(by_vertex, errors[1], errors[3]),
+        signal=signal,
+        least=np.array([linear_packing(p, d, n, budget) for p in grid]),
+        rows={name: rows[name] for name in names},
+        records=tuple(names[k] for k in harder),
+        d=d,
+        n=n,
+        epsilon=epsilon,
+        delta=delta,
+        repetitions=repetitions,
+    )
+
+
+def _excess(
+    name: str,
+    n0: int,
+    grid: Sequence[float],
+    d: int,
+    n: int,
+    sigmas: Sequence[float],
+    temperature: float,
+    seed: int,
+    repetitions: int,
+) -> Array:
+    """Signal, and excess of vertices, of the best vertex, and of the Gaussian answer, [4, orders, repetitions]."""
+    balls, duals = [norm_ball(p) for p in grid], [dual_order(p) for p in grid]
     found = np.empty((4, len(grid), repetitions))
     for repetition in range(repetitions):
         rng = generator(seed, "geometry transition", repetition)
-        sums, noise = column_sums(n0, d, rng), rng.standard_normal(d)
+        sums = np.append(np.zeros(d - 1), float(n0)) if name == "l1" else column_sums(n0, d, rng)
+        noise = rng.standard_normal(d)
         columns = np.bincount(np.abs(sums).astype(np.int64))  # so many have each size
         sizes, times = np.flatnonzero(columns).astype(float), columns[columns > 0].astype(float)
         for k, (ball, q_star, sigma) in enumerate(zip(balls, duals, sigmas, strict=True)):
-            unit = d ** (-1.0 / q_star) / n
+            unit = (1.0 if name == "l1" else d ** (-1.0 / q_star)) / n
             signal = unit * _length(sizes, times, q_star)
             x = ball.extreme(-(unit * sums + sigma * noise))
             best = unit * float(sizes[-1])
             kept = _vertex_mean(unit * sizes, times, temperature)
             found[:, k, repetition] = signal, signal - kept, signal - best, signal - unit * float(sums @ x)
-    signal, vertices, best, gaussian = found.mean(axis=2)
-    se = found.std(axis=2, ddof=1) / math.sqrt(repetitions)
-    vertex_bound = np.array([min(2.0, 1.0 - d ** (-1.0 / q) + temperature * math.log(2.0 * d)) for q in duals])
-    gaussian_bound = np.array([min(2.0, s * gaussian_length(d, q)) for s, q in zip(sigmas, duals, strict=True)])
-    by_vertex = vertex_bound <= gaussian_bound
-    return AgainstOrder(
-        p_norm=np.array(grid),
-        vertices=Side(vertices, se[1], best, vertex_bound),
-        gaussian=Side(gaussian, se[3], np.zeros(len(grid)), gaussian_bound),
-        chosen=tuple(VERTICES if vertex else GAUSSIAN for vertex in by_vertex),
-        mean=np.where(by_vertex, vertices, gaussian),
-        se=np.where(by_vertex, se[1], se[3]),
-        signal=signal,
-        least=np.array([linear_packing(p, d, n, budget) for p in grid]),
-        d=d,
-        n=n,
-        n0=n0,
-        epsilon=epsilon,
-        delta=delta,
-        repetitions=repetitions,
-    )
+    return found
 
 
 def vertex_temperature(n: int, epsilon: float) -> float:
@@ -180,6 +210,20 @@ def fingerprinted(d: int, n: int, budget: Budget) -> int:
     check_real("delta", budget.delta, "in (0, 1)", lambda v: 0 < v < 1)
     wanted = _SHARE * math.sqrt(d * math.log(1.0 / budget.delta)) / budget.epsilon
     return n if wanted >= n else max(1, round(wanted))
+
+
+def one_column(d: int, n: int, epsilon: float) -> int:
+    """How many of n records are e_1 where the exponential mechanism has its largest excess on the L1 ball.
+
+    Of the 2 d vertices e_1 has the weight w = e^(k / (n b)), -e_1 has 1 / w and each other one has 1: the excess is
+    (k/n) (2/w + 2 d - 2) / (w + 1/w + 2 d - 2).
+
+    >>> one_column(1_000, 2_000, 1.0)
+    24
+    """
+    shares = np.arange(1.0, n + 1.0) / n
+    up = np.exp(np.minimum(shares / vertex_temperature(n, epsilon), 700.0))
+    return 1 + int(np.argmax(shares * (2.0 / up + 2.0 * d - 2.0) / (up + 1.0 / up + 2.0 * d - 2.0)))
 
 
 def column_sums(n0: int, d: int, rng: np.random.Generator) -> Array:
