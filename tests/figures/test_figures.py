@@ -200,6 +200,22 @@ def test_curves_beyond_the_same_edge_have_a_row_each_beside_a_legend():
     assert one["y"] == two["y"] and one["yshift"] - two["yshift"] == LABEL_HEIGHT
 
 
+def test_a_phone_is_told_above_the_legend_what_ends_outside_its_axis():
+    chart = Chart("light", 400)
+    for value, name, axis in ((3e-7, "low", "y2"), (3000.0, "high", "y2"), (-5.0, "first", "y"), (0.5, "inside", "y")):
+        chart.end([value], name, "#000000", axis)
+    across, upright, lower = chart.log_axis(-2, 1), chart.axis(range=[0, 1]), chart.log_axis(-2, 1)
+    narrow = chart.beside([across, across], upright, lower, drop=50).layout.meta["narrow"]
+    said = ["↓ first (−5)", "↓ low (3·10⁻⁷)", "↑ high (3k)"]
+    places = [("paper", 0, "top", -50 - k * LABEL_HEIGHT) for k in range(3)]
+    assert [(a["text"], (a["yref"], a["y"], a["yanchor"], a["yshift"])) for a in narrow["annotations"]] == [
+        *zip(said, places, strict=True)
+    ]
+    drawing = narrow["height"] - narrow["margin"]["t"] - narrow["margin"]["b"]
+    assert drawing == 400 - chart.top - chart.bottom, "no room is taken from the drawing"
+    assert narrow["legend"]["y"] * drawing == pytest.approx(-50 - 3 * LABEL_HEIGHT)
+
+
 def test_a_mechanism_that_stops_applying_leaves_a_gap():
     classical = dpcore.make_mechanism("output_gaussian", accounting="classical")
     _, figure = draw(mechanisms=(classical,))
