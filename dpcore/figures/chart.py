@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .figure import Figure
-from .labels import LABEL_HEIGHT, Ends, end_labels
+from .labels import Ends, above_legend, end_labels
 from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Look, Theme, note, short_number, with_opacity
 from .theorems import theorem
 
@@ -300,14 +300,15 @@ class Chart:
         stacked: bool = False,
         **layout: Any,
     ) -> Figure:
-        """The chart with a legend below its axis; what ends outside the axis is said at its edge.
+        """The chart with a legend below its axis; what ends outside the axis is said above the legend.
 
         rows: of the legend, one for each entry where it is None, of `row` px. drop, stacked: see `legend`.
         """
-        _, outside = end_labels(self.ends, {"y": y}, self.panels, self.theme)
+        _, outside = end_labels(self.ends, {"y": y}, self.panels)
         more = row * (self.entries() if rows is None else rows)
-        legend = self.legend(self.height, more, drop=drop, stacked=stacked)
-        return self.figure(x, y, y2, **legend | {"annotations": [*self.notes, *outside]} | layout)
+        said, lines = above_legend(outside, drop)
+        legend = self.legend(self.height, more + lines, drop=drop + lines, stacked=stacked)
+        return self.figure(x, y, y2, **legend | {"annotations": [*self.notes, *said]} | layout)
 
     def beside(
         self,
@@ -328,15 +329,15 @@ class Chart:
         What ends outside its axis is said above the legend. taken: px that the drawing is lower there. wide: words that
         only a wide chart has.
         """
-        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.theme)
+        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels)
         if y2 is not None:
             x = [each | {"anchor": "y2"} for each in x]
             y, y2 = y | {"domain": [self.split, 1]}, y2 | {"domain": [0, self.low_top]}
         more = row * (self.entries() if rows is None else rows)
-        lines = LABEL_HEIGHT * len(outside)
+        said, lines = above_legend(outside, drop)
         more += lines
         legend = self.legend(self.height + more, more + taken, drop=drop + lines, sides=phone)
-        narrow = legend | {"xaxis": x[1], "annotations": [*self.notes, *_above_legend(outside, drop)]}
+        narrow = legend | {"xaxis": x[1], "annotations": [*self.notes, *said]}
         if y2 is not None and len(y2.get("tickvals", ())) > 5:  # a phone's lower panel has no room for every power
             shown = zip(y2["tickvals"], y2["ticktext"], strict=True)
             narrow["yaxis2"] = {"ticktext": ["" if round(math.log10(tick)) % 2 else text for tick, text in shown]}
@@ -361,12 +362,6 @@ class Chart:
             "showlegend": True,
             "legend": legend | {"orientation": "v"} if stacked else legend,
         }
-
-
-def _above_legend(outside: Sequence[Look], drop: int) -> list[Look]:
-    """Notes that do not stand among curves: each has a line of its own, the first `drop` px below the drawing."""
-    place = {"yref": "paper", "y": 0, "yanchor": "top"}
-    return [each | place | {"yshift": -drop - LABEL_HEIGHT * k} for k, each in enumerate(outside)]
 
 
 def axis_title(text: str, standoff: int) -> Look:

@@ -220,8 +220,6 @@ def descent_cost_figure(made: DescentCost, *, theme: Theme, height: int) -> Figu
     return chart.below(
         chart.log_axis(0.0, last, title="gradients of one record, computed so far"),
         chart.log_axis(*decades([trace["y"] for trace in chart.traces], _DEPTH)),
-        rows=2,
-        narrow=chart.legend(height + 2 * LEGEND_ROW, 4 * LEGEND_ROW),
     )
 
 

@@ -129,6 +129,8 @@ def test_the_bet_is_drawn_from_the_first_run_to_just_beyond_the_axis():
     assert set(suspicious.y) == {20.0} and set(contradicted.y) == {1000.0}
     assert suspicious.line.dash != contradicted.line.dash
     assert {"20: suspicious (95%)", "1,000: contradicted (99.9%)"} <= {a.text for a in figure.layout.annotations}
+    (beyond,) = [a for a in figure.layout.annotations if a.text.startswith("↑ this code (10")]
+    assert (beyond.yref, beyond.yanchor) == ("paper", "top") and beyond.yshift < 0, "below the drawing"
     assert figure.layout.xaxis.range[1] == pytest.approx(math.log10(20_000)), "as long as the runs will be"
 
 
