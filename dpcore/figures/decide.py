@@ -134,7 +134,7 @@ def uses_figure(uses: Sequence[Deployment], *, epsilon: float, theme: Theme) -> 
     upright = chart.axis(tickvals=y, range=[len(rows) - 0.5, -0.5])
     small = f"<br><span style='color:{chart.muted};font-size:12px'>"
     names = [f"{use.who}, {use.date[:4]}{small}per {use.unit}, {use.model}</span>" for use in rows]
-    place = {"yref": "y", "yanchor": "bottom", "yshift": 7, "align": "left"}
+    place = {"yref": "y", "yanchor": "bottom", "yshift": 7, "align": "left", "bgcolor": chart.paper}
     inside = [note(name, x=0, y=k, colour=chart.text, size=13, **place) for k, name in enumerate(names)]
     narrow = {
         "height": 2 * _ROW * len(rows) + 114,

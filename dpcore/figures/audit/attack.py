@@ -76,7 +76,7 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     place = {"xref": "x", "xanchor": "right", "xshift": -4, "yref": "y", "yanchor": "middle"}
     for k, row in enumerate(rows):
         if row.flagged > most:
-            chart.write(f"{plain_number(float(f'{row.shown:.2g}'))} →", most, k, chart.paper, 12, **place)
+            chart.write(f"{plain_number(float(f'{row.flagged:.2g}'))} →", most, k, chart.paper, 12, **place)
     cut = chart.notes[1:]
     upright = chart.axis(tickvals=places, range=[len(rows) - 0.5, -0.5], showgrid=False)
     narrow = {
