@@ -78,7 +78,9 @@ def test_the_claim_is_a_line_and_longer_bars_say_how_long_they_are():
     figure = ruler()
     assert figure.layout.shapes[1].x0 == figure.layout.shapes[1].x1 == 1.0
     assert "claimed: ε = 1" in [a.text for a in figure.layout.annotations]
-    assert [a.text for a in figure.layout.annotations if "→" in a.text] == ["12 →"], "certified with 99.9%, as the headline says"
+    assert [a.text for a in figure.layout.annotations if "→" in a.text] == ["12 →"], (
+        "certified with 99.9%, as the headline says"
+    )
     assert figure.layout.xaxis.range == (0.0, LONGEST)
 
 
