@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .figure import Figure
-from .labels import Ends, end_labels
+from .labels import Ends, above_legend, end_labels
 from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Look, Theme, note, short_number, with_opacity
 from .theorems import theorem
 
@@ -195,8 +195,10 @@ class Chart:
         self.notes.append(note(text, x=x, y=y, colour=colour or self.text, size=size, **place))
 
     def heading(self, text: str, axis: str = "y") -> None:
-        """Say above a panel what it shows."""
-        self.write(text, 0, 1 if axis == "y" else self.low_top, size=14, yshift=18)
+        """Say above a panel what it shows; between two panels the cursor's line is not to cross it."""
+        top = axis == "y"
+        look = {} if top else {"bgcolor": self.paper}
+        self.write(text, 0, 1 if top else self.low_top, size=14, yshift=18, **look)
 
     def cursor(self, at: float, words: str, *, logarithmic: bool = True) -> None:
         """Add a line across, and its value instead of a tick label.
@@ -298,14 +300,15 @@ class Chart:
         stacked: bool = False,
         **layout: Any,
     ) -> Figure:
-        """The chart with a legend below its axis; what ends outside the axis is said at its edge.
+        """The chart with a legend below its axis; what ends outside the axis is said above the legend.
 
         rows: of the legend, one for each entry where it is None, of `row` px. drop, stacked: see `legend`.
         """
-        _, outside = end_labels(self.ends, {"y": y}, self.panels, self.theme)
+        _, outside = end_labels(self.ends, {"y": y}, self.panels)
         more = row * (self.entries() if rows is None else rows)
-        legend = self.legend(self.height, more, drop=drop, stacked=stacked)
-        return self.figure(x, y, y2, **legend | {"annotations": [*self.notes, *outside]} | layout)
+        said, lines = above_legend(outside, drop)
+        legend = self.legend(self.height, more + lines, drop=drop + lines, stacked=stacked)
+        return self.figure(x, y, y2, **legend | {"annotations": [*self.notes, *said]} | layout)
 
     def beside(
         self,
@@ -323,15 +326,18 @@ class Chart:
         """The chart with labels behind the ends of curves; where it is narrow, taller with a legend in their place.
 
         x: the axis wide and narrow. phone: margins left and right where it is narrow. rows, row, drop: see `below`.
-        taken: px that the drawing is lower there. wide: words that only a wide chart has.
+        What ends outside its axis is said above the legend. taken: px that the drawing is lower there. wide: words that
+        only a wide chart has.
         """
-        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.theme)
+        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels)
         if y2 is not None:
             x = [each | {"anchor": "y2"} for each in x]
             y, y2 = y | {"domain": [self.split, 1]}, y2 | {"domain": [0, self.low_top]}
         more = row * (self.entries() if rows is None else rows)
-        legend = self.legend(self.height + more, more + taken, drop=drop, sides=phone)
-        narrow = legend | {"xaxis": x[1], "annotations": [*self.notes, *outside]}
+        said, lines = above_legend(outside, drop)
+        more += lines
+        legend = self.legend(self.height + more, more + taken, drop=drop + lines, sides=phone)
+        narrow = legend | {"xaxis": x[1], "annotations": [*self.notes, *said]}
         if y2 is not None and len(y2.get("tickvals", ())) > 5:  # a phone's lower panel has no room for every power
             shown = zip(y2["tickvals"], y2["ticktext"], strict=True)
             narrow["yaxis2"] = {"ticktext": ["" if round(math.log10(tick)) % 2 else text for tick, text in shown]}

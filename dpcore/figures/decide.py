@@ -134,7 +134,7 @@ def uses_figure(uses: Sequence[Deployment], *, epsilon: float, theme: Theme) -> 
     upright = chart.axis(tickvals=y, range=[len(rows) - 0.5, -0.5])
     small = f"<br><span style='color:{chart.muted};font-size:12px'>"
     names = [f"{use.who}, {use.date[:4]}{small}per {use.unit}, {use.model}</span>" for use in rows]
-    place = {"yref": "y", "yanchor": "bottom", "yshift": 7, "align": "left"}
+    place = {"yref": "y", "yanchor": "bottom", "yshift": 7, "align": "left", "bgcolor": chart.paper}
     inside = [note(name, x=0, y=k, colour=chart.text, size=13, **place) for k, name in enumerate(names)]
     narrow = {
         "height": 2 * _ROW * len(rows) + 114,
@@ -159,11 +159,14 @@ def _sure(chart: Chart, answer: Answer, height: float, end: float, colour: str) 
 
 
 def _words(text: str, x: float, y: float, colour: str, panel: tuple[float, float], paper: str) -> Look:
-    """Words above the diamond, where a falling curve leaves room, with a thin line to it."""
+    """Words beside the diamond with a thin line to it, where a falling curve leaves room: above it on its right, or,
+    near the right end, just below it on its left."""
     power = math.log10(x)
+    on_right = power < 0.3
     above = y - panel[0] < 0.7 * (panel[1] - panel[0])
-    place = {"xref": "x", "yref": "y", "xanchor": "left" if power < 0.0 else "right", "bgcolor": paper}
-    return note(text, x=power, y=y, colour=colour, size=14, **place, **tied(colour, -64 if above else 64, 8))
+    away = (-64 if above else 64) if on_right else 26
+    place = {"xref": "x", "yref": "y", "xanchor": "left" if on_right else "right", "bgcolor": paper}
+    return note(text, x=power, y=y, colour=colour, size=14, **place, **tied(colour, away, 8))
 
 
 def _at(x: Array, y: Array, value: float) -> float:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .style import BACKGROUND, Look, Theme, note, short_number, with_opacity
+from .style import Look, note, short_number
 from .theorems import theorem
 
 LABEL_HEIGHT = 17  # px of a line of text behind a curve
@@ -13,20 +13,19 @@ Ends = list[tuple[str, float, str, str, str]]
 
 
 def end_labels(
-    ends: Ends, axes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float], theme: Theme
+    ends: Ends, axes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]
 ) -> tuple[list[Look], list[Look]]:
     """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
     said where a legend takes the place of labels.
 
     ends: (axis, value, text, colour, layer or ""), the layer with its theorem. axes: of the panels, with their ranges.
     sizes: their heights in px.
-    A curve that ends outside its axis has its label at the edge, with an arrow and its last value. So it has beside a
-    legend, in one line inside the drawing.
+    A curve that ends outside its axis has its label at the edge, with an arrow and its last value. Where there is a
+    legend that is one line, for `above_legend`.
     """
     labels, beyond = [], []
     for axis, made in axes.items():
         placed = []
-        rows = {"↑": 0, "↓": 0}
         for on, value, text, colour, layer in ends:
             if on != axis or math.isnan(value):
                 continue
@@ -38,8 +37,7 @@ def end_labels(
                 arrow, last = "↑" if position > high else "↓", short_number(value)
                 position = min(max(position, low), high)
                 words = f"{arrow} {text.replace('<br>', ' ')} ({last})"
-                beyond.append(at_edge(words, axis, position, colour, theme, rows[arrow]) | _named(layer))
-                rows[arrow] += 1
+                beyond.append(note(words, x=1, y=0, colour=colour, size=12) | _named(layer))
                 text = f"{arrow} {text}<br>({last})"
             placed.append(((position - low) / (high - low) * sizes[axis], position, text, colour, layer))
         placed.sort()
@@ -58,15 +56,14 @@ def _named(layer: str) -> Look:
     return ({"name": layer.split()[0]} if layer else {}) | ({"hovertext": proof} if proof else {})
 
 
-def at_edge(text: str, axis: str, edge: float, colour: str, theme: Theme, row: int = 0) -> Look:
-    """Words that begin with an arrow, inside the drawing, at the right end of the axis's upper or lower edge.
+def above_legend(notes: Sequence[Look], drop: int) -> tuple[list[Look], int]:
+    """Notes in lines of their own, the first `drop` px below the drawing, and how many px they move the legend down.
 
-    row: lines of text from there.
+    notes: at the drawing's lower right corner.
     """
-    anchor, away = ("top", -1) if text.startswith("↑") else ("bottom", 1)
-    place = {"yref": axis, "xanchor": "right", "yanchor": anchor, "xshift": -4, "borderpad": 0}
-    shift, paper = away * (3 + LABEL_HEIGHT * row), with_opacity(BACKGROUND[theme], 0.8)
-    return note(text, x=1, y=edge, colour=colour, size=12, yshift=shift, bgcolor=paper, **place)
+    place = {"xanchor": "right", "yanchor": "top", "xshift": -4, "borderpad": 0}
+    placed = [each | place | {"yshift": -drop - LABEL_HEIGHT * k} for k, each in enumerate(notes)]
+    return placed, LABEL_HEIGHT * len(placed)
 
 
 def spread(centres: list[float], heights: Sequence[float], size: float) -> list[float]:

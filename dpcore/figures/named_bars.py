@@ -81,7 +81,7 @@ def corrections_figure(
     ticks = {"tickvals": _TICKS, "ticktext": [f"{tick:,}" for tick in _TICKS]}
     most = math.log10(1.3 * lengths.max())
     across = chart.log_axis(0.0, most, title="factor between published and correct", standoff=8, **ticks)
-    return _named(chart, names, across, size=13, small=12, above=16, room=0.3)
+    return _named(chart, names, across, size=13, small=12, above=19, room=0.3)
 
 
 def _add(
@@ -106,7 +106,7 @@ def _named(
     changes = {"xanchor": "left", "xshift": 0, "yshift": above, "bgcolor": chart.paper}
     labels = [label | changes | {"font": label["font"] | {"size": small}} for label in chart.notes]
     margin = {"l": 12, "r": 12, "t": chart.top + 10, "b": chart.bottom + LEGEND_ROW * chart.entries()}
-    narrow = {"margin": margin, "height": max(chart.height, 32 * len(names) + margin["t"] + margin["b"])}
+    narrow = {"margin": margin, "height": max(chart.height, 42 * len(names) + margin["t"] + margin["b"])}
     return chart.below(
         across,
         chart.axis(range=[-0.6, len(names) - room], showticklabels=False, showgrid=False),

@@ -98,7 +98,7 @@ def cost_figure(
         [chart.log_axis(-2, 1, title="privacy budget ε  (smaller = more private)")] * 2,
         chart.axis(range=list(percent), dtick=10),
         chart.log_axis(*powers),
-        phone=(44, 26),  # half a cursor flag on the right
+        phone=(48, 26),  # half a cursor flag on the right
         taken=14,
         drop=58,
     )

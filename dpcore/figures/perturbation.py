@@ -18,7 +18,7 @@ from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import LEGEND_ROW, Chart
 from .figure import Figure
 from .log_chart import decades
-from .style import NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, marker_of, plain_number
+from .style import NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, marker_of, plain_number, with_opacity
 from .theorems import constants
 
 _DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
@@ -116,12 +116,16 @@ class _Curves:
             chart.cursor(cursor, f"{chart.over} = {plain_number(float(f'{cursor:.2g}'))}")
         for place, family in dict.fromkeys((cls.place, cls.family) for cls in classes.values()):
             mine = table[table.mechanism.map(lambda key: classes[key].place) == place]
-            if interval := _closed(mine, self.places):
-                colour = chart.colours[family]
+            interval, colour, words = _closed(mine, self.places), chart.colours[family], f"{place}: refused"
+            if interval:
                 chart.shade(*interval, colour, 0.12)
+            if not bounds:  # a smaller chart, with a legend
+                square = {"symbol": "square", "size": 14, "color": with_opacity(colour, 0.25)}
+                chart.marks([math.nan], [math.nan], square, name=words, showlegend=interval is not None)
+            elif interval:
                 # Along the left edge of the interval, from the bottom, where no curve is.
                 upright: Look = {"xref": "x", "textangle": -90, "yanchor": "bottom", "xshift": 4}
-                chart.write(f"{place}: refused", math.log10(interval[0]), 0.02, colour, **upright)
+                chart.write(words, math.log10(interval[0]), 0.02, colour, **upright)
 
     def _curve(self, rows: pd.DataFrame, column: str, colour: str, words: str, **look: Any) -> None:
         self.chart.curve(rows.x, rows[column], colour, words, **{"label": words} | look)
@@ -216,8 +220,6 @@ def descent_cost_figure(made: DescentCost, *, theme: Theme, height: int) -> Figu
     return chart.below(
         chart.log_axis(0.0, last, title="gradients of one record, computed so far"),
         chart.log_axis(*decades([trace["y"] for trace in chart.traces], _DEPTH)),
-        rows=2,
-        narrow=chart.legend(height + 2 * LEGEND_ROW, 4 * LEGEND_ROW),
     )
 
 

@@ -157,7 +157,21 @@ def _equivalent(state: State) -> tuple[str, str, str]:
     here = state.equivalent_here
     if here is None:
         return noun, "…", rest
-    return noun, f"{here.first:,.0f} or fewer" if here.at_first else number(here.value), rest
+    value = f"{here.first:,.0f} or fewer" if here.at_first else number(here.value)
+    return noun, value, rest + _learned_so_far(state)
+
+
+def _learned_so_far(state: State) -> str:
+    return so_far(state.equivalent.curve.splits, state.setting.splits) if state.equivalent else ""
+
+
+def so_far(splits: int, total: int) -> str:
+    """How many splits a number is about that still changes, "" where it is about all.
+
+    >>> so_far(3, 20), so_far(20, 20)
+    (' (3 of 20 splits so far)', '')
+    """
+    return f" ({splits} of {total} splits so far)" if splits < total else ""
 
 
 def _needed(state: State) -> tuple[str, str, str]:
@@ -202,7 +216,7 @@ def equivalent(state: State) -> str:
         size = f"that about **{number(here.value)}** reach without"
     return (
         f"At ε = {state.epsilon:g}, {state.n:,} {records} with privacy reach the {metric} {size} (95% interval"
-        f"{_over_splits(state)}: {interval(here)}). "
+        f"{_over_splits(state)}: {interval(here)}){_learned_so_far(state)}. "
         "Another metric gives another number: predicted classes can survive noise that ruins "
         f"probabilities.{_levels_off(state)}"
     )

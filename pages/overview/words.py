@@ -48,6 +48,8 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
     price = "as many as the best model without privacy"
     if lost >= 0.05:
         price = f"**{percentage_points(lost)} fewer** than the best model without privacy"
+    elif lost <= -0.05:
+        price = f"**{percentage_points(-lost)} more** than the model without privacy"
     if lost >= 0.05 and by_hand and by_noise < 0.1 * lost:
         price += "; almost all of the loss comes from the λ you chose, not from the noise"
     return (

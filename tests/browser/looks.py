@@ -149,7 +149,8 @@ UNNAMED = """(it, inks) => {
 # Named curves that end outside their axis without an arrow, in their colour, that says so. The argument: as above.
 UNTOLD = """(it, inks) => {
     const arrows = (it.layout.annotations ?? []).filter(a => /[↑↓]/.test(a.text));
-    const told = arrows.map(a => `${a.yref} ${a.font?.color}`);
+    const said = arrows.map(a => `${a.yref} ${a.font?.color}`);
+    const told = (axis, ink) => said.includes(`${axis} ${ink}`) || said.includes(`paper ${ink}`);
     const leaves = t => {
         const axis = it._fullLayout['yaxis' + t.yaxis.slice(1)];
         const [low, high] = [...axis.range].sort((a, b) => a - b), slack = 0.005 * (high - low);
@@ -158,7 +159,7 @@ UNTOLD = """(it, inks) => {
         return place < low - slack || place > high + slack;
     };
     return it._fullData.filter(t => it.data[t.index].name && t.mode?.startsWith('lines') && t.fill === 'none')
-        .filter(t => leaves(t) && !told.includes(`${t.yaxis} ${inks[t.line.color] ?? t.line.color}`))
+        .filter(t => leaves(t) && !told(t.yaxis, inks[t.line.color] ?? t.line.color))
         .map(t => 'leaves its axis: ' + t.name);
 }"""
 

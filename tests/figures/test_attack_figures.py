@@ -18,7 +18,7 @@ ROWS = [
     Row("correct code", "no contradiction found", 0.9, 0.8, "no contradiction found"),
     Row("80% of the noise", "suspicious", 1.05, 0.95, "suspicious"),
     Row("half the noise", "contradicted", 2.0, 1.9, "contradicted"),
-    Row("lambda of the sum", "contradicted", 13.4, 12.9, "contradicted"),
+    Row("lambda of the sum", "contradicted", 13.4, 12.2, "contradicted"),
     Row("one seed for all", "37% played", math.nan, math.nan, None),
 ]
 FALSE = np.linspace(0.0, 1.0, 11)
@@ -67,7 +67,7 @@ def test_verdicts_have_colours_of_their_own_that_one_can_see(theme):
 def test_a_bar_reaches_what_is_certified_and_has_its_verdict_in_words(theme):
     figure = ruler(theme=theme)
     pale, dark = figure.data
-    assert list(pale.x)[:4] == [0.9, 1.05, 2.0, 13.4] and list(dark.x)[:4] == [0.8, 0.95, 1.9, 12.9]
+    assert list(pale.x)[:4] == [0.9, 1.05, 2.0, 13.4] and list(dark.x)[:4] == [0.8, 0.95, 1.9, 12.2]
     assert list(dark.marker.color) == [ink_of(row.verdict, theme) for row in ROWS]
     ends = [a for a in figure.layout.annotations if a.yref == "y" and a.xref == "paper"]
     assert [a.text.replace("<b>", "").replace("</b>", "") for a in ends] == [row.told for row in ROWS]
@@ -78,7 +78,9 @@ def test_the_claim_is_a_line_and_longer_bars_say_how_long_they_are():
     figure = ruler()
     assert figure.layout.shapes[1].x0 == figure.layout.shapes[1].x1 == 1.0
     assert "claimed: ε = 1" in [a.text for a in figure.layout.annotations]
-    assert [a.text for a in figure.layout.annotations if "→" in a.text] == ["13 →"]
+    assert [a.text for a in figure.layout.annotations if "→" in a.text] == ["12 →"], (
+        "certified with 99.9%, as the headline says"
+    )
     assert figure.layout.xaxis.range == (0.0, LONGEST)
 
 
@@ -129,6 +131,8 @@ def test_the_bet_is_drawn_from_the_first_run_to_just_beyond_the_axis():
     assert set(suspicious.y) == {20.0} and set(contradicted.y) == {1000.0}
     assert suspicious.line.dash != contradicted.line.dash
     assert {"20: suspicious (95%)", "1,000: contradicted (99.9%)"} <= {a.text for a in figure.layout.annotations}
+    (beyond,) = [a for a in figure.layout.annotations if a.text.startswith("↑ this code (10")]
+    assert (beyond.yref, beyond.yanchor) == ("paper", "top") and beyond.yshift < 0, "below the drawing"
     assert figure.layout.xaxis.range[1] == pytest.approx(math.log10(20_000)), "as long as the runs will be"
 
 

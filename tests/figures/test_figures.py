@@ -182,7 +182,7 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
 def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     values = {"above": 3000.0, "below": 3e-7, "inside": 1.0, "nowhere": math.nan}
     ends = [("y", value, name, "#000000", "") for name, value in values.items()]
-    labels, beyond = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
+    labels, beyond = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0})
     assert {(label["text"], label["y"]) for label in labels} == {
         ("↑ above<br>(3k)", 1.0),
         ("↓ below<br>(3·10⁻⁷)", -2.0),
@@ -190,14 +190,27 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     }
     lowest = min(labels, key=lambda label: label["y"])
     assert lowest["yshift"] == LABEL_HEIGHT, "none of its two lines lies below the axis"
-    inside = [(label["text"], label["y"], label["yanchor"], label["xanchor"]) for label in beyond]
-    assert inside == [("↑ above (3k)", 1.0, "top", "right"), ("↓ below (3·10⁻⁷)", -2.0, "bottom", "right")]
+    assert [label["text"] for label in beyond] == ["↑ above (3k)", "↓ below (3·10⁻⁷)"]
 
 
-def test_curves_beyond_the_same_edge_have_a_row_each_beside_a_legend():
-    ends = [("y", 3000.0, "one", "#000000", ""), ("y", 4000.0, "two", "#000000", "")]
-    _, (one, two) = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
-    assert one["y"] == two["y"] and one["yshift"] - two["yshift"] == LABEL_HEIGHT
+def test_a_legend_is_preceded_by_what_ends_outside_its_axis():
+    chart = Chart("light", 400)
+    for value, name, axis in ((3e-7, "low", "y2"), (3000.0, "high", "y2"), (-5.0, "first", "y"), (0.5, "inside", "y")):
+        chart.end([value], name, "#000000", axis)
+    across, upright, lower = chart.log_axis(-2, 1), chart.axis(range=[0, 1]), chart.log_axis(-2, 1)
+    narrow = chart.beside([across, across], upright, lower, drop=50).layout.meta["narrow"]
+    said = ["↓ first (−5)", "↓ low (3·10⁻⁷)", "↑ high (3k)"]
+    places = [("paper", 0, "top", -50 - k * LABEL_HEIGHT) for k in range(3)]
+    assert [(a["text"], (a["yref"], a["y"], a["yanchor"], a["yshift"])) for a in narrow["annotations"]] == [
+        *zip(said, places, strict=True)
+    ]
+    drawing = narrow["height"] - narrow["margin"]["t"] - narrow["margin"]["b"]
+    assert drawing == 400 - chart.top - chart.bottom, "no room is taken from the drawing"
+    assert narrow["legend"]["y"] * drawing == pytest.approx(-50 - 3 * LABEL_HEIGHT)
+    small = chart.below(across, upright, drop=50).layout
+    assert [a.text for a in small.annotations] == said[:1]
+    assert small.annotations[0].yshift == -50 and small.height == 400
+    assert small.legend.y * (400 - small.margin.t - small.margin.b) == pytest.approx(-50 - LABEL_HEIGHT)
 
 
 def test_a_mechanism_that_stops_applying_leaves_a_gap():

@@ -5,6 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
+from dpcore.figures.labels import LABEL_HEIGHT
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
@@ -213,7 +214,8 @@ def test_phones_get_a_legend_instead_of_labels(free, by_p):
         kept = {a["text"] for a in narrow["annotations"] if a["text"][0] not in "↑↓"}
         assert kept < set(words(figure)) and narrow["showlegend"] and not figure.layout.showlegend
         rows = sum(bool(trace.showlegend) for trace in figure.data)
-        assert narrow["height"] - figure.layout.height == 20 * rows
+        above = LABEL_HEIGHT * (len(narrow["annotations"]) - len(kept))
+        assert narrow["height"] - figure.layout.height == 20 * rows + above
         assert narrow["margin"]["r"] < figure.layout.margin.r
         assert not any("term" in text for text in kept)
         figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})

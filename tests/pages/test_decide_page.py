@@ -68,6 +68,7 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     assert f"{at_one:.1f} points" in lost and "Attack success at ε = 1" in texts(page)
     size = last(EquivalentSampleSizeQuestion(setting)).answers("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
     assert (words.number(size.value) if not size.at_first else "or fewer") in equivalent and "log loss" in equivalent
+    assert "so far" not in equivalent
     assert "people for a loss of at most 5.0 points" in needed
 
 

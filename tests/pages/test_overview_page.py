@@ -251,6 +251,8 @@ def test_words_for_costs():
     source = data.SOURCES["synthetic"]
     row = table_of(source="synthetic", n=300).iloc[0].copy()
     row["mean"], row["reference"] = 0.8, 0.79
+    assert "**1.0 percentage point more**" in words.takeaway(row, source, by_hand=False)
+    row["mean"] = 0.7904
     assert "as many as the best model" in words.takeaway(row, source, by_hand=False)
     row["mean"] = 0.78
     row["noiseless"] = 0.79

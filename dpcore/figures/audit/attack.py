@@ -11,7 +11,7 @@ from ...audit.report import Verdict
 from ...core.arrays import Array
 from ..chart import Chart
 from ..figure import Figure
-from ..labels import at_edge
+from ..labels import above_legend
 from ..style import FAMILIES, GRID, MUTED, Look, Theme, note, pattern, plain_number, power_of_ten, with_opacity
 
 # How far a bar may go, in claims; a longer one is cut and says how long it is.
@@ -76,7 +76,7 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     place = {"xref": "x", "xanchor": "right", "xshift": -4, "yref": "y", "yanchor": "middle"}
     for k, row in enumerate(rows):
         if row.flagged > most:
-            chart.write(f"{plain_number(float(f'{row.shown:.2g}'))} →", most, k, chart.paper, 12, **place)
+            chart.write(f"{plain_number(float(f'{row.flagged:.2g}'))} →", most, k, chart.paper, 12, **place)
     cut = chart.notes[1:]
     upright = chart.axis(tickvals=places, range=[len(rows) - 0.5, -0.5], showgrid=False)
     narrow = {
@@ -174,19 +174,19 @@ def betting_figure(
         chart.curve(*_value(*bet), ink, name, **look)
         power = float(bet[1][-1]) / math.log(10.0) if len(bet[1]) else 0.0  # may be more than a float holds
         if not low <= power <= high:
-            arrow, edge = ("↑", high) if power > high else ("↓", low)
-            words = f"{arrow} {name} ({power_of_ten(round(power))})"
-            beyond.append(at_edge(words, "y", edge, ink, theme, len(beyond)))
+            words = f"{'↑' if power > high else '↓'} {name} ({power_of_ten(round(power))})"
+            beyond.append(note(words, x=1, y=0, colour=ink, size=12))
     place: Look = {"xshift": 6, "yshift": 9, "yref": "y", "yanchor": "middle"}
     for alpha, word, share, dash in zip(
         ALPHAS, ("suspicious", "contradicted"), ("95%", "99.9%"), ("dash", "solid"), strict=True
     ):
         chart.level(ends, 1 / alpha, chart.text, word, dash=dash, legend=False)
         chart.write(f"{1 / alpha:,.0f}: {word} ({share})", 0, -math.log10(alpha), **place)
-    chart.notes += beyond
-    return chart.below(
-        chart.log_axis(1.0, math.log10(runs), title="runs", standoff=6), chart.log_axis(low, high), rows=2, drop=46
-    )
+    said, lines = above_legend(beyond, 46)
+    chart.notes += said
+    rows = max(2, 1 + len(said))  # of a legend that has one row and room for another
+    across = chart.log_axis(1.0, math.log10(runs), title="runs", standoff=6)
+    return chart.below(across, chart.log_axis(low, high), rows=rows, drop=46 + lines)
 
 
 def _value(runs: Array, logs: Array) -> tuple[Array, Array]:
