@@ -55,13 +55,15 @@ def ask_levels(
 
     found = {}
     for column in columns:
+        st.markdown(f":small[Levels of {literal(column)}]")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             text = st.text_area(
-                f"Levels of {literal(column)}",
+                f"Levels of {column}",  # screen readers would read the backslashes of a literal
                 key=f"{key}levels {column}",
                 placeholder="f; m",
                 height=68,
                 persist_state="session",
+                label_visibility="collapsed",
             )
             with st.popover("Lists"):
                 chosen = st.selectbox(
