@@ -128,12 +128,12 @@ def test_a_file_goes_from_upload_to_the_page_to_sign(
     expect(page.get_by_text(told)).to_be_visible()
 
     move(page, loss, asked[loss])
-    expect(page.get_by_text(re.compile(rf"{splits} \d+ splits"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile(rf"{splits} \d+ splits"))).to_be_visible(timeout=120_000)
     budget = page.get_by_role("button", name=next_above).inner_text().partition(",")[0]
     page.get_by_role("button", name=next_above).click()
     rest(page)
     page.get_by_role("radio", name=download).click()
-    page.get_by_role("button", name=draw).click(timeout=120_000)
+    page.get_by_role("button", name=draw).click(timeout=240_000)
     page.get_by_role("button", name=key).wait_for()
     page.get_by_role("button", name=dictionary).wait_for()
     with page.expect_download() as waiting:
