@@ -81,8 +81,9 @@ def ask_levels(
                     args=(column,),
                 )
         found[column] = typed_levels(text or "", decimal)
+        told = st.empty()  # a place in any case: what moves the controls below it makes them lose what is being typed
         if found[column]:
-            st.caption(f"{len(found[column]):,} levels: {listed(map(literal, found[column]))}.")
+            told.caption(f"{len(found[column]):,} levels: {listed(map(literal, found[column]))}.")
     if told := st.session_state.pop(f"{key}no levels", None):
         st.error(literal(told))
     return found

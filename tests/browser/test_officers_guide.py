@@ -116,10 +116,9 @@ def test_a_file_goes_from_upload_to_the_page_to_sign(
     expect(page.get_by_text(re.compile("Bounds of .* were imported"))).to_be_visible()
     rows = [row for row in asked if row.startswith("Levels of")]
     expect(page.get_by_text(levels)).to_have_count(1 if rows else 0)
-    for row in rows:
+    for row in rows:  # without waiting for the page, which must not lose what is typed meanwhile
         page.get_by_label(row, exact=True).fill(asked[row])
         page.keyboard.press("Control+Enter")
-        rest(page)
     if leave in asked:
         page.get_by_text(leave).last.click()
         rest(page)
