@@ -41,6 +41,7 @@ _NOT_WESTERN = re.compile(rb"[\0\x81\x8d\x8f\x90\x9d]")  # bytes that mean nothi
 _SEPARATOR_LINE = re.compile(r'("?)sep=([,;\t|])\1(\r\n?|\n|\Z)', re.IGNORECASE)  # a first line that Excel obeys
 _LINE_END = re.compile(rb"[\r\n]")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,' \xa0\u2009\u202f]\d{3})+([.,]\d+)?")
+_SINGLE_QUOTED = re.compile("'.*'")
 _LARGEST_WHOLE = 2.0**53  # floats represent whole numbers exactly up to here
 _QUOTES = (
     "{} must close each quote at the end of its cell, got one that opens in line {:,} and {}; close it, or double it "
@@ -97,9 +98,9 @@ class CsvTable:
     """CSV file in memory: its format, guessed by `sniff` if not given, the names of its columns, and its records, which
     are read once.
 
-    Empty lines are skipped, and so is a first line like sep=;. A column without a name is named by its number. Raises
-    ValueError for fewer than two columns or two of one name, and, while records are read, for a record whose length
-    differs from the first.
+    Empty lines are skipped, and so is a first line like sep=;. A column without a name is named by its number; single
+    quotes are no part of names if all stand in them. Raises ValueError for fewer than two columns or two of one name,
+    and, while records are read, for a record whose length differs from the first.
     """
 
     def __init__(self, content: bytes, name: str, form: Format | None) -> None:
@@ -117,9 +118,10 @@ class CsvTable:
         if not self.form.header:
             self._records = itertools.chain([first], self._records)
             cells = [f"column {place}" for place in range(1, len(cells) + 1)]
-        self.columns = tuple(
-            cell.strip().replace("\n", " ") or NO_NAME.format(place) for place, cell in enumerate(cells, start=1)
-        )
+        names = [cell.strip().replace("\n", " ") for cell in cells]
+        if all(map(_SINGLE_QUOTED.fullmatch, names)):
+            names = [name[1:-1].strip() for name in names]
+        self.columns = tuple(name or NO_NAME.format(place) for place, name in enumerate(names, start=1))
         if len(set(self.columns)) < len(self.columns):
             twice = next(column for column in self.columns if self.columns.count(column) > 1)
             raise ValueError(f"columns of {name} must have different names, got {shown(twice)} twice")

@@ -30,6 +30,7 @@ MIN_RECORDS = 10
 _LARGEST_BOUND = 1e100
 _HEAVILY = 0.01
 _MOST_TOLD = 5  # columns, in a refusal
+_DENSE = 2  # columns for each number that is no zero up to which zeros are stored, too: solvers are far faster then
 _GAP, _UNKNOWN = -1, -2  # in the place of a level
 _STREAM = b"upload"  # of random numbers: the same file and seed give the same split, while keys differ
 
@@ -101,8 +102,8 @@ class UploadedRecords:
     Each column of numbers is clipped to [low, high] and mapped to [-1, 1], each category becomes a 1 in the column of
     its level (columns follow the order of `declared`), a constant 1 is appended, and all is divided by the square root
     of the number of features plus 1. A feature adds at most 1 to the squared length, a category exactly 1, so that
-    ||x||_2 <= 1 for any records. They are stored sparse where there are categories. 30% of the records are never used
-    for training. `file`, `label`, `form` and `declared` suffice to make them again.
+    ||x||_2 <= 1 for any records. They are stored sparse where more than half of each record would be zeros. 30% of the
+    records are never used for training. `file`, `label`, `form` and `declared` suffice to make them again.
     """
 
     def __init__(self, sheet: RawTable, declared: Declared, name: str) -> None:
@@ -129,7 +130,8 @@ class UploadedRecords:
             lacks = " or a declared level" if declared.categories else ""
             raise ValueError(
                 f"every row must have a label and a number{lacks} in every column that is used, got {(~whole).sum():,} "
-                f"of {len(whole):,} rows without, {worst}{more}"
+                f"of {len(whole):,} rows without, {worst}{more}; leave these rows out, or "
+                "remove the columns from the features"
             )
         if whole.sum() < MIN_RECORDS:
             raise ValueError(f"a table must hold at least {MIN_RECORDS} complete records, got {whole.sum()}")
@@ -163,7 +165,7 @@ class UploadedRecords:
             # divided by, rounded.
             theta_norm=declared.theta_norm or float(round(5.0 * math.sqrt(blocks))),
             scaling=f"{_told(declared)}and a constant 1, all over sqrt({blocks:,})",
-            stored=blocks,
+            stored=p if isinstance(self._X, np.ndarray) else blocks,
         )
         self._caches: dict[SharedCache[Any], SharedCache[Any]] = {}
         _HELD[self.key] = self
@@ -248,7 +250,7 @@ def _names_of(sheet: RawTable, category: Category) -> list[str]:
     return names
 
 
-def _one_hot(values: Array, levels: list[NDArray[np.int32]], categories: tuple[Category, ...]) -> "csr_array":
+def _one_hot(values: Array, levels: list[NDArray[np.int32]], categories: tuple[Category, ...]) -> "Array | csr_array":
     """Records [rows, p] with a column for each level. values: those that are stored, the constant in the last column.
 
     levels: the place of each record's level, for each category.
@@ -263,7 +265,8 @@ def _one_hot(values: Array, levels: list[NDArray[np.int32]], categories: tuple[C
         columns[:, at] = start + found
         start += len(category.levels)
     columns[:, -1] = start
-    return csr_array((values.ravel(), columns.ravel(), np.arange(0, rows * stored + 1, stored)), (rows, start + 1))
+    made = csr_array((values.ravel(), columns.ravel(), np.arange(0, rows * stored + 1, stored)), (rows, start + 1))
+    return made if start + 1 > _DENSE * stored else made.toarray()
 
 
 def _told(declared: Declared) -> str:

@@ -49,7 +49,7 @@ _ENCODINGS = {
 @dc.dataclass
 class _Upload:
     """A session's file. digest: under the last key that was drawn, "" where none was. looks: questions asked of it.
-    kept: see `_kept`.
+    kept: see `_kept`. unfit: whether the records do not fit what was declared and confirmed.
 
     dictionary: label and declaration that the holder loaded, and why it was not loaded, if so; loaded: how many there
     were; taken: the last one whose bounds were taken over.
@@ -62,6 +62,7 @@ class _Upload:
     kept: dict[str, tuple[Hashable, Any]] = dc.field(default_factory=dict)
     dictionary: tuple[str | None, Declared] | None = None
     refused: str = ""
+    unfit: bool = False
     loaded: int = 0
     taken: int = 0
 
@@ -115,10 +116,14 @@ def upload_source() -> Source | None:
     if held.refused:
         st.error(literal(readable(held.refused)))
     try:
-        # Once the bounds are confirmed, results belong near the top of the page.
-        with st.expander("What the file holds", expanded=not held_bounds().confirmed):
+        # Once the bounds are confirmed, results belong near the top of the page, unless something is left to mend.
+        with st.expander("What the file holds", expanded=held.unfit or not held_bounds().confirmed):
             records = _records(held)
+        held.unfit = False
     except ValueError as error:
+        if held_bounds().confirmed and not held.unfit:
+            held.unfit = True
+            st.rerun()
         st.error(literal(readable(str(error).replace(held.name, repr(held.name)))))
         records = None
     except Exception as error:

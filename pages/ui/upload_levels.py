@@ -55,13 +55,15 @@ def ask_levels(
 
     found = {}
     for column in columns:
+        st.markdown(f":small[Levels of {literal(column)}]")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             text = st.text_area(
-                f"Levels of {literal(column)}",
+                f"Levels of {column}",  # screen readers would read the backslashes of a literal
                 key=f"{key}levels {column}",
                 placeholder="f; m",
                 height=68,
                 persist_state="session",
+                label_visibility="collapsed",
             )
             with st.popover("Lists"):
                 chosen = st.selectbox(
@@ -79,8 +81,9 @@ def ask_levels(
                     args=(column,),
                 )
         found[column] = typed_levels(text or "", decimal)
+        told = st.empty()  # a place in any case: what moves the controls below it makes them lose what is being typed
         if found[column]:
-            st.caption(f"{len(found[column]):,} levels: {listed(map(literal, found[column]))}.")
+            told.caption(f"{len(found[column]):,} levels: {listed(map(literal, found[column]))}.")
     if told := st.session_state.pop(f"{key}no levels", None):
         st.error(literal(told))
     return found

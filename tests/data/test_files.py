@@ -235,6 +235,13 @@ def test_no_two_quotes_make_records_disappear(separator):
     assert min(read, refused) > 100
 
 
+@pytest.mark.parametrize(
+    ("header", "names"), [("'age',' dose','sick'", ("age", "dose", "sick")), ("age,'s,sick'", ("age", "'s", "sick'"))]
+)
+def test_single_quotes_are_no_part_of_names_if_all_stand_in_them(header, names):
+    assert data.sheet_columns(f"{header}\n50,1,1\n60,2,-1\n".encode(), "people.csv") == names
+
+
 def test_a_quoted_line_break_is_part_of_its_cell():
     content = b'"a\nb",sick,remark\n1,yes,"one, two\nthree"\n2,no,"\n\n"\n3,"y\nes",""\n4,no,"x\r\ny, z"\n'
     sheet = data.read_sheet(content, "people.csv", "sick")

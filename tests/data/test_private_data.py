@@ -72,8 +72,8 @@ def test_a_libsvm_sheet_holds_what_is_not_written_as_0():
         (b"age,sick\n1,2\n", "people.csv must hold at least 2 records, got 1"),
         (b"age,sick\n1,\n2,\n", "the label of people.csv must have a value in some row, got none"),
         (
-            b"age,sick\n" + b"".join(b"1,%d\n" % i for i in range(51)),
-            "the label of people.csv must take at most 50 different values, got more",
+            b"age,sick\n" + b"".join(b"1,%d\n" % i for i in range(101)),
+            "the label of people.csv must take at most 100 different values, got more",
         ),
         (
             ",".join(["sick", *map(str, range(1001))]).encode(),
@@ -204,7 +204,7 @@ def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored(m
             (b"a,y\n" + b"1,1\r" * 220_000, r"people.csv must have at most 200,000 lines, got 220,000; "),
             (
                 b"a,y\n" + b"".join(b"1,%d\n" % i for i in range(60_000)),
-                r"the label of people.csv must take at most 50 ",
+                r"the label of people.csv must take at most 100 ",
             ),
         ):
             before = tracemalloc.get_traced_memory()[0]
@@ -237,7 +237,7 @@ def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored(m
         ({"theta_norm": -1.0}, "theta_norm must be a finite number > 0, got -1.0"),
         (
             {"columns": ("age", "name")},
-            "every row must have a label and a number in every column .*, got 60 of 60 rows without, 'name' in 60",
+            "every row must have a label and a number in every column .*, got 60 of 60 rows without, 'name' in 60; .*",
         ),
         ({"columns": ("age", "name"), "gaps": "drop"}, "a table must hold at least 10 complete records, got 0"),
     ],
@@ -310,10 +310,13 @@ def test_a_category_adds_a_column_for_each_level_and_one_to_the_squared_length(c
         ]
         for row in whole
     ]
-    assert records._X.toarray() == pytest.approx(np.array(expected) / math.sqrt(blocks))
+    dense = len(expected[0]) <= 2 * blocks  # else mostly zeros, which are not stored
+    assert isinstance(records._X, np.ndarray) is dense
+    rows_made = records._X if dense else records._X.toarray()
+    assert rows_made == pytest.approx(np.array(expected) / math.sqrt(blocks))
     assert records.source.p == records._X.shape[1] == len(numbers) + sum(len(c.levels) for c in categories) + 1
-    assert records._X.nnz == records.source.stored * len(whole) and records.source.stored == blocks
-    norms = np.linalg.norm(records._X.toarray(), axis=1)
+    assert records.source.stored * len(whole) == (rows_made.size if dense else records._X.nnz)
+    norms = np.linalg.norm(rows_made, axis=1)
     assert norms.max() <= 1.0 + 1e-15 and (numbers or norms == pytest.approx(1.0))
     assert (records._y > 0).tolist() == [row[3] == "yes" for row in whole]
     for each in categories:
@@ -325,12 +328,14 @@ def test_a_category_adds_a_column_for_each_level_and_one_to_the_squared_length(c
 
 def test_an_undeclared_level_is_refused_unless_its_row_may_be_left_out():
     declared = Declared((), (), (), "yes", categories=(SEX, STAGE))
-    with pytest.raises(ValueError, match=r"^every row must have .* declared level .*, 'sex' in \d+, 'stage' in \d+$"):
+    with pytest.raises(
+        ValueError, match=r"^every row must have .* declared level .*, 'sex' in \d+, 'stage' in \d+; leave"
+    ):
         hold(clinic(), declared)
     # The columns come from the declaration: a level that no record has is there all the same.
     wider = dc.replace(SEX, levels=("m", "f", "x"))
     records = hold(clinic(), dc.replace(declared, gaps="drop", categories=(wider,)))
-    assert records.source.p == 4 and records._X[:, [2]].nnz == 0
+    assert records.source.p == 4 and not records._X[:, 2].any()
 
 
 def test_what_is_learned_from_levels_predicts_and_comes_from_the_cache_of_the_records():

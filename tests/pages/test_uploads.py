@@ -216,8 +216,10 @@ def test_rows_with_gaps_are_left_out_only_when_their_holder_says_so():
     page = declared(opened(people() + b"nobody,,0.5,yes\nnobody,5,0.5,\n"))
     assert "Rows with a gap: 1 in age, 1 in the label." in said(page)
     told = said(page).replace("\\", "")
-    assert "here 2 of 62 rows without, “age” in 1, the label in 1" in told and "0 in memory" in told
+    assert "here 2 of 62 rows without, “age” in 1, the label in 1); leave these rows out" in told
+    assert "0 in memory" in told and page.expander[0].proto.expanded, "what mends it can be seen"
     named(page, "Leave out").check().run()
+    assert not page.run().expander[0].proto.expanded
     assert "Read 62 rows; 2 left out, because a number or the label is missing." in said(page)
     assert told_in_table(page, "Column") == {
         "age": ["0 to 100", "1", "", "0 (0.0%)"],
