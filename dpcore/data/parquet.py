@@ -1,0 +1,350 @@
+"""Tables of Parquet files in memory, which pyarrow reads once it is known what each page unpacks to.
+
+A few bytes can stand for gigabytes: a page may be compressed, a text that occurs in every row is stored once, and texts
+may share their beginnings. So the headers of all pages are read first, and texts stay places in a dictionary. Errors
+are ValueErrors of one sentence that names the file and the rule.
+"""
+
+import contextlib
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.arrays import Array
+from ..core.validation import shown
+from .lines import LONGEST_CELL, MAX_TEXTS, Progress, at_least_two, column_names, number_in, place_of_label, word_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MAX_FOOTER = 2 * 2**20  # bytes, which take some twenty times as many in memory
+_MAX_LIST = 20_000  # columns, or groups of rows, that a footer may list
+_MAX_PAGES = 50_000
+_MAX_UNPACKED = 50_000_000  # bytes
+_BATCH = 2**16  # rows of a column in memory at a time
+_DEEPEST = 3  # structs within a header of a page: its statistics are in the second
+_SHARED_BEGINNINGS = 7  # the encoding DELTA_BYTE_ARRAY
+_CODED = (2, 8)  # the encodings PLAIN_DICTIONARY and RLE_DICTIONARY
+
+
+class ParquetTable:
+    """Parquet file in memory: the names of its columns, how many rows it has, and its records, which are read once.
+
+    form: none, unlike that of a CSV file. Raises ValueError for a damaged file, for fewer than two columns or two of
+    one name.
+    """
+
+    form = None
+
+    def __init__(self, content: bytes, name: str, progress: Progress) -> None:
+        try:
+            import pyarrow as pa
+            from pyarrow import parquet
+        except ImportError:
+            raise ValueError(
+                f"{name} must be a CSV or LIBSVM file where pyarrow is missing, got a Parquet file; install pyarrow or "
+                "save the table as CSV"
+            ) from None
+        self.name, self._content, self._progress = name, content, progress
+        if not content.endswith(b"PAR1"):
+            raise self._damaged()
+        footer = int.from_bytes(content[-8:-4], "little")
+        if footer > _MAX_FOOTER:
+            raise ValueError(f"{name} must have a footer of at most {_MAX_FOOTER:,} bytes, got {footer:,}")
+        with self._whole():
+            file = parquet.ParquetFile(
+                pa.BufferReader(content),
+                pre_buffer=False,
+                thrift_container_size_limit=_MAX_LIST,
+                thrift_string_size_limit=_MAX_FOOTER,
+            )
+            fields = list(file.schema_arrow)
+        self.columns = column_names([field.name for field in fields], name)
+        if len(self.columns) < 2:
+            raise ValueError(f"{name} must have a label and at least one feature, got {len(self.columns)} columns")
+        self._metadata = file.metadata
+        self._groups = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
+        self.rows = sum(group.num_rows for group in self._groups)
+        self._fields = dict(zip(self.columns, fields, strict=True))
+
+    @functools.cached_property
+    def unread(self) -> dict[str, str]:
+        """Columns that are left out, each with the reason: dates, times, what is no number, text or boolean, and texts
+        that are too many for levels.
+
+        Raises ValueError, before anything is unpacked, for pages that unpack to more than 50 MB, or to nobody knows how
+        much.
+        """
+        reasons = {column: _unread(field.type, self._stored[field.name]) for column, field in self._fields.items()}
+        return {column: reason for column, reason in reasons.items() if reason}
+
+    def read(
+        self,
+        label: str,
+        label_of: Callable[[str, int], float],
+        gap: Callable[[str, str, int, int], None],
+    ) -> tuple[tuple[str, ...], Array, Array]:
+        """Records as `CsvTable.read` returns them; the line of a cell is its row, from 1."""
+        at = place_of_label(label, self.columns, self.name)
+        if label in self.unread:
+            raise ValueError(
+                f"label must be a column of numbers or texts, got {shown(label)}, which {self.unread[label]}"
+            )
+        features = self.columns[:at] + self.columns[at + 1 :]
+        at_least_two(self.name, self.rows)
+        numbers, labels = np.full((self.rows, len(features)), math.nan), np.empty(self.rows)
+        with self._whole():
+            for start, cells in self._batches(label):
+                words, places = self._words(cells)
+                for row, place in enumerate(places.tolist(), start):
+                    labels[row] = label_of(words[place], row + 1)
+            for done, column in enumerate(features):
+                self._progress(done / len(features))
+                if column in self.unread:
+                    continue
+                for start, cells in self._batches(column):
+                    stop = start + len(cells)
+                    if _is_number(self._fields[column].type):
+                        numbers[start:stop, done] = cells.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+                        continue
+                    words, places = self._words(cells)
+                    known = np.array([*map(number_in, words)])[places]
+                    numbers[start:stop, done] = known
+                    for row in np.flatnonzero(~np.isfinite(known) & (places < len(words) - 1)).tolist():
+                        gap(column, words[places[row]], start + row + 1, start + row)
+        return features, numbers, labels
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Turn what pyarrow says about a damaged file into a sentence."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowException, OSError, UnicodeError):
+            raise self._damaged() from None
+
+    def _damaged(self) -> ValueError:
+        return ValueError(
+            f"{self.name} must be a whole Parquet file, got one that is damaged, encrypted or of another format"
+        )
+
+    def _batches(self, column: str) -> Iterator[tuple[int, "pa.Array"]]:
+        """Cells of a column, some rows at a time, each time with the first row."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        name = self._fields[column].name
+        file = parquet.ParquetFile(
+            pa.BufferReader(self._content),
+            metadata=self._metadata,
+            read_dictionary=[name] if self._stored[name].coded else [],
+            pre_buffer=False,
+        )
+        start = 0
+        for batch in file.iter_batches(_BATCH, columns=[name], use_threads=False):
+            cells = batch.column(name)
+            if start + len(cells) > self.rows:
+                break
+            yield start, cells
+            start += len(cells)
+        if start != self.rows:
+            raise self._damaged()
+
+    def _words(self, cells: "pa.Array") -> tuple[list[str], NDArray[np.int32]]:
+        """The different cells as texts, the last one empty, and each cell's place among them; a gap is empty, too."""
+        from pyarrow import compute, types
+
+        coded = cells if types.is_dictionary(cells.type) else cells.dictionary_encode()
+        used = compute.drop_null(coded.indices.unique())
+        words = [_word(value) for value in coded.dictionary.take(used).to_pylist()]
+        if any(len(word) > LONGEST_CELL for word in words):
+            raise ValueError(f"{self.name} must have at most {LONGEST_CELL:,} characters in a cell, got more")
+        places = compute.index_in(coded.indices, value_set=used).fill_null(len(words)).to_numpy(zero_copy_only=False)
+        return [*words, ""], places
+
+    @functools.cached_property
+    def _stored(self) -> dict[str, "_Stored"]:
+        """How each column is stored; ValueError for pages that unpack to too much, or to nobody knows how much."""
+        found = {field.name: _Stored() for field in self._fields.values()}
+        unpacked = pages = 0
+        for column, start, stop in self._chunks():
+            while start < stop:
+                try:
+                    page = _page(self._content, start)
+                except (LookupError, TypeError):
+                    raise self._damaged() from None
+                start, unpacked, pages = page.stop, unpacked + page.unpacked, pages + 1
+                if unpacked > _MAX_UNPACKED or pages > _MAX_PAGES:
+                    raise ValueError(
+                        f"{self.name} must unpack to at most {_MAX_UNPACKED // 10**6} MB in {_MAX_PAGES:,} pages, got "
+                        "more; leave columns out"
+                    )
+                if page.encoding == _SHARED_BEGINNINGS:
+                    raise ValueError(
+                        f"{self.name} must hold each text whole, got the encoding DELTA_BYTE_ARRAY; write the file "
+                        "with a dictionary or with plain texts"
+                    )
+                if column in found:
+                    found[column].add(page)
+        return found
+
+    def _chunks(self) -> Iterator[tuple[str, int, int]]:
+        """Where the pages of each column begin and end in the file."""
+        for group in self._groups:
+            for k in range(group.num_columns):
+                chunk = group.column(k)
+                start = chunk.data_page_offset
+                if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
+                    start = chunk.dictionary_page_offset
+                stop = start + chunk.total_compressed_size
+                if not 0 <= start <= stop <= len(self._content):
+                    raise self._damaged()
+                yield chunk.path_in_schema, start, stop
+
+
+@dc.dataclass
+class _Stored:
+    """How the values of a column are stored. entries: of its largest dictionary. coded: whether there are pages of
+    places in one. plain: whether there are pages of values."""
+
+    entries: int = 0
+    coded: bool = False
+    plain: bool = False
+
+    def add(self, page: "_Page") -> None:
+        self.entries = max(self.entries, page.entries)
+        self.coded |= page.encoding in _CODED
+        self.plain |= page.encoding is not None and page.encoding not in _CODED
+
+
+def _value_type(kind: "pa.DataType") -> "pa.DataType":
+    """Type of a column's values, also of those in a dictionary."""
+    from pyarrow import types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _is_number(kind: "pa.DataType") -> bool:
+    from pyarrow import types
+
+    kind = _value_type(kind)
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _is_text(kind: "pa.DataType") -> bool:
+    from pyarrow import types
+
+    kind = _value_type(kind)
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _unread(kind: "pa.DataType", stored: _Stored) -> str | None:
+    """Reason why a column is no feature, else None."""
+    from pyarrow import types
+
+    if _is_number(kind) or types.is_boolean(kind):
+        return None
+    if _is_text(kind):
+        # pyarrow looks all texts up in one dictionary, at ten times their size, if it makes one; else it copies them.
+        makes_one = stored.coded or types.is_dictionary(kind)
+        many = stored.entries > MAX_TEXTS or (makes_one and stored.plain)
+        return "holds too many or too long texts for levels" if many else None
+    if types.is_temporal(kind):
+        return "holds dates or times"
+    return "has no value" if types.is_null(kind) else "holds neither numbers nor texts"
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return word_of(value)
+    return "" if value is None else str(value)
+
+
+class _Page(NamedTuple):
+    """Facts of a page. stop: where it ends. unpacked: its bytes once unpacked. entries: of a dictionary. encoding: of
+    values, None for a dictionary."""
+
+    stop: int
+    unpacked: int
+    entries: int
+    encoding: int | None
+
+
+def _page(content: bytes, start: int) -> _Page:
+    """Page whose header begins at `start`. Raises LookupError or TypeError if there is none.
+
+    A header is a struct in Thrift's compact protocol, whose fields have the numbers of parquet.thrift.
+    """
+    header, begin = _struct(content, start)
+    unpacked, packed, entries = header[2], header[3], header.get(7, {1: 0})[1]
+    encodings = [header[kind][field] for kind, field in ((5, 2), (8, 4)) if kind in header]
+    # A dictionary has no more values than bytes; pyarrow makes room for all of them at once.
+    if not (0 <= packed <= len(content) - begin and 0 <= entries <= unpacked and len(encodings) < 2):
+        raise LookupError
+    return _Page(begin + packed, unpacked, entries, *encodings or (None,))
+
+
+def _struct(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """Numbers of 32 bits and structs in a struct of Thrift's compact protocol, by field, and where it ends.
+
+    Raises LookupError for a struct that does not end, that holds what no header of a page does, or that pyarrow would
+    read as other numbers.
+    """
+    found: dict[int, Any] = {}
+    field = 0
+    while kind := content[at]:
+        at += 1
+        if kind >> 4:
+            field += kind >> 4
+        else:
+            field, at = _number(content, at)
+        if not 0 <= field < 2**15:
+            raise LookupError
+        match kind & 15:
+            case 1 | 2:  # true and false
+                pass
+            case 3:
+                at += 1
+            case 5:
+                found[field], at = _number(content, at)
+            case 4 | 6:
+                _, at = _varint(content, at, 64)
+            case 7:
+                at += 8
+            case 8:
+                length, at = _varint(content, at)
+                at += length
+            case 12 if depth < _DEEPEST:
+                found[field], at = _struct(content, at, depth + 1)
+            case _:
+                raise LookupError
+    return found, at + 1
+
+
+def _number(content: bytes, at: int) -> tuple[int, int]:
+    """Signed number of 32 bits, and where it ends."""
+    value, at = _varint(content, at)
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _varint(content: bytes, at: int, bits: int = 32) -> tuple[int, int]:
+    """Number without a sign, and where it ends; LookupError if it has more bits."""
+    value = 0
+    for shift in range(0, bits, 7):
+        value |= (content[at] & 127) << shift
+        at += 1
+        if content[at - 1] < 128:
+            break
+    else:
+        raise LookupError
+    if value >> bits:
+        raise LookupError
+    return value, at
