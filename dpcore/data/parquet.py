@@ -26,7 +26,8 @@ _MAX_FOOTER = 2 * 2**20  # bytes, which take some twenty times as many in memory
 _MAX_LIST = 20_000  # columns, or groups of rows, that a footer may list
 _MAX_PAGES = 50_000
 _MAX_UNPACKED = 50_000_000  # bytes
-_BATCH = 2**16  # rows of a column in memory at a time
+_MAX_WRITTEN = 500_000_000  # characters of all cells, were they written out
+_BATCH = 2**14  # rows of a column in memory at a time
 _DEEPEST = 3  # structs within a header of a page: its statistics are in the second
 _SHARED_BEGINNINGS = 7  # the encoding DELTA_BYTE_ARRAY
 _CODED = (2, 8)  # the encodings PLAIN_DICTIONARY and RLE_DICTIONARY
@@ -51,6 +52,7 @@ class ParquetTable:
                 "save the table as CSV"
             ) from None
         self.name, self._content, self._progress = name, content, progress
+        self._written = 0
         if not content.endswith(b"PAR1"):
             raise self._damaged()
         footer = int.from_bytes(content[-8:-4], "little")
@@ -115,7 +117,7 @@ class ParquetTable:
                     words, places = self._words(cells)
                     known = np.array([*map(number_in, words)])[places]
                     numbers[start:stop, done] = known
-                    for row in np.flatnonzero(~np.isfinite(known) & (places < len(words) - 1)).tolist():
+                    for row in np.flatnonzero(np.isnan(known) & (places < len(words) - 1)).tolist():
                         gap(column, words[places[row]], start + row + 1, start + row)
         return features, numbers, labels
 
@@ -166,7 +168,14 @@ class ParquetTable:
         if any(len(word) > LONGEST_CELL for word in words):
             raise ValueError(f"{self.name} must have at most {LONGEST_CELL:,} characters in a cell, got more")
         places = compute.index_in(coded.indices, value_set=used).fill_null(len(words)).to_numpy(zero_copy_only=False)
-        return [*words, ""], places
+        words.append("")
+        self._written += int(np.array([*map(len, words)])[places].sum())
+        if self._written > _MAX_WRITTEN:
+            raise ValueError(
+                f"{self.name} must hold at most {_MAX_WRITTEN // 10**6} MB of text if each cell is written out, got "
+                "more; leave columns out"
+            )
+        return words, places
 
     @functools.cached_property
     def _stored(self) -> dict[str, "_Stored"]:
@@ -265,7 +274,7 @@ def _word(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return word_of(value)
-    return "" if value is None else str(value)
+    return "" if value is None else str(value).strip()
 
 
 class _Page(NamedTuple):

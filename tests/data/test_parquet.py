@@ -151,13 +151,21 @@ def test_a_file_becomes_records_as_its_holder_declares():
 
 def test_a_text_that_occurs_in_every_row_takes_no_room_for_each():
     rows = 900_000
-    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), ["x" * 1_000])
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), ["x" * 500])
     content = written({"note": text, "sick": pa.array(np.arange(rows) % 2)}, store_schema=False)
     assert len(content) < 10**6
-    with at_most(20_000_000) as pool:  # not 900 MB
+    with at_most(20_000_000) as pool:  # not 450 MB
         sheet = read(content)
         assert pool.max_memory() > 100_000, "it counts"
-    assert sheet.texts["note"].words == ("x" * 1_000,) and (sheet.texts["note"].places == 0).all()
+    assert sheet.texts["note"].words == ("x" * 500,) and (sheet.texts["note"].places == 0).all()
+
+
+def test_a_text_that_would_fill_more_than_the_memory_if_it_were_written_out_is_refused():
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(9_000, np.int32)), ["x" * 100_000])
+    with pytest.raises(
+        ValueError, match=r"^people.parquet must hold at most 500 MB of text if each cell is written out"
+    ):
+        read(written({"note": text, "sick": SICK * 150}))
 
 
 @pytest.mark.parametrize("how", [{}, {"dictionary_pagesize_limit": 1_000}, {"row_group_size": 1_500}])
