@@ -10,7 +10,7 @@ import dataclasses as dc
 import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,19 @@ _MAX_PAGES = 50_000
 _MAX_UNPACKED = 50_000_000  # bytes
 _MAX_WRITTEN = 500_000_000  # characters of all cells, were they written out
 _BATCH = 2**14  # rows of a column in memory at a time
-_DEEPEST = 3  # structs within a header of a page: its statistics are in the second
+_DEEPEST = 12  # lists and structs within one another
 _SHARED_BEGINNINGS = 7  # the encoding DELTA_BYTE_ARRAY
 _CODED = (2, 8)  # the encodings PLAIN_DICTIONARY and RLE_DICTIONARY
+_I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12  # kinds of Thrift
+_Shape: TypeAlias = dict[int, tuple[int, "_Shape"]]  # by field: the kind in a list, and what is in its structs
+_SIZES: _Shape = {2: (_I64, {}), 3: (_I64, {})}
+_PLACES: _Shape = {2: (_I32, {})}
+_COLUMN: _Shape = {
+    **{2: (_I32, {}), 3: (_BINARY, {}), 8: (_STRUCT, {}), 13: (_STRUCT, {})},
+    **{16: (0, _SIZES), 17: (0, _PLACES)},
+}
+_GROUP: _Shape = {1: (_STRUCT, {3: (0, _COLUMN)}), 4: (_STRUCT, {})}
+_FOOTER: _Shape = {2: (_STRUCT, {}), 4: (_STRUCT, _GROUP), 5: (_STRUCT, {}), 7: (_STRUCT, {})}
 
 
 class ParquetTable:
@@ -70,8 +80,8 @@ class ParquetTable:
         if len(self.columns) < 2:
             raise ValueError(f"{name} must have a label and at least one feature, got {len(self.columns)} columns")
         self._metadata = file.metadata
-        self._groups = [file.metadata.row_group(k) for k in range(file.num_row_groups)]
-        self.rows = sum(group.num_rows for group in self._groups)
+        self._leaves = [file.schema.column(k).path for k in range(len(file.schema))]
+        self.rows = int(file.metadata.num_rows)
         self._fields = dict(zip(self.columns, fields, strict=True))
 
     @functools.cached_property
@@ -186,7 +196,7 @@ class ParquetTable:
             while start < stop:
                 try:
                     page = _page(self._content, start)
-                except (LookupError, TypeError):
+                except LookupError:
                     raise self._damaged() from None
                 start, unpacked, pages = page.stop, unpacked + page.unpacked, pages + 1
                 if unpacked > _MAX_UNPACKED or pages > _MAX_PAGES:
@@ -204,17 +214,26 @@ class ParquetTable:
         return found
 
     def _chunks(self) -> Iterator[tuple[str, int, int]]:
-        """Where the pages of each column begin and end in the file."""
-        for group in self._groups:
-            for k in range(group.num_columns):
-                chunk = group.column(k)
-                start = chunk.data_page_offset
-                if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
-                    start = chunk.dictionary_page_offset
-                stop = start + chunk.total_compressed_size
-                if not 0 <= start <= stop <= len(self._content):
-                    raise self._damaged()
-                yield chunk.path_in_schema, start, stop
+        """Where the pages of each column begin and end in the file.
+
+        pyarrow, asked about a damaged footer, may end the process.
+        """
+        left = len(self._content)  # what several columns claim would be read for each
+        begin = left - 8 - int.from_bytes(self._content[-8:-4], "little")
+        try:
+            footer, _ = _struct(self._content, begin, _FOOTER)
+            for group in footer[4, _LIST]:
+                for leaf, chunk in zip(self._leaves, group[1, _LIST], strict=True):
+                    facts = chunk[3, _STRUCT]
+                    start, size = facts[9, _I64], facts[7, _I64]
+                    if 0 < facts.get((11, _I64), 0) < start:
+                        start = facts[11, _I64]  # of the dictionary
+                    left -= size
+                    if not 0 <= start <= start + size <= len(self._content) or left < 0:
+                        raise LookupError
+                    yield leaf, start, start + size
+        except (LookupError, ValueError):
+            raise self._damaged() from None
 
 
 @dc.dataclass
@@ -288,63 +307,83 @@ class _Page(NamedTuple):
 
 
 def _page(content: bytes, start: int) -> _Page:
-    """Page whose header begins at `start`. Raises LookupError or TypeError if there is none.
+    """Page whose header begins at `start`. Raises LookupError if there is none.
 
     A header is a struct in Thrift's compact protocol, whose fields have the numbers of parquet.thrift.
     """
-    header, begin = _struct(content, start)
-    unpacked, packed, entries = header[2], header[3], header.get(7, {1: 0})[1]
-    encodings = [header[kind][field] for kind, field in ((5, 2), (8, 4)) if kind in header]
+    header, begin = _struct(content, start, {})
+    unpacked, packed = header[2, _I32], header[3, _I32]
+    entries = header[7, _STRUCT][1, _I32] if (7, _STRUCT) in header else 0
+    encodings = [header[kind, _STRUCT][field, _I32] for kind, field in ((5, 2), (8, 4)) if (kind, _STRUCT) in header]
     # A dictionary has no more values than bytes; pyarrow makes room for all of them at once.
     if not (0 <= packed <= len(content) - begin and 0 <= entries <= unpacked and len(encodings) < 2):
         raise LookupError
     return _Page(begin + packed, unpacked, entries, *encodings or (None,))
 
 
-def _struct(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """Numbers of 32 bits and structs in a struct of Thrift's compact protocol, by field, and where it ends.
+def _struct(content: bytes, at: int, shape: _Shape, depth: int = 0) -> tuple[dict[tuple[int, int], Any], int]:
+    """Values of a struct in Thrift's compact protocol, by field and kind, and where it ends.
 
-    Raises LookupError for a struct that does not end, that holds what no header of a page does, or that pyarrow would
-    read as other numbers.
+    shape: what is in the lists and structs that parquet.thrift knows. Raises LookupError for a struct that does not
+    end, and for one that pyarrow might read otherwise.
     """
-    found: dict[int, Any] = {}
+    found: dict[tuple[int, int], Any] = {}
     field = 0
-    while kind := content[at]:
+    if depth > _DEEPEST:
+        raise LookupError
+    while head := content[at]:
         at += 1
-        if kind >> 4:
-            field += kind >> 4
+        kind = head & 15
+        if head >> 4:
+            field += head >> 4
         else:
-            field, at = _number(content, at)
+            field, at = _number(content, at, 32)
         if not 0 <= field < 2**15:
             raise LookupError
-        match kind & 15:
-            case 1 | 2:  # true and false
-                pass
-            case 3:
-                at += 1
-            case 5:
-                found[field], at = _number(content, at)
-            case 4 | 6:
-                _, at = _varint(content, at, 64)
-            case 7:
-                at += 8
-            case 8:
-                length, at = _varint(content, at)
-                at += length
-            case 12 if depth < _DEEPEST:
-                found[field], at = _struct(content, at, depth + 1)
-            case _:
-                raise LookupError
+        if kind in (1, 2):  # true and false
+            continue
+        found[field, kind], at = _value(content, at, kind, shape.get(field, (0, {})), depth)
     return found, at + 1
 
 
-def _number(content: bytes, at: int) -> tuple[int, int]:
-    """Signed number of 32 bits, and where it ends."""
-    value, at = _varint(content, at)
+def _value(content: bytes, at: int, kind: int, known: tuple[int, _Shape], depth: int) -> tuple[Any, int]:
+    """A value, and where it ends."""
+    match kind:
+        case 1 | 2 | 3:
+            return None, at + 1
+        case 4 | 5:
+            return _number(content, at, 32)
+        case 6:
+            return _number(content, at, 64)
+        case 7:
+            return None, at + 8
+        case 8:
+            length, at = _varint(content, at, 32)
+            return None, at + length
+        case 9:
+            size, inner = content[at] >> 4, content[at] & 15
+            at += 1
+            if size == 15:
+                size, at = _varint(content, at, 32)
+            if inner != known[0]:  # pyarrow would take the kind that parquet.thrift knows
+                raise LookupError
+            values = []
+            for _ in range(size):
+                value, at = _value(content, at, inner, (0, known[1]), depth + 1)
+                values.append(value)
+            return values, at
+        case 12:
+            return _struct(content, at, known[1], depth + 1)
+    raise LookupError
+
+
+def _number(content: bytes, at: int, bits: int) -> tuple[int, int]:
+    """Number with a sign, and where it ends."""
+    value, at = _varint(content, at, bits)
     return (value >> 1) ^ -(value & 1), at
 
 
-def _varint(content: bytes, at: int, bits: int = 32) -> tuple[int, int]:
+def _varint(content: bytes, at: int, bits: int) -> tuple[int, int]:
     """Number without a sign, and where it ends; LookupError if it has more bits."""
     value = 0
     for shift in range(0, bits, 7):
