@@ -21,6 +21,7 @@ from .lines import LONGEST_CELL, MAX_TEXTS, Progress, at_least_two, column_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import parquet
 
 _MAX_FOOTER = 2 * 2**20  # bytes, which take some twenty times as many in memory
 _MAX_LIST = 20_000  # columns, or groups of rows, that a footer may list
@@ -146,20 +147,22 @@ class ParquetTable:
             f"{self.name} must be a whole Parquet file, got one that is damaged, encrypted or of another format"
         )
 
-    def _batches(self, column: str) -> Iterator[tuple[int, "pa.Array"]]:
-        """Cells of a column, some rows at a time, each time with the first row."""
+    @functools.cached_property
+    def _file(self) -> "parquet.ParquetFile":
+        """The file, whose texts stay places in a dictionary where they are stored so."""
         import pyarrow as pa
         from pyarrow import parquet
 
-        name = self._fields[column].name
-        file = parquet.ParquetFile(
-            pa.BufferReader(self._content),
-            metadata=self._metadata,
-            read_dictionary=[name] if self._stored[name].coded else [],
-            pre_buffer=False,
+        texts = [field.name for field in self._fields.values() if _is_text(field.type)]
+        coded = [name for name in texts if self._stored[name].coded]
+        return parquet.ParquetFile(
+            pa.BufferReader(self._content), metadata=self._metadata, read_dictionary=coded, pre_buffer=False
         )
-        start = 0
-        for batch in file.iter_batches(_BATCH, columns=[name], use_threads=False):
+
+    def _batches(self, column: str) -> Iterator[tuple[int, "pa.Array"]]:
+        """Cells of a column, some rows at a time, each time with the first row."""
+        start, name = 0, self._fields[column].name
+        for batch in self._file.iter_batches(_BATCH, columns=[name], use_threads=False):
             cells = batch.column(name)
             if start + len(cells) > self.rows:
                 break

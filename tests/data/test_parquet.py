@@ -154,7 +154,7 @@ def test_a_text_that_occurs_in_every_row_takes_no_room_for_each():
     text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), ["x" * 500])
     content = written({"note": text, "sick": pa.array(np.arange(rows) % 2)}, store_schema=False)
     assert len(content) < 10**6
-    with at_most(20_000_000) as pool:  # not 450 MB
+    with at_most(4_000_000) as pool:  # not 450 MB
         sheet = read(content)
         assert pool.max_memory() > 100_000, "it counts"
     assert sheet.texts["note"].words == ("x" * 500,) and (sheet.texts["note"].places == 0).all()
