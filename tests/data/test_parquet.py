@@ -20,6 +20,7 @@ from ..nights import each
 
 NAME = "people.parquet"
 SICK = ["yes", "no"] * 30
+POOLS: list[pa.MemoryPool] = []  # kept for good: what is allocated in one may be freed later
 
 
 def written(table: dict | pa.Table, **how) -> bytes:
@@ -41,6 +42,7 @@ def at_most(most: int):
     """Expect that pyarrow takes at most so many bytes."""
     before = pa.default_memory_pool()
     watched = pa.proxy_memory_pool(before)
+    POOLS.append(watched)
     pa.set_memory_pool(watched)
     try:
         yield watched
