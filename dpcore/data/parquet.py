@@ -29,7 +29,7 @@ _MAX_PAGES = 50_000
 _MAX_UNPACKED = 50_000_000  # bytes
 _MAX_WRITTEN = 500_000_000  # characters of all cells, were they written out
 _BATCH = 2**14  # rows of a column in memory at a time
-_DEEPEST = 12  # lists and structs within one another
+_DEEPEST = 12  # lists and structs in one another
 _SHARED_BEGINNINGS = 7  # the encoding DELTA_BYTE_ARRAY
 _CODED = (2, 8)  # the encodings PLAIN_DICTIONARY and RLE_DICTIONARY
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12  # kinds of Thrift
@@ -90,8 +90,8 @@ class ParquetTable:
         """Columns that are left out, each with the reason: dates, times, what is no number, text or boolean, and texts
         that are too many for levels.
 
-        Raises ValueError, before anything is unpacked, for pages that unpack to more than 50 MB, or to nobody knows how
-        much.
+        Raises ValueError, before anything is unpacked, for pages that unpack to more than 50 MB, or whose encoding sets
+        no limit.
         """
         reasons = {column: _unread(field.type, self._stored[field.name]) for column, field in self._fields.items()}
         return {column: reason for column, reason in reasons.items() if reason}
@@ -192,7 +192,7 @@ class ParquetTable:
 
     @functools.cached_property
     def _stored(self) -> dict[str, "_Stored"]:
-        """How each column is stored; ValueError for pages that unpack to too much, or to nobody knows how much."""
+        """How each column is stored; ValueError for pages that unpack to too much, or whose encoding sets no limit."""
         found = {field.name: _Stored() for field in self._fields.values()}
         unpacked = pages = 0
         for column, start, stop in self._chunks():
@@ -219,9 +219,9 @@ class ParquetTable:
     def _chunks(self) -> Iterator[tuple[str, int, int]]:
         """Where the pages of each column begin and end in the file.
 
-        pyarrow, asked about a damaged footer, may end the process.
+        The numbers are those of fields in parquet.thrift. pyarrow, asked about a damaged footer, may end the process.
         """
-        left = len(self._content)  # what several columns claim would be read for each
+        left = len(self._content)  # bytes that two columns share would be read twice
         begin = left - 8 - int.from_bytes(self._content[-8:-4], "little")
         try:
             footer, _ = _struct(self._content, begin, _FOOTER)
