@@ -13,7 +13,7 @@ import math
 import re
 import zlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -27,9 +27,10 @@ ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
 SEPARATORS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 NO_NAME = "column {} (no name)"
+MAX_TEXTS = 1_000  # different ones in a column, whose levels a user can declare
 GZIP = b"\x1f\x8b"
 _UNPACKED_BYTES = 100_000_000
-_LONGEST_CELL = csv.field_size_limit()
+LONGEST_CELL = csv.field_size_limit()
 _LONGEST_LINE = 2**19  # characters; split into cells, a longer one would take a hundred times its size
 _SNIFFED_BYTES, _SNIFFED_RECORDS = 2**16, 100
 # Words that pandas reads as missing (STR_NA_VALUES), in lower case, with "?" of the UCI repository and a dash.
@@ -43,10 +44,15 @@ _LINE_END = re.compile(rb"[\r\n]")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,' \xa0\u2009\u202f]\d{3})+([.,]\d+)?")
 _SINGLE_QUOTED = re.compile("'.*'")
 _LARGEST_WHOLE = 2.0**53  # floats represent whole numbers exactly up to here
+Progress = Callable[[float], None]  # hears which share of a file has been read
 _QUOTES = (
     "{} must close each quote at the end of its cell, got one that opens in line {:,} and {}; close it, or double it "
     "where it is part of a quoted text"
 )
+
+
+def untold(share: float) -> None:
+    """Tell nobody of progress."""
 
 
 @dc.dataclass(frozen=True)
@@ -103,9 +109,11 @@ class CsvTable:
     and, while records are read, for a record whose length differs from the first.
     """
 
-    def __init__(self, content: bytes, name: str, form: Format | None) -> None:
+    unread: Mapping[str, str] = {}  # columns that are no texts, with the reason; a CSV file has none
+
+    def __init__(self, content: bytes, name: str, form: Format | None, progress: Progress = untold) -> None:
         self.name, self.form = name, form or sniff(content, name)
-        self._records = _records(content, name, self.form)
+        self._records = _records(content, name, self.form, progress)
         first = next(self._records, None)
         if first is None:
             raise ValueError(f"{name} must be a CSV table with a header line and at least 2 records, got an empty file")
@@ -118,13 +126,7 @@ class CsvTable:
         if not self.form.header:
             self._records = itertools.chain([first], self._records)
             cells = [f"column {place}" for place in range(1, len(cells) + 1)]
-        names = [cell.strip().replace("\n", " ") for cell in cells]
-        if all(map(_SINGLE_QUOTED.fullmatch, names)):
-            names = [name[1:-1].strip() for name in names]
-        self.columns = tuple(name or NO_NAME.format(place) for place, name in enumerate(names, start=1))
-        if len(set(self.columns)) < len(self.columns):
-            twice = next(column for column in self.columns if self.columns.count(column) > 1)
-            raise ValueError(f"columns of {name} must have different names, got {shown(twice)} twice")
+        self.columns = column_names(cells, name)
 
     def read(
         self, label: str, label_of: Callable[[str, int], float], gap: Callable[[str, str, int, int], None]
@@ -134,12 +136,7 @@ class CsvTable:
         label_of: makes a label from a cell and its line. gap: called with the column, cell, line and row (from 0) of a
         cell without a finite number. Raises ValueError if no column is called `label`, and for fewer than two records.
         """
-        if label not in self.columns:
-            known = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
-            advice = "; its first line counts as a record: put a line of names above it, or pass form= if it is one"
-            told = f"{shown(label)}{'' if self.form.header else advice}"
-            raise ValueError(f"label must be a column of {self.name} ({known}), got {told}")
-        at = self.columns.index(label)
+        at = place_of_label(label, self.columns, self.name, self.form.header)
         features = self.columns[:at] + self.columns[at + 1 :]
         numbers, labels = array("d"), array("d")
         for line, cells in self._records:
@@ -153,6 +150,42 @@ class CsvTable:
             numbers.extend(row)
         at_least_two(self.name, len(labels))
         return features, np.frombuffer(numbers).reshape(len(labels), len(features)), np.frombuffer(labels)
+
+
+class Followed(io.BytesIO):
+    """File in memory that tells which share of it has been read as text."""
+
+    def __init__(self, content: bytes, progress: Progress) -> None:
+        super().__init__(content)
+        self._whole, self._progress = max(len(content), 1), progress
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        self._progress(self.tell() / self._whole)
+        return super().read1(size)
+
+
+def column_names(cells: Sequence[str], name: str) -> tuple[str, ...]:
+    """Names of the columns of a file; one without a name is named by its number, and two of one name are refused.
+
+    Single quotes are no part of names if all stand in them.
+    """
+    names = [cell.strip().replace("\n", " ") for cell in cells]
+    if all(map(_SINGLE_QUOTED.fullmatch, names)):
+        names = [name[1:-1].strip() for name in names]
+    columns = tuple(each or NO_NAME.format(place) for place, each in enumerate(names, start=1))
+    if len(set(columns)) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
+        raise ValueError(f"columns of {name} must have different names, got {shown(twice)} twice")
+    return columns
+
+
+def place_of_label(label: str, columns: tuple[str, ...], name: str, header: bool = True) -> int:
+    """Place of the column `label`; ValueError if a file has none. header: whether its first line names the columns."""
+    if label not in columns:
+        known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
+        advice = "; its first line counts as a record: put a line of names above it, or pass form= if it is one"
+        raise ValueError(f"label must be a column of {name} ({known}), got {shown(label)}{'' if header else advice}")
+    return columns.index(label)
 
 
 def at_least_two(name: str, records: int) -> None:
@@ -315,11 +348,11 @@ def _is_header(records: list[list[str]], decimal: str) -> bool:
     return names > len(numbers) or (not words_return and (not numbers or counts_up))
 
 
-def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, list[str]]]:
+def _records(content: bytes, name: str, form: Format, progress: Progress) -> Iterator[tuple[int, list[str]]]:
     """Records of a CSV file, all of one length, each with the number of the line in which it begins."""
 
     def lines() -> Iterator[str]:
-        for number, line in numbered_lines(name, io.BytesIO(content), form.encoding):
+        for number, line in numbered_lines(name, Followed(content, progress), form.encoding):
             if len(line) > _LONGEST_LINE:
                 raise ValueError(
                     f"{name} must have at most {_LONGEST_LINE:,} characters in a line, got more in line {number:,}; a "
@@ -380,5 +413,5 @@ def _unreadable(name: str, text: str, separator: str, begin: int) -> str:
     quoted = rf'(?<![^{mark}\n])"[^"]*(?:""[^"]*)*("(?!")(?=[{mark}\n]|\Z))?'
     opened = next((found.start() for found in re.finditer(quoted, text) if not found[1]), None)
     if opened is None:
-        return f"{name} must have at most {_LONGEST_CELL:,} characters in a cell, got more in line {begin:,}"
+        return f"{name} must have at most {LONGEST_CELL:,} characters in a cell, got more in line {begin:,}"
     return _QUOTES.format(name, begin + text.count("\n", 0, opened), "does not")

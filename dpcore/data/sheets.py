@@ -5,10 +5,11 @@ guessed if it is not given.
 """
 
 import dataclasses as dc
-import io
+import itertools
 import math
 import re
 from array import array
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,32 @@ from numpy.typing import NDArray
 from ..core.arrays import Array
 from ..core.validation import shown
 from .files import libsvm_table
-from .lines import GZIP, NO_NAME, CsvTable, Format, class_in, has_thousands, is_missing, number_in, word_of
+from .lines import (
+    GZIP,
+    MAX_TEXTS,
+    NO_NAME,
+    CsvTable,
+    Followed,
+    Format,
+    Progress,
+    class_in,
+    has_thousands,
+    is_missing,
+    number_in,
+    untold,
+    word_of,
+)
+from .parquet import ParquetTable
 
 MAX_SHEET_BYTES = 10 * 2**20
 MAX_SHEET_LINES = 1_000_000
 MAX_SHEET_COLUMNS = 1_000
 MAX_SHEET_CELLS = 5_000_000  # as numbers: 40 MB
 MAX_LABELS = 100  # values among which a user can pick
-MAX_TEXTS = 1_000  # different ones in a column, whose levels a user can declare
 _MAX_ALL_TEXTS = 100_000  # different ones of all columns: a text takes 20 times the memory of a number
 _MAX_SPELLINGS = 1_000
+_PARQUET = ".parquet"
+_PIECE = 2**14  # rows
 _MANY_LABELS = f"the label of {{}} must take at most {MAX_LABELS} different values, got more"
 _FEWEST_NUMBERED = 10
 _DATED = 0.9  # share of a column's different texts
@@ -42,6 +59,9 @@ _ID_NAME = re.compile(
 )
 
 
+Rows = NDArray[np.intp]
+
+
 @dc.dataclass(frozen=True, eq=False, repr=False)
 class Texts:
     """Cells of a column that hold neither a number nor a word for a missing one.
@@ -50,7 +70,7 @@ class Texts:
     """
 
     words: tuple[str, ...]
-    places: NDArray[np.int32]
+    places: NDArray[np.int16]
 
 
 @dc.dataclass(frozen=True, eq=False, repr=False)
@@ -92,22 +112,21 @@ class RawTable:
 
 
 def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tuple[str, ...]:
-    """Column names of a CSV file in memory, among which a user picks the label.
+    """Column names of a CSV or Parquet file in memory, among which a user picks the label.
 
-    form: its format, guessed by `sniff` if None. Raises ValueError for content that is no text, for more than 10 MB or
-    1,000 features, and for fewer than two columns or two of one name.
+    form: of a CSV file, its format, guessed by `sniff` if None. Raises ValueError for content that is neither, for more
+    than 10 MB or 1,000 features, and for fewer than two columns or two of one name.
 
     >>> sheet_columns(b"age,sick\\n50,yes\\n", "people.csv")
     ('age', 'sick')
     """
-    _at_most_lines(content, name)
-    columns = CsvTable(content, name, form).columns
-    _at_most_columns(name, len(columns) - 1)
-    return columns
+    return _table(content, name, form, untold).columns
 
 
-def read_sheet(content: bytes, name: str, label: str = "", form: Format | None = None) -> RawTable:
-    """Table of a file in memory, read as CSV or LIBSVM by its name.
+def read_sheet(
+    content: bytes, name: str, label: str = "", form: Format | None = None, progress: Progress = untold
+) -> RawTable:
+    """Table of a file in memory, read as CSV, Parquet or LIBSVM by its name.
 
     A CSV file has its labels in the column `label`; its format is `form`, guessed by `sniff` if None. A cell without a
     finite number is nan, and a label that is empty or a word like NA, null or ? is missing. Labels that are equal as
@@ -126,15 +145,13 @@ def read_sheet(content: bytes, name: str, label: str = "", form: Format | None =
     >>> read_sheet(b"-1 2:0.5\\n+1 1:0.25\\n", "people.txt").numbers.tolist()
     [[0.0, 0.5], [0.25, 0.0]]
     """
-    _at_most_lines(content, name)
-    return _csv(content, name, label, form) if name.lower().endswith(".csv") else _libsvm(content, name)
-
-
-def _csv(content: bytes, name: str, label: str, form: Format | None) -> RawTable:
-    table = CsvTable(content, name, form)
-    _at_most_columns(name, len(table.columns) - 1)
+    if not name.lower().endswith((".csv", _PARQUET)):
+        return _libsvm(content, name, progress)
+    table = _table(content, name, form, progress)
+    decimal = table.form.decimal if table.form else "."
     unnamed = {NO_NAME.format(place) for place in range(1, len(table.columns) + 1)} - {label}
     suspects = {column: "has no name" for column in table.columns if column in unnamed}
+    suspects |= table.unread
     spellings: dict[str, int] = {}
     most = min(MAX_TEXTS, _MAX_ALL_TEXTS // len(table.columns))
     found = {column: _Found(most) for column in table.columns}
@@ -154,16 +171,18 @@ def _csv(content: bytes, name: str, label: str, form: Format | None) -> RawTable
             return
         if has_thousands(cell):
             suspects.setdefault(column, "has thousands separators")
-        elif not math.isinf(number_in(cell, table.form.decimal)):
+        elif not math.isinf(number_in(cell, decimal)):
             found[column].add(cell, row)
 
-    features, numbers, places = table.read(label, place, note)
-    words = [class_in(spelling, table.form.decimal) for spelling in spellings]
+    features, numbers, y = table.read(label, place, note)
+    words = [class_in(spelling, decimal) for spelling in spellings]
     for column in features:
         if reason := found[column].no_level():
             suspects.setdefault(column, reason)
-    made = _sheet(name, features, numbers, places.astype(np.int16), words, suspects)
-    texts = {column: found[column].texts(rows) for column in features if found[column].kept}
+    places = y.astype(np.int16)
+    del y  # it takes four times as much
+    made = _sheet(name, features, numbers, places, words, suspects)
+    texts = {column: found.pop(column).texts(rows) for column in features if found[column].kept}
     return dc.replace(made, texts=texts, label=label, form=table.form)
 
 
@@ -173,7 +192,7 @@ class _Found:
     def __init__(self, most: int) -> None:
         self._most = most
         self._words: dict[str, int] = {}
-        self._rows, self._places = array("i"), array("i")
+        self._cells, self._places = 0, array("h")  # of a row each, -1 for no text
 
     @property
     def kept(self) -> bool:
@@ -182,17 +201,21 @@ class _Found:
     def holds(self, cell: str, row: int) -> bool:
         """Whether a cell is done with: its text is known and now noted, or there are too many to keep."""
         place = self._words.get(cell)
-        if place is not None and len(self._words) <= self._most:
-            self._rows.append(row)
-            self._places.append(place)
-        return place is not None or len(self._words) > self._most
+        if place is None:
+            return len(self._words) > self._most
+        if len(self._words) <= self._most:
+            if row >= len(self._places):
+                self._places.extend(array("h", [-1]) * (row + 1))  # twice the room: many small steps would cost more
+            self._places[row] = place
+            self._cells += 1
+        return True
 
     def add(self, cell: str, row: int) -> None:
         self._words[cell] = len(self._words)
         if self.kept:
             self.holds(cell, row)
         else:
-            self._rows, self._places = array("i"), array("i")
+            self._places = array("h")
 
     def no_level(self) -> str | None:
         """Reason why the texts seem to be no levels, else None."""
@@ -200,30 +223,55 @@ class _Found:
             return "holds dates or times"
         if len(self._words) > self._most:
             return f"holds more than {self._most:,} different texts"
-        if len(self._words) == len(self._rows) >= _FEWEST_NUMBERED:
+        if len(self._words) == self._cells >= _FEWEST_NUMBERED:
             return "has a different text in every row"
         return None
 
     def texts(self, rows: int) -> Texts:
-        places = np.full(rows, -1, np.int32)
-        places[np.frombuffer(self._rows, np.intc)] = np.frombuffer(self._places, np.intc)
+        places = np.full(rows, -1, np.int16)
+        known = np.frombuffer(self._places, np.int16)[:rows]
+        places[: len(known)] = known
         return Texts(tuple(self._words), places)
 
 
-def _libsvm(content: bytes, name: str) -> RawTable:
+def _libsvm(content: bytes, name: str, progress: Progress) -> RawTable:
+    _at_most_bytes(content, name)
+    _at_most_lines(name, _lines_of(content))
     if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain text file, got a compressed one")
-    table = libsvm_table(name, io.BytesIO(content))
+    table = libsvm_table(name, Followed(content, progress))
     _at_most_columns(name, len(table.columns))
     _at_most_cells(name, table.data.n * len(table.columns))
     labels, places = np.unique(table.data.y, return_inverse=True)
     return _sheet(name, table.columns, table.data.X.toarray(), places, [*map(word_of, labels.tolist())], {})  # type: ignore[union-attr]
 
 
-def _at_most_lines(content: bytes, name: str) -> None:
+def _table(content: bytes, name: str, form: Format | None, progress: Progress) -> CsvTable | ParquetTable:
+    """A file whose records are not read yet, and will not be more than an upload may have."""
+    _at_most_bytes(content, name)
+    table: CsvTable | ParquetTable
+    if name.lower().endswith(_PARQUET):
+        table = ParquetTable(content, name, progress)
+        _at_most_lines(name, table.rows)
+        _at_most_cells(name, table.rows * (len(table.columns) - 1))
+    else:
+        _at_most_lines(name, _lines_of(content))
+        table = CsvTable(content, name, form, progress)
+    _at_most_columns(name, len(table.columns) - 1)
+    return table
+
+
+def _lines_of(content: bytes) -> int:
+    return max(content.count(b"\n"), content.count(b"\r"))
+
+
+def _at_most_bytes(content: bytes, name: str) -> None:
     if len(content) > MAX_SHEET_BYTES:
         raise ValueError(f"{name} must be at most {MAX_SHEET_BYTES // 2**20} MB, got {len(content) / 2**20:.1f} MB")
-    if (lines := max(content.count(b"\n"), content.count(b"\r"))) > MAX_SHEET_LINES:
+
+
+def _at_most_lines(name: str, lines: int) -> None:
+    if lines > MAX_SHEET_LINES:
         raise ValueError(f"{name} must have at most {MAX_SHEET_LINES:,} lines, got {lines:,}; upload a part of them")
 
 
@@ -264,21 +312,33 @@ def _sheet(
 
 def _numbering(cells: Array) -> str | None:
     """Reason why a column of numbers seems to hold dates or to number the rows, else None."""
-    rows = np.flatnonzero(~np.isnan(cells))
-    known = cells[rows]
-    if len(known) < _FEWEST_NUMBERED:
+    filled = ~np.isnan(cells)
+    count = np.count_nonzero(filled)
+    if count < _FEWEST_NUMBERED:
         return None
-    step = (known[-1] - known[0]) / (rows[-1] - rows[0])
-    if step and np.allclose(known, known[0] + step * (rows - rows[0]), rtol=0.0, atol=abs(step) / 1e3):
+    first, last = int(filled.argmax()), len(cells) - 1 - int(filled[::-1].argmax())
+    step = (cells[last] - cells[first]) / (last - first)
+
+    def steps_on(rows: Rows, known: Array) -> bool:
+        return np.allclose(known, cells[first] + step * (rows - first), rtol=0.0, atol=abs(step) / 1e3)
+
+    if step and all(itertools.starmap(steps_on, _pieces(cells, filled))):
         return "counts the rows"
-    if (known != np.rint(known)).any():
+    if any((known != np.rint(known)).any() for _, known in _pieces(cells, filled)):
         return None
-    years, months, days = known // 10_000, known // 100 % 100, known % 100
-    if all(
-        low <= part.min() and part.max() <= high
-        for part, low, high in ((years, 1900, 2100), (months, 1, 12), (days, 1, 31))
-    ):
+    if all(_are_days(known) for _, known in _pieces(cells, filled)):
         return "holds dates"
-    if len(np.unique(known)) == len(known):
-        return "has a different value in every row"
-    return None
+    return "has a different value in every row" if len(np.unique(cells[filled])) == count else None
+
+
+def _pieces(cells: Array, filled: NDArray[np.bool_]) -> Iterator[tuple[Rows, Array]]:
+    """Rows and numbers of a column, some at a time: most columns are told apart by the first, and all take memory."""
+    for start in range(0, len(cells), _PIECE):
+        rows = start + np.flatnonzero(filled[start : start + _PIECE])
+        yield rows, cells[rows]
+
+
+def _are_days(known: Array) -> bool:
+    """Whether all numbers are days like 20260131."""
+    parts = ((known // 10_000, 1900, 2100), (known // 100 % 100, 1, 12), (known % 100, 1, 31))
+    return all(((low <= part) & (part <= high)).all() for part, low, high in parts)

@@ -223,17 +223,17 @@ def kept_with(source: str, cache: SharedCache[Any]) -> SharedCache[Any]:
     return held(source).like(cache) if is_private(source) else cache
 
 
-def _levels_in(sheet: RawTable, category: Category) -> NDArray[np.int32]:
+def _levels_in(sheet: RawTable, category: Category) -> NDArray[np.int16]:
     """Place of each row's level among those declared, [rows]; -1 for a gap, -2 for what is none of them."""
     names = _names_of(sheet, category)
     numbers = sheet.numbers[:, sheet.columns.index(category.column)]
-    found = np.where(np.isnan(numbers), _GAP, _UNKNOWN).astype(np.int32)
+    found = np.where(np.isnan(numbers), _GAP, _UNKNOWN).astype(np.int16)
     for place, name in enumerate(names):
         if not math.isnan(number := number_in(name)):
             found[numbers == number] = place
     if texts := sheet.texts.get(category.column):
         known = {name: place for place, name in enumerate(names)}
-        places = np.array([known.get(word, _UNKNOWN) for word in texts.words], np.int32)
+        places = np.array([known.get(word, _UNKNOWN) for word in texts.words], np.int16)
         written = texts.places >= 0
         found[written] = places[texts.places[written]]
     return found
@@ -250,7 +250,7 @@ def _names_of(sheet: RawTable, category: Category) -> list[str]:
     return names
 
 
-def _one_hot(values: Array, levels: list[NDArray[np.int32]], categories: tuple[Category, ...]) -> "Array | csr_array":
+def _one_hot(values: Array, levels: list[NDArray[np.int16]], categories: tuple[Category, ...]) -> "Array | csr_array":
     """Records [rows, p] with a column for each level. values: those that are stored, the constant in the last column.
 
     levels: the place of each record's level, for each category.
@@ -265,7 +265,8 @@ def _one_hot(values: Array, levels: list[NDArray[np.int32]], categories: tuple[C
         columns[:, at] = start + found
         start += len(category.levels)
     columns[:, -1] = start
-    made = csr_array((values.ravel(), columns.ravel(), np.arange(0, rows * stored + 1, stored)), (rows, start + 1))
+    ends = np.arange(0, rows * stored + 1, stored, dtype=np.int32)  # of 64 bits, it would have all columns copied
+    made = csr_array((values.ravel(), columns.ravel(), ends), (rows, start + 1))
     return made if start + 1 > _DENSE * stored else made.toarray()
 
 

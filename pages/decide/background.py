@@ -120,11 +120,15 @@ def snippet(state: State) -> str:
 
 def _read(own: UploadedRecords) -> dict[str, Any]:
     """Steps by which a program reads an uploaded file, by name."""
-    written = (own.label, own.form) if own.form else ()
+    read = partial(read_sheet, verbatim("content"), verbatim("name"))
+    if own.label is not None:
+        read = partial(read, own.label)
+    if own.form is not None:
+        read = partial(read, own.form)
     return {
         "name": verbatim(f"{own.file!r}  # in the folder where this runs"),
         "content": verbatim('open(name, "rb").read()'),
-        "sheet": partial(read_sheet, verbatim("content"), verbatim("name"), *written),
+        "sheet": read,
         "declared": own.declared,
         "records": partial(UploadedRecords, verbatim("sheet"), verbatim("declared"), verbatim("name")),
     }

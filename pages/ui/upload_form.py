@@ -3,11 +3,14 @@
 The file's words and numbers appear in messages to its holder and nowhere else.
 """
 
+import contextlib
 import dataclasses as dc
-from collections.abc import Callable, Collection, Hashable, Iterable
+import time
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore import data
@@ -34,6 +37,7 @@ _CHOSEN = "upload"
 _DICTIONARY = "upload of a dictionary"
 _AFTER_LOOKING = "chosen after looking at the records: not covered by ε"
 _ROWS_SHOWN = 8  # of a table, beyond which it scrolls
+_SOON, _OFTEN = 1.0, 0.2  # seconds until a file's bar is shown, and between its moves
 _LIBSVM = ("txt", "svm", "libsvm")
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
 _DECIMALS = {".": "decimal points", ",": "decimal commas"}
@@ -98,8 +102,8 @@ def upload_source() -> Source | None:
         return None
     held: _Upload | None = st.session_state.get(_HELD)
     if held is None:
-        types = ["csv", *_LIBSVM]
-        st.file_uploader("Your own records: CSV or LIBSVM", type=types, key=_CHOSEN, on_change=_take)
+        types = ["csv", "parquet", *_LIBSVM]
+        st.file_uploader("Your own records: CSV, Parquet or LIBSVM", type=types, key=_CHOSEN, on_change=_take)
         st.caption(STAYS)
         return None
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -296,8 +300,10 @@ def _asked(widget: Callable[..., Any], key: str, label: str, *options: Any, **mo
 def _records(held: _Upload) -> UploadedRecords | None:
     """The records as declared by the controls; None while something is left to declare."""
     form, label, place = None, "", 0
-    if held.name.lower().endswith(".csv"):
+    kind = held.name.lower().rpartition(".")[2]
+    if kind == "csv":
         form = _format(held)
+    if kind not in _LIBSVM:
         columns = data.sheet_columns(held.content, held.name, form)
         wanted = held.dictionary[0] if held.dictionary else None
         if wanted is not None and wanted not in columns:
@@ -309,8 +315,14 @@ def _records(held: _Upload) -> UploadedRecords | None:
             return None
         label, place = chosen, columns.index(chosen)
 
+    bar = st.empty()
+
+    def read() -> RawTable:
+        with _progress(bar) as progress:
+            return data.read_sheet(held.content, held.name, label, form, progress)
+
     def sheet() -> RawTable:
-        return _kept(held, "sheet", (label, form), lambda: data.read_sheet(held.content, held.name, label, form))
+        return _kept(held, "sheet", (label, form), read)
 
     facts = _kept(held, "facts", (label, form), lambda: _facts(sheet(), form.decimal if form else "."))
     said = _fitting(held, label or None, facts)
@@ -320,6 +332,23 @@ def _records(held: _Upload) -> UploadedRecords | None:
     records = _kept(held, "records", (label, form, declared), lambda: UploadedRecords(sheet(), declared, held.name))
     held.kept.pop("sheet", None)  # read again where something else is declared
     return records
+
+
+@contextlib.contextmanager
+def _progress(place: DeltaGenerator) -> Iterator[Callable[[float], None]]:
+    """Show how much of the file has been read, once that has taken a second."""
+    shown = time.monotonic() + _SOON - _OFTEN
+
+    def progress(share: float) -> None:
+        nonlocal shown
+        if (now := time.monotonic()) > shown + _OFTEN:
+            shown = now
+            place.progress(share, f"Reading the file: {share:.0%}")
+
+    try:
+        yield progress
+    finally:
+        place.empty()
 
 
 def _format(held: _Upload) -> Format:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from streamlit.testing.v1 import AppTest
@@ -329,6 +331,11 @@ LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for 
             Declared(("age",), (0.0,), (100.0,), "yes", "drop", None, (Category("name", WARDS),), ("name",)),
         ),
         ("mine.svm", LIBSVM, Declared(("1", "2"), (0.0, 0.0), (1.0, 1.0), "1", theta_norm=3.0)),
+        pytest.param(
+            *("mine.parquet", pd.read_csv(io.BytesIO(people())).to_parquet(index=False)),
+            Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes"),
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_the_code_for_an_upload_reads_the_file_by_its_name_and_finds_the_page_s_number(

@@ -2,15 +2,18 @@
 
 import asyncio
 import gc
+import io
 import logging
 import math
 import tomllib
 import weakref
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import streamlit as st
 from starlette.requests import Request
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
 
@@ -234,6 +237,31 @@ def test_a_libsvm_file_has_its_labels_first():
     confirmed(bounded(page, 0.0, 6.0))
     assert "people (your file): 21 to learn from" in said(page)
     assert named(page, "Which columns").options == ["1", "2", "3"]
+
+
+def test_a_parquet_file_is_declared_like_a_csv_file():
+    first = with_categories(opened(patients()))
+    content = pd.read_csv(io.BytesIO(patients())).to_parquet(index=False)
+    second = loaded(opened(content, "patients.parquet"), dictionary_of(first))
+    assert not second.exception and not second.error and "Read as" not in said(second)
+    assert held(second).declared == held(first).declared and held(second).report == held(first).report
+    damaged = opened(content[:-9], "patients.parquet")
+    assert "patients\\.parquet” must be a whole Parquet file" in damaged.error[0].value and not damaged.exception
+
+
+@pytest.mark.parametrize("soon", [0.0, 600.0])
+def test_a_bar_tells_how_much_of_a_file_has_been_read_where_that_takes_its_time(soon, monkeypatch):
+    told: list[float] = []
+    show = DeltaGenerator.progress
+    monkeypatch.setattr(
+        DeltaGenerator, "progress", lambda bar, share, text: told.append(share) or show(bar, share, text)
+    )
+    monkeypatch.setattr(upload_form, "_SOON", soon)
+    monkeypatch.setattr(upload_form, "_OFTEN", 0.0)
+    page = declared(opened(people(2_000)))
+    assert not page.get("progress"), "gone once the file is read"
+    size = len(people(2_000))
+    assert told == ([] if soon else [k * 8_192 / size for k in range(math.ceil(size / 8_192))] + [1.0])
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\xff", b"a,a,b\n", b"**b**,$x$\n1,2,3\n1\n"])
