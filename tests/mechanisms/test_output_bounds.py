@@ -185,12 +185,12 @@ def test_published_lam_is_that_of_theorem_1(noise):
 @every_loss
 @pytest.mark.parametrize("p", [1, 8, 300])
 def test_auto_lam_makes_noise_of_a_fixed_size(noise, key, p):
-    """(3/16) (B R)^(1/3) in the margin, or y_max / 10, root mean square at ||x|| = R; the tolerance adds 2% at most."""
+    """(B R)^(2/3) / 16 in the margin, or y_max / 10, root mean square at ||x|| = R; the tolerance adds 2% at most."""
     for n, epsilon, R, B in ((100, 0.1, 1.0, 8.0), (5000, 10.0, 4.0, 16.0)):
         y_max = 1.0 if get_loss(key).classification else 0.6
         plan = dpcore.calibrate(noise, n=n, p=p, epsilon=epsilon, delta=1e-5, loss=key, R=R, y_max=y_max, theta_norm=B)
         size = R * plan.scale * math.sqrt(plan.mechanism.law.reach(p)[1])
-        wanted = {8.0: 0.375, 16.0: 0.75}[B] if get_loss(key).classification else 0.06
+        wanted = {8.0: 0.25, 16.0: 1.0}[B] if get_loss(key).classification else 0.06
         assert wanted <= size * (1 + 1e-9) <= wanted * 1.02
 
 
