@@ -13,6 +13,7 @@ settings use the same random numbers. Tasks in italics are those that the rules 
 import argparse
 import dataclasses as dc
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, cast
@@ -42,7 +43,9 @@ def lams(plan: Plan) -> list[Settings]:
 def schedules(plan: Plan) -> list[Settings]:
     """A quarter to four times as many steps, from an eighth to eight times as long."""
     step = descent_of(plan).step
-    return [{"steps": max(1, round(k * plan.steps)), "step": factor * step} for k in _ROUGH for factor in _FACTORS[1:-1]]
+    return [
+        {"steps": max(1, round(k * plan.steps)), "step": factor * step} for k in _ROUGH for factor in _FACTORS[1:-1]
+    ]
 
 
 def batches(plan: Plan) -> list[Settings]:
@@ -52,7 +55,7 @@ def batches(plan: Plan) -> list[Settings]:
 
 
 def counts(name: str, least: int, more: int, plan: Plan) -> list[Settings]:
-    """An eighth to four times the automatic count, at `least`, and 16, 64 and 256. more: the count less `Plan.steps`."""
+    """An eighth to four times the automatic count, and 16, 64 and 256. more: the count less `Plan.steps`."""
     found = {max(least, round(factor * (plan.steps + more))) for factor in _COUNTS}
     return [{name: count} for count in sorted(found | set(_MANY))]
 
@@ -67,7 +70,7 @@ def first_steps(plan: Plan) -> list[Settings]:
 
 @dc.dataclass(frozen=True)
 class Rule:
-    """Automatic settings of a mechanism. grid: settings by hand, given the plan of the automatic ones. knobs: others."""
+    """Automatic settings of a mechanism. grid: settings by hand, given the automatic plan. knobs: other settings."""
 
     key: str
     grid: Callable[[Plan], list[Settings]]
@@ -89,6 +92,14 @@ RULES = {
     "phased_sgd": Rule("phased_sgd", first_steps, norm_tasks(2.0, math.inf)),
 }
 
+CLASSIFIER = "gaussian_classifier"
+CLASSIFIER_TASKS = {
+    "iris": (105, True),
+    "wine": (124, True),
+    "digits": (1_257, True),
+    "gaussian_classes": (2_000, False),
+}
+
 
 def plans_of(rule: Rule, task: Task, loss: str, epsilon: float) -> list[Plan | None]:
     """The automatic plan, then those by hand; None where there is no guarantee for the budget. [] without the first."""
@@ -107,7 +118,7 @@ def plans_of(rule: Rule, task: Task, loss: str, epsilon: float) -> list[Plan | N
 
 
 def qualities(rule: Rule, task: Task, loss: str, seeds: int, draws: int) -> list[Array]:
-    """Mean quality in points of all settings, automatic ones first, for each epsilon: [seeds, settings], nan for none."""
+    """Mean quality of all settings in points, automatic ones first, for each epsilon: [seeds, settings], or nan."""
     plans = [plans_of(rule, task, loss, epsilon) for epsilon in EPSILONS]
     found = [np.full((seeds, len(row)), np.nan) for row in plans]
     for seed in range(seeds):
@@ -173,50 +184,90 @@ def lost(found: Sequence[Array]) -> Array:
     return cast(Array, np.mean(each, axis=0)) if each else np.full(len(found[0]), np.nan)
 
 
-def rows(names: Sequence[str], seeds: int, draws: int) -> Iterator[tuple[str, bool, str, str, Array]]:
-    """Task, whether rules were chosen on it, loss, rule, and `lost`, for everything that applies."""
+@dc.dataclass(frozen=True)
+class Row:
+    """Points that a rule loses on a task, mean over epsilon and the seeds, and the standard error over the seeds.
+
+    seen: whether rules were chosen on the task.
+    """
+
+    rule: str
+    task: str
+    loss: str
+    seen: bool
+    points: float
+    se: float
+
+    def __str__(self) -> str:
+        return f"{self.points:.1f} ({self.se:.1f})"
+
+
+def rows(names: Sequence[str], seeds: int, draws: int) -> Iterator[Row]:
+    """Rows of each rule, for every task and loss to which its mechanism applies."""
     for name in names:
-        rule = RULES[name]
-        for task in rule.tasks:
-            for loss in task.losses:
-                found = lost(qualities(rule, task, loss, seeds, draws))
-                if not np.isnan(found).all():
-                    yield task.name, task.seen, loss, name, found
+        for task, loss, seen, found in _measured(name, seeds, draws):
+            points = lost(found)
+            if not np.isnan(points).all():
+                yield Row(name, task, loss, seen, float(points.mean()), float(points.std(ddof=1) / math.sqrt(seeds)))
 
 
-CLASSIFIER = "gaussian_classifier"
-CLASSIFIER_TASKS = (("iris", 105, True), ("wine", 124, True), ("digits", 1_257, True), ("gaussian_classes", 2_000, False))
+def _measured(name: str, seeds: int, draws: int) -> Iterator[tuple[str, str, bool, list[Array]]]:
+    if name == CLASSIFIER:
+        for source, (n, seen) in CLASSIFIER_TASKS.items():
+            yield source, "multiclass_hinge", seen, classifier_qualities(source, n, seeds, draws)
+        return
+    for task in RULES[name].tasks:
+        for loss in task.losses:
+            yield task.name, loss, task.seen, qualities(RULES[name], task, loss, seeds, draws)
+
+
+def tables(found: Sequence[Row]) -> str:
+    """Rules side by side that share tasks, and then for each rule what it loses over all tasks."""
+    lines = list[str]()
+    for names in _groups(found):
+        lines += [f"| task | loss | {' | '.join(names)} |", f"|{'---|' * (2 + len(names))}"]
+        cells = {(row.rule, row.task, row.loss): row for row in found if row.rule in names}
+        for task, loss, seen in dict.fromkeys((row.task, row.loss, row.seen) for row in cells.values()):
+            made = [str(cells.get((name, task, loss), "")) for name in names]
+            lines.append(f"| {f'*{task}*' if seen else task} | {loss} | {' | '.join(made)} |")
+        lines.append("")
+    lines += ["| rule | tasks | mean | median | within 1 point | largest |", "|---|---|---|---|---|---|"]
+    for name, seen in dict.fromkeys((row.rule, row.seen) for row in found):
+        points = [row.points for row in found if (row.rule, row.seen) == (name, seen)]
+        within = f"{sum(round(value, 1) <= 1.0 for value in points)} of {len(points)}"
+        figures = f"{np.mean(points):.1f} | {np.median(points):.1f} | {within} | {max(points):.1f}"
+        lines.append(f"| {name} | {'seen' if seen else 'new'} | {figures} |")
+    return "\n".join(lines)
+
+
+def _groups(found: Sequence[Row]) -> list[list[str]]:
+    """Rules with a task in common, in their order."""
+    groups = dict[str, list[str]]()
+    for name in dict.fromkeys(row.rule for row in found):
+        first = next(row for row in found if row.rule == name)
+        groups.setdefault(f"{first.task}, {first.loss}", []).append(name)
+    return list(groups.values())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.default_settings", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("rules", nargs="*", metavar="RULE", help=f"some of {', '.join((*RULES, CLASSIFIER))}; default: all")
-    parser.add_argument("--seeds", type=int, default=6, help="splits or draws of the records, even")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.default_settings", description=(__doc__ or "").split("\n")[0]
+    )
+    known = ", ".join((*RULES, CLASSIFIER))
+    parser.add_argument("rules", nargs="*", metavar="RULE", help=f"some of {known}; default: all")
+    parser.add_argument("--seeds", type=int, default=6, help="splits or draws of the records, at least 2")
     parser.add_argument("--draws", type=int, default=4, help="releases on each")
     words = parser.parse_args(arguments)
     names = words.rules or [*RULES, CLASSIFIER]
     if unknown := set(names).difference(RULES, [CLASSIFIER]):
-        parser.error(f"RULE must be one of {', '.join((*RULES, CLASSIFIER))}, got {', '.join(sorted(unknown))}")
-    print("| rule | task | loss | points lost | standard error |\n|---|---|---|---|---|")
-    made = list[tuple[str, bool, float]]()
-    found = rows([name for name in names if name != CLASSIFIER], words.seeds, words.draws)
-    if CLASSIFIER in names:
-        own = (
-            (source, seen, "multiclass_hinge", CLASSIFIER, lost(classifier_qualities(source, n, words.seeds, words.draws)))
-            for source, n, seen in CLASSIFIER_TASKS
-        )
-        found = (row for some in (found, own) for row in some)
-    for task, seen, loss, name, points in found:
-        se = points.std(ddof=1) / math.sqrt(len(points))
-        print(f"| {name} | {f'*{task}*' if seen else task} | {loss} | {points.mean():.1f} | {se:.1f} |", flush=True)
-        made.append((name, seen, float(points.mean())))
-    print("\n| rule | tasks | new tasks | mean | median | within 1 point | largest |\n|---|---|---|---|---|---|---|")
-    for name in names:
-        for seen in (True, False):
-            values = [points for rule, known, points in made if (rule, known) == (name, seen)]
-            if values:
-                within = f"{sum(v <= 1.0 for v in values)} of {len(values)}"
-                print(f"| {name} | {'seen' if seen else 'new'} | {np.mean(values):.1f} | {np.median(values):.1f} | {within} | {max(values):.1f} |")
+        parser.error(f"RULE must be one of {known}, got {', '.join(sorted(unknown))}")
+    if words.seeds < 2:
+        parser.error(f"--seeds must be at least 2, got {words.seeds}")
+    found = list[Row]()
+    for row in rows(names, words.seeds, words.draws):
+        print(f"{row.rule}: {row.task}, {row.loss}: {row}", file=sys.stderr, flush=True)
+        found.append(row)
+    print(tables(found))
 
 
 if __name__ == "__main__":

@@ -119,8 +119,7 @@ def _cod_rna(scaling: Callable[[Any], Any]) -> Data:
     folder = os.environ.get("DPCORE_DATA")
     found = scaling(cod_rna(Path(folder) / COD_RNA if folder else None, 0))
     data: Data = found[0] if isinstance(found, tuple) else found
-    size = float(data.row_norms.max()) if scaling is by_middle else 1.0
-    return Data(data.X / math.sqrt(data.p), data.y) if size > 1.0 else data
+    return Data(data.X / math.sqrt(data.p), data.y) if scaling is by_middle else data
 
 
 def strands(scaling: Callable[[Any], Any], n: int, seed: int) -> Records:
@@ -196,7 +195,9 @@ BALL_TASKS = [
     *_columns("breast_cancer", {"smoothness": 4}),
     *_columns("diabetes", {"blood pressure": 3}),
     *(_source("synthetic_regression", *size, seen=False) for size in ((200, 20), (5_000, 4))),
-    _ball("Cod-RNA, energy, 500", partial(changed, partial(strands, by_range, 500), partial(column, 0)), 3.0, numbers=True),
+    _ball(
+        "Cod-RNA, energy, 500", partial(changed, partial(strands, by_range, 500), partial(column, 0)), 3.0, numbers=True
+    ),
 ]
 
 
@@ -212,13 +213,23 @@ L1_TASKS = [
     *(_sparse(*size, seen=True) for size in ((1_000, 64), (5_000, 200), (10_000, 200), (12_000, 300), (50_000, 64))),
     *(
         _l1(name, partial(changed, draw, entries), SQUARED, 3.0, seen=True)
-        for name, draw in {"diabetes": _REAL["diabetes"], "digits, the digit": digit, "Cod-RNA, energy": _ENERGY}.items()
+        for name, draw in {
+            "diabetes": _REAL["diabetes"],
+            "digits, the digit": digit,
+            "Cod-RNA, energy": _ENERGY,
+        }.items()
     ),
     _l1("breast_cancer", partial(changed, _REAL["breast_cancer"], entries), CLASSES, 3.0, seen=True),
     # New.
     *(_sparse(*size) for size in ((500, 16), (3_000, 1_000), (20_000, 32))),
     *(
-        _l1(f"{source}, {name}", partial(changed, partial(changed, _REAL[source], partial(column, j)), entries), SQUARED, 3.0, seen=False)
+        _l1(
+            f"{source}, {name}",
+            partial(changed, partial(changed, _REAL[source], partial(column, j)), entries),
+            SQUARED,
+            3.0,
+            seen=False,
+        )
         for source, name, j in (("iris", "sepal length", 0), ("wine", "proline", 12), ("diabetes", "blood pressure", 3))
     ),
     _l1("Cod-RNA by middle", partial(changed, partial(strands, by_middle, 5_000), entries), CLASSES, 3.0, seen=False),
@@ -236,10 +247,10 @@ def _of_norm(p_norm: float, n: int, d: int, *, seen: bool = False) -> Task:
 
 
 SIMPLEX_TASKS = [
-    *(_mixture(*size, seen=True) for size in ((500, 16), (2_000, 64), (5_000, 16), (20_000, 128))),
-    *(_mixture(*size) for size in ((1_000, 32), (3_000, 8), (10_000, 256), (50_000, 16))),
+    *(_mixture(*size, seen=True) for size in ((500, 16), (2_000, 64), (5_000, 16))),
+    *(_mixture(*size) for size in ((1_000, 32), (3_000, 8), (1_000, 200))),
 ]
-_SIZES = {True: ((1_000, 16), (5_000, 64), (20_000, 16)), False: ((2_000, 32), (10_000, 8))}
+_SIZES = {True: ((1_000, 16), (5_000, 64), (20_000, 16)), False: ((2_000, 32), (5_000, 8))}
 
 
 def norm_tasks(*p_norms: float) -> list[Task]:

@@ -238,7 +238,7 @@ def test_the_published_draws_are_theorem_3_with_whole_numbers():
 def test_the_rules_for_lam_minimise_their_bounds(key, rule, quantity, budget):
     """No lam of 100 others does better by more than the rounding of m to a whole number can explain.
 
-    "auto": half of the entropy's bound x, and h = c R^2 / 4 instead of far more: x h / (x + h)."""
+    "auto": x h / (x + h) in the place of the entropy's bound, half of which is x; h = c / 4. It ends flat."""
 
     def value(lam):
         try:
@@ -247,9 +247,8 @@ def test_the_rules_for_lam_minimise_their_bounds(key, rule, quantity, budget):
             return math.inf, 0
         if rule == "auto" and (c := get_loss(key).curvature_bound):
             x, h = 0.5 * float(plan.spec.lam) * math.log(60), c / 4
-            return min(get_loss(key).lipschitz(plan.spec) / math.sqrt(plan.steps), c / 2 / plan.steps) + x * h / (
-                x + h
-            ), plan.spec.lam
+            sampling = min(get_loss(key).lipschitz(plan.spec) / math.sqrt(plan.steps), c / 2 / plan.steps)
+            return sampling + x * h / (x + h), plan.spec.lam
         bound = next(b for b in plan.mechanism.bounds(plan) if b.quantity == quantity)
         return bound.value, plan.spec.lam
 
@@ -257,7 +256,7 @@ def test_the_rules_for_lam_minimise_their_bounds(key, rule, quantity, budget):
     others = [value(other)[0] for other in lam * np.geomspace(0.03, 30.0, 100)]
     assert chosen <= min(others) * (1 + 1e-3)
     assert others[0] > 1.3 * chosen or not math.isfinite(others[0])
-    assert others[-1] > 1.1 * chosen
+    assert others[-1] > (1.05 if rule == "auto" else 1.3) * chosen
 
 
 # Refusals

@@ -130,9 +130,9 @@ def _auto_T(facts: ProblemConstants, best: int, worse: Callable[[Array], Array])
 
     h = `facts.start`. Noise of choices is bounded for the worst scores, convergence for the worst curvature; on records
     fewer steps are better. With T < Gamma / h the term 2 Gamma / T of the bound exceeds 2 h. A vertex drawn without
-    regard to the records has a score of 0 on average, on a set around theta_1 = 0, and Gibbs' choice is never worse on
-    average: E F(theta_T) <= F(theta_1) + 2 Gamma / T whatever the noise is. So where nothing can be learned many steps
-    limit the loss, and few do not.
+    regard to the records is theta_1 on average, and a private choice is no worse on average: as in the bound,
+    E F(theta_T) <= F(theta_1) + 2 Gamma / T, whatever the noise is. So where nothing can be learned many steps limit
+    the loss, and few do not.
     """
     T = max(_FEWEST, round(facts.curvature / facts.start), round(_AUTO_SHARE * best)) if facts.start else _FEWEST
     return min(max(T, _MANY) if float(worse(np.array(float(T)))) > _HOPELESS * facts.start else T, LARGEST_T)
