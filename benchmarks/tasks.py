@@ -98,6 +98,11 @@ def signs(data: Data) -> Data:
     return Data(data.X, np.where(data.y > 0, 1.0, -1.0))
 
 
+def above(j: int, data: Data) -> Data:
+    """Whether column j is above the middle of its range, as a class."""
+    return signs(column(j, data))
+
+
 def digit(seed: int) -> Records:
     """The digit itself, as a number in [-1, 1], from all pixels."""
     (train, test), known = of_source("digits", 1_257, 65, seed), load_classes("digits", 1_257, seed=seed)
@@ -145,7 +150,7 @@ def _source(key: str, n: int | None = None, p: int | None = None, *, seen: bool 
     return _ball(name, draw, info.theta_norm, numbers=info.task == "regression", seen=seen)
 
 
-_REAL = {key: partial(of_source, key, info.sample_size, info.p) for key, info in SOURCES.items() if info.size}
+_REAL = {key: partial(of_source, key, info.sample_size, info.p or 8) for key, info in SOURCES.items() if info.size}
 _SCALINGS = {"by row": by_row, "by range": by_range, "by middle": by_middle}
 
 
@@ -167,6 +172,7 @@ BALL_TASKS = [
     *_columns("diabetes", {"LDL": 5}, seen=True),
     _ball("digits, the digit", digit, 3.0, numbers=True, seen=True),
     _ball("Cod-RNA, energy", _ENERGY, 3.0, numbers=True, seen=True),
+    _source("synthetic_regression", 200, 20),
     # New.
     *(
         _ball(f"digits, {name}", partial(classes, "digits", 1_257, chosen), 10.0)
@@ -175,7 +181,7 @@ BALL_TASKS = [
     _ball("four classes in 5 columns", partial(gaussian_classes, 500, 5), 10.0),
     _ball("four classes in 12 columns", partial(gaussian_classes, 3_000, 12), 10.0),
     *(
-        _ball(f"{source}, sign of {name}", partial(changed, _REAL[source], lambda d, j=j: signs(column(j, d))), 10.0)
+        _ball(f"{source}, sign of {name}", partial(changed, _REAL[source], partial(above, j)), 10.0)
         for source, name, j in (
             ("iris", "sepal length", 0),
             ("wine", "alcohol", 0),
@@ -194,7 +200,7 @@ BALL_TASKS = [
     *_columns("wine", {"alcohol": 0, "proline": 12}),
     *_columns("breast_cancer", {"smoothness": 4}),
     *_columns("diabetes", {"blood pressure": 3}),
-    *(_source("synthetic_regression", *size, seen=False) for size in ((200, 20), (5_000, 4))),
+    _source("synthetic_regression", 5_000, 4, seen=False),
     _ball(
         "Cod-RNA, energy, 500", partial(changed, partial(strands, by_range, 500), partial(column, 0)), 3.0, numbers=True
     ),
@@ -209,16 +215,10 @@ def _sparse(n: int, p: int, *, seen: bool = False) -> Task:
     return _l1(f"sparse, {n:,} x {p}", partial(of_source, "synthetic_sparse", n, p), SQUARED, 1.0, 1.1, seen=seen)
 
 
+_L1_SEEN: dict[str, Draw] = {"diabetes": _REAL["diabetes"], "digits, the digit": digit, "Cod-RNA, energy": _ENERGY}
 L1_TASKS = [
     *(_sparse(*size, seen=True) for size in ((1_000, 64), (5_000, 200), (10_000, 200), (12_000, 300), (50_000, 64))),
-    *(
-        _l1(name, partial(changed, draw, entries), SQUARED, 3.0, seen=True)
-        for name, draw in {
-            "diabetes": _REAL["diabetes"],
-            "digits, the digit": digit,
-            "Cod-RNA, energy": _ENERGY,
-        }.items()
-    ),
+    *(_l1(name, partial(changed, draw, entries), SQUARED, 3.0, seen=True) for name, draw in _L1_SEEN.items()),
     _l1("breast_cancer", partial(changed, _REAL["breast_cancer"], entries), CLASSES, 3.0, seen=True),
     # New.
     *(_sparse(*size) for size in ((500, 16), (3_000, 1_000), (20_000, 32))),
