@@ -5,10 +5,11 @@ import math
 from ..core.losses import get_loss
 from ..core.specification import Spec
 
-# lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
-# (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
-# (docs/formulas.md, "lam"). The lam that minimises a bound lost up to 13 points of accuracy more.
-_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
+# Under output perturbation lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root
+# mean square: in the margin (B R)^(2/3) / 16, where B R is the largest margin of a model of norm theta_norm; for
+# squared loss a tenth of y_max (docs/formulas.md, "lam"). The lam that minimises a bound lost up to 13 points of
+# accuracy more.
+_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 1.0 / 16.0, 2.0 / 3.0, 0.1
 LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
@@ -18,7 +19,7 @@ def comparator_norm(spec: Spec) -> float:
 
 
 def auto_size(spec: Spec) -> float:
-    """Largest root mean square move of the prediction of a record of norm R by noise under lam="auto".
+    """Root mean square move of the prediction of a record of norm R by noise that nothing resists, under lam="auto".
 
     For location losses, which predict no label, of a coordinate of theta: a tenth of R.
     """

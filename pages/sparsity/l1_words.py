@@ -211,7 +211,7 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
     if isinstance(found, AgainstT):
         best = int(np.nanargmin(found.private.measured.mean))
         rest = (
-            f"auto takes about a quarter of it, {found.auto}; the smallest measured mean is at {found.T[best]:.0f}, "
+            f"auto takes {found.auto}, better on most records; the smallest measured mean is at {found.T[best]:.0f}, "
             "but choosing T from the data would cost extra privacy"
         )
         return [*made, ("Smallest upper bound", f"T = {found.tuned}", rest)]

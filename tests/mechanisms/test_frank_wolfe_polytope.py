@@ -148,7 +148,7 @@ def test_the_formula_sheet_s_tuned_run():
     plan = plan_for(budget=Budget(1.0, 1e-8), T="bound")
     assert plan.steps + 1 == 112 and upper(plan) == pytest.approx(0.413, abs=5e-4)
     auto = plan_for(budget=Budget(1.0, 1e-8))
-    assert auto.steps + 1 == 28 and auto.mechanism.T == 28
+    assert auto.steps + 1 == 19 and auto.mechanism.T == 19
     for epsilon, T, found in ((0.1, 23, 1.737), (10.0, 479, 0.101)):
         plan = plan_for(budget=Budget(epsilon, 1e-8), T="bound")
         assert plan.steps + 1 == pytest.approx(T, rel=0.02) and upper(plan) == pytest.approx(found, abs=1e-3)
@@ -160,7 +160,34 @@ def test_no_other_number_of_steps_has_a_smaller_bound(accounting):
     best = plan_for(T="bound", **facts)
     found = [upper(plan_for(T=T, **facts)) for T in range(2, 3 * best.steps)]
     assert upper(best) == min(found) and np.argmin(found) == best.steps - 1
-    assert plan_for(T="auto", **facts).steps + 1 == max(2, round(0.25 * (best.steps + 1)))
+
+
+@pytest.mark.parametrize(
+    "facts, T",
+    [
+        ({"n": 10_000, "p": 200, "budget": Budget(1.0, 1e-8)}, 19),  # a sixth of 112
+        ({"n": 10_000, "p": 200, "budget": Budget(0.2, 1e-8)}, 8),  # Gamma / h for squared loss: 8 over F(0) <= 1
+        ({"n": 300, "p": 200, "budget": Budget(0.2, 1e-8)}, 256),  # a choice costs more than 3
+        (
+            {"loss": "logistic", "n": 10_000, "p": 200, "budget": Budget(0.1, 1e-8)},
+            4,
+        ),  # Gamma / h = 1 / ln 2, a sixth of 18
+    ],
+)
+def test_automatic_steps_are_a_sixth_of_the_bound_s_but_neither_too_few_nor_hopeless(facts, T):
+    assert plan_for(**facts).steps + 1 == T
+
+
+@pytest.mark.parametrize("T", [4, 30])
+def test_noise_alone_leaves_the_model_near_its_start_if_steps_are_many(T):
+    """E F(theta_T) <= F(0) + 2 Gamma (T - 1) / (T (T + 1)) where choices are uniform: Gamma = 8, squared loss."""
+    data = records("squared", 400, 16, seed=3)
+    plan = plan_for(n=400, p=16, budget=Budget(1e-6, 1e-8), T=T)
+    thetas = plan.mechanism.release_many(
+        plan, plan.mechanism.prepare(plan, data), [np.random.default_rng(k) for k in range(400)]
+    )
+    excess = ((data.X @ thetas.T - data.y[:, None]) ** 2).mean(axis=0) - (data.y**2).mean()
+    assert 0.0 < excess.mean() < 16 * (T - 1) / (T * (T + 1)) and excess.mean() > 0.01 * 16 / T
 
 
 def test_the_published_number_of_steps():

@@ -185,18 +185,21 @@ def test_published_lam_is_that_of_theorem_1(noise):
 @every_loss
 @pytest.mark.parametrize("p", [1, 8, 300])
 def test_auto_lam_makes_noise_of_a_fixed_size(noise, key, p):
-    """(3/16) (B R)^(1/3) in the margin, or y_max / 10, root mean square at ||x|| = R; the tolerance adds 2% at most."""
+    """(B R)^(2/3) / 16 in the margin, y_max / 10 for squared loss, else what noise and regulariser make best, up to
+    y_max / 5; root mean square at ||x|| = R. The tolerance adds 2% at most."""
     for n, epsilon, R, B in ((100, 0.1, 1.0, 8.0), (5000, 10.0, 4.0, 16.0)):
         y_max = 1.0 if get_loss(key).classification else 0.6
         plan = dpcore.calibrate(noise, n=n, p=p, epsilon=epsilon, delta=1e-5, loss=key, R=R, y_max=y_max, theta_norm=B)
         size = R * plan.scale * math.sqrt(plan.mechanism.law.reach(p)[1])
-        wanted = {8.0: 0.375, 16.0: 0.75}[B] if get_loss(key).classification else 0.06
+        wanted = {8.0: 0.25, 16.0: 1.0}[B] if get_loss(key).classification else 0.06
+        if key in ("huber", "absolute"):
+            wanted = min((size * plan.spec.lam * B**2 / 30) ** (1 / 3), 0.12)
         assert wanted <= size * (1 + 1e-9) <= wanted * 1.02
 
 
 @every_noise
-@pytest.mark.parametrize("rule", ["auto", "published", "population"])
-def test_every_rule_is_proportional_to_the_slope_even_where_that_depends_on_lam(noise, rule):
+@pytest.mark.parametrize("rule", ["published", "population"])
+def test_a_rule_of_bounds_is_proportional_to_the_slope_even_where_that_depends_on_lam(noise, rule):
     """Squared loss: lam = g L(lam), with the same g as for a loss of slope 1 on the same problem."""
     facts = dict(n=300, p=4, epsilon=0.5, delta=1e-5, lam=rule, y_max=0.8, theta_norm=2.0)
     g = dpcore.calibrate(noise, loss="huber", **facts).spec.lam

@@ -62,8 +62,9 @@ class FrankWolfePolytope(VertexMechanism):
     form (two for replace-one, two for scores that move both ways); beyond, and for so large a delta that the short form
     fails, each choice is as private as `composition.advanced_step` says.
 
-    T: "bound" minimises the explicit bound over T from 2 to 10,000; "auto" is a quarter of that, better on most data;
-    "published" is Theorem 2.5's; or an integer. The plan's mechanism names the number.
+    T: "bound" minimises the explicit bound over T from 2 to 10,000; "auto" takes about a sixth of that, better on most
+    data, and many steps where nothing can be learned (`step_count.chosen_T`); "published" is Theorem 2.5's; or an
+    integer. The plan's mechanism names the number.
 
     Source: Talwar, Thakurta and Zhang 2015, Algorithm 2, Theorems 1.1 and 2.5 and Corollary 2.7 (constants derived in
         docs/formulas.md, explicit).

@@ -14,8 +14,9 @@ from ...theory import frank_wolfe as theory
 from ..base import whole
 
 LARGEST_T = 10_000
-# The bound is 5/3 of its smallest value at a quarter of its own T; measured excess is less than half of that at T.
-_AUTO_SHARE = 0.25
+# "auto" (docs/formulas.md, "Frank-Wolfe on polytopes"): a share of the bound's own T; few steps to begin with; and many
+# where a choice costs so much more than learning nothing, which only an average over many vertices comes back to.
+_AUTO_SHARE, _FEWEST, _HOPELESS, _MANY = 1.0 / 6.0, 4, 3.0, 256
 
 
 @dc.dataclass(frozen=True)
@@ -107,7 +108,7 @@ def chosen_T(
 ) -> int:
     """Number T: the given integer, or one from 2 to 10,000 by a rule.
 
-    "bound": minimises `theory.frank_wolfe_bound`. "auto": a quarter of that. "published": T of Theorem 2.5, rounded;
+    "bound": minimises `theory.frank_wolfe_bound`. "auto": `_auto_T`. "published": T of Theorem 2.5, rounded;
     NotApplicable if it is outside. worse: excess score of a choice over the best as a function of T, [m] -> [m].
     theorem: for messages. Theorem 2.6 names no T: that of Theorem 2.5 fits, with extent = L2 G, G the Gaussian width.
     """
@@ -121,7 +122,20 @@ def chosen_T(
         return round(real)
     T = np.arange(2.0, LARGEST_T + 1.0)
     best = int(T[np.argmin(theory.frank_wolfe_bound(facts.start, facts.curvature, worse(T), T))])
-    return best if asked == "bound" else max(2, round(_AUTO_SHARE * best))
+    return best if asked == "bound" else _auto_T(facts, best, worse)
+
+
+def _auto_T(facts: ProblemConstants, best: int, worse: Callable[[Array], Array]) -> int:
+    """T under "auto": a sixth of the bound's T = `best`, at least Gamma / h and 4; at least 256 if choices cost 3 h.
+
+    h = `facts.start`. Noise of choices is bounded for the worst scores, convergence for the worst curvature; on records
+    fewer steps are better. With T < Gamma / h the term 2 Gamma / T of the bound exceeds 2 h. A vertex drawn without
+    regard to the records is theta_1 on average, and a private choice is no worse on average: as in the bound,
+    E F(theta_T) <= F(theta_1) + 2 Gamma / T, whatever the noise is. So where nothing can be learned many steps limit
+    the loss, and few do not.
+    """
+    T = max(_FEWEST, round(facts.curvature / facts.start), round(_AUTO_SHARE * best)) if facts.start else _FEWEST
+    return min(max(T, _MANY) if float(worse(np.array(float(T)))) > _HOPELESS * facts.start else T, LARGEST_T)
 
 
 def check_T(name: str, T: int | str) -> int | str:

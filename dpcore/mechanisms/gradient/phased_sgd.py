@@ -27,6 +27,9 @@ from ..worst_pairs import opposite_labels
 
 _PAPER = "Bassily, Guzmán and Nandi 2021"
 _SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
+# "auto": how much longer steps are than those of the smallest bound, per bound over the excess of learning nothing, and
+# at most.
+_LONGER, _LONGEST = 3.0, 4.0
 # Losses with a kink: the loss for predictions averaged uniformly within a width, and the jump of the slope.
 _ROUNDED = {"hinge": ("huber_hinge", 1.0), "absolute": ("huber", 2.0)}
 
@@ -61,7 +64,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     in one phase; earlier phases do not read it, and later ones read only x_i and their own records. Hence
     x_1, ..., x_k together are mu-GDP, without composition.
 
-    step: eta, "auto" for the one that minimises the bound. Hinge and absolute loss have a kink, at which steps can
+    step: eta, or "auto": the one that minimises the bound, up to four times as long where the bound says little
+    (`_auto_step`). Hinge and absolute loss have a kink, at which steps can
     increase distances: they are replaced by their mean over predictions that vary uniformly within a width, chosen so
     that the mean is 8 / eta smooth for every eta (`phased_bound`); these means are the Huberised hinge and Huber loss.
 
@@ -113,10 +117,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
 
     def _eta(self, spec: Spec, facts: L2Constants, multiplier: float) -> float:
         if self.step == "auto":
-            sizes = theory.phase_sizes(spec.n)
-            return theory.best_phased_step(
-                facts.L, facts.smoothness, facts.distance, spec.p, multiplier, sizes, jump=jump_of(spec)
-            )
+            return _auto_step(spec, facts, multiplier)
         eta = float(self.step)
         if not jump_of(spec) and eta > (longest := theory.longest_phased_step(facts.smoothness)):
             raise NotApplicable(
@@ -205,6 +206,22 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
                 ratio += sign * self.law.log_density((seen - run.average(phase, start)) / phase.scale)
             start = runs[0][0].project(seen)
         return ratio
+
+
+def _auto_step(spec: Spec, facts: L2Constants, multiplier: float) -> float:
+    """eta under "auto": that of the smallest bound U, times min{1 + 3 U / h, 4}, but at most 8 / smoothness.
+
+    h bounds the excess of learning nothing, the smaller of the loss at 0 and L times the distance. The bound counts the
+    noise of a phase in all directions, as if no projection and no later phase took it back: its cost x(eta) is not
+    above h, which makes longer steps better the nearer U comes to h.
+    """
+    sizes, jump = theory.phase_sizes(spec.n), jump_of(spec)
+    L, D, d = facts.L, facts.distance, spec.p
+    eta = theory.best_phased_step(L, facts.smoothness, D, d, multiplier, sizes, jump=jump)
+    found = theory.phased_bound(L, D, d, multiplier, sizes, eta, jump=jump)
+    nothing = min(get_loss(spec.loss).at_zero(spec), L * D)
+    eta *= min(1.0 + _LONGER * found / nothing, _LONGEST)
+    return eta if jump else min(eta, theory.longest_phased_step(facts.smoothness))
 
 
 def l2_constants_of(key: str, spec: Spec) -> L2Constants:

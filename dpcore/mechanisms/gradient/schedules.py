@@ -10,7 +10,7 @@ from ...theory import gradient_descent as theory
 # Under "auto" the noise of all steps together may move a coordinate of theta by this multiple of the size that
 # lam="auto" allows output perturbation: for classes, and for numbers or points (docs/formulas.md, "Gradient
 # perturbation").
-AUTO_CLASSES, AUTO_NUMBERS = 5.0, 2.0
+AUTO_CLASSES, AUTO_NUMBERS = 7.0, 2.0
 _FEWEST, _MOST, _MOST_SMOOTH = 30, 300, 1000
 _FEWEST_AVERAGED, _MOST_AVERAGED = 5, 400
 # Factor by which steps of "auto" stay below 1 / curvature.

@@ -21,6 +21,9 @@ from ..regularisation import LARGEST_LOG, auto_size, comparator_norm, no_lam
 from ..worst_pairs import check_ball, minimiser_pair
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
+# lam="auto" for losses of numbers with bounded slope: the square of the norm of a good model is B^2 / 7.5, and noise
+# that moves predictions by more than a fifth of y_max hides small signals (docs/formulas.md, "lam").
+_NORM_SHARE, _LARGEST_LABEL = 1.0 / 7.5, 0.2
 
 
 @dc.dataclass(frozen=True)
@@ -108,7 +111,7 @@ class OutputPerturbation(AdditiveMechanism):
         return Prepared(minimiser.theta, minimiser.distance)
 
     def _lam(self, spec: Spec, multiplier: float) -> float:
-        """lam by the rule that `spec.lam` names; every rule is lam = g L with a g that sees neither data nor L."""
+        """lam by the rule that `spec.lam` names; every rule is lam = g L with a g that sees no data."""
         loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
         if spec.lam == "published":
@@ -116,7 +119,8 @@ class OutputPerturbation(AdditiveMechanism):
         elif spec.lam == "population":
             g = erm.population_lam(1.0, R, n, B, multiplier * mean)
         else:
-            g = 2.0 * R**2 * multiplier * math.sqrt(square) / (n * auto_size(spec))
+            moved = 2.0 * R**2 * multiplier * math.sqrt(square) / n
+            g = moved / _auto_size(spec, moved)
 
         def surplus(log_lam: float) -> float:
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=math.exp(log_lam))))
@@ -130,3 +134,17 @@ class OutputPerturbation(AdditiveMechanism):
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         return minimiser_pair(plan.spec)
+
+
+def _auto_size(spec: Spec, moved: float) -> float:
+    """Root mean square move of the prediction of a record of norm R by noise, under "auto".
+
+    moved: that move at lam = 1 and slope 1. Classes and squared loss: `auto_size`. Other losses of numbers: noise of
+    the size s = moved / lam costs about (c / 2) s^2 with c = 2, and the regulariser (lam / 2) t^2 for a model of norm
+    t, which together are smallest at s = (moved t^2 / 4)^(1/3).
+    """
+    loss = get_loss(spec.loss)
+    if loss.classification or not math.isfinite(loss.slope):
+        return auto_size(spec)
+    square = _NORM_SHARE * comparator_norm(spec) ** 2
+    return min((0.25 * moved * square) ** (1.0 / 3.0), _LARGEST_LABEL * spec.domain.y_max)

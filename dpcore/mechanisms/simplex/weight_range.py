@@ -32,6 +32,8 @@ _SHARE, _ROUNDING, _SMALLEST_RESIDUAL = 1e-6, 1e-13, 1e-12
 _ROUNDED = 2e-9
 # Range beyond which only basic composition is useful; its square may be too large for a float.
 _LARGEST_ETA = 1e6
+# "auto": share of the entropy's bound that it costs, and the excess of the uniform mixture over c R^2.
+_BIAS_SHARE, _NOTHING = 0.5, 0.25
 _GRID = np.linspace(0.0, math.log(MOST_DRAWS), 56)
 
 
@@ -159,7 +161,9 @@ def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
     """lam by the rule that `spec.lam` names, or the given number. m: number of draws, None if it follows from lam.
 
     At every m the bounds are smallest at the smallest lam that allows m draws or, on fresh records, at the lam where
-    entropy and stability balance if that is larger.
+    entropy and stability balance if that is larger. "population" takes the m with the smallest bound. "auto" takes
+    that of the smallest sampling term c R^2 / (2m) plus x h / (x + h), x = lam ln(p) / 2 and h = c R^2 / 4: entropy
+    costs half of its bound on most records, and never more than the uniform mixture, which h stands for.
     """
     if not isinstance(spec.lam, str):
         return spec.lam
@@ -182,7 +186,10 @@ def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
         except NotApplicable:
             return math.inf
         stability = erm.stability(L, R, spec.n, lam) if fresh else 0.0
-        return theory.sampling_excess(L, c, R, draws) + theory.entropy_bias(lam, spec.p) + stability
+        if fresh or c == 0.0:
+            return theory.sampling_excess(L, c, R, draws) + theory.entropy_bias(lam, spec.p) + stability
+        x, h = _BIAS_SHARE * theory.entropy_bias(lam, spec.p), _NOTHING * c * R**2
+        return theory.sampling_excess(L, c, R, draws) + x * h / (x + h)
 
     if m is not None:
         return lam_of(m)

@@ -1,0 +1,274 @@
+"""How much automatic settings lose against the best of a grid, which only the private records could reveal.
+
+    python -m benchmarks.default_settings [RULE ...] [--seeds 6] [--draws 4]
+
+A row is a task of `benchmarks.tasks` and a loss, a column a mechanism with automatic settings; a cell is the mean loss
+over `EPSILONS` at delta = 1e-6. Classes: points of accuracy on test records. Numbers, and all models of other sets than
+the L2 ball: excess risk on test records, in percent of what there is to learn, the excess of the model that has learned
+nothing (0, or the uniform mixture) over the best of the set. The best settings of a grid are chosen, for each epsilon,
+on one half of the seeds and measured on the other, and the other way round, so that chance favours neither side; all
+settings use the same random numbers. Tasks in italics are those that the rules were chosen on.
+"""
+
+import argparse
+import dataclasses as dc
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from benchmarks.tasks import BALL_TASKS, L1_TASKS, SIMPLEX_TASKS, Task, norm_tasks
+from dpcore import Data, NotApplicable, Plan, calibrate
+from dpcore.core.arrays import Array
+from dpcore.core.losses import get_loss
+from dpcore.core.privacy import Unconverged
+from dpcore.mechanisms.gradient.base import descent_of
+from dpcore.mechanisms.gradient.phased_sgd import eta_of
+from dpcore.studies.multiclass.curves import FACTORS, Records, accuracy_against_lam
+
+EPSILONS, DELTA = (0.1, 0.5, 1.0, 3.0, 10.0), 1e-6
+Settings = dict[str, Any]
+_FACTORS, _ROUGH = tuple(2.0**k for k in range(-4, 5)), (0.25, 1.0, 4.0)
+_COUNTS, _MANY = (0.125, 0.25, 0.35, 0.5, 0.7, 1.4, 2.0, 4.0), (16, 64, 256)
+
+
+def lams(plan: Plan) -> list[Settings]:
+    """lam from 1/16 to 16 times the automatic one."""
+    return [{"lam": factor * float(plan.spec.lam)} for factor in _FACTORS]
+
+
+def schedules(plan: Plan) -> list[Settings]:
+    """A quarter to four times as many steps, from an eighth to eight times as long."""
+    step = descent_of(plan).step
+    return [
+        {"steps": max(1, round(k * plan.steps)), "step": factor * step} for k in _ROUGH for factor in _FACTORS[1:-1]
+    ]
+
+
+def batches(plan: Plan) -> list[Settings]:
+    """Schedules with a quarter to four times as many records in a batch."""
+    n, records = plan.spec.n, plan.ledger[0].rate * plan.spec.n
+    return [made | {"batch": min(max(1.0, k * records), n)} for k in _ROUGH for made in schedules(plan)[7::2]]
+
+
+def counts(name: str, least: int, more: int, plan: Plan) -> list[Settings]:
+    """An eighth to four times the automatic count, and 16, 64 and 256. more: the count less `Plan.steps`."""
+    found = {max(least, round(factor * (plan.steps + more))) for factor in _COUNTS}
+    return [{name: count} for count in sorted(found | set(_MANY))]
+
+
+def depths(plan: Plan) -> list[Settings]:
+    return [{"T": T} for T in range(1, 13)]
+
+
+def first_steps(plan: Plan) -> list[Settings]:
+    return [{"step": factor * eta_of(plan)} for factor in _FACTORS]
+
+
+@dc.dataclass(frozen=True)
+class Rule:
+    """Automatic settings of a mechanism. grid: settings by hand, given the automatic plan. knobs: other settings."""
+
+    key: str
+    grid: Callable[[Plan], list[Settings]]
+    tasks: Sequence[Task]
+    knobs: Settings = dc.field(default_factory=dict)
+
+
+_LAMS = ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma")
+RULES = {
+    **{key: Rule(key, lams, BALL_TASKS) for key in _LAMS},
+    "noisy_gd": Rule("noisy_gd", schedules, BALL_TASKS),
+    "noisy_sgd": Rule("noisy_sgd", batches, BALL_TASKS),
+    "frank_wolfe_polytope": Rule("frank_wolfe_polytope", partial(counts, "T", 2, 1), L1_TASKS),
+    "frank_wolfe_general": Rule("frank_wolfe_general", partial(counts, "T", 2, 1), L1_TASKS),
+    "polyhedral_frank_wolfe": Rule("polyhedral_frank_wolfe", partial(counts, "T", 1, -1), L1_TASKS),
+    "polyhedral_frank_wolfe, tree": Rule("polyhedral_frank_wolfe", depths, L1_TASKS, {"variant": "tree"}),
+    "simplex_sampling": Rule("simplex_sampling", partial(counts, "m", 1, 0), SIMPLEX_TASKS),
+    "tree_frank_wolfe": Rule("tree_frank_wolfe", depths, norm_tasks(1.2, 1.5)),
+    "phased_sgd": Rule("phased_sgd", first_steps, norm_tasks(2.0, math.inf)),
+}
+
+CLASSIFIER = "gaussian_classifier"
+CLASSIFIER_TASKS = {
+    "iris": (105, True),
+    "wine": (124, True),
+    "digits": (1_257, True),
+    "gaussian_classes": (2_000, False),
+}
+
+
+def plans_of(rule: Rule, task: Task, loss: str, epsilon: float) -> list[Plan | None]:
+    """The automatic plan, then those by hand; None where there is no guarantee for the budget. [] without the first."""
+    train = task.draw(0)[0]
+    facts = {"n": train.n, "p": train.p, "delta": DELTA, "loss": loss, "epsilon": epsilon, **task.facts, **rule.knobs}
+
+    def plan(**settings: Any) -> Plan | None:
+        try:
+            made = calibrate(rule.key, **facts | settings)
+        except NotApplicable:
+            return None
+        return made if made.spent <= made.requested else None
+
+    automatic = plan()
+    return [automatic, *(plan(**settings) for settings in rule.grid(automatic))] if automatic else []
+
+
+def qualities(rule: Rule, task: Task, loss: str, seeds: int, draws: int) -> list[Array]:
+    """Mean quality of all settings in points, automatic ones first, for each epsilon: [seeds, settings], or nan."""
+    plans = [plans_of(rule, task, loss, epsilon) for epsilon in EPSILONS]
+    found = [np.full((seeds, len(row)), np.nan) for row in plans]
+    for seed in range(seeds):
+        train, test = task.draw(seed)
+        quality = _measure(task, loss, train, test)
+        for row, values in zip(plans, found, strict=True):
+            for i, plan in enumerate(row):
+                if plan is not None:
+                    values[seed, i] = quality(_models(plan, train, seed, draws))
+    return found
+
+
+def _models(plan: Plan, train: Data, seed: int, draws: int) -> Array:
+    """Releases [draws, p]; nan where the solver could not certify one."""
+    rngs = [np.random.default_rng([seed, draw]) for draw in range(draws)]
+    try:
+        return plan.mechanism.release_many(plan, plan.mechanism.prepare(plan, train), rngs)
+    except Unconverged:
+        return np.full((draws, train.p), np.nan)
+
+
+def _measure(task: Task, loss: str, train: Data, test: Data) -> Callable[[Array], float]:
+    """Quality of models [k, p]: accuracy, or the share of what there is to learn; in points."""
+
+    def risk(thetas: Array) -> float:
+        return float(get_loss(loss).row_means(np.zeros(test.n), thetas @ test.X.T, 1.0, test.y).mean())
+
+    if task.counts_classes(loss):
+        return lambda thetas: 100.0 * float(((test.X @ thetas.T > 0) == (test.y[:, None] > 0)).mean())
+    nothing, best = (risk(theta[None]) for theta in (task.nothing(train.p), task.best(loss, train)))
+    return lambda thetas: 100.0 * (nothing - risk(thetas)) / (nothing - best)
+
+
+def classifier_qualities(source: str, n: int, seeds: int, draws: int) -> list[Array]:
+    """Accuracy of the Gaussian classifier as `qualities` has it, with multiples of the automatic lam."""
+    tuned = [
+        accuracy_against_lam(EPSILONS, Records(source, n, seed), delta=DELTA, repetitions=2 * draws)
+        for seed in range(seeds)
+    ]
+    own = FACTORS.index(1.0)
+    found = 100.0 * np.array([each.accuracy for each in tuned])
+    return [np.insert(found[:, k], 0, found[:, k, own], axis=1) for k in range(len(EPSILONS))]
+
+
+def lost(found: Sequence[Array]) -> Array:
+    """Points that automatic settings lose against the best others, mean over epsilon, for each seed: [seeds].
+
+    found: as `qualities` returns it; an epsilon without automatic settings does not count. The best settings for a seed
+    are those with the best mean over the seeds of the other half, odd or even.
+
+    >>> settings = np.array([[1.0, 2.0, 0.0], [1.0, 0.0, 5.0], [1.0, 4.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> lost([settings, np.empty((4, 0))]).tolist()
+    [-1.0, -1.0, -1.0, -1.0]
+    """
+    each = []
+    for values in found:
+        if not values.size:
+            continue
+        halves = np.stack([values[1::2].mean(axis=0), values[::2].mean(axis=0)])
+        best = np.where(np.isnan(halves), -np.inf, halves).argmax(axis=1)
+        seeds = np.arange(len(values))
+        each.append(values[seeds, best[seeds % 2]] - values[:, 0])
+    return cast(Array, np.mean(each, axis=0)) if each else np.full(len(found[0]), np.nan)
+
+
+@dc.dataclass(frozen=True)
+class Row:
+    """Points that a rule loses on a task, mean over epsilon and the seeds, and the standard error over the seeds.
+
+    seen: whether rules were chosen on the task.
+    """
+
+    rule: str
+    task: str
+    loss: str
+    seen: bool
+    points: float
+    se: float
+
+    def __str__(self) -> str:
+        return f"{self.points:.1f} ({self.se:.1f})"
+
+
+def rows(names: Sequence[str], seeds: int, draws: int) -> Iterator[Row]:
+    """Rows of each rule, for every task and loss to which its mechanism applies."""
+    for name in names:
+        for task, loss, seen, found in _measured(name, seeds, draws):
+            points = lost(found)
+            if not np.isnan(points).all():
+                yield Row(name, task, loss, seen, float(points.mean()), float(points.std(ddof=1) / math.sqrt(seeds)))
+
+
+def _measured(name: str, seeds: int, draws: int) -> Iterator[tuple[str, str, bool, list[Array]]]:
+    if name == CLASSIFIER:
+        for source, (n, seen) in CLASSIFIER_TASKS.items():
+            yield source, "multiclass_hinge", seen, classifier_qualities(source, n, seeds, draws)
+        return
+    for task in RULES[name].tasks:
+        for loss in task.losses:
+            yield task.name, loss, task.seen, qualities(RULES[name], task, loss, seeds, draws)
+
+
+def tables(found: Sequence[Row]) -> str:
+    """Rules side by side that share tasks, and then for each rule what it loses over all tasks."""
+    lines = list[str]()
+    for names in _groups(found):
+        lines += [f"| task | loss | {' | '.join(names)} |", f"|{'---|' * (2 + len(names))}"]
+        cells = {(row.rule, row.task, row.loss): row for row in found if row.rule in names}
+        for task, loss, seen in dict.fromkeys((row.task, row.loss, row.seen) for row in cells.values()):
+            made = [str(cells.get((name, task, loss), "")) for name in names]
+            lines.append(f"| {f'*{task}*' if seen else task} | {loss} | {' | '.join(made)} |")
+        lines.append("")
+    lines += ["| rule | tasks | mean | median | within 1 point | largest |", "|---|---|---|---|---|---|"]
+    for name, seen in dict.fromkeys((row.rule, row.seen) for row in found):
+        points = [row.points for row in found if (row.rule, row.seen) == (name, seen)]
+        within = f"{sum(round(value, 1) <= 1.0 for value in points)} of {len(points)}"
+        figures = f"{np.mean(points):.1f} | {np.median(points):.1f} | {within} | {max(points):.1f}"
+        lines.append(f"| {name} | {'seen' if seen else 'new'} | {figures} |")
+    return "\n".join(lines)
+
+
+def _groups(found: Sequence[Row]) -> list[list[str]]:
+    """Rules with a task in common, in their order."""
+    groups = dict[str, list[str]]()
+    for name in dict.fromkeys(row.rule for row in found):
+        first = next(row for row in found if row.rule == name)
+        groups.setdefault(f"{first.task}, {first.loss}", []).append(name)
+    return list(groups.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.default_settings", description=(__doc__ or "").split("\n")[0]
+    )
+    known = ", ".join((*RULES, CLASSIFIER))
+    parser.add_argument("rules", nargs="*", metavar="RULE", help=f"some of {known}; default: all")
+    parser.add_argument("--seeds", type=int, default=6, help="splits or draws of the records, at least 2")
+    parser.add_argument("--draws", type=int, default=4, help="releases on each")
+    words = parser.parse_args(arguments)
+    names = words.rules or [*RULES, CLASSIFIER]
+    if unknown := set(names).difference(RULES, [CLASSIFIER]):
+        parser.error(f"RULE must be one of {known}, got {', '.join(sorted(unknown))}")
+    if words.seeds < 2:
+        parser.error(f"--seeds must be at least 2, got {words.seeds}")
+    found = list[Row]()
+    for row in rows(names, words.seeds, words.draws):
+        print(f"{row.rule}: {row.task}, {row.loss}: {row}", file=sys.stderr, flush=True)
+        found.append(row)
+    print(tables(found))
+
+
+if __name__ == "__main__":
+    main()
