@@ -16,16 +16,16 @@ def canary_pair(X: Array, y: Array, *, R: float, labels: tuple[float, float] = (
     X: records, [n, p], with ||x||_2 <= R in every row. y: their labels, [n], between the two of `labels`, of which the
     first is the smaller one. R > 0. The canary takes the place of the table's last record.
 
-    At theta = 0 no other replacement of one record moves the mean gradient further, for losses of <x, theta> that are
-    steepest at these labels: logistic loss with -1 and 1, or 0 and 1 as logits have them, squared loss with symmetric
-    labels. x is the direction in which the other records vary least about 0, where they hold a model back least. The
-    records are the attacker's, and nothing about this pair is private.
+    At theta = 0 no other replacement of one record moves the mean gradient further, under logistic loss (whatever the
+    two classes are called) and under squared loss with labels -c and c. x is the direction in which the other records
+    vary least about 0, where they hold a model back least. The pair is made of the table's records: it is as private as
+    they are.
 
     Raises ValueError for records beyond these bounds.
 
-    >>> zero, one = canary_pair(np.array([[1.0, 0.0], [0.9, 0.1], [0.8, 0.0]]), np.array([1.0, -1.0, 1.0]), R=1.0)
-    >>> np.abs(zero.X[-1]).round(2), zero.y[-1], one.y[-1]
-    (array([0.11, 0.99]), -1.0, 1.0)
+    >>> zero, one = canary_pair(np.array([[1.0, 0.0], [0.5, 0.0], [0.8, 0.6]]), np.array([1.0, -1.0, 1.0]), R=1.0)
+    >>> np.abs(zero.X[-1]).tolist(), zero.y.tolist(), one.y.tolist()
+    ([0.0, 1.0], [1.0, -1.0, -1.0], [1.0, -1.0, 1.0])
     """
     low, high = (
         check_real("labels", label, "two finite numbers, the smaller first", lambda v: True) for label in labels
