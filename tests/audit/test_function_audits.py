@@ -17,7 +17,7 @@ from dpcore.__main__ import main
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.accounting.tradeoff import GaussianCurve
 from dpcore.audit import function
-from dpcore.audit.function import CANNOT_SHOW
+from dpcore.audit.function import CANNOT_SHOW, IN_FAMILY
 from dpcore.figures.audit.function import function_figures
 
 from ..oracles import DIFFPRIVLIB
@@ -50,6 +50,20 @@ def test_exact_noise_passes_and_half_of_it_is_contradicted():
     assert [report.verdict for report in caught] == ["contradicted"] * 2
 
 
+@pytest.mark.nightly
+def test_a_sharp_claim_is_rarely_refuted():
+    """400 audits of randomised response at exactly epsilon. More than 6 are contradicted with probability below 2e-6,
+    more than 42 at least suspicious with probability below 3e-6 (binomial at 0.1% and at 5%)."""
+
+    def randomised_response(data, rng):
+        return data.y.sum() if rng.random() < expit(1.0) else 1.0 - data.y.sum()
+
+    found = [
+        audit_function(randomised_response, *PAIR, epsilon=1.0, runs=400, seed=seed).verdict for seed in range(400)
+    ]
+    assert found.count("contradicted") <= 6 and len(found) - found.count("no contradiction found") <= 42
+
+
 def test_a_curve_refutes_what_epsilon_and_delta_alone_do_not():
     """Half of the Gaussian noise, which escapes in 3,000 runs with probability below 1e-4 by its curve."""
     mu = gaussian_mu(dpcore.Budget(2.0, 1e-5))
@@ -60,6 +74,7 @@ def test_a_curve_refutes_what_epsilon_and_delta_alone_do_not():
     assert [c.name for c in by_curve.certificates] == ["attacker", "curve", "point"]
     assert [c.name for c in alone.certificates] == ["attacker", "point"]
     assert by_curve.certificates[0].limit == pytest.approx(GaussianCurve(mu).attack_limit())
+    assert by_curve.cannot_show == (*CANNOT_SHOW, IN_FAMILY) and alone.cannot_show == CANNOT_SHOW
     assert by_curve.claim.endswith(f"-private by {GaussianCurve(mu).words}")
     assert np.array_equal(by_curve.scores.ones, alone.scores.ones), "the claim is no part of the game"
 
@@ -202,6 +217,15 @@ def test_an_error_of_train_says_in_which_run_it_came():
     with pytest.raises(RuntimeError, match="train must return numbers, but raised KeyError") as told:
         audit_function(lambda data, rng: {}["no label"], *PAIR, epsilon=1.0, runs=100)
     assert isinstance(told.value.__cause__, KeyError) and "('no label') in run 1, on data" in str(told.value)
+
+
+def test_data_that_train_changes_are_no_longer_the_pair():
+    def standardises(data, rng):
+        data.y[:] -= data.y.mean()
+        return data.y.sum() + rng.laplace()
+
+    with pytest.raises(ValueError, match="train must leave the data as they are, got changed ones after the runs"):
+        audit_function(standardises, ZERO, Data(X, Y.copy()), epsilon=1.0, runs=100)
 
 
 # The pair
