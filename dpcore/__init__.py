@@ -17,6 +17,8 @@ from ._version import __version__ as __version__
 _HOMES = {
     "mechanisms.api": ("bounds_of", "calibrate", "solve"),
     "audit.game": ("Audit", "run_audit"),
+    "audit.function": ("FunctionReport", "audit_function"),
+    "audit.canary": ("canary_pair",),
     "mechanisms.estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
     "studies.papers.exhibits": ("ExhibitResult", "run_exhibit"),
     "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment"),
@@ -35,6 +37,8 @@ __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
     from .audit.attack_success import AttackSuccess, attack_success
+    from .audit.canary import canary_pair
+    from .audit.function import FunctionReport, audit_function
     from .audit.game import Audit, run_audit
     from .audit.report import AuditReport
     from .core.privacy import Bound, Budget, BudgetExceeded, LargeDelta, NotApplicable, Unconverged

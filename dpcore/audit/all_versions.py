@@ -83,12 +83,8 @@ def standing_of(audit: Audit, *, last: bool) -> Standing:
     (1000, 1.0, True)
     """
     scores = audit.scores
-    false, missed = _errors(scores)
-    edges = _edges(scores)
-    zeros, ones = (
-        np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] / max(len(side), 1)
-        for side in (scores.zeros, scores.ones)
-    )
+    false, missed = error_rates(scores)
+    edges, zeros, ones = histograms(scores)
     return Standing(
         runs=audit.runs,
         attack_success=scores.right / audit.runs,
@@ -103,7 +99,7 @@ def standing_of(audit: Audit, *, last: bool) -> Standing:
     )
 
 
-def _errors(scores: Scores) -> tuple[Array, Array]:
+def error_rates(scores: Scores) -> tuple[Array, Array]:
     """Rates of false alarms and of misses of "score >= t", for falling t."""
     zeros, ones = np.sort(scores.zeros), np.sort(scores.ones)
     both = np.concatenate([zeros, ones])
@@ -113,8 +109,18 @@ def _errors(scores: Scores) -> tuple[Array, Array]:
     return false, np.searchsorted(ones, t) / max(len(ones), 1)
 
 
+def histograms(scores: Scores) -> tuple[Array, Array, Array]:
+    """Edges of equally wide bins around 0 that hold nearly all scores, [b + 1], and the shares of the runs on D0 and on
+    D1 in each bin, [b]; scores beyond the bins are counted in the outermost ones."""
+    edges = _edges(scores)
+    zeros, ones = (
+        np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] / max(len(side), 1)
+        for side in (scores.zeros, scores.ones)
+    )
+    return edges, zeros, ones
+
+
 def _edges(scores: Scores) -> Array:
-    """Edges of equally wide bins around 0 that hold nearly all scores."""
     sizes = np.abs(np.concatenate([scores.zeros, scores.ones]))
     most = max(float(np.quantile(np.append(sizes[np.isfinite(sizes)], 0.0), _CUT, method="higher")), 1e-9)
     return np.linspace(-most, most, _BINS + 1)

@@ -8,9 +8,11 @@ second.
 """
 
 import dataclasses as dc
+import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betaincinv, logit
 
 from ..accounting.tradeoff import TradeoffCurve
@@ -47,6 +49,11 @@ class Scores:
 
     zeros: Array
     ones: Array
+
+    @classmethod
+    def by_bit(cls, scores: Array, bits: NDArray[np.bool_]) -> "Scores":
+        """Scores of runs, [k], apart by the coin of each, [k]: True for a run on D1."""
+        return cls(scores[~bits], scores[bits])
 
     @property
     def right(self) -> int:
@@ -137,6 +144,18 @@ def lower_bound(successes: Array | int, trials: Array | int, error: float) -> Ar
     """
     k, n = np.asarray(successes, float), np.asarray(trials, float)
     return np.where(k > 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, error), 0.0)
+
+
+def fewest_runs(limit: float, comparisons: int = 1) -> float:
+    """Number of runs, all guessed right, from which on `attacker` exceeds the limit, in [1/2, 1], at 99.9% confidence.
+
+    No certificate exceeds what the same claim allows with fewer. inf for a limit of 1.
+
+    >>> fewest_runs(0.75), fewest_runs(1.0)
+    (28, inf)
+    """
+    # The lower bound after n of n is error^(1/n).
+    return math.inf if limit >= 1.0 else math.floor(math.log(_errors(comparisons)[1]) / math.log(limit)) + 1
 
 
 def _rates(scores: Scores, thresholds: Array, error: float) -> tuple[Array, Array]:

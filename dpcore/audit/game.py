@@ -77,7 +77,7 @@ class Audit:
     @property
     def scores(self) -> Scores:
         """Scores of all runs so far."""
-        return _by_bit(np.concatenate(self._scores), np.concatenate(self._bits))
+        return Scores.by_bit(np.concatenate(self._scores), np.concatenate(self._bits))
 
     def play(self, runs: int) -> None:
         """Play `runs` more runs, at least 1."""
@@ -95,8 +95,8 @@ class Audit:
                 scores[batch] = self.target.score(seen)
         self._scores.append(scores)
         self._bits.append(bits)
-        by_bit = _by_bit(scores, bits)
-        self.betting_test.update(by_bit.zeros, by_bit.ones)
+        portion = Scores.by_bit(scores, bits)
+        self.betting_test.update(portion.zeros, portion.ones)
 
     def _streams(self, side: int, releases: int) -> Generators:
         """Generators for that many releases; no draw depends on how many releases are made together."""
@@ -110,8 +110,8 @@ class Audit:
         integer("runs", self.runs, at_least=100)
         plan, half = self.plan, self.runs // 2
         scores, bits = np.concatenate(self._scores), np.concatenate(self._bits)
-        whole = _by_bit(scores, bits)
-        first, second = _by_bit(scores[:half], bits[:half]), _by_bit(scores[half:], bits[half:])
+        whole = Scores.by_bit(scores, bits)
+        first, second = Scores.by_bit(scores[:half], bits[:half]), Scores.by_bit(scores[half:], bits[half:])
         sensitivity, epsilon, delta = plan.ledger[0].sensitivity, plan.spent.epsilon, plan.spent.delta
         share = self.sensitivity_share
         # Another law of noise at the same budget may allow an attacker more than the law that the scores are made of.
@@ -128,16 +128,17 @@ class Audit:
             certificates.point(first, second, epsilon, delta, self.comparisons),
         ]
         return AuditReport(
-            plan,
-            f"(epsilon = {epsilon:.6g}, delta = {delta:g})-private by {self.curve.words}",
-            words_of_pair(*self.target.pair),
-            self.runs,
-            self.seed,
-            self.bug,
-            self.comparisons,
-            share,
-            whole.right / self.runs,
-            tuple(found),
+            claimed=plan.spent,
+            claim=f"(epsilon = {epsilon:.6g}, delta = {delta:g})-private by {self.curve.words}",
+            pair=words_of_pair(*self.target.pair),
+            runs=self.runs,
+            seed=self.seed,
+            comparisons=self.comparisons,
+            attack_success=whole.right / self.runs,
+            certificates=tuple(found),
+            plan=plan,
+            bug=self.bug,
+            sensitivity_share=share,
         )
 
 
@@ -200,7 +201,3 @@ def claimed_plan(plan: Plan) -> Plan:
     """
     made = plan.mechanism
     return make_mechanism(made.key, **(made.knobs | {"accounting": "tight"})).calibrate(plan.spec, plan.spent)
-
-
-def _by_bit(scores: Array, bits: NDArray[np.bool_]) -> Scores:
-    return Scores(scores[~bits], scores[bits])

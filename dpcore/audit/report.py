@@ -11,6 +11,7 @@ import numpy as np
 
 from .._version import __version__
 from ..core.arrays import Array
+from ..core.privacy import Budget
 from ..core.records import Data
 from ..mechanisms.plan import Plan
 from .certificates import Certificate
@@ -22,22 +23,20 @@ _ATTAINS = 0.95
 
 
 @dc.dataclass(frozen=True)
-class AuditReport:
-    """Result of an audit.
+class Findings:
+    """Result of any audit, of a mechanism or of a function.
 
-    plan: what was audited. claim: its guarantee, in words. pair: the two data sets, in words. runs, seed, bug,
-    comparisons: as asked for. sensitivity_share: distance between the pair's models, as a share of the sensitivity;
-    well below 1 a pass says less. attack_success: the attacker's share of right guesses. certificates: see `run_audit`.
+    claimed: the guarantee that was tested. claim: the same in words. pair: the two data sets, in words. runs, seed,
+    comparisons: as asked for. attack_success: the attacker's share of right guesses. certificates: lower bounds beside
+    what the claim allows.
     """
 
-    plan: Plan
+    claimed: Budget
     claim: str
     pair: str
     runs: int
     seed: int
-    bug: str | None
     comparisons: int
-    sensitivity_share: float
     attack_success: float
     certificates: tuple[Certificate, ...]
 
@@ -67,8 +66,7 @@ class AuditReport:
     def sentence(self) -> str:
         """The verdict in words that claim only what was tested."""
         bound = (
-            f"certified lower bound epsilon = {self.certified_epsilon_95:.3g} (95%), "
-            f"claimed {self.plan.spent.epsilon:.3g}"
+            f"certified lower bound epsilon = {self.certified_epsilon_95:.3g} (95%), claimed {self.claimed.epsilon:.3g}"
         )
         if self.verdict == "contradicted":
             by = " and ".join(c.name for c in self.certificates if c.flagged > c.limit)
@@ -81,14 +79,15 @@ class AuditReport:
             found = f"Suspicious: refuted by {by} with 95% but not 99.9% confidence; repeat with more runs; {bound}."
         else:
             found = f"No contradiction found; {bound}."
-        if self.sensitivity_share < _ATTAINS:
-            found += f" The pair reaches only {self.sensitivity_share:.0%} of the sensitivity, so a pass says less."
-        return f"{found} A pass is never evidence of privacy."
+        return f"{found}{self._caveat} A pass is never evidence of privacy."
+
+    @property
+    def _caveat(self) -> str:
+        """Sentence, with a space before it, on why a pass says less; empty where there is no reason."""
+        return ""
 
     def facts(self) -> dict[str, Any]:
         """Dictionary of everything above and everything needed to repeat it, which `to_json` writes."""
-        plan = self.plan
-        mechanism = plan.mechanism
         return {
             "verdict": self.verdict,
             "claim": self.claim,
@@ -97,15 +96,7 @@ class AuditReport:
             "runs": self.runs,
             "seed": self.seed,
             "pair": self.pair,
-            "mechanism": mechanism.key,
-            "knobs": mechanism.knobs,
-            "bug": self.bug,
             "comparisons": self.comparisons,
-            "spec": dc.asdict(plan.spec),
-            "requested": dc.asdict(plan.requested),
-            "spent": dc.asdict(plan.spent),
-            "scale": plan.scale,
-            "sensitivity_share": self.sensitivity_share,
             "attack_success": self.attack_success,
             "sentence": self.sentence,
             "certificates": [dc.asdict(c) for c in self.certificates],
@@ -115,6 +106,40 @@ class AuditReport:
     def to_json(self) -> str:
         """`facts` as JSON, where infinity is the text "inf", since JSON has no number for it."""
         return json.dumps(_plain(self.facts()), default=str, allow_nan=False)
+
+
+@dc.dataclass(frozen=True)
+class AuditReport(Findings):
+    """Result of an audit of a mechanism.
+
+    claimed: what the plan spends. claim: the same in words. pair: the two data sets, in words. runs, seed, comparisons,
+    bug: as asked for. attack_success: the attacker's share of right guesses. certificates: see `run_audit`. plan: what
+    was audited. sensitivity_share: distance between the pair's models, as a share of the sensitivity; well below 1 a
+    pass says less.
+    """
+
+    plan: Plan
+    bug: str | None
+    sensitivity_share: float
+
+    @property
+    def _caveat(self) -> str:
+        if self.sensitivity_share >= _ATTAINS:
+            return ""
+        return f" The pair reaches only {self.sensitivity_share:.0%} of the sensitivity, so a pass says less."
+
+    def facts(self) -> dict[str, Any]:
+        plan = self.plan
+        return super().facts() | {
+            "mechanism": plan.mechanism.key,
+            "knobs": plan.mechanism.knobs,
+            "bug": self.bug,
+            "spec": dc.asdict(plan.spec),
+            "requested": dc.asdict(plan.requested),
+            "spent": dc.asdict(plan.spent),
+            "scale": plan.scale,
+            "sensitivity_share": self.sensitivity_share,
+        }
 
 
 def _plain(value: Any) -> Any:
@@ -127,19 +152,25 @@ def _plain(value: Any) -> Any:
 
 def words_of_pair(zero: Data, one: Data) -> str:
     """Description of two neighbours: the record in which they differ, and the others in short."""
-    rows = [_table(side) for side in (zero, one)]
+    rows = [table_of(side) for side in (zero, one)]
     at = int(np.flatnonzero(np.any(rows[0] != rows[1], axis=1))[0])
     others = np.delete(rows[0], at, axis=0)
     rest = "x = 0" if not others[:, :-1].any() else "others alike in both"
-    before, after = (f"x = {_numbers(side[at, :-1])}, y = {side[at, -1]:.6g}" for side in rows)
+    before, after = (told(side[at]) for side in rows)
     return f"{zero.n} records of {zero.p} columns, {zero.n - 1} of them {rest}; record {at + 1}: {before} or {after}"
 
 
-def _table(data: Data) -> Array:
+def table_of(data: Data) -> Array:
+    """Records as one table, [n, r + 1]: the stored columns and y."""
     X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
     return np.column_stack([X, data.y])
 
 
-def _numbers(row: Array) -> str:
-    shown = [f"{value:.6g}" for value in row[:8]]
-    return f"({', '.join(shown)}{', ...' if len(row) > len(shown) else ''})"
+def told(record: Array) -> str:
+    """A row of `table_of` in words.
+
+    >>> told(np.array([0.5, -1.0, 1.0]))
+    'x = (0.5, -1), y = 1'
+    """
+    shown = [f"{value:.6g}" for value in record[:-1][:8]]
+    return f"x = ({', '.join(shown)}{', ...' if len(record) - 1 > len(shown) else ''}), y = {record[-1]:.6g}"

@@ -1,6 +1,7 @@
 """audit, exhibit, errata and reproduce: claims of mechanisms and papers beside what is found here."""
 
 import dataclasses as dc
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -8,28 +9,63 @@ from typing import Any
 
 import click
 
+from ..audit.report import Findings
+from ..core.validation import shown
 from .options import JSON, written
 
 
 @click.command()
-@click.argument("key")
+@click.argument("key", metavar="KEY|MODULE:FUNCTION")
 @click.option("--runs", default=20_000, show_default=True, type=int, help="Number of runs, >= 100.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Seed of the coins and the noise, >= 0.")
 @click.option("--bug", help="Bug to inject into the mechanism; an unknown name lists all.")
 @JSON
-def audit(key: str, as_json: bool, **arguments: Any) -> None:
-    """Try to refute a mechanism's guarantee; exit code 1 if it is refuted with 99.9% confidence."""
+def audit(key: str, as_json: bool, runs: int, seed: int, bug: str | None) -> None:
+    """Try to refute the guarantee of a mechanism, or of a function of yours; exit code 1 if it is refuted with 99.9%
+    confidence.
+
+    MODULE:FUNCTION takes no arguments and returns a dictionary of those of dpcore.audit_function: train, data0, data1,
+    epsilon, and what else is claimed; runs and seed are options here (docs/auditing.md).
+    """
+    from ..audit.function import FunctionReport, audit_function
     from ..audit.game import run_audit
 
-    report = run_audit(key, **arguments)
+    report: Findings
+    if ":" in key:
+        if bug is not None:
+            raise ValueError(f"--bug must be left out for a function, which is audited as it is, got {bug!r}")
+        report = audit_function(**_asked_by(key), runs=runs, seed=seed)
+    else:
+        report = run_audit(key, runs=runs, seed=seed, bug=bug)
     if as_json:
         click.echo(report.to_json())
     else:
         click.echo(f"{report.sentence}\n\n{'certificate':12s} {'95%':>10s} {'99.9%':>10s} {'claimed':>10s}")
         for c in report.certificates:
             click.echo(f"{c.name:12s} {c.shown:10.4f} {c.flagged:10.4f} {c.limit:10.4f}  {c.tests}")
+        if isinstance(report, FunctionReport):
+            click.echo("\nNo audit of a function can show more than this:")
+            for sentence in report.cannot_show:
+                click.echo(f"- {sentence}")
     if report.verdict == "contradicted":
         sys.exit(1)
+
+
+def _asked_by(place: str) -> dict[str, Any]:
+    """Arguments of `audit_function` that MODULE:FUNCTION returns, else ValueError."""
+    module, _, name = place.partition(":")
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"KEY must be a mechanism or MODULE:FUNCTION that can be imported from this folder, got {place!r} ({error})"
+        ) from error
+    asked = function()
+    if not isinstance(asked, dict):
+        raise ValueError(f"{place} must return a dictionary of arguments of dpcore.audit_function, got {shown(asked)}")
+    if given := {"runs", "seed"} & asked.keys():
+        raise ValueError(f"{place} must leave {' and '.join(sorted(given))} to the options, got {sorted(asked)}")
+    return asked
 
 
 @click.command()

@@ -1,0 +1,429 @@
+"""Audits of any function: what they certify, what they refuse, and that no run is used twice."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import dpcore
+from dpcore import Data, audit_function, canary_pair
+from dpcore.__main__ import main
+from dpcore.accounting.gaussian import gaussian_mu
+from dpcore.accounting.tradeoff import GaussianCurve
+from dpcore.audit import function
+from dpcore.audit.function import CANNOT_SHOW, IN_FAMILY
+from dpcore.figures.audit.function import function_figures
+
+from ..oracles import DIFFPRIVLIB
+
+X, Y = np.zeros((3, 2)), np.array([0.0, 0.0, 1.0])
+ONE = Data(X, Y)
+ZERO = Data(X, 0.0 * Y)
+PAIR = ZERO, ONE
+
+
+def laplace(scale: float):
+    return lambda data, rng: data.y.sum() + rng.laplace(scale=scale)
+
+
+def gaussian(scale: float):
+    return lambda data, rng: [data.y.sum() + scale * rng.standard_normal(), rng.standard_normal()]
+
+
+# What is certified
+
+
+def test_exact_noise_passes_and_half_of_it_is_contradicted():
+    """Each exact audit is contradicted with probability at most 0.1%, two of five with less than 1e-5."""
+    found = [audit_function(laplace(1.0), *PAIR, epsilon=1.0, runs=1_500, seed=seed) for seed in range(5)]
+    assert sum(report.verdict == "contradicted" for report in found) < 2
+    assert all(report.certified_epsilon_95 > 0.0 for report in found)
+    assert [c.name for c in found[0].certificates] == ["attacker", "pure", "point"]
+    assert found[0].claim == "(epsilon = 1, delta = 0)-private" and "claimed 1" in found[0].sentence
+    caught = [audit_function(laplace(0.5), *PAIR, epsilon=1.0, runs=1_500, seed=seed) for seed in range(2)]
+    assert [report.verdict for report in caught] == ["contradicted"] * 2
+
+
+@pytest.mark.nightly
+def test_a_sharp_claim_is_rarely_refuted():
+    """400 audits of randomised response at exactly epsilon. More than 6 are contradicted with probability below 2e-6,
+    more than 42 at least suspicious with probability below 3e-6 (binomial at 0.1% and at 5%)."""
+
+    def randomised_response(data, rng):
+        return data.y.sum() if rng.random() < expit(1.0) else 1.0 - data.y.sum()
+
+    found = [
+        audit_function(randomised_response, *PAIR, epsilon=1.0, runs=400, seed=seed).verdict for seed in range(400)
+    ]
+    assert found.count("contradicted") <= 6 and len(found) - found.count("no contradiction found") <= 42
+
+
+def test_a_curve_refutes_what_epsilon_and_delta_alone_do_not():
+    """Half of the Gaussian noise, which escapes in 3,000 runs with probability below 1e-4 by its curve."""
+    mu = gaussian_mu(dpcore.Budget(2.0, 1e-5))
+    claim, train = dict(epsilon=2.0, delta=1e-5, runs=3_000), gaussian(0.5 / mu)
+    by_curve = audit_function(train, *PAIR, curve=GaussianCurve(mu), **claim)
+    alone = audit_function(train, *PAIR, **claim)
+    assert (by_curve.verdict, alone.verdict) == ("contradicted", "no contradiction found")
+    assert [c.name for c in by_curve.certificates] == ["attacker", "curve", "point"]
+    assert [c.name for c in alone.certificates] == ["attacker", "point"]
+    assert by_curve.certificates[0].limit == pytest.approx(GaussianCurve(mu).attack_limit())
+    assert by_curve.cannot_show == (*CANNOT_SHOW, IN_FAMILY) and alone.cannot_show == CANNOT_SHOW
+    assert by_curve.claim.endswith(f"-private by {GaussianCurve(mu).words}")
+    assert np.array_equal(by_curve.scores.ones, alone.scores.ones), "the claim is no part of the game"
+
+
+def test_noise_that_depends_on_the_records_is_found_by_its_size_alone():
+    report = audit_function(
+        lambda data, rng: (1.0 + data.y.sum()) * rng.standard_normal(), *PAIR, epsilon=0.1, delta=1e-3, runs=4_000
+    )
+    assert report.verdict == "contradicted"
+
+
+def test_more_audits_beside_it_certify_less():
+    one, many = (audit_function(laplace(0.5), *PAIR, epsilon=1.0, runs=1_000, comparisons=k) for k in (1, 100))
+    assert np.array_equal(one.scores.ones, many.scores.ones)
+    assert 0.0 < many.certified_epsilon_999 < one.certified_epsilon_999
+
+
+def test_one_run_more_than_too_few_refutes_a_function_that_leaks_everything():
+    def leaks(data, rng):
+        return data.y.sum() + 1e-3 * rng.random()
+
+    with pytest.raises(ValueError, match=r"runs must be at least .* for this claim, got 100: with fewer") as told:
+        audit_function(leaks, *PAIR, epsilon=4.0, runs=100)
+    needed = int(str(told.value).split("at least ")[1].split(" ")[0].replace(",", ""))
+    report = audit_function(leaks, *PAIR, epsilon=4.0, runs=needed)
+    assert report.attack_success == 1.0 and report.verdict == "contradicted"
+    attacker = report.certificates[0]
+    assert attacker.flagged == pytest.approx(attacker.limit, rel=1e-4)
+    with pytest.raises(ValueError, match="runs must be at least"):
+        audit_function(leaks, *PAIR, epsilon=4.0, runs=needed - 1)
+
+
+# Which runs are used for what
+
+
+def test_no_run_teaches_the_score_and_certifies(monkeypatch):
+    """100 columns of pure noise: a score is right in half of the runs it has not seen. It misses half by 4.9 standard
+    deviations with probability 1e-6, and would be right in three of four of those it was learned from."""
+    taught, scored = [], []
+    learn = function.learned_score
+
+    def watched(seen, bits):
+        taught.append(seen)
+        score = learn(seen, bits)
+        return lambda numbers: scored.append(numbers) or score(numbers)
+
+    monkeypatch.setattr(function, "learned_score", watched)
+    report = audit_function(lambda data, rng: rng.standard_normal(100), *PAIR, epsilon=0.1, runs=1_000)
+    certifying = len(report.scores.zeros) + len(report.scores.ones)
+    assert (report.fitting_runs, certifying) == (250, 750)
+    assert abs(report.attack_success - 0.5) < 4.9 * 0.5 / math.sqrt(certifying)
+    ((fit,), (rest,)) = taught, scored
+    assert (len(fit), len(rest)) == (250, 750) and not set(fit[:, 0]) & set(rest[:, 0])
+
+
+def test_thresholds_come_from_runs_that_do_not_certify(monkeypatch):
+    halves = []
+    real = function.certificates.point
+    monkeypatch.setattr(function.certificates, "point", lambda *given: halves.append(given[:2]) or real(*given))
+    audit_function(laplace(1.0), *PAIR, epsilon=1.0, runs=1_000)
+    audit_function(laplace(1.0), *PAIR, epsilon=1.0, runs=1_000, score=lambda seen: seen[:, 0] - 0.5)
+    sizes = [[len(half.zeros) + len(half.ones) for half in pair] for pair in halves]
+    assert sizes == [[250, 500], [500, 500]]
+    for first, second in halves:
+        assert not {*first.zeros, *first.ones} & {*second.zeros, *second.ones}
+
+
+def test_a_given_score_is_used_as_it_is_on_all_runs():
+    report = audit_function(laplace(1.0), *PAIR, epsilon=1.0, runs=500, score=lambda seen: 7.0 * (seen[:, 0] - 0.5))
+    assert report.fitting_runs == 0 and len(report.scores.zeros) + len(report.scores.ones) == 500
+    drawn = np.concatenate([report.scores.zeros / 7.0 + 0.5, report.scores.ones / 7.0 - 0.5])
+    assert abs(np.mean(np.abs(drawn)) - 1.0) < 4.9 / math.sqrt(500), "Laplace noise, whose size has mean 1"
+
+
+def test_every_run_has_fresh_noise_and_an_audit_repeats_by_seed():
+    def score(seen):
+        return seen[:, 0]
+
+    first, again, other = (
+        audit_function(lambda data, rng: rng.random(), *PAIR, epsilon=1.0, runs=300, score=score, seed=seed)
+        for seed in (3, 3, 4)
+    )
+    assert np.array_equal(first.scores.ones, again.scores.ones)
+    assert len({*first.scores.ones, *first.scores.zeros, *other.scores.ones, *other.scores.zeros}) == 600
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        (dict(train=3), "train must be a function of .data, rng., got 3"),
+        (dict(data0=X), r"data0 must be a dpcore.Data\(X, y\), got array"),
+        (dict(epsilon=0.0), "epsilon must be a finite number > 0, got 0.0"),
+        (dict(delta=1.0), r"delta must be in \[0, 1\), got 1.0"),
+        (dict(curve=1.0), "curve must be None or a curve of dpcore.accounting.tradeoff, got 1.0"),
+        (
+            dict(curve=GaussianCurve(3.0), delta=1e-5),
+            "curve must imply the claimed epsilon = 1 at delta = 1e-05, got 3-",
+        ),
+        (dict(runs=99), "runs must be an integer >= 100, got 99"),
+        (dict(runs=10**8), "runs must be at most 10,000,000, got 100,000,000"),
+        (dict(seed=-1), "seed must be an integer >= 0, got -1"),
+        (dict(comparisons=0), "comparisons must be an integer >= 1, got 0"),
+        (dict(epsilon=30.0), "epsilon must be small enough to be refuted in 10,000,000 runs"),
+        (dict(data1=ZERO), "data0 and data1 must be neighbours: .* dpcore.canary_pair builds a pair"),
+        (dict(data1=Data(X, 1.0 - Y)), "which are equal or differ in more"),
+        (dict(data1=Data(X[:, :1], Y)), "3 records of 2 columns and 3 of 1"),
+        (dict(data1=Data(X[1:], 1.0 - Y[1:])), "3 records of 2 columns and 2 of 2"),
+        (dict(data1=Data(np.vstack([X, X]), np.append(Y, Y))), "3 records of 2 columns and 6 of 2"),
+        (
+            dict(train=lambda data, rng: "model"),
+            "train must return finite real numbers, got .*'model'.* in run 1, on data",
+        ),
+        (dict(train=lambda data, rng: 1j), "train must return finite real numbers"),
+        (dict(train=lambda data, rng: []), "train must return finite real numbers"),
+        (
+            dict(train=lambda data, rng: math.log(rng.random()) if rng.random() < 0.5 else math.nan),
+            "numbers, got .*nan",
+        ),
+        (dict(train=lambda data, rng: rng.random(rng.integers(1, 3))), "train must return the same shape in every run"),
+        (
+            dict(train=lambda data, rng: np.zeros(300_000)),
+            "train must return at most 200,000 numbers in each of 100 runs",
+        ),
+        (dict(train=lambda data, rng: np.random.default_rng(0).random()), "train must be random, .* fixed seed"),
+        (dict(train=lambda data, rng: data.y.sum()), "got the same numbers in all 100 runs on the same data"),
+        (dict(score=lambda seen: seen), "score must return a finite number for each of 100 runs"),
+        (dict(score=lambda seen: np.full(100, np.inf)), "score must return a finite number for each of 100 runs"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_sentence(changed, message):
+    arguments = dict(train=laplace(1.0), data0=ZERO, data1=ONE, epsilon=1.0, runs=100) | changed
+    with pytest.raises(ValueError, match=message):
+        audit_function(**arguments)
+
+
+def test_an_error_of_train_says_in_which_run_it_came():
+    with pytest.raises(RuntimeError, match="train must return numbers, but raised KeyError") as told:
+        audit_function(lambda data, rng: {}["no label"], *PAIR, epsilon=1.0, runs=100)
+    assert isinstance(told.value.__cause__, KeyError) and "('no label') in run 1, on data" in str(told.value)
+
+
+def test_data_that_train_changes_are_no_longer_the_pair():
+    def standardises(data, rng):
+        data.y[:] -= data.y.mean()
+        return data.y.sum() + rng.laplace()
+
+    with pytest.raises(ValueError, match="train must leave the data as they are, got changed ones after the runs"):
+        audit_function(standardises, ZERO, Data(X, Y.copy()), epsilon=1.0, runs=100)
+
+
+# The pair
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("lacking", ["data0", "data1"])
+def test_one_record_may_be_left_out_instead_of_replaced(at, lacking):
+    whole = Data([[0.5, 0.0], [0.0, 0.25], [0.0, 1.0]], [1.0, -1.0, 0.0])
+    fewer = Data(np.delete(whole.X, at, axis=0), np.delete(whole.y, at))
+    pair = (whole, fewer) if lacking == "data1" else (fewer, whole)
+    report = audit_function(lambda data, rng: data.n + rng.laplace(), *pair, epsilon=1.0, runs=200)
+    assert report.pair.startswith(f"3 records of 2 columns; {lacking} lacks record {at + 1}: x = ({whole.X[at, 0]:g}, ")
+    assert report.pair.endswith(f", y = {whole.y[at]:g}")
+
+
+@pytest.mark.parametrize("low, high, slope", [(-1.0, 1.0, lambda y: -y * expit(0.0)), (-2.0, 2.0, lambda y: -2.0 * y)])
+def test_no_other_replacement_moves_the_gradient_at_zero_further(low, high, slope):
+    """Of logistic and of squared loss; 200 random replacements by records within the bounds."""
+    rng = np.random.default_rng(0)
+    table, labels = rng.uniform(-0.5, 0.5, (30, 4)), rng.choice([low, high], 30)
+    zero, one = canary_pair(table, labels, R=1.5, labels=(low, high))
+
+    def gradient(data):
+        return (slope(data.y)[:, None] * data.X).mean(axis=0)
+
+    moved = np.linalg.norm(gradient(one) - gradient(zero))
+    for _ in range(200):
+        x = rng.standard_normal((2, 4))
+        x *= 1.5 * rng.random((2, 1)) ** 0.25 / np.linalg.norm(x, axis=1, keepdims=True)
+        y = rng.choice([low, high], 2)
+        others = [Data(np.vstack([table[:-1], x[k]]), np.append(labels[:-1], y[k])) for k in (0, 1)]
+        assert np.linalg.norm(gradient(others[1]) - gradient(others[0])) <= moved + 1e-12
+    assert moved == pytest.approx(1.5 * abs(slope(high) - slope(low)) / 30)
+    assert (zero.y[-1], one.y[-1]) == (low, high) and np.array_equal(zero.X, one.X)
+    assert np.array_equal(zero.X[:-1], table[:-1]) and np.array_equal(zero.y[:-1], labels[:-1])
+    assert np.linalg.norm(zero.X[-1]) == pytest.approx(1.5)
+    along = np.linalg.norm(table[:-1] @ (zero.X[-1] / 1.5))
+    directions = rng.standard_normal((1_000, 4))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    assert along <= np.linalg.norm(table[:-1] @ directions.T, axis=0).min() + 1e-12
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        (dict(R=0.5), r"X must have \|\|x\|\|_2 <= R = 0.5 in every row"),
+        (dict(R=-1.0), "R must be a finite number > 0, got -1.0"),
+        (dict(labels=(1.0, -1.0)), "labels must be two finite numbers, the smaller first, got"),
+        (dict(labels=(math.nan, 1.0)), "labels must be two finite numbers, the smaller first, got nan"),
+        (dict(labels=(0.0, 1.0)), "y must lie between the labels 0 and 1, got -1 to 1"),
+    ],
+)
+def test_tables_beyond_their_bounds_have_no_canary(changed, message):
+    with pytest.raises(ValueError, match=message):
+        canary_pair(**dict(X=np.eye(3), y=np.array([1.0, -1.0, 1.0]), R=1.0) | changed)
+
+
+# The report, its pictures and the command
+
+
+def test_the_report_is_plain_json_and_says_what_it_cannot_show():
+    facts = json.loads((report := audit_function(laplace(0.5), *PAIR, epsilon=1.0, runs=1_000, seed=2)).to_json())
+    assert facts["cannot_show"] == list(CANNOT_SHOW) == list(report.cannot_show)
+    assert facts["claimed"] == {"epsilon": 1.0, "delta": 0.0} and facts["fitting_runs"] == 250
+    assert (facts["runs"], facts["seed"], facts["function"]) == (1_000, 2, "laplace.<locals>.<lambda>")
+    assert facts["bet"]["pairs_to_999"] == report.betting_test.reached[1] is not None
+    assert facts["bet"]["log"] == report.betting_test.logs[-1] > math.log(1_000)
+    assert facts["verdict"] == report.verdict == "contradicted" and facts["sentence"] == report.sentence
+
+
+def test_the_pictures_are_those_of_the_page():
+    report = audit_function(laplace(0.5), *PAIR, epsilon=1.0, runs=1_000)
+    figures = function_figures(report)
+    assert list(figures) == ["errors", "betting test", "scores"]
+    for figure in figures.values():
+        json.loads(figure.to_json())
+    traces = {trace.name: trace for trace in figures["errors"].data}
+    code, (x,), (y,) = traces["this code"], traces["certified (95%)"].x, traces["certified (95%)"].y
+    right = 1.0 - 0.5 * np.min(np.asarray(code.x) + np.asarray(code.y))
+    assert right == pytest.approx(report.attack_success, abs=0.05) and right > 0.75
+    assert (x, y) in {c.errors for c in report.certificates}
+    (limit,) = (trace for name, trace in traces.items() if name == "limit of the guarantee")
+    assert np.allclose(limit.y, report.curve.missed(np.asarray(limit.x)))
+    bet = next(trace for trace in figures["betting test"].data if trace.name == "this code")
+    assert bet.x[-1] == 2 * report.betting_test.pairs[-1] <= 750
+    for side, trace in zip((report.scores.zeros, report.scores.ones), figures["scores"].data, strict=True):
+        assert sum(trace.y) == pytest.approx(1.0) and len(side) > 300
+
+
+MODULE = """
+import numpy as np
+from dpcore import Data
+
+X, y = np.zeros((2, 1)), np.zeros(2)
+
+
+def exact(data, rng):
+    return data.y.sum() + rng.laplace()
+
+
+def asked():
+    return dict(train=exact, data0=Data(X, y), data1=Data(X, y + [0.0, 1.0]), epsilon=1.0)
+
+
+def broken():
+    return asked() | dict(train=lambda data, rng: data.y.sum() + rng.laplace(scale=0.3))
+
+
+def with_runs():
+    return asked() | dict(runs=5)
+
+
+def nothing():
+    return None
+
+
+def without():
+    return dict(epsilon=1.0)
+"""
+
+
+@pytest.fixture
+def audit(tmp_path, monkeypatch, capsys):
+    """The command on functions of a module of this name: code, stdout, stderr."""
+    (tmp_path / "a_function_to_audit.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = 0
+        try:
+            main(["audit", *map(str, arguments)])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out = capsys.readouterr()
+        return code, out.out, out.err
+
+    return call
+
+
+def test_the_command_prints_the_report_and_its_exit_code_is_the_verdict(audit):
+    code, out, _ = audit("a_function_to_audit:exact_is_not_there")
+    assert code == 2 and out == ""
+    code, out, _ = audit("a_function_to_audit:asked", "--runs", 1_000, "--seed", 2)
+    report = audit_function(laplace(1.0), ZERO, ONE, epsilon=1.0, runs=1_000, seed=2)
+    assert code == 0 and out.startswith("No contradiction found; ") and report.verdict == "no contradiction found"
+    for c in report.certificates:
+        assert f"{c.name:12s} {c.shown:10.4f} {c.flagged:10.4f} {c.limit:10.4f}  {c.tests}" in out
+    assert all(f"- {sentence}\n" in out for sentence in CANNOT_SHOW)
+    code, out, _ = audit("a_function_to_audit:broken", "--runs", 1_000, "--json")
+    assert code == 1 and json.loads(out)["verdict"] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (
+            ["no_such_module:f"],
+            "KEY must be a mechanism or MODULE:FUNCTION that can be imported from this folder, got 'no_",
+        ),
+        (["a_function_to_audit:f"], "(module 'a_function_to_audit' has no attribute 'f')"),
+        ([":f"], "KEY must be a mechanism or MODULE:FUNCTION"),
+        (["a_function_to_audit:asked", "--bug", "halved_noise"], "--bug must be left out for a function"),
+        (["a_function_to_audit:asked", "--runs", 5], "runs must be an integer >= 100, got 5"),
+        (["a_function_to_audit:nothing"], "must return a dictionary of arguments of dpcore.audit_function, got None"),
+        (["a_function_to_audit:with_runs"], "a_function_to_audit:with_runs must leave runs to the options"),
+        (["a_function_to_audit:without"], "missing 3 required positional arguments: 'train', 'data0', and 'data1'"),
+    ],
+)
+def test_bad_input_ends_in_one_sentence_and_code_2(audit, arguments, message):
+    code, out, err = audit(*arguments)
+    assert code == 2 and out == "" and message in err and err.count("\n") == 1
+
+
+# Peers
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("spent, claimed, verdict", [(4.0, 4.0, "no contradiction found"), (10.0, 1.0, "contradicted")])
+def test_logistic_regression_of_diffprivlib_keeps_its_claim_and_no_tenth_of_it(spent, claimed, verdict):
+    """A false alarm has probability 0.1%; seed 0."""
+    interpreter = os.environ.get("DPCORE_DIFFPRIVLIB_PYTHON")
+    if not interpreter:
+        pytest.skip("DPCORE_DIFFPRIVLIB_PYTHON names no interpreter that has diffprivlib")
+    table = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 3))
+    pair = canary_pair(table, np.where(table[:, 0] > 0.0, 1.0, -1.0), R=1.0)
+    facts = {f"{name}{k}": getattr(data, name).tolist() for k, data in enumerate(pair) for name in ("X", "y")}
+    with subprocess.Popen(
+        [interpreter, str(DIFFPRIVLIB)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as peer:
+        assert peer.stdin and peer.stdout
+        asked, answers = peer.stdin, peer.stdout
+        print(json.dumps(facts | {"epsilon": spent, "C": 1.0}), file=asked, flush=True)
+
+        def train(data, rng):
+            print(int(data is pair[1]), int(rng.integers(2**31)), file=asked, flush=True)
+            return json.loads(answers.readline())
+
+        report = audit_function(train, *pair, epsilon=claimed, runs=1_000)
+        asked.close()
+    assert report.verdict == verdict, report.sentence
