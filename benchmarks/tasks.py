@@ -154,22 +154,28 @@ _REAL = {key: partial(of_source, key, info.sample_size, info.p or 8) for key, in
 _SCALINGS = {"by row": by_row, "by range": by_range, "by middle": by_middle}
 
 
-def _columns(source: str, named: dict[str, int], *, seen: bool = False) -> list[Task]:
-    return [
-        _ball(f"{source}, {name}", partial(changed, _REAL[source], partial(column, j)), 3.0, numbers=True, seen=seen)
-        for name, j in named.items()
-    ]
+def _columns(named: dict[str, int], change: Callable[[int, Data], Data] = column) -> dict[str, Draw]:
+    """Columns of real sources as what is to be predicted, by their name, which begins with the source's."""
+    return {name: partial(changed, _REAL[name.split(", ")[0]], partial(change, j)) for name, j in named.items()}
 
 
+_NEW_NUMBERS = {
+    "iris, sepal length": 0,
+    "wine, alcohol": 0,
+    "wine, proline": 12,
+    "breast_cancer, smoothness": 4,
+    "diabetes, blood pressure": 3,
+}
 _ENERGY = partial(changed, partial(strands, by_range, 5_000), partial(column, 0))
 BALL_TASKS = [
-    *(_source(key) for key in ("breast_cancer", "digits", "wine", "iris", "diabetes")),
+    *(_source(key) for key in _REAL),
     *(_source(f"synthetic{end}", 1_000) for end in ("", "_padded", "_correlated", "_regression")),
     *(_ball(name, draw, 10.0, seen=True) for name, draw in OTHER_CLASSES.items()),
     *(_ball(f"Cod-RNA {name}", partial(strands, how, 5_000), 10.0, seen=True) for name, how in _SCALINGS.items()),
-    *_columns("iris", {"petal length": 2}, seen=True),
-    *_columns("breast_cancer", {"texture": 1}, seen=True),
-    *_columns("diabetes", {"LDL": 5}, seen=True),
+    *(
+        _ball(name, draw, 3.0, numbers=True, seen=True)
+        for name, draw in _columns({"iris, petal length": 2, "breast_cancer, texture": 1, "diabetes, LDL": 5}).items()
+    ),
     _ball("digits, the digit", digit, 3.0, numbers=True, seen=True),
     _ball("Cod-RNA, energy", _ENERGY, 3.0, numbers=True, seen=True),
     _source("synthetic_regression", 200, 20),
@@ -181,13 +187,16 @@ BALL_TASKS = [
     _ball("four classes in 5 columns", partial(gaussian_classes, 500, 5), 10.0),
     _ball("four classes in 12 columns", partial(gaussian_classes, 3_000, 12), 10.0),
     *(
-        _ball(f"{source}, sign of {name}", partial(changed, _REAL[source], partial(above, j)), 10.0)
-        for source, name, j in (
-            ("iris", "sepal length", 0),
-            ("wine", "alcohol", 0),
-            ("breast_cancer", "smoothness", 4),
-            ("diabetes", "blood pressure", 3),
-        )
+        _ball(name, draw, 10.0)
+        for name, draw in _columns(
+            {
+                "iris, sign of sepal length": 0,
+                "wine, sign of alcohol": 0,
+                "breast_cancer, sign of smoothness": 4,
+                "diabetes, sign of blood pressure": 3,
+            },
+            above,
+        ).items()
     ),
     *(_source("synthetic", *size, seen=False) for size in ((200, 20), (5_000, 4))),
     *(_source("synthetic_correlated", *size, seen=False) for size in ((300, 16), (5_000, 16))),
@@ -196,10 +205,7 @@ BALL_TASKS = [
         for name, how in _SCALINGS.items()
         for n in (500, 20_000)
     ),
-    *_columns("iris", {"sepal length": 0}),
-    *_columns("wine", {"alcohol": 0, "proline": 12}),
-    *_columns("breast_cancer", {"smoothness": 4}),
-    *_columns("diabetes", {"blood pressure": 3}),
+    *(_ball(name, draw, 3.0, numbers=True) for name, draw in _columns(_NEW_NUMBERS).items()),
     _source("synthetic_regression", 5_000, 4, seen=False),
     _ball(
         "Cod-RNA, energy, 500", partial(changed, partial(strands, by_range, 500), partial(column, 0)), 3.0, numbers=True
@@ -223,14 +229,9 @@ L1_TASKS = [
     # New.
     *(_sparse(*size) for size in ((500, 16), (3_000, 1_000), (20_000, 32))),
     *(
-        _l1(
-            f"{source}, {name}",
-            partial(changed, partial(changed, _REAL[source], partial(column, j)), entries),
-            SQUARED,
-            3.0,
-            seen=False,
-        )
-        for source, name, j in (("iris", "sepal length", 0), ("wine", "proline", 12), ("diabetes", "blood pressure", 3))
+        _l1(name, partial(changed, draw, entries), SQUARED, 3.0, seen=False)
+        for name, draw in _columns(_NEW_NUMBERS).items()
+        if name in ("iris, sepal length", "wine, proline", "diabetes, blood pressure")
     ),
     _l1("Cod-RNA by middle", partial(changed, partial(strands, by_middle, 5_000), entries), CLASSES, 3.0, seen=False),
 ]

@@ -77,7 +77,7 @@ def test_the_U_shape_over_T():
     assert mean[0] > 10 * mean.min() and mean[-1] > 10 * mean.min()
     assert (found.private.bound > mean).all()
     assert (found.plain_bound + 1e-12 >= found.plain).all() and found.plain[-1] < 0.01 * mean[-1]
-    assert found.auto == max(2, round(found.tuned / 4))
+    assert found.auto == round(found.tuned / 6)
     near = np.abs(found.T - found.tuned).argmin()
     assert found.private.bound[near] <= 1.02 * found.private.bound.min()
 
@@ -171,7 +171,7 @@ def test_many_columns_cost_little_one_by_one_and_everything_all_at_once():
     found = curves.against_p(SETTING, n=10_000, T="auto")
     mean, whole = found.private.measured.mean, found.whole.measured.mean
     grown = mean[-1] / mean[found.p == 256]
-    assert 1.2 <= grown <= 3.0, "256 times more columns"
+    assert 1.0 <= grown <= 3.0, "256 times more columns"
     assert whole[-1] > 0.9 * found.nothing[-1] and whole[0] < 0.3 * found.nothing[0]
     assert (np.diff(found.private.T) < 0).all() and (found.private.bound > mean).all()
     assert found.stored.tolist() == [16, 64, 256, 512, 512, 512, 512]

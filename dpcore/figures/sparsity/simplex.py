@@ -172,7 +172,7 @@ def _short(count: int) -> str:
 
 
 def published_draws_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:
-    """Draws m against n, by Theorem 4 as published and by the bound proved here; below one draw nothing is released."""
+    """Draws m against n, by Theorem 4 as published and by the automatic rule; below one draw nothing is released."""
     chart = Chart(theme, height, "n", left=62, right=108)
     for name, values, width, dash in (
         ("tight", draws.ours, 3.0, "solid"),

@@ -23,8 +23,8 @@ _LARGEST = 10**15
 class PublishedDraws:
     """Draws against n, [K].
 
-    published: m of Theorem 4 with its lam, a real number; from 1 on it can be released. ours: m of the smallest proved
-    bound. first: the fewest records for which Theorem 4 allows a draw, None beyond 10^15.
+    published: m of Theorem 4 with its lam, a real number; from 1 on it can be released. ours: the automatic
+    m. first: the fewest records for which Theorem 4 allows a draw, None beyond 10^15.
     """
 
     n: Array
@@ -61,11 +61,11 @@ def published_draws(*, p: int, epsilon: float, delta: float, loss: str) -> Publi
 
 @functools.lru_cache(maxsize=1024)
 def draws_at(n: int, *, p: int, epsilon: float, delta: float, loss: str) -> tuple[float, int]:
-    """m of Theorem 4 as a real number, and m of the smallest proved bound, for n records.
+    """m of Theorem 4 as a real number, and the automatic m, for n records.
 
     >>> theirs, ours = draws_at(1000, p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
     >>> round(theirs, 4), ours
-    (0.0003, 3)
+    (0.0003, 21)
     """
     budget, domain = Budget(epsilon, delta), records.load(SOURCE, 2, 8, seed=0).domain
     theirs = Spec(loss, n, p, theory.published_sampling_lam(n, p, epsilon), domain, set="simplex")
