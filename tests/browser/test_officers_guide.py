@@ -132,7 +132,9 @@ def test_a_file_goes_from_upload_to_the_page_to_sign(
     page.get_by_role("button", name=next_above).click()
     rest(page)
     page.get_by_role("radio", name=download).click()
-    page.get_by_role("button", name=draw).click(timeout=240_000)
+    page.get_by_role("button", name=draw).wait_for(timeout=240_000)
+    rest(page)  # or the click may meet the last run, which draws the page anew
+    page.get_by_role("button", name=draw).click()
     page.get_by_role("button", name=key).wait_for()
     page.get_by_role("button", name=dictionary).wait_for()
     with page.expect_download() as waiting:
