@@ -10,7 +10,7 @@ import pytest
 
 from dpcore import __main__
 from dpcore.figures.named_bars import corrections_figure
-from dpcore.studies.papers import errata
+from dpcore.studies.papers import errata, two_vertices
 from tests.harness import ROOT
 
 DOCUMENT = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -42,6 +42,7 @@ FIGURES = {
     "gamma_noise": 2.0,
     "quoted_kappa": 2.541,
     "textbook_gaussian": 1.359,
+    "lasso_laplace": 1.95,
 }
 
 
@@ -64,7 +65,8 @@ def test_the_table_is_complete_and_in_its_order():
         assert one.erratum.kind != other.erratum.kind or one.times >= other.times
     for each in found:
         published, right = f"{each.published:.3g}", f"{each.corrected:.3g}"
-        assert f"is {right} where {published} is published" in each.sentence and each.erratum.setting in each.sentence
+        assert f"is {right} where {published} is {each.erratum.word}" in each.sentence
+        assert each.erratum.setting in each.sentence
 
 
 def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():
@@ -73,8 +75,8 @@ def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():
     counts = np.array([bin(k).count("1") for k in range(2**7)])
     one, other = (s**counts * (1.0 - s) ** (7 - counts) for s in (share, 1.0 - share))
     plain = np.maximum(one - np.exp(epsilon) * other, 0.0).sum()
-    assert errata.two_column_delta(7, 0.8, epsilon) == pytest.approx(plain, rel=1e-12)
-    assert errata.two_column_delta(7, 0.4, epsilon) < 0.9 * plain
+    assert two_vertices.two_column_delta(7, 0.8, epsilon) == pytest.approx(plain, rel=1e-12)
+    assert two_vertices.two_column_delta(7, 0.4, epsilon) < 0.9 * plain
 
 
 @pytest.mark.parametrize("command", [pytest.param(c, marks=pytest.mark.nightly if c in LONG else ()) for c in COMMANDS])
