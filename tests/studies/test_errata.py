@@ -43,6 +43,7 @@ FIGURES = {
     "quoted_kappa": 2.541,
     "textbook_gaussian": 1.359,
     "lasso_laplace": 1.95,
+    "classifier_gradient": 3.0 * np.sqrt(2.0),
 }
 
 

@@ -24,6 +24,7 @@ from ...mechanisms.noise.generalized_gaussian import quoted_noise
 from ...theory import sampling_and_regret as theory
 from ..sparsity.streaming.adversaries import counterexample_regret
 from .pathak_raj import existence
+from .pathak_raj_lemmas import lemma_1
 from .two_vertices import TwoVertices, choices_plan, two_column_delta
 
 # broken: costs more than is published, which a pair of data sets shows. unproved: the proved cost is more than is
@@ -177,6 +178,11 @@ def _classifier_minimiser(seed: int) -> tuple[float, float]:
     return 1.0, existence(1, 1.0, 1.0, seed=seed).share
 
 
+def _classifier_gradient() -> tuple[float, float]:
+    found = lemma_1(3)
+    return found.published, found.joint
+
+
 def _textbook_gaussian() -> tuple[float, float]:
     epsilon, delta = 9.0, 1e-5
     multiplier = math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
@@ -204,6 +210,7 @@ _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "lasso_noise": _spent("frank_wolfe_polytope", 10_000, 100, "published", T=201, radius=1.0),
     "equation_12": _equation_12,
     "classifier_minimiser": _classifier_minimiser,
+    "classifier_gradient": _classifier_gradient,
     "kamath_lemma": _spent("output_gaussian", 2_000, 2, "kamath"),
     "kamath_descent": _kamath_descent,
     "minibatch_noise": _spent("polyhedral_frank_wolfe", 1_000, 100, "published", variant="published", radius=1.0),
