@@ -146,7 +146,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         kappa = kappa_lq(facts.q_star, facts.d).kappa
         rate = theory.published_tree_rate(facts.diameter, facts.L0, kappa, facts.d, plan.spec.n, plan.requested)
         says = f"independent records; comparator in the l_p ball with p = {facts.p_norm:g}"
-        paper = "Bassily, Guzmán and Nandi 2021, Theorem 5.2, without its logarithms"
+        paper = "Bassily, Guzmán and Nandi 2021, Theorem 5.2 (reconstructed), without its logarithms"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", says),
             Bound(self.quantity, "rate", rate, "probability", paper, says),

@@ -134,7 +134,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         shape = theory.published_phased_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
         alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
         within = f"independent records; comparator in the {spec.unit_set.label}"
-        source = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
+        stated = "7.3 (reconstructed, for another algorithm)" if jump else "7.1 (reconstructed)"
+        source = f"{_PAPER}, Proposition {stated}"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", within),
             Bound(self.quantity, "rate", shape, "expectation", source, within),

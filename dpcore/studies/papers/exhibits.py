@@ -291,7 +291,7 @@ def published_classifier(runs: int, seed: int) -> ExhibitResult:
 
 def _finding(key: str, *facts: Any) -> ExhibitResult:
     exhibit = EXHIBITS[key]
-    return ExhibitResult(key, exhibit.title, exhibit.source, *facts, word=exhibit.word)
+    return dc.replace(ExhibitResult(key, exhibit.title, exhibit.source, *facts), word=exhibit.word)
 
 
 _RUNS = {

@@ -15,6 +15,7 @@ import math
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import binom
 
@@ -60,9 +61,9 @@ class TwoVertices:
     plan: Plan
 
     @property
-    def weights(self) -> Array:
+    def weights(self) -> NDArray[np.int64]:
         """t + 1 for each choice t = 1, ..., T - 1, [T - 1]."""
-        return np.arange(2, self.plan.steps + 2)
+        return np.arange(2, self.plan.steps + 2, dtype=np.int64)
 
     @property
     def advantage(self) -> float:
@@ -83,7 +84,7 @@ class TwoVertices:
             law = np.append(self.wrong * law, np.zeros(weight)) + np.append(np.zeros(weight), (1.0 - self.wrong) * law)
         return law
 
-    def shares(self, W: Array, epsilon: float) -> Array:
+    def shares(self, W: NDArray[np.int64], epsilon: float) -> Array:
         """(1 - e^(epsilon - loss))_+ for possible values W, of any shape; loss is the privacy loss of the model."""
         return np.maximum(1.0 - math.exp(epsilon) * self.law[::-1][W] / self.law[W], 0.0)
 
