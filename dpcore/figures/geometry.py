@@ -77,7 +77,7 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
         plain = name.replace("<br>", " ")
         _curve(chart, orders, np.minimum(values, 1.0), ink, plain, label=name, width=width, dash=dash)
     powers = powers_of([trace["y"] for trace in chart.traces], [np.ones(1)])
-    return _over_orders(chart, "rates of Table 1 over L₀D, reconstructed", powers, p_norm)
+    return _over_orders(chart, "reconstructed rates over L₀D, shape only", powers, p_norm)
 
 
 def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> Figure:
