@@ -1,7 +1,8 @@
 """Data sets with a declared public scaling: synthetic recipes, bundled real records, and files.
 
 Privacy proofs need ||x||_2 <= R for every record that *could* occur. R and the scaling that keeps it are constants
-written down here; nothing is measured on the records. Rows beyond R are refused, never clipped silently. Sets with
+written down here; no code measures them on the records, but some of the bundled sets' were taken from published
+summaries of these same records (`bundled.py`). Rows beyond R are refused, never clipped silently. Sets with
 several classes (`multiclass.py`) name what is public in their scaling and clip rows by a declared rule. Private records
 (`uploads.py`) have a random key while their holder keeps them.
 """

@@ -1,11 +1,14 @@
 """Real records that come with scikit-learn, with declared ranges.
 
 Every feature is mapped to [-1, 1] by its range, a constant 1 is appended, and all is divided by sqrt(p), so that
-||x||_2 <= 1. The ranges (`features.csv`) are constants written down and rounded outwards; nothing is measured on the
-records. Those of breast cancer (Wisconsin diagnostic: mean, standard error and worst over the cell nuclei), digits (4x4
-blocks of ink, counted), wine (UCI) and iris (Fisher, in cm) come from the public descriptions. For diabetes (Efron et
-al. 2004) only the range of y, 25 to 346, is published; the other ranges are plausible for measurements of adults. The
-rule for theta_norm is in docs/data.md.
+||x||_2 <= 1. The ranges (`features.csv`) are constants written down here; no code measures them. They come from:
+- breast cancer (Wisconsin diagnostic: mean, standard error and worst over the cell nuclei), wine (UCI) and iris
+  (Fisher, in cm): the smallest and largest values that the public descriptions print, rounded outwards. Those are
+  statistics of these same records, declared public; with private records, ranges taken in this way would leak.
+- digits: 0 to 16 by design, the ink counted in 4x4 blocks; no record has a part in it.
+- diabetes (Efron et al. 2004): plausible for measurements of adults, whatever the records are. The range of y, 0 to
+  350, is the one published of these same records, 25 to 346, rounded outwards.
+The rule for theta_norm is in docs/data.md.
 """
 
 import functools

@@ -77,7 +77,7 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
         plain = name.replace("<br>", " ")
         _curve(chart, orders, np.minimum(values, 1.0), ink, plain, label=name, width=width, dash=dash)
     powers = powers_of([trace["y"] for trace in chart.traces], [np.ones(1)])
-    return _over_orders(chart, "rates of Table 1 over L₀D, shape only", powers, p_norm)
+    return _over_orders(chart, "reconstructed rates over L₀D, shape only", powers, p_norm)
 
 
 def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> Figure:
@@ -187,7 +187,7 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
     lines = [
         ("upper bound", "upper bound", found.n, found.bound, ink, 2.0, "dash", upper),
         ("upper bound, 95% of runs", "95% of runs", found.n, found.tail, ink, 1.2, "dash", f"{upper}:runs"),
-        ("published rate, shape only", "published rate,<br>shape only", found.n, shape, muted, 1.5, "longdashdot", ""),
+        ("reconstructed rate, shape only", "rate, shape only", found.n, shape, muted, 1.5, "longdashdot", ""),
         ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", "plain"),
         ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", "nothing"),
     ]

@@ -36,7 +36,7 @@ VIEWS = {"order": "norm order", "n": "n"}
 RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2", "fingerprints": "many fingerprints"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
 SCALES = {"displacement": "displacement", "fixed": "worst case"}
-VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as published"}
+VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as reconstructed"}
 SIDES = ("Ball", "Rates", "Private mean", "Noise", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
@@ -58,7 +58,7 @@ def learner(name: str) -> str:
 
 
 def variant_knobs(variant: str) -> dict[str, str]:
-    """Algorithm 2 as published comes with its own noise."""
+    """Algorithm 2 as reconstructed from the paper's words comes with its own noise."""
     return {"variant": variant} | ({"accounting": "published"} if variant == "published" else {})
 
 
@@ -264,7 +264,7 @@ def people_caption(found: ExcessByN, asked: ExcessQuestion, here: GeometryState)
     least = np.nanmin(found.spent) if np.isfinite(found.spent).any() else here.epsilon
     if least < 0.99 * here.epsilon:
         most = np.nanmax(found.spent)
-        said += f" The noise as published spends ε = {rounded(least)} to {rounded(most)} of {here.epsilon:g}."
+        said += f" The noise as reconstructed spends ε = {rounded(least)} to {rounded(most)} of {here.epsilon:g}."
     if found.n[-1] < here.n:
         said += f" Drawn up to n = {found.n[-1]:,.0f}: larger n are too slow to update live."
     refused = sorted({reason for reason in found.reasons if reason})

@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -10,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.core.facts import text_beside
 from dpcore.figures.multiclass import existence_figure, membership_leak_figure, theorem_figure
 from dpcore.figures.style import FAMILIES, Theme
-from dpcore.studies.papers import pathak_raj, pathak_raj_leak
+from dpcore.studies.papers import pathak_raj, pathak_raj_leak, pathak_raj_lemmas
 from pages.multiclass import words
 from pages.ui.cards import cards
 from pages.ui.code import redrawn
@@ -26,6 +27,7 @@ SIDES = ("Minimisers", "Theorem 2")
 DRAWS, COLUMNS = 40_000, (1, 2, 3, 4)
 THEOREM_DRAWS = 400
 LEMMA_COLUMNS, LEMMA_MISS = 5, 0.05
+PROOF_CLASSES, PROOF_RECORDS, PROOF_COLUMNS = 3, 20, 2
 
 FORMULA = text_beside(__file__, "as_published_formula.md")
 
@@ -55,10 +57,34 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     chips(words.CHIPS)
     table = pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other})
     behind(
-        lambda: assumed(__file__, "as_published_assumptions.md"),
+        assumptions,
         FORMULA,
         lambda: redrawn(asked, draw) + 'print(found.right, "of", found.guesses)\n',
         lambda: table,
+    )
+
+
+def assumptions() -> str:
+    """What is assumed, and the steps of the published proof with the numbers that hold."""
+    lemma = pathak_raj_lemmas.lemma_1(PROOF_CLASSES)
+    matrix, sphere = pathak_raj_lemmas.noise_lengths(PROOF_COLUMNS, 1.0)
+    few, many = (pathak_raj_lemmas.needed_alpha(PROOF_CLASSES, n, 1.0) for n in (PROOF_RECORDS, 2 * PROOF_RECORDS))
+    return assumed(
+        __file__,
+        "as_published_assumptions.md",
+        classes=PROOF_CLASSES,
+        published=f"{lemma.published:g}",
+        square=rounded(lemma.square),
+        own=rounded(lemma.own),
+        block=rounded(lemma.block),
+        joint=rounded(lemma.joint),
+        columns=PROOF_COLUMNS,
+        matrix=rounded(matrix),
+        sphere=rounded(sphere),
+        records=PROOF_RECORDS,
+        few=rounded(few),
+        many=rounded(many),
+        share=rounded(pathak_raj_lemmas.lemma_3_share(np.tile(np.diag([1.0] * PROOF_COLUMNS + [0.0]), (3, 1, 1)))),
     )
 
 
@@ -85,12 +111,18 @@ def _show_beside(side: str, seed: int, theme: Theme) -> None:
 
 def _readouts(seed: int) -> list[tuple[str, str, str]]:
     still = pathak_raj_leak.decisions_without_noise(seed=seed)
+    gradient = pathak_raj_lemmas.lemma_1(PROOF_CLASSES)
     lemma, fails = pathak_raj.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), pathak_raj.lemma_4_fails(1)
     made = [
         (
             "Change of decisions by the noise",
             f"< {power('10', str(math.ceil(math.log10(still.moved))))}" if still.moved else "0",
             f"with a ridge in place of the cone; the mean of the matrices moves by {rounded(still.mean, 2)} or more",
+        ),
+        (
+            "Change of the gradient by one record",
+            rounded(gradient.joint),
+            f"Lemma 1: at most {gradient.published:g}; {PROOF_CLASSES} classes, one x of length 1 and two labels",
         ),
         (
             "Lemma 4 over the exact quantile",

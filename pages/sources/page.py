@@ -53,7 +53,7 @@ def show_errata(seed: int) -> None:
                     text(readable(each.erratum.says)),
                     text(readable(each.erratum.holds)),
                     text(
-                        f"{readable(each.erratum.unit)}: published {rounded(each.published)}, correct "
+                        f"{readable(each.erratum.unit)}: {each.erratum.word} {rounded(each.published)}, correct "
                         f"{rounded(each.corrected)}, a factor of {three_digits(each.times)} "
                         f"({readable(each.erratum.setting)})"
                     ),

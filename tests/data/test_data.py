@@ -1,8 +1,11 @@
 """Bundled records keep their declared bound, loading is bounded, and records are scaled, clipped and checked."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn import datasets
 
 from dpcore import Data, Spec, data
 from dpcore.core.cache import SharedCache
@@ -44,6 +47,23 @@ def test_every_bundled_record_keeps_the_declared_bound(key):
     else:
         assert source.task == "classification" and set(y) == {-1.0, 1.0} and (y == 1.0).sum() == positive
     assert split.population is None
+
+
+@pytest.mark.parametrize("key", COUNTS)
+def test_ranges_say_where_they_were_taken_from_the_records(key):
+    """A description that prints the smallest and largest values is one of these records, and its ranges say so."""
+    told, (raw, target) = data.SOURCES[key].scaling, bundled.packaged(key)
+    description = getattr(datasets, f"load_{key}")().DESCR
+    printed = re.findall(
+        r"^[^=\n]*?:\s+([\d.]+)\s+([\d.]+)(?:\s|$)", description.partition("Summary Statistics")[2], re.M
+    )
+    assert ("summary of these same records" in told) == bool(printed)
+    if printed:
+        summary = np.array(printed, float)
+        assert summary.shape == (raw.shape[1], 2)
+        assert np.allclose(summary, np.column_stack([raw.min(axis=0), raw.max(axis=0)]), rtol=0.02, atol=6e-3)
+    if key == "diabetes":
+        assert f"{target.min():g} to {target.max():g} is the published range of these same records" in told
 
 
 @pytest.mark.parametrize("key", COUNTS)

@@ -135,7 +135,7 @@ def test_against_n(p_norm, family):
         floor = 10.0 ** figure.layout.yaxis.range[0]
         assert np.array_equal(named(figure, name).y, np.where(values >= floor, values, np.nan), equal_nan=True)
     assert np.array_equal(named(figure, "upper bound").y, found.bound)
-    order = named(figure, "published rate, shape only").y
+    order = named(figure, "reconstructed rate, shape only").y
     assert order == pytest.approx(found.rate * found.private.mean[0] / found.rate[0], rel=1e-12)
     assert named(figure, "nothing learned").y.tolist() == [found.nothing] * 2
     assert "excess risk on fresh records" in words(figure) and "n = 4,000" in words(figure)

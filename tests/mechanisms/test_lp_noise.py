@@ -14,6 +14,7 @@ from dpcore.mechanisms.noise.generalized_gaussian import (
     LpNoise,
     lp_noise,
     quoted_noise,
+    reconstructed_multiplier,
     shift_shares,
 )
 
@@ -277,10 +278,13 @@ def shift_delta(noise, shift, scale, epsilon, draws, rng):
     return float(seen.mean()), float(seen.std(ddof=1) / math.sqrt(draws))
 
 
-def delta_of_ones(noise, share, asked, draws, seed):
-    """delta at the asked epsilon where all entries move by the sensitivity, and `share` of the proved rho is asked."""
+def delta_of_ones(noise, share, asked, draws, seed, multiplier=None):
+    """delta at the asked epsilon where all entries move by the sensitivity, and `share` of the proved rho is asked.
+
+    multiplier: None for that of the noise.
+    """
     d = noise.d
-    scale = noise.multiplier(asked) * noise.widening / math.sqrt(share)
+    scale = (multiplier or noise.multiplier(asked)) * noise.widening / math.sqrt(share)
     return shift_delta(noise, np.ones(d), scale, asked.epsilon, draws, np.random.default_rng([seed, d]))
 
 
@@ -305,6 +309,31 @@ def test_the_quoted_kappa_breaks_its_guarantee_and_the_exact_one_keeps_it(d, dra
     value, error = delta_of_ones(lp_noise("generalized_gaussian", math.inf, d), 1.0, asked, draws, seed=1)
     assert value > 0.0 and value + 10.0 * error < 0.3 * asked.delta
     assert zcdp_epsilon(share * zcdp_rho(asked), asked.delta) > 1.7 * asked.epsilon
+
+
+@pytest.mark.parametrize("epsilon, least, most", [(1.0, 0.03, 0.9), (4.0, 2.5, 6.0)])
+def test_the_quoted_kappa_with_the_reconstructed_multiplier_breaks_its_guarantee_at_epsilon_4_and_not_at_1(
+    epsilon, least, most
+):
+    """Multiples of delta = 0.01 at d = 1,000, by five standard errors; docs/errata.md has 0.34 and 4.1."""
+    asked, (quoted, share) = Budget(epsilon, 1e-2), quoted_noise(math.inf, 1_000)
+    multiplier = reconstructed_multiplier(asked)
+    assert multiplier == pytest.approx(math.sqrt(2.0 * math.log(100.0)) / epsilon)
+    assert (multiplier > 1.3 * quoted.multiplier(asked)) == (epsilon == 1.0)
+    value, error = delta_of_ones(quoted, share, asked, 3_000, 1, multiplier)
+    assert least * asked.delta < value - 5.0 * error < value + 5.0 * error < most * asked.delta
+    exact = lp_noise("generalized_gaussian", math.inf, 1_000)
+    value, error = delta_of_ones(exact, 1.0, asked, 2_000, 1, multiplier)
+    assert value + 5.0 * error < 0.3 * asked.delta
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("epsilon, measured", [(1.0, 0.0034), (4.0, 0.0411)])
+def test_delta_of_the_quoted_kappa_with_the_reconstructed_multiplier(epsilon, measured):
+    asked = Budget(epsilon, 1e-2)
+    noise, share = quoted_noise(math.inf, 1_000)
+    value, error = delta_of_ones(noise, share, asked, 100_000, 2, reconstructed_multiplier(asked))
+    assert abs(value - measured) < 5.0 * error < 0.15 * measured
 
 
 def test_what_is_proved_of_noise_as_quoted():

@@ -290,7 +290,7 @@ LATER = {
     "sparsity": ("tab=simplex", "tab=streaming"),
     "multiclass": ("classifier=published",),
     "overview": ("place=output",),
-    "geometry": ("view=n&p_norm=1.5",),
+    "geometry": ("view=n&p_norm=1.5", "view=n"),
 }
 
 

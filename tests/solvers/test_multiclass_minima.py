@@ -129,6 +129,19 @@ def test_a_common_shift_changes_no_decision_and_classes_may_change_names():
     assert np.linalg.norm(scaled.weights - found.weights) <= scaled.distances[0] + found.distances[0]
 
 
+def test_a_trace_without_the_cone_moves_all_classes_alike():
+    objective = problem(n=60, classes=4, noise=0.1)
+    r, mu = objective.records, objective.mu
+    without, traced = (
+        minimise_ellipsoids(MulticlassObjective(r, mu, tau, objective.noise), tol=1e-9) for tau in (0.0, 0.7)
+    )
+    shift = svec(np.diag([0.7 / mu] * (r.p - 1) + [0.0]))
+    assert np.linalg.norm(shift) > 100.0 * (without.distances[0] + traced.distances[0])
+    moved = traced.weights - without.weights + shift
+    assert np.linalg.norm(moved) <= without.distances[0] + traced.distances[0]
+    assert np.array_equal(E.classify(traced.weights, r.Z), E.classify(without.weights, r.Z))
+
+
 def test_too_few_steps_return_nothing(monkeypatch):
     objective = problem(mu=1e-3)
     assert minimise_ellipsoids(objective).steps[0] > 8

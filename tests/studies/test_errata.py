@@ -8,9 +8,11 @@ import shlex
 import numpy as np
 import pytest
 
-from dpcore import __main__
+from dpcore import Data, __main__
+from dpcore.core.losses import get_loss
 from dpcore.figures.named_bars import corrections_figure
-from dpcore.studies.papers import errata
+from dpcore.solvers.simplex.entropic import minimise_entropic
+from dpcore.studies.papers import errata, two_vertices
 from tests.harness import ROOT
 
 DOCUMENT = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -42,6 +44,9 @@ FIGURES = {
     "gamma_noise": 2.0,
     "quoted_kappa": 2.541,
     "textbook_gaussian": 1.359,
+    "lasso_laplace": 1.95,
+    "entropy_weight": 10.467,
+    "classifier_gradient": 3.0 * np.sqrt(2.0),
 }
 
 
@@ -64,7 +69,8 @@ def test_the_table_is_complete_and_in_its_order():
         assert one.erratum.kind != other.erratum.kind or one.times >= other.times
     for each in found:
         published, right = f"{each.published:.3g}", f"{each.corrected:.3g}"
-        assert f"is {right} where {published} is published" in each.sentence and each.erratum.setting in each.sentence
+        assert f"is {right} where {published} is {each.erratum.word}" in each.sentence
+        assert each.erratum.setting in each.sentence
 
 
 def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():
@@ -73,8 +79,29 @@ def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():
     counts = np.array([bin(k).count("1") for k in range(2**7)])
     one, other = (s**counts * (1.0 - s) ** (7 - counts) for s in (share, 1.0 - share))
     plain = np.maximum(one - np.exp(epsilon) * other, 0.0).sum()
-    assert errata.two_column_delta(7, 0.8, epsilon) == pytest.approx(plain, rel=1e-12)
-    assert errata.two_column_delta(7, 0.4, epsilon) < 0.9 * plain
+    assert two_vertices.two_column_delta(7, 0.8, epsilon) == pytest.approx(plain, rel=1e-12)
+    assert two_vertices.two_column_delta(7, 0.4, epsilon) < 0.9 * plain
+
+
+@pytest.mark.parametrize("p", [10, 1_000])
+def test_entropy_of_the_published_weight_forces_almost_ln_p_times_the_rate(p):
+    """The solver's minimiser on records (-a, 0, ..., 0); no a on a grid leaves more than Lambert's."""
+    n = 5_000
+    rate = np.sqrt(np.log(p) / n)
+    lam = np.sqrt(n * np.log(p)) / n
+    most = errata.entropy_excess(lam, p)
+
+    def excess(a: float) -> float:
+        records = Data(np.tile(-a * np.eye(1, p), (2, 1)), np.ones(2))
+        found = minimise_entropic(get_loss("linear"), records, lam, tol=1e-10)
+        return a * (1.0 - float(np.exp(found.log_weights[0])))
+
+    assert excess(lam + most) == pytest.approx(most, rel=1e-9)
+    assert max(map(excess, lam * np.linspace(0.5, 20.0, 14))) < most
+    assert most / rate == pytest.approx({10: 1.101, 1_000: 4.4205}[p], rel=5e-3) and lam + most < 1.0
+    tuned = np.sqrt(2.0 / (n * np.log(p)))
+    assert tuned * np.log(p) + 2.0 / (n * tuned) == pytest.approx(2.0 * np.sqrt(2.0) * rate)
+    assert errata.entropy_excess(tuned, p) < np.sqrt(2.0) * rate
 
 
 @pytest.mark.parametrize("command", [pytest.param(c, marks=pytest.mark.nightly if c in LONG else ()) for c in COMMANDS])

@@ -173,6 +173,7 @@ def test_other_seeds_find_the_same(seed):
     few = {
         "objective_gamma": 20_000,
         "objective_gaussian": 40_000_000,
+        "lasso_laplace": 10_000,
         "quoted_kappa": 6_000,
         "published_classifier": 600,
     }
@@ -189,6 +190,7 @@ def test_corrected_twins_are_not_flagged_by_the_same_test(seed):
         gamma,
         exhibits.objective_gaussian(10_000_000, seed, accounting="tight"),
         exhibits.quoted_kappa(4_000, seed, accounting="tight"),
+        exhibits.lasso_laplace(10_000, seed, accounting="tight"),
     ):
         assert found.verdict == "no contradiction found" and found.certified_95 < found.claimed, found.key
         assert found.exact is None or found.certified_95 <= found.exact <= found.claimed
@@ -217,7 +219,7 @@ def test_the_sentence_says_no_more_than_the_verdict():
     none = finding(1.0, 0.9, "delta", exact=None, estimate=(0.02239, 0.00049))
     assert none.verdict == "no contradiction found"
     assert none.sentence == (
-        "No contradiction found: with confidence 95% over 500 runs, delta at the published epsilon is at least 1, "
+        "No contradiction found: with confidence 95% over 500 runs, delta at the claimed epsilon is at least 1, "
         "where epsilon = 1, delta = 0 is published; estimated by the runs as 0.0224 (standard error 0.0005). This is "
         "never evidence of privacy."
     )

@@ -13,7 +13,7 @@ from scipy.special import k1
 from dpcore.core.rng import generator
 from dpcore.solvers.multiclass.objective import MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
-from dpcore.studies.papers import pathak_raj, pathak_raj_leak
+from dpcore.studies.papers import pathak_raj, pathak_raj_leak, pathak_raj_lemmas
 from dpcore.studies.papers.exhibits import pure_bounds
 from tests.class_records import over_the_cone, plain_psi, records
 
@@ -281,6 +281,68 @@ def test_the_theorems_as_published():
     assert pathak_raj.theorem_2_bound(3, 4, 0.5, 2.0, 0.05) == pytest.approx(
         8 * 256 * 4 * math.log(60) ** 2 / (0.25 * 2)
     )
+
+
+def test_lemma_1_misses_what_two_records_attain():
+    """Gradients by differences of the loss of one record at 0, two labels, x~ = (x, 1), ||x|| = 1."""
+    C, x = 3, np.array([0.6, 0.8])
+    X = np.outer(np.append(x, 1.0), np.append(x, 1.0))
+
+    def loss(Phi, label):
+        return sum(plain_psi(float(((Phi[c] - Phi[label]) * X).sum()), 0.5) for c in range(C) if c != label)
+
+    def gradient(label):
+        found, step = np.zeros((C, 3, 3)), 1e-6
+        for where in np.ndindex(C, 3, 3):
+            moved = np.zeros((C, 3, 3))
+            moved[where] = step
+            found[where] = (loss(moved, label) - loss(-moved, label)) / (2.0 * step)
+        return found
+
+    first, second = gradient(0), gradient(1)
+    assert pathak_raj_lemmas.record_gradient(x, 0, C) == pytest.approx(first, abs=1e-8)
+    lemma = pathak_raj_lemmas.lemma_1(C)
+    changes = np.linalg.norm(first - second, axis=(1, 2))
+    assert lemma.square == pytest.approx(np.linalg.norm(X)) and np.linalg.norm(X) == pytest.approx(2.0)
+    assert lemma.own == pytest.approx(np.linalg.norm(first[0]), abs=1e-7) and lemma.own == pytest.approx(4.0)
+    assert lemma.block == pytest.approx(changes.max(), abs=1e-7) and lemma.block == pytest.approx(6.0)
+    assert lemma.joint == pytest.approx(np.linalg.norm(first - second), abs=1e-7)
+    assert lemma.joint == pytest.approx(math.sqrt(2.0) * C * 2.0) and lemma.joint > 4.0 * lemma.published
+
+
+def test_the_length_of_the_noise_is_that_of_all_entries():
+    """Means of 20,000 lengths before sym, within five standard errors; the proof's sphere has d + 1 times less."""
+    rng = np.random.default_rng(11)
+    for d in (1, 2, 4):
+        matrix, sphere = pathak_raj_lemmas.noise_lengths(d, 0.5)
+        drawn = rng.gamma((d + 1) ** 2, 2.0 / 0.5, 20_000)
+        assert abs(drawn.mean() - matrix) < 5.0 * drawn.std() / math.sqrt(20_000)
+        assert matrix == pytest.approx((d + 1) * sphere)
+        squares = (pathak_raj.published_noise(d, 0.5, 20_000, rng) ** 2).sum(axis=(1, 2)).mean()
+        share = (d + 2) / (2.0 * (d + 1))  # of ||b||^2 that the symmetric part keeps
+        assert squares == pytest.approx(share * (matrix**2 + 2.0 / 0.5 * matrix), rel=0.05)
+
+
+def test_alpha_would_have_to_grow_with_n():
+    """The charge by the determinant of the Hessian of one record's loss at its largest curvature, with a ridge lam."""
+    C, lam = 3, 1.0
+    star = np.diag([2.0, 1.0, 1.0]) - np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    X = np.outer([1.0, 1.0], [1.0, 1.0]).ravel()
+    hessian = np.kron(star, np.outer(X, X)) / (2.0 * 0.5)
+    charge = np.linalg.slogdet(np.eye(len(hessian)) + hessian / lam)[1]
+    assert charge == pytest.approx(4.174, abs=1e-3)
+    for n, alpha in ((20, 141.2), (40, 282.4)):
+        found = pathak_raj_lemmas.needed_alpha(C, n, lam)
+        assert 2.0 * math.log1p(found / (n * lam)) == pytest.approx(charge, rel=1e-9)
+        assert found == pytest.approx(alpha, rel=2e-3)
+
+
+def test_lemma_3_holds_and_is_attained():
+    rng = np.random.default_rng(12)
+    drawn = rng.standard_normal((200, 4, 3, 3))
+    shares = [pathak_raj_lemmas.lemma_3_share(each + each.swapaxes(1, 2)) for each in drawn]
+    assert 0.0 < max(shares) < 1.0
+    assert pathak_raj_lemmas.lemma_3_share(np.tile(np.diag([2.0, 2.0, 0.0]), (4, 1, 1))) == pytest.approx(1.0)
 
 
 def test_the_objective_is_not_strongly_convex():

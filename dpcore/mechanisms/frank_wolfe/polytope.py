@@ -57,7 +57,8 @@ class FrankWolfePolytope(VertexMechanism):
     ball a choice has the smaller noise b L_t / L at the same eta.
     "published": the best of scores with Laplace noise, b = L R reach sqrt(8 T ln(1/delta)) / (n epsilon) as published.
     Scores move both ways, so that a choice is 2 Delta / b-DP. `Plan.spent` is the cost of k choices, by their sum or by
-    zCDP, and exceeds most requests (docs/errata.md): an exhibit.
+    zCDP, and exceeds most requests: an exhibit. For large epsilon this noise breaks its guarantee, at T = 201 and
+    delta = 0.01 from epsilon = 7 on; for small epsilon it is open whether it is safe (docs/errata.md).
     "published_safe": Laplace noise of four times that scale for epsilon <= 1, where strong composition has its short
     form (two for replace-one, two for scores that move both ways); beyond, and for so large a delta that the short form
     fails, each choice is as private as `composition.advanced_step` says.

@@ -138,7 +138,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
         within = f"independent records; comparator in the {spec.unit_set.label}"
         ours, theirs = (f"{of}, with explicit constants" for of in (_SOURCE, f"{_PAPER}, Proposition 7.1"))
-        source = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
+        stated = "7.3 (reconstructed, for another algorithm)" if jump else "7.1 (reconstructed)"
+        source = f"{_PAPER}, Proposition {stated}"
         return (
             Bound(self.quantity, "upper", found, "expectation", ours, within),
             Bound(self.quantity, "upper", tail, "probability", theirs, MOST_RUNS + within),

@@ -32,9 +32,10 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
     that was measured (docs/formulas.md).
 
     Accounting: "tight" takes for M 1 / sqrt(2 rho) of zCDP, for Gaussian noise 1 / mu of the exact accounting.
-    "published" takes kappa = min{q - 1, 2 ln d} and r = kappa + 1 as quoted, for generalised Gaussian noise only. For
-    q - 1 > 2 ln d that is too small, and the proved cost of such noise is above the request: an exhibit, which
-    `dpcore.solve` refuses. d = 1 has no quoted kappa.
+    "published" takes kappa = min{q - 1, 2 ln d} and r = kappa + 1 as quoted, for generalised Gaussian noise only, and
+    M of zCDP. For q - 1 > 2 ln d that is too small, and the proved cost of such noise is above the request: an exhibit,
+    which `dpcore.solve` refuses. d = 1 has no quoted kappa. The paper's own M, as reconstructed, is
+    `reconstructed_multiplier`, larger than that of zCDP for small epsilon; `tree_frank_wolfe` with "published" has it.
 
     Source: Bassily, Guzmán and Nandi 2021, section 3 (constants derived in
         `dpcore.mechanisms.noise.generalized_gaussian`, explicit); accounting by Canonne, Kamath and Steinke 2020 and

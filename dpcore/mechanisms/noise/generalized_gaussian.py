@@ -21,7 +21,7 @@ from scipy.special import gammaln
 from ...accounting.gaussian import gaussian_mu
 from ...accounting.zcdp import zcdp_rho
 from ...core.arrays import Array
-from ...core.privacy import Budget, NoiseLaw
+from ...core.privacy import Budget, NoiseLaw, NotApplicable
 from ...core.rng import Generators
 from ...core.sets import kappa_lq, kappa_of_order, length, quoted_kappa
 from ...core.validation import integer, one_of, positive
@@ -129,6 +129,22 @@ def quoted_noise(q_star: float, d: int) -> tuple[LpNoise, float]:
     quoted = quoted_kappa(q_star, d)
     proved = kappa_of_order(quoted.order, q_star, d).kappa
     return LpNoise("generalized_gaussian", d, quoted.order, math.sqrt(proved)), proved / quoted.kappa
+
+
+def reconstructed_multiplier(budget: Budget) -> float:
+    """Multiplier sqrt(2 ln(1/delta)) / epsilon: that of Corollary 3.3 of the paper, whose formula is reconstructed.
+
+    sigma^2 = 2 kappa ln(1/delta) s^2 / epsilon^2. It is larger than `LpNoise.multiplier` where epsilon is small. Raises
+    NotApplicable for delta = 0.
+
+    Source: Bassily, Guzmán and Nandi 2021, Corollary 3.3.
+
+    >>> round(reconstructed_multiplier(Budget(1.0, 1e-2)), 3)
+    3.035
+    """
+    if budget.pure:
+        raise NotApplicable(f"this noise needs delta > 0, got delta = {budget.delta:g}")
+    return math.sqrt(-2.0 * math.log(budget.delta)) / budget.epsilon
 
 
 def shift_shares(

@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
-from scipy.stats import binom
+from scipy.special import lambertw
 
 from ...accounting import gaussian
 from ...accounting.kamath import kamath_multiplier
@@ -27,11 +26,15 @@ from ...mechanisms.noise.generalized_gaussian import quoted_noise
 from ...theory import sampling_and_regret as theory
 from ..sparsity.streaming.adversaries import counterexample_regret
 from .pathak_raj import existence
+from .pathak_raj_lemmas import lemma_1
+from .two_vertices import TwoVertices, choices_plan, two_column_delta
 
 # broken: costs more than is published, which a pair of data sets shows. unproved: the proved cost is more than is
 # published, and it is open whether that is safe. false: a statement that is no guarantee does not hold. wasteful:
 # private, with more noise than is needed.
 Kind = Literal["broken", "unproved", "false", "wasteful"]
+# What the number of a document is called: reconstructed where the document's formula was lost.
+Word = Literal["published", "reconstructed"]
 KINDS: dict[Kind, str] = {
     "broken": "breaks its guarantee",
     "unproved": "claims more than is proved",
@@ -44,13 +47,14 @@ KINDS: dict[Kind, str] = {
 class Erratum:
     """title, source, says, holds: in words. unit: what the two numbers are. setting: for which they are computed.
 
-    compute: the published and the correct number, from a seed if it needs draws. page: address below the dashboard's
-    root that shows it.
+    word: how the document's number is known. compute: the document's and the correct number, from a seed if it needs
+    draws. page: address below the dashboard's root that shows it.
     """
 
     title: str
     source: str
     kind: Kind
+    word: Word
     says: str
     holds: str
     unit: str
@@ -80,7 +84,7 @@ class Recomputed:
         e = self.erratum
         return (
             f"{e.title} ({e.source}) {KINDS[e.kind]}: {e.unit} is {self.corrected:.3g} where {self.published:.3g} is "
-            f"published, a factor of {three_digits(self.times)} ({e.setting})"
+            f"{e.word}, a factor of {three_digits(self.times)} ({e.setting})"
         )
 
 
@@ -111,19 +115,6 @@ def recompute(name: str, seed: int = 0) -> Recomputed:
 def _numbers(name: str, seed: int | None) -> tuple[float, float]:
     compute = ERRATA[name].compute
     return compute() if seed is None else compute(seed)
-
-
-def two_column_delta(draws: int, log_ratio: float, epsilon: float) -> float:
-    """Exact delta of independent choices between two columns whose log-odds are log_ratio / 2 and -log_ratio / 2.
-
-    The number of times that the first is chosen suffices: sum_k (P(k) - e^epsilon Q(k))_+ of two binomial laws.
-
-    >>> round(two_column_delta(1, 2.0, 0.0), 4) == round(math.tanh(0.5), 4)
-    True
-    """
-    share, counts = 1.0 / (1.0 + math.exp(-0.5 * log_ratio)), np.arange(draws + 1)
-    one, other = (binom.logpmf(counts, draws, s) for s in (share, 1.0 - share))
-    return float(np.maximum(np.exp(one) - np.exp(epsilon + other), 0.0).sum())
 
 
 def _gaussian_multiplier() -> tuple[float, float]:
@@ -162,10 +153,34 @@ def _stream_condition() -> tuple[float, float]:
     return budget.delta, two_column_delta(T - 1, 4.0 / lam, budget.epsilon)
 
 
+def _lasso_laplace() -> tuple[float, float]:
+    budget = Budget(12.0, 1e-2)
+    return budget.delta, TwoVertices(choices_plan(budget, 201, "published")).delta(budget.epsilon)
+
+
 def _equation_12() -> tuple[float, float]:
     T, p, budget = 1_000_000, 1_000, Budget(10.0, 1e-3)
     lam = theory.published_stream_lam(T, p, 1.0, budget)
     return theory.published_stream_rate(T, p, 1.0, budget), counterexample_regret(T, p, lam)
+
+
+def entropy_excess(lam: float, p: int) -> float:
+    """Excess risk lam W((p - 1) / e) that entropy with weight lam can leave, W Lambert's function.
+
+    It is that of the minimiser of F(w) + lam sum_j w_j ln w_j over the simplex of p columns, F linear. If column 1 has
+    the mean cost -a and all others 0, w_1 = 1 / (1 + (p - 1) e^(-a / lam)) leaves an excess of a (1 - w_1), which is
+    largest at a = lam (1 + W).
+
+    >>> round(entropy_excess(1.0, 1_000), 3), round(entropy_excess(1.0, 1_000_000), 3)
+    (4.421, 10.467)
+    """
+    return lam * float(lambertw((p - 1) / math.e).real)
+
+
+def _entropy_weight() -> tuple[float, float]:
+    n, p = 10_000, 1_000_000
+    lam = math.sqrt(n * math.log(p)) / n
+    return math.sqrt(math.log(p) / n), entropy_excess(lam, p)
 
 
 def _quoted_kappa() -> tuple[float, float]:
@@ -182,6 +197,11 @@ def _kamath_descent() -> tuple[float, float]:
 
 def _classifier_minimiser(seed: int) -> tuple[float, float]:
     return 1.0, existence(1, 1.0, 1.0, seed=seed).share
+
+
+def _classifier_gradient() -> tuple[float, float]:
+    found = lemma_1(3)
+    return found.published, found.joint
 
 
 def _textbook_gaussian() -> tuple[float, float]:
@@ -205,11 +225,14 @@ _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "objective_gamma": _objective_gamma,
     "simplex_draws": _simplex_draws,
     "stream_condition": _stream_condition,
+    "lasso_laplace": _lasso_laplace,
     "textbook_gaussian": _textbook_gaussian,
     "quoted_kappa": _quoted_kappa,
     "lasso_noise": _spent("frank_wolfe_polytope", 10_000, 100, "published", T=201, radius=1.0),
     "equation_12": _equation_12,
+    "entropy_weight": _entropy_weight,
     "classifier_minimiser": _classifier_minimiser,
+    "classifier_gradient": _classifier_gradient,
     "kamath_lemma": _spent("output_gaussian", 2_000, 2, "kamath"),
     "kamath_descent": _kamath_descent,
     "minibatch_noise": _spent("polyhedral_frank_wolfe", 1_000, 100, "published", variant="published", radius=1.0),
