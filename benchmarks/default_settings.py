@@ -202,21 +202,25 @@ class Row:
         return f"{self.points:.1f} ({self.se:.1f})"
 
 
-def rows(names: Sequence[str], seeds: int, draws: int) -> Iterator[Row]:
-    """Rows of each rule, for every task and loss to which its mechanism applies."""
+def rows(names: Sequence[str], seeds: int, draws: int, only: str | None) -> Iterator[Row]:
+    """Rows of each rule, for every task and loss to which its mechanism applies. only: name of a single task."""
     for name in names:
-        for task, loss, seen, found in _measured(name, seeds, draws):
+        for task, loss, seen, found in _measured(name, seeds, draws, only):
             points = lost(found)
             if not np.isnan(points).all():
                 yield Row(name, task, loss, seen, float(points.mean()), float(points.std(ddof=1) / math.sqrt(seeds)))
 
 
-def _measured(name: str, seeds: int, draws: int) -> Iterator[tuple[str, str, bool, list[Array]]]:
+def _measured(name: str, seeds: int, draws: int, only: str | None) -> Iterator[tuple[str, str, bool, list[Array]]]:
     if name == CLASSIFIER:
         for source, (n, seen) in CLASSIFIER_TASKS.items():
+            if only not in (None, source):
+                continue
             yield source, "multiclass_hinge", seen, classifier_qualities(source, n, seeds, draws)
         return
     for task in RULES[name].tasks:
+        if only not in (None, task.name):
+            continue
         for loss in task.losses:
             yield task.name, loss, task.seen, qualities(RULES[name], task, loss, seeds, draws)
 
@@ -257,6 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("rules", nargs="*", metavar="RULE", help=f"some of {known}; default: all")
     parser.add_argument("--seeds", type=int, default=6, help="splits or draws of the records, at least 2")
     parser.add_argument("--draws", type=int, default=4, help="releases on each")
+    parser.add_argument("--task", help="one task only, by its name")
     words = parser.parse_args(arguments)
     names = words.rules or [*RULES, CLASSIFIER]
     if unknown := set(names).difference(RULES, [CLASSIFIER]):
@@ -264,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if words.seeds < 2:
         parser.error(f"--seeds must be at least 2, got {words.seeds}")
     found = list[Row]()
-    for row in rows(names, words.seeds, words.draws):
+    for row in rows(names, words.seeds, words.draws, words.task):
         print(f"{row.rule}: {row.task}, {row.loss}: {row}", file=sys.stderr, flush=True)
         found.append(row)
     print(tables(found))
