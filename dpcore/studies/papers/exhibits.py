@@ -207,7 +207,8 @@ def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "publ
     asked = Budget(1.0, 1e-2)
     published = one_of("accounting", accounting, ("published", "tight")) == "published"
     noise, share = quoted_noise(math.inf, d) if published else (lp_noise("generalized_gaussian", math.inf, d), 1.0)
-    scale = noise.multiplier(asked) * noise.widening / math.sqrt(share)
+    M = noise.zcdp_multiplier(asked) if published else noise.multiplier(asked)
+    scale = M * noise.widening / math.sqrt(share)
     draws, coins = (generator(seed, "exhibit quoted_kappa", stream) for stream in range(2))
     shares = shift_shares(noise, np.ones(d), scale, asked.epsilon, draws=runs, rng=draws)
     counted = int((coins.random(runs) < shares).sum())
