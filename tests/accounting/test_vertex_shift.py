@@ -8,6 +8,7 @@ import pytest
 from scipy.special import gamma
 
 from dpcore import Budget
+from dpcore.accounting import vertex_shift
 from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
 from dpcore.accounting.vertex_shift import VertexShift, information, vertex_length
 from dpcore.core.sets import kappa_lq, length
@@ -130,8 +131,17 @@ def test_the_multiplier_is_continuous_in_the_norm_and_never_above_that_of_zcdp()
 
 @pytest.mark.nightly
 def test_every_budget_of_the_sliders_has_a_length():
-    """And with other numbers of nodes the same: within the margin of 5e-4."""
     for d in (8, 12, 20, 50, 200, 3000, 100_000):
         for epsilon in (0.05, 1.0, 8.0):
             for delta in (1e-10, 1e-6, 1e-3):
                 assert vertex_length(d, order_of(d), Budget(epsilon, delta)) > 0.0
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("d, epsilon, delta", [(8, 1.0, 1e-9), (16, 1.0, 1e-9), (100, 8.0, 1e-6), (1000, 1.0, 1e-5)])
+def test_finer_sums_change_the_length_by_less_than_its_margin(d, epsilon, delta, monkeypatch):
+    found = vertex_length(d, order_of(d), Budget(epsilon, delta))
+    for name, finer in (("_LONGEST", 24.0), ("_RADIUS_STEP", 0.15), ("_DEGREE", 6), ("_SMALL", 15.0)):
+        monkeypatch.setattr(vertex_shift, name, finer)
+    other = vertex_length.__wrapped__(d, order_of(d), Budget(epsilon, delta))
+    assert other == pytest.approx(found, rel=vertex_shift._MARGIN)

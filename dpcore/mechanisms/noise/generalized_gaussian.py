@@ -121,7 +121,7 @@ class LpNoise:
         return float(gammaincc(0.5 * self.d, 0.5 * positive("size", size) ** 2))
 
     def curve(self, budget: Budget) -> TradeoffCurve:
-        """Trade-off curve of a release with the noise that `budget` requires; by zCDP and `budget` unless order is 2."""
+        """Trade-off curve of a release with the noise that `budget` requires; exact for order 2."""
         if self.order == 2.0:
             return GaussianCurve(gaussian_mu(budget))
         return LpNoiseCurve(1.0 / self.multiplier(budget), law=self, budget=budget)
