@@ -75,4 +75,7 @@ def check_records(data: Data, spec: Spec) -> None:
             zero_one = np.isin(data.y, (0.0, 1.0)).all()
             advice = "; labels 0 and 1 become -1 and +1 by 2 * y - 1" if zero_one else ""
             raise ValueError(f"y must be -1 or +1 for {get_loss(spec.loss).label}, got {other[0]:g}{advice}")
-    data.check_domain(spec.domain)
+    if get_loss(spec.loss).linear:
+        data.check_domain(spec.domain)
+    else:
+        data.check_rows(spec.domain)

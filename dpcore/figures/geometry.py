@@ -57,9 +57,9 @@ def order_figure(
         look = {"mode": "lines+markers", "marker": markers(found.p_norm, p_norm, ink, symbol, 8.0), "error_y": bars}
         label = name.replace(" ", "<br>")
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
-    nothing, least = "nothing learned", "lower bound, hardest data"
+    nothing, least = "nothing learned", "lower bound in the ball, hardest data"
     _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dash", layer="nothing")
-    look = {"label": least.replace(", ", ",<br>"), "dash": "dot", "layer": "lower linear_packing"}
+    look = {"label": "lower bound<br>in the ball", "dash": "dot", "layer": "lower linear_packing"}
     _curve(chart, found.p_norm, found.least, chart.muted, least, **look)
     return _over_orders(chart, "excess risk on the records, linear losses", powers, p_norm)
 

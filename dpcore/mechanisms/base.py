@@ -12,8 +12,7 @@ import numpy as np
 
 from ..accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
 from ..accounting.gaussian import gaussian_mu
-from ..accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
-from ..accounting.zcdp import zcdp_rho
+from ..accounting.tradeoff import GaussianCurve, TradeoffCurve
 from ..core.arrays import Array
 from ..core.cancel import Cancelled, go_on
 from ..core.losses import get_loss
@@ -326,7 +325,7 @@ class AdditiveMechanism(Mechanism):
 class GaussianGuarantee(Mechanism):
     """Mechanism whose run, with any number of steps, is exactly as private as one release of Gaussian noise.
 
-    For generalised Gaussian noise only its zCDP is known.
+    For generalised Gaussian noise its zCDP is the claim (`LpNoise.curve`).
     """
 
     def attack_limit(self, plan: Plan) -> float:
@@ -336,9 +335,7 @@ class GaussianGuarantee(Mechanism):
         return gaussian_attack_limit(mu) if self.noise == "gaussian" else zcdp_attack_limit(0.5 * mu**2)
 
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
-        if self.noise == "gaussian":
-            return GaussianCurve(gaussian_mu(plan.spent))
-        return ZcdpCurve(math.sqrt(2.0 * zcdp_rho(plan.spent)))
+        return GaussianCurve(gaussian_mu(plan.spent))
 
 
 @dc.dataclass(frozen=True)

@@ -314,11 +314,13 @@ def mean_caption(found: PrivateMean, here: GeometryState) -> str:
 
 
 def noise_caption(found: NoiseLengths) -> str:
-    worst = int(np.argmax(found.generalized / found.gaussian))
+    ratio = found.generalized / found.gaussian
+    least, most = int(np.argmin(ratio)), int(np.argmax(ratio))
     return (
-        "For the same guarantee, generalised Gaussian noise is never shorter than Gaussian noise: at p = "
-        f"{order_text(found.p_norm[worst])} it is {rounded(found.generalized[worst] / found.gaussian[worst], 3)} times "
-        f"as long (r = {rounded(found.order[worst], 3)}). Accounting: zCDP for the former, exact for the latter."
+        f"For the same guarantee, generalised Gaussian noise is {rounded(ratio[least], 3)} times as long as Gaussian "
+        f"noise at p = {order_text(found.p_norm[least])} and {rounded(ratio[most], 3)} times at p = "
+        f"{order_text(found.p_norm[most])} (r = {rounded(found.order[most], 3)}). Accounting: exact for Gaussian noise "
+        "and at p = 1, an upper bound between p = 1 and 2."
     )
 
 

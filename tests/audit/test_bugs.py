@@ -49,7 +49,7 @@ POSSIBLE = {
 UNSEEN = {(key, "fixed_seed") for key in DRAWING}
 # The curve of three classes and zCDP leave an attacker more room than a fifth of the noise hides.
 UNSEEN |= {(key, "noise_at_80_percent") for key in ("gaussian_classifier", "generalized_gaussian")}
-# zCDP again: the attacker is right more often than it allows by so little that 150,000 runs find it, most times.
+# zCDP again: it lets the attacker be right more often than noise with the quoted constant does.
 UNSEEN |= {("generalized_gaussian", "quoted_kappa")}
 RUNS = 20_000
 # The columns of the document's table, in which a missing factor 2 is half the noise.
@@ -143,12 +143,6 @@ def test_with_more_runs_faults_are_caught_by_nearly_every_seed(key, bug):
 @pytest.mark.parametrize("key, bug", sorted(UNSEEN))
 def test_what_is_unseen_stays_so_in_as_many_runs_as_show_the_others(key, bug):
     assert not seen_in_one_game(key, bug, RUNS)
-
-
-@pytest.mark.nightly
-def test_the_quoted_kappa_takes_long_audits():
-    """5 of 6 seeds found it where this was written."""
-    assert caught("generalized_gaussian", "quoted_kappa", runs=150_000, seeds=6) >= 4
 
 
 @pytest.mark.parametrize("bug", ["noise_reused", "quoted_kappa", "published_objective_noise", "unrounded"])

@@ -266,6 +266,10 @@ def test_records_that_break_the_calibration_are_refused():
     with pytest.raises(ValueError, match=r"y must .*hinge loss, got 0.5$"):
         data.check_records(Data(good.X, np.array([0.5, 1.0, 1.0])), Spec("hinge", 3, 3))
     data.check_records(Data(good.X, np.array([0.5, 0.0, 1.0])), Spec("squared", 3, 3))
+    large = Data(good.X, np.array([0.5, 0.0, 9.0]))
+    data.check_records(large, Spec("mean", 3, 3))  # which reads no labels
+    with pytest.raises(ValueError, match="y must lie in"):
+        data.check_records(large, Spec("squared", 3, 3))
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])

@@ -70,8 +70,8 @@ def test_against_steps(steps, theme):
     upper, lower = figure.data[:2]
     assert np.array_equal(np.asarray(upper.y), steps.private.measured.q90) and lower.name == "8 of 10 runs"
     assert steps.packing > 0
-    inside(named(figure, "lower bound, hardest data"), np.full(2, steps.packing), figure)
-    for text in ("private", "upper bound", "non-private", "nothing learned", "lower bound,<br>hardest data", "T = 20"):
+    inside(named(figure, "lower bound in the ball, hardest data"), np.full(2, steps.packing), figure)
+    for text in ("private", "upper bound", "non-private", "nothing learned", "lower bound<br>in the ball", "T = 20"):
         assert sum(said in (text, f"↓ {text}") or said.startswith(f"↓ {text}<br>") for said in words(figure)) == 1
     (cursor,) = figure.layout.shapes
     assert cursor.x0 == cursor.x1 == 20 and cursor.line.color == MUTED[theme]
@@ -90,13 +90,15 @@ def test_against_n(crowd, theme):
     hard = named(figure, "every column matters, mean")
     assert np.isnan(crowd.dense[0]) and np.isfinite(crowd.dense[1:]).all()
     assert np.array_equal(np.asarray(hard.y), crowd.dense, equal_nan=True)
-    inside(named(figure, "lower bound, hardest data"), crowd.packing, figure)
+    inside(named(figure, "lower bound in the ball, hardest data"), crowd.packing, figure)
     inside(named(figure, "generalisation gap, at most"), crowd.sampling, figure)
     shape = named(figure, "(n ln n)⁻²⁄³, shape only")
     law = (crowd.n * np.log(crowd.n)) ** (-2 / 3)
     assert np.asarray(shape.y) == pytest.approx(law * crowd.dense[1] / law[1]), "through the first hard point"
-    assert shape.line.dash == "longdashdot" and named(figure, "lower bound, hardest data").line.dash == "dot"
-    assert any("hardest data" in text for text in words(figure)) and any("shape only" in text for text in words(figure))
+    assert (
+        shape.line.dash == "longdashdot" and named(figure, "lower bound in the ball, hardest data").line.dash == "dot"
+    )
+    assert any("in the ball" in text for text in words(figure)) and any("shape only" in text for text in words(figure))
 
 
 def test_the_n_from_which_privacy_is_free_is_marked_where_the_axis_reaches_it(crowd):
@@ -124,7 +126,7 @@ def test_against_columns(width, theme):
     assert (vertices.marker.symbol, whole.marker.symbol) == ("diamond", "diamond-open")
     assert (vertices.line.dash, whole.line.dash) == ("solid", "dashdot")
     assert np.array_equal(np.asarray(named(figure, "nothing learned, θ = 0").y), width.nothing)
-    inside(named(figure, "lower bound, hardest data"), width.packing, figure)
+    inside(named(figure, "lower bound in the ball, hardest data"), width.packing, figure)
 
 
 def test_phones_get_a_legend_instead_of_labels(steps, crowd, width):
@@ -155,7 +157,7 @@ def test_the_title_of_an_axis_leaves_room_for_the_flag(steps, crowd):
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
     nothing = dc.replace(crowd, dense=np.full(4, np.nan), packing=np.full(4, np.nan))
     figure = excess_by_n_figure(nothing, n=200, theme="light", height=430)
-    for name in ("every column matters, mean", "lower bound, hardest data", "(n ln n)⁻²⁄³, shape only"):
+    for name in ("every column matters, mean", "lower bound in the ball, hardest data", "(n ln n)⁻²⁄³, shape only"):
         assert not named(figure, name).showlegend
     assert not any("hard" in text or "every" in text for text in words(figure))
 

@@ -11,6 +11,7 @@ from dpcore.accounting.gaussian import hockey_stick
 from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.sets import kappa_lq, kappa_of_order, length, quoted_kappa, widening
 from dpcore.mechanisms.noise.generalized_gaussian import (
+    LP_LAWS,
     LpNoise,
     lp_noise,
     quoted_noise,
@@ -226,8 +227,8 @@ def test_a_shift_is_never_longer_than_its_widening_and_equal_entries_attain_it(l
 
 
 @pytest.mark.parametrize("q_star, d", [(3.0, 100), (5.0, 100), (11.0, 100), (math.inf, 100), (math.inf, 10), (3.0, 10)])
-def test_gaussian_noise_is_no_larger_in_the_norm_of_the_domain(q_star, d):
-    """Same multiplier, 4,000 draws: the difference is beyond four standard errors; and its multiplier is smaller too.
+def test_gaussian_noise_of_the_same_multiplier_is_no_larger_in_the_norm_of_the_domain(q_star, d):
+    """Same multiplier, 4,000 draws: the difference is beyond four standard errors; and its M is below that of zCDP.
 
     Each size is below its bound; half the bound is not one.
     """
@@ -243,11 +244,8 @@ def test_gaussian_noise_is_no_larger_in_the_norm_of_the_domain(q_star, d):
     (small, error), (large, other) = means
     assert small < large - 4.0 * math.hypot(error, other)
     for epsilon, delta in ((0.1, 1e-5), (1.0, 1e-5), (5.0, 1e-9)):
-        exact, by_zcdp = (
-            lp_noise(name, q_star, d).multiplier(Budget(epsilon, delta))
-            for name in ("gaussian", "generalized_gaussian")
-        )
-        assert exact < by_zcdp
+        budget, (gaussian, other) = Budget(epsilon, delta), (lp_noise(n, q_star, d) for n in LP_LAWS[::-1])
+        assert gaussian.multiplier(budget) < other.zcdp_multiplier(budget)
 
 
 @pytest.mark.parametrize("q_star", [4.0, math.inf])
@@ -269,6 +267,18 @@ def test_multipliers(epsilon, multiplier, exact):
     assert lp_noise("gaussian", 3.0, 10).multiplier(budget) == pytest.approx(exact, rel=2e-3)
 
 
+@pytest.mark.parametrize("order, d", [(2.0, 5), (4.2, 16), (8.07, 100)])
+def test_the_tail_is_the_share_of_draws_beyond_and_bounds_that_of_the_largest_entry(order, d):
+    """Within five standard errors, false alarm 1e-6."""
+    noise, z = law(order, d), sample(order, d)
+    for share in (0.5, 0.05):
+        size = math.sqrt(stats.chi2.isf(share, d))
+        assert noise.tail(size) == pytest.approx(share, rel=1e-9)
+        error = math.sqrt(share * (1.0 - share) / len(z))
+        assert abs(float((length(z, order)[:, 0] > size).mean()) - share) < 5.0 * error
+        assert float((length(z, math.inf)[:, 0] > size).mean()) < share
+
+
 # The quoted kappa
 
 
@@ -281,10 +291,11 @@ def shift_delta(noise, shift, scale, epsilon, draws, rng):
 def delta_of_ones(noise, share, asked, draws, seed, multiplier=None):
     """delta at the asked epsilon where all entries move by the sensitivity, and `share` of the proved rho is asked.
 
-    multiplier: None for that of the noise.
+    multiplier: None for that of zCDP.
     """
     d = noise.d
-    scale = (multiplier or noise.multiplier(asked)) * noise.widening / math.sqrt(share)
+    M = noise.zcdp_multiplier(asked) if multiplier is None else multiplier
+    scale = M * noise.widening / math.sqrt(share)
     return shift_delta(noise, np.ones(d), scale, asked.epsilon, draws, np.random.default_rng([seed, d]))
 
 

@@ -3,6 +3,7 @@
 import dataclasses as dc
 import math
 import re
+import warnings
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
+import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.attack_limits import attack_cap
 from dpcore.accounting.tradeoff import PureCurve, ZcdpCurve
@@ -468,3 +470,10 @@ def test_plans_of_other_losses_and_draws_by_hand_can_be_audited(key):
     plan = plan_for(key, n=20, p=4, lam=1.5, m=12)
     report = run_audit(plan, runs=4000)
     assert report.verdict == "no contradiction found" and 0.2 < report.sensitivity_share <= 1.0
+
+
+def test_a_search_for_lam_beside_draws_that_no_lam_allows_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plan = dpcore.calibrate("simplex_sampling", n=510, p=1, epsilon=0.0597, loss="logistic", R=0.29)
+    assert plan.spent.epsilon <= 0.0597 * (1 + 1e-9)

@@ -14,7 +14,8 @@ from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.losses import Loss, get_loss
 from dpcore.core.sets import Ball, LqBall, dual_order, kappa_lq, length, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
-from dpcore.solvers.frank_wolfe.tree import Tree, nodes, tree_of
+from dpcore.mechanisms.noise.generalized_gaussian import lp_noise
+from dpcore.solvers.frank_wolfe.tree import Tree, batch_mean, nodes, tree_of
 from dpcore.theory import frank_wolfe as theory
 from tests.audits import refuted
 
@@ -55,7 +56,7 @@ def test_the_scale_is_the_multiplier_times_the_sensitivity_of_a_root(law, p_norm
     q, chosen = dual_order(p_norm), plan.mechanism.T
     slope = 1 / (1 + math.exp(-1.0))  # of the logistic loss at predictions up to R radius
     kappa = 10 ** (1 - 2 / q) if law == "gaussian" else kappa_lq(q, 10).kappa
-    M = 1 / gaussian_mu(BUDGET) if law == "gaussian" else 1 / math.sqrt(2 * zcdp_rho(BUDGET))
+    M = 1 / gaussian_mu(BUDGET) if law == "gaussian" else lp_noise(law, q, 10).multiplier(BUDGET)
     (event,) = plan.ledger
     b = tree_of(1_000, chosen).batch
     assert event.sensitivity == pytest.approx(math.sqrt(kappa) * 2 * slope * 2.0 / b, rel=1e-12)
@@ -405,3 +406,20 @@ def test_solve_releases_a_model_of_the_ball():
     release = dpcore.solve(KEY, data.X, data.y * np.where(np.arange(2_000) % 2, 1, -1), **facts)
     assert length(release.theta, 1.5)[0] <= 0.7 * (1 + 1e-12) and release.spent == BUDGET
     assert get_loss("logistic").classification
+
+
+def test_rounding_of_two_gradients_is_small_beside_the_noise_of_iterates_an_ulp_apart():
+    """One record of the node is replaced; without a least move the claimed sensitivity would be about the rounding."""
+    plan = plan_for(1.5, n=56, d=3, radius=1.5, T=3)
+    runs, rng = runs_of(plan), np.random.default_rng(2)
+    parent = np.array([[0.31, -0.17, 0.53]])
+    child = np.nextafter(parent, 1.0)
+    loss, q = get_loss(plan.spec.loss), runs.facts.q_star
+    for node in [node for node in nodes(runs.tree) if node.depth > 0]:
+        X = rng.standard_normal((56, 3))
+        X /= length(X, q)
+        other = X.copy()
+        other[node.batch.start] *= -1.0
+        sides = [batch_mean(loss, Data(each, np.ones(56)), node.batch, child, parent) for each in (X, other)]
+        claimed = runs.share(node, child - parent) * 2.0 * runs.facts.L0 / runs.tree.batch
+        assert float(length(sides[1] - sides[0], q)[0, 0]) < 1e-4 * float(np.max(claimed))

@@ -105,7 +105,7 @@ def test_the_shares_of_draws_are_those_of_an_event_of_the_mechanism_s_releases()
         for side in (one, zero)
     ]
     true, false = (float((score > 1.0).mean()) for score in scores)
-    scale = noise.multiplier(plan.requested) * noise.widening / math.sqrt(share)
+    scale = noise.zcdp_multiplier(plan.requested) * noise.widening / math.sqrt(share)
     shares = generalized_gaussian.shift_shares(noise, np.ones(100), scale, 1.0, draws=runs, rng=rng)
     seen, mean = float((shares > 0.0).mean()), float(shares.mean())
     assert abs(true - seen) < 5.0 * math.sqrt(2.0 * seen / runs) < 0.25 * seen

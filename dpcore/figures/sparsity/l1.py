@@ -14,7 +14,7 @@ from ..style import Theme, plain_number
 _SYMBOL = "diamond"
 _UPPER = "upper frank_wolfe_polytope"
 _TRAINING = "excess risk on the training records"
-_LEAST = "lower bound, hardest data", "lower bound,<br>hardest data"
+_LEAST = "lower bound in the ball, hardest data", "lower bound<br>in the ball"
 _PLAIN = "non-private: upper bound", "non-private:<br>upper bound"
 _LOW, _HIGH = 0.36, 1.03  # of tracing: guessing is 0.5, and chance goes below it
 

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from ...accounting.gaussian import gaussian_epsilon
+from ...accounting.tradeoff import TradeoffCurve
 from ...accounting.zcdp import zcdp_epsilon
 from ...core.arrays import Array
 from ...core.cancel import Cancelled
@@ -42,15 +43,17 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
     Privacy: the records that a node reads do not depend on the data, and each record is read by one node. Earlier
     releases do not depend on that record; given them, s is a known number, and the release of the node has sensitivity
-    s and noise M s: mu-GDP with mu = 1/M for Gaussian noise, (1 / (2 M^2))-zCDP for generalised Gaussian noise, for any
-    past. Later nodes read other records. A test with the level a(past) has a power of at most 1 - G_mu(a(past)), and
-    G_mu is convex, so the mean power over the past is at most 1 - G_mu(E a). The whole run therefore costs as much as
-    one release, without composition, and s may follow from the released iterates (scales "displacement") or be the
-    largest that the depth allows, with ||theta - theta_parent|| = 4 radius / 2^depth ("fixed").
+    s and noise M s: mu-GDP with mu = 1/M for Gaussian noise, (epsilon, delta)-private for generalised Gaussian noise,
+    for any past. Later nodes read other records, and delta of the run is at most the mean of delta over the past. For
+    Gaussian noise the same holds for all epsilon together: a test with the level a(past) has a power of at most
+    1 - G_mu(a(past)), and G_mu is convex, so the mean power over the past is at most 1 - G_mu(E a). The whole run
+    therefore costs as much as one release, without composition, and s may follow from the released iterates (scales
+    "displacement") or be the largest that the depth allows, with ||theta - theta_parent|| = 4 radius / 2^depth
+    ("fixed").
 
     Records are read in the given order: statements on fresh records need a random order, privacy does not.
 
-    Accounting: "tight" takes the smallest M: 1 / mu(epsilon, delta), or 1 / sqrt(2 rho) of zCDP. "published" takes
+    Accounting: "tight" takes the smallest M: `LpNoise.multiplier`. "published" takes
     sqrt(2 ln(1/delta)) / epsilon for generalised Gaussian noise and sqrt(2 ln(1.25/delta)) / epsilon for Gaussian noise
     (reconstructed) with the exact kappa, and spends what is proved of it; it is refused if that is more than requested.
 
@@ -72,7 +75,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     noise: NoiseLaw = knob(
         "gaussian",
         choices=("gaussian", "generalized_gaussian"),
-        help="distribution of the noise: Gaussian, which is never worse, or the paper's for the dual norm",
+        help="distribution of the noise: Gaussian, or the paper's for the dual norm, shorter near p = 1 if d is small",
     )
     scales: str = knob(
         "displacement",
@@ -191,6 +194,9 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
             thetas[group] = models([plans[k].scale for k in group], rngs=streams)[:, :, : data.stored]
             centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.stored]
         return Drawn(centres, thetas)
+
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
+        return runs_of(plan).law.curve(plan.spent)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p], from which iterates and release follow."""

@@ -17,6 +17,7 @@ from .step_count import LpConstants
 
 # Numbers of a generator's noise that are drawn at once.
 _BLOCK_NUMBERS = 1 << 12
+_LEAST_MOVE = 2.0**-30
 # Function from a node, its mean and its iterate less the parent's to the run's estimate of the mean.
 Release = Callable[[Node, Array, Array | None], Array]
 
@@ -39,12 +40,13 @@ class TreeRuns:
     def share(self, node: Node, away: Array | None) -> Array | float:
         """Sensitivity of a node over that of a root, 2 L0 / b: min(L1 moved / L0, 2) 2^depth.
 
-        away: [K, p], the iterate less the parent's, None for a root; shape [K, 1], and a plain 1 for a root.
+        moved is at least 2^-30 of the ball: below that, rounding of the two gradients is no longer small beside their
+        difference. away: [K, p], the iterate less the parent's, None for a root; shape [K, 1], and 1 for a root.
         """
         if away is None:
             return 1.0
         reach = np.full((len(away), 1), node.reach * self.facts.diameter)
-        moved = reach if self.fixed else length(away, self.facts.p_norm)
+        moved = reach if self.fixed else np.maximum(length(away, self.facts.p_norm), _LEAST_MOVE * self.facts.size)
         return np.minimum(self.facts.L1 / self.facts.L0 * moved, 2.0) * 2.0**node.depth
 
     def _draws(self, rngs: Generators) -> Iterator[Array]:
@@ -104,11 +106,7 @@ class TreeRuns:
 
         def replay(node: Node, mean: Array, away: Array | None) -> Array:
             seen = next(parts)
-            scales = np.broadcast_to(scale * self.share(node, away), (len(seen), 1))
-            # A node whose iterate equals its parent's releases 0 on all records.
-            total[:] += self.law.log_density(
-                np.divide(seen - mean, scales, out=np.zeros_like(seen), where=scales > 0.0)
-            )
+            total[:] += self.law.log_density((seen - mean) / (scale * self.share(node, away)))
             return seen
 
         self.walk(data, len(outputs), replay)

@@ -3,10 +3,11 @@
 Generalised Gaussian noise has a density proportional to exp(-||z||_r^2 / (2 sigma^2)), r = `Regularity.order`. For a
 sensitivity s it is rho-zCDP with rho = kappa s^2 / (2 sigma^2): at sigma = sqrt(kappa) s M its cost by zCDP is that of
 Gaussian noise with the multiplier M. Gaussian noise is the case r = 2, by ||x||_2 <= d^(1/2 - 1/q) ||x||_q, and its
-accounting is exact.
+accounting is exact. For r > 2 and the largest entry, q = inf, `accounting.vertex_shift` is exact, too: the worst shift
+is (s, ..., s). For q < inf that is a bound, as ||v||_inf <= ||v||_q, and the smaller of the two M is taken.
 
-Proof for a shift v, kappa_+ = r - 1 and an order alpha > 1, in squares of ||.||_r: smoothness (`Regularity`) at a with
-steps v and -(alpha - 1) v gives
+Proof of zCDP for a shift v, kappa_+ = r - 1 and an order alpha > 1, in squares of ||.||_r: smoothness (`Regularity`)
+at a with steps v and -(alpha - 1) v gives
     alpha ||a||^2 - (alpha - 1) ||a + v||^2 >= ||a - (alpha - 1) v||^2 - kappa_+ alpha (alpha - 1) ||v||^2,
 and the integral of exp(-(left side) / (2 sigma^2)) is exp((alpha - 1) D_alpha) over the density's constant. So
 D_alpha <= alpha kappa_+ ||v||_r^2 / (2 sigma^2), where kappa_+ ||v||_r^2 <= kappa ||v||_q^2.
@@ -16,9 +17,11 @@ import dataclasses as dc
 import math
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaincc, gammaln
 
 from ...accounting.gaussian import gaussian_mu
+from ...accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
+from ...accounting.vertex_shift import vertex_length
 from ...accounting.zcdp import zcdp_rho
 from ...core.arrays import Array
 from ...core.privacy import Budget, NoiseLaw, NotApplicable
@@ -30,6 +33,10 @@ from .rounding import ROUNDED_UP
 LP_LAWS: tuple[NoiseLaw, ...] = ("generalized_gaussian", "gaussian")
 
 _BATCH_NUMBERS = 1_000_000
+# Largest d^(1/q) for which the exact delta of the cube is looked for; it gains less than this over zCDP.
+_LONGER = 2.0
+_SAME = 1e-12  # by rounding
+_EIGHTHS = (-104, 72)  # of log2 epsilon: between about 1e-4 and 512
 
 
 @dc.dataclass(frozen=True)
@@ -83,11 +90,41 @@ class LpNoise:
     def multiplier(self, budget: Budget) -> float:
         """Multiplier M: noise of scale M widening s makes a release of sensitivity s in l_q private at `budget`.
 
-        1/mu of exact Gaussian accounting, or 1/sqrt(2 rho) of zCDP, rounded up. Raises NotApplicable for delta = 0.
+        1/mu of exact Gaussian accounting for order 2; else that of `zcdp_multiplier`, or 1 / (widening t) where t is
+        `vertex_length` and this is smaller. Rounded up. Raises NotApplicable for delta = 0.
+
+        >>> law, budget = lp_noise("generalized_gaussian", math.inf, 30), Budget(1.0, 1e-5)
+        >>> round(law.multiplier(budget), 2), round(law.zcdp_multiplier(budget), 2)
+        (2.3, 4.05)
         """
-        if self.law == "gaussian":
+        if self.order == 2.0:
             return ROUNDED_UP / gaussian_mu(budget)
+        by_zcdp = self.zcdp_multiplier(budget)
+        # sqrt(kappa) of q = inf over that of this q is d^(1/q).
+        if math.sqrt(self.order - 1.0) * self.d ** (1.0 / self.order) > _LONGER * self.widening:
+            return by_zcdp
+        t = vertex_length(self.d, self.order, budget)
+        return min(by_zcdp, ROUNDED_UP / (self.widening * t)) if t else by_zcdp
+
+    def zcdp_multiplier(self, budget: Budget) -> float:
+        """1 / sqrt(2 rho) of zCDP, rounded up; NotApplicable for delta = 0."""
         return ROUNDED_UP / math.sqrt(2.0 * zcdp_rho(budget))
+
+    def tail(self, size: float) -> float:
+        """P(||z||_r > size), exactly: ||z||_r^2 is a chi-square of d degrees. It bounds P(||z||_q > size) for q >= r.
+
+        Source: Bassily, Guzmán and Nandi 2021, Proposition 3.2(b), there as a bound.
+
+        >>> round(LpNoise("gaussian", 1, 2.0, 1.0).tail(1.959964), 6)
+        0.05
+        """
+        return float(gammaincc(0.5 * self.d, 0.5 * positive("size", size) ** 2))
+
+    def curve(self, budget: Budget) -> TradeoffCurve:
+        """Trade-off curve of a release with the noise that `budget` requires; exact for order 2."""
+        if self.order == 2.0:
+            return GaussianCurve(gaussian_mu(budget))
+        return LpNoiseCurve(1.0 / self.multiplier(budget), law=self, budget=budget)
 
     @property
     def mean_square(self) -> float:
@@ -105,6 +142,53 @@ class LpNoise:
         r, d = self.order, self.d
         parts = gammaln(3.0 / r) + gammaln(d / r) - gammaln(1.0 / r) - gammaln((d + 2.0) / r)
         return d * d * math.exp(float(parts))
+
+
+@dc.dataclass(frozen=True)
+class LpNoiseCurve(ZcdpCurve):
+    """zCDP of generalised Gaussian noise of the multiplier 1/mu, and the budget at one delta that such noise keeps to.
+
+    law: of the noise. budget: which the multiplier of `LpNoise.curve` keeps to.
+
+    >>> law, budget = lp_noise("generalized_gaussian", math.inf, 30), Budget(1.0, 1e-5)
+    >>> round(law.curve(budget).epsilon(1.0 / law.multiplier(budget), 1e-5), 2)
+    1.0
+    """
+
+    law: LpNoise = dc.field(kw_only=True)
+    budget: Budget = dc.field(kw_only=True)
+
+    def bound(self, epsilon: Array) -> Array:
+        """The smaller of what zCDP gives and, from the kept epsilon on, delta of the budget."""
+        if self.mu * self.law.multiplier(self.budget) <= 1.0 + _SAME:
+            kept = self.budget.epsilon
+        else:
+            kept = self._kept(self.mu, self.budget.delta)[1]
+        found = super().bound(epsilon)
+        return np.where(epsilon >= kept, np.minimum(found, self.budget.delta), found)
+
+    def epsilon(self, mu: float, delta: float) -> float:
+        """Smallest epsilon whose noise has at most the multiplier 1/mu, to 2e-3 of itself.
+
+        0 without a leak, and inf if there is none.
+        """
+        return self._kept(mu, delta)[0]
+
+    def _kept(self, mu: float, delta: float) -> tuple[float, float]:
+        """The epsilon at which the multiplier is 1/mu, interpolated between powers of 2^(1/8), and the power above."""
+
+        def above(eighths: int) -> float:
+            return math.log(mu * self.law.multiplier(Budget(2.0 ** (eighths / 8.0), delta)))
+
+        low, high = _EIGHTHS
+        if mu <= 0.0 or above(low) <= 0.0:
+            return 0.0, 2.0 ** (low / 8.0)
+        if above(high) > 0.0:
+            return math.inf, math.inf
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if above(middle) > 0.0 else (low, middle)
+        return 2.0 ** ((low + above(low) / (above(low) - above(high))) / 8.0), 2.0 ** (high / 8.0)
 
 
 def lp_noise(law: NoiseLaw, q_star: float, d: int) -> LpNoise:

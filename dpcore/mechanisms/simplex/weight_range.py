@@ -198,7 +198,8 @@ def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
     if not math.isfinite(values[best]):
         raise no_lam(spec)
     near = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
-    refined = float(minimize_scalar(bound, bounds=near, method="bounded", options={"xatol": 1e-3}).x)
+    with np.errstate(invalid="ignore"):  # parabolas through infinite bounds are not taken
+        refined = float(minimize_scalar(bound, bounds=near, method="bounded", options={"xatol": 1e-3}).x)
     return lam_of(max(round(math.exp(min(refined, float(_GRID[best]), key=bound))), 1))
 
 

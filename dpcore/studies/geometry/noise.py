@@ -85,11 +85,11 @@ class NoiseLengths:
 def noise_lengths(
     p_norms: Sequence[float], *, d: int, epsilon: float, delta: float, seed: int, draws: int = 40
 ) -> NoiseLengths:
-    """Each law at its own multiplier: exact for Gaussian noise, zCDP for the generalised.
+    """Each law at its own `LpNoise.multiplier`.
 
     >>> found = noise_lengths((1.0, 2.0), d=100, epsilon=1.0, delta=1e-5, seed=0)
-    >>> (found.gaussian < found.generalized).tolist(), found.order.round(2).tolist()
-    ([True, True], [8.07, 2.0])
+    >>> bool(found.generalized[0] < found.gaussian[0]), found.order.round(2).tolist()
+    (True, [8.07, 2.0])
     """
     budget = Budget(epsilon, delta)
     rngs = [generator(seed, "noise lengths", k) for k in range(draws)]

@@ -1,0 +1,147 @@
+"""delta of generalised Gaussian noise shifted by a vertex: known laws, weighted draws, and that no shift is worse."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gamma
+
+from dpcore import Budget
+from dpcore.accounting import vertex_shift
+from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
+from dpcore.accounting.vertex_shift import VertexShift, information, vertex_length
+from dpcore.core.sets import kappa_lq, length
+from dpcore.mechanisms.noise.generalized_gaussian import LpNoise, lp_noise, shift_shares
+
+BUDGETS = [Budget(0.1, 1e-5), Budget(1.0, 1e-2), Budget(1.0, 1e-8), Budget(8.0, 1e-6)]
+
+
+def order_of(d: int) -> float:
+    return kappa_lq(math.inf, d).order
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("d", [8, 30, 1000])
+def test_for_order_2_the_sums_are_the_closed_form_of_gaussian_noise(d, budget):
+    t = gaussian_mu(budget) / math.sqrt(d)
+    shift = VertexShift(d, 2.0, budget.epsilon, t)
+    for each in (0.95 * t, t, 1.05 * t):
+        assert shift.delta(each) == pytest.approx(hockey_stick(budget.epsilon, each * math.sqrt(d)), rel=2e-3)
+
+
+def weighted_delta(d: int, t: float, epsilon: float, draws: int, seed: int) -> tuple[float, float]:
+    """Mean and standard error of delta by draws moved towards the losses that count, and weighted."""
+    noise = LpNoise("generalized_gaussian", d, order_of(d), 1.0)
+    reach = t * d ** (1.0 / noise.order)
+    moved = 0.6 * (epsilon / reach - 0.5 * reach) / d ** (1.0 / noise.order)
+    z = noise.draw([np.random.default_rng([seed, d])] * draws) + moved
+    weights = np.exp(noise.log_density(z) - noise.log_density(z - moved))
+    loss = noise.log_density(z) - noise.log_density(z + t)
+    parts = weights * np.maximum(-np.expm1(np.minimum(epsilon - loss, 0.0)), 0.0)
+    return float(parts.mean()), float(parts.std(ddof=1) / math.sqrt(draws))
+
+
+@pytest.mark.parametrize("d", [8, 30])
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(0.1, 1e-3)], ids=str)
+def test_weighted_draws_find_the_delta_of_the_budget_and_more_with_a_tenth_less_noise(d, budget):
+    """Five standard errors either way, false alarm 1e-6."""
+    t = vertex_length(d, order_of(d), budget)
+    value, error = weighted_delta(d, t, budget.epsilon, 40_000, seed=1)
+    assert abs(value - budget.delta) < 5.0 * error < 0.35 * budget.delta
+    value, error = weighted_delta(d, t / 0.9, budget.epsilon, 40_000, seed=1)
+    assert value - 5.0 * error > budget.delta
+
+
+def plane_delta(order: float, shift: tuple[float, float], epsilon: float) -> float:
+    """delta in two columns by a sum over the plane."""
+    x = np.linspace(-7.0, 7.0, 561)
+    z = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1)
+    whole = 2.0 * (2.0 * gamma(1.0 + 1.0 / order)) ** 2 / gamma(1.0 + 2.0 / order)
+
+    def density(points: np.ndarray) -> np.ndarray:
+        return np.exp(-0.5 * length(points.reshape(-1, 2), order)[:, 0] ** 2) / whole
+
+    parts = np.maximum(density(z) - math.exp(epsilon) * density(z - np.array(shift)), 0.0)
+    return float(parts.sum() * (x[1] - x[0]) ** 2)
+
+
+@pytest.mark.parametrize("order", [2.0, 4.0, 9.0])
+def test_delta_is_quasi_convex_in_the_shift_so_that_a_vertex_is_the_worst_of_the_cube(order):
+    """In the plane; a sum over the grid is accurate to 1e-5."""
+    rng = np.random.default_rng(int(order))
+    worst = plane_delta(order, (1.5, 1.5), 0.5)
+    assert plane_delta(order, (1.5, -1.5), 0.5) == pytest.approx(worst, abs=1e-5)
+    for _ in range(4):
+        ends = rng.uniform(-1.5, 1.5, (2, 2))
+        middle = ends.mean(axis=0)
+        at_ends = [plane_delta(order, tuple(end), 0.5) for end in ends]
+        assert plane_delta(order, tuple(middle), 0.5) <= max(at_ends) + 1e-5
+        assert max(at_ends) <= worst + 1e-5
+    assert plane_delta(order, (1.5, 0.0), 0.5) < 0.9 * worst
+
+
+def test_no_shift_within_the_cube_is_found_worse_than_its_vertex():
+    """Common draws; five standard errors. A shift along one axis is far better."""
+    d, budget = 16, Budget(1.0, 1e-2)
+    noise, t = LpNoise("generalized_gaussian", d, order_of(d), 1.0), vertex_length(16, order_of(16), Budget(1.0, 1e-2))
+    rng = np.random.default_rng(3)
+    shifts = [np.eye(d)[0], np.sign(rng.standard_normal(d)), rng.uniform(-1.0, 1.0, d), np.repeat([1.0, 0.0], d // 2)]
+    for k, shift in enumerate(shifts):
+        seen = shift_shares(noise, t * shift, 1.0, budget.epsilon, draws=30_000, rng=np.random.default_rng([4, k]))
+        error = float(seen.std(ddof=1)) / math.sqrt(len(seen))
+        assert seen.mean() - 5.0 * error <= budget.delta
+        assert bool(seen.mean() < 0.5 * budget.delta) is (k != 1)
+
+
+def test_the_information_is_that_of_a_small_shift():
+    """Mean square of the slope of the loss, within five standard errors of 40,000 draws."""
+    for d in (8, 100):
+        noise = LpNoise("generalized_gaussian", d, order_of(d), 1.0)
+        z = noise.draw([np.random.default_rng(d)] * 40_000)
+        slopes = (noise.log_density(z - 1e-4) - noise.log_density(z + 1e-4)) / 2e-4
+        squares = slopes**2
+        assert abs(squares.mean() - information(d, noise.order)) < 5.0 * squares.std() / 200.0
+
+
+def test_where_the_sums_are_not_used_zcdp_is():
+    inside = Budget(1.0, 1e-5)
+    law = lp_noise("generalized_gaussian", math.inf, 30)
+    assert law.multiplier(inside) < 0.6 * law.zcdp_multiplier(inside)
+    for budget in (Budget(1e-3, 1e-5), Budget(1.0, 1e-12)):
+        assert vertex_length(30, law.order, budget) == 0.0
+        assert law.multiplier(budget) == law.zcdp_multiplier(budget)
+    assert vertex_length(30, law.order, Budget(20.0, 1e-5)) == vertex_length(30, law.order, Budget(10.0, 1e-5)) > 0.0
+    assert vertex_length(30, law.order, Budget(1.0, 0.1)) == vertex_length(30, law.order, Budget(1.0, 0.01)) > 0.0
+    unsettled, half = (vertex_length(20, order_of(20), Budget(epsilon, 0.01)) for epsilon in (4.0, 2.0))
+    assert unsettled == half > 0.0
+    assert vertex_length(7, 2.1, inside) == 0.0 == vertex_length(100_001, 22.0, inside)
+
+
+def test_the_multiplier_is_continuous_in_the_norm_and_never_above_that_of_zcdp():
+    """The scale of noise for a sensitivity of 1 rises to that of the cube."""
+    budget, d = Budget(1.0, 1e-5), 30
+    laws = [lp_noise("generalized_gaussian", q, d) for q in (5.0, 8.0, 20.0, 100.0, 1e4, math.inf)]
+    scales = [law.multiplier(budget) * law.widening for law in laws]
+    assert all(a <= b * (1 + 1e-12) for a, b in itertools.pairwise(scales))
+    assert scales[-2] == pytest.approx(scales[-1], rel=1e-3)
+    assert all(law.multiplier(budget) <= law.zcdp_multiplier(budget) for law in laws)
+    assert laws[0].multiplier(budget) == laws[0].zcdp_multiplier(budget)
+
+
+@pytest.mark.nightly
+def test_every_budget_of_the_sliders_has_a_length():
+    for d in (8, 12, 20, 50, 200, 3000, 100_000):
+        for epsilon in (0.05, 1.0, 8.0):
+            for delta in (1e-10, 1e-6, 1e-3):
+                assert vertex_length(d, order_of(d), Budget(epsilon, delta)) > 0.0
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("d, epsilon, delta", [(8, 1.0, 1e-9), (16, 1.0, 1e-9), (100, 8.0, 1e-6), (1000, 1.0, 1e-5)])
+def test_finer_sums_change_the_length_by_less_than_its_margin(d, epsilon, delta, monkeypatch):
+    found = vertex_length(d, order_of(d), Budget(epsilon, delta))
+    for name, finer in (("_LONGEST", 24.0), ("_RADIUS_STEP", 0.15), ("_DEGREE", 6), ("_SMALL", 15.0)):
+        monkeypatch.setattr(vertex_shift, name, finer)
+    other = vertex_length.__wrapped__(d, order_of(d), Budget(epsilon, delta))
+    assert other == pytest.approx(found, rel=vertex_shift._MARGIN)
