@@ -330,7 +330,7 @@ def test_the_quoted_kappa_with_the_reconstructed_multiplier_breaks_its_guarantee
     asked, (quoted, share) = Budget(epsilon, 1e-2), quoted_noise(math.inf, 1_000)
     multiplier = reconstructed_multiplier(asked)
     assert multiplier == pytest.approx(math.sqrt(2.0 * math.log(100.0)) / epsilon)
-    assert (multiplier > 1.3 * quoted.multiplier(asked)) == (epsilon == 1.0)
+    assert (multiplier > 1.3 * quoted.zcdp_multiplier(asked)) == (epsilon == 1.0)
     value, error = delta_of_ones(quoted, share, asked, 3_000, 1, multiplier)
     assert least * asked.delta < value - 5.0 * error < value + 5.0 * error < most * asked.delta
     exact = lp_noise("generalized_gaussian", math.inf, 1_000)
