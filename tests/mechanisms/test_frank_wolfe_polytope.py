@@ -168,10 +168,11 @@ def test_no_other_number_of_steps_has_a_smaller_bound(accounting):
         ({"n": 10_000, "p": 200, "budget": Budget(1.0, 1e-8)}, 19),  # a sixth of 112
         ({"n": 10_000, "p": 200, "budget": Budget(0.2, 1e-8)}, 8),  # Gamma / h for squared loss: 8 over F(0) <= 1
         ({"n": 300, "p": 200, "budget": Budget(0.2, 1e-8)}, 256),  # a choice costs more than 3
-        (
-            {"loss": "logistic", "n": 10_000, "p": 200, "budget": Budget(0.1, 1e-8)},
-            4,
-        ),  # Gamma / h = 1 / ln 2, a sixth of 18
+        # Gamma / h = 1 / ln 2, a sixth of 18
+        ({"loss": "logistic", "n": 10_000, "p": 200, "budget": Budget(0.1, 1e-8)}, 4),
+        # Gamma / h = 80,000, and beyond the range of a float: 10,000 at most
+        ({"n": 10_000, "p": 200, "R": 100.0}, 10_000),
+        ({"n": 2, "p": 1, "R": 1e100, "y_max": 1e-100, "budget": Budget(1e-98, 1e-8)}, 10_000),
     ],
 )
 def test_automatic_steps_are_a_sixth_of_the_bound_s_but_neither_too_few_nor_hopeless(facts, T):

@@ -145,10 +145,24 @@ def test_hinge_loss_sticks_to_a_record_and_would_leak_it():
 
 @every_key
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
-def test_auto_lam_makes_noise_of_the_fixed_size(key, epsilon):
+def test_auto_lam_of_classes_is_13_times_the_mean_of_two_rules(key, epsilon):
+    """Geometric mean of p sigma^2 / (R B)^2 and R sigma, at the noise that lam itself leads to."""
     plan = dpcore.calibrate(key, n=1000, p=7, epsilon=epsilon, delta=1e-6, loss="huber_hinge", theta_norm=20.0, R=2.0)
-    square = plan.mechanism.law.reach(7)[1]
-    assert 2.0 * math.sqrt(square) * plan.scale / plan.spec.lam == pytest.approx(3 * 3 / 16 * 40 ** (1 / 3), rel=1e-6)
+    sigma = plan.scale * math.sqrt(plan.mechanism.law.reach(7)[1])
+    found = 13 * math.sqrt(7 * sigma**2 / (2 * 20) ** 2 * 2 * sigma)
+    assert plan.spec.lam == pytest.approx(found, rel=1e-5)
+
+
+@every_key
+@pytest.mark.parametrize("theta_norm", [0.01, 20.0])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
+def test_auto_lam_of_numbers_lets_noise_grow_with_epsilon_down_to_five_times_the_best_ridge(key, epsilon, theta_norm):
+    facts = {"loss": "huber", "R": 2.0, "y_max": 0.5, "theta_norm": theta_norm}
+    plan = dpcore.calibrate(key, n=1000, p=7, epsilon=epsilon, delta=1e-6, **facts)
+    sigma = plan.scale * math.sqrt(plan.mechanism.law.reach(7)[1])
+    rules = 2 * sigma / 0.5 * (sigma / (2 * 2 / 1000)) ** (1 / 3), 5 * 7 * sigma**2 / (2 * theta_norm) ** 2
+    assert plan.spec.lam == pytest.approx(max(rules), rel=1e-5)
+    assert (rules[0] > rules[1]) == (theta_norm == 20.0)
 
 
 @every_key

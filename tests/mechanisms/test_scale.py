@@ -32,7 +32,7 @@ PROBLEMS = {
     "output, in a ball": ("output_gaussian", "squared", {"radius": 0.3}),
     "objective": ("objective_gaussian", "logistic", {}),
     "objective, pure": ("objective_gamma", "huber", {}),
-    "private LASSO": ("frank_wolfe_polytope", "squared", {"radius": 3.0}),
+    "private LASSO": ("frank_wolfe_polytope", "squared", {"radius": 3.0, "T": 20}),
     "Frank-Wolfe, Laplace": ("frank_wolfe_polytope", "logistic", {"accounting": "published_safe", "T": 20}),
 }
 

@@ -128,14 +128,17 @@ def chosen_T(
 def _auto_T(facts: ProblemConstants, best: int, worse: Callable[[Array], Array]) -> int:
     """T under "auto": a sixth of the bound's T = `best`, at least Gamma / h and 4; at least 256 if choices cost 3 h.
 
-    h = `facts.start`. Noise of choices is bounded for the worst scores, convergence for the worst curvature; on records
-    fewer steps are better. With T < Gamma / h the term 2 Gamma / T of the bound exceeds 2 h. A vertex drawn without
-    regard to the records is theta_1 on average, and a private choice is no worse on average: as in the bound,
-    E F(theta_T) <= F(theta_1) + 2 Gamma / T, whatever the noise is. So where nothing can be learned many steps limit
-    the loss, and few do not.
+    At most 10,000. h = `facts.start`. Noise of choices is bounded for the worst scores, convergence for the worst
+    curvature; on records fewer steps are better. With T < Gamma / h the term 2 Gamma / T of the bound exceeds 2 h. A
+    vertex drawn without regard to the records is theta_1 on average, and a private choice is no worse on average: as in
+    the bound, E F(theta_T) <= F(theta_1) + 2 Gamma / T, whatever the noise is. So where nothing can be learned many
+    steps limit the loss, and few do not.
     """
-    T = max(_FEWEST, round(facts.curvature / facts.start), round(_AUTO_SHARE * best)) if facts.start else _FEWEST
-    return min(max(T, _MANY) if float(worse(np.array(float(T)))) > _HOPELESS * facts.start else T, LARGEST_T)
+    T, h = _FEWEST, facts.start
+    if h:
+        # Gamma / h alone may exceed the range of a float.
+        T = max(T, round(min(facts.curvature, LARGEST_T * h) / h), round(_AUTO_SHARE * best))
+    return max(T, _MANY) if float(worse(np.array(float(T)))) > _HOPELESS * h else T
 
 
 def check_T(name: str, T: int | str) -> int | str:

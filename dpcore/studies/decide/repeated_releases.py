@@ -131,20 +131,26 @@ def budget_each(mechanism: Mechanism, spec: Spec, total: Budget, releases: int, 
     high = math.log(total.epsilon)
     if excess(high) <= 0.0:
         return total
-    low, found = high, None
-    for _ in range(_HALVINGS):
-        low -= math.log(2.0)
-        if excess(low) <= 0.0:
-            break
-        high = low
+    lowest, step = high - _HALVINGS * math.log(2.0), math.log(2.0)
+    while high > lowest:
+        try:
+            if excess(high - step) <= 0.0:
+                break
+            high -= step
+        except NotApplicable:
+            # Of a smaller epsilon than the one that is sought, maybe.
+            if step < _SHARP:
+                raise
+            step *= 0.5
     else:
         raise NotApplicable(
             f"{mechanism.key} keeps no {k} releases, or {g} records, within epsilon = {total.epsilon:g} "
             f"at delta = {total.delta:g}"
         )
+    low = high - step
     found = brentq(excess, low, high, xtol=0.1 * _SHARP)
     while excess(found) > 0.0:
-        found -= 0.2 * _SHARP
+        found = max(low, found - 0.2 * _SHARP)
     return Budget(math.exp(found), total.delta)
 
 
