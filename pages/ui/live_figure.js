@@ -146,7 +146,7 @@ function some(rows, most) {
 
 // Called at each drawing, and when a reader opens it; a closed one is not filled.
 function fillNumbers(node) {
-  node.numbers.hidden = !node.data.some(({ name, x, z }) => name && x?.length && !z);
+  node.numbers.hidden = !node._fullData.some(({ x, z }, k) => node.data[k].name && x?.length && !z);
   if (!node.numbers.open) return;
   const curves = curvesOf(node);
   const most = Math.max(2, Math.floor(MOST_ROWS / curves.length));

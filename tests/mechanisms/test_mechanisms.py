@@ -327,5 +327,9 @@ def test_rows_and_labels_just_beyond_their_bounds_are_refused(key):
         mechanism.prepare(plan, Data(X, y))
     rule = "be whole numbers from 0 to 1, got " if key in CLASSIFYING else r"lie in \[-1, 1\], got 1"
     for label in (-100.0, -1.0 - 1e-9, 1.0 + 1e-9):
+        data = Data(np.minimum(X, 1.0), [1.0, label, 0.0])
+        if get_loss(plan.spec.loss).task == "location":  # which reads no label
+            mechanism.prepare(plan, data)
+            continue
         with pytest.raises(ValueError, match=f"y must {rule}"):
-            mechanism.prepare(plan, Data(np.minimum(X, 1.0), [1.0, label, 0.0]))
+            mechanism.prepare(plan, data)

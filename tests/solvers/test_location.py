@@ -258,10 +258,8 @@ def test_losses_and_sources_must_be_of_one_kind(fields, message):
 def test_labels_are_not_needed_and_not_looked_at(key):
     spec = Spec(key, 3, 2)
     X = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
-    for y in ([0.0, 0.0, 0.0], [0.3, -1.0, 1.0]):
+    for y in ([0.0, 0.0, 0.0], [0.3, -1.0, 1.0], [0.0, 3.0, 0.0]):
         data.check_records(Data(X, y), spec)
-    with pytest.raises(ValueError, match=r"y must lie in \[-1, 1\], got 3"):
-        data.check_records(Data(X, [0.0, 3.0, 0.0]), spec)
     with pytest.raises(NotApplicable, match="linear prediction"):
         dpcore.solve("output_gaussian", X, epsilon=1.0, delta=1e-6, lam=1.0, loss=key)
     with pytest.raises(ValueError, match=r"y must be given .*, got None"):
