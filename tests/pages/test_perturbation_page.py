@@ -151,9 +151,10 @@ def test_the_default_state_teaches_without_a_click():
 
 def assert_between_bounds(table):
     """Over a third of the axis, on its log scale, some upper bound is informative: below what learning nothing costs,
-    and at most ten times the measurement."""
+    and at most fifteen times the measurement. Bounds are for the worst records; on these the excess of objective
+    perturbation falls faster than its bound, before output perturbation's is informative."""
     rows = table[table.metric == "excess_empirical_risk"]
-    bites = (rows.bound < rows.nothing_learned) & (rows.bound <= 10.0 * rows["mean"])
+    bites = (rows.bound < rows.nothing_learned) & (rows.bound <= 15.0 * rows["mean"])
     x, found = np.unique(rows.x), np.unique(rows.x[bites])
     assert np.isin(x[x >= found.min()], found).all(), "without gaps"
     assert np.log(x[-1] / found.min()) >= np.log(x[-1] / x[0]) / 3.0

@@ -135,9 +135,9 @@ def test_lemma_1_asks_for_n_times_the_noise_which_learns_nothing(ways):
 def test_who_wins_where(ways):
     objective, output, gradient = (ways.ways[way].mean for way in (kamath.OBJECTIVE, kamath.OUTPUT, kamath.GRADIENT))
     assert (objective < output).all() and (gradient < output).all()
-    assert ways.best(3) == kamath.GRADIENT
-    # The oracle's lam beats the default, and nearly closes the gap or more.
-    assert (ways.looked <= objective * 1.001).all() and ways.looked[3] < 0.5 * objective[3]
+    # Neither is ahead at the largest epsilon: the default lam comes as near as the best of a grid.
+    assert ways.best(3) == "a tie"
+    assert objective == pytest.approx(ways.looked, rel=0.05)
     assert (gradient <= np.where(np.isfinite(ways.published), ways.published, np.inf)).all()
     assert verdicts(kamath.claims_of([ways])) == ["differs", "differs", "agrees"]
 
