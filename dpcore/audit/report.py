@@ -26,8 +26,9 @@ class AuditReport:
     """Result of an audit.
 
     plan: what was audited. claim: its guarantee, in words. pair: the two data sets, in words. runs, seed, bug,
-    comparisons: as asked for. sensitivity_share: distance between the pair's models, as a share of the sensitivity;
-    well below 1 a pass says less. attack_success: the attacker's share of right guesses. certificates: see `run_audit`.
+    comparisons: as asked for. term: of the attack that was played. sensitivity_share: distance between the pair's
+    models, as a share of the sensitivity; well below 1 a pass says less. attack_success: the attacker's share of right
+    guesses. certificates: see `run_audit`.
     """
 
     plan: Plan
@@ -36,6 +37,7 @@ class AuditReport:
     runs: int
     seed: int
     bug: str | None
+    term: str
     comparisons: int
     sensitivity_share: float
     attack_success: float
@@ -100,6 +102,7 @@ class AuditReport:
             "mechanism": mechanism.key,
             "knobs": mechanism.knobs,
             "bug": self.bug,
+            "attack": self.term,
             "comparisons": self.comparisons,
             "spec": dc.asdict(plan.spec),
             "requested": dc.asdict(plan.requested),
