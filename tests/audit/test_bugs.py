@@ -68,10 +68,16 @@ FAULTS = [bug for bug in BUGS if bug != "missing_factor_2" and bug not in TERMS]
 QUICK = ("output_gaussian", "output_gamma", "frank_wolfe_general", "tree_frank_wolfe")
 
 
+def table_of_the_document(begins: str) -> list[str]:
+    """Lines of the table whose head begins so."""
+    section = (ROOT / "docs" / "formulas.md").read_text().split("## What an audit sees", 1)[1].split("\n## ", 1)[0]
+    (table,) = (part for part in section.split("\n\n") if part.startswith(begins))
+    return table.splitlines()
+
+
 def cells_of_the_document() -> dict[tuple[str, str | None], str]:
     """By mechanism and fault, None where there is none."""
-    section = (ROOT / "docs" / "formulas.md").read_text().split("## What an audit sees", 1)[1].split("\n## ", 1)[0]
-    head, _, *rows = [line for line in section.splitlines() if line.startswith("|")]
+    head, _, *rows = table_of_the_document("| mechanism | none |")
     cells = {}
     names = [None, *FAULTS]
     assert head == "| mechanism | none | " + " | ".join(BUGS[key].label for key in FAULTS) + " |"
@@ -217,6 +223,13 @@ def test_a_bug_in_a_term_shows_to_no_attack_on_another_term(key, name, term, run
     """What the attack on its own term finds is in the test of every bug."""
     if term != TERMS[name]:
         assert dpcore.run_audit(key, bug=name, attack=term, runs=runs).verdict == "no contradiction found"
+
+
+def test_the_document_lists_every_bug_in_a_term():
+    """All are caught by every seed, and correct code is never contradicted, which the tests below and above check."""
+    _, _, *rows = table_of_the_document("| mechanism | bug |")
+    said = {(key, name) for name in TERMS for key in POSSIBLE[name]}
+    assert set(rows) == {f"| {key} | {BUGS[name].label} | {TERMS[name]} | {REPEATS} | 0 |" for key, name in said}
 
 
 @pytest.mark.nightly
