@@ -156,7 +156,8 @@ class TrialsQuestion:
     """Question whether each version of a mechanism's code keeps its claimed guarantee.
 
     mechanism: its key. budget: the claimed guarantee. runs: of each version, at least LEAST_RUNS. seed: >= 0. wanted:
-    the version to play first; it may change during the audit and is no part of the question.
+    the version to play first; it may change during the audit and is no part of the question. attack: the term of the
+    attack that all versions play, as in `run_audit`.
     """
 
     mechanism: str
@@ -164,6 +165,7 @@ class TrialsQuestion:
     runs: int
     seed: int
     wanted: str | None = dc.field(default=None, compare=False)
+    attack: str | None = None
     source: ClassVar[None] = None  # an audit constructs its records
 
     def __post_init__(self) -> None:
@@ -210,7 +212,8 @@ class TrialsQuestion:
             yield now
 
     def _audit(self, bug: str | None) -> Audit:
-        return Audit(worst_plan(self.mechanism, bug, self.budget), seed=self.seed, bug=bug)
+        plan = worst_plan(self.mechanism, bug, self.budget, attack=self.attack)
+        return Audit(plan, seed=self.seed, bug=bug, attack=self.attack)
 
     def _next(self, playing: Mapping[str | None, Audit], now: AllVersions) -> str | None:
         """The wanted version and the correct code until both have results, then one version after the other."""

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from ..accounting.attack_limits import attack_cap
 from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
-from ..core.privacy import Budget
+from ..core.privacy import Budget, NotApplicable
 from ..core.rng import Generators
 from ..core.validation import integer
 from ..mechanisms import make_mechanism
 from ..mechanisms.plan import Plan
 from . import certificates
+from .attacks import Attack, attacks_of, get_attack
 from .betting import BettingTest
 from .bugs import get_bug
-from .bugs.implementations import usual_plan
 from .certificates import Certificate, Scores
 from .report import AuditReport, words_of_pair
 from .target import Target, correct_target
@@ -49,18 +49,27 @@ class Audit:
     (2000, True)
     """
 
-    def __init__(self, key_or_plan: str | Plan, *, seed: int = 0, bug: str | None = None, comparisons: int = 1) -> None:
+    def __init__(
+        self,
+        key_or_plan: str | Plan,
+        *,
+        seed: int = 0,
+        bug: str | None = None,
+        comparisons: int = 1,
+        attack: str | None = None,
+    ) -> None:
         self.seed = integer("seed", seed, at_least=0)
         self.comparisons = integer("comparisons", comparisons, at_least=1)
         self.bug = None if bug is None else get_bug(bug).key
-        self.plan = key_or_plan if isinstance(key_or_plan, Plan) else worst_plan(key_or_plan, bug)
+        self.plan = key_or_plan if isinstance(key_or_plan, Plan) else worst_plan(key_or_plan, bug, attack=attack)
         if self.plan.spec.n * self.plan.spec.p > _LARGEST_TABLE:
             raise ValueError(f"n p must be <= {_LARGEST_TABLE} in an audit, got {self.plan.spec.n * self.plan.spec.p}")
         self.claimed = claimed_plan(self.plan)
         self.mechanism = self.claimed.mechanism
         # Of the plan, not of `claimed`: the claimed guarantee is what the plan itself spends.
         self.curve: TradeoffCurve = self.mechanism.claimed_curve(self.plan)
-        self.target: Target = correct_target(self.plan, self.claimed)
+        self.attack = attack_for(self.mechanism.key, bug, attack)
+        self.target: Target = correct_target(self.plan, self.claimed, self.attack.pair(self.plan))
         zero, one = self.target.sides
         self.sensitivity_share = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
         if bug is not None:
@@ -138,19 +147,28 @@ class Audit:
             certificates=tuple(found),
             plan=plan,
             bug=self.bug,
+            term=self.attack.term,
             sensitivity_share=share,
         )
 
 
 def run_audit(
-    key_or_plan: str | Plan, *, runs: int = 20_000, seed: int = 0, bug: str | None = None, comparisons: int = 1
+    key_or_plan: str | Plan,
+    *,
+    runs: int = 20_000,
+    seed: int = 0,
+    bug: str | None = None,
+    comparisons: int = 1,
+    attack: str | None = None,
 ) -> AuditReport:
     """Play the game `runs` times against a mechanism, correct or with an injected bug, and certify what leaks.
 
     key_or_plan: a registered key, audited at (1, 1e-5) on three columns with Huberised hinge loss, where a pair attains
     the sensitivity (or as the bug asks); or a Plan, audited as it is against the guarantee `plan.spent`, with
     n p <= 1e7. runs: 100 to 10^7. seed: >= 0. bug: None, or a key of `dpcore.audit.bugs.BUGS`. comparisons:
-    number of audits that are shown together; the confidence is that of all of them (Bonferroni).
+    number of audits that are shown together; the confidence is that of all of them (Bonferroni). attack: the term of
+    one of `dpcore.audit.attacks.attacks_of(key)`, which says in which terms of a proof a fault shows; None for the one
+    that reaches the bug, or the first.
 
     Certificates. "sensitivity": the distance between the pair's models, as a share of the plan's sensitivity (nothing
     random). "attacker": the share of right guesses by "score >= 0 means D1", against the mechanism's own limit.
@@ -178,19 +196,33 @@ def run_audit(
     'contradicted'
     """
     runs = integer("runs", runs, at_least=100)
-    audit = Audit(key_or_plan, seed=seed, bug=bug, comparisons=comparisons)
+    audit = Audit(key_or_plan, seed=seed, bug=bug, comparisons=comparisons, attack=attack)
     audit.play(runs)
     return audit.report()
 
 
-def worst_plan(key: str, bug: str | None = None, budget: Budget = DEFAULT_BUDGET) -> Plan:
-    """Plan under which a mechanism is audited: a pair attains its sensitivity, and the bug shows.
+def worst_plan(key: str, bug: str | None = None, budget: Budget = DEFAULT_BUDGET, *, attack: str | None = None) -> Plan:
+    """Plan under which a mechanism is audited: a pair reaches the attack's terms, and the bug shows.
+
+    attack: as in `run_audit`.
 
     >>> worst_plan("output_gaussian").spec.loss
     'huber_hinge'
     """
     mechanism = make_mechanism(key).audited()
-    return (usual_plan if bug is None else get_bug(bug).plan)(mechanism, budget)
+    own = None if bug is None else get_bug(bug).plan
+    return (own or attack_for(key, bug, attack).plan)(mechanism, budget)
+
+
+def attack_for(key: str, bug: str | None, attack: str | None) -> Attack:
+    """Attack with the term `attack`; for None the one that reaches the bug, or the first.
+
+    ValueError for an unknown term; NotApplicable if the bug is in a term that the mechanism's proof does not have.
+    """
+    reached = None if bug is None else get_bug(bug).term
+    if reached and reached not in (known.term for known in attacks_of(key)):
+        raise NotApplicable(f"{bug} is a bug in the term {reached}, which no attack on {key} reaches")
+    return get_attack(key, attack or reached)
 
 
 def claimed_plan(plan: Plan) -> Plan:

@@ -114,12 +114,13 @@ class AuditReport(Findings):
 
     claimed: what the plan spends. claim: the same in words. pair: the two data sets, in words. runs, seed, comparisons,
     bug: as asked for. attack_success: the attacker's share of right guesses. certificates: see `run_audit`. plan: what
-    was audited. sensitivity_share: distance between the pair's models, as a share of the sensitivity; well below 1 a
-    pass says less.
+    was audited. term: of the attack that was played. sensitivity_share: distance between the pair's models, as a share
+    of the sensitivity; well below 1 a pass says less.
     """
 
     plan: Plan
     bug: str | None
+    term: str
     sensitivity_share: float
 
     @property
@@ -134,6 +135,7 @@ class AuditReport(Findings):
             "mechanism": plan.mechanism.key,
             "knobs": plan.mechanism.knobs,
             "bug": self.bug,
+            "attack": self.term,
             "spec": dc.asdict(plan.spec),
             "requested": dc.asdict(plan.requested),
             "spent": dc.asdict(plan.spent),

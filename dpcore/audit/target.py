@@ -27,13 +27,12 @@ class Target:
     score: Callable[[Array], Array]
 
 
-def correct_target(plan: Plan, claimed: Plan) -> Target:
-    """Target with the plan's own code on its worst pair, scored by the log-likelihood ratio of the claimed law.
+def correct_target(plan: Plan, claimed: Plan, pair: tuple[Data, Data]) -> Target:
+    """Target with the plan's own code on two neighbours, scored by the log-likelihood ratio of the claimed law.
 
-    claimed: the plan with the noise that `plan.spent` requires. NotApplicable where the mechanism has no worst pair.
+    claimed: the plan with the noise that `plan.spent` requires.
     """
     mechanism = plan.mechanism
-    pair = mechanism.worst_pair(plan)
     zero, one = (mechanism.prepare(plan, data) for data in pair)
     return Target(pair, (zero, one), release_of(plan), score_of(claimed, zero, one))
 

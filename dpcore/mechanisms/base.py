@@ -115,7 +115,8 @@ class Mechanism(abc.ABC):
     sets both, or makes noise a knob. label, source: for charts and docs. family: of the mechanisms drawn in one colour.
     place: where it adds its noise. quantity: the metric of its bounds. set: the set of its models. usual_loss: default
     of `dpcore.solve`. worst_spec: a problem in which `worst_pair` attains the sensitivity. audit_knob: a knob's name,
-    if any, and the value that audits use for "auto" to save time without losing power.
+    if any, and the value that audits use for "auto" to save time without losing power. first_attack: key of the attack
+    by `worst_pair`, and the terms of the proof in which a fault shows to it, in words.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
@@ -131,6 +132,7 @@ class Mechanism(abc.ABC):
     # lam is so large that the model stays near 0, where a record whose label flips has the largest effect.
     worst_spec: ClassVar[Spec] = Spec("huber_hinge", n=10, p=3, lam=1e4)
     audit_knob: ClassVar[tuple[str, Any]] = ("", None)
+    first_attack: ClassVar[tuple[str, str]] = ("sensitivity", "the sensitivity of what gets the noise, and the noise")
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):

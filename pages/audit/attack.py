@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import Budget, list_mechanisms
 from dpcore.audit.all_versions import TrialsQuestion
+from dpcore.audit.attacks import attacks_of
 from dpcore.audit.bugs import BUGS
 from dpcore.core.cancel import Cancelled
 from dpcore.figures.audit.attack import betting_figure, ink_of, plane_figure, ruler_figure, scores_figure
@@ -48,10 +49,14 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     )
     with url_controls.block("runs", width=105):
         runs = url_controls.slider("runs", "runs", RUNS, 20_000, "{:,}".format)
-    return lambda: _show(headline, mechanism, None if version == words.CORRECT else version, runs)
+    terms = [known.term for known in attacks_of(mechanism)]
+    term = terms[0]
+    if len(terms) > 1:
+        term = url_controls.select(f"attack_{mechanism}", "Attack", terms, term, words.attack_name, width=150)
+    return lambda: _show(headline, mechanism, None if version == words.CORRECT else version, runs, term)
 
 
-def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int) -> None:
+def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int, term: str) -> None:
     own_pair = "an audit uses two data sets of its own"
     controls = sidebar(
         default_n=2_000,
@@ -59,7 +64,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "the mechanism chooses it"},
     )
     theme = current_theme()
-    asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version)
+    asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version, term)
     held = ask({_NAME: asked})
     job = held.jobs[_NAME]
     assert isinstance(job.question, TrialsQuestion)

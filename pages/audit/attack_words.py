@@ -7,6 +7,7 @@ import pandas as pd
 
 from dpcore.accounting.attack_limits import attack_cap
 from dpcore.audit.all_versions import AllVersions, Standing, TrialsQuestion
+from dpcore.audit.attacks import get_attack
 from dpcore.audit.betting import ALPHAS
 from dpcore.audit.bugs import BUGS
 from dpcore.audit.report import Verdict
@@ -76,6 +77,14 @@ def version_name(version: str) -> str:
     ('correct code', 'half the noise')
     """
     return "correct code" if version == CORRECT else BUGS[version].label
+
+
+def attack_name(term: str) -> str:
+    """
+    >>> attack_name("last_phase")
+    'last phase'
+    """
+    return term.replace("_", " ")
 
 
 def takeaway(here: AttackState) -> str:
@@ -185,8 +194,16 @@ def caption(here: AttackState) -> str:
     return (
         f"{failed}{picked}A bar is the certified ε: the code leaks at least that much, with 99.9% confidence (dark) or "
         f"95% (pale) for all {count} versions at once. A bar beyond the line refutes the guarantee; a shorter bar "
-        f"is no proof. {asked.runs:,} runs each."
+        f"is no proof. {asked.runs:,} runs each. {_reached(here)}"
     )
+
+
+def _reached(here: AttackState) -> str:
+    """Terms of the proof in which this attack sees a bug, and which attack sees the picked one if this does not."""
+    attack = get_attack(here.asked.mechanism, here.asked.attack)
+    term = None if here.played is None else BUGS[here.played].term
+    unseen = f"; this bug shows to the attack “{attack_name(term)}”" if term and term != attack.term else ""
+    return f"The attack reaches {attack.reaches}{unseen}."
 
 
 def _delta(here: AttackState) -> str:
@@ -314,9 +331,10 @@ def snippet(here: AttackState) -> str:
 from dpcore.audit.game import worst_plan
 
 bug = {here.played!r}
-plan = worst_plan({asked.mechanism!r}, bug, Budget({asked.budget.epsilon!r}, {asked.budget.delta!r}))
+budget = Budget({asked.budget.epsilon!r}, {asked.budget.delta!r})
+plan = worst_plan({asked.mechanism!r}, bug, budget, attack={asked.attack!r})
 tests = {here.trials.tests}  # that share the error: certificates and bets of all versions
-report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, bug=bug, comparisons=tests)
+report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, bug=bug, comparisons=tests, attack={asked.attack!r})
 print(report.sentence)
 print(report.to_json())
 """

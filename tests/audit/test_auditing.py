@@ -122,7 +122,7 @@ def test_what_is_scored_lies_on_the_grid_of_its_noise():
     """Of every mechanism that adds noise to what is seen."""
     for key in dpcore.list_mechanisms():
         plan = worst_plan(key)
-        target = correct_target(plan, plan)
+        target = correct_target(plan, plan, plan.mechanism.worst_pair(plan))
         seen = target.release(target.sides[0], [np.random.default_rng(k) for k in range(3)])
         resolution = plan.mechanism.seen_resolution(plan)
         assert np.array_equal(seen, on_grid(seen, resolution))
@@ -207,6 +207,7 @@ def test_the_report_is_plain_json():
     facts = json.loads(report.to_json())
     for name in ("claim", "runs", "seed", "bug", "sensitivity_share"):
         assert facts[name] == getattr(report, name)
+    assert facts["attack"] == report.term == "sensitivity"
     assert facts["mechanism"] == report.plan.mechanism.key == "output_gamma"
     for name in ("certified_epsilon_95", "certified_epsilon_999", "verdict", "sentence"):
         assert facts[name] == getattr(report, name)

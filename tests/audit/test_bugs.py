@@ -19,13 +19,17 @@ from scipy import stats
 
 import dpcore
 from dpcore import Audit, Budget, Data, NotApplicable, Plan, Spec
+from dpcore.audit.attacks import attacks_of, get_attack
 from dpcore.audit.bugs import BUGS, get_bug
-from dpcore.audit.game import claimed_plan, worst_plan
+from dpcore.audit.game import attack_for, claimed_plan, worst_plan
 from dpcore.audit.target import Target, correct_target
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.base import Prepared
+from dpcore.mechanisms.frank_wolfe.tree import runs_of
+from dpcore.mechanisms.gradient.phased_sgd import descender_of, phases_of
 from dpcore.mechanisms.noise.rounding import on_grid
+from dpcore.solvers.frank_wolfe.tree import batch_mean, nodes
 from tests.audits import DRAWING, KEYS, REPEATS, plan_for, refuted
 from tests.harness import ROOT
 
@@ -45,6 +49,12 @@ POSSIBLE = {
     "published_objective_noise": PUBLISHED,
     "unrounded": ("output_gamma",),
 }
+# Bugs in a term of a proof, and the terms in which they show; each mechanism that has the attack has the bug.
+TERMS = {name: bug.term for name, bug in BUGS.items() if bug.term}
+POSSIBLE |= {
+    name: tuple(key for key in KEYS if term in [attack.term for attack in attacks_of(key)])
+    for name, term in TERMS.items()
+}
 # One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
 UNSEEN = {(key, "fixed_seed") for key in DRAWING}
 # The curve of three classes and zCDP leave an attacker more room than a fifth of the noise hides.
@@ -53,15 +63,21 @@ UNSEEN |= {(key, "noise_at_80_percent") for key in ("gaussian_classifier", "gene
 UNSEEN |= {("generalized_gaussian", "quoted_kappa")}
 RUNS = 20_000
 # The columns of the document's table, in which a missing factor 2 is half the noise.
-FAULTS = [bug for bug in BUGS if bug != "missing_factor_2"]
+FAULTS = [bug for bug in BUGS if bug != "missing_factor_2" and bug not in TERMS]
 # Releases that cost so little that a fifth of the noise is looked for in every run.
 QUICK = ("output_gaussian", "output_gamma", "frank_wolfe_general", "tree_frank_wolfe")
 
 
+def table_of_the_document(begins: str) -> list[str]:
+    """Lines of the table whose head begins so."""
+    section = (ROOT / "docs" / "formulas.md").read_text().split("## What an audit sees", 1)[1].split("\n## ", 1)[0]
+    (table,) = (part for part in section.split("\n\n") if part.startswith(begins))
+    return table.splitlines()
+
+
 def cells_of_the_document() -> dict[tuple[str, str | None], str]:
     """By mechanism and fault, None where there is none."""
-    section = (ROOT / "docs" / "formulas.md").read_text().split("## What an audit sees", 1)[1].split("\n## ", 1)[0]
-    head, _, *rows = [line for line in section.splitlines() if line.startswith("|")]
+    head, _, *rows = table_of_the_document("| mechanism | none |")
     cells = {}
     names = [None, *FAULTS]
     assert head == "| mechanism | none | " + " | ".join(BUGS[key].label for key in FAULTS) + " |"
@@ -78,7 +94,12 @@ MORE = {cell: int(text.split(" at ")[1].replace(",", "")) for cell, text in CELL
 
 
 def bugged(name: str, plan: Plan) -> Target:
-    return get_bug(name).inject(plan, correct_target(plan, claimed_plan(plan)))
+    pair = attack_for(plan.mechanism.key, name, None).pair(plan)
+    return get_bug(name).inject(plan, correct_target(plan, claimed_plan(plan), pair))
+
+
+def correct_code(plan: Plan) -> Target:
+    return correct_target(plan, plan, plan.mechanism.worst_pair(plan))
 
 
 # What is caught
@@ -179,6 +200,86 @@ def test_how_much_the_published_gaussian_noise_costs():
     assert delta > 700 * plan.spent.delta
 
 
+# Terms of proofs
+
+
+def in_terms() -> Iterator[Any]:
+    """Every bug in a term, and the other attacks on that mechanism."""
+    for name in TERMS:
+        for key in POSSIBLE[name]:
+            for attack in attacks_of(key):
+                yield pytest.param(key, name, attack.term, id=f"{key}-{name}-{attack.term}")
+
+
+@pytest.mark.parametrize("runs", [2_000, pytest.param(RUNS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("key, name, term", list(in_terms()))
+def test_a_bug_in_a_term_shows_to_no_attack_on_another_term(key, name, term, runs):
+    """What the attack on its own term finds is in the test of every bug."""
+    if term != TERMS[name]:
+        assert dpcore.run_audit(key, bug=name, attack=term, runs=runs).verdict == "no contradiction found"
+
+
+def test_the_document_lists_every_bug_in_a_term():
+    """All are caught by every seed, and correct code is never contradicted, which the tests below and above check."""
+    _, _, *rows = table_of_the_document("| mechanism | bug |")
+    said = {(key, name) for name in TERMS for key in POSSIBLE[name]}
+    assert set(rows) == {f"| {key} | {BUGS[name].label} | {TERMS[name]} | {REPEATS} | 0 |" for key, name in said}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("key, name", [(key, name) for name in TERMS for key in POSSIBLE[name]])
+def test_bugs_in_terms_are_caught_by_every_seed(key, name):
+    assert caught(key, name) == REPEATS
+
+
+@pytest.mark.parametrize("runs, repeats", [(2_000, 1), pytest.param(RUNS, REPEATS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("key, term", [(key, attack.term) for key in KEYS for attack in attacks_of(key)[1:]])
+def test_correct_code_is_not_contradicted_by_attacks_on_other_terms(key, term, runs, repeats):
+    """And the pair is no farther apart than the sensitivity, most of which it reaches."""
+    for seed in range(repeats):
+        report = dpcore.run_audit(key, attack=term, runs=runs, seed=seed)
+        assert report.verdict != "contradicted" and report.term == term
+        assert 0.9 < report.sensitivity_share < 1.0 + 1e-9
+
+
+def test_the_attack_is_that_of_the_bug_unless_one_is_asked_for():
+    assert [Audit("phased_sgd", bug=bug).attack.term for bug in (None, "halved_noise", "noise_falls_by_8")] == [
+        "first_phase",
+        "first_phase",
+        "last_phase",
+    ]
+    assert Audit("phased_sgd", bug="noise_falls_by_8", attack="first_phase").attack.term == "first_phase"
+    with pytest.raises(ValueError, match=r"attack must be None or one of first_phase, last_phase .*'root'"):
+        get_attack("phased_sgd", "root")
+    with pytest.raises(NotApplicable, match=r"noise_falls_by_8 .* last_phase, .* output_gaussian"):
+        Audit("output_gaussian", bug="noise_falls_by_8")
+
+
+def test_what_bugs_in_trees_and_phases_change():
+    """Half of the noise of what comes second, or one part of its mean, on the same draws; nothing before."""
+    plan = worst_plan("phased_sgd")
+    broken = bugged("noise_falls_by_8", plan)
+    correct = correct_target(plan, plan, broken.pair)
+    a, b = (target.release(target.sides[0], [np.random.default_rng(1)]).reshape(-1, 3) for target in (correct, broken))
+    run = descender_of(plan, broken.pair[0])
+    mean = run.average(phases_of(plan)[1], run.project(a[:1]))[0]
+    assert np.allclose(a[0], b[0], atol=1e-6) and np.allclose(a[1] - mean, 2.0 * (b[1] - mean), atol=1e-6)
+    plan = worst_plan("tree_frank_wolfe", attack="right_child")
+    half, forgotten = (bugged(name, plan) for name in ("half_at_right_children", "difference_forgotten"))
+    right = correct_target(plan, plan, half.pair)
+    a, b, c = (
+        target.release(target.sides[0], [np.random.default_rng(1)]).reshape(2, -1)
+        for target in (right, half, forgotten)
+    )
+    assert np.array_equal(a[0], b[0]) and np.array_equal(a[0], c[0])
+    data, runs = half.pair[0], runs_of(plan)
+    at = runs.facts.size * runs.shape.extreme(a[:1])
+    node = nodes(runs.tree)[1]
+    gradient, before = (batch_mean(get_loss("huber"), data, node.batch, x)[0] for x in (at, 0.0 * at))
+    assert np.allclose(a[1] - (gradient - before), 2.0 * (b[1] - (gradient - before)), atol=1e-4 * plan.scale)
+    assert np.allclose(c[1] - a[1], before, atol=1e-4 * plan.scale)
+
+
 # The table
 
 
@@ -238,7 +339,7 @@ def test_bugs_of_noise_are_what_their_sentences_say():
 @every_mechanism
 def test_without_clipping_one_record_is_too_long_and_nothing_else_changes(key):
     plan = worst_plan(key)
-    correct = correct_target(plan, plan)
+    correct = correct_code(plan)
     target = bugged("clipping_off", plan)
     for before, after in zip(correct.pair, target.pair, strict=True):
         longer = np.flatnonzero(np.any(before.X != after.X, axis=1))
@@ -263,7 +364,7 @@ def test_clipping_that_does_not_matter_is_no_bug():
 @pytest.mark.parametrize("key", DESCENDING)
 def test_reused_noise_is_that_of_the_first_step_and_each_run_has_its_own(key):
     plan = worst_plan(key, "noise_reused")
-    correct, target = correct_target(plan, plan), bugged("noise_reused", plan)
+    correct, target = correct_code(plan), bugged("noise_reused", plan)
     for side in target.sides:
         rng = np.random.default_rng(3)
         for release, repeats in ((correct.release, False), (target.release, True)):
@@ -289,7 +390,7 @@ def test_shared_class_noise_cancels_from_all_that_decides():
     apart = seen - seen.mean(axis=1, keepdims=True)
     grid = 2.0**-19 * plan.mechanism.resolution(plan)
     assert np.ptp(apart, axis=0).max() <= grid + 2.0 * plan.tol
-    correct = correct_target(plan, plan).release(target.sides[0], [np.random.default_rng(k) for k in range(20)])
+    correct = correct_code(plan).release(target.sides[0], [np.random.default_rng(k) for k in range(20)])
     assert np.ptp(correct - correct.mean(axis=1, keepdims=True), axis=0).max() > 1e3 * grid
 
 
@@ -300,7 +401,7 @@ def test_constants_as_published_are_those_of_the_published_accounting():
             plan = worst_plan(key, name)
             published = dpcore.make_mechanism(key, accounting="published").calibrate(plan.spec, plan.requested)
             assert published.spent.epsilon > 1.3 * plan.requested.epsilon and published.scale < plan.scale
-            side = published.mechanism.prepare(published, correct_target(plan, plan).pair[0])
+            side = published.mechanism.prepare(published, correct_code(plan).pair[0])
             rngs = [[np.random.default_rng(1)] * 3 for _ in range(2)]
             raw = published.mechanism.transcripts(published, side, rngs[0])
             seen = bugged(name, plan).release(side, rngs[1])
@@ -312,7 +413,7 @@ def test_constants_as_published_are_those_of_the_published_accounting():
 def test_unrounded_releases_are_on_no_grid():
     plan = worst_plan("output_gamma", "unrounded")
     target, rngs = bugged("unrounded", plan), [[np.random.default_rng(1)] * 50 for _ in range(2)]
-    correct = correct_target(plan, plan)
+    correct = correct_code(plan)
     raw, rounded = target.release(target.sides[0], rngs[0]), correct.release(target.sides[0], rngs[1])
     assert not np.any(raw == rounded) and np.array_equal(on_grid(raw, plan.scale), rounded)
     with pytest.raises(NotApplicable, match=r"unrounded .*p = 3"):

@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import Budget, NotApplicable
 from dpcore.audit import all_versions
+from dpcore.audit.attacks import attacks_of, get_attack
 from dpcore.audit.bugs import BUGS
 from dpcore.audit.game import Audit, worst_plan
 from pages.audit import attack
@@ -71,10 +72,11 @@ def numbers(array) -> np.ndarray:
     return np.array(array, float)
 
 
-def report_of(version: str | None, *, key="output_gaussian", runs=20_000, seed=7, budget=CLAIM, shown=None):
-    plan = worst_plan(key, version, budget)
+def report_of(version: str | None, *, key="output_gaussian", runs=20_000, seed=7, budget=CLAIM, shown=None, term=None):
+    term = term or attacks_of(key)[0].term
+    plan = worst_plan(key, version, budget, attack=term)
     shown = shown or len(next(all_versions.TrialsQuestion(key, budget, runs, seed).snapshots()).versions)
-    return dpcore.run_audit(plan, runs=runs, seed=seed, bug=version, comparisons=2 * shown)
+    return dpcore.run_audit(plan, runs=runs, seed=seed, bug=version, comparisons=2 * shown, attack=term)
 
 
 def test_the_default_state_teaches_without_a_click():
@@ -100,6 +102,19 @@ def test_the_default_state_teaches_without_a_click():
     assert y < curve.missed(np.array([x]))[0], "what is certified lies in the forbidden region"
 
 
+def test_a_bug_shows_to_the_attack_that_reaches_its_term_and_the_page_says_to_which():
+    unseen = open_page(mechanism="phased_sgd", version="noise_falls_by_8", runs=1_000)
+    assert "No contradiction found" in said(unseen)
+    reaches = get_attack("phased_sgd", "first_phase").reaches
+    assert f"The attack reaches {reaches}; this bug shows to the attack “last phase”." in texts(unseen)
+    seen = open_page(mechanism="phased_sgd", version="noise_falls_by_8", runs=1_000, attack_phased_sgd="last_phase")
+    assert said(seen).startswith("Contradicted with 99.9% confidence")
+    assert "this bug shows to" not in texts(seen)
+    shown = len(job_of(seen).snapshot.versions)
+    found = report_of("noise_falls_by_8", key="phased_sgd", runs=1_000, shown=shown, term="last_phase")
+    assert job_of(seen).snapshot.standings["noise_falls_by_8"].report.facts() == found.facts()
+
+
 def test_a_pass_is_never_called_a_proof():
     page = open_page(version=words.CORRECT)
     assert said(page).startswith("No contradiction found in 20,000 runs of the correct code: ")
@@ -123,7 +138,7 @@ def test_a_bug_that_does_not_apply_says_why_and_the_correct_code_is_shown():
 
 
 def test_a_mechanism_without_an_audit_says_why(monkeypatch):
-    def refuse(*arguments):
+    def refuse(*arguments, **asked):
         raise NotApplicable("no pair is known for lam = 0")
 
     monkeypatch.setattr(all_versions, "worst_plan", refuse)

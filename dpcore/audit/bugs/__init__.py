@@ -15,16 +15,18 @@ from . import implementations as made
 class InjectedBug:
     """Bug that can be injected into a mechanism's code.
 
-    key: its name. label: for pickers. sentence: the bug, in words. inject: makes the target with the bug of the
-    target with the correct code. plan: makes the plan in which the bug shows, of a mechanism and a budget. Both raise
-    NotApplicable with the reason where the bug does not apply.
+    key: its name. label: for pickers. sentence: the bug, in words. term: of the attack that reaches the bug, None for
+    the first of a mechanism. inject: makes the target with the bug of the target with the correct code. plan: makes the
+    plan in which the bug shows, of a mechanism and a budget; None for the attack's. Both raise NotApplicable with the
+    reason where the bug does not apply.
     """
 
     key: str
     label: str
     sentence: str
+    term: str | None
     inject: made.Inject
-    plan: Callable[[Mechanism, Budget], Plan]
+    plan: Callable[[Mechanism, Budget], Plan] | None
 
 
 def get_bug(key: str) -> InjectedBug:
@@ -54,6 +56,9 @@ _INJECT: dict[str, made.Inject] = {
         "published_objective_noise", "objective_gamma", "objective_gaussian"
     ),
     "unrounded": made.leave_unrounded,
+    "noise_falls_by_8": made.quieten_late_phases,
+    "half_at_right_children": made.rewrite_the_tree(made.HalfAtRightChildren),
+    "difference_forgotten": made.rewrite_the_tree(made.WithoutDifferences),
 }
 _PLANS = {
     "noise_reused": made.bent_plan,
@@ -62,6 +67,8 @@ _PLANS = {
     "unrounded": made.one_column_plan,
 }
 BUGS = {
-    row["key"]: InjectedBug(**row, inject=_INJECT[row["key"]], plan=_PLANS.get(row["key"], made.usual_plan))
+    row["key"]: InjectedBug(
+        **row | {"term": row["term"] or None}, inject=_INJECT[row["key"]], plan=_PLANS.get(row["key"])
+    )
     for row in facts_beside(__file__, "bugs.csv")
 }

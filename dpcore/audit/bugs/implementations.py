@@ -17,10 +17,16 @@ from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...mechanisms import Mechanism, make_mechanism
+from ...mechanisms.base import Prepared, records_of
+from ...mechanisms.frank_wolfe.tree import runs_of
+from ...mechanisms.frank_wolfe.tree_runs import Release, TreeRuns
 from ...mechanisms.noise.spherical import Gamma
 from ...mechanisms.plan import Plan
+from ...solvers.descent.phased_sgd import Phase
+from ...solvers.frank_wolfe.tree import Node, batch_mean, walk
 from ..target import Target, release_of, score_of
 
 Inject = Callable[[Plan, Target], Target]
@@ -43,11 +49,6 @@ _AWAY = {"gamma": 0.5, "gaussian": 1.0}
 def weaker(factor: Callable[[Plan], float]) -> Inject:
     """The same code with its noise multiplied by `factor` of the plan."""
     return lambda plan, target: dc.replace(target, release=release_of(plan.weakened(factor(plan))))
-
-
-def usual_plan(mechanism: Mechanism, budget: Budget) -> Plan:
-    """Plan on records where a pair attains the sensitivity."""
-    return mechanism.calibrate(mechanism.worst_spec, budget)
 
 
 def square_the_scale(plan: Plan, target: Target) -> Target:
@@ -197,6 +198,56 @@ def leave_unrounded(plan: Plan, target: Target) -> Target:
 def one_column_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     _only("unrounded", mechanism, "output_gamma")
     return mechanism.calibrate(dc.replace(mechanism.worst_spec, p=1), budget)
+
+
+def quieten_late_phases(plan: Plan, target: Target) -> Target:
+    """Target whose noise of phase i falls by 8^-i, like the steps of a rule for a strongly convex objective."""
+    correct = cast(Any, type(plan.mechanism)).phases
+
+    def phases(mechanism: Any, plan: Plan) -> list[Phase]:
+        return [dc.replace(phase, scale=phase.scale / 2.0**i) for i, phase in enumerate(correct(mechanism, plan))]
+
+    return dc.replace(target, release=release_of(_rewritten(plan, phases=phases)))
+
+
+class HalfAtRightChildren(TreeRuns):
+    """Runs whose right children get half their noise, as if only one of two gradients could move."""
+
+    def share(self, node: Node, away: Array | None) -> Array | float:
+        return (0.5 if node.depth else 1.0) * super().share(node, away)
+
+
+class WithoutDifferences(TreeRuns):
+    """Runs whose right children release the mean of the gradients at their iterate, with the noise of a difference."""
+
+    def walk(self, data: Data, count: int, release: Release, **asked: Any) -> Array:
+        at = np.zeros((count, self.facts.d))
+        loss = get_loss(self.loss)
+
+        def forgetful(node: Node, mean: Array, away: Array | None) -> Array:
+            return release(node, batch_mean(loss, data, node.batch, at), away)
+
+        def choose(node: Node, estimate: Array) -> Array:
+            nonlocal at
+            to = self.facts.size * self.shape.extreme(estimate)
+            at = (1.0 - node.step) * at + node.step * to
+            return to
+
+        return walk(loss, data, at, self.tree, release=forgetful, choose=choose, **asked)
+
+
+def rewrite_the_tree(broken: type[TreeRuns]) -> Inject:
+    """The same code with runs of another kind."""
+
+    def inject(plan: Plan, target: Target) -> Target:
+        runs = broken(**vars(runs_of(plan)))
+
+        def transcripts(mechanism: Any, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
+            return runs.transcripts(plan.scale, records_of(prepared), rngs)
+
+        return dc.replace(target, release=release_of(_rewritten(plan, transcripts=transcripts)))
+
+    return inject
 
 
 def _only(bug: str, mechanism: Mechanism, *keys: str) -> None:

@@ -68,6 +68,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     # A set so small that the slope of the loss is 1 throughout.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
     audit_knob = ("T", 4)  # few steps leak as much together as many do
+    first_attack = ("steps", "the sensitivity of a gradient, its noise and the number of steps")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_problem(self.key, spec)

@@ -114,6 +114,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
     quantity = "excess_population_risk"
     # So small a set that Huberised hinge loss keeps its steepest slope: a record of a root always moves s_0.
     worst_spec = Spec("huber_hinge", n=48, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
+    first_attack = ("steps", "the sensitivity of the scores, their noise and the choices after a reading")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -93,6 +93,7 @@ class FrankWolfePolytope(VertexMechanism):
     # So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
     audit_knob = ("T", 12)  # few enough choices for a fast audit, and enough to test their composition
+    first_attack = ("steps", "the sensitivity of the scores, their noise and the number of steps")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_polytope(self.key, spec)

@@ -98,6 +98,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     # A ball so small that the slope of the loss is 1 throughout.
     worst_spec = Spec("huber_hinge", n=20, p=3, lam=0.0, domain=Domain(3.0), radius=0.4, set=LqBall(1.5))
     audit_knob = ("T", 2)  # a first phase, in which every record is tested, and a second phase that depends on it
+    first_attack = ("root", "the sensitivity of the first root and its noise")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         facts = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
@@ -200,9 +201,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p], from which iterates and release follow."""
-        seen: list[Array] = []
-        runs_of(plan).models([plan.scale], records_of(prepared), rngs, watch=seen.append)
-        return np.concatenate(seen, axis=1)
+        return runs_of(plan).transcripts(plan.scale, records_of(prepared), rngs)
 
     def resolution(self, plan: Plan) -> float:
         """Size of the set, since noise chooses points of it."""
@@ -218,9 +217,11 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         return flipped_label(spec, x, 0)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Distance of the mean gradients of the first root, in the norm that calibrates the noise."""
-        runs = runs_of(plan)
-        return runs.law.distance(runs.first_mean(records_of(one)) - runs.first_mean(records_of(zero)))
+        """Largest distance of a node's means, over its share of a root's noise, in the norm that calibrates the noise.
+
+        It is computed along the iterates that follow from the first data set without noise.
+        """
+        return runs_of(plan).separation(records_of(zero), records_of(one))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """Sum over the nodes, each given the iterates that follow from the transcript."""

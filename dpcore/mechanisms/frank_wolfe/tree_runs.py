@@ -11,7 +11,7 @@ from ...core.losses import get_loss
 from ...core.records import Data
 from ...core.rng import Generators
 from ...core.sets import ConvexSet, length
-from ...solvers.frank_wolfe.tree import Node, Tree, batch_mean, nodes, walk
+from ...solvers.frank_wolfe.tree import Node, Tree, walk
 from ..noise.generalized_gaussian import LpNoise
 from .step_count import LpConstants
 
@@ -99,6 +99,12 @@ class TreeRuns:
         found = self.walk(data, len(scales) * len(rngs), release, single=single, cancelled=cancelled)
         return found.reshape(len(scales), len(rngs), -1)
 
+    def transcripts(self, scale: float, data: Data, rngs: Generators) -> Array:
+        """Noisy mean of every node, [len(rngs), nodes p]. scale: the noise of a root."""
+        seen: list[Array] = []
+        self.models([scale], data, rngs, watch=seen.append)
+        return np.concatenate(seen, axis=1)
+
     def log_densities(self, scale: float, data: Data, outputs: Array) -> Array:
         """ln of the density of transcripts [k, nodes p] on these records, up to a term without records; shape [k]."""
         parts = iter(np.split(outputs, self.tree.choices, axis=1))
@@ -112,6 +118,24 @@ class TreeRuns:
         self.walk(data, len(outputs), replay)
         return total
 
-    def first_mean(self, data: Data) -> Array:
-        """Gradient to which the first root adds noise, [p]."""
-        return batch_mean(get_loss(self.loss), data, nodes(self.tree)[0].batch, np.zeros((1, self.facts.d)))[0]
+    def separation(self, zero: Data, one: Data) -> float:
+        """Largest distance of a node's means on two data sets over its `share`, at the iterates of `zero` without
+        noise; a node whose iterate equals its parent's has the same mean on all records."""
+        means, largest = list[Array](), 0.0
+
+        def follow(node: Node, mean: Array, away: Array | None) -> Array:
+            means.append(mean)
+            return mean
+
+        self.walk(zero, 1, follow)
+        path = iter(means)
+
+        def compare(node: Node, mean: Array, away: Array | None) -> Array:
+            nonlocal largest
+            before, share = next(path), float(np.max(self.share(node, away)))
+            if share > 0.0:
+                largest = max(largest, self.law.distance(mean[0] - before[0]) / share)
+            return before
+
+        self.walk(one, 1, compare)
+        return largest

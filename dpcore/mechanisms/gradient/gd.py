@@ -45,6 +45,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     key: str = dc.field(default="noisy_gd", init=False, repr=False)
     label = "gradient perturbation, full batch"
     source = "Kamath's lecture, section Gradient Perturbation; Bassily, Smith and Thakurta 2014"
+    first_attack = ("steps", "the sensitivity of a gradient, its noise and the number of steps")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         spec, rule = self.resolved(spec), RULES[self.rule]

@@ -100,6 +100,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     set = "box"
     # A set so small that the slope of the loss is 1 throughout, and so large that no step leaves it.
     worst_spec = Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4, set="box")
+    first_attack = ("first_phase", "the sensitivity of the first phase and its noise")
 
     @property
     def q(self) -> float:
@@ -184,6 +185,16 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     def seen_resolution(self, plan: Plan) -> float:
         return self.resolution(plan)
 
+    def phases(self, plan: Plan) -> list[Phase]:
+        """Phases of a plan; every scale is a public multiple of the plan's."""
+        eta, sizes = eta_of(plan), theory.phase_sizes(plan.spec.n)
+        phases, first = [], 0
+        for i, size in enumerate(sizes):
+            share = theory.replaced_share(size) / theory.replaced_share(sizes[0])
+            phases.append(Phase(first, size, eta / 4.0 ** (i + 1), plan.scale * share / 4.0**i))
+            first += size
+        return phases
+
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose first record, the only one with a gradient, differs in its label: it moves most iterates.
 
@@ -193,10 +204,14 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         return Data(zero.X[::-1], zero.y[::-1]), Data(one.X[::-1], one.y[::-1])
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Distance between the means of the first phase."""
-        first, start = phases_of(plan)[0], np.zeros((1, plan.spec.p))
-        means = [descender_of(plan, records_of(side)).average(first, start) for side in (zero, one)]
-        return float(np.linalg.norm(means[1] - means[0]))
+        """Largest distance between the means of a phase from 0, over its share of the first phase's noise."""
+        phases, start = phases_of(plan), np.zeros((1, plan.spec.p))
+        before, after = (
+            np.concatenate([descender_of(plan, records_of(side)).average(phase, start) for phase in phases])
+            for side in (zero, one)
+        )
+        shares = np.array([phase.scale / phases[0].scale for phase in phases])
+        return float(np.max(np.linalg.norm(after - before, axis=1) / shares))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """Sum over the phases, each given the release from which it started."""
@@ -250,14 +265,8 @@ def eta_of(plan: Plan) -> float:
 
 
 def phases_of(plan: Plan) -> list[Phase]:
-    """Phases of a plan; every scale is a public multiple of the plan's."""
-    eta, sizes = eta_of(plan), theory.phase_sizes(plan.spec.n)
-    phases, first = [], 0
-    for i, size in enumerate(sizes):
-        share = theory.replaced_share(size) / theory.replaced_share(sizes[0])
-        phases.append(Phase(first, size, eta / 4.0 ** (i + 1), plan.scale * share / 4.0**i))
-        first += size
-    return phases
+    """Phases of a plan, as its mechanism makes them."""
+    return cast(PhasedSGD, plan.mechanism).phases(plan)
 
 
 def descender_of(plan: Plan, data: Data) -> Descender:

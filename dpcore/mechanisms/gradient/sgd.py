@@ -79,6 +79,7 @@ class NoisySGD(GradientPerturbation):
     # As for full batches, with so many records that a batch is a fifth of them; one column, for speed.
     worst_spec = dc.replace(GradientPerturbation.worst_spec, n=100, p=1)
     audit_knob = ("steps", 40)
+    first_attack = ("steps", "the sensitivity of a gradient, its noise, the share of a batch and the number of steps")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -70,6 +70,7 @@ class FTRL(ReadingMechanism):
     set = "simplex"
     usual_loss = "linear"
     worst_spec = Spec("linear", n=10, p=2, domain=Domain(math.inf), set="simplex")
+    first_attack = ("sensitivity", "the sensitivity of a sum of costs and the number of draws")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         _check(self.key, spec)

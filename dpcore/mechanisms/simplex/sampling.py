@@ -93,6 +93,7 @@ class SimplexSampling(Mechanism):
     set = "simplex"
     # Linear costs, whose weights move by all of eta; lam is such that some dozens of draws cost (1, 1e-5).
     worst_spec = Spec("linear", n=10, p=2, lam=5.0, domain=Domain(q=math.inf), set="simplex")
+    first_attack = ("sensitivity", "the range by the slope of a record and the number of draws")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)

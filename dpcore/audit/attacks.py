@@ -1,0 +1,129 @@
+"""Attacks: for each mechanism, plans and pairs of neighbours that together reach the terms of its proof.
+
+An attack sees a fault only in the terms that its pair reaches: a record of the first phase says nothing about the noise
+of the last.
+"""
+
+import dataclasses as dc
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from ..core.facts import facts_beside
+from ..core.losses import get_loss
+from ..core.privacy import Budget
+from ..core.records import Data
+from ..core.sets import LqBall
+from ..core.specification import Domain, Spec
+from ..core.validation import shown
+from ..mechanisms import Mechanism, make_mechanism, mechanism_class
+from ..mechanisms.frank_wolfe.tree import runs_of
+from ..mechanisms.gradient.phased_sgd import phases_of
+from ..mechanisms.plan import Plan
+
+Pair = tuple[Data, Data]
+
+# Right child of the tree. Near order 1 the dual norm nearly is that of the largest entry, in which a record turns the
+# difference of two gradients the farthest; so many records that the root's noise does not turn the first step away.
+_ORDER, _COLUMNS, _RECORDS = 1.01, 10, 400
+# Size of the set in units of the loss's bend: the record's slope changes on the way, and is 4 times as large before.
+_SIZE = 0.2
+
+
+@dc.dataclass(frozen=True)
+class Attack:
+    """Plan and pair of neighbours of an audit.
+
+    term: key among the attacks of a mechanism. reaches: the terms of the proof in which a fault shows, in words. plan:
+    makes the plan, of a mechanism and a budget. pair: makes the two data sets, of a plan.
+    """
+
+    term: str
+    reaches: str
+    plan: Callable[[Mechanism, Budget], Plan]
+    pair: Callable[[Plan], Pair]
+
+
+@functools.cache
+def attacks_of(key: str) -> tuple[Attack, ...]:
+    """Attacks on a registered mechanism; an audit plays the first, by its worst pair, unless it is told otherwise.
+
+    >>> [attack.term for attack in attacks_of("phased_sgd")]
+    ['first_phase', 'last_phase']
+    """
+    first = Attack(*mechanism_class(key).first_attack, usual_plan, worst_pair)
+    more = (row for row in facts_beside(__file__, "attacks.csv") if row["mechanism"] == key)
+    return first, *(Attack(row["term"], row["reaches"], *_MADE[key, row["term"]]) for row in more)
+
+
+def get_attack(key: str, term: str | None) -> Attack:
+    """Attack on a mechanism that has this term, the first for None; ValueError names the known ones."""
+    attacks = attacks_of(key)
+    if term is None:
+        return attacks[0]
+    known = {attack.term: attack for attack in attacks}
+    if not isinstance(term, str) or term not in known:
+        raise ValueError(f"attack must be None or one of {', '.join(known)} for {key}, got {shown(term)}")
+    return known[term]
+
+
+def usual_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """Plan on records where a pair attains the sensitivity."""
+    return mechanism.calibrate(mechanism.worst_spec, budget)
+
+
+def worst_pair(plan: Plan) -> Pair:
+    """The mechanism's own worst pair."""
+    return plan.mechanism.worst_pair(plan)
+
+
+def last_phase_pair(plan: Plan) -> Pair:
+    """The worst pair with its record first in the last phase."""
+    first = phases_of(plan)[-1].first
+    zero, one = (
+        Data(np.roll(side.X, first, axis=0), np.roll(side.y, first)) for side in plan.mechanism.worst_pair(plan)
+    )
+    return zero, one
+
+
+def right_child_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """Plan of one phase, a root and one right child, on a set within which the slope of Huber loss turns."""
+    dual = _ORDER / (_ORDER - 1.0)
+    spec = Spec(
+        "huber",
+        _RECORDS,
+        _COLUMNS,
+        lam=0.0,
+        domain=Domain(dual),
+        radius=_SIZE * get_loss("huber").shape,
+        set=LqBall(_ORDER),
+    )
+    return make_mechanism(mechanism.key, **(mechanism.knobs | {"T": 1})).calibrate(spec, budget)
+
+
+def right_child_pair(plan: Plan) -> Pair:
+    """Neighbours that differ in the first record of the right child, (a, b, ..., b) or (a, -b, ..., -b), R = 1.
+
+    All others are e_1 with label -1, of slope 1 throughout: the first step goes to nearly -size e_1. On the way the
+    record's slope changes by -size a / h, and with a = b (p - 1)^(1/q) = 2^(-1/q) the differences of the two records'
+    gradients are 2^(1 - 2/q) L1 size apart in l_q, of at most 2 L1 size. Its label is such that its slope is 1 at the
+    end of the way.
+    """
+    spec, tree = plan.spec, runs_of(plan).tree
+    n, p, q, size = spec.n, spec.p, spec.domain.q, spec.size or 1.0
+    share = 2.0 ** (-1.0 / q)
+    X, y = np.zeros((n, p)), np.full(n, -spec.domain.y_max)
+    X[:, 0] = spec.domain.R
+    X[tree.batch] = spec.domain.R * share / (p - 1.0) ** (1.0 / q)
+    X[tree.batch, 0] = spec.domain.R * share
+    y[tree.batch] = get_loss(spec.loss).shape - size * X[tree.batch, 0]
+    other = X.copy()
+    other[tree.batch, 1:] *= -1.0
+    return Data(X, y), Data(other, y)
+
+
+_MADE = {
+    ("tree_frank_wolfe", "right_child"): (right_child_plan, right_child_pair),
+    ("phased_sgd", "last_phase"): (usual_plan, last_phase_pair),
+}
