@@ -20,8 +20,9 @@ REASONS = {
 }
 # What no mechanism does or is audited on, except output perturbation and descent on all records.
 OF_POINTS = dict.fromkeys(LOCATION, "linear prediction")
-TAKING_POINTS = ("output_gaussian", "output_gamma", "noisy_gd", *POINTS)
-NO_POINTS = [key for key in KEYS if key not in ("ftrl", *TAKING_POINTS, *CLASSIFYING)]
+NO_POINTS = [
+    key for key in KEYS if mechanism_class(key).family != "output" and key not in ("noisy_gd", "ftrl", *CLASSIFYING)
+]
 # Draws from weights, of columns or of vertices: their scores take few values.
 DRAWING = [key for key in KEYS if mechanism_class(key)().noise == "gumbel"]
 
