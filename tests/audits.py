@@ -18,9 +18,11 @@ REASONS = {
     "absolute": "needs a loss without kinks",
     "squared": "needs a loss with bounded slope",
 }
-# What no mechanism does or is audited on, except descent on all records.
+# What no mechanism does or is audited on, except output perturbation and descent on all records.
 OF_POINTS = dict.fromkeys(LOCATION, "linear prediction")
-NO_POINTS = [key for key in KEYS if key not in ("noisy_gd", "ftrl", *POINTS, *CLASSIFYING)]
+NO_POINTS = [
+    key for key in KEYS if mechanism_class(key).family != "output" and key not in ("noisy_gd", "ftrl", *CLASSIFYING)
+]
 # Draws from weights, of columns or of vertices: their scores take few values.
 DRAWING = [key for key in KEYS if mechanism_class(key)().noise == "gumbel"]
 

@@ -60,6 +60,15 @@ class Loss:
         """True if the loss depends on y."""
         return self.task in ("classification", "regression", "classes")
 
+    @property
+    def strong_convexity(self) -> float:
+        """Smallest eigenvalue of d2l / d theta2 over all records and models: 2 for squared distances, else 0."""
+        return self.curvature_bound if self.key == "mean" else 0.0
+
+    def pull(self, spec: Spec) -> float:
+        """Largest ||dz / d theta||: R for a linear prediction, 1 for a distance."""
+        return spec.domain.R if self.linear else 1.0
+
     def lipschitz(self, spec: Spec) -> float:
         """Lipschitz constant L, a bound on |dl/dz| for every record of the domain and every possible minimiser theta.
 
@@ -106,7 +115,7 @@ class Loss:
         """
         if not math.isfinite(self.slope) and spec.radius is None:
             raise ValueError(f"radius must be a number for a bound on gradients of {self.label}, got None; set radius")
-        return self.lipschitz(spec) * (spec.domain.R if self.linear else 1.0)
+        return self.lipschitz(spec) * self.pull(spec)
 
     def largest_replacement(self, spec: Spec) -> float:
         """Bound on the change in gradient when one record is replaced, for theta in the ball of `spec.radius`.
@@ -126,7 +135,7 @@ class Loss:
         >>> get_loss("logistic").largest_curvature(Spec("logistic", n=10, p=3))
         0.25
         """
-        return self.curvature_bound * (spec.domain.R**2 if self.linear else 1.0)
+        return self.curvature_bound * self.pull(spec) ** 2
 
     def at_zero(self, spec: Spec) -> float:
         """The largest loss of theta = 0 over the records of the domain.

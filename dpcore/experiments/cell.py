@@ -123,7 +123,7 @@ def _releases(
     def rngs(count: int) -> list[np.random.Generator]:
         return [generator(cell.problem.seed, mechanism.key, r) for r in range(count)]
 
-    if isinstance(mechanism, AdditiveMechanism):
+    if isinstance(mechanism, AdditiveMechanism) and get_loss(cell.problem.loss).linear:
         law = mechanism.law
         return metrics.Additive(
             np.stack([each.theta for each in prepared]),

@@ -14,6 +14,7 @@ from ..experiments.summary import LEAST_BANDED
 from ..mechanisms import mechanism_class
 from ..studies.perturbation.exact_answers_leak import Fit, Leak
 from ..studies.perturbation.non_private_descent import DescentCost
+from ..studies.perturbation.private_polynomials import Polynomials
 from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import LEGEND_ROW, Chart
 from .figure import Figure
@@ -288,6 +289,20 @@ def _rings(scatter: ReleaseScatter) -> dict[float, Array]:
                 found[float(level)] = ray[met]
                 break
     return found
+
+
+def polynomials_figure(made: Polynomials, *, theme: Theme, height: int) -> Figure:
+    """Records as dots, the private curves of each mechanism (thin), and the best curve without privacy (thick)."""
+    chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
+    chart.marks(made.x, made.y, {"size": 4, "color": chart.muted, "opacity": 0.5}, name="records", hoverinfo="skip")
+    for fit in made.fits:
+        cls = mechanism_class(fit.mechanism)
+        for r, curve in enumerate(fit.curves):
+            name = f"{cls.place}, {NOISES[cls.noise]}"
+            look = {"opacity": 0.7, "hoverinfo": "skip", "legendgroup": name, "showlegend": r == 0}
+            chart.line(made.grid, curve, chart.colours[cls.family], name, 1.5, _DASHES[cls.noise], **look)
+    chart.line(made.grid, made.best, chart.colours["reference"], "best curve", 3, "solid", hoverinfo="skip")
+    return chart.below(chart.axis("x", 4, range=[-1.0, 1.0], nticks=5), chart.axis("y", 4, range=[-1.6, 1.6]), drop=46)
 
 
 def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Theme, height: int) -> Figure:

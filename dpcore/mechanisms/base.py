@@ -227,7 +227,7 @@ class Mechanism(abc.ABC):
         """Releases for curves, 2 len(rngs) of each plan, at display accuracy and never to be published.
 
         Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
-        same records. An `AdditiveMechanism` needs none, as its means over the noise are integrals.
+        same records. An `AdditiveMechanism` needs them for points only: its other means are integrals.
         """
         raise NotApplicable(f"{self.key} has no draws for curves")
 
@@ -306,7 +306,8 @@ def check_certificate(distance: float, plan: Plan) -> None:
 class AdditiveMechanism(Mechanism):
     """Mechanism that releases prepared.theta + plan.scale * (a direction independent of data and budget).
 
-    Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`).
+    Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`);
+    their means over the noise are integrals, except those of distances.
     """
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
@@ -315,6 +316,15 @@ class AdditiveMechanism(Mechanism):
         releases *= plan.scale
         releases += prepared.theta
         return releases
+
+    def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
+        """Releases of points, in all p columns: noise in any column moves a distance, and no integral is known."""
+        p = plans[0].spec.p
+        centres = np.stack([np.pad(each.theta, (0, p - len(each.theta))) for each in prepared])
+        half = self.law.directions(p, p, rngs)
+        directions = np.stack([half, -half], axis=1).reshape(2 * len(rngs), p)
+        scales = np.array([plan.scale for plan in plans])
+        return Drawn(centres, centres[:, None] + scales[:, None, None] * directions)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         return float(np.linalg.norm(one.theta - zero.theta))

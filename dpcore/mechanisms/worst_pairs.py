@@ -97,7 +97,7 @@ def flipped_label(spec: Spec, x: Array, place: int) -> tuple[Data, Data]:
 
 
 def minimiser_pair(spec: Spec) -> tuple[Data, Data]:
-    """Neighbours for mechanisms that release a minimiser: `opposite_labels`, or a better pair for a smooth loss.
+    """Neighbours for mechanisms that release a minimiser: `opposite_labels`, or a better pair for some losses.
 
     The slope of logistic loss is L / 2 at 0 and L only far out, so that a change of label moves the gradient by L. If
     the other records, all R e_1 with label 1, move the minimiser to T e_1, the records R (-a e_1 + b e_2) and
@@ -105,10 +105,16 @@ def minimiser_pair(spec: Spec) -> tuple[Data, Data]:
     2 b times it. The other records add no curvature along e_2, so the minimiser follows. a is the best of a grid; a = 0
     is as good as opposite labels, which are used if a gains less than a twentieth.
 
+    For location losses all records are -R e_1 or R e_1, half of the fixed ones each, and the last one is either. Their
+    pulls are full and cancel but for the last, and the distance along e_1 has no curvature between them; beside
+    records of 0 a median would stay at 0.
+
     spec: lam a number.
     """
     loss = get_loss(spec.loss)
-    if not (loss.linear and loss.classification) or spec.p < 2 or not spec.lam:
+    if not loss.linear:
+        return _on_two_points(spec)
+    if not loss.classification or spec.p < 2 or not spec.lam:
         return opposite_labels(spec)
     a = np.linspace(0.0, 1.0, 201)
     apart = np.sqrt(1.0 - a**2) * _slopes(loss, -a * _pushed(loss, spec) * spec.domain.R)
@@ -122,6 +128,14 @@ def minimiser_pair(spec: Spec) -> tuple[Data, Data]:
     other = X.copy()
     other[-1, 1] *= -1.0
     return Data(X, np.ones(spec.n)), Data(other, np.ones(spec.n))
+
+
+def _on_two_points(spec: Spec) -> tuple[Data, Data]:
+    X = np.zeros((spec.n, spec.p))
+    X[:, 0] = spec.domain.R * np.where(np.arange(spec.n) % 2, -1.0, 1.0)
+    other = X.copy()
+    other[-1, 0] *= -1.0
+    return Data(X, np.zeros(spec.n)), Data(other, np.zeros(spec.n))
 
 
 def _slopes(loss: Loss, z: Array) -> Array:

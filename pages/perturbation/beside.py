@@ -26,12 +26,13 @@ from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.batches import show_batches
 from pages.perturbation.exact_answers import show_exact_answers
+from pages.perturbation.examples import show_examples
 from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Releases", "Path", "Noisy SGD", "λ", "Bounds", "Work", "No noise")
+SIDES = ("Releases", "Path", "Noisy SGD", "λ", "Bounds", "Work", "No noise", "Examples")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
@@ -56,6 +57,8 @@ def show_beside(
         _show_releases(experiment.mechanisms, False, experiment.problem, controls.epsilon, theme, height)
     elif side == "Path":
         _show_releases((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
+    elif side == "Examples":
+        show_examples(experiment, controls.epsilon, theme, height)
     elif side == "Noisy SGD":
         show_batches(experiment, controls, theme, height)
     elif side == "λ":
@@ -103,24 +106,8 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, heigh
 
 
 def releases_caption(made: ReleaseScatter, n: int) -> str:
-    """Distance of each mechanism's releases from its model without noise."""
-    several = len(words.noises_of(each.mechanism for each in made.mechanisms)) > 1
-    parts, outside = [], 0
-    for each in made.mechanisms:
-        name = words.name_of(each.mechanism, several)
-        if each.plan is None:
-            parts.append(f"{name}: refused")
-            continue
-        away = float(np.sqrt(((each.thetas - each.theta_hat) ** 2).sum(axis=1).mean()))
-        parts.append(f"{name}: {rounded(away, 2)}")
-        low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
-        outside += int(((each.thetas < low) | (each.thetas > high)).any(axis=1).sum())
-    releases = max(len(each.thetas) for each in made.mechanisms)
-    said = (
-        f"Two features, {n:,} synthetic people, same ε and rule for λ: {releases} releases of each mechanism "
-        f"over contours of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
-    )
-    return f"{said} Outside the window: {outside}." if outside else said
+    """Distance of each mechanism's releases of a classifier from its model without noise."""
+    return f"Two features, {n:,} synthetic people, same ε and rule for λ: {words.spread(made)}"
 
 
 def path_caption(made: ReleaseScatter, n: int) -> str:

@@ -17,6 +17,7 @@ from dpcore.figures.style import NOISES, PERTURBATIONS
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
 from dpcore.studies.perturbation.published_rates import rate_shape
+from dpcore.studies.perturbation.release_scatter import ReleaseScatter
 from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -264,3 +265,24 @@ def snippet(experiment: Experiment, layers: list[str], chart: partial[Figure]) -
     if "lemma" in layers:
         chart = partial(chart, exhibits={LEMMA: partial(run, experiment_call(lemma(experiment)))})
     return script({"experiment": experiment_call(experiment), "table": partial(run, verbatim("experiment"))}, chart)
+
+
+def spread(made: ReleaseScatter) -> str:
+    """Typical distance of each mechanism's releases from its model without noise."""
+    several = len(noises_of(each.mechanism for each in made.mechanisms)) > 1
+    parts, outside = [], 0
+    for each in made.mechanisms:
+        name = name_of(each.mechanism, several)
+        if each.plan is None:
+            parts.append(f"{name}: refused")
+            continue
+        away = float(np.sqrt(((each.thetas - each.theta_hat) ** 2).sum(axis=1).mean()))
+        parts.append(f"{name}: {rounded(away, 2)}")
+        low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
+        outside += int(((each.thetas < low) | (each.thetas > high)).any(axis=1).sum())
+    releases = max(len(each.thetas) for each in made.mechanisms)
+    said = (
+        f"{releases} releases of each mechanism over contours of equal excess risk. Typical distance from × "
+        f"(no noise): {'; '.join(parts)}."
+    )
+    return f"{said} Outside the window: {outside}." if outside else said

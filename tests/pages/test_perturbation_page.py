@@ -1,5 +1,6 @@
 """The perturbation page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
 
+import dataclasses as dc
 import random
 import re
 
@@ -15,6 +16,7 @@ from dpcore.figures.perturbation import RULE_NAMES, excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
+from dpcore.studies.perturbation.private_polynomials import private_polynomials
 from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.theory.erm import published_output_rate
@@ -210,6 +212,22 @@ def test_the_valley_s_floor_is_the_table_s():
     excess = swept[(swept.metric == "excess_empirical_risk") & (swept.mechanism == "output_gaussian")]
     best = excess.loc[excess["mean"].astype(float).idxmin()]
     assert f"output: {rounded(best['mean'])} at λ = {best.x:g};" in captions(page)
+
+
+@pytest.mark.parametrize("example", ["median", "polynomial"])
+def test_examples_say_how_far_releases_lie_from_the_answer_without_noise(example):
+    problem = dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=7)
+    output = (dpcore.make_mechanism("output_gaussian"),)
+    if example == "median":
+        points = dc.replace(problem, source="synthetic_location", p=2, loss="geometric_median")
+        (releases,) = release_scatter(output, points, 1.0).mechanisms
+        away = np.sqrt(((releases.thetas - releases.theta_hat) ** 2).sum(axis=1).mean())
+        parts = ("Geometric median of 300 synthetic points", f"output: {rounded(away, 2)}", "objective: refused")
+    else:
+        made = private_polynomials(output, problem, 1.0)
+        away = np.sqrt(((made.fits[0].curves - made.best) ** 2).mean())
+        parts = ("degree 7 through 300 synthetic records", f"output: {rounded(away, 2)}", "gradient: ")
+    assert tells(captions(open_page(side="Examples", example=example)), *parts)
 
 
 def test_the_path_says_how_far_noise_led_it():

@@ -160,9 +160,9 @@ def test_the_certificate_bounds_the_truth_at_any_point_and_is_positive_off_the_m
             theta = best.theta + size * rng.standard_normal(X.shape[1])
             theta *= min(1.0, radius / np.linalg.norm(theta))
             excess = plain_risk(key, X, theta) - best.risk
-            assert location._certificate(get_loss(key), records, theta, radius) >= excess - 1e-15
+            assert location._certificate(get_loss(key), records, 0.0, theta, radius) >= excess - 1e-15
             if size == 1.0 and excess > 0.0:
-                assert location._certificate(get_loss(key), records, theta, radius) > 1e-6
+                assert location._certificate(get_loss(key), records, 0.0, theta, radius) > 1e-6
 
 
 @every_location_loss

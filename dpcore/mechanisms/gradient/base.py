@@ -125,7 +125,7 @@ def constants_of(spec: Spec) -> ProblemConstants:
     dimensions = min(spec.n, spec.p) if loss.linear and spec.radius is None else spec.p
     gradient = loss.largest_gradient(spec) + (lam * reach if lam else 0.0)
     factor = AUTO_CLASSES if loss.classification else AUTO_NUMBERS
-    size = factor * auto_size(spec) / (spec.domain.R if loss.linear else 1.0)
+    size = factor * auto_size(spec) / loss.pull(spec)
     return ProblemConstants(B, reach, gradient, loss.largest_curvature(spec) + lam, dimensions, size)
 
 

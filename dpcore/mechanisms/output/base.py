@@ -31,7 +31,8 @@ class OutputPerturbation(AdditiveMechanism):
     """Release theta_hat + scale * direction, where theta_hat minimises J and scale = multiplier * Delta.
 
     Delta = 2 L R / (n lam) + 2 tol bounds how far one replaced record moves a minimiser that is certified to lie within
-    tol of the exact one. A subclass defines the noise and its multiplier for a budget.
+    tol of the exact one; location losses: 2 / (n lam) + 2 tol, the mean 4 R / (n (lam + 2)) + 2 tol. A subclass
+    defines the noise and its multiplier for a budget.
     """
 
     family = "output"
@@ -57,11 +58,6 @@ class OutputPerturbation(AdditiveMechanism):
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_ball(self.key, spec)
-        if not get_loss(spec.loss).linear:
-            raise NotApplicable(
-                f"{self.key} is proved here for losses of a linear prediction, got {get_loss(spec.loss).label}: how "
-                "far one record moves its minimiser, and how near a solver comes to it, is not certified"
-            )
         if spec.lam == 0.0:
             raise NotApplicable(
                 f"{self.key} needs lam > 0, got lam = 0: without regularisation nothing bounds how far one record can "
@@ -69,27 +65,30 @@ class OutputPerturbation(AdditiveMechanism):
             )
         multiplier = self.multiplier(budget)
         spec = dc.replace(spec, lam=self._lam(spec, multiplier)) if isinstance(spec.lam, str) else spec
-        loss, lam = get_loss(spec.loss), float(spec.lam)
+        loss = get_loss(spec.loss)
         multiplier *= self.excess(spec)
-        LR = loss.lipschitz(spec) * spec.domain.R
-        tol = solvers.tolerance(loss, LR, spec.n, lam)
-        sensitivity = 2.0 * LR / (spec.n * lam) + 2.0 * tol
+        pull, mu = largest_pull(spec), float(spec.lam) + loss.strong_convexity
+        tol = solvers.tolerance(loss, pull, spec.n, mu)
+        sensitivity = 2.0 * pull / (spec.n * mu) + 2.0 * tol
         scale = multiplier * sensitivity
         spent = self.cost(budget, multiplier)
         event = Event(self.noise, scale, sensitivity)
         return Plan(self, spec, budget, spent, (event,), steps=1, noise=self.noise, scale=scale, tol=tol)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Bounds over theta_hat, over the best model in the ball, on fresh records, in one run; published orders."""
+        """Bounds over theta_hat, over the best model in the ball, on fresh records, in one run; published orders.
+
+        Noise b moves a linear prediction by <b, x>, a distance by ||b|| at most.
+        """
         spec = plan.spec
-        loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
-        L, c = loss.lipschitz(spec), loss.curvature_bound
+        loss, lam, n = get_loss(spec.loss), float(spec.lam), spec.n
+        L, c, R = loss.lipschitz(spec), loss.curvature_bound, loss.pull(spec)
         B = comparator_norm(spec)
-        mean, square = self.law.reach(spec.p)
+        mean, square = self._moves(spec)
         noise = erm.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
         bias = erm.regularisation_bias(lam, B, loss.at_zero(spec))
         bias += erm.inexactness(loss.slope, L, c, R, plan.tol)
-        fresh = noise + bias + erm.stability(L, R, n, lam)
+        fresh = noise + bias + erm.stability(L, R, n, lam + loss.strong_convexity)
         ball = f"comparator in the ball of {B:g}"
         upper = [
             Bound("excess_empirical_risk", "upper", noise + bias, "expectation", _OURS, ball),
@@ -97,10 +96,12 @@ class OutputPerturbation(AdditiveMechanism):
             Bound("excess_population_risk", "upper", fresh, "expectation", _OURS, f"independent records; {ball}"),
         ]
         if math.isfinite(loss.slope):
-            band = loss.slope * R * plan.scale * self.law.mean_draw_band(spec.p, BAND_MISS)
+            band = self.law.mean_draw_band(spec.p, BAND_MISS) if loss.linear else self.law.length(spec.p, BAND_MISS)
             says = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
-            upper.append(Bound("excess_empirical_risk", "upper", band + bias, "probability", _OURS, says))
-        return (*upper, *hardest_data(loss, spec, plan.spent), *self.rates(spec, plan.requested))
+            one_run = loss.slope * R * plan.scale * band + bias
+            upper.append(Bound("excess_empirical_risk", "upper", one_run, "probability", _OURS, says))
+        rates = self.rates(spec, plan.requested) if loss.linear else ()
+        return (*upper, *hardest_data(loss, spec, plan.spent), *rates)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         check_records(data, plan.spec)
@@ -111,15 +112,18 @@ class OutputPerturbation(AdditiveMechanism):
         return Prepared(minimiser.theta, minimiser.distance)
 
     def _lam(self, spec: Spec, multiplier: float) -> float:
-        """lam by the rule that `spec.lam` names; every rule is lam = g L with a g that sees no data."""
-        loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, comparator_norm(spec)
-        mean, square = self.law.reach(spec.p)
+        """lam by the rule that `spec.lam` names; every rule is lam = g L with a g that sees no data.
+
+        The curvature that the mean has of its own is not counted: it only lowers the noise.
+        """
+        loss, n, B = get_loss(spec.loss), spec.n, comparator_norm(spec)
+        R = loss.pull(spec)
         if spec.lam == "published":
             g = erm.published_lam(1.0, R, n, B)
         elif spec.lam == "population":
-            g = erm.population_lam(1.0, R, n, B, multiplier * mean)
+            g = erm.population_lam(1.0, R, n, B, multiplier * self._moves(spec)[0])
         else:
-            moved = 2.0 * R**2 * multiplier * math.sqrt(square) / n
+            moved = 2.0 * R**2 * multiplier * math.sqrt(self.law.reach(spec.p)[1]) / n
             g = moved / _auto_size(spec, moved)
 
         def surplus(log_lam: float) -> float:
@@ -132,6 +136,16 @@ class OutputPerturbation(AdditiveMechanism):
             return g * loss.lipschitz(dc.replace(spec, lam=1.0))
         return math.exp(brentq(surplus, -LARGEST_LOG, LARGEST_LOG, xtol=1e-13))
 
+    def _moves(self, spec: Spec) -> tuple[float, float]:
+        """Mean, or a bound on it, and mean square of |<b, x>| at ||x|| = 1 for noise b of scale 1; of ||b|| for points.
+
+        E ||b|| is at most the root of E ||b||^2.
+        """
+        mean, square = self.law.reach(spec.p)
+        if get_loss(spec.loss).linear:
+            return mean, square
+        return math.sqrt(spec.p * square), spec.p * square
+
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         return minimiser_pair(plan.spec)
 
@@ -139,12 +153,21 @@ class OutputPerturbation(AdditiveMechanism):
 def _auto_size(spec: Spec, moved: float) -> float:
     """Root mean square move of the prediction of a record of norm R by noise, under "auto".
 
-    moved: that move at lam = 1 and slope 1. Classes and squared loss: `auto_size`. Other losses of numbers: noise of
+    moved: that move at lam = 1 and slope 1. Classes, squared loss and points: `auto_size`. Other losses of numbers: noise of
     the size s = moved / lam costs about (c / 2) s^2 with c = 2, and the regulariser (lam / 2) t^2 for a model of norm
     t, which together are smallest at s = (moved t^2 / 4)^(1/3).
     """
     loss = get_loss(spec.loss)
-    if loss.classification or not math.isfinite(loss.slope):
+    if loss.classification or not (loss.linear and math.isfinite(loss.slope)):
         return auto_size(spec)
     square = _NORM_SHARE * comparator_norm(spec) ** 2
     return min((0.25 * moved * square) ** (1.0 / 3.0), _LARGEST_LABEL * spec.domain.y_max)
+
+
+def largest_pull(spec: Spec) -> float:
+    """Half of the largest change in the gradient of n F when one record is replaced: L R for a linear prediction.
+
+    For the medians of points L, for their mean 2 R, as theta cancels in the change.
+    """
+    loss = get_loss(spec.loss)
+    return loss.lipschitz(spec) * spec.domain.R if loss.linear else 0.5 * loss.largest_replacement(spec)

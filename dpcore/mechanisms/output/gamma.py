@@ -15,7 +15,8 @@ class OutputGamma(OutputPerturbation):
     """Release theta_hat + b with density proportional to exp(-||b|| / s), where theta_hat minimises J, s = k Delta.
 
     Delta = 2 L R / (n lam) + 2 tol bounds how far one replaced record moves a minimiser that is certified to lie within
-    tol of the exact one. The multiplier k = s / Delta is, by `accounting`,
+    tol of the exact one; location losses: 2 / (n lam) + 2 tol, the mean 4 R / (n (lam + 2)) + 2 tol. The multiplier
+    k = s / Delta is, by `accounting`,
     tight: 1 / epsilon, exact by the triangle inequality;
     published: 2 / epsilon (Jain and Thakurta 2014, kernel exp(-epsilon n lam ||b|| / (4 L R))), twice as much.
 

@@ -16,7 +16,8 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
     """Release theta_hat + N(0, s^2 I_p), where theta_hat minimises J and s = multiplier * Delta.
 
     Delta = 2 L R / (n lam) + 2 tol bounds how far one replaced record moves a minimiser that is certified to lie within
-    tol of the exact one. The multiplier s / Delta is, by `accounting`,
+    tol of the exact one; location losses: 2 / (n lam) + 2 tol, the mean 4 R / (n (lam + 2)) + 2 tol. The multiplier
+    s / Delta is, by `accounting`,
     tight: the analytic Gaussian mechanism, any epsilon (Balle and Wang 2018);
     published: 2 sqrt(ln(1/delta) + epsilon) / epsilon (Jain and Thakurta 2014, Theorem 1), valid and loose;
     classical: sqrt(2 ln(1.25/delta)) / epsilon (Dwork and Roth 2014, Theorem A.1), refused for epsilon >= 1;

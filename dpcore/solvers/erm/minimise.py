@@ -11,7 +11,7 @@ from ...core.records import Data
 from ...core.validation import positive
 from .batched_lbfgs import Preconditioner, Records, descend, lengths
 from .in_ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
-from .location import location_in_ball
+from .location import location_in_ball, location_regularised
 from .nonsmooth import minimise_kinked, minimise_kinked_near
 from .objective import Minimum, beside_filled
 from .smooth import minimise_smooth
@@ -54,11 +54,12 @@ def minimise(
     start: Array | None = None,
     linear: Array | None = None,
 ) -> Minimiser:
-    """Minimise J(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2, over R^r or a ball.
+    """Minimise J(theta) = (1/n) sum_i l(z_i; y_i) + (lam/2) ||theta||^2, over R^r or a ball.
 
-    linear: [r], adds <linear, theta> to J, for smooth losses without radius. tol: ||theta - theta_hat|| <= tol is
+    z_i: the prediction <x_i, theta> or, for location losses, the distance ||theta - x_i||. linear: [r], adds
+    <linear, theta> to J, for smooth losses of a prediction without radius. tol: ||theta - theta_hat|| <= tol is
     certified for the returned theta. radius: of the L2 ball. start: [r], default 0; it changes the work, not the
-    result.
+    result, and location losses do not use it.
 
     Raises Unconverged if tol cannot be certified; nothing is returned then.
 
@@ -73,7 +74,7 @@ def minimise(
         raise ValueError(f"start must be a finite vector of {data.stored} entries, got shape {start.shape}")
     if radius is not None:
         positive("radius", radius)
-    if linear is not None and (radius is not None or not np.isfinite(loss.curvature_bound)):
+    if linear is not None and (radius is not None or not loss.linear or not np.isfinite(loss.curvature_bound)):
         raise ValueError(f"linear must be None with a radius or with {loss.label}, got a vector")
     columns, records = data.nonempty
     theta, rounding = (np.zeros(data.stored), 0.0) if linear is None else beside_filled(data, lam, linear, tol)
@@ -87,6 +88,9 @@ def _minimise_filled(
     loss: Loss, data: Data, lam: float, tol: float, radius: float | None, start: Array | None, linear: Array | None
 ) -> Minimiser:
     """`minimise` for records with an entry in every column; records with empty columns only take longer."""
+    if not loss.linear:
+        point = location_regularised(loss, data, lam, np.inf if radius is None else radius, tol)
+        return Minimiser(point.theta, point.residual, point.steps)
     if np.isfinite(loss.curvature_bound):
         point = minimise_smooth(loss, data, lam, tol * lam, start, 0.0 if linear is None else linear)
         if radius is not None and np.linalg.norm(point.theta) > radius:
