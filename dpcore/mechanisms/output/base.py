@@ -153,9 +153,9 @@ class OutputPerturbation(AdditiveMechanism):
 def _auto_size(spec: Spec, moved: float) -> float:
     """Root mean square move of the prediction of a record of norm R by noise, under "auto".
 
-    moved: that move at lam = 1 and slope 1. Classes, squared loss and points: `auto_size`. Other losses of numbers: noise of
-    the size s = moved / lam costs about (c / 2) s^2 with c = 2, and the regulariser (lam / 2) t^2 for a model of norm
-    t, which together are smallest at s = (moved t^2 / 4)^(1/3).
+    moved: that move at lam = 1 and slope 1. Classes, squared loss and points: `auto_size`. Other losses of numbers:
+    noise of the size s = moved / lam costs about (c / 2) s^2 with c = 2, and the regulariser (lam / 2) t^2 for a model
+    of norm t, which together are smallest at s = (moved t^2 / 4)^(1/3).
     """
     loss = get_loss(spec.loss)
     if loss.classification or not (loss.linear and math.isfinite(loss.slope)):
