@@ -238,7 +238,7 @@ def test_overview_the_price_and_what_more_patients_do_to_it():
     assert answer("Overview", 7) == "less than a quarter as large" and points_lost(8)[0] < lost / 4
 
 
-def test_overview_more_patients_do_not_lower_the_attack_success_and_a_smaller_epsilon_does():
+def test_overview_more_patients_do_not_lower_the_limits_of_attack_success_and_a_smaller_epsilon_does():
     def limits(step: int) -> tuple[float, float]:
         """Against any mechanism with the guarantee (ringed), and against this one."""
         s = state("Overview", step)
