@@ -58,7 +58,7 @@ def show_beside(
     elif side == "Path":
         _show_releases((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
     elif side == "Examples":
-        show_examples(experiment, controls.epsilon, theme, height)
+        show_examples(experiment.mechanisms, experiment.problem, controls.epsilon, theme, height)
     elif side == "Noisy SGD":
         show_batches(experiment, controls, theme, height)
     elif side == "λ":

@@ -1,10 +1,11 @@
 """Two more things to learn beside the chart: a geometric median, which is a point, and a polynomial."""
 
 import dataclasses as dc
+from typing import Any
 
 import numpy as np
 
-from dpcore import Experiment
+from dpcore import Problem
 from dpcore.figures.perturbation import polynomials_figure, release_scatter_figure
 from dpcore.figures.style import Theme
 from dpcore.studies.perturbation.private_polynomials import DEGREE, RELEASES, Polynomials, private_polynomials
@@ -17,9 +18,8 @@ from pages.ui.pickers import switch
 EXAMPLES = {"median": "a geometric median", "polynomial": "a polynomial"}
 
 
-def show_examples(experiment: Experiment, epsilon: float, theme: Theme, height: int) -> None:
-    """A picker, a figure and what it shows. experiment: of the main chart; height: px."""
-    problem, mechanisms = experiment.problem, experiment.mechanisms
+def show_examples(mechanisms: Any, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
+    """A picker, a figure and what it shows. mechanisms, problem: of the main chart; height: px."""
     if switch("What is learned", EXAMPLES, "median", key="example") == "median":
         points = dc.replace(problem, source="synthetic_location", loss="geometric_median", p=2)
         scatter = release_scatter(mechanisms, points, epsilon)
@@ -48,7 +48,7 @@ def polynomial_caption(made: Polynomials) -> str:
         away = float(np.sqrt(((fit.curves - made.best) ** 2).mean())) if len(fit.curves) else None
         parts.append(f"{name}: refused" if away is None else f"{name}: {rounded(away, 2)}")
     return (
-        f"Polynomials of degree {DEGREE} through {len(made.x):,} synthetic records (x, y), Huber loss, same ε and rule "
-        f"for λ: {RELEASES} releases of each mechanism. Typical distance from the best curve without privacy: "
+        f"Polynomials of degree {DEGREE}, fitted to {len(made.x):,} synthetic records, Huber loss, same ε and rule for "
+        f"λ: {RELEASES} releases of each mechanism. Typical distance from the best curve without privacy: "
         f"{'; '.join(parts)}."
     )

@@ -140,6 +140,16 @@ def test_a_heavy_regulariser_holds_the_median_at_a_record_and_a_light_one_leaves
         assert np.array_equal(found.theta, X[0]) is kept
 
 
+@pytest.mark.parametrize("away", [1e-7, 1e-9, 1e-12])
+@pytest.mark.parametrize("angle", [0.0, 1.0, 3.0])
+def test_beside_a_record_that_is_the_median_the_kink_s_cost_is_part_of_the_certificate(away, angle):
+    """A subgradient of the record would bring the remainder to 0 there; it costs up to twice the distance over n."""
+    X, lam = np.array([[0.6, 0.0], [0.6, 0.0], [-0.2, 0.4]]), 0.1
+    theta = X[0] + away * np.array([math.cos(angle), math.sin(angle)])
+    bound = location._distance(get_loss("geometric_median"), points(X), lam, theta, math.inf)
+    assert away * (1 - 1e-3) <= bound <= 3.0 * math.sqrt(away / lam)
+
+
 def test_what_no_point_certifies_is_not_released(monkeypatch):
     plan = plan_for("output_gaussian", "geometric_median")
     monkeypatch.setattr(location, "_MAX_STEPS", 1)

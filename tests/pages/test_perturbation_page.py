@@ -226,7 +226,7 @@ def test_examples_say_how_far_releases_lie_from_the_answer_without_noise(example
     else:
         made = private_polynomials(output, problem, 1.0)
         away = np.sqrt(((made.fits[0].curves - made.best) ** 2).mean())
-        parts = ("degree 7 through 300 synthetic records", f"output: {rounded(away, 2)}", "gradient: ")
+        parts = ("degree 7, fitted to 300 synthetic records", f"output: {rounded(away, 2)}", "gradient: ")
     assert tells(captions(open_page(side="Examples", example=example)), *parts)
 
 
