@@ -88,9 +88,10 @@ class GeometryState(Controls):
 
 
 def people_question(here: GeometryState, knobs: Mapping[str, str]) -> ExcessQuestion:
-    """What the page asks for against n, over fewer n where choices are many, as published."""
-    ns = SAMPLE_SIZES[:-2] if knobs.get("variant") == "published" else SAMPLE_SIZES
-    return ExcessQuestion(here.p_norm, here.d, **here.budget, ns=ns, knobs=tuple(knobs.items()))
+    """What the page asks for against n: less where choices are many, as published, or steps end on a curved ball."""
+    published, curved = knobs.get("variant") == "published", 2.0 < here.p_norm < math.inf
+    runs, ns = (4 if published else 12 if curved else 40), SAMPLE_SIZES[:-2] if published else SAMPLE_SIZES
+    return ExcessQuestion(here.p_norm, here.d, **here.budget, ns=ns, runs=runs, knobs=tuple(knobs.items()))
 
 
 def people_call(asked: ExcessQuestion) -> partial[ExcessByN]:

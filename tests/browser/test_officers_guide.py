@@ -81,9 +81,8 @@ def test_the_guide_names_three_files_one_of_them_large():
     assert len(shipped("fair.csv").splitlines()) > 5_000
 
 
-@pytest.mark.parametrize(
-    "name", ["anes96.csv", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("fair.csv", "heart.csv"))]
-)
+@pytest.mark.nightly  # uploads, bounds, levels and briefings by day: tests/browser/test_uploads.py, tests/pages
+@pytest.mark.parametrize("name", ["anes96.csv", "fair.csv", "heart.csv"])
 def test_a_file_goes_from_upload_to_the_page_to_sign(
     server: Server, page: Page, new_page: NewPage, tmp_path: Path, name: str, complaints: list[str]
 ):

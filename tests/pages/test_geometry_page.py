@@ -95,6 +95,7 @@ def test_the_published_walk_learns_nothing_at_this_size():
         1.0,
         d=16,
         ns=excess_by_n.SAMPLE_SIZES[:-2],
+        runs=4,
         variant="published",
         accounting="published",
         **BUDGET,
