@@ -51,8 +51,8 @@ def main(keys: list[str]) -> None:
         _, *others = (attack.term for attack in attacks_of(key))
         for name, bug in BUGS.items():
             if bug.term in others:
-                found = (caught(key, name), caught(key, None, attack=bug.term))
-                print(f"| {key} | {bug.label} | {bug.term} | {' | '.join(map(str, found))} |", flush=True)
+                correct = caught(key, None, attack=bug.term)
+                print(f"| {key} | {bug.label} | {bug.term} | {cell(key, name)} | {correct} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ of the last.
 
 import dataclasses as dc
 import functools
+import math
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
@@ -20,7 +22,9 @@ from ..core.validation import shown
 from ..mechanisms import Mechanism, make_mechanism, mechanism_class
 from ..mechanisms.frank_wolfe.tree import runs_of
 from ..mechanisms.gradient.phased_sgd import phases_of
+from ..mechanisms.objective.base import ObjectivePerturbation
 from ..mechanisms.plan import Plan
+from ..mechanisms.worst_pairs import parts
 
 Pair = tuple[Data, Data]
 
@@ -29,6 +33,11 @@ Pair = tuple[Data, Data]
 _ORDER, _COLUMNS, _RECORDS = 1.01, 10, 400
 # Size of the set in units of the loss's bend: the record's slope changes on the way, and is 4 times as large before.
 _SIZE = 0.2
+
+
+# Determinant of objective perturbation: its share of epsilon, and the labels' distance from the kink in units of the
+# move of the model by noise that does not pay for it. Models reach the kink, where noise and determinant tell together.
+_DETERMINANT, _AWAY = 0.97, 0.25
 
 
 @dc.dataclass(frozen=True)
@@ -78,6 +87,16 @@ def worst_pair(plan: Plan) -> Pair:
     return plan.mechanism.worst_pair(plan)
 
 
+def determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """Plan of objective perturbation on one column with Huber loss, where the determinant costs most of epsilon."""
+    loss, n = get_loss("huber"), 10
+    lam = loss.curvature_bound / n / math.expm1(min(_DETERMINANT * budget.epsilon, 700.0))
+    spec = Spec("huber", n, p=1, lam=lam)
+    noise = cast(ObjectivePerturbation, mechanism).tight_scale(spec, parts(budget)[0], charge=0.0)
+    away = _AWAY * noise / lam
+    return mechanism.calibrate(dc.replace(spec, domain=Domain(y_max=loss.shape + away)), budget)
+
+
 def last_phase_pair(plan: Plan) -> Pair:
     """The worst pair with its record first in the last phase."""
     first = phases_of(plan)[-1].first
@@ -124,6 +143,7 @@ def right_child_pair(plan: Plan) -> Pair:
 
 
 _MADE = {
+    ("objective_gamma", "determinant"): (determinant_plan, worst_pair),
     ("tree_frank_wolfe", "right_child"): (right_child_plan, right_child_pair),
     ("phased_sgd", "last_phase"): (usual_plan, last_phase_pair),
 }

@@ -56,6 +56,7 @@ _INJECT: dict[str, made.Inject] = {
         "published_objective_noise", "objective_gamma", "objective_gaussian"
     ),
     "unrounded": made.leave_unrounded,
+    "charge_forgotten": made.forget_the_charge,
     "noise_falls_by_8": made.quieten_late_phases,
     "half_at_right_children": made.rewrite_the_tree(made.HalfAtRightChildren),
     "difference_forgotten": made.rewrite_the_tree(made.WithoutDifferences),

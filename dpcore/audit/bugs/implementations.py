@@ -24,7 +24,9 @@ from ...mechanisms.base import Prepared, records_of
 from ...mechanisms.frank_wolfe.tree import runs_of
 from ...mechanisms.frank_wolfe.tree_runs import Release, TreeRuns
 from ...mechanisms.noise.spherical import Gamma
+from ...mechanisms.objective.base import ObjectivePerturbation
 from ...mechanisms.plan import Plan
+from ...mechanisms.worst_pairs import parts
 from ...solvers.descent.phased_sgd import Phase
 from ...solvers.frank_wolfe.tree import Node, batch_mean, walk
 from ..target import Target, release_of, score_of
@@ -198,6 +200,13 @@ def leave_unrounded(plan: Plan, target: Target) -> Target:
 def one_column_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     _only("unrounded", mechanism, "output_gamma")
     return mechanism.calibrate(dc.replace(mechanism.worst_spec, p=1), budget)
+
+
+def forget_the_charge(plan: Plan, target: Target) -> Target:
+    """Target whose noise pays for the gradient alone."""
+    mechanism = cast(ObjectivePerturbation, plan.mechanism)
+    scale = mechanism.tight_scale(plan.spec, parts(plan.spent)[0], charge=0.0)
+    return dc.replace(target, release=release_of(dc.replace(plan, scale=scale)))
 
 
 def quieten_late_phases(plan: Plan, target: Target) -> Target:
