@@ -31,7 +31,7 @@ def points_of(text: str, rule: str, task: str, loss: str) -> tuple[float, float]
     raise AssertionError(f"the table must have a row for {rule} on {task}, {loss}")
 
 
-@pytest.mark.parametrize("rule, task, loss", each(2, SLICE))
+@pytest.mark.parametrize("rule, task, loss", each(4, SLICE))
 def test_a_slice_of_the_table_is_what_the_command_prints(rule, task, loss):
     """The same seeds: equal up to rounding and the last bits of a model, which may change which settings are best."""
     command = [sys.executable, "-m", "benchmarks.default_settings", rule, "--task", task]

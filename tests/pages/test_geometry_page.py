@@ -70,7 +70,7 @@ def test_the_cost_of_roundness_grows_with_the_columns():
     assert ratios == pytest.approx([9.7, 31.3, 100.6], rel=0.05)
 
 
-@pytest.mark.parametrize("name", ["1", "1.5", "2", "∞"])
+@pytest.mark.parametrize("name", ["1.5", "2", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("1", "∞"))])
 def test_against_n_one_pass_beside_its_bound(name):
     page = open_page(view="n", p_norm=name, p=16, n=10_000)
     assert not page.exception and not page.error
@@ -89,6 +89,7 @@ def test_against_n_one_pass_beside_its_bound(name):
     assert "the best model is known exactly" in captions(page)
 
 
+@pytest.mark.nightly
 def test_the_published_walk_learns_nothing_at_this_size():
     page = open_page(view="n", p_norm="1", p=16, n=10_000, variant="published")
     found = excess_by_n.excess_against_n(
