@@ -120,13 +120,15 @@ def _apart(found: AgainstOrder, k: int, other: int) -> bool:
 
 
 def order_step(found: AgainstOrder) -> str:
-    """Which part of the step from the L1 ball to the L2 ball is the choice of mechanism, at the same records."""
+    """Which part of the step from the L1 ball to the L2 ball is the choice of mechanism."""
     first, l2 = 0, _at(found, 2.0)
     if not _apart(found, l2, first) or found.chosen[first] != "vertices":
         return ""
     lasso, ball = found.gaussian.mean[[first, l2]]
-    rest = "the L1 ball is ahead by the exponential mechanism alone" if lasso >= ball else "the rest is the mechanism"
-    return f"With Gaussian noise on both balls it would be {rounded(lasso)} and {rounded(ball)}: {rest}."
+    share = 1.0 - (ball - lasso) / (found.mean[l2] - found.mean[first])
+    part = "all" if share >= 1.0 else "nothing" if share <= 0.0 else f"{rounded(100 * share, 2)}%"
+    said = f"With Gaussian noise on both balls it would be {rounded(lasso)} and {rounded(ball)}"
+    return f"{said}: the choice of mechanism is {part} of the step."
 
 
 def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:

@@ -35,7 +35,9 @@ def test_the_default_state_shows_each_ball_on_records_that_are_hard_for_it():
     assert "Exponential mechanism" in texts(page)
     assert tells(texts(page), f" {rounded(found.gaussian.mean[0])}", f"nothing learned {rounded(found.signal[0])}")
     both = f"it would be {rounded(found.gaussian.mean[0])} and {rounded(found.gaussian.mean[l2])}: "
-    assert f"With Gaussian noise on both balls {both}" in texts(page)
+    steps = np.diff(found.gaussian.mean[[0, l2]])[0], np.diff(found.mean[[0, l2]])[0]
+    part = f"the choice of mechanism is {rounded(100 * (1 - steps[0] / steps[1]), 2)}% of the step"
+    assert f"With Gaussian noise on both balls {both}{part}" in texts(page)
     row = table_1.table_row(1.0, 65_536, 2_000, 1.0, 1e-6)
     assert f"n = {worded(row.free)}" in texts(page)
     assert tells(captions(page), f"{found.rows['l1']} equal records", f"{found.rows['l2']} fingerprints")
@@ -50,6 +52,9 @@ def test_on_records_hard_for_l2_no_private_answer_learns_that_ball_and_the_bound
     assert (found.least < found.mean)[1:].all() and found.mean[k] < 2.0 * found.least[k]
     assert found.mean[k] > 0.9 * found.signal[k] and f"{found.rows['l2']} fingerprints" in captions(page)
     assert f"the measurement is {rounded(found.mean[k] / found.least[k], 2)} times as" in texts(page)
+    assert found.gaussian.mean[0] < found.gaussian.mean[k] or "the choice of mechanism is all of the step" in texts(
+        page
+    )
     easy = texts(open_page(p_norm="2", p=1_024, geometry_data="fingerprints"))
     assert tells(easy, "Gaussian noise from p = 1.02 to 2", "Lower bound")
 
