@@ -44,6 +44,8 @@ CHIPS = chips_beside(__file__, "chips.json")
 LEADS = {"sampling": "sampling", "privacy": "privacy", "trivial": "neither (above the largest loss)"}
 NAMES = {1.0: "L1 ball", 2.0: "L2 ball", math.inf: "box"}
 
+RUNS = 40  # of each n, each on a table of its own
+
 FORMULA = text_beside(__file__, "formula.md")
 
 
@@ -90,7 +92,7 @@ class GeometryState(Controls):
 def people_question(here: GeometryState, knobs: Mapping[str, str]) -> ExcessQuestion:
     """What the page asks for against n: less where choices are many, as published, or steps end on a curved ball."""
     published, curved = knobs.get("variant") == "published", 2.0 < here.p_norm < math.inf
-    runs, ns = (4 if published else 12 if curved else 40), SAMPLE_SIZES[:-2] if published else SAMPLE_SIZES
+    runs, ns = (4 if published else 12 if curved else RUNS), SAMPLE_SIZES[:-2] if published else SAMPLE_SIZES
     return ExcessQuestion(here.p_norm, here.d, **here.budget, ns=ns, runs=runs, knobs=tuple(knobs.items()))
 
 

@@ -13,6 +13,7 @@ from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
 from dpcore.accounting.vertex_shift import VertexShift, information, vertex_length
 from dpcore.core.sets import kappa_lq, length
 from dpcore.mechanisms.noise.generalized_gaussian import LpNoise, lp_noise, shift_shares
+from tests.nights import each
 
 BUDGETS = [Budget(0.1, 1e-5), Budget(1.0, 1e-2), Budget(1.0, 1e-8), Budget(8.0, 1e-6)]
 
@@ -42,8 +43,9 @@ def weighted_delta(d: int, t: float, epsilon: float, draws: int, seed: int) -> t
     return float(parts.mean()), float(parts.std(ddof=1) / math.sqrt(draws))
 
 
-@pytest.mark.parametrize("d", [8, 30])
-@pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(0.1, 1e-3)], ids=str)
+@pytest.mark.parametrize(
+    "d, budget", each(4, itertools.product((8, 30), (Budget(1.0, 1e-5), Budget(0.1, 1e-3)))), ids=str
+)
 def test_weighted_draws_find_the_delta_of_the_budget_and_more_with_a_tenth_less_noise(d, budget):
     """Five standard errors either way, false alarm 1e-6."""
     t = vertex_length(d, order_of(d), budget)
@@ -66,7 +68,7 @@ def plane_delta(order: float, shift: tuple[float, float], epsilon: float) -> flo
     return float(parts.sum() * (x[1] - x[0]) ** 2)
 
 
-@pytest.mark.parametrize("order", [2.0, 4.0, 9.0])
+@pytest.mark.parametrize("order", [4.0, *(pytest.param(order, marks=pytest.mark.nightly) for order in (2.0, 9.0))])
 def test_delta_is_quasi_convex_in_the_shift_so_that_a_vertex_is_the_worst_of_the_cube(order):
     """In the plane; a sum over the grid is accurate to 1e-5."""
     rng = np.random.default_rng(int(order))

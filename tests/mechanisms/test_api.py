@@ -204,16 +204,16 @@ def test_data_that_are_legal_record_by_record_are_never_refused(key, X, y):
 def test_columns_that_no_record_fills_are_released_like_the_others(key):
     """Two stored columns of five: all five hold noise of one size, and the same model as with columns of zeros.
 
-    200 draws tell a standard deviation to 5%, so that the ratio of 0.6 has a false-alarm rate below 1e-6.
+    60 draws tell a standard deviation to 9%, so that the ratio of 0.45 has a false-alarm rate below 1e-6.
     """
     data = Data(DATA.X[:, :2], own_labels(key, DATA.y), p=5)
     plan = dpcore.calibrate(key, n=data.n, p=data.p, **good(key))
-    thetas = np.stack([api.release_once(plan, data, seed=seed).theta for seed in range(200)])
+    thetas = np.stack([api.release_once(plan, data, seed=seed).theta for seed in range(60)])
     if key in CLASSIFYING:  # of matrices, the products of a column with the constant, in what tells the classes apart
         thetas = (thetas[:, 1] - thetas[:, 0])[:, :5, 5]
-    assert thetas.shape == (200, 5)
+    assert thetas.shape == (60, 5)
     spread = thetas.std(axis=0)
-    assert spread.min() > 0.6 * spread.max()
+    assert spread.min() > 0.45 * spread.max()
     wide = Data(np.pad(data.X, ((0, 0), (0, 3))), data.y)
     if key != "frank_wolfe_general":  # draws one number for all idle columns: equal in law only (its own tests)
         again = api.release_once(plan, wide, seed=3).theta

@@ -10,8 +10,10 @@ import pytest
 
 from dpcore import data
 from dpcore.audit import attack_success
+from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.studies.decide import loss_curve
 from pages.audit import published
+from pages.geometry import words as geometry
 from pages.multiclass import words
 
 from ..harness import ROOT, Server, fork
@@ -39,6 +41,12 @@ def server() -> Iterator[Server]:
 def few_solves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of attacks on Overview and Decide, where each run of a mechanism that is no sum solves a problem of its own."""
     monkeypatch.setattr(attack_success, "FEW_RUNS", 30)
+
+
+@pytest.fixture(autouse=True)
+def few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Geometry against n, whose band needs as many."""
+    monkeypatch.setattr(geometry, "RUNS", LEAST_BANDED)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ PAGES = {
     "simplex": ("sparsity/page.py", {"tab": "simplex"}),
     "streaming": ("sparsity/page.py", {"tab": "streaming"}),
     "geometry": ("geometry/page.py", {}),
-    "geometry, people": ("geometry/page.py", {"view": "n"}),
+    "geometry, people": ("geometry/page.py", {"view": "n", "p": 16}),
     "classes": ("multiclass/page.py", {"n": 300, "C": 2}),
     "multiclass, as published": ("multiclass/page.py", {"classifier": "published"}),
     "attack": ("audit/page.py", {"runs": 2_000}),

@@ -81,7 +81,7 @@ def test_against_n_one_pass_beside_its_bound(name):
     assert not page.exception and not page.error
     here = words.GeometryState(n=10_000, p=16, lam="auto", m="auto", name=name, **BUDGET)
     knobs = {"1": {"variant": "minibatch"}, "1.5": {"noise": "gaussian", "scales": "displacement"}}.get(name, {})
-    found = excess_by_n.excess_against_n(here.p_norm, d=16, **BUDGET, **knobs)
+    found = excess_by_n.excess_against_n(here.p_norm, d=16, runs=words.RUNS, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
     assert tells(said(page), f"At {here.words} and n = 10,000 ")
     assert f"leaves {rounded(found.private.mean[k])} of excess risk" in said(page)
