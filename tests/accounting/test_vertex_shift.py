@@ -27,8 +27,8 @@ def order_of(d: int) -> float:
 def test_for_order_2_the_sums_are_the_closed_form_of_gaussian_noise(d, budget):
     t = gaussian_mu(budget) / math.sqrt(d)
     shift = VertexShift(d, 2.0, budget.epsilon, t)
-    for each in (0.95 * t, t, 1.05 * t):
-        assert shift.delta(each) == pytest.approx(hockey_stick(budget.epsilon, each * math.sqrt(d)), rel=2e-3)
+    for near in (0.95 * t, t, 1.05 * t):
+        assert shift.delta(near) == pytest.approx(hockey_stick(budget.epsilon, near * math.sqrt(d)), rel=2e-3)
 
 
 def weighted_delta(d: int, t: float, epsilon: float, draws: int, seed: int) -> tuple[float, float]:

@@ -133,6 +133,7 @@ def test_names_are_read_aloud_without_markup_and_symbols_are_bold(server: Server
     assert unread(page, address) == []
 
 
+@pytest.mark.nightly
 def test_the_checks_see_what_is_wrong_and_no_page_is_forgotten(server: Server, page: Page):
     page.goto(server.url)
     settled(page, "light")

@@ -88,6 +88,7 @@ def test_all_can_be_read_and_moving_what_can_be_given_up_moves_the_answer_in_pla
     assert complaints == []
 
 
+@pytest.mark.nightly  # in every run: test_uploads.py, and without a browser tests/pages/test_decide_page.py
 def test_a_file_of_one_s_own_is_decided_on_not_in_the_link_and_stays(server: Server, page: Page, complaints: list[str]):
     page.goto(f"{server.url}/decide?behind=Link&at_hand=a+file+of+your+own")
     hand_over(page, people(1_000))

@@ -37,7 +37,7 @@ EACH_RUN = (
     "dimension?p=8",
     "sparsity?tab=Online&steps_of_stream=50&p=8",
     "geometry?p_norm=∞&p=65,536",
-    "multiclass?C=10&columns=16&n=300",
+    "multiclass?C=4&columns=16&n=300",
     "audit?check=Accounting&delta=1e-10",
     "decide?n=300&more=download",
     "sources",

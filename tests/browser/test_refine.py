@@ -171,6 +171,7 @@ def test_moving_on_while_it_refines_ends_with_the_new_picture_and_shows_no_older
     assert dashboard.solves() <= 3 + 1 + 1 + 3, "what is given up ends with the solve that it is in"
 
 
+@pytest.mark.nightly  # in every run, without a browser: tests/pages/test_classroom.py
 def test_two_visitors_of_one_picture_wait_for_one_computation(dashboard: Dashboard, new_page: NewPage):
     before = dashboard.solves()
     visitors = [new_page(), new_page()]

@@ -299,7 +299,7 @@ def test_every_old_option_stands_for_one_of_today(few_runs):
     known: dict[str, Control] = {}
     for page in STATES:
         for query in ("", *LATER.get(page, ())):
-            known |= {key: control for key, (control, _) in drawn(follow(page, f"n=200&{query}")).items()}
+            known |= {key: control for key, (control, _) in drawn(follow(page, f"n=200&p=8&{query}")).items()}
     names = Control("lecture", "", [story.name for story in STORIES.values()], None)
     for control, row in ((known.get(row["control"], names), row) for row in olds):
         assert control.key == row["control"] and row["now"] in map(str, control.options), row
