@@ -7,7 +7,6 @@ collects and leaves out the same tests, and the one that spread them says so.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import sys
@@ -138,14 +137,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(autouse=True, scope="module")
-def memory_goes_back() -> Iterator[None]:
-    """After each file the system gets back what its tests took: threads of pages and solvers leave gaps."""
+def all_is_frozen() -> Iterator[None]:
+    """After a file in which a test has looked at everything."""
     yield
-    if not gc.get_freeze_count():  # a test has looked at everything
+    if not gc.get_freeze_count():
         gc.collect()
         gc.freeze()
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
-        trim(0)
 
 
 @pytest.hookimpl(trylast=True)
