@@ -16,7 +16,6 @@ from ...accounting.tradeoff import TradeoffCurve
 from ...core.privacy import Budget
 from ...core.validation import check_real
 
-PRIORS = (1 / 2, 1 / 10, 1 / 1000)
 GUESSES = 1000
 ALARMS = 0.01  # share of others whom an attacker wrongly accuses
 

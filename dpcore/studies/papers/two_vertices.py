@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 from scipy.stats import binom
 
 from ...core.arrays import Array
@@ -54,8 +54,8 @@ class TwoVertices:
     """The two data sets for a plan of `choices_plan`.
 
     >>> pair = TwoVertices(choices_plan(Budget(12.0, 1e-2), 201, "published"))
-    >>> round(pair.wrong, 4), round(pair.delta(12.0), 4), round(pair.delta_of_choices(12.0), 4)
-    (0.4311, 0.0195, 0.0909)
+    >>> round(pair.wrong, 4), round(pair.delta(12.0), 4)
+    (0.4311, 0.0195)
     """
 
     plan: Plan
@@ -91,7 +91,3 @@ class TwoVertices:
     def delta(self, epsilon: float) -> float:
         """delta at epsilon of theta_T alone."""
         return float(np.maximum(self.law - math.exp(epsilon) * self.law[::-1], 0.0).sum())
-
-    def delta_of_choices(self, epsilon: float) -> float:
-        """delta at epsilon of all choices together."""
-        return two_column_delta(self.plan.steps, -2.0 * float(logit(self.wrong)), epsilon)

@@ -33,10 +33,9 @@ class RegretCurve:
     """Regret for one number of arms along streams of several lengths, each with its own plan and costs.
 
     p: arms. steps: [K]. mean, q10, q90: of the regret over the runs, [K]. expected: its exact mean, over all draws.
-    bound, one_run: proved for the mean, and for nine runs out of ten. least: on some costs no private learner has a
-    smaller mean. nothing: the mean of an arm drawn uniformly in each step. published, earlier: orders of growth, shape
-    only; nan where there is none. best: the sum of costs of the best arm. lam: of the average. spent: epsilon. reasons:
-    why there is nothing at a length, else None; values are nan there.
+    bound: proved for the mean. least: on some costs no private learner has a smaller mean. nothing: the mean of an arm
+    drawn uniformly in each step. published, earlier: orders of growth, shape only; nan where there is none. spent:
+    epsilon. reasons: why there is nothing at a length, else None; values are nan there.
     """
 
     p: int
@@ -46,13 +45,10 @@ class RegretCurve:
     q90: Array
     expected: Array
     bound: Array
-    one_run: Array
     least: Array
     nothing: Array
     published: Array
     earlier: Array
-    best: Array
-    lam: Array
     spent: Array
     reasons: tuple[str | None, ...]
 
@@ -120,7 +116,7 @@ def regret_curve(
         try:
             plan = _plan(mechanism, p, T, lam, budget)
         except NotApplicable as error:
-            rows.append([math.nan] * 13)
+            rows.append([math.nan] * 10)
             reasons.append(str(error))
             continue
         data = _costs(adversary, plan, seed)
@@ -128,21 +124,17 @@ def regret_curve(
         played = play_costs(data, T * plan.scale, uniforms[:, :T])
         best = played.scores.min()
         regret = _paid(data, played).sum(axis=1) - best
-        mean_bound, one_run = mechanism.bounds(plan)[:2]
         published = math.nan if budget.pure else theory.published_stream_rate(T, p, 1.0, budget)
         rows.append(
             [
                 regret.mean(),
                 *middle(regret, 0),
                 played.expected.sum() - best,
-                mean_bound.value,
-                one_run.value,
+                mechanism.bounds(plan)[0].value,
                 theory.least_regret(p, 1.0, T, budget),
                 float(np.asarray(data.X).sum()) / p - best,
                 published,
                 theory.earlier_stream_rate(T, p, 1.0, budget),
-                best,
-                plan.scale,
                 plan.spent.epsilon,
             ]
         )
