@@ -192,5 +192,4 @@ def _quality(source: str, loss: str, choice: Choice, seeds: int) -> Array:
 
 
 def _means(table: pd.DataFrame) -> pd.Series:
-    """Mean quality by x; points without a release are missing."""
     return table[table.metric.isin(("accuracy", "r_squared"))].set_index("x")["mean"].astype(float)

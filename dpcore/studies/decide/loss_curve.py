@@ -90,7 +90,6 @@ class Setting:
             yield curve
 
     def _curve(self, split: int, cancelled: Cancelled) -> "LostCurve":
-        """Curve of one split."""
         rows = run_cell(self.cell(split), cancelled)
         right = [row for row in rows if row.get("metric") == self.metric]
         fresh = [row for row in rows if row.get("metric") == "fresh_risk"]
@@ -202,12 +201,7 @@ class LostCurve:
 
 
 def lost_curve(setting: Setting) -> LostCurve:
-    """Curve of all splits of a setting; single splits come from the cache of cells.
-
-    >>> curve = lost_curve(Setting(Problem("synthetic", n=500), splits=4))
-    >>> curve.lost.shape, bool(curve.smooth[0] > 20.0 > 5.0 > curve.smooth[-1])
-    ((4, 19), True)
-    """
+    """Curve of all splits of a setting; single splits come from the cache of cells."""
     *_, curve = setting.snapshots()
     return curve
 

@@ -143,6 +143,5 @@ def hardest_tracing(*, seed: int, p_norm: float, d: int, delta: float) -> Tracin
 
 
 def _traced(x: Array, instance: Hardest) -> tuple[float, float]:
-    """The auc and the excess of x."""
     members, strangers = scores(x, instance.members, instance.bias), scores(x, instance.strangers, instance.bias)
     return auc(members, strangers), float(gap(x, instance.mean, instance.p_norm))

@@ -125,7 +125,6 @@ def picture(records: Records, *, epsilon: float, delta: float, lam: float | str 
 
 
 def _shown(matrices: Array, columns: tuple[int, int], points: Array, test: Data, R: float) -> _Shown:
-    """View of a model. points: [S S, d], of the plane of two columns."""
     inside = _pulled_in(matrices, R)
     return _Shown(
         _leads(_scores(inside, points, R)).reshape(-1, _SIDE, _SIDE),

@@ -276,9 +276,6 @@ def published_classifier(runs: int, seed: int) -> ExhibitResult:
     epsilon + ln(1 + 2 alpha / (n lam) + (alpha / (n lam))^2) without defining alpha, which is taken as 1.
 
     Source: Pathak and Raj 2010, Theorem 1.
-
-    >>> published_classifier(300, 0).verdict
-    'contradicted'
     """
     epsilon, lam, n, alpha = 1.0, 1.0, 20, 1.0
     found = membership_leak(runs, seed, epsilon=epsilon, lam=lam, n=n)

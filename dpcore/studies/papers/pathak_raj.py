@@ -40,9 +40,6 @@ def published_noise(d: int, epsilon: float, draws: int, rng: np.random.Generator
     published density, > 0; it guarantees nothing.
 
     Source: Pathak and Raj 2010, (7).
-
-    >>> published_noise(2, 1.0, 5, np.random.default_rng(0)).shape
-    (5, 3, 3)
     """
     p, draws = integer("d", d, at_least=1) + 1, integer("draws", draws, at_least=1)
     b = rng.standard_normal((draws, p, p))

@@ -73,11 +73,6 @@ def minimise_published(records: ClassRecords, A: Array, rng: np.random.Generator
     """Minimisers of J_p for two classes and matrices A > 0, [R, p, p]: weights [R, 2, q] and `certified_gaps`, [R].
 
     Rows whose gap is not small are no minimisers; see the module. ValueError for other than two classes.
-
-    >>> records, _ = neighbours()
-    >>> weights, gaps = minimise_published(records, np.array([np.eye(2)]), np.random.default_rng(0))
-    >>> bool(gaps[0] < 1e-9)
-    True
     """
     if records.classes != 2:
         raise ValueError(f"records must have 2 classes, got {records.classes}")
@@ -161,8 +156,8 @@ def residuals(records: ClassRecords, weights: Array) -> Array:
 @dc.dataclass(frozen=True)
 class MembershipLeak:
     """draws: of the noise. exist: those with a minimiser. Where it was certified and two Phi_c != 0, a guess is made;
-    own, other: the residual under the records that were trained on
-    and under their neighbour, [guesses]. The smaller one is guessed.
+    own, other: the residual under the records that were trained on and under their neighbour, [guesses]. The smaller
+    one is guessed.
     """
 
     draws: int

@@ -27,11 +27,7 @@ from ...mechanisms.plan import Plan
 
 
 def choices_plan(budget: Budget, T: int, accounting: str) -> Plan:
-    """Plan of T - 1 choices between the two vertices of the L1 ball of radius 0.4. accounting: `FrankWolfePolytope`'s.
-
-    >>> choices_plan(Budget(1.0, 1e-6), 12, "published").steps
-    11
-    """
+    """Plan of T - 1 choices between the vertices of the L1 ball of radius 0.4. accounting: `FrankWolfePolytope`'s."""
     mechanism = make_mechanism("frank_wolfe_polytope", accounting=accounting, T=T)
     return mechanism.calibrate(Spec("huber_hinge", 2, 1, 0.0, Domain(math.inf), radius=0.4, set="l1_ball"), budget)
 

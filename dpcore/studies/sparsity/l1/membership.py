@@ -186,7 +186,6 @@ def literal_size() -> Size:
 
 
 def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> tuple[float, float, float]:
-    """The auc, the agreement and the excess of a model."""
     members, strangers = scores(theta, code.members, code.bias), scores(theta, code.strangers, code.bias)
     agree = np.count_nonzero(np.sign(theta) * code.consensus > 0.0) / np.count_nonzero(code.consensus)
     return auc(members, strangers), agree, float(risk.values(theta)) - least

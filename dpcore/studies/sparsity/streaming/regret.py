@@ -211,5 +211,4 @@ def _costs(adversary: str, plan: Plan, seed: int) -> Data:
 
 
 def _paid(data: Data, played: Played) -> Array:
-    """Cost of each run in each step, shape [runs, T]."""
     return np.take_along_axis(np.asarray(data.X), played.arms.astype(np.intp).T, axis=1).T
