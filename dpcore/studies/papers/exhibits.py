@@ -222,7 +222,7 @@ def lasso_laplace(runs: int, seed: int, *, accounting: str = "published") -> Exh
     return _finding("lasso_laplace", says, "delta", asked.delta, exact, shown, flagged, runs, seed, words)
 
 
-def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "published") -> ExhibitResult:
+def quoted_kappa(runs: int, seed: int, *, accounting: str = "published") -> ExhibitResult:
     """Generalised Gaussian noise for the largest entry with the quoted kappa: delta at epsilon = 4 is above 0.01.
 
     delta = E (1 - e^(epsilon - L))_+ over draws on D0, L the privacy loss, which the two densities give exactly. Each
@@ -233,7 +233,7 @@ def quoted_kappa(runs: int, seed: int, *, d: int = 1000, accounting: str = "publ
 
     Source: Bassily, Guzmán and Nandi 2021, Corollary 3.3 and section 3; the quoted kappa is min{q - 1, 2 ln d}.
     """
-    asked = Budget(4.0, 1e-2)
+    asked, d = Budget(4.0, 1e-2), 1_000
     if one_of("accounting", accounting, ("published", "tight")) == "published":
         noise, share = quoted_noise(math.inf, d)
         multiplier = reconstructed_multiplier(asked)
