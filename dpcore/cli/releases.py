@@ -207,7 +207,6 @@ def _check_given(context: click.Context, signed: bool) -> None:
 
 
 def _show_signed(made: Made, as_json: bool) -> None:
-    """Print a signed release and where it was written."""
     release, plan, declared = made.release, made.release.plan, made.signed.declared
     facts = {
         "columns": made.signed.columns,
@@ -266,7 +265,6 @@ def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
 
 
 def _read(path: Path, label: str | None, p: int | None, names: list[str] | None) -> Table:
-    """Records of a file, read by its suffix."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix == ".csv":
         if label is None:

@@ -96,7 +96,6 @@ def _json(path: Path) -> Any:
 
 
 def _made(beside: Path) -> list[dict[str, Any]]:
-    """Releases that are written beside a plan."""
     document = _json(beside)
     made = document.get("releases") if isinstance(document, dict) else None
     if not isinstance(made, list) or not made or not all(isinstance(one, dict) for one in made):

@@ -12,17 +12,16 @@ import dataclasses as dc
 import numpy as np
 
 from ..core.cache import SharedCache
-from ..core.records import Data
 from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
-from .bundled import load_bundled
+from .bundled import bundled_records
 from .dictionary import mismatches, read_dictionary, write_dictionary
 from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
 from .lines import Format, sniff
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .population_risk import Population
 from .sheets import RawTable, Texts, read_sheet, sheet_columns
-from .sources import SOURCES, Source, Split
+from .sources import SOURCES, Source, Split, draw_split
 from .synthetic import TEST_RECORDS, draw_recipe
 from .uploads import Category, Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
 
@@ -30,11 +29,7 @@ MAX_VALUES = 50_000_000  # of a stored table: 400 MB
 
 
 def get_source(key: str) -> Source:
-    """Source with this key, bundled or of private records that are still held; ValueError names the known ones.
-
-    >>> get_source("breast_cancer").size
-    398
-    """
+    """Source with this key, bundled or of private records that are still held; ValueError names the known ones."""
     if is_private(key):
         return held(key).source
     return SOURCES[one_of("source", key, SOURCES)]
@@ -81,17 +76,15 @@ def _load(source: str, n: int, p: int, seed: int) -> Split:
         split = held(source).draw(n, seed)
     else:
         rng = np.random.default_rng([seed, *source.encode()])
-        split = load_bundled(source, n, rng) if SOURCES[source].size else draw_recipe(source, n, p, rng)
+        split = draw_split(*bundled_records(source), n, rng) if SOURCES[source].size else draw_recipe(source, n, p, rng)
     split.train.check_domain(split.domain)
     split.test.check_domain(split.domain)
     return split
 
 
 def _bytes(split: Split) -> int:
-    def of(data: Data) -> int:
-        return 12 * data.X.size + 16 * data.n  # with the row norms and the copy in single precision, which Data keeps
-
-    return of(split.train) + of(split.test)
+    # With the row norms and the copy in single precision, which Data keeps.
+    return sum(12 * data.X.size + 16 * data.n for data in (split.train, split.test))
 
 
 _SPLITS: SharedCache[Split] = SharedCache(500_000_000, _bytes)

@@ -20,18 +20,13 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.scaling import scale
-from .sources import Split, declared, draw_split
+from .sources import declared
 
 _PROGRESSION = np.array(0.0), np.array(350.0)  # of diabetes
 
 
-def load_bundled(key: str, n: int, rng: np.random.Generator) -> Split:
-    """Split of a bundled source with n of its training records, drawn by `draw_split`."""
-    return draw_split(*_records(key), n, rng)
-
-
 @functools.cache
-def _records(key: str) -> tuple[Array, Array]:
+def bundled_records(key: str) -> tuple[Array, Array]:
     """Scaled records of a bundled source, all of them: X [all, its p], y [all]."""
     raw, target = _raw(key)
     features = scale(raw, declared(key, "low"), declared(key, "high"))

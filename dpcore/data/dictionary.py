@@ -140,7 +140,6 @@ def _texts(found: dict[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _of(found: dict[str, Any], key: str, kind: type) -> Any:
-    """Entry of a JSON object, or ValueError if it is of another kind."""
     value = found.get(key)
     if not isinstance(value, kind):
         _refuse(key, "a text" if kind is str else "a list", value)

@@ -47,11 +47,7 @@ def _listed(name: str, values: Any, kind: str) -> tuple[Any, ...]:
 
 @dc.dataclass(frozen=True)
 class Axis:
-    """Sweep of an experiment: one of its fields and the values that it takes.
-
-    >>> Axis("epsilon", (0.1, 1.0)).values
-    (0.1, 1.0)
-    """
+    """Sweep of an experiment: one of its fields and the values that it takes."""
 
     name: str
     values: tuple[float, ...] | tuple[int, ...]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import queue
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..core.cancel import never
@@ -120,7 +120,7 @@ def _computed(
         for future in places:
             future.add_done_callback(arrived.put)
         for _ in places:
-            future = _next(arrived, places, asked if cancelled is not None else None)
+            future = _next(arrived, places, asked)
             yield places[future], _outcome(cells[places[future]], future.result, stop)
     finally:
         stop.set()
@@ -128,20 +128,14 @@ def _computed(
             future.cancel()
 
 
-def _next(arrived: queue.SimpleQueue[Any], futures: Mapping[Any, int], asked: Callable[[], bool] | None) -> Any:
+def _next(arrived: queue.SimpleQueue[Any], futures: Iterable[Any], asked: Callable[[], bool]) -> Any:
     """Next future that is finished, or was cancelled on request."""
-    if asked is None:
-        return arrived.get()
-    was_asked = False
     while True:
-        if not was_asked and asked():
-            was_asked = True
+        if asked():
             for pending in futures:
                 pending.cancel()
-        try:
+        with suppress(queue.Empty):
             return arrived.get(timeout=_PATIENCE_SECONDS)
-        except queue.Empty:
-            continue
 
 
 def _outcome(cell: Cell, compute: Callable[[], list[dict[str, Any]]], stop: threading.Event) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from ..studies.decide.threshold_interval import Answer
 from .chart import Chart, thinned
 from .figure import Figure
 from .log_chart import positive
-from .style import LARGER, Look, Theme, note, plain_number, tied
+from .style import LARGER, Look, Theme, note, plain_number
 
 _ROW = 34  # px of a deployment
 _CLOSE = 6.0  # times the acceptable loss are on the axis
@@ -166,7 +166,16 @@ def _words(text: str, x: float, y: float, colour: str, panel: tuple[float, float
     above = y - panel[0] < 0.7 * (panel[1] - panel[0])
     away = (-64 if above else 64) if on_right else 26
     place = {"xref": "x", "yref": "y", "xanchor": "left" if on_right else "right", "bgcolor": paper}
-    return note(text, x=power, y=y, colour=colour, size=14, **place, **tied(colour, away, 8))
+    line = {
+        "showarrow": True,
+        "arrowhead": 0,
+        "arrowcolor": colour,
+        "arrowwidth": 1,
+        "ax": 0,
+        "ay": away,
+        "standoff": 8,
+    }
+    return note(text, x=power, y=y, colour=colour, size=14, **place, **line)
 
 
 def _at(x: Array, y: Array, value: float) -> float:

@@ -118,7 +118,6 @@ def _guarantee(key: str, both: bool) -> str:
 
 
 def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: NoiseGrowth, lower: Lower, both: bool, p: int) -> None:
-    """Add one mechanism's curves to the lower panel."""
     key, name = growth.mechanism, curve_name(growth.mechanism, both)
     if lower == "distance":
         _curve(chart, key, growth.p, growth.distance, name, p, axis="y2", label=name, legend=False)

@@ -67,12 +67,7 @@ class Figure:
         return [layer for layer in LAYERS if layer in found]
 
     def showing(self, layers: Collection[str]) -> Figure:
-        """The same with no other `LAYERS` than these; traces keep their numbers, labels their places.
-
-        >>> line = {"type": "scatter", "y": [1.0], "meta": "upper"}
-        >>> Figure([line], {"annotations": []}).showing(["nothing"]).data[0].visible
-        False
-        """
+        """The same with no other `LAYERS` than these; traces keep their numbers, labels their places."""
         hidden = LAYERS.keys() - set(layers)
 
         def kept(notes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -119,11 +114,7 @@ class Figure:
         return {"data": _plain(self._data), "layout": _plain(self._layout)}
 
     def to_json(self) -> str:
-        """JSON for plotly.js.
-
-        >>> Figure([], {"height": 300}).to_json()
-        '{"data":[],"layout":{"height":300}}'
-        """
+        """JSON for plotly.js."""
         return json.dumps(self.to_dict(), separators=(",", ":"), allow_nan=False)
 
 

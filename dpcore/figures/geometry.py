@@ -210,7 +210,6 @@ def _order_chart(theme: Theme, height: int) -> Chart:
 
 
 def _curve(chart: Chart, orders: Array, y: Any, ink: str, name: str, **look: Any) -> None:
-    """Add a curve over the norm orders."""
     hover = f"p = %{{customdata}}<br>{name}: %{{y:.3~g}}<extra></extra>"
     told: Look = {"customdata": [order_text(p) for p in orders], "hovertemplate": hover}
     chart.curve([place(p) for p in orders], y, ink, name, **told, **look)

@@ -204,7 +204,6 @@ def _plane(found: Picture, theme: Theme, height: int) -> Chart:
 
 
 def _square(chart: Chart, found: Picture, entries: int) -> Figure:
-    """The figure, with a legend of so many entries."""
     reach = float(found.axis[-1])
     sides: Look = {"range": [-reach, reach], "constrain": "domain", "nticks": 5, "showgrid": False}
     across, up = (chart.axis(f"column {k + 1}", 8, **sides) for k in found.columns)

@@ -87,7 +87,6 @@ def corrections_figure(
 def _add(
     chart: Chart, y: Any, start: Array, end: Array, name: str, hover: str, opacity: float, *, width: float, edge: float
 ) -> None:
-    """Add bars between two numbers each."""
     ink = chart.colours["frank_wolfe"]
     look = {"color": with_opacity(ink, opacity), "line": {"color": ink, "width": edge}}
     x = np.maximum(end - start, 0.0)

@@ -69,8 +69,6 @@ def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, heigh
 
 
 class _Curves:
-    """Mean excess risk of several mechanisms over a logarithmic axis."""
-
     def __init__(self, chart: Chart, table: pd.DataFrame, cursor: float | None, *, bounds: bool) -> None:
         self.chart = chart
         self.places = np.unique(table.x.to_numpy(float))

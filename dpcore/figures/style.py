@@ -97,14 +97,6 @@ def note(text: str, *, x: float, y: float, colour: str, size: int, **more: Any) 
     return place | {"text": text, "font": {"color": INKS.get(colour, colour), "size": size}} | more
 
 
-def tied(colour: str, away: int, standoff: int) -> Look:
-    """Attributes that tie words to their place by a thin line: `away` px below it, and so many px from it."""
-    return {
-        **{"showarrow": True, "arrowhead": 0, "arrowcolor": colour, "arrowwidth": 1},
-        **{"ax": 0, "ay": away, "standoff": standoff},
-    }
-
-
 def pattern(colour: str, opacity: float, shape: str) -> Look:
     """Look of bars that lie over others: paler, with an edge, and hatched where there is a shape."""
     hatched = {"shape": shape, "fgcolor": colour, "size": 6, "solidity": 0.25}

@@ -70,7 +70,7 @@ def test_ranges_say_where_they_were_taken_from_the_records(key):
 def test_the_features_are_the_declared_map_of_the_raw_ones(key):
     """The scaling undone gives back scikit-learn's numbers: nothing was measured, moved or dropped."""
     raw, _ = bundled._raw(key)
-    X, _ = bundled._records(key)
+    X, _ = bundled.bundled_records(key)
     low, high = declared(key, "low"), declared(key, "high")
     back = (X[:, :-1] * np.sqrt(X.shape[1]) + 1) / 2 * (high - low) + low
     assert np.allclose(back, raw, rtol=1e-12, atol=1e-12 * np.abs(high))
@@ -94,14 +94,14 @@ def test_ranges_stand_beside_the_features_they_are_of():
 def test_y_of_the_regression_set_is_the_declared_map():
     from sklearn.datasets import load_diabetes
 
-    assert np.allclose(bundled._records("diabetes")[1], load_diabetes().target / 175 - 1)
+    assert np.allclose(bundled.bundled_records("diabetes")[1], load_diabetes().target / 175 - 1)
 
 
 @pytest.mark.parametrize("key", COUNTS)
 def test_training_and_test_records_are_the_whole_set_and_share_none(key):
     source = data.SOURCES[key]
     split = data.load(key, source.size, source.p, 1)
-    X, y = bundled._records(key)
+    X, y = bundled.bundled_records(key)
     assert sorted(rows(split.train) + rows(split.test)) == sorted(rows(Data(X, y)))
     other = data.load(key, source.size, source.p, 2)
     assert sorted(rows(other.train)) != sorted(rows(split.train))

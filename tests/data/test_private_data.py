@@ -260,7 +260,7 @@ def test_the_scaling_is_the_bundled_sets_own():
     low, high = (tuple(declared("iris", end)) for end in ("low", "high"))
     said = Declared(("a", "b", "c", "d"), low, high, "1")
     records = UploadedRecords(data.read_sheet(content, "iris.csv", "y"), said, "iris.csv")
-    X, y = bundled._records("iris")
+    X, y = bundled.bundled_records("iris")
     assert np.array_equal(records._X, X) and np.array_equal(records._y, y)
     assert (records.source.size, records.source.p) == (SOURCES["iris"].size, SOURCES["iris"].p)
     assert records.source.theta_norm == 11.0  # 5 sqrt(5), rounded

@@ -8,8 +8,10 @@ import pytest
 from dpcore import Budget, calibrate
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.accounting.tradeoff import GaussianCurve, PureCurve
-from dpcore.studies.decide.posterior import PRIORS, belief_of
+from dpcore.studies.decide.posterior import belief_of
 from dpcore.studies.decide.repeated_releases import repeated_releases
+
+PRIORS = (1 / 2, 1 / 10, 1 / 1000)
 
 
 @pytest.mark.parametrize("prior", [*PRIORS, 0.9])

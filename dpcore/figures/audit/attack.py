@@ -36,11 +36,7 @@ class Row(NamedTuple):
 
 
 def ink_of(verdict: Verdict | None, theme: Theme) -> str:
-    """The colour of a verdict, which never stands without its word.
-
-    >>> ink_of("contradicted", "light") == FAMILIES["light"]["frank_wolfe"]
-    True
-    """
+    """The colour of a verdict, which never stands without its word."""
     return FAMILIES[theme][_VERDICTS[verdict]] if verdict else MUTED[theme]
 
 

@@ -122,7 +122,6 @@ def _cross_at_end(heights: Array, colour: str) -> Look:
 
 
 def _dots(chart: Chart, x: list[float], y: list[float], colour: str) -> None:
-    """Dots at which the curves meet the cursor."""
     edge = {"color": chart.paper, "width": 1.5}
     look = {"color": colour, "size": 10, "symbol": "triangle-up", "line": edge}
     chart.marks(np.array(x), np.array(y), look, showlegend=False, hoverinfo="skip")

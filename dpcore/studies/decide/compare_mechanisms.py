@@ -69,10 +69,6 @@ class CompareQuestion:
     at_most: acceptable accuracy loss, percentage points > 0. A mechanism that is not proved for the problem's loss
     shows its own usual loss of the same task, and says so.
     splits, epsilons: as in `Setting`, epsilon among them. Raises ValueError where outcomes are not predicted.
-
-    >>> rows = next(CompareQuestion(Problem("synthetic", n=100, p=4), splits=2).snapshots())
-    >>> rows[0].guarantee
-    'approximate'
     """
 
     problem: Problem

@@ -37,9 +37,6 @@ class Setting:
     splits: number of splits of the records, each with new noise, from 2 to 1,000. epsilons: the grid, increasing.
 
     Raises ValueError as `Experiment` does, and for location losses, which predict nothing.
-
-    >>> Setting(Problem("synthetic", seed=7)).seeds[:2] == Setting(Problem("synthetic", n=300, seed=7)).seeds[:2]
-    True
     """
 
     problem: Problem
@@ -90,7 +87,6 @@ class Setting:
             yield curve
 
     def _curve(self, split: int, cancelled: Cancelled) -> "LostCurve":
-        """Curve of one split."""
         rows = run_cell(self.cell(split), cancelled)
         right = [row for row in rows if row.get("metric") == self.metric]
         fresh = [row for row in rows if row.get("metric") == "fresh_risk"]
@@ -202,12 +198,7 @@ class LostCurve:
 
 
 def lost_curve(setting: Setting) -> LostCurve:
-    """Curve of all splits of a setting; single splits come from the cache of cells.
-
-    >>> curve = lost_curve(Setting(Problem("synthetic", n=500), splits=4))
-    >>> curve.lost.shape, bool(curve.smooth[0] > 20.0 > 5.0 > curve.smooth[-1])
-    ((4, 19), True)
-    """
+    """Curve of all splits of a setting; single splits come from the cache of cells."""
     *_, curve = setting.snapshots()
     return curve
 

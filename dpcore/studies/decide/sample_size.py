@@ -24,11 +24,6 @@ class SampleSizeQuestion:
     setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
     again. The search goes up through `SIZES` and ends where two sizes in a row surely suffice; between sizes the loss
     is linear in ln n.
-
-    >>> from dpcore import Problem
-    >>> *_, found = SampleSizeQuestion(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).snapshots()
-    >>> 300 < found.answer().low < found.answer().value < found.answer().high < 1_200
-    True
     """
 
     setting: Setting
@@ -58,36 +53,31 @@ class SampleSizeQuestion:
         """Loss at the first sizes that are not refused; the last snapshot holds the answer."""
         sizes: list[int] = []
         lost: list[Array] = []
-        refused: dict[int, str] = {}
-        enough = 0
+        enough, reason = 0, ""
         for n in self.sizes:
             setting = dc.replace(self.setting, problem=dc.replace(self.setting.problem, n=n))
             *_, curve = setting.snapshots(cancelled)
             if curve.refused:
-                refused[n] = curve.refused[self.epsilon]
+                reason = reason or curve.refused[self.epsilon]
             else:
                 sizes.append(n)
                 lost.append(curve.lost[:, 0])
-                found = LossBySampleSize(self, np.array(sizes, float), np.stack(lost, axis=1), dict(refused))
+                found = LossBySampleSize(self, np.array(sizes, float), np.stack(lost, axis=1))
                 enough = enough + 1 if found.answer().high < n else 0
                 yield found
                 if enough == _ENOUGH:
                     return
         if not sizes:
-            raise NotApplicable(next(iter(refused.values())))
+            raise NotApplicable(reason)
 
 
 @dc.dataclass(frozen=True, eq=False)
 class LossBySampleSize:
-    """Accuracy loss at one epsilon by sample size: sizes [G], increasing, and lost [S, G], points.
-
-    refused: sizes at which the mechanism has no guarantee, with the reasons.
-    """
+    """Accuracy loss at one epsilon by sample size at which there is a guarantee: sizes [G], lost [S, G], points."""
 
     question: SampleSizeQuestion
     sizes: Array
     lost: Array
-    refused: dict[int, str]
 
     def answer(self) -> Answer:
         """Sample size needed, by the sizes tried."""

@@ -180,6 +180,5 @@ def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -
 
 
 def _bound(plan: Plan | str, form: str, holds: str = "") -> float:
-    """First bound of this form."""
     found = [] if isinstance(plan, str) else plan.mechanism.bounds(plan)
     return next((b.value for b in found if b.form == form and holds in ("", b.holds)), math.nan)

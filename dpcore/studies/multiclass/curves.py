@@ -126,10 +126,6 @@ class AccuracyQuestion:
     `records.seed` + k. lam, repetitions: as in `runs_of`.
 
     Raises ValueError for an axis that given records do not have.
-
-    >>> few = AccuracyQuestion("classes", (2, 3), Records("gaussian_classes", 200, 0), epsilon=1.0, delta=1e-5)
-    >>> [found.datasets for found in few.snapshots()]
-    [1, 2]
     """
 
     axis: Axis
@@ -231,16 +227,10 @@ def excess_against_epsilon(
     delta: float,
     lam: float | str = "auto",
     repetitions: int = 6,
-    cancelled: Cancelled = never,
 ) -> Excesses:
-    """Excess risk of private ellipsoids along epsilon, with bounds.
-
-    >>> found = excess_against_epsilon((1.0, 10.0), Records("gaussian_classes", 200, 0), delta=1e-5)
-    >>> bool((found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all())
-    True
-    """
+    """Excess risk of private ellipsoids along epsilon, with bounds."""
     split = records.split()
-    runs = [_runs("ellipsoids", records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
+    runs = [_runs("ellipsoids", records, Budget(e, delta), lam, repetitions) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
     risk = _least(records, spec)
     excess = np.array([found.risk for found in runs]) - risk
@@ -262,12 +252,7 @@ def excess_against_epsilon(
 
 
 def accuracy_against_lam(epsilons: Sequence[float], records: Records, *, delta: float, repetitions: int = 6) -> Tuning:
-    """Accuracy of the private Gaussian classifier with other lam than the default.
-
-    >>> found = accuracy_against_lam((1.0,), Records("gaussian_classes", 200, 0), delta=1e-5)
-    >>> bool((found.oracle >= found.default).all())
-    True
-    """
+    """Accuracy of the private Gaussian classifier with other lam than the default."""
     means = np.full((len(epsilons), len(FACTORS)), np.nan)
     for i, epsilon in enumerate(epsilons):
         budget = Budget(epsilon, delta)
@@ -282,7 +267,6 @@ def accuracy_against_lam(epsilons: Sequence[float], records: Records, *, delta: 
 
 
 def _at(records: Records, axis: Axis, value: float) -> Records:
-    """The records at a place on the axis."""
     if axis == "epsilon":
         return records
     whole = int(check_real(axis, value, "an integer", lambda v: v == round(v)))
@@ -330,5 +314,4 @@ def _plain(records: Records, cancelled: Cancelled) -> tuple[float, float, float,
 
 
 def _largest_class(y: Array) -> float:
-    """Share of the largest class."""
     return float(np.bincount(y.astype(int)).max() / len(y))

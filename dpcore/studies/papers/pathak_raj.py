@@ -40,9 +40,6 @@ def published_noise(d: int, epsilon: float, draws: int, rng: np.random.Generator
     published density, > 0; it guarantees nothing.
 
     Source: Pathak and Raj 2010, (7).
-
-    >>> published_noise(2, 1.0, 5, np.random.default_rng(0)).shape
-    (5, 3, 3)
     """
     p, draws = integer("d", d, at_least=1) + 1, integer("draws", draws, at_least=1)
     b = rng.standard_normal((draws, p, p))
@@ -51,11 +48,7 @@ def published_noise(d: int, epsilon: float, draws: int, rng: np.random.Generator
 
 
 def linear_terms(noise: Array, lam: float) -> Array:
-    """A = lam I_d + sym(b) for each draw, [draws, p, p].
-
-    >>> linear_terms(np.zeros((1, 2, 2)), 3.0).tolist()
-    [[[3.0, 0.0], [0.0, 0.0]]]
-    """
+    """A = lam I_d + sym(b) for each draw, [draws, p, p]."""
     p = noise.shape[-1]
     return noise + positive("lam", lam) * np.diag([1.0] * (p - 1) + [0.0])
 

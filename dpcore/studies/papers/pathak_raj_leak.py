@@ -34,12 +34,7 @@ _STARTS, _STEPS = 6, 60
 
 
 def neighbours(n: int = 20) -> tuple[ClassRecords, ClassRecords]:
-    """n records of one column, evenly in [-1, 1], with the sign as class; and the same with (0.3, class 0) as the last.
-
-    >>> first, second = neighbours()
-    >>> int((first.X != second.X).sum()), second.X[-1].tolist(), int(second.labels[-1])
-    (1, [0.3], 0)
-    """
+    """n records of one column, evenly in [-1, 1], the sign as class; and the same with (0.3, class 0) as the last."""
     x = np.linspace(-1.0, 1.0, integer("n", n, at_least=2))[:, None]
     labels = (x[:, 0] > 0.0).astype(int)
     other, other_labels = x.copy(), labels.copy()
@@ -51,11 +46,6 @@ def certified_gaps(records: ClassRecords, A: Array, weights: Array) -> Array:
     """A bound on J_p(Phi) - min J_p for weights [R, C, q] with eigenvalues >= 0 and A > 0, [R, p, p]; [R].
 
     sum_c |<Z_c, Phi_c>| + e J_p(0), Z_c = dL/dPhi_c + A, with the least e for which no Z_c + e A has an eigenvalue < 0.
-
-    >>> records, _ = neighbours()
-    >>> A = np.array([np.eye(2), 100.0 * np.eye(2)])
-    >>> (certified_gaps(records, A, np.zeros((2, 2, 3))) > 0.0).tolist()  # all Phi_c = 0 is optimal for large A
-    [True, False]
     """
     Z = smat(records.loss(records.scores(weights))[1]) + A[:, None]
     inverse = np.linalg.inv(np.linalg.cholesky(A))[:, None]
@@ -73,11 +63,6 @@ def minimise_published(records: ClassRecords, A: Array, rng: np.random.Generator
     """Minimisers of J_p for two classes and matrices A > 0, [R, p, p]: weights [R, 2, q] and `certified_gaps`, [R].
 
     Rows whose gap is not small are no minimisers; see the module. ValueError for other than two classes.
-
-    >>> records, _ = neighbours()
-    >>> weights, gaps = minimise_published(records, np.array([np.eye(2)]), np.random.default_rng(0))
-    >>> bool(gaps[0] < 1e-9)
-    True
     """
     if records.classes != 2:
         raise ValueError(f"records must have 2 classes, got {records.classes}")
@@ -140,11 +125,6 @@ def _newton(x: Array, records: ClassRecords, rng: np.random.Generator) -> Array:
 def residuals(records: ClassRecords, weights: Array) -> Array:
     """The largest ||P_c (dL/dPhi_c - dL/dPhi_c') P_c'||_F over pairs of classes, P_c the projector onto the range of
     Phi_c; [R] for weights [R, C, q]. nan where fewer than two Phi_c are not 0: there the equation says nothing.
-
-    >>> records, other = neighbours()
-    >>> weights, _ = minimise_published(records, np.array([[[2.0, 0.2], [0.2, 0.5]]]), np.random.default_rng(0))
-    >>> bool(residuals(records, weights)[0] < 1e-12), bool(residuals(other, weights)[0] > 0.1)
-    (True, True)
     """
     values, vectors = np.linalg.eigh(smat(weights))
     kept = values > _RANGE * values.max((1, 2), keepdims=True)
@@ -161,8 +141,8 @@ def residuals(records: ClassRecords, weights: Array) -> Array:
 @dc.dataclass(frozen=True)
 class MembershipLeak:
     """draws: of the noise. exist: those with a minimiser. Where it was certified and two Phi_c != 0, a guess is made;
-    own, other: the residual under the records that were trained on
-    and under their neighbour, [guesses]. The smaller one is guessed.
+    own, other: the residual under the records that were trained on and under their neighbour, [guesses]. The smaller
+    one is guessed.
     """
 
     draws: int

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 from scipy.stats import binom
 
 from ...core.arrays import Array
@@ -27,11 +27,7 @@ from ...mechanisms.plan import Plan
 
 
 def choices_plan(budget: Budget, T: int, accounting: str) -> Plan:
-    """Plan of T - 1 choices between the two vertices of the L1 ball of radius 0.4. accounting: `FrankWolfePolytope`'s.
-
-    >>> choices_plan(Budget(1.0, 1e-6), 12, "published").steps
-    11
-    """
+    """Plan of T - 1 choices between the vertices of the L1 ball of radius 0.4. accounting: `FrankWolfePolytope`'s."""
     mechanism = make_mechanism("frank_wolfe_polytope", accounting=accounting, T=T)
     return mechanism.calibrate(Spec("huber_hinge", 2, 1, 0.0, Domain(math.inf), radius=0.4, set="l1_ball"), budget)
 
@@ -40,9 +36,6 @@ def two_column_delta(draws: int, log_ratio: float, epsilon: float) -> float:
     """Exact delta of independent choices between two columns whose log-odds are log_ratio / 2 and -log_ratio / 2.
 
     The number of times that the first is chosen suffices: sum_k (P(k) - e^epsilon Q(k))_+ of two binomial laws.
-
-    >>> round(two_column_delta(1, 2.0, 0.0), 4) == round(math.tanh(0.5), 4)
-    True
     """
     share, counts = float(expit(0.5 * log_ratio)), np.arange(draws + 1)
     one, other = (binom.logpmf(counts, draws, s) for s in (share, 1.0 - share))
@@ -54,8 +47,8 @@ class TwoVertices:
     """The two data sets for a plan of `choices_plan`.
 
     >>> pair = TwoVertices(choices_plan(Budget(12.0, 1e-2), 201, "published"))
-    >>> round(pair.wrong, 4), round(pair.delta(12.0), 4), round(pair.delta_of_choices(12.0), 4)
-    (0.4311, 0.0195, 0.0909)
+    >>> round(pair.wrong, 4), round(pair.delta(12.0), 4)
+    (0.4311, 0.0195)
     """
 
     plan: Plan
@@ -91,7 +84,3 @@ class TwoVertices:
     def delta(self, epsilon: float) -> float:
         """delta at epsilon of theta_T alone."""
         return float(np.maximum(self.law - math.exp(epsilon) * self.law[::-1], 0.0).sum())
-
-    def delta_of_choices(self, epsilon: float) -> float:
-        """delta at epsilon of all choices together."""
-        return two_column_delta(self.plan.steps, -2.0 * float(logit(self.wrong)), epsilon)

@@ -96,10 +96,6 @@ def tracing(*, seed: int, p: int, repetitions: int) -> Tracing:
     column at every epsilon. Arrays must not be changed.
 
     Source: Talwar, Thakurta and Zhang 2015, Section 3; code after Tardos 2008.
-
-    >>> found = tracing(seed=0, p=64, repetitions=2)
-    >>> bool(found.excess[-1] < found.excess[0]), found.n
-    (True, 72)
     """
     n = USERS + p
     spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
@@ -186,7 +182,6 @@ def literal_size() -> Size:
 
 
 def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> tuple[float, float, float]:
-    """The auc, the agreement and the excess of a model."""
     members, strangers = scores(theta, code.members, code.bias), scores(theta, code.strangers, code.bias)
     agree = np.count_nonzero(np.sign(theta) * code.consensus > 0.0) / np.count_nonzero(code.consensus)
     return auc(members, strangers), agree, float(risk.values(theta)) - least

@@ -33,10 +33,9 @@ class RegretCurve:
     """Regret for one number of arms along streams of several lengths, each with its own plan and costs.
 
     p: arms. steps: [K]. mean, q10, q90: of the regret over the runs, [K]. expected: its exact mean, over all draws.
-    bound, one_run: proved for the mean, and for nine runs out of ten. least: on some costs no private learner has a
-    smaller mean. nothing: the mean of an arm drawn uniformly in each step. published, earlier: orders of growth, shape
-    only; nan where there is none. best: the sum of costs of the best arm. lam: of the average. spent: epsilon. reasons:
-    why there is nothing at a length, else None; values are nan there.
+    bound: proved for the mean. least: on some costs no private learner has a smaller mean. nothing: the mean of an arm
+    drawn uniformly in each step. published, earlier: orders of growth, shape only; nan where there is none. spent:
+    epsilon. reasons: why there is nothing at a length, else None; values are nan there.
     """
 
     p: int
@@ -46,13 +45,10 @@ class RegretCurve:
     q90: Array
     expected: Array
     bound: Array
-    one_run: Array
     least: Array
     nothing: Array
     published: Array
     earlier: Array
-    best: Array
-    lam: Array
     spent: Array
     reasons: tuple[str | None, ...]
 
@@ -120,7 +116,7 @@ def regret_curve(
         try:
             plan = _plan(mechanism, p, T, lam, budget)
         except NotApplicable as error:
-            rows.append([math.nan] * 13)
+            rows.append([math.nan] * 10)
             reasons.append(str(error))
             continue
         data = _costs(adversary, plan, seed)
@@ -128,21 +124,17 @@ def regret_curve(
         played = play_costs(data, T * plan.scale, uniforms[:, :T])
         best = played.scores.min()
         regret = _paid(data, played).sum(axis=1) - best
-        mean_bound, one_run = mechanism.bounds(plan)[:2]
         published = math.nan if budget.pure else theory.published_stream_rate(T, p, 1.0, budget)
         rows.append(
             [
                 regret.mean(),
                 *middle(regret, 0),
                 played.expected.sum() - best,
-                mean_bound.value,
-                one_run.value,
+                mechanism.bounds(plan)[0].value,
                 theory.least_regret(p, 1.0, T, budget),
                 float(np.asarray(data.X).sum()) / p - best,
                 published,
                 theory.earlier_stream_rate(T, p, 1.0, budget),
-                best,
-                plan.scale,
                 plan.spent.epsilon,
             ]
         )
@@ -168,10 +160,6 @@ def play(
     """One stream step by step; from a cache. Arguments and randomness as in `regret_curve`.
 
     Raises NotApplicable with the reason where there is no plan.
-
-    >>> made = play("counterexample", 8, 50, epsilon=4.0, delta=1e-5, repetitions=5)
-    >>> len(made.arms), int(made.leader[-1]), bool(made.expected[-1] <= made.bound)
-    (50, 0, True)
     """
     one_of("adversary", adversary, ADVERSARIES)
     repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
@@ -219,5 +207,4 @@ def _costs(adversary: str, plan: Plan, seed: int) -> Data:
 
 
 def _paid(data: Data, played: Played) -> Array:
-    """Cost of each run in each step, shape [runs, T]."""
     return np.take_along_axis(np.asarray(data.X), played.arms.astype(np.intp).T, axis=1).T
