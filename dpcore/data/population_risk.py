@@ -58,6 +58,10 @@ class Population:
         Error: below 1e-8 max(1, ||theta_k||), for squared loss 1e-8 max(1, ||theta_k||^2): the panels of the
         quadrature end at the kinks of the loss.
         Raises ValueError for a classification loss on labels that are no classes, and for thetas of another shape.
+
+        >>> from dpcore.core.losses import get_loss
+        >>> Population(np.array([6.0, 0.0, 0.0])).risk(get_loss("squared"), np.zeros((1, 3))).round(12)
+        array([1.])
         """
         thetas = np.asarray(thetas, float)
         if thetas.ndim != 2 or thetas.shape[1] != len(self.truth):

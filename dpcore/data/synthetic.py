@@ -124,6 +124,10 @@ def sparse_records(rows: int, columns: int, nonzeros: int, *, uniform: bool = Fa
     drawn by the law of Zipf and Mandelbrot, 1 / (10 + rank), or uniformly if `uniform`, which fills more of them; a
     column that is drawn twice counts once. Entries lie between half of 1 / sqrt(nonzeros) and 1 / sqrt(nonzeros). y
     follows a model of 200 frequent columns and noise. Records are made in blocks of rows.
+
+    >>> records = sparse_records(100, 1_000, 10)
+    >>> records.X.shape, bool(records.row_norms.max() <= 1.0)
+    ((100, 1000), True)
     """
     from scipy.sparse import csr_array
 

@@ -128,6 +128,9 @@ def regret_at(experiment: Experiment, epsilon: float) -> float:
     """Loss of the experiment's own lam against the best of `LAMS` at one epsilon, in points (one mechanism).
 
     Raises NotApplicable where the mechanism releases nothing, ValueError for a source whose records are not predicted.
+
+    >>> regret_at(Experiment(Problem("synthetic", n=300, lam=1e-4)), 1.0) > 1.0
+    True
     """
     source = experiment.problem.source
     if records.get_source(source).task == "location":

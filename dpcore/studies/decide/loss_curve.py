@@ -37,6 +37,9 @@ class Setting:
     splits: number of splits of the records, each with new noise, from 2 to 1,000. epsilons: the grid, increasing.
 
     Raises ValueError as `Experiment` does, and for location losses, which predict nothing.
+
+    >>> Setting(Problem("synthetic", seed=7)).seeds[:2] == Setting(Problem("synthetic", n=300, seed=7)).seeds[:2]
+    True
     """
 
     problem: Problem

@@ -61,6 +61,11 @@ def belief_of(guarantee: Budget, curve: TradeoffCurve, prior: float) -> Belief:
     """Limits that `guarantee` and the `curve` behind it set an attacker with this prior in (0, 1).
 
     For several releases: `RepeatedReleases.curve`, and its epsilon and delta.
+
+    >>> from dpcore.accounting.tradeoff import PureCurve
+    >>> belief = belief_of(Budget(1.0), PureCurve(1.0), prior=1 / 2)
+    >>> round(belief.after, 6), round(belief.right, 6)
+    (0.731059, 0.731059)
     """
     prior = check_real("prior", prior, "in (0, 1)", lambda v: 0 < v < 1)
     caught = 1.0 - float(curve.missed(np.array([ALARMS]))[0])

@@ -67,6 +67,10 @@ def limits(samples: Array, *, confidence: float = CONFIDENCE, seed: int = 0) -> 
     mean - q se, with q the quantiles of (mean* - mean) / se* over rows drawn again with replacement, or Student's
     where those are larger or rows are many. confidence: of each column separately, in (0, 1). Randomness: one Generator
     from the seed.
+
+    >>> low, high = limits(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))
+    >>> bool(low[0] < 2.0 < high[0]), float(low[1]), float(high[1])
+    (True, 5.0, 5.0)
     """
     S = len(samples)
     if S < 2:

@@ -39,6 +39,10 @@ def synthetic_records(p_norm: float, n: int, d: int, seed: int) -> Data:
     """n >= 2 records with d >= 1 columns for the norm of order p_norm, from 1 to inf; ||x||_q* = 1, y = +-1.
 
     The first records do not change when n grows.
+
+    >>> data = synthetic_records(1.5, n=4, d=8, seed=0)
+    >>> data.norms(3.0).round(12), np.unique(np.abs(data.X)).round(12)
+    (array([1., 1., 1., 1.]), array([0.5]))
     """
     p_norm, d = _checked(p_norm, d)
     n = integer("n", n, at_least=2)
@@ -73,6 +77,10 @@ def population_excess(thetas: Array, p_norm: float, *, count: int, seed: int) ->
 
     F* over the unit l_p ball. What is averaged is the loss of theta_k less that of the best model on the same
     record, so that the error is that of the difference. The records come in blocks: beside the models about 100 MB.
+
+    >>> at = population_excess(np.zeros((1, 4)), 2.0, count=10_000, seed=0)
+    >>> bool(abs(at[0] - optimum(2.0, 4).nothing) < 0.02)
+    True
     """
     K, d = thetas.shape
     p_norm, d = _checked(p_norm, d)

@@ -34,7 +34,12 @@ _STARTS, _STEPS = 6, 60
 
 
 def neighbours(n: int = 20) -> tuple[ClassRecords, ClassRecords]:
-    """n records of one column, evenly in [-1, 1], the sign as class; and the same with (0.3, class 0) as the last."""
+    """n records of one column, evenly in [-1, 1], with the sign as class; and the same with (0.3, class 0) as the last.
+
+    >>> first, second = neighbours()
+    >>> int((first.X != second.X).sum()), second.X[-1].tolist(), int(second.labels[-1])
+    (1, [0.3], 0)
+    """
     x = np.linspace(-1.0, 1.0, integer("n", n, at_least=2))[:, None]
     labels = (x[:, 0] > 0.0).astype(int)
     other, other_labels = x.copy(), labels.copy()
@@ -125,6 +130,11 @@ def _newton(x: Array, records: ClassRecords, rng: np.random.Generator) -> Array:
 def residuals(records: ClassRecords, weights: Array) -> Array:
     """The largest ||P_c (dL/dPhi_c - dL/dPhi_c') P_c'||_F over pairs of classes, P_c the projector onto the range of
     Phi_c; [R] for weights [R, C, q]. nan where fewer than two Phi_c are not 0: there the equation says nothing.
+
+    >>> records, other = neighbours()
+    >>> weights, _ = minimise_published(records, np.array([[[2.0, 0.2], [0.2, 0.5]]]), np.random.default_rng(0))
+    >>> bool(residuals(records, weights)[0] < 1e-12), bool(residuals(other, weights)[0] > 0.1)
+    (True, True)
     """
     values, vectors = np.linalg.eigh(smat(weights))
     kept = values > _RANGE * values.max((1, 2), keepdims=True)

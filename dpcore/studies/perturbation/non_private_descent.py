@@ -82,6 +82,11 @@ def projected_descent(
     T steps is at most `theory.last_iterate_bound(2 radius, G, T)` above the smallest in the ball.
 
     Randomness: one uniform index a step. Source: Kamath, CS 860 (2020), Lecture 13, Algorithms 1 and 2, in averages.
+
+    >>> data = Data([[1.0], [1.0]], [1.0, 1.0])
+    >>> progress = projected_descent(get_loss("hinge"), data, 0.5, steps=3, G=1.0)
+    >>> progress.steps.tolist(), progress.gradients.tolist(), progress.risks.tolist()
+    ([1, 2, 3], [2, 4, 6], [0.5, 0.5, 0.5])
     """
     seen = np.unique(np.geomspace(1, steps, _CHECKPOINTS).round().astype(np.int64))
     # A batch that holds every record draws nothing.
