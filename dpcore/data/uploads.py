@@ -186,7 +186,11 @@ _HELD: weakref.WeakValueDictionary[str, UploadedRecords] = weakref.WeakValueDict
 
 
 def is_private(key: object) -> bool:
-    """True if this is the key of private records, also of freed ones."""
+    """True if this is the key of private records, also of freed ones.
+
+    >>> is_private("iris")
+    False
+    """
     return isinstance(key, str) and key.startswith(PREFIX)
 
 
@@ -211,6 +215,10 @@ def kept_with(source: str, cache: SharedCache[Any]) -> SharedCache[Any]:
     """Cache for results computed from a source's records: `cache`, or for private records their own.
 
     Every cache whose values depend on the records of a named source must be obtained through this function.
+
+    >>> cache = SharedCache(2)
+    >>> kept_with("iris", cache) is cache
+    True
     """
     return held(source).like(cache) if is_private(source) else cache
 

@@ -47,7 +47,11 @@ def _listed(name: str, values: Any, kind: str) -> tuple[Any, ...]:
 
 @dc.dataclass(frozen=True)
 class Axis:
-    """Sweep of an experiment: one of its fields and the values that it takes."""
+    """Sweep of an experiment: one of its fields and the values that it takes.
+
+    >>> Axis("epsilon", (0.1, 1.0)).values
+    (0.1, 1.0)
+    """
 
     name: str
     values: tuple[float, ...] | tuple[int, ...]

@@ -67,7 +67,12 @@ class Figure:
         return [layer for layer in LAYERS if layer in found]
 
     def showing(self, layers: Collection[str]) -> Figure:
-        """The same with no other `LAYERS` than these; traces keep their numbers, labels their places."""
+        """The same with no other `LAYERS` than these; traces keep their numbers, labels their places.
+
+        >>> line = {"type": "scatter", "y": [1.0], "meta": "upper"}
+        >>> Figure([line], {"annotations": []}).showing(["nothing"]).data[0].visible
+        False
+        """
         hidden = LAYERS.keys() - set(layers)
 
         def kept(notes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -114,7 +119,11 @@ class Figure:
         return {"data": _plain(self._data), "layout": _plain(self._layout)}
 
     def to_json(self) -> str:
-        """JSON for plotly.js."""
+        """JSON for plotly.js.
+
+        >>> Figure([], {"height": 300}).to_json()
+        '{"data":[],"layout":{"height":300}}'
+        """
         return json.dumps(self.to_dict(), separators=(",", ":"), allow_nan=False)
 
 

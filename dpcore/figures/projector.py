@@ -13,6 +13,9 @@ def enlarged(figure: Figure) -> Figure:
     """A copy to be drawn ENLARGED times larger: no text below 18 px, titles of panels 24 px, curves 4 px and more.
 
     figure: titles are the notes that stand above a panel's corner.
+
+    >>> enlarged(Figure([], {"font": {"size": 10}})).layout.font.size * ENLARGED
+    18.0
     """
     made = figure.to_dict()
     _raise_fonts(made)

@@ -36,7 +36,11 @@ class Row(NamedTuple):
 
 
 def ink_of(verdict: Verdict | None, theme: Theme) -> str:
-    """The colour of a verdict, which never stands without its word."""
+    """The colour of a verdict, which never stands without its word.
+
+    >>> ink_of("contradicted", "light") == FAMILIES["light"]["frank_wolfe"]
+    True
+    """
     return FAMILIES[theme][_VERDICTS[verdict]] if verdict else MUTED[theme]
 
 

@@ -38,6 +38,12 @@ class EquivalentSampleSizeQuestion:
     """Question for the n' with the same error without privacy as `setting` has with it.
 
     Raises NotApplicable where n exceeds a source's records.
+
+    >>> from dpcore import Problem
+    >>> *_, equivalent = EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=300), splits=8)).snapshots()
+    >>> sizes = [found.value for found in equivalent.answers("loss")]
+    >>> sizes[0] < 30, 30 < sizes[-1] <= 300
+    (True, True)
     """
 
     setting: Setting

@@ -24,6 +24,11 @@ class SampleSizeQuestion:
     setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
     again. The search goes up through `SIZES` and ends where two sizes in a row surely suffice; between sizes the loss
     is linear in ln n.
+
+    >>> from dpcore import Problem
+    >>> *_, found = SampleSizeQuestion(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).snapshots()
+    >>> 300 < found.answer().low < found.answer().value < found.answer().high < 1_200
+    True
     """
 
     setting: Setting

@@ -64,6 +64,12 @@ def noise_length(mechanism: Mechanism, plan: Plan) -> float:
     Output perturbation, exactly: s sqrt(p) for Gaussian, s sqrt(p (p + 1)) for Gamma noise. Objective perturbation: at
     most that with s / lam in place of s. An idle column holds exactly -b_j / lam and solver noise; the others move
     by at most ||b|| / lam, because J is lam-strongly convex.
+
+    >>> from dpcore import Budget, Spec, make_mechanism
+    >>> gamma = make_mechanism("output_gamma")
+    >>> plan = gamma.calibrate(Spec("logistic", n=100, p=3, lam=0.1), Budget(1.0))
+    >>> round(noise_length(gamma, plan) / plan.scale, 6) == round(math.sqrt(3 * 4), 6)
+    True
     """
     size = math.sqrt(plan.spec.p * mechanism.law.reach(plan.spec.p)[1])
     if isinstance(mechanism, ObjectivePerturbation):

@@ -82,6 +82,10 @@ def projected_output(law: Noise, scale: float, p: int) -> float:
     Gaussian noise scale sqrt(p / (2 pi)).
 
     Source: Jain and Thakurta 2014, section 7 names the orthant; the constants are ours (docs/formulas.md).
+
+    >>> from dpcore.mechanisms.noise.spherical import NOISES
+    >>> round(projected_output(NOISES["gaussian"], 0.05, 16), 4)
+    0.0798
     """
     return 0.5 * math.sqrt(integer("p", p, at_least=1)) * free_output(law, scale, p)
 
@@ -96,6 +100,11 @@ def free_objective(loss: Loss, scale: float, lam: float) -> float:
 
     lam z + l'(z) + <u, b> = 0, so |z| = |<u, b>| / (lam + 1/h) while that is below h, and (|<u, b>| - 1) / lam beyond.
     loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J.
+
+    >>> import dataclasses
+    >>> from dpcore.core.losses import get_loss
+    >>> round(free_objective(dataclasses.replace(get_loss("huber"), shape=1.0), 0.1, 0.1), 4)
+    0.0725
     """
     s, lam = positive("scale", scale), positive("lam", lam)
     h = loss.shape
@@ -117,6 +126,11 @@ def constrained_objective(loss: Loss, scale: float, lam: float, p: int, seed: in
 
     Source: Jain and Thakurta 2014, section 7 in words; the fixed point is ours (docs/formulas.md).
     Randomness: from (seed, p): p standard normals a draw, in order.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> z = constrained_objective(get_loss("huber"), 0.1, 0.1, 1024, seed=0)
+    >>> z.shape, bool((z > 0).all())
+    ((32,), True)
     """
     s, lam, p = positive("scale", scale), positive("lam", lam), integer("p", p, at_least=1)
     integer("seed", seed, at_least=0)

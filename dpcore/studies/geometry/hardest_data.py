@@ -75,7 +75,12 @@ class Tracing:
 
 
 def hardest_records(p_norm: float, d: int, n: int, rng: np.random.Generator) -> Hardest:
-    """Draw an instance for 1 < p_norm <= 2: an entry is +1 with probability sin^2 of a column's uniform angle."""
+    """Draw an instance for 1 < p_norm <= 2: an entry is +1 with probability sin^2 of a column's uniform angle.
+
+    >>> instance = hardest_records(1.5, 8, 5, np.random.default_rng(0))
+    >>> instance.members.shape, instance.strangers.shape, instance.entry
+    ((5, 8), (200, 8), 0.5)
+    """
     bias = np.sin(np.pi * (rng.random(d) - 0.5))
     rows = np.where(rng.random((n + _STRANGERS, d)) < 0.5 * (1.0 + bias), 1.0, -1.0)
     return Hardest(p_norm, rows[:n], rows[n:], bias)

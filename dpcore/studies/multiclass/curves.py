@@ -228,7 +228,12 @@ def excess_against_epsilon(
     lam: float | str = "auto",
     repetitions: int = 6,
 ) -> Excesses:
-    """Excess risk of private ellipsoids along epsilon, with bounds."""
+    """Excess risk of private ellipsoids along epsilon, with bounds.
+
+    >>> found = excess_against_epsilon((1.0, 10.0), Records("gaussian_classes", 200, 0), delta=1e-5)
+    >>> bool((found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all())
+    True
+    """
     split = records.split()
     runs = [_runs("ellipsoids", records, Budget(e, delta), lam, repetitions) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
@@ -252,7 +257,12 @@ def excess_against_epsilon(
 
 
 def accuracy_against_lam(epsilons: Sequence[float], records: Records, *, delta: float, repetitions: int = 6) -> Tuning:
-    """Accuracy of the private Gaussian classifier with other lam than the default."""
+    """Accuracy of the private Gaussian classifier with other lam than the default.
+
+    >>> found = accuracy_against_lam((1.0,), Records("gaussian_classes", 200, 0), delta=1e-5)
+    >>> bool((found.oracle >= found.default).all())
+    True
+    """
     means = np.full((len(epsilons), len(FACTORS)), np.nan)
     for i, epsilon in enumerate(epsilons):
         budget = Budget(epsilon, delta)

@@ -74,6 +74,10 @@ def picture(records: Records, *, epsilon: float, delta: float, lam: float | str 
     no eigenvalue is negative and no centre is farther from 0 than records can be. Each class's ellipse is its
     largest that stays in the class's own region, so that no two overlap.
     Raises NotApplicable where there is no guarantee.
+
+    >>> found = picture(Records("gaussian_classes", 500, 0), epsilon=5.0, delta=1e-6)
+    >>> found.private.shape, len(found.ellipses), found.agree > 0.8
+    ((3, 101, 101), 3, True)
     """
     split = records.split()
     train, test, R = split.train, split.test, split.domain.R

@@ -146,6 +146,10 @@ def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> E
     expected counts certify the most.
 
     Source: Jain and Thakurta 2014; `objective_worst_pair` has the pair.
+
+    >>> found = objective_gamma(5_000, 0)
+    >>> round(found.exact, 4), found.certified_95 < found.exact
+    (1.4055, True)
     """
     epsilon = 1.0
     plan = pair_plan("objective_gamma", Budget(epsilon), accounting)
@@ -175,6 +179,10 @@ def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -
     from below and P1(S) from above, each with half the error: delta >= P0(S) - e^epsilon P1(S).
 
     Source: Jain and Thakurta 2014, Theorem 2; `objective_worst_pair` has the pair.
+
+    >>> found = objective_gaussian(2_000_000, 0)
+    >>> round(found.exact / found.claimed, 1), found.certified_999 < found.exact
+    (23.6, True)
     """
     epsilon, delta = 1.0, 1e-5
     plan = pair_plan("objective_gaussian", Budget(epsilon, delta), accounting)
@@ -205,6 +213,10 @@ def lasso_laplace(runs: int, seed: int, *, accounting: str = "published") -> Exh
     a model is known exactly: one rate to bound.
 
     Source: Talwar, Thakurta and Zhang 2015, Algorithm 2 and Theorem 2.4; `two_vertices` has the pair.
+
+    >>> found = lasso_laplace(2_000, 0)
+    >>> round(found.exact / found.claimed, 2), found.certified_999 < found.exact
+    (1.95, True)
     """
     asked = Budget(12.0, 1e-2)
     pair = TwoVertices(choices_plan(asked, 201, accounting))
@@ -232,6 +244,10 @@ def quoted_kappa(runs: int, seed: int, *, accounting: str = "published") -> Exhi
     with the same multiplier would hide this pair (docs/errata.md). "tight" is this library's noise.
 
     Source: Bassily, Guzmán and Nandi 2021, Corollary 3.3 and section 3; the quoted kappa is min{q - 1, 2 ln d}.
+
+    >>> found = quoted_kappa(2_000, 0, d=100)
+    >>> found.certified_999 < found.certified_95 < found.estimate[0]
+    True
     """
     asked, d = Budget(4.0, 1e-2), 1_000
     if one_of("accounting", accounting, ("published", "tight")) == "published":

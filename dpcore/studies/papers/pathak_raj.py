@@ -48,7 +48,11 @@ def published_noise(d: int, epsilon: float, draws: int, rng: np.random.Generator
 
 
 def linear_terms(noise: Array, lam: float) -> Array:
-    """A = lam I_d + sym(b) for each draw, [draws, p, p]."""
+    """A = lam I_d + sym(b) for each draw, [draws, p, p].
+
+    >>> linear_terms(np.zeros((1, 2, 2)), 3.0).tolist()
+    [[[3.0, 0.0], [0.0, 0.0]]]
+    """
     p = noise.shape[-1]
     return noise + positive("lam", lam) * np.diag([1.0] * (p - 1) + [0.0])
 

@@ -51,6 +51,11 @@ def certified_gaps(records: ClassRecords, A: Array, weights: Array) -> Array:
     """A bound on J_p(Phi) - min J_p for weights [R, C, q] with eigenvalues >= 0 and A > 0, [R, p, p]; [R].
 
     sum_c |<Z_c, Phi_c>| + e J_p(0), Z_c = dL/dPhi_c + A, with the least e for which no Z_c + e A has an eigenvalue < 0.
+
+    >>> records, _ = neighbours()
+    >>> A = np.array([np.eye(2), 100.0 * np.eye(2)])
+    >>> (certified_gaps(records, A, np.zeros((2, 2, 3))) > 0.0).tolist()  # all Phi_c = 0 is optimal for large A
+    [True, False]
     """
     Z = smat(records.loss(records.scores(weights))[1]) + A[:, None]
     inverse = np.linalg.inv(np.linalg.cholesky(A))[:, None]

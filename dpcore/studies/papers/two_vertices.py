@@ -36,6 +36,9 @@ def two_column_delta(draws: int, log_ratio: float, epsilon: float) -> float:
     """Exact delta of independent choices between two columns whose log-odds are log_ratio / 2 and -log_ratio / 2.
 
     The number of times that the first is chosen suffices: sum_k (P(k) - e^epsilon Q(k))_+ of two binomial laws.
+
+    >>> round(two_column_delta(1, 2.0, 0.0), 4) == round(math.tanh(0.5), 4)
+    True
     """
     share, counts = float(expit(0.5 * log_ratio)), np.arange(draws + 1)
     one, other = (binom.logpmf(counts, draws, s) for s in (share, 1.0 - share))

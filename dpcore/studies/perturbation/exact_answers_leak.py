@@ -40,6 +40,10 @@ def median_leak(seed: int) -> Leak:
     """The median of nine salaries is one of the nine; once the lowest becomes the highest, it is another's.
 
     Salaries are different multiples of 10. Randomness: gaps between neighbours, then who earns what.
+
+    >>> leak = median_leak(0)
+    >>> leak.published_before in leak.before, leak.published_after in leak.after, leak.owner_before == leak.owner_after
+    (True, True, False)
     """
     rng = np.random.default_rng([seed, *b"median"])
     ladder = 24_000.0 + 10.0 * np.cumsum(rng.integers(60, 700, SALARIES + 1))
@@ -57,6 +61,10 @@ def support_vector_leak(seed: int) -> Leak:
     and 1 / theta_hat is the smallest |x|: there the slope of the average loss jumps by |x| / n, which is more than the
     lam / |x| with which the regulariser pulls back, so that the minimiser sits in that kink.
     Randomness: the distances |x|, then who has which.
+
+    >>> leak = support_vector_leak(0)
+    >>> bool(abs(1 / leak.published_before - abs(leak.before).min()) < 1e-4)
+    True
     """
     rng = np.random.default_rng([seed, *b"support"])
     # One record in each of n bands: no two are close, and the closest can come closer.
@@ -92,6 +100,9 @@ def polynomial_fit(seed: int) -> Fit:
     """Least squares with a polynomial of degree 9 on ten records: it passes through each of them, wherever one goes.
 
     The times are Chebyshev's, so that the curve stays calm between them. Randomness: the records, then who is replaced.
+
+    >>> polynomial_fit(0).miss < 1e-12
+    True
     """
     rng = np.random.default_rng([seed, *b"polynomial"])
     x = -np.cos(np.pi * (np.arange(POINTS) + 0.5) / POINTS)

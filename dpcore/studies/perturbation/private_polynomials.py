@@ -52,6 +52,12 @@ def private_polynomials(mechanisms: tuple[Mechanism, ...], problem: Problem, eps
     y is clipped to [-1, 1]; the loss is Huber's. problem: for its n, delta, lam, theta_norm and seed.
 
     Randomness: the records from the seed, releases from (seed, mechanism key, number of the release).
+
+    >>> from dpcore import Problem, make_mechanism
+    >>> problem = Problem("synthetic", n=200, theta_norm=6.0)
+    >>> made = private_polynomials((make_mechanism("output_gaussian"),), problem, epsilon=1.0)
+    >>> made.best.shape, made.fits[0].curves.shape
+    ((121,), (8, 121))
     """
     rng = np.random.default_rng([problem.seed, *b"polynomials"])
     x = rng.uniform(-1.0, 1.0, problem.n)

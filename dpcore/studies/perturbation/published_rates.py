@@ -18,6 +18,12 @@ def rate_shape(cell: Cell) -> Array:
 
     A rate bounds the excess population risk up to a constant; only how it changes along the cell means anything.
     Raises NotApplicable where the mechanism does, and ValueError where it has no rate.
+
+    >>> from dpcore import Axis, Experiment, Problem
+    >>> (cell,) = Experiment(Problem(n=200), sweep=Axis("epsilon", (0.1, 1.0))).cells()
+    >>> values = rate_shape(cell)
+    >>> round(float(values[0] / values[1]), 2)
+    9.69
     """
     found = []
     for epsilon in cell.epsilons:
@@ -34,6 +40,11 @@ def kamath_bound(cell: Cell) -> Array:
 
     In averages: D sqrt(G^2 + p sigma^2) times the last-iterate factor of n^2 steps, D = 2 theta_norm, with sigma / G by
     `kamath.kamath_multiplier`; nan where Kamath's accounting does not apply.
+
+    >>> from dpcore import Experiment, Problem
+    >>> bound = kamath_bound(next(Experiment(Problem("synthetic", n=2000)).cells()))  # delta = 1e-6, epsilon to 10
+    >>> bool(bound[-2] > 5.0), bool(np.isnan(bound[-1]))
+    (True, True)
     """
     problem = cell.problem
     B = min(problem.theta_norm, problem.radius or math.inf)

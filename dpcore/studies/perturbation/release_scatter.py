@@ -64,6 +64,12 @@ def release_scatter(
     Raises ValueError for other columns.
 
     Randomness: that of `dpcore.experiments.cell`: from (seed, mechanism key, number of the release) alone.
+
+    >>> from dpcore import Problem, make_mechanism
+    >>> problem = Problem("synthetic", n=200, p=2, delta=0.0, lam=0.1)
+    >>> made = release_scatter((make_mechanism("output_gamma"),), problem, epsilon=1.0)
+    >>> made.mechanisms[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
+    ((50, 2), (33, 33), True)
     """
     if problem.p != _COLUMNS:
         raise ValueError(f"problem must have p = {_COLUMNS} columns, which are drawn, got p = {problem.p:,}")

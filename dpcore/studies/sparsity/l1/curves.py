@@ -225,7 +225,13 @@ def against_p(
 
 @shared(64)
 def path(setting: Setting, *, n: int, p: int, T: int | str) -> Path:
-    """The first run of `against_T` at this T. Raises NotApplicable where there is no plan."""
+    """The first run of `against_T` at this T. Raises NotApplicable where there is no plan.
+
+    >>> setting = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7)
+    >>> walked = path(setting, n=5_000, p=64, T=12)
+    >>> len(walked.columns), bool(walked.share.sum() < 1.0)
+    (11, True)
+    """
     here = setting.instance(n, p)
     plan = FrankWolfePolytope(setting.accounting, T).calibrate(here.spec, setting.budget)
     runs, chosen = descend([plan], here.risk, setting.generators(plan.mechanism.key)[:1])

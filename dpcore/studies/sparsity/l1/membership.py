@@ -96,6 +96,10 @@ def tracing(*, seed: int, p: int, repetitions: int) -> Tracing:
     column at every epsilon. Arrays must not be changed.
 
     Source: Talwar, Thakurta and Zhang 2015, Section 3; code after Tardos 2008.
+
+    >>> found = tracing(seed=0, p=64, repetitions=2)
+    >>> bool(found.excess[-1] < found.excess[0]), found.n
+    (True, 72)
     """
     n = USERS + p
     spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")

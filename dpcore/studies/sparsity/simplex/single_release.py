@@ -64,6 +64,10 @@ def support(
     """The first release of `valley` at m draws, and the `columns` that matter most; from a cache.
 
     Raises NotApplicable where no release exists, ValueError and Unconverged like `dpcore.solve`.
+
+    >>> seen = support(n=500, p=16, epsilon=1.0, delta=1e-6, loss="huber", lam="auto", m=5, seed=0)
+    >>> bool(abs(seen.drawn.sum() + seen.others.drawn - 1.0) < 1e-12), seen.distinct <= 5, seen.bits
+    (True, True, 20.0)
     """
     mechanism, split = SimplexSampling(m=m), split_of(n, p, stored_columns(n, p), seed)
     plan = mechanism.calibrate(spec_of(loss, split, lam), Budget(epsilon, delta))

@@ -160,6 +160,10 @@ def play(
     """One stream step by step; from a cache. Arguments and randomness as in `regret_curve`.
 
     Raises NotApplicable with the reason where there is no plan.
+
+    >>> made = play("counterexample", 8, 50, epsilon=4.0, delta=1e-5, repetitions=5)
+    >>> len(made.arms), int(made.leader[-1]), bool(made.expected[-1] <= made.bound)
+    (50, 0, True)
     """
     one_of("adversary", adversary, ADVERSARIES)
     repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
