@@ -245,7 +245,7 @@ def quoted_kappa(runs: int, seed: int, *, accounting: str = "published") -> Exhi
 
     Source: Bassily, Guzmán and Nandi 2021, Corollary 3.3 and section 3; the quoted kappa is min{q - 1, 2 ln d}.
 
-    >>> found = quoted_kappa(2_000, 0, d=100)
+    >>> found = quoted_kappa(2_000, 0)
     >>> found.certified_999 < found.certified_95 < found.estimate[0]
     True
     """
