@@ -22,8 +22,7 @@ from pages.background.jobs import Job
 from pages.background.polling import ask, keep_alive
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import cards
-from pages.ui.details import behind, behind_nothing
+from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, small_print
 from pages.ui.pickers import chips, switch

@@ -22,8 +22,7 @@ from pages.decide import background, comparing, views, words
 from pages.decide.state import State
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import cards
-from pages.ui.details import behind, behind_nothing
+from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_source_or_file, switch

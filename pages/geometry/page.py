@@ -27,9 +27,8 @@ from pages.background.polling import ask, keep_alive
 from pages.geometry import words
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import cards
 from pages.ui.code import redrawn, script, verbatim
-from pages.ui.details import behind, behind_nothing
+from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch

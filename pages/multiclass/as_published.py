@@ -13,9 +13,8 @@ from dpcore.figures.multiclass import existence_figure, membership_leak_figure, 
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak, pathak_raj_lemmas
 from pages.multiclass import words
-from pages.ui.cards import cards
 from pages.ui.code import redrawn
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, live_figure, small_print
 from pages.ui.numbers import power, rounded

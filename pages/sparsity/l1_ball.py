@@ -24,9 +24,8 @@ from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_words as words
 from pages.sparsity import or_reason
 from pages.ui import url_controls
-from pages.ui.cards import cards
 from pages.ui.code import redrawn
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
