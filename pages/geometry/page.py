@@ -23,7 +23,7 @@ from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.geometry.excess_by_n import ExcessByN
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
-from pages.background.polling import ask, keep_alive
+from pages.background.polling import ask, keep_alive, waiting
 from pages.geometry import words
 from pages.server import prefetch
 from pages.ui import url_controls
@@ -129,7 +129,7 @@ elif learned is not None:
     ahead = people_ahead if held.finished else None
     code = partial(redrawn, words.people_call(asked), drawing(here, learned))
 else:
-    sentence = words.waiting(held.jobs["excess"])
+    sentence = waiting(held.jobs["excess"])
 
 headline.html(emphasised(sentence, FAMILIES[theme][family]))
 if drawn:

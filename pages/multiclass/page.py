@@ -18,7 +18,7 @@ from dpcore.figures.multiclass import (
 )
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
-from pages.background.polling import ask, keep_alive
+from pages.background.polling import ask, keep_alive, waiting
 from pages.multiclass import as_published, words
 from pages.server import prefetch
 from pages.ui import url_controls
@@ -79,7 +79,7 @@ def show_repaired() -> None:
     job = held.jobs.get("accuracy")
     found = job.snapshot if job else _asked(here)()
     colour = MUTED[theme] if found is None else FAMILIES[theme]["objective"]
-    sentence = words.waiting(job) if job and found is None else words.takeaway(found, here)
+    sentence = waiting(job) if job and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:

@@ -70,14 +70,14 @@ def literal(text: str) -> str:
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", unlinked)
 
 
-def listed(words: Iterable[str]) -> str:
-    """The first five, and how many more there are.
+def listed(words: Iterable[str], most: int = 5) -> str:
+    """The first words, so many at the most, and how many more there are.
 
     >>> listed("abc"), listed("abcdefg")
     ('a, b, c', 'a, b, c, d, e and 2 more')
     """
     every = [*words]
-    return ", ".join(every[:5]) + (f" and {len(every) - 5:,} more" if len(every) > 5 else "")
+    return ", ".join(every[:most]) + (f" and {len(every) - most:,} more" if len(every) > most else "")
 
 
 def readable(reason: str) -> str:
