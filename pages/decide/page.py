@@ -117,15 +117,7 @@ st.title("Which privacy budget can we sign?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source = pick_source_or_file("synthetic", "at_hand")
-    ways = words.mechanisms()
-    way = url_controls.select(
-        "way",
-        "Mechanism",
-        tuple(ways),
-        OVERVIEW[DEFAULT_PLACE],
-        ways.__getitem__,
-        width=290,
-    )
+    way = url_controls.select("way", "Mechanism", words.mechanisms(), OVERVIEW[DEFAULT_PLACE], width=290)
     with url_controls.block("give_up", width=285):
         at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format)
 if source is None:

@@ -54,9 +54,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         name = url_controls.slider("p_norm", "p norm order", names, "1")
     knobs, records = {}, "each"
     if view == "order":
-        records = url_controls.select(
-            "geometry_data", "Records", list(words.RECORDS), "each", words.RECORDS.__getitem__, width=220
-        )
+        records = url_controls.select("geometry_data", "Records", words.RECORDS, "each", width=220)
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {
             "noise": switch("Noise", words.LAWS, "gaussian", key="noise"),

@@ -42,10 +42,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     if proof == "repaired":
         view = switch("Against", words.VIEWS, "classes", key="price_against", wrap=True)
         if view in ("epsilon", "excess"):
-            offered = list(CLASS_SOURCES)
-            source = url_controls.select(
-                "class_records", "Records", offered, DRAWN, lambda key: CLASS_SOURCES[key].label, width=210
-            )
+            labels = {key: info.label for key, info in CLASS_SOURCES.items()}
+            source = url_controls.select("class_records", "Records", labels, DRAWN, width=210)
         if source == DRAWN:
             with url_controls.block("C", width=105):
                 C = url_controls.slider("C", "C classes", words.CLASSES, C)

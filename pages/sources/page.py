@@ -231,10 +231,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
     mechanism = reproduced = ""
     if view == "traces":
-        offered = list_mechanisms()
-        mechanism = url_controls.select(
-            "traced", "Mechanism", offered, offered[0], lambda key: mechanism_class(key).label, width=290
-        )
+        offered = {key: mechanism_class(key).label for key in list_mechanisms()}
+        mechanism = url_controls.select("traced", "Mechanism", offered, next(iter(offered)), width=290)
     elif view == "reproductions":
         reproduced = url_controls.select(
             "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=640

@@ -43,12 +43,8 @@ SIDES = ("Vertices", "Simplex", "Tracing")
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     against = switch("Excess risk against", words.AXES, "T", key="against")
-    chosen = url_controls.select(
-        "lasso_data", "Records", list(words.RECORDS), "sparse", words.RECORDS.__getitem__, width=150
-    )
-    accounting = url_controls.select(
-        "vertex_noise", "Noise", list(words.ACCOUNTINGS), "tight", words.ACCOUNTINGS.__getitem__, width=180
-    )
+    chosen = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
+    accounting = url_controls.select("vertex_noise", "Noise", words.ACCOUNTINGS, "tight", width=180)
     with url_controls.block("T", width=115):
         T = url_controls.slider("T", "T steps", STEPS, "auto")
     with url_controls.block("radius", width=105):
