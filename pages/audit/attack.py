@@ -80,7 +80,6 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     here = AttackState(asked, job.snapshot, version, job.failed)
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
         there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
         then = AttackState(there, prefetch.answered(there, cancelled).snapshot, version)
         return _ruler(then, theme), plain(words.takeaway(then))

@@ -84,7 +84,6 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         return
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
         asked, known = setting_at(controls), held
         if asked != setting:
             known = Open({"curve": prefetch.answered(asked, cancelled)})

@@ -102,7 +102,6 @@ def drawing(here: words.GeometryState, found: ExcessByN) -> partial[Figure]:
 
 
 def people_picture(here: words.GeometryState, found: ExcessByN) -> tuple[Figure, str]:
-    """The chart there, and its sentence."""
     return drawing(here, found)(found, theme=theme).showing(layers), words.people_takeaway(found, here)
 
 

@@ -81,7 +81,6 @@ def show_repaired() -> None:
     headline.html(emphasised(sentence, colour))
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
         there = here_at(controls)
         if view == "excess":
             found = _asked(there)(cancelled=cancelled)

@@ -76,7 +76,6 @@ drawing = partial(cost_figure, mechanism=chosen.key, accuracy_title=axis_title(s
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
-    """The chart there, and its sentence."""
     asked, one = experiment_at(controls), None
     if asked == experiment:
         found, one = table, accuracies[-1] if accuracies and controls.epsilon == at else None

@@ -69,7 +69,6 @@ chart = partial(excess_figure, height=HEIGHT)
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
-    """The chart there, and its sentence."""
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)
     figure = chart(
