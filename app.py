@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.server import assets, connections, host_guard, old_addresses, preload_imports, upload_lifetime
+from pages.server import assets, connections, host_guard, preload_imports, upload_lifetime
 
 preload_imports.start()
 upload_lifetime.keep_in_memory()
@@ -25,7 +25,7 @@ def apologise(error: Exception) -> bool:
 
 app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
-    routes=[*assets.routes(), *old_addresses.routes()],
+    routes=assets.routes(),
     lifespan=upload_lifetime.lifespan,
     middleware=[Middleware(host_guard.HostGuard), Middleware(upload_lifetime.UploadGuard)],
     on_script_error=apologise,

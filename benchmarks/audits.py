@@ -24,10 +24,10 @@ FAULTS = [key for key, bug in BUGS.items() if key != "missing_factor_2" and bug.
 MORE = {(row["mechanism"], row["bug"]): int(row["runs"]) for row in facts_beside(__file__, "more_runs.csv")}
 
 
-def caught(key: str, bug: str | None, *, runs: int = RUNS, seeds: int = SEEDS, attack: str | None = None) -> int:
+def caught(key: str, bug: str | None, *, runs: int = RUNS, attack: str | None = None) -> int:
     """Number of audits with seeds 0, 1, ... that are "contradicted"; NotApplicable where the fault cannot be."""
     plan = worst_plan(key, bug, attack=attack)
-    audits = (dpcore.run_audit(plan, runs=runs, seed=seed, bug=bug, attack=attack) for seed in range(seeds))
+    audits = (dpcore.run_audit(plan, runs=runs, seed=seed, bug=bug, attack=attack) for seed in range(SEEDS))
     return sum(audit.verdict == "contradicted" for audit in audits)
 
 

@@ -24,9 +24,9 @@ SPLITS, DRAWS = 20, 10
 Task = Callable[[int], tuple[Data, Data]]
 
 
-def classes(source: str, n: int, chosen: Sequence[int], seed: int) -> tuple[Data, Data]:
-    """Some classes of several against the rest, with a constant column."""
-    split = load_classes(source, n, seed=seed)
+def classes(source: str, n: int, chosen: Sequence[int], seed: int, **drawn: int) -> tuple[Data, Data]:
+    """Some classes of several against the rest, with a constant column. drawn: dimension and number of classes."""
+    split = load_classes(source, n, seed=seed, **drawn)
 
     def made(part: Data) -> Data:
         X = np.column_stack([part.X, np.ones(part.n)]) / math.sqrt(2.0)

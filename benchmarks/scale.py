@@ -20,17 +20,14 @@ squares: of their logarithms, seconds ~ rows^a columns^b non-zeros^c, and of rel
 
 import argparse
 import itertools
-import multiprocessing
-import resource
 import statistics
-import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from benchmarks.processes import in_new_process, peak
 from benchmarks.runner import timed
 from dpcore import Data, solve
 from dpcore.core.blas import one_blas_thread
@@ -58,17 +55,12 @@ def labels(name: str, data: Data) -> np.ndarray:
     return data.y if name == "frank_wolfe" else np.where(data.y > 0.0, 1.0, -1.0)
 
 
-def peak() -> float:
-    """The largest resident memory of this process so far, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
-
-
 def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rounds: int) -> dict[str, Any]:
     """Cost and accuracy of one mechanism, in this process."""
     one_blas_thread()
     released(name, sparse_records(2_000, 4_000, 10), 10)
     data = sparse_records(rows, columns, nonzeros, uniform=uniform)
-    made, seconds, most = peak(), [], 0.0
+    made, seconds, most = peak(), [], 0
     for _ in range(rounds):
         *taken, found = timed(lambda: released(name, data, nonzeros))
         seconds.append(taken)
@@ -77,7 +69,7 @@ def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rou
     entries = int(data.X.nnz) if isinstance(data.X, csr_array) else data.X.size
     facts: dict[str, Any] = {
         "mechanism": name, "rows": rows, "columns": columns, "nonzeros": entries, "cpu": cpu, "wall": wall,
-        "made": made, "peak": most, "filled": data.nonempty[1].stored, "steps": found.plan.steps,
+        "made": made / 1e9, "peak": most / 1e9, "filled": data.nonempty[1].stored, "steps": found.plan.steps,
     }  # fmt: skip
     theta, plan, records = found.theta, found.plan, Data(data.X, labels(name, data))
     if name == "frank_wolfe":
@@ -87,12 +79,6 @@ def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rou
     gradient = float(np.linalg.norm(slopes @ records.X / rows + lam * prepared.theta))
     plain = accuracy(prepared.theta, records)
     return facts | {"reached": accuracy(theta, records), "plain": plain, "gradient": gradient, "asked": lam * plan.tol}
-
-
-def alone(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rounds: int) -> dict[str, Any]:
-    """Result of `one` in a new process."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        return process.submit(one, name, rows, columns, nonzeros, uniform=uniform, rounds=rounds).result()
 
 
 def exponents(cells: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, float]:
@@ -130,7 +116,8 @@ def show_runs(cells: Sequence[dict[str, Any]]) -> None:
 
 def show_table(names: Sequence[str], *, uniform: bool, rounds: int) -> None:
     sizes = list(itertools.product(*GRID))
-    cells = {(name, *size): alone(name, *size, uniform=uniform, rounds=rounds) for size in sizes for name in names}
+    how = {"uniform": uniform, "rounds": rounds}
+    cells = {(name, *size): in_new_process(one, name, *size, **how) for size in sizes for name in names}
     print(f"CPU seconds of {', '.join(names)}; peak GB at {GRID[1][-1]:,} columns\n")
     print(f"| rows | a row | {' | '.join(f'{columns:,} columns' for columns in GRID[1])} | peak |")
     print("|---" * (3 + len(GRID[1])) + "|")
@@ -160,11 +147,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(MECHANISMS), default=list(MECHANISMS))
     parser.add_argument("--table", action="store_true", help="a grid of sizes, and the exponents")
     given = parser.parse_args()
-    sizes = given.rows, given.columns, given.nonzeros
+    sizes, how = (given.rows, given.columns, given.nonzeros), {"uniform": given.uniform, "rounds": given.rounds}
     if given.table:
-        show_table(given.only, uniform=given.uniform, rounds=given.rounds)
+        show_table(given.only, **how)
     else:
-        show_runs([alone(name, *sizes, uniform=given.uniform, rounds=given.rounds) for name in given.only])
+        show_runs([in_new_process(one, name, *sizes, **how) for name in given.only])
 
 
 if __name__ == "__main__":

@@ -109,16 +109,6 @@ def digit(seed: int) -> Records:
     return Data(train.X, known.train.y / 4.5 - 1.0), Data(test.X, known.test.y / 4.5 - 1.0)
 
 
-def gaussian_classes(n: int, d: int, seed: int) -> Records:
-    """The first of four drawn classes in d columns against the others, with a constant column."""
-    split = load_classes("gaussian_classes", n, d=d, classes=4, seed=seed)
-    made = [
-        Data(np.column_stack([part.X, np.ones(part.n)]) / math.sqrt(2.0), np.where(part.y == 0, 1.0, -1.0))
-        for part in (split.train, split.test)
-    ]
-    return made[0], made[1]
-
-
 @functools.cache
 def _cod_rna(scaling: Callable[[Any], Any]) -> Data:
     folder = os.environ.get("DPCORE_DATA")
@@ -184,8 +174,10 @@ BALL_TASKS = [
         _ball(f"digits, {name}", partial(classes, "digits", 1_257, chosen), 10.0)
         for name, chosen in {"0": (0,), "primes": (2, 3, 5, 7), "8 and 9": (8, 9)}.items()
     ),
-    _ball("four classes in 5 columns", partial(gaussian_classes, 500, 5), 10.0),
-    _ball("four classes in 12 columns", partial(gaussian_classes, 3_000, 12), 10.0),
+    *(
+        _ball(f"four classes in {d} columns", partial(classes, "gaussian_classes", n, (0,), d=d, classes=4), 10.0)
+        for n, d in ((500, 5), (3_000, 12))
+    ),
     *(
         _ball(name, draw, 10.0)
         for name, draw in _columns(

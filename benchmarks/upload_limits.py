@@ -12,13 +12,10 @@ import argparse
 import dataclasses as dc
 import io
 import math
-import multiprocessing
-import resource
 import string
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +23,7 @@ import numpy as np
 import pandas as pd
 from pyarrow import parquet
 
+from benchmarks.processes import in_new_process, peak
 from benchmarks.runner import timed
 from dpcore import data
 from dpcore.data import Category, Declared, RawTable, UploadedRecords
@@ -150,12 +148,6 @@ def write(name: str, path: Path) -> None:
     path.write_bytes(FILES[name][1]())
 
 
-def in_new_process(run: Callable[..., Any], *arguments: Any) -> Any:
-    """Result of a call in a new process. This one stays small: a new one counts what it is forked from."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        return process.submit(run, *arguments).result()
-
-
 def cost(path: Path) -> Cost:
     """Cost of reading one file, in this process, after small ones that load the code."""
     small = _parquet(1, str, 20)
@@ -165,7 +157,7 @@ def cost(path: Path) -> Cost:
     ):
         sheet = data.read_sheet(content, name, LABEL)
         UploadedRecords(sheet, declared(sheet), name)
-    before = _peak()
+    before = peak()
     content, name = path.read_bytes(), path.name
     cpu, wall, sheet = timed(lambda: data.read_sheet(content, name, LABEL))
     said, values = declared(sheet), sheet.numbers.size
@@ -173,10 +165,10 @@ def cost(path: Path) -> Cost:
         more_cpu, more, records = timed(lambda: UploadedRecords(sheet, said, name))
         cpu, wall = cpu + more_cpu, wall + more
         values = max(values, (records.report.read - records.report.dropped) * (len(said.features) + 1))
-    peak = _peak() - before
+    used = peak() - before
     encoding = sheet.form.encoding if sheet.form else "ascii"
     text = _unpacked(content) if path.suffix == ".parquet" else sys.getsizeof(content.decode(encoding))
-    return Cost(len(content), len(sheet.labels), len(sheet.columns), text, values, cpu, wall, peak)
+    return Cost(len(content), len(sheet.labels), len(sheet.columns), text, values, cpu, wall, used)
 
 
 def _unpacked(content: bytes) -> int:
@@ -184,11 +176,6 @@ def _unpacked(content: bytes) -> int:
     found = parquet.read_metadata(io.BytesIO(content))
     groups = [found.row_group(k) for k in range(found.num_row_groups)]
     return sum(group.column(k).total_uncompressed_size for group in groups for k in range(group.num_columns))
-
-
-def _peak() -> int:
-    """The largest resident memory of this process so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

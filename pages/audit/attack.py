@@ -22,8 +22,7 @@ from pages.background.jobs import Job
 from pages.background.polling import ask, keep_alive
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import cards
-from pages.ui.details import behind, behind_nothing
+from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, small_print
 from pages.ui.pickers import chips, switch
@@ -81,7 +80,6 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     here = AttackState(asked, job.snapshot, version, job.failed)
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
         there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
         then = AttackState(there, prefetch.answered(there, cancelled).snapshot, version)
         return _ruler(then, theme), plain(words.takeaway(then))

@@ -15,7 +15,7 @@ from dpcore.core.facts import text_beside
 from dpcore.figures.audit.attack import Row
 from dpcore.mechanisms import mechanism_class
 from pages.ui.html import readable
-from pages.ui.numbers import rounded
+from pages.ui.numbers import rounded, tenths
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed
@@ -140,16 +140,8 @@ def _attacked(now: Standing) -> str:
     """Attack success, and the most that the claimed noise allows."""
     assert now.report
     found = now.report.attack
-    right = f"{_of_100(now.attack_success)} ± {_of_100(now.attack_success - found.shown)}"
-    return f"An attacker guesses right **{right} times in 100**; the claimed noise allows {_of_100(found.limit)}."
-
-
-def _of_100(share: float) -> str:
-    """
-    >>> _of_100(0.5979), _of_100(1.0)
-    ('59.8', '100.0')
-    """
-    return f"{100.0 * share:.1f}"
+    right = f"{tenths(100 * now.attack_success)} ± {tenths(100 * (now.attack_success - found.shown))}"
+    return f"An attacker guesses right **{right} times in 100**; the claimed noise allows {tenths(100 * found.limit)}."
 
 
 def _so_far(here: AttackState, now: Standing) -> str:
@@ -236,9 +228,10 @@ def beside_caption(side: str, here: AttackState) -> str:
             f"is true, it grows only by luck: the test may be read and stopped at any time. It starts at 1/"
             f"{here.trials.tests}: the confidence then holds for all {len(here.trials.versions)} versions at once."
         )
+    right = tenths(100 * now.attack_success)
     return (
         f"The attacker's score in {now.runs:,} runs: below 0 the guess is “first data set”, from 0 on “second”. The "
-        f"guess is right {_of_100(now.attack_success)} times in 100. The outermost bars hold everything beyond them."
+        f"guess is right {right} times in 100. The outermost bars hold everything beyond them."
     )
 
 
@@ -265,15 +258,15 @@ def readouts(here: AttackState) -> list[tuple[str, str, str]]:
         (said, sure), (other, at) = bounds[::-1] if now.verdict == "contradicted" else bounds  # as in the headline
         certified = f"ε ≥ {rounded(said)}", f"with {sure} confidence; with {at}: {rounded(other)}"
         success = (
-            f"± {_of_100(now.attack_success - found.attack.shown)}. The claimed noise allows "
-            f"{_of_100(found.attack.limit)}, "
-            f"(ε, δ) alone {_of_100(attack_cap(here.trials.plans[None].spent))}; a random guess has 50"
+            f"± {tenths(100 * (now.attack_success - found.attack.shown))}. The claimed noise allows "
+            f"{tenths(100 * found.attack.limit)}, (ε, δ) alone "
+            f"{tenths(100 * attack_cap(here.trials.plans[None].spent))}; a random guess has 50"
         )
     bet = f"a bet of 1/{here.trials.tests} became this; {1 / ALPHAS[1]:,.0f} contradicts the claim"
     return [
         ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
         ("Certified", *certified),
-        ("Attack success", f"{_of_100(now.attack_success)} of 100", success),
+        ("Attack success", f"{tenths(100 * now.attack_success)} of 100", success),
         ("Betting test", _e_value(now.logs[-1]), bet),
     ]
 

@@ -29,9 +29,8 @@ from dpcore.core.facts import text_beside
 from dpcore.figures.audit.ledger import accounting_name, ledger_figure, noise_figure
 from dpcore.figures.style import FAMILIES
 from pages.ui import url_controls
-from pages.ui.cards import cards
 from pages.ui.code import script, verbatim
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded

@@ -14,8 +14,7 @@ from dpcore.core.facts import text_beside
 from dpcore.figures.named_bars import exhibits_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.papers.exhibits import EXHIBITS, ExhibitResult, rounded_down, run_exhibit
-from pages.ui.cards import cards
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded

@@ -48,7 +48,7 @@ class FairPool:
 
     def _take_one(self) -> None:
         with self._lock:
-            owner = self._next_owner()
+            owner = min(self._waiting, key=self._running.__getitem__)
             waiting = self._waiting.pop(owner)
             work = waiting.popleft()
             if waiting:
@@ -59,9 +59,6 @@ class FairPool:
         finally:
             with self._lock:
                 self._running -= Counter([owner])  # which drops an owner with no work left
-
-    def _next_owner(self) -> Hashable:
-        return min(self._waiting, key=self._running.__getitem__)
 
 
 # All work that goes on while pages are looked at. Two threads: more of them slow each other and the pages down, since

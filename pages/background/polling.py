@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import streamlit as st
 
 from pages.background.jobs import Job, Question, join
+from pages.ui.html import readable
 
 POLL_SECONDS = 0.4
 # What a move may wait for something to show: of the first question, without which there is no picture; of the others.
@@ -92,6 +93,13 @@ def _wait(jobs: Sequence[Job], seconds: float) -> None:
     started = time.monotonic()
     while any(it.snapshot is None and not it.finished for it in jobs) and time.monotonic() - started < seconds:
         time.sleep(_LOOK_SECONDS)
+
+
+def waiting(job: Job) -> str:
+    """Instead of the takeaway, where there is no curve yet or none to come."""
+    if job.failed:
+        return "An error, noted in the server's log, stops the curves."
+    return f"There are no curves: {readable(job.reason)}." if job.reason else "Computing the curves …"
 
 
 def keep_alive(held: Open) -> None:

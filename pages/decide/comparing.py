@@ -7,9 +7,8 @@ import streamlit as st
 
 from dpcore import list_mechanisms
 from dpcore.studies.decide.compare_mechanisms import Row, ranked
-from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.state import State
-from pages.decide.words import interval, mechanisms, number
+from pages.decide.words import budget, interval, mechanisms
 from pages.ui.html import readable
 from pages.ui.live_figure import paragraph
 from pages.ui.numbers import points
@@ -58,13 +57,6 @@ def _list(title: str, rows: pd.DataFrame) -> None:
     if len(rows):
         lines = [f"- {label}: {readable(reason)}." for label, reason in zip(rows.label, rows.reason, strict=True)]
         st.markdown("\n".join([f"**{title}**", "", *lines]))
-
-
-def budget(found: Answer) -> str:
-    """The smallest epsilon as a cell of the table says it."""
-    if not found.reachable:
-        return f"over {number(found.last)}"
-    return f"{number(found.first)} or less" if found.at_first else number(found.value)
 
 
 def smaller_budgets(ok: pd.DataFrame, state: State) -> tuple[str, str] | None:

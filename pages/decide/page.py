@@ -22,8 +22,7 @@ from pages.decide import background, comparing, views, words
 from pages.decide.state import State
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import cards
-from pages.ui.details import behind, behind_nothing
+from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_source_or_file, switch
@@ -85,7 +84,6 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         return
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
         asked, known = setting_at(controls), held
         if asked != setting:
             known = Open({"curve": prefetch.answered(asked, cancelled)})
@@ -118,15 +116,7 @@ st.title("Which privacy budget can we sign?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source = pick_source_or_file("synthetic", "at_hand")
-    ways = words.mechanisms()
-    way = url_controls.select(
-        "way",
-        "Mechanism",
-        tuple(ways),
-        OVERVIEW[DEFAULT_PLACE],
-        ways.__getitem__,
-        width=290,
-    )
+    way = url_controls.select("way", "Mechanism", words.mechanisms(), OVERVIEW[DEFAULT_PLACE], width=290)
     with url_controls.block("give_up", width=285):
         at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format)
 if source is None:

@@ -7,8 +7,7 @@ from dpcore.figures.style import FAMILIES, GRID
 from dpcore.studies.decide.deployments import DEPLOYMENTS
 from pages.decide import background, comparing, repeated_releases, takeaway, words
 from pages.decide.state import State
-from pages.ui.html import plain
-from pages.ui.icon_array import icon_array
+from pages.ui.html import icon_array, plain
 from pages.ui.live_figure import live_figure, paragraph
 from pages.ui.pickers import switch
 

@@ -63,6 +63,13 @@ def interval(found: Answer) -> str:
     return f"{high} or less" if high else "the whole scale"
 
 
+def budget(found: Answer) -> str:
+    """The smallest epsilon, or that none on the scale is enough."""
+    if not found.reachable:
+        return f"over {number(found.last)}"
+    return f"{number(found.first)} or less" if found.at_first else number(found.value)
+
+
 def intervals(population: str, splits: str | None) -> str:
     """95% intervals and what they are about; splits: None where each split draws new records.
 
@@ -93,8 +100,7 @@ def takeaway(state: State) -> str:
     setting = f"With {state.drawn} and {mechanisms()[state.way].split(',')[0]}"
     limit = f"costs at most {points(state.at_most)} of accuracy"
     if found.reachable:
-        budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
-        said = f"{setting}, **ε = {budget}** is the smallest privacy budget that {limit}: {right}"
+        said = f"{setting}, **ε = {budget(found)}** is the smallest privacy budget that {limit}: {right}"
     else:
         last = f"ε = {found.last:g}"
         said = f"**Not reachable.** {setting}, no privacy budget up to {last} {limit}. At {last}, {right}"
@@ -133,9 +139,7 @@ def _budget(state: State) -> tuple[str, str, str]:
     found, here, noun = state.found, state.found_in_file, "Smallest budget"
     sure = intervals(interval(found), interval(here) if here else None)
     rest = f"for an accuracy loss of at most {points(state.at_most)} ({sure})"
-    if not found.reachable:
-        return noun, "not reachable", rest
-    return noun, f"ε = {number(found.first)} or less" if found.at_first else f"ε = {number(found.value)}", rest
+    return noun, f"ε = {budget(found)}" if found.reachable else "not reachable", rest
 
 
 def _lost(state: State) -> tuple[str, str, str]:

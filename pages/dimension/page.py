@@ -15,9 +15,8 @@ from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import words
 from pages.dimension.meter import slope_meter, slope_rows
 from pages.server import prefetch
-from pages.ui.cards import cards
 from pages.ui.code import experiment_call, script, verbatim
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch

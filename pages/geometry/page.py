@@ -23,13 +23,12 @@ from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.geometry.excess_by_n import ExcessByN
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
-from pages.background.polling import ask, keep_alive
+from pages.background.polling import ask, keep_alive, waiting
 from pages.geometry import words
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import cards
 from pages.ui.code import redrawn, script, verbatim
-from pages.ui.details import behind, behind_nothing
+from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
@@ -55,9 +54,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         name = url_controls.slider("p_norm", "p norm order", names, "1")
     knobs, records = {}, "each"
     if view == "order":
-        records = url_controls.select(
-            "geometry_data", "Records", list(words.RECORDS), "each", words.RECORDS.__getitem__, width=220
-        )
+        records = url_controls.select("geometry_data", "Records", words.RECORDS, "each", width=220)
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {
             "noise": switch("Noise", words.LAWS, "gaussian", key="noise"),
@@ -105,7 +102,6 @@ def drawing(here: words.GeometryState, found: ExcessByN) -> partial[Figure]:
 
 
 def people_picture(here: words.GeometryState, found: ExcessByN) -> tuple[Figure, str]:
-    """The chart there, and its sentence."""
     return drawing(here, found)(found, theme=theme).showing(layers), words.people_takeaway(found, here)
 
 
@@ -130,7 +126,7 @@ elif learned is not None:
     ahead = people_ahead if held.finished else None
     code = partial(redrawn, words.people_call(asked), drawing(here, learned))
 else:
-    sentence = words.waiting(held.jobs["excess"])
+    sentence = waiting(held.jobs["excess"])
 
 headline.html(emphasised(sentence, FAMILIES[theme][family]))
 if drawn:

@@ -24,7 +24,6 @@ from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise import BallPicture, NoiseLengths, PrivateMean
 from dpcore.studies.geometry.table_1 import Row
-from pages.background.jobs import Job
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded, worded
 from pages.ui.pickers import chips_beside
@@ -100,11 +99,6 @@ def people_call(asked: ExcessQuestion) -> partial[ExcessByN]:
     """The call whose answer is that of a question."""
     told = {field.name: getattr(asked, field.name) for field in dc.fields(asked)}
     return partial(excess_against_n, told.pop("p_norm"), **dict(told.pop("knobs")), **told)
-
-
-def waiting(job: Job) -> str:
-    """Instead of the takeaway, where there is no curve yet or none to come."""
-    return "An error, noted in the server's log, stops the curves." if job.failed else "Computing the curves …"
 
 
 def _at(found: AgainstOrder, p_norm: float) -> int:

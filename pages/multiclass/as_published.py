@@ -13,9 +13,8 @@ from dpcore.figures.multiclass import existence_figure, membership_leak_figure, 
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak, pathak_raj_lemmas
 from pages.multiclass import words
-from pages.ui.cards import cards
 from pages.ui.code import redrawn
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, live_figure, small_print
 from pages.ui.numbers import power, rounded
@@ -73,18 +72,14 @@ def assumptions() -> str:
         __file__,
         "as_published_assumptions.md",
         classes=PROOF_CLASSES,
-        published=f"{lemma.published:g}",
-        square=rounded(lemma.square),
-        own=rounded(lemma.own),
-        block=rounded(lemma.block),
-        joint=rounded(lemma.joint),
+        lemma=lemma,
         columns=PROOF_COLUMNS,
-        matrix=rounded(matrix),
-        sphere=rounded(sphere),
+        matrix=matrix,
+        sphere=sphere,
         records=PROOF_RECORDS,
-        few=rounded(few),
-        many=rounded(many),
-        share=rounded(pathak_raj_lemmas.lemma_3_share(np.tile(np.diag([1.0] * PROOF_COLUMNS + [0.0]), (3, 1, 1)))),
+        few=few,
+        many=many,
+        share=pathak_raj_lemmas.lemma_3_share(np.tile(np.diag([1.0] * PROOF_COLUMNS + [0.0]), (3, 1, 1))),
     )
 
 

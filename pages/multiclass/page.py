@@ -18,13 +18,12 @@ from dpcore.figures.multiclass import (
 )
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
-from pages.background.polling import ask, keep_alive
+from pages.background.polling import ask, keep_alive, waiting
 from pages.multiclass import as_published, words
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import cards
 from pages.ui.code import redrawn
-from pages.ui.details import behind, behind_nothing
+from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
@@ -43,10 +42,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     if proof == "repaired":
         view = switch("Against", words.VIEWS, "classes", key="price_against", wrap=True)
         if view in ("epsilon", "excess"):
-            offered = list(CLASS_SOURCES)
-            source = url_controls.select(
-                "class_records", "Records", offered, DRAWN, lambda key: CLASS_SOURCES[key].label, width=210
-            )
+            labels = {key: info.label for key, info in CLASS_SOURCES.items()}
+            source = url_controls.select("class_records", "Records", labels, DRAWN, width=210)
         if source == DRAWN:
             with url_controls.block("C", width=105):
                 C = url_controls.slider("C", "C classes", words.CLASSES, C)
@@ -80,11 +77,10 @@ def show_repaired() -> None:
     job = held.jobs.get("accuracy")
     found = job.snapshot if job else _asked(here)()
     colour = MUTED[theme] if found is None else FAMILIES[theme]["objective"]
-    sentence = words.waiting(job) if job and found is None else words.takeaway(found, here)
+    sentence = waiting(job) if job and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
         there = here_at(controls)
         if view == "excess":
             found = _asked(there)(cancelled=cancelled)

@@ -15,7 +15,6 @@ from dpcore.mechanisms.multiclass.calibration import dimensions_of
 from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records, Tuning
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
-from pages.background.jobs import Job
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, points, rounded, tenths
 from pages.ui.pickers import chips_beside
@@ -93,13 +92,6 @@ def question(view: str, here: MulticlassState) -> AccuracyQuestion:
     """What the chart answers, where it is about accuracy."""
     along, asked = places(view, here)[0], (here.epsilon, here.delta, here.lam)
     return AccuracyQuestion(cast(Axis, view), along, here.records, *asked, LEARNERS[view], *effort(view, here))
-
-
-def waiting(job: Job) -> str:
-    """Instead of the takeaway, where there is no curve yet or none to come."""
-    if job.failed:
-        return "An error, noted in the server's log, stops the curves."
-    return f"There are no curves: {readable(job.reason)}." if job.reason else "Computing the curves …"
 
 
 def _at(found: Found, here: MulticlassState) -> int:

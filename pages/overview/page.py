@@ -18,10 +18,8 @@ from pages.background.polling import ask, keep_alive
 from pages.background.tables import TableQuestion, refined
 from pages.overview import words
 from pages.server import prefetch
-from pages.ui.cards import cards
-from pages.ui.details import behind
-from pages.ui.html import emphasised, plain
-from pages.ui.icon_array import ATTACK_SUCCESS, icon_array
+from pages.ui.details import behind, cards
+from pages.ui.html import emphasised, icon_array, plain
 from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_layers, pick_source, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
@@ -78,7 +76,6 @@ drawing = partial(cost_figure, mechanism=chosen.key, accuracy_title=axis_title(s
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
-    """The chart there, and its sentence."""
     asked, one = experiment_at(controls), None
     if asked == experiment:
         found, one = table, accuracies[-1] if accuracies and controls.epsilon == at else None
@@ -131,7 +128,7 @@ if plan is not None:
     sentences += filter(None, [words.larger_class(here.iloc[0], source), words.answer(found)])
     text = words.attack_success(found, attack.runs if attack else 0, held.jobs["attack_success"].question.runs)  # type: ignore[attr-defined]
     with attack_success, st.container(key="attack_success"):
-        st.markdown(f"**{ATTACK_SUCCESS}**")
+        st.markdown("**Attack success: your record or a substitute?**")
         st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
         paragraph(text)
     cards(words.readouts(here.iloc[0], source), row)

@@ -15,9 +15,8 @@ from pages.perturbation import words
 from pages.perturbation.beside import SIDES, first_repetitions, show_beside
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import cards
 from pages.ui.code import verbatim
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, framed, plain
 from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, pick_source, switch
@@ -70,7 +69,6 @@ chart = partial(excess_figure, height=HEIGHT)
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
-    """The chart there, and its sentence."""
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)
     figure = chart(

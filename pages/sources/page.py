@@ -29,7 +29,6 @@ PLACE = 430  # px of the smallest figure that is done again
 
 
 def show_errata(seed: int) -> None:
-    """Published against corrected, computed now."""
     found = recomputed(seed)
     sentence = words.takeaway(found)
     headline.html(emphasised(sentence, ink))
@@ -83,7 +82,6 @@ def show_errata(seed: int) -> None:
 
 
 def show_traces(key: str) -> None:
-    """Guarantee and bounds of one mechanism."""
     found = traces(key)
     label = mechanism_class(key).label
     tests = {test for trace in found for test in trace.tests}
@@ -121,7 +119,6 @@ def show_traces(key: str) -> None:
 
 
 def show_algorithms() -> None:
-    """Every algorithm of the documents, with the view that shows it."""
     rows = []
     for entry in words.ALGORITHMS:
         key, name, source = entry["mechanism"], entry["algorithm"], entry["source"]
@@ -202,7 +199,6 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
 
 
 def show_glossary() -> None:
-    """Meanings of the terms on the pages."""
     headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, a sentence each.", ink))
     st.html(
         table(
@@ -215,7 +211,6 @@ def show_glossary() -> None:
 
 
 def show_limits() -> None:
-    """Limits of the guarantees, from docs/sharp_edges.md."""
     found = words.limits()
     headline.html(emphasised(f"**{len(found)}** limits that no guarantee states and no chart shows.", ink))
     st.html(table("Limits", ["limit", "meaning"], [[text(heading), text(why)] for heading, why in found]))
@@ -231,10 +226,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
     mechanism = reproduced = ""
     if view == "traces":
-        offered = list_mechanisms()
-        mechanism = url_controls.select(
-            "traced", "Mechanism", offered, offered[0], lambda key: mechanism_class(key).label, width=290
-        )
+        offered = {key: mechanism_class(key).label for key in list_mechanisms()}
+        mechanism = url_controls.select("traced", "Mechanism", offered, next(iter(offered)), width=290)
     elif view == "reproductions":
         reproduced = url_controls.select(
             "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=640

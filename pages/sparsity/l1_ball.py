@@ -24,9 +24,8 @@ from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_words as words
 from pages.sparsity import or_reason
 from pages.ui import url_controls
-from pages.ui.cards import cards
 from pages.ui.code import redrawn
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
@@ -44,12 +43,8 @@ SIDES = ("Vertices", "Simplex", "Tracing")
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     against = switch("Excess risk against", words.AXES, "T", key="against")
-    chosen = url_controls.select(
-        "lasso_data", "Records", list(words.RECORDS), "sparse", words.RECORDS.__getitem__, width=150
-    )
-    accounting = url_controls.select(
-        "vertex_noise", "Noise", list(words.ACCOUNTINGS), "tight", words.ACCOUNTINGS.__getitem__, width=180
-    )
+    chosen = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
+    accounting = url_controls.select("vertex_noise", "Noise", words.ACCOUNTINGS, "tight", width=180)
     with url_controls.block("T", width=115):
         T = url_controls.slider("T", "T steps", STEPS, "auto")
     with url_controls.block("radius", width=105):

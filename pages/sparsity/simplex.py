@@ -14,9 +14,8 @@ from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, publ
 from dpcore.studies.sparsity.simplex.single_release import Support, support
 from pages.sparsity import or_reason
 from pages.sparsity import simplex_words as words
-from pages.ui.cards import cards
 from pages.ui.code import redrawn
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch

@@ -16,9 +16,8 @@ from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from pages.sparsity import or_reason
 from pages.sparsity import streaming_words as words
 from pages.ui import url_controls
-from pages.ui.cards import cards
 from pages.ui.code import script, verbatim
-from pages.ui.details import behind
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
@@ -31,10 +30,8 @@ FIRST_LENGTH, MOST_ARMS = 2_000, 2_048
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    offered = list(ADVERSARIES)
-    adversary = url_controls.select(
-        "adversary", "Costs", offered, offered[0], lambda key: f"costs: {ADVERSARIES[key].label}", width=240
-    )
+    offered = {key: f"costs: {each.label}" for key, each in ADVERSARIES.items()}
+    adversary = url_controls.select("adversary", "Costs", offered, next(iter(offered)), width=240)
     accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
     with url_controls.block("steps_of_stream", width=150):
         steps = url_controls.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format)

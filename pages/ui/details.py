@@ -1,15 +1,18 @@
-"""Details below a chart: assumptions, formula, code, data and the link that leads back to it."""
+"""Below a chart: cards with numbers, and details (assumptions, formula, code, data and the link that leads back)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import html
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.core.facts import text_beside
 from pages.ui import share_link, url_controls
+from pages.ui.html import unbroken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +20,27 @@ if TYPE_CHECKING:
 PROVED = "proved"  # in the session: the figures that a run has drawn, whose bounds stand below the formula
 # At import, so once per process.
 _component = st.components.v2.component("details", js=text_beside(__file__, "details.js"), isolate_styles=False)
+
+
+def readout(noun: str, value: str, rest: str = "") -> str:
+    """HTML of a noun over its value, with what else is to be said below it; st.metric would cut what does not fit.
+
+    >>> readout("Accuracy loss", "1 point", "all of it noise").count("</div>")
+    3
+    """
+    return "".join(
+        f'<div class="readout" style="font-size:{size}rem;line-height:{line}">{html.escape(unbroken(text))}</div>'
+        for text, size, line in ((noun, 0.875, 1.35), (value, 1.6, 1.3), (rest, 0.875, 1.35))
+        if text
+    )
+
+
+def cards(found: Sequence[tuple[str, str, str]], place: DeltaGenerator | None = None) -> None:
+    """A framed read-out for each (noun, value, rest), side by side; nothing where there is none."""
+    if found:
+        columns = place.columns(len(found)) if place else st.columns(len(found))
+        for card, each in zip(columns, found, strict=True):
+            card.container(border=True, height="stretch").html(readout(*each))
 
 
 @contextmanager

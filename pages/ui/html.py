@@ -1,5 +1,6 @@
 """Sentences as pages show them: in HTML, in Markdown, and those of the library in the words of the pages."""
 
+import base64
 import functools
 import html
 import re
@@ -9,6 +10,7 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
 from dpcore.core.facts import facts_beside
 from dpcore.core.losses import LOSSES
 from dpcore.core.sets import SETS, get_set
+from dpcore.figures.icon_array import ICONS_SIDE, icons_svg
 from dpcore.figures.style import INKS
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 
@@ -32,6 +34,13 @@ def framed(text: str, *, strong: bool) -> str:
 def term(word: str, meaning: str) -> str:
     """A word as HTML that shows its meaning when it is pointed at, focused or tapped (terms.js)."""
     return f'<dfn class="term" tabindex="0" data-meaning="{html.escape(meaning)}">{html.escape(word)}</dfn>'
+
+
+def icon_array(reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:
+    """Attack success as ten by ten dots, `icons_svg`: an HTML image that screen readers know by `alt`."""
+    picture = icons_svg(reached, limit, cap, colour=colour, rest=rest)
+    source = "data:image/svg+xml;base64," + base64.b64encode(picture.encode()).decode()
+    return f'<img src="{source}" alt="{html.escape(alt)}" style="width:100%;max-width:{ICONS_SIDE}px;display:block">'
 
 
 def plain(sentence: str) -> str:
@@ -61,14 +70,14 @@ def literal(text: str) -> str:
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", unlinked)
 
 
-def listed(words: Iterable[str]) -> str:
-    """The first five, and how many more there are.
+def listed(words: Iterable[str], most: int = 5) -> str:
+    """The first words, so many at the most, and how many more there are.
 
     >>> listed("abc"), listed("abcdefg")
     ('a, b, c', 'a, b, c, d, e and 2 more')
     """
     every = [*words]
-    return ", ".join(every[:5]) + (f" and {len(every) - 5:,} more" if len(every) > 5 else "")
+    return ", ".join(every[:most]) + (f" and {len(every) - most:,} more" if len(every) > most else "")
 
 
 def readable(reason: str) -> str:

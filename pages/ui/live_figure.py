@@ -6,11 +6,11 @@ it has shown, and what the controls said to each: a slider that comes back to on
 it is dragged, and the server's, which is the same, follows.
 """
 
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from dpcore.core.facts import text_beside
 from dpcore.figures.figure import Figure
 from dpcore.figures.projector import ENLARGED, enlarged
 from dpcore.figures.style import Theme
@@ -26,7 +26,7 @@ LARGE = "large figures"  # in the session: True while figures are drawn for the 
 # At import, so once per process.
 _component = st.components.v2.component(
     "live_figure",
-    js=Path(__file__).with_name("live_figure.js").read_text(encoding="utf-8"),
+    js=text_beside(__file__, "live_figure.js"),
     isolate_styles=False,  # plotly puts its styles into the document's head
 )
 

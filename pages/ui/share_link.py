@@ -94,16 +94,9 @@ class Control:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text.replace(",", "")[:LONGEST])
+        return float(text.replace(",", ""))
     except ValueError:
         return None
-
-
-def _is_endless(text: str) -> bool:
-    try:
-        return math.isinf(float(text))
-    except ValueError:
-        return False
 
 
 @dc.dataclass
@@ -188,7 +181,7 @@ def begin(page: str, paths: Mapping[str, str]) -> None:
         st.session_state[_ARRIVAL] = dc.replace(arrival(page, said), back=back)
         # Streamlit's number inputs break on an infinite number in the address.
         for name, values in said.items():
-            if name in _RENAMED or any(map(_is_endless, values)):
+            if name in _RENAMED or any(math.isinf(_number(text) or 0.0) for text in values):
                 _rewrite(name, None)
     elif st.session_state[_ARRIVAL].back:  # only in the run for it does Streamlit let an address win over the controls
         st.session_state[_ARRIVAL].said = {}

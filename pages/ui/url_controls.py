@@ -4,7 +4,7 @@ Thin wrappers over Streamlit's widgets: each notes the control and its value for
 link says where Streamlit itself does not understand it, and hides it where the link asks for that.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -30,12 +30,18 @@ def slider(
 
 
 def select(
-    key: str, label: str, options: Sequence[Any], default: Any, text: Callable[[Any], str] = str, **look: Any
+    key: str,
+    label: str,
+    options: Sequence[Any] | Mapping[str, str],
+    default: Any,
+    text: Callable[[Any], str] = str,
+    **look: Any,
 ) -> Any:
-    """One of the options, from a list that opens."""
+    """One of the options, from a list that opens; a mapping says what is shown for each."""
+    text = options.__getitem__ if isinstance(options, Mapping) else text
     control = Control(key, label, tuple(options), default, text)
     at = control.options.index(default)
-    return _draw(control, st.selectbox, options, at, format_func=text, label_visibility="collapsed", **look)
+    return _draw(control, st.selectbox, control.options, at, format_func=text, label_visibility="collapsed", **look)
 
 
 def segments(

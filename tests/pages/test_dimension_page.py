@@ -15,7 +15,7 @@ from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import sidebar
-from pages.ui.cards import readout
+from pages.ui.details import readout
 from pages.ui.html import emphasised, plain
 from pages.ui.numbers import rounded
 from pages.ui.verdict import NO_LOWER

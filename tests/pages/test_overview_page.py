@@ -18,9 +18,8 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.style import FAMILIES, PERTURBATIONS
 from pages.overview import words
 from pages.ui import sidebar
-from pages.ui.cards import readout
-from pages.ui.html import emphasised, plain
-from pages.ui.icon_array import icon_array
+from pages.ui.details import readout
+from pages.ui.html import emphasised, icon_array, plain
 from tests.nights import each
 from tests.page_driver import captions, charts, headline, open_app, spaced, tells, texts
 

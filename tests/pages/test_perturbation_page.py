@@ -24,7 +24,7 @@ from pages.background import tables
 from pages.perturbation import batches, beside, exact_answers, words
 from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_RECORDS
 from pages.ui import sidebar
-from pages.ui.cards import readout
+from pages.ui.details import readout
 from pages.ui.html import emphasised, plain
 from pages.ui.numbers import rounded
 from pages.ui.pickers import SHOWN

@@ -16,6 +16,7 @@ from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.signed import ALGORITHM, SignedPlan
 from pages.decide.briefing.words import learned
+from pages.ui.html import listed
 
 # On every briefing: what epsilon does not include.
 UNCOUNTED = (
@@ -243,7 +244,7 @@ class Briefing:
         plan = self.signing.plan
         plain["release"] = plan.document() if plan else None
         del plain["signing"]["plan"]
-        looked = _few(plan.declared.after_looking) if plan else ""
+        looked = listed(plan.declared.after_looking, _NAMED) if plan else ""
         plain["signing"] |= {"algorithm": ALGORITHM, "fingerprint": plan.fingerprint if plan else None}
         plain["signing"]["after_looking"] = looked
         plain["guarantee"] |= {"delta_records": self.n * self.guarantee.delta, "one_record": 1.0 / self.n}
@@ -269,16 +270,6 @@ class Briefing:
         sizes = dict(zip(names, columns, strict=True))
         both = pd.DataFrame(dict(lost)).merge(pd.DataFrame(sizes, dtype=float), how="outer", on="epsilon")
         return both.to_csv(index=False, lineterminator="\n")
-
-
-def _few(names: Sequence[str]) -> str:
-    """Names of columns in words that fit on a line.
-
-    >>> _few(["a", "b", "c", "d", "e"])
-    'a, b, c and 2 more'
-    """
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _known(*values: float | None) -> list[float]:

@@ -177,7 +177,6 @@ def _sign(deck: _Deck, document: words.Document) -> None:
 
 
 def _dots(deck: _Deck, counts: dict[str, int]) -> None:
-    """The hundred dots, as shapes."""
     colour, grey = RGBColor.from_string(deck.colour[1:]), RGBColor.from_string("D9D6D2")
     step, size = 0.52, 0.38
     for k in range(_HUNDRED):
