@@ -29,6 +29,8 @@ VIEWS = (
     "perturbation?side=Bounds",
     "perturbation?side=Work",
     "perturbation?side=No+noise",
+    "perturbation?side=Examples",
+    "perturbation?side=Examples&example=polynomial",
     "sparsity?tab=Simplex+sampling",
     "sparsity?tab=Online",
     "geometry?view=n",
