@@ -213,9 +213,8 @@ def people_takeaway(found: ExcessByN, here: GeometryState) -> str:
     mean = found.private.mean[k]
     measured, bound, _ = found.exponents
     said = (
-        f"At {here.words} and n = {found.n[k]:,.0f} one pass over the records leaves **{rounded(mean)}** of excess "
-        f"risk on fresh records, {rounded(found.plain[k])} without noise; a model that learns nothing has "
-        f"{rounded(found.nothing)}."
+        f"At {here.words} and n = {found.n[k]:,.0f} one pass leaves **{rounded(mean)}** of excess risk, "
+        f"{rounded(found.plain[k])} without noise; learning nothing leaves {rounded(found.nothing)}."
     )
     if measured is not None and measured >= 0.0:
         return f"{said} It does not fall with n here."

@@ -125,7 +125,7 @@ def test_different_guarantees_are_never_called_the_same():
 
 
 @pytest.mark.parametrize(
-    "value, text", [(0.0000346012, "0.0000346"), (219.7, "220"), (-0.02, "−0.02"), (0.0, "0"), (56789.0, "56.8k")]
+    "value, text", [(0.0000346012, "3.46 × 10⁻⁵"), (219.7, "220"), (-0.02, "−0.02"), (0.0, "0"), (56789.0, "56.8k")]
 )
 def test_numbers_have_no_exponent(value, text):
     assert rounded(value) == text
