@@ -35,7 +35,7 @@ from .lines import (
 )
 from .parquet import ParquetTable
 
-MAX_SHEET_BYTES = 10 * 2**20
+MAX_SHEET_BYTES = 10_000_000  # as many as browsers let through: server.maxUploadSize
 MAX_SHEET_LINES = 1_000_000
 MAX_SHEET_COLUMNS = 1_000
 MAX_SHEET_CELLS = 5_000_000  # as numbers: 40 MB
@@ -115,7 +115,7 @@ def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tupl
     """Column names of a CSV or Parquet file in memory, among which a user picks the label.
 
     form: of a CSV file, its format, guessed by `sniff` if None. Raises ValueError for content that is neither, for more
-    than 10 MB or 1,000 features, and for fewer than two columns or two of one name.
+    than 10,000,000 bytes or 1,000 features, and for fewer than two columns or two of one name.
 
     >>> sheet_columns(b"age,sick\\n50,yes\\n", "people.csv")
     ('age', 'sick')
@@ -267,7 +267,7 @@ def _lines_of(content: bytes) -> int:
 
 def _at_most_bytes(content: bytes, name: str) -> None:
     if len(content) > MAX_SHEET_BYTES:
-        raise ValueError(f"{name} must be at most {MAX_SHEET_BYTES // 2**20} MB, got {len(content) / 2**20:.1f} MB")
+        raise ValueError(f"{name} must have at most {MAX_SHEET_BYTES:,} bytes, got {len(content):,}")
 
 
 def _at_most_lines(name: str, lines: int) -> None:

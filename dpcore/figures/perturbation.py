@@ -18,8 +18,20 @@ from ..studies.perturbation.private_polynomials import Polynomials
 from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import LEGEND_ROW, Chart
 from .figure import Figure
+from .labels import above_legend
 from .log_chart import decades
-from .style import NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, marker_of, plain_number, with_opacity
+from .style import (
+    NOISES,
+    PERTURBATIONS,
+    SYMBOLS,
+    Look,
+    Theme,
+    marker_of,
+    note,
+    plain_number,
+    short_number,
+    with_opacity,
+)
 from .theorems import constants
 
 _DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
@@ -30,6 +42,7 @@ _NEAR = 1_000.0  # a lower bound this close to a measurement has its place on th
 _UPPER, _BREAK = 0.28, 0.1  # shares of the drawing's height
 _HEADING = "excess risk: training loss above F*"
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
+_HIGHEST = 1.6  # |y| on the axis of polynomials fitted to records in [-1, 1]
 _CLEAR = "rgba(0,0,0,0)"
 _ALONE: Look = {"width": 1, "dash": "dot", "layer": "plain"}  # what regularisation or stopping early costs
 
@@ -290,17 +303,27 @@ def _rings(scatter: ReleaseScatter) -> dict[float, Array]:
 
 
 def polynomials_figure(made: Polynomials, *, theme: Theme, height: int) -> Figure:
-    """Records as dots, the private curves of each mechanism (thin), and the best curve without privacy (thick)."""
+    """Records as dots, the private curves of each mechanism (thin), and the best curve without privacy (thick).
+
+    Below the axis stands how far curves reach that leave it.
+    """
     chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
+    beyond: list[Look] = []
     chart.marks(made.x, made.y, {"size": 4, "color": chart.muted, "opacity": 0.5}, name="records", hoverinfo="skip")
     for fit in made.fits:
         cls = mechanism_class(fit.mechanism)
+        name, colour = f"{cls.place}, {NOISES[cls.noise]}", chart.colours[cls.family]
         for r, curve in enumerate(fit.curves):
-            name = f"{cls.place}, {NOISES[cls.noise]}"
             look = {"opacity": 0.7, "hoverinfo": "skip", "legendgroup": name, "showlegend": r == 0}
-            chart.line(made.grid, curve, chart.colours[cls.family], name, 1.5, _DASHES[cls.noise], **look)
+            chart.line(made.grid, curve, colour, name, 1.5, _DASHES[cls.noise], **look)
+        farthest = float(np.abs(fit.curves).max(initial=0.0))
+        if farthest > _HIGHEST:
+            beyond.append(note(f"↑↓ {name}: up to ±{short_number(farthest)}", x=1, y=0, colour=colour, size=12))
     chart.line(made.grid, made.best, chart.colours["reference"], "best curve", 3, "solid", hoverinfo="skip")
-    return chart.below(chart.axis("x", 4, range=[-1.0, 1.0], nticks=5), chart.axis("y", 4, range=[-1.6, 1.6]), drop=46)
+    said, lines = above_legend(beyond, 46)
+    chart.notes += said
+    across, upright = chart.axis("x", 4, range=[-1.0, 1.0], nticks=5), chart.axis("y", 4, range=[-_HIGHEST, _HIGHEST])
+    return chart.below(across, upright, rows=chart.entries() + len(said), drop=46 + lines)
 
 
 def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Theme, height: int) -> Figure:

@@ -30,7 +30,7 @@ from pages.ui.sidebar import Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 370, 350
 RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
-SIDES = ("Errors", "Betting test", "Scores")
+SIDES = ("Trade-off curve", "Betting test", "Scores")
 # What a move may wait for first runs of the correct code and of the picked version; the others arrive while one looks.
 AT_ONCE_SECONDS, _LOOK_SECONDS = 0.15, 0.005
 _NAME = "versions"  # of the job
@@ -138,7 +138,7 @@ def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
     if now is None:
         st.caption("Waiting for the first runs.")
         return
-    if side == "Errors":
+    if side == "Trade-off curve":
         picture = plane_figure(
             FALSE,
             here.trials.curves[here.played].missed(FALSE),

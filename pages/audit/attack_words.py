@@ -215,7 +215,7 @@ def beside_caption(side: str, here: AttackState) -> str:
     """What the picture beside the ruler says."""
     now = here.standing
     assert now
-    if side == "Errors":
+    if side == "Trade-off curve":
         certified = " The diamond is certified: with 95% confidence, its rule errs at most this often."
         return (
             "An attacker guesses which of two data sets was used. Each point of a trade-off curve is one rule of "

@@ -5,7 +5,7 @@ import streamlit as st
 from pages.audit import attack, ledger, published
 from pages.ui.pickers import switch
 
-VIEWS = {"attack": "Attack", "ledger": "Accounting", "published": "As published"}
+VIEWS = {"attack": "Attack", "ledger": "Accounting", "published": "Published guarantees"}
 PREPARE = {"attack": attack.prepare, "ledger": ledger.prepare, "published": published.prepare}
 
 st.title("Can I believe a privacy guarantee?", anchor=False)

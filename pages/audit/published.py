@@ -1,4 +1,4 @@
-"""The view "As published": mechanisms of papers that cost more than they claim, with bounds that runs certify.
+"""The view "Published guarantees": mechanisms of papers that cost more than they claim, with bounds that runs certify.
 
 Every number of its words comes out of a finding.
 """

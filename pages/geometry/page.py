@@ -149,7 +149,7 @@ with right:
         released = noise.private_mean(max(dual_order(here.p_norm), 2.0), columns, n=here.n, **here.budget)
         beside = private_mean_figure(released, d=here.d, theme=theme, height=SIDE_HEIGHT)
         said = words.mean_caption(released, here)
-    elif side == "Noise":
+    elif side == "Noise length":
         lengths = noise.noise_lengths(NOISES, d=here.d, **here.budget)
         beside = lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.noise_caption(lengths)

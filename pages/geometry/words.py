@@ -31,12 +31,12 @@ from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, lower_verdict, verdict
 
-VIEWS = {"order": "norm order", "n": "n"}
+VIEWS = {"order": "norm order p", "n": "sample size n"}
 RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2", "fingerprints": "many fingerprints"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
 SCALES = {"displacement": "displacement", "fixed": "worst case"}
 VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as reconstructed"}
-SIDES = ("Ball", "Rates", "Private mean", "Noise", "Tracing")
+SIDES = ("Ball", "Rates", "Private mean", "Noise length", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
 CHIPS = chips_beside(__file__, "chips.json")
@@ -209,9 +209,8 @@ def people_takeaway(found: ExcessByN, here: GeometryState) -> str:
     mean = found.private.mean[k]
     measured, bound, _ = found.exponents
     said = (
-        f"At {here.words} and n = {found.n[k]:,.0f} one pass over the records leaves **{rounded(mean)}** of excess "
-        f"risk on fresh records, {rounded(found.plain[k])} without noise; a model that learns nothing has "
-        f"{rounded(found.nothing)}."
+        f"At {here.words} and n = {found.n[k]:,.0f} one pass leaves **{rounded(mean)}** of excess risk, "
+        f"{rounded(found.plain[k])} without noise; learning nothing leaves {rounded(found.nothing)}."
     )
     if measured is not None and measured >= 0.0:
         return f"{said} It does not fall with n here."

@@ -144,7 +144,7 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
         small_print(f"Nothing is released: {refusal}.")
         return None
     else:
-        draw = regions_figure if side == "Decisions" else ellipses_figure
+        draw = regions_figure if side == "Decision regions" else ellipses_figure
         beside, said = draw(picture, theme=theme, height=SIDE_HEIGHT), words.picture_caption(side, picture, here)
     captioned_figure(beside, said, key="beside_classes_chart", height=SIDE_HEIGHT)
     return picture

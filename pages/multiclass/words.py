@@ -26,7 +26,7 @@ Found = Accuracies | Excesses
 
 PROOFS = {"repaired": "repaired", "published": "as published"}
 VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "dimension", "excess": "excess risk"}
-SIDES = ("Decisions", "Ellipses", "λ")
+SIDES = ("Decision regions", "Ellipses", "λ")
 CLASSES, FIRST_CLASSES = tuple(range(2, 11)), 5
 COLUMNS = (2, 3, 4, 6, 8, 12, 16)
 LEARNERS: dict[str, tuple[LearnerKey, ...]] = {
@@ -241,7 +241,7 @@ def picture_caption(side: str, picture: Picture, here: MulticlassState) -> str:
         " and ".join(here.info.features[k] for k in picture.columns) if here.info.features else "the first two columns"
     )
     plane = "" if here.d == 2 else f" Drawn in the plane of {two}, the others at 0."
-    if side == "Decisions":
+    if side == "Decision regions":
         return (
             f"One release at ε = {here.epsilon:g}: accuracy {picture.right:.1%} on fresh records, "
             f"{picture.plain_right:.1%} without privacy. Shaded: privacy changes the decision.{plane}"

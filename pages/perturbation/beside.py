@@ -32,7 +32,7 @@ from pages.ui.live_figure import captioned_figure
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Releases", "Path", "Noisy SGD", "λ", "Bounds", "Work", "No noise", "Examples")
+SIDES = ("Releases", "Descent path", "Noisy SGD", "λ", "Bounds", "Gradient count", "No noise", "Other problems")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
@@ -55,9 +55,9 @@ def show_beside(
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
     if side == "Releases":
         _show_releases(experiment.mechanisms, False, experiment.problem, controls.epsilon, theme, height)
-    elif side == "Path":
+    elif side == "Descent path":
         _show_releases((dpcore.make_mechanism("noisy_gd"),), True, experiment.problem, controls.epsilon, theme, height)
-    elif side == "Examples":
+    elif side == "Other problems":
         show_examples(experiment.mechanisms, experiment.problem, controls.epsilon, theme, height)
     elif side == "Noisy SGD":
         show_batches(experiment, controls, theme, height)
@@ -65,7 +65,7 @@ def show_beside(
         _show_valley(experiment, controls, here, theme, height)
     elif side == "Bounds":
         _show_bounds(experiment, controls, theme, height)
-    elif side == "Work":
+    elif side == "Gradient count":
         problem = experiment.problem
         done = work(dc.replace(problem, n=min(problem.n, WORK_RECORDS)))
         said = work_caption(done, dpcore.data.get_source(problem.source))

@@ -25,7 +25,7 @@ SETTING = "PRICE_OF_PRIVACY_UPLOADS"
 _HERE = ("localhost", "127.0.0.1", "::1")
 # Headers by which a proxy shows that it forwards a request, besides all that begin with x-forwarded-.
 _PASSED_ON = ("forwarded", "via", "x-real-ip")
-_FRAME_BYTES = 2**20  # what Streamlit, too, allows for the form around a file
+_FRAME_BYTES = 2**12  # more than the form around a file has
 # A closed page may come back within this time (a short break of the network), and then has its records still.
 LEFT_SECONDS = 20.0
 CHECK_SECONDS = 5.0
@@ -91,9 +91,9 @@ class UploadGuard:
             return await PlainTextResponse(f"{off}\n", 403)(scope, receive, send)
         if scope["method"] != "PUT":
             return await self.app(scope, receive, send)
-        most = st.get_option("server.maxUploadSize")
-        if int(headers.get("content-length", 0)) > most * 2**20 + _FRAME_BYTES:
-            return await PlainTextResponse(f"A file must have at most {most} MB.\n", 413)(scope, receive, send)
+        most = st.get_option("server.maxUploadSize") * 10**6  # as its browser half counts; its server counts in 2**20
+        if int(headers.get("content-length", 0)) > most + _FRAME_BYTES:
+            return await PlainTextResponse(f"A file must have at most {most:,} bytes.\n", 413)(scope, receive, send)
         # Streamlit would compare the length of the whole form with what a file may have; it counts what arrives, too.
         scope = dict(scope)
         del MutableHeaders(scope=scope)["content-length"]

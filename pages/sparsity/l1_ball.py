@@ -37,7 +37,7 @@ STEPS: tuple[int | str, ...] = ("auto", *curves.TS)
 RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
 BESIDE_REPETITIONS = 8
 TRACED_COLUMNS, TRACING_REPETITIONS = 256, 16
-SIDES = ("Vertices", "Simplex", "Tracing")
+SIDES = ("Vertices", "On the simplex", "Tracing")
 
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
@@ -107,7 +107,7 @@ def _hero(against: str, here: words.L1State, walked: Path | None) -> tuple[parti
 
 
 def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: Theme) -> None:
-    if side == "Simplex":
+    if side == "On the simplex":
         beside = beside_others.beside_sampling(
             p=here.p, loss=words.SIMPLEX_LOSS, repetitions=BESIDE_REPETITIONS, **here.budget
         )

@@ -24,7 +24,7 @@ from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_N, MOST_RECORDS, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 64, 65_536
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
-SIDES = ("Draws", "Columns", "As published")
+SIDES = ("Draws", "Dimension", "Draws as published")
 
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
@@ -84,13 +84,13 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
 
 
 def _show_beside(side: str, here: Controls, release: Support | None, theme: Theme) -> None:
-    if side == "Columns":
+    if side == "Dimension":
         by_p = beside_others.excess_against_columns(
             ps=tuple(sorted({*beside_others.PS, here.p})), repetitions=COLUMN_REPETITIONS, **words.asked(here, "p")
         )
         picture = columns_figure(by_p, p=here.p, theme=theme, height=SIDE_HEIGHT)
         said = words.columns_caption(by_p, here)
-    elif side == "As published":
+    elif side == "Draws as published":
         allowed = published_draws.published_draws(**words.asked(here, "n", "seed"))
         picture = published_draws_figure(allowed, n=here.n, theme=theme, height=SIDE_HEIGHT)
         said = words.published_caption(allowed, here)

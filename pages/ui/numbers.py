@@ -16,12 +16,16 @@ def tenths(value: float) -> str:
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits, as people write it.
+    """A number with so many significant digits, as people write it: below 0.0001 with a power of ten.
 
-    >>> rounded(0.0000346012), rounded(219.7, 2), rounded(-0.25)
-    ('0.0000346', '220', '−0.25')
+    >>> rounded(0.0000346012), rounded(219.7, 2), rounded(-0.25), rounded(0.00001)
+    ('3.46 × 10⁻⁵', '220', '−0.25', '10⁻⁵')
     """
-    return plain_number(float(f"{value:.{digits}g}")).replace("-", "−")
+    shown = float(f"{value:.{digits}g}")
+    if 0.0 < abs(shown) < 1e-4:
+        mantissa, exponent = f"{shown:e}".split("e")
+        return scientific(f"{float(mantissa):g}", int(exponent)).replace("-", "−")
+    return plain_number(shown).replace("-", "−")
 
 
 def points(value: float) -> str:

@@ -64,7 +64,7 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
 
 STATES = (
     "",
-    "?p_norm=2&p=65%2C536&beside_geometry=Noise",
+    "?p_norm=2&p=65%2C536&beside_geometry=Noise+length",
     "?p_norm=2&geometry_data=hard+for+L2",
     "?p_norm=1+%2B+1%2Fln+d&beside_geometry=Rates&epsilon=0.1",
     "?view=n&p_norm=1.5&p=16&n=5%2C000&beside_geometry=Tracing",

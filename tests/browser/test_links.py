@@ -127,7 +127,7 @@ FIRST = (
         r"1,000 steps.* 100 of 2,000 .*ε\s=\s3 ",
     ),
     (
-        "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+records&beside=Columns",
+        "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+records&beside=Dimension",
         ("draws", "beside_chart"),
         r"20 random draws .*64 weights",
     ),

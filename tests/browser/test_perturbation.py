@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 # Few records: these tests look at the page, and every draw through the question is a minimisation.
 STATE = "n=300"
-SIDES = {"releases": "side=Releases", "valley": "side=λ", "proved": "side=Bounds", "work": "side=Work"}
+SIDES = {"releases": "side=Releases", "valley": "side=λ", "proved": "side=Bounds", "work": "side=Gradient+count"}
 
 
 def open_perturbation(page: Page, url: str, query: str = STATE, key: str = "perturbation") -> Chart:

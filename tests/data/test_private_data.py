@@ -80,7 +80,7 @@ def test_a_libsvm_sheet_holds_what_is_not_written_as_0():
             "people.csv must have at most 1,000 columns beside the label, got 1,001",
         ),
         (b'age,sick\n"' + b"1" * 200_000 + b'",2\n', "people.csv must have at most 131,072 characters in a cell, .*"),
-        (b"age,sick\n" + b"1" * 10 * 2**20, "people.csv must be at most 10 MB, got 10.0 MB"),
+        (b"age,sick\n" + b"1" * 10_000_000, "people.csv must have at most 10,000,000 bytes, got 10,000,009"),
     ],
 )
 def test_a_bad_sheet_ends_in_one_sentence(content, message):

@@ -23,15 +23,15 @@ PICTURES = {"Plan", "Path", "ReleaseScatter", "Picture", "BallPicture", "Support
 ACROSS = {"x", "epsilon", "n", "T", "p", "m", "steps", "p_norm", "factor", "caps", "marks", "gradients"}
 MEASURED = ["mean", "se", "q10", "q50", "q90", "noiseless", "bound", "reference"]
 VIEWS = [
-    ("perturbation/page.py", {"side": "Work"}, {"excess_figure", "descent_cost_figure"}),
+    ("perturbation/page.py", {"side": "Gradient count"}, {"excess_figure", "descent_cost_figure"}),
     ("geometry/page.py", {"beside_geometry": "Rates"}, {"order_figure", "rates_figure"}),
-    ("geometry/page.py", {"view": "n", "beside_geometry": "Noise"}, {"learners_figure", "lengths_figure"}),
+    ("geometry/page.py", {"view": "n", "beside_geometry": "Noise length"}, {"learners_figure", "lengths_figure"}),
     ("perturbation/page.py", {"side": "λ"}, {"valley_figure"}),
     ("audit/page.py", {"check": "ledger"}, {"ledger_figure", "noise_figure"}),
     ("sparsity/page.py", {"against": "p", "beside_ball": "Tracing"}, {"width_figure", "tracing_figure"}),
-    ("sparsity/page.py", {"against": "n", "beside_ball": "Simplex"}, {"excess_by_n_figure", "remark_figure"}),
-    ("sparsity/page.py", {"tab": "simplex", "beside": "Columns"}, {"draws_figure", "columns_figure"}),
-    ("sparsity/page.py", {"tab": "simplex", "beside": "As published"}, {"published_draws_figure"}),
+    ("sparsity/page.py", {"against": "n", "beside_ball": "On the simplex"}, {"excess_by_n_figure", "remark_figure"}),
+    ("sparsity/page.py", {"tab": "simplex", "beside": "Dimension"}, {"draws_figure", "columns_figure"}),
+    ("sparsity/page.py", {"tab": "simplex", "beside": "Draws as published"}, {"published_draws_figure"}),
     ("perturbation/page.py", {"side": "Bounds"}, {"bounds_figure"}),
     ("sparsity/page.py", {"tab": "streaming"}, {"regret_figure", "play_figure"}),
     ("multiclass/page.py", {"price_against": "excess"}, {"classes_excess_figure"}),

@@ -221,7 +221,9 @@ def test_reset_all_stands_on_every_page_and_sets_all_to_what_a_fresh_session_sho
 
 
 def test_reset_all_sets_the_controls_of_the_page_itself_too():
-    app = open_app("perturbation/page.py", n=300, noise="gamma", side="Path", layers=["plain"], records="breast_cancer")
+    app = open_app(
+        "perturbation/page.py", n=300, noise="gamma", side="Descent path", layers=["plain"], records="breast_cancer"
+    )
     assert app.session_state["n"] == 300
     next(button for button in app.sidebar.button if button.label == "Reset all").click().run()
     found = {key: app.session_state[key] for key in ("n", "noise", "side", "layers", "records")}

@@ -133,7 +133,7 @@ def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
     [
         ("Ball", "different models. Vertices hide noise."),
         ("Rates", "Rates without constants"),
-        ("Noise", "times as long as Gaussian noise"),
+        ("Noise length", "times as long as Gaussian noise"),
         ("Tracing", "An attacker ranks a member above a non-member"),
     ],
 )

@@ -105,7 +105,7 @@ def test_noise_as_published_has_no_guarantee_and_the_page_says_what_is_proved():
 
 
 def test_the_simplex_beside_is_remark_2_on_the_records_of_the_other_tab():
-    page = open_page(beside_ball="Simplex", p=64)
+    page = open_page(beside_ball="On the simplex", p=64)
     found = beside_others.beside_sampling(p=64, epsilon=1.0, delta=1e-6, loss="huber", seed=7, repetitions=8)
     assert f"Frank-Wolfe leaves {rounded(found.frank_wolfe.mean[-1])} and simplex sampling" in captions(page)
     assert found.frank_wolfe.mean[-1] < found.sampling.mean[-1]

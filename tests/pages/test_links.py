@@ -326,7 +326,11 @@ def test_nonsense_of_every_kind_crashes_nothing(page):
             {"delta": "10⁻⁵", "n": "2,000", "lam": "theory", "seed": "8", "layers": "non-private"},
         ),
         ("decide", "way=output_gaussian&give_up=5.0", {"way": mechanisms()["output_gaussian"], "give_up": "5"}),
-        ("perturbation", "defaults=side:Path~m:20&n=300", {"side": "Path", "m": "20"}),  # as another version had them
+        (
+            "perturbation",
+            "defaults=side:Path~m:20&n=300",
+            {"side": "Descent path", "m": "20"},
+        ),  # as another version had them
     ],
 )
 def test_a_link_written_by_hand_says_after_one_run_what_a_reload_understands(page, query, taken, few_runs):

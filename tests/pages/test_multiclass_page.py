@@ -209,7 +209,7 @@ def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
 @pytest.mark.parametrize(
     "side, phrase",
     [
-        ("Decisions", "Shaded: privacy changes the decision."),
+        ("Decision regions", "Shaded: privacy changes the decision."),
         ("Ellipses", "Only differences between the matrices decide"),
         ("λ", "an **oracle, not private**"),
     ],

@@ -125,7 +125,7 @@ def test_different_guarantees_are_never_called_the_same():
 
 
 @pytest.mark.parametrize(
-    "value, text", [(0.0000346012, "0.0000346"), (219.7, "220"), (-0.02, "−0.02"), (0.0, "0"), (56789.0, "56.8k")]
+    "value, text", [(0.0000346012, "3.46 × 10⁻⁵"), (219.7, "220"), (-0.02, "−0.02"), (0.0, "0"), (56789.0, "56.8k")]
 )
 def test_numbers_have_no_exponent(value, text):
     assert rounded(value) == text
@@ -227,13 +227,13 @@ def test_examples_say_how_far_releases_lie_from_the_answer_without_noise(example
         made = private_polynomials(output, problem, 1.0)
         away = np.sqrt(((made.fits[0].curves - made.best) ** 2).mean())
         parts = ("degree 7, fitted to 300 synthetic records", f"output: {rounded(away, 2)}", "gradient: ")
-    assert tells(captions(open_page(side="Examples", example=example)), *parts)
+    assert tells(captions(open_page(side="Other problems", example=example)), *parts)
 
 
 def test_the_path_says_how_far_noise_led_it():
     problem = dpcore.Problem("synthetic", n=300, p=2, theta_norm=BALL, seed=7)
     (releases,) = release_scatter((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).mechanisms
-    said = captions(open_page(side="Path"))
+    said = captions(open_page(side="Descent path"))
     assert f"{releases.plan.steps} noisy steps from 0" in said
     assert f"lies {rounded(np.linalg.norm(releases.path[-1] - releases.quiet_path[-1]), 2)} from where" in said
 
@@ -264,7 +264,7 @@ def test_bounds_say_how_loose_they_are_and_kamath_s_that_it_says_nothing():
 
 
 def test_work_counts_gradients():
-    page = open_page(side="Work")
+    page = open_page(side="Gradient count")
     done = work(dpcore.Problem("synthetic", WORK_RECORDS, 8, theta_norm=BALL, seed=7))
     assert beside.work_caption(done, PEOPLE) in captions(page)
     assert tells(captions(page), f"n³ = {WORK_RECORDS**3:,} gradients", f"n² = {WORK_RECORDS**2:,} gradients")

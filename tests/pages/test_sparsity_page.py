@@ -72,7 +72,7 @@ def test_no_draw_at_all_is_a_sentence_that_says_what_would_allow_one():
 
 
 def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
-    page = open_page(beside="As published", epsilon=1.0)
+    page = open_page(beside="Draws as published", epsilon=1.0)
     allowed = published_draws.published_draws(p=64, epsilon=1.0, delta=1e-6, loss="huber")
     assert allowed.first is not None and allowed.first > 10**9
     assert f"n = {worded(allowed.first, 3)}." in captions(page) and "nothing can be released" in captions(page)
@@ -106,7 +106,7 @@ def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
 
 
 def test_the_columns_side_compares_both_ways_on_the_same_records():
-    page = open_page(beside="Columns", p=1_024)
+    page = open_page(beside="Dimension", p=1_024)
     by_p = beside_others.excess_against_columns(
         **{k: v for k, v in DEFAULT.items() if k != "p"},
         repetitions=8,

@@ -615,7 +615,7 @@ def test_a_server_that_takes_none_says_why_and_shows_no_uploader(monkeypatch):
 
 def test_the_server_refuses_what_a_sheet_would():
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
-    assert settings["server"]["maxUploadSize"] * 2**20 == sheets.MAX_SHEET_BYTES
+    assert settings["server"]["maxUploadSize"] * 10**6 == sheets.MAX_SHEET_BYTES
 
 
 @pytest.mark.parametrize("mended", [True, False])

@@ -6,6 +6,7 @@ import pytest
 import dpcore
 from dpcore.core.losses import get_loss
 from dpcore.figures.perturbation import polynomials_figure
+from dpcore.figures.style import short_number
 from dpcore.studies.perturbation.private_polynomials import DEGREE, RELEASES, private_polynomials
 
 MECHANISMS = tuple(dpcore.make_mechanism(key) for key in ("output_gaussian", "objective_gaussian", "noisy_gd"))
@@ -43,7 +44,10 @@ def test_the_figure_draws_every_curve_and_a_refusal_leaves_none():
     made = private_polynomials(MECHANISMS[:2], tiny, 0.1)
     output, objective = made.fits
     assert not len(objective.curves) and "lam" in objective.reason
-    records, *curves, best = polynomials_figure(made, theme="light", height=400).data
+    figure = polynomials_figure(made, theme="light", height=400)
+    records, *curves, best = figure.data
     assert np.array_equal(records.y, made.y) and best.name == "best curve" and np.array_equal(best.y, made.best)
     assert {curve.name for curve in curves} == {"output, Gaussian"}
     assert np.array_equal([curve.y for curve in curves], output.curves)
+    (beyond,) = figure.layout.annotations
+    assert beyond.text == f"↑↓ output, Gaussian: up to ±{short_number(np.abs(output.curves).max())}"

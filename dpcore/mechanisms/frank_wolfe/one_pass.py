@@ -46,6 +46,7 @@ from .one_pass_sensitivity import (
     tree_tail,
     tree_weight,
 )
+from .step_count import check_size
 from .vertex_runs import VertexMechanism, check_polytope, idle_columns, is_signed, start_of, telling_record
 
 _SOURCE = "Bassily, Guzmán and Nandi 2021"
@@ -127,6 +128,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_polytope(self.key, spec)
+        check_size(self.key, spec, 50)  # squares of a bound on gradients
         spec = dc.replace(spec, lam=0.0, radius=spec.size)
         course = self._course(spec, budget)
         law: NoiseLaw = "gumbel" if self.accounting == "tight" else "laplace"

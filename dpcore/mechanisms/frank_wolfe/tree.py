@@ -24,7 +24,7 @@ from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, r
 from ..noise.generalized_gaussian import LpNoise, lp_noise, reconstructed_multiplier
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
-from .step_count import LpConstants, lp_constants_of
+from .step_count import LpConstants, check_size, lp_constants_of
 from .tree_runs import TreeRuns
 
 _SOURCE = "Bassily, Guzmán and Nandi 2021, Algorithm 1"
@@ -102,6 +102,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         facts = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
+        check_size(self.key, spec, 50)  # squares of a bound on gradients
         spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, facts.q_star, facts.d)
         M, spent = self._multiplier(law, budget)
         tree = self._tree(facts, law, spec.n, M)
