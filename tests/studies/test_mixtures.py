@@ -315,10 +315,10 @@ def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():
     assert by_p.sampling.mean[2] / by_p.sampling.mean[0] < 0.2 * by_p.objective.mean[2] / by_p.objective.mean[0]
 
 
-def test_what_a_mechanism_refuses_has_no_value_and_does_not_stop_the_others():
+def test_what_a_mechanism_refuses_is_a_reason_and_no_crash():
     by_p = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=4, ps=(8,))
-    assert math.isnan(by_p.objective.mean[0]) and math.isnan(by_p.projected.q10[0])
-    assert by_p.sampling.mean[0] > 0
+    assert by_p.objective_reasons[0] and math.isnan(by_p.objective.mean[0]) and math.isnan(by_p.projected.q10[0])
+    assert by_p.sampling_reasons == ("",) and by_p.sampling.mean[0] > 0
     made = valley_of(**(SMALL | {"loss": "hinge"}), lam="auto", repetitions=2)
     assert all("second derivative" in reason for reason in made.reasons)
     assert np.isnan(made.training.mean).all() and np.isnan(made.bound("fresh")).all() and not made.affordable.any()

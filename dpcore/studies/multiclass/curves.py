@@ -227,6 +227,7 @@ def excess_against_epsilon(
     delta: float,
     lam: float | str = "auto",
     repetitions: int = 6,
+    cancelled: Cancelled = never,
 ) -> Excesses:
     """Excess risk of private ellipsoids along epsilon, with bounds.
 
@@ -235,7 +236,7 @@ def excess_against_epsilon(
     True
     """
     split = records.split()
-    runs = [_runs("ellipsoids", records, Budget(e, delta), lam, repetitions) for e in epsilons]
+    runs = [_runs("ellipsoids", records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
     risk = _least(records, spec)
     excess = np.array([found.risk for found in runs]) - risk

@@ -3,7 +3,6 @@ n."""
 
 import dataclasses as dc
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import cast
 
 import numpy as np
@@ -38,7 +37,7 @@ class ExcessByColumns:
     p: columns. sampling: with the m and lam that it chooses itself. objective: objective_gaussian as released, in R^p,
     for records with ||x||_2 <= sqrt(p); it can be below 0. projected: the same releases moved to the
     nearest point of the simplex, which costs no privacy. nothing: of theta = 0, which has learned nothing.
-    repetitions: behind each mean. nan where a mechanism does not apply or is not solved.
+    sampling_reasons, objective_reasons: why a point has no values. repetitions: behind each mean.
     """
 
     p: Array
@@ -46,6 +45,8 @@ class ExcessByColumns:
     objective: Summary
     projected: Summary
     nothing: Array
+    sampling_reasons: tuple[str, ...]
+    objective_reasons: tuple[str, ...]
     repetitions: int
 
 
@@ -79,18 +80,25 @@ def excess_against_columns(
         raise ValueError(f"repetitions must be even and at least 4, got {repetitions}")
     budget = Budget(epsilon, delta)
     draws, quiet = np.full((3, len(ps), repetitions), np.nan), np.full((3, len(ps)), np.nan)
+    reasons = [[""] * len(ps), [""] * len(ps)]
     nothing = np.empty(len(ps))
     stored = [stored_columns(n, p, _MAX_SWEPT) for p in ps]
     for k, p in enumerate(ps):
         split = split_of(n, p, stored[k], seed)
         train, best = split.train, minimum_of(loss, n, p, stored[k], seed).risk
         nothing[k] = risks_of(get_loss(loss), train, np.zeros((1, train.stored)))[0] - best
-        with suppress(NotApplicable, Unconverged):
+        try:
             theta, models = _sampled(loss, split, budget, seed, repetitions)
+        except (NotApplicable, Unconverged) as error:
+            reasons[0][k] = str(error)
+        else:
             draws[0, k] = risks_of(get_loss(loss), train, models) - best
             quiet[0, k] = risks_of(get_loss(loss), train, theta[None])[0] - best
-        with suppress(NotApplicable, Unconverged):
+        try:
             made = _objective_models(loss, split, seed, repetitions // 2, budget)
+        except (NotApplicable, Unconverged) as error:
+            reasons[1][k] = str(error)
+        else:
             for row, (centre, models) in enumerate(made, start=1):
                 draws[row, k] = risks_of(get_loss(loss), train, models) - best
                 quiet[row, k] = risks_of(get_loss(loss), train, centre[None])[0] - best
@@ -101,6 +109,8 @@ def excess_against_columns(
         objective=objective,
         projected=projected,
         nothing=nothing,
+        sampling_reasons=tuple(reasons[0]),
+        objective_reasons=tuple(reasons[1]),
         repetitions=repetitions,
     )
 
