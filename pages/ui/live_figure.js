@@ -3,7 +3,11 @@
 const NARROW = 560; // px
 const REMEMBERED = 120; // pictures of a chart
 const PHONE = 768; // px of the window: nobody projects from a narrower one, and nothing is made larger there
-const HALL = [1366, 768]; // px of the window that larger charts are made for; every other has the same picture, in its size
+const STACKED = 900; // px of the window: as in lecture.css, up to here a lecture's words stand above its chart
+// px of the window that larger charts are made for; others have the same picture in their size, taller with more room.
+const HALL = [1366, 768];
+const DARK = window.matchMedia("(prefers-color-scheme: dark)");
+const TAKEN = 500; // ms until Streamlit has taken the system's new theme
 const CONFIG = {
   displaylogo: false,
   // plotly.js 4 offers to upload the chart to its maker's servers unless told otherwise.
@@ -233,14 +237,21 @@ async function draw(node) {
   node.busy = false;
 }
 
+// A layout so many px taller, its legend as far below the drawing as before.
+function taller(layout, room) {
+  const drawing = layout.height - layout.margin.t - layout.margin.b;
+  const legend = layout.legend && { ...layout.legend, y: (layout.legend.y * drawing) / (drawing + room) };
+  return room ? { ...layout, height: layout.height + room, legend } : layout;
+}
+
 async function drawNow(Plotly, node) {
-  const { figure, alt, height, scale } = node.drawn;
+  const { figure, alt, height, scale, room } = node.drawn;
   const { data, layout } = JSON.parse(figure);
   node.setAttribute("role", "figure"); // an img would hide its tools, which the keyboard reaches, from screen readers
   node.setAttribute("aria-label", alt);
   const width = node.clientWidth;
   const wide = { uirevision: "keep", ...layout, height, width: undefined, autosize: true };
-  const fitting = width && width < NARROW ? merge(wide, layout.meta?.narrow) : wide;
+  const fitting = taller(width && width < NARROW ? merge(wide, layout.meta?.narrow) : wide, room);
   node.style.height = `${fitting.height}px`;
   node.style.marginBottom = `${(scale - 1) * fitting.height}px`;
   if (!node.drawnWidth) node.replaceChildren(); // the waiting text
@@ -294,7 +305,7 @@ function remember(node, picture) {
   if (node.remembered.size > REMEMBERED) node.remembered.delete(node.remembered.keys().next().value);
 }
 
-const looksAlike = (one, other) => ["figure", "alt", "height", "scale"].every((part) => one[part] === other[part]);
+const looksAlike = (one, other) => ["figure", "alt", "height", "scale", "room"].every((part) => one[part] === other[part]);
 
 function show(node, picture) {
   node.latest = picture; // what looks the same may stand for another state
@@ -424,18 +435,23 @@ function markHeadline() {
 }
 
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
   watchSliders();
+  // Streamlit takes the system's new theme at once, but has no picture drawn in it.
+  DARK.onchange = () => setTimeout(setTriggerValue, TAKEN, "theme", DARK.matches);
   const share = Math.min(window.innerWidth / HALL[0], window.innerHeight / HALL[1]);
   const scale = data.scale === 1 || window.innerWidth < PHONE ? 1 : Math.max(1, data.scale * share);
-  const picture = { ...data, scale };
+  // What the window is taller than that of the hall is the chart's, in px before it is stretched.
+  const left = window.innerHeight - share * HALL[1] - data.height * (scale - data.scale * share);
+  const room = data.scale === 1 || window.innerWidth <= STACKED ? 0 : Math.max(0, left / scale);
+  const picture = { ...data, scale, room };
   // A figure made larger is laid out in less room and then stretched, labels, lines and gaps alike.
   node.style.transform = scale === 1 ? "" : `scale(${scale})`;
   node.style.transformOrigin = "0 0";
   node.style.width = `${100 / scale}%`;
-  if (!node.drawnWidth) node.style.height = `${data.height}px`;
+  if (!node.drawnWidth) node.style.height = `${data.height + room}px`;
   node.said = picture; // by the server
   markHeadline();
   remember(node, picture);

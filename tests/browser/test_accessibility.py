@@ -92,11 +92,13 @@ def violations(page: Page) -> list[str]:
 
 
 def check(new_page: NewPage, url: str, screens: Sequence[Screen]) -> None:
-    page = new_page()
+    page, size = new_page(), (0, 0)
     for width, height, scheme in screens:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)
-        page.goto(url)
+        if size != (width, height):  # else the page that is open takes the system's new theme
+            page.goto(url)
+        size = width, height
         settled(page, scheme)
         assert violations(page) == [], (width, scheme)
         scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

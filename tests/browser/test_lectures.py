@@ -192,8 +192,12 @@ def fits(page: Page, width: int, height: int) -> None:
     assert width < 768 or [text for text in seen["small"] if float(text.rpartition(" ")[2]) < least] == []
     words = page.locator(".lecture-words").bounding_box()
     assert words and words["width"] > min(200, 0.15 * width) and words["y"] < height
-    for chart in page.locator(".live-figure").all():
+    for chart in page.locator(".live-figure:visible").all():
         assert chart.evaluate(OVERLAPS) == []
+        if width > 900:  # a window that is taller than that of a hall has a taller chart
+            drawn, share = chart.bounding_box(), min(width / 1366, height / 768)
+            asked = chart.evaluate("it => (it.layout.height - it.drawn.room) * it.drawn.scale")
+            assert drawn and drawn["height"] == pytest.approx(asked + height - 768 * share, abs=2.0)
 
 
 @pytest.mark.nightly  # in every run: the first step of a story above, and one with a picture below
