@@ -1,6 +1,7 @@
 """The words of the page Overview. Every number comes out of the table or of an audit."""
 
 import dataclasses as dc
+import math
 import re
 from functools import partial
 from typing import Any
@@ -150,9 +151,10 @@ def attack_success(found: AttackSuccess, played: int, runs: int) -> str:
     certified, limit, cap = found.of_100
     ours = f"Our own attack is running: {played:,} of {runs:,} tries …"
     if found.runs:
+        luck = 196.0 * math.sqrt(found.measured * (1.0 - found.measured) / found.runs)
         ours = (
-            f"Our own attack on the worst data sets we know was right {100 * found.measured:.1f} times in 100; "
-            f"certified: at least {certified} (solid; {found.runs:,} tries, 99.9% confidence)."
+            f"Our own attack on the worst data sets we know was right {100 * found.measured:.1f} ± {luck:.1f} times in "
+            f"100 ({found.runs:,} tries, 95% confidence); certified: at least {certified} (solid, 99.9% confidence)."
         )
     return (
         f"**At most {limit} times in 100** against this mechanism (pale). {ours} Another mechanism with the same "
