@@ -7,6 +7,7 @@ const STACKED = 900; // px of the window: as in lecture.css, up to here a lectur
 // px of the window that larger charts are made for; others have the same picture in their size, taller with more room.
 const HALL = [1366, 768];
 const DARK = window.matchMedia("(prefers-color-scheme: dark)");
+const RESIZED = 150; // ms without another change of the window's size
 const TAKEN = 500; // ms until Streamlit has taken the system's new theme
 const CONFIG = {
   displaylogo: false,
@@ -57,6 +58,15 @@ function create(parent) {
   parent.append(node, node.numbers);
   node.observer = new ResizeObserver(() => fit(node));
   node.observer.observe(node);
+  node.resized = () => {
+    if (node.sent.scale === 1) return; // its width alone counts
+    clearTimeout(node.resizing);
+    node.resizing = setTimeout(() => {
+      node.remembered.clear(); // laid out for another window
+      place(node);
+    }, RESIZED);
+  };
+  window.addEventListener("resize", node.resized);
   return node;
 }
 
@@ -239,9 +249,10 @@ async function draw(node) {
 
 // A layout so many px taller, its legend as far below the drawing as before.
 function taller(layout, room) {
+  if (!room) return layout;
   const drawing = layout.height - layout.margin.t - layout.margin.b;
   const legend = layout.legend && { ...layout.legend, y: (layout.legend.y * drawing) / (drawing + room) };
-  return room ? { ...layout, height: layout.height + room, legend } : layout;
+  return { ...layout, height: layout.height + room, legend };
 }
 
 async function drawNow(Plotly, node) {
@@ -434,13 +445,9 @@ function markHeadline() {
   else if (!running) delete page.dataset.ahead;
 }
 
-// Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
-export default function ({ data, parentElement, setTriggerValue }) {
-  if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
-  const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
-  watchSliders();
-  // Streamlit takes the system's new theme at once, but has no picture drawn in it.
-  DARK.onchange = () => setTimeout(setTriggerValue, TAKEN, "theme", DARK.matches);
+// Show what the server said, laid out for the window as it is.
+function place(node) {
+  const data = node.sent;
   const share = Math.min(window.innerWidth / HALL[0], window.innerHeight / HALL[1]);
   const scale = data.scale === 1 || window.innerWidth < PHONE ? 1 : Math.max(1, data.scale * share);
   // What the window is taller than that of the hall is the chart's, in px before it is stretched.
@@ -452,15 +459,27 @@ export default function ({ data, parentElement, setTriggerValue }) {
   node.style.transformOrigin = "0 0";
   node.style.width = `${100 / scale}%`;
   if (!node.drawnWidth) node.style.height = `${data.height + room}px`;
-  node.said = picture; // by the server
+  node.said = picture;
   markHeadline();
   remember(node, picture);
   show(node, node.remembered.get(stateNow(picture)) ?? picture); // the reader may have moved on
   prefetch(node, picture);
+}
+
+// Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
+export default function ({ data, parentElement, setTriggerValue }) {
+  if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
+  const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
+  watchSliders();
+  // Streamlit takes the system's new theme at once, but has no picture drawn in it.
+  DARK.onchange = () => setTimeout(setTriggerValue, TAKEN, "theme", DARK.matches);
+  node.sent = data;
+  place(node);
   return () => {
     // Streamlit also runs the clean-up of a call that was overtaken by a newer one, while the node lives on.
     if (node.isConnected) return;
     node.observer.disconnect();
+    window.removeEventListener("resize", node.resized);
     node.prefetched?.control.abort();
     window.Plotly?.purge(node);
   };
