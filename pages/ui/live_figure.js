@@ -239,9 +239,10 @@ async function draw(node) {
 
 // A layout so many px taller, its legend as far below the drawing as before.
 function taller(layout, room) {
+  if (!room) return layout;
   const drawing = layout.height - layout.margin.t - layout.margin.b;
   const legend = layout.legend && { ...layout.legend, y: (layout.legend.y * drawing) / (drawing + room) };
-  return room ? { ...layout, height: layout.height + room, legend } : layout;
+  return { ...layout, height: layout.height + room, legend };
 }
 
 async function drawNow(Plotly, node) {
