@@ -50,6 +50,7 @@ class Chart:
         self.split, self.low_top = 1 - upper * drawn / whole, (1 - upper) * drawn / whole
         self.traces: list[Look] = []
         self.notes: list[Look] = []
+        self.outside: list[Look] = []  # said above a legend below the drawing
         self.shapes: list[Look] = []
         self.ends: Ends = []
 
@@ -306,7 +307,7 @@ class Chart:
         """
         _, outside = end_labels(self.ends, {"y": y}, self.panels)
         more = row * (self.entries() if rows is None else rows)
-        said, lines = above_legend(outside, drop)
+        said, lines = above_legend([*outside, *self.outside], drop)
         legend = self.legend(self.height, more + lines, drop=drop + lines, stacked=stacked)
         return self.figure(x, y, y2, **legend | {"annotations": [*self.notes, *said]} | layout)
 
@@ -346,6 +347,10 @@ class Chart:
     def entries(self) -> int:
         """Number of traces in the legend."""
         return sum(bool(trace.get("showlegend", True)) for trace in self.traces)
+
+    def leaves(self, words: str, colour: str) -> None:
+        """Say above the legend of `below` that a curve leaves its axis."""
+        self.outside.append(note(words, x=1, y=0, colour=colour, size=12))
 
     def legend(
         self, height: int, more: int, *, drop: int = _DROP, stacked: bool = False, sides: tuple[int, int] | None = None

@@ -18,20 +18,8 @@ from ..studies.perturbation.private_polynomials import Polynomials
 from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import LEGEND_ROW, Chart
 from .figure import Figure
-from .labels import above_legend
 from .log_chart import decades
-from .style import (
-    NOISES,
-    PERTURBATIONS,
-    SYMBOLS,
-    Look,
-    Theme,
-    marker_of,
-    note,
-    plain_number,
-    short_number,
-    with_opacity,
-)
+from .style import NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, marker_of, plain_number, short_number, with_opacity
 from .theorems import constants
 
 _DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
@@ -308,7 +296,6 @@ def polynomials_figure(made: Polynomials, *, theme: Theme, height: int) -> Figur
     Below the axis stands how far curves reach that leave it.
     """
     chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
-    beyond: list[Look] = []
     chart.marks(made.x, made.y, {"size": 4, "color": chart.muted, "opacity": 0.5}, name="records", hoverinfo="skip")
     for fit in made.fits:
         cls = mechanism_class(fit.mechanism)
@@ -318,12 +305,10 @@ def polynomials_figure(made: Polynomials, *, theme: Theme, height: int) -> Figur
             chart.line(made.grid, curve, colour, name, 1.5, _DASHES[cls.noise], **look)
         farthest = float(np.abs(fit.curves).max(initial=0.0))
         if farthest > _HIGHEST:
-            beyond.append(note(f"↑↓ {name}: up to ±{short_number(farthest)}", x=1, y=0, colour=colour, size=12))
+            chart.leaves(f"↑↓ {name}: up to ±{short_number(farthest)}", colour)
     chart.line(made.grid, made.best, chart.colours["reference"], "best curve", 3, "solid", hoverinfo="skip")
-    said, lines = above_legend(beyond, 46)
-    chart.notes += said
     across, upright = chart.axis("x", 4, range=[-1.0, 1.0], nticks=5), chart.axis("y", 4, range=[-_HIGHEST, _HIGHEST])
-    return chart.below(across, upright, rows=chart.entries() + len(said), drop=46 + lines)
+    return chart.below(across, upright, drop=46)
 
 
 def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Theme, height: int) -> Figure:

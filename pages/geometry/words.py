@@ -140,7 +140,7 @@ def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
     elif _apart(found, l2, first):
         said += f", **{rounded(ratio, 2)} times** as much"
         if not _learned(found, l2):
-            said += f", as if nothing were learned ({rounded(found.signal[l2])})"
+            said += ", as if nothing were learned"
         said += (
             ": the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
             if found.chosen[l2] == "vertices"

@@ -8,14 +8,13 @@ import pandas as pd
 from dpcore.core.facts import text_beside
 from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
-from dpcore.figures.style import plain_number
 from dpcore.studies.sparsity.simplex.beside_others import ExcessByColumns
 from dpcore.studies.sparsity.simplex.data import SOURCE
 from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
 from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
 from dpcore.studies.sparsity.simplex.single_release import Support
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, rounded, worded
+from pages.ui.numbers import amount, nearest, rounded, worded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
@@ -159,7 +158,7 @@ def columns_caption(by_p: ExcessByColumns, here: Controls) -> str:
             said.append(f"{name}: {readable(reasons[last] or 'nothing measured')}")
             continue
         grown = float(f"{curve.mean[last] / curve.mean[seen[0]]:.2g}")
-        said.append(f"{plain_number(grown)} times the excess for {name}")
+        said.append(f"{amount(grown)} times the excess for {name}")
     means = {key: getattr(by_p, key).mean[k] for key in ("sampling", "objective", "projected")}
     left = ", ".join(f"{key} {rounded(mean)}" for key, mean in means.items() if np.isfinite(mean))
     return (

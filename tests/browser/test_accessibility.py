@@ -310,9 +310,15 @@ ENDS = (
 )
 
 
+# Read-outs with a number or a word that is wider than its card.
+WIDER = """() => [...document.querySelectorAll('.readout')]
+    .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => `wider than its card: ${e.innerText}`)"""
+
+
 def wrong_labels(page: Page) -> list[str]:
-    """Labels that cover one another or are cut or missing, in each chart that is there once it stands still."""
-    found: list[str] = []
+    """Labels that cover one another or are cut or missing, in each chart that is there once it stands still, and
+    read-outs that leave their cards."""
+    found: list[str] = page.evaluate(WIDER)
     if page.locator(".live-figure:visible").count():
         until(page, SETTLED, arg=".live-figure")
     for chart in page.locator(".live-figure:visible").all():

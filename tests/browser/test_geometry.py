@@ -54,8 +54,8 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
         assert second > first, "the first chart is on the screen before the second is drawn"
 
     page.emulate_media(color_scheme="dark")
-    page.get_by_role("radio", name="n", exact=True).click()
-    page.wait_for_url("**view=n*")
+    page.get_by_role("radio", name="sample size n").click()
+    page.wait_for_url("**view=sample+size+n*")
     page.get_by_role("radio", name="Tracing").click()
     page.wait_for_url("**beside_geometry=Tracing*")
     check_in_the_dark(page, charts)

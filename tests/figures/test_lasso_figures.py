@@ -187,7 +187,7 @@ def test_remark_2_shows_both_mechanisms_and_both_shapes():
     figure = remark_figure(found, theme="light", height=380)
     for name, curve, family in (
         ("Frank-Wolfe", found.frank_wolfe, "frank_wolfe"),
-        ("m draws", found.sampling, "sampling"),
+        ("simplex sampling", found.sampling, "sampling"),
     ):
         trace = named(figure, name)
         assert np.array_equal(np.asarray(trace.y), curve.mean) and trace.line.color == FAMILIES["light"][family]

@@ -182,7 +182,7 @@ def test_automatic_steps_are_a_sixth_of_the_bound_s_but_neither_too_few_nor_hope
 @pytest.mark.parametrize("R, radius", [(1e100, 1e100), (1e-70, 1e-70)])
 @pytest.mark.parametrize("key", ["frank_wolfe_polytope", "frank_wolfe_general"])
 def test_records_and_sets_whose_product_is_no_ordinary_number_are_refused(key, R, radius):
-    with pytest.raises(NotApplicable, match=rf"{key} needs R times radius between 1e-120 and 1e120, got 1e.*; scale"):
+    with pytest.raises(NotApplicable, match=rf"{key} needs R times radius between 1e-120 and 1e\+120, got 1e.*; scale"):
         api.calibrate(key, n=100, p=4, epsilon=1.0, delta=1e-6, set="l1_ball", loss="squared", R=R, radius=radius)
 
 

@@ -252,7 +252,7 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
             elif key == "phased_sgd":
                 assert "records, " in str(error) and "needs at least" in str(error)
             elif key in ONE_PASS:
-                assert f"{key} needs R times radius between 1e-50 and 1e50, got " in str(error)
+                assert f"{key} needs R times radius between 1e-50 and 1e+50, got " in str(error)
             elif key == "ftrl":
                 assert "no useful guarantee" in str(error)
             else:

@@ -11,7 +11,6 @@ from ...audit.report import Verdict
 from ...core.arrays import Array
 from ..chart import Chart
 from ..figure import Figure
-from ..labels import above_legend
 from ..style import FAMILIES, GRID, MUTED, Look, Theme, note, pattern, plain_number, power_of_ten, with_opacity
 
 # How far a bar may go, in claims; a longer one is cut and says how long it is.
@@ -166,7 +165,6 @@ def betting_figure(
     nothing, ends = (np.empty(0), np.empty(0)), [10.0, float(runs)]
     low, high = (math.log10(end) for end in (_LOWEST, _HIGHEST))
     chart.heading("value of a bet against the guarantee")
-    beyond: list[Look] = []
     for bet, ink, name, look in (
         (correct or nothing, chart.muted, "correct code", {"dash": "dash"}),
         (picked, ink_of(verdict, theme), "this code", {"width": 3}),
@@ -174,19 +172,16 @@ def betting_figure(
         chart.curve(*_value(*bet), ink, name, **look)
         power = float(bet[1][-1]) / math.log(10.0) if len(bet[1]) else 0.0  # may be more than a float holds
         if not low <= power <= high:
-            words = f"{'↑' if power > high else '↓'} {name} ({power_of_ten(round(power))})"
-            beyond.append(note(words, x=1, y=0, colour=ink, size=12))
+            chart.leaves(f"{'↑' if power > high else '↓'} {name} ({power_of_ten(round(power))})", ink)
     place: Look = {"xshift": 6, "yshift": 9, "yref": "y", "yanchor": "middle"}
     for alpha, word, share, dash in zip(
         ALPHAS, ("suspicious", "contradicted"), ("95%", "99.9%"), ("dash", "solid"), strict=True
     ):
         chart.level(ends, 1 / alpha, chart.text, word, dash=dash, legend=False)
         chart.write(f"{1 / alpha:,.0f}: {word} ({share})", 0, -math.log10(alpha), **place)
-    said, lines = above_legend(beyond, 46)
-    chart.notes += said
-    rows = max(2, 1 + len(said))  # of a legend that has one row and room for another
+    rows = 1 if chart.outside else 2  # of a legend that has one row and room for another
     across = chart.log_axis(1.0, math.log10(runs), title="runs", standoff=6)
-    return chart.below(across, chart.log_axis(low, high), rows=rows, drop=46 + lines)
+    return chart.below(across, chart.log_axis(low, high), rows=rows, drop=46)
 
 
 def _value(runs: Array, logs: Array) -> tuple[Array, Array]:

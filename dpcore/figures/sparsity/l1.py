@@ -93,7 +93,7 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure
     """Excess over the simplex against n: private Frank-Wolfe beside simplex sampling."""
     shown = {
         "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n⁻²⁄³, shape only", _SYMBOL, "Frank-Wolfe"),
-        "sampling": (found.sampling, -1.0 / 3.0, "n⁻¹⁄³, shape only", "x", "m draws"),
+        "sampling": (found.sampling, -1.0 / 3.0, "n⁻¹⁄³, shape only", "x", "simplex sampling"),
     }
     chart, lines, curves = Chart(theme, height, "n"), [], []
     for family, (measured, power, words, symbol, name) in shown.items():

@@ -61,17 +61,17 @@ def check_problem(key: str, spec: Spec) -> None:
         raise NotApplicable(f"{key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
     if not isinstance(spec.lam, str) and spec.lam > 0.0:
         raise NotApplicable(f"{key} has no regulariser, the set takes its place: lam must be 0, got {spec.lam:g}")
-    check_size(key, spec, 120)
+    check_size(key, spec, 1e120)
     if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
         raise ValueError(f"vertices of set must have length p = {spec.p}, got {shape.table.shape[1]}")
 
 
-def check_size(key: str, spec: Spec, power: int) -> None:
-    """Raise NotApplicable unless R radius, whose powers must be floats, is from 10^-power to 10^power."""
-    size = spec.domain.R * (spec.size or 0.0)
-    if not 10.0**-power <= size <= 10.0**power:
+def check_size(key: str, spec: Spec, most: float) -> None:
+    """Raise NotApplicable unless R radius, whose powers must be floats, is from 1 / most to most."""
+    least, size = 1.0 / most, spec.domain.R * (spec.size or 0.0)
+    if not least <= size <= most:
         raise NotApplicable(
-            f"{key} needs R times radius between 1e-{power} and 1e{power}, got {size:g}; scale the records or choose "
+            f"{key} needs R times radius between {least:g} and {most:g}, got {size:g}; scale the records or choose "
             "another radius"
         )
 
