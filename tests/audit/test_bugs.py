@@ -57,10 +57,8 @@ POSSIBLE |= {
 }
 # One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
 UNSEEN = {(key, "fixed_seed") for key in DRAWING}
-# The curve of three classes and zCDP leave an attacker more room than a fifth of the noise hides.
-UNSEEN |= {(key, "noise_at_80_percent") for key in ("gaussian_classifier", "generalized_gaussian")}
-# zCDP again: it lets the attacker be right more often than noise with the quoted constant does.
-UNSEEN |= {("generalized_gaussian", "quoted_kappa")}
+# The curve of three classes leaves an attacker more room than a fifth of the noise hides.
+UNSEEN |= {("gaussian_classifier", "noise_at_80_percent")}
 RUNS = 20_000
 # The columns of the document's table, in which a missing factor 2 is half the noise.
 FAULTS = [bug for bug in BUGS if bug != "missing_factor_2" and bug not in TERMS]
@@ -135,7 +133,8 @@ def cases() -> Iterator[Any]:
     for bug, key in itertools.product(BUGS, KEYS):
         slow = bug == "noise_at_80_percent" and key not in QUICK
         twice = bug == "missing_factor_2" and key != "output_gaussian"
-        yield pytest.param(key, bug, marks=pytest.mark.nightly if slow or twice else ())
+        wide = (key, bug) == ("generalized_gaussian", "quoted_kappa")  # of 1,000 columns
+        yield pytest.param(key, bug, marks=pytest.mark.nightly if slow or twice or wide else ())
 
 
 @pytest.mark.parametrize("key, bug", list(cases()))
@@ -165,6 +164,13 @@ def test_a_missing_factor_2_is_half_the_noise(key):
     for game in games:
         game.play(100)
     assert np.array_equal(games[0].scores.ones, games[1].scores.ones)
+
+
+def test_at_epsilon_4_a_tenth_less_generalised_gaussian_noise_is_seen():
+    """The standard error of mu is at least 2 / sqrt(runs), about half of the tenth that is missing at epsilon = 1."""
+    plan = worst_plan("generalized_gaussian", budget=Budget(4.0, 1e-5))
+    assert dpcore.run_audit(plan, runs=RUNS).verdict == "no contradiction found"
+    assert refuted(plan.weakened(0.9), RUNS)
 
 
 @pytest.mark.nightly
@@ -301,7 +307,7 @@ def test_the_table_of_the_document_has_all_rows_and_dashes_where_a_bug_does_not_
         if text != "-":
             assert re.fullmatch(r"\d+(; \d+ at [\d,]+)?", text), text
         if name is None or (key, name) in UNSEEN:
-            assert text == "0" or (name == "quoted_kappa" and text == "1")
+            assert text == "0"
 
 
 # In every run some cells that cost little: no fault, one that is always seen and one that is seen now and then.
