@@ -36,8 +36,9 @@ _SIZE = 0.2
 
 
 # Determinant of objective perturbation: its share of epsilon, and the labels' distance from the kink in units of the
-# move of the model by noise that does not pay for it. Models reach the kink, where noise and determinant tell together.
-_DETERMINANT, _AWAY = 0.97, 0.25
+# move of the model by noise that does not pay for it. Models reach the kink, where noise and determinant tell together;
+# farther out Gaussian noise tells more.
+_DETERMINANT, _AWAY = 0.97, {"gamma": 0.25, "gaussian": 1.2}
 
 
 @dc.dataclass(frozen=True)
@@ -93,7 +94,7 @@ def determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     lam = loss.curvature_bound / n / math.expm1(min(_DETERMINANT * budget.epsilon, 700.0))
     spec = Spec("huber", n, p=1, lam=lam)
     noise = cast(ObjectivePerturbation, mechanism).tight_scale(spec, parts(budget)[0], charge=0.0)
-    away = _AWAY * noise / lam
+    away = _AWAY[mechanism.noise] * noise / lam
     return mechanism.calibrate(dc.replace(spec, domain=Domain(y_max=loss.shape + away)), budget)
 
 
@@ -144,6 +145,7 @@ def right_child_pair(plan: Plan) -> Pair:
 
 _MADE = {
     ("objective_gamma", "determinant"): (determinant_plan, worst_pair),
+    ("objective_gaussian", "determinant"): (determinant_plan, worst_pair),
     ("tree_frank_wolfe", "right_child"): (right_child_plan, right_child_pair),
     ("phased_sgd", "last_phase"): (usual_plan, last_phase_pair),
 }

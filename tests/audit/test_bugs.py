@@ -29,6 +29,7 @@ from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.frank_wolfe.tree import runs_of
 from dpcore.mechanisms.gradient.phased_sgd import descender_of, phases_of
 from dpcore.mechanisms.noise.rounding import on_grid
+from dpcore.mechanisms.worst_pairs import parts
 from dpcore.solvers.frank_wolfe.tree import batch_mean, nodes
 from tests.audits import DRAWING, KEYS, REPEATS, plan_for, refuted
 from tests.harness import ROOT
@@ -198,25 +199,46 @@ def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_bug(bug, repeat
             assert correct.report().verdict != "contradicted"
 
 
-def test_how_much_the_published_gaussian_noise_costs():
-    """delta at epsilon of the plan that shows it, the integral of the exact density: 700 times what was asked for.
+def gaussian_laws(plan: Plan, scale: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """Step between models, and their densities on the worst pair of one column with Gaussian noise of this scale in J.
 
     theta has the density of b at -J'(theta), times J''(theta); theta is far from where the sums stop.
     """
-    plan = worst_plan("objective_gaussian", "published_objective_noise")
-    used = dpcore.make_mechanism("objective_gaussian", accounting="published").calibrate(plan.spec, plan.requested)
-    n, lam, s, h = plan.spec.n, float(plan.spec.lam), used.scale, get_loss("huber").shape
-    thetas = np.linspace(-12.0 * s / lam, 12.0 * s / lam, 2_000_001)
+    n, lam, h = plan.spec.n, float(plan.spec.lam), get_loss("huber").shape
+    thetas = np.linspace(-12.0 * scale / lam, 12.0 * scale / lam, 2_000_001)
 
     def density(y: float) -> np.ndarray:
         slopes, bends = np.clip((thetas - y) / h, -1.0, 1.0), (np.abs(thetas - y) < h) / h
-        return stats.norm.pdf(lam * thetas + slopes / n, scale=s) * (lam + bends / n)
+        return stats.norm.pdf(lam * thetas + slopes / n, scale=scale) * (lam + bends / n)
 
-    zero, one = density(-plan.spec.domain.y_max), density(plan.spec.domain.y_max)
-    step = thetas[1] - thetas[0]
+    return float(thetas[1] - thetas[0]), density(-plan.spec.domain.y_max), density(plan.spec.domain.y_max)
+
+
+def test_how_much_the_published_gaussian_noise_costs():
+    """delta at epsilon of the plan that shows it, the integral of the exact density: 700 times what was asked for."""
+    plan = worst_plan("objective_gaussian", "published_objective_noise")
+    used = dpcore.make_mechanism("objective_gaussian", accounting="published").calibrate(plan.spec, plan.requested)
+    step, zero, one = gaussian_laws(plan, used.scale)
     assert zero.sum() * step == pytest.approx(1.0, abs=1e-4)
     delta = np.maximum(one - math.exp(plan.spent.epsilon) * zero, 0.0).sum() * step
     assert delta > 700 * plan.spent.delta
+
+
+def test_why_20_000_runs_do_not_show_a_charge_that_gaussian_noise_forgets():
+    """By exact laws, the best event exceeds the claim by less than two standard errors of half of the runs."""
+    plan = worst_plan("objective_gaussian", "charge_forgotten")
+    used = plan.mechanism.tight_scale(plan.spec, parts(plan.spent)[0], charge=0.0)
+    step, zero, one = gaussian_laws(plan, used)
+    claim, best = plan.mechanism.claimed_curve(plan), (0.0, 0.0, 0.0)
+    allowed, ratio = claim.delta(claim.grid), np.exp(claim.grid)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.log(one / zero)
+    for least in np.linspace(0.9, 1.2, 7):
+        hits, alarms = (float(side[scores > least].sum()) * step for side in (one, zero))
+        errors = np.sqrt((hits + ratio**2 * alarms) / (RUNS / 4))
+        best = max(best, (float(((hits - ratio * alarms - allowed) / errors).max()), hits, alarms))
+    assert best[0] == pytest.approx(1.7, abs=0.05)
+    assert best[1:] == pytest.approx((0.051, 0.0155), rel=0.03)
 
 
 # Terms of proofs
