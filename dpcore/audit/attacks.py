@@ -40,6 +40,9 @@ _SIZE = 0.2
 # farther out Gaussian noise tells more.
 _DETERMINANT, _AWAY = 0.97, {"gamma": 0.25, "gaussian": 1.2}
 
+# Curvature of the simplex: columns in a half, and the smaller entry of the records that bend.
+_FREQUENT, _NEARER = 40, 0.4
+
 
 @dc.dataclass(frozen=True)
 class Attack:
@@ -107,6 +110,29 @@ def last_phase_pair(plan: Plan) -> Pair:
     return zero, one
 
 
+def curvature_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """Plan of one draw on the simplex with the smallest lam that the budget allows, for `curvature_pair`."""
+    loss = get_loss("huber")
+    domain = Domain(math.inf, y_max=1.0 + loss.shape)  # a slope of 1 at every prediction
+    spec = Spec("huber", n=200, p=2 * _FREQUENT + 1, lam="population", domain=domain, set="simplex")
+    return make_mechanism(mechanism.key, **(mechanism.knobs | {"m": 1})).calibrate(spec, budget)
+
+
+def curvature_pair(plan: Plan) -> Pair:
+    """Neighbours that differ in a record of full slope: R and -R in two halves of the columns and R in the last one.
+
+    All others have R, `_NEARER` R and -R there, with the label that the uniform mixture predicts. They bend, and hold
+    this mixture's prediction back: what little the halves' weights may move needs a large move of the last column's.
+    """
+    spec, blocks = plan.spec, [_FREQUENT, _FREQUENT, 1]
+    shared = spec.domain.R * np.repeat([1.0, _NEARER, -1.0], blocks)
+    X, y = np.tile(shared, (spec.n, 1)), np.full(spec.n, (spec.reach or 1.0) * float(shared.mean()))
+    X[-1], y[-1] = spec.domain.R * np.repeat([1.0, -1.0, 1.0], blocks), spec.domain.y_max
+    other = X.copy()
+    other[-1] *= -1.0
+    return Data(X, y), Data(other, y)
+
+
 def right_child_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     """Plan of one phase, a root and one right child, on a set within which the slope of Huber loss turns."""
     dual = _ORDER / (_ORDER - 1.0)
@@ -146,6 +172,7 @@ def right_child_pair(plan: Plan) -> Pair:
 _MADE = {
     ("objective_gamma", "determinant"): (determinant_plan, worst_pair),
     ("objective_gaussian", "determinant"): (determinant_plan, worst_pair),
+    ("simplex_sampling", "curvature"): (curvature_plan, curvature_pair),
     ("tree_frank_wolfe", "right_child"): (right_child_plan, right_child_pair),
     ("phased_sgd", "last_phase"): (usual_plan, last_phase_pair),
 }

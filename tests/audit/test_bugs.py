@@ -274,11 +274,11 @@ def test_bugs_in_terms_are_caught_as_often_as_the_document_says(key, name):
 @pytest.mark.parametrize("runs, repeats", [(2_000, 1), pytest.param(RUNS, REPEATS, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("key, term", [(key, attack.term) for key in KEYS for attack in attacks_of(key)[1:]])
 def test_correct_code_is_not_contradicted_by_attacks_on_other_terms(key, term, runs, repeats):
-    """And the pair is no farther apart than the sensitivity, most of which it reaches."""
+    """And the pair is no farther apart than the sensitivity, most of which it reaches; 0.61 of it on the simplex."""
     for seed in range(repeats):
         report = dpcore.run_audit(key, attack=term, runs=runs, seed=seed)
         assert report.verdict != "contradicted" and report.term == term
-        assert 0.8 < report.sensitivity_share < 1.0 + 1e-9
+        assert (0.6 if key == "simplex_sampling" else 0.8) < report.sensitivity_share < 1.0 + 1e-9
 
 
 def test_the_attack_is_that_of_the_bug_unless_one_is_asked_for():
@@ -292,6 +292,17 @@ def test_the_attack_is_that_of_the_bug_unless_one_is_asked_for():
         get_attack("phased_sgd", "root")
     with pytest.raises(NotApplicable, match=r"noise_falls_by_8 .* last_phase, .* output_gaussian"):
         Audit("output_gaussian", bug="noise_falls_by_8")
+
+
+def test_what_the_curvature_of_the_others_adds_on_the_simplex():
+    """By exact weights: without its charge the range is 2.42 where 1 is claimed, with it 0.61."""
+    plan = worst_plan("simplex_sampling", "curvature_forgotten")
+    target = bugged("curvature_forgotten", plan)
+    apart = target.sides[1].log_weights - target.sides[0].log_weights
+    assert plan.spent.epsilon == pytest.approx(1.0, abs=1e-9) and plan.steps == 1
+    assert np.ptp(apart) == pytest.approx(2.42, abs=0.005) and np.argmin(apart) == plan.spec.p - 1
+    correct = correct_target(plan, plan, target.pair).sides
+    assert np.ptp(correct[1].log_weights - correct[0].log_weights) == pytest.approx(0.61, abs=0.005)
 
 
 def test_what_bugs_in_trees_and_phases_change():
@@ -317,6 +328,13 @@ def test_what_bugs_in_trees_and_phases_change():
     gradient, before = (batch_mean(get_loss("huber"), data, node.batch, x)[0] for x in (at, 0.0 * at))
     assert np.allclose(a[1] - (gradient - before), 2.0 * (b[1] - (gradient - before)), atol=1e-4 * plan.scale)
     assert np.allclose(c[1] - a[1], before, atol=1e-4 * plan.scale)
+
+
+def test_later_batches_of_one_pass_frank_wolfe_hardly_cost_anything():
+    plan = worst_plan("polyhedral_frank_wolfe")
+    curve = plan.mechanism.claimed_curve(plan)
+    first, later = (math.hypot(*ranges) for ranges in (max(curve.readings, key=sum), min(curve.readings, key=sum)))
+    assert 0.0 < later < 0.02 * first
 
 
 # The table
