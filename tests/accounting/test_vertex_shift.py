@@ -53,7 +53,7 @@ def test_weighted_draws_find_the_delta_of_the_budget_and_more_with_a_tenth_less_
     assert value - 5.0 * error > budget.delta
 
 
-@pytest.mark.parametrize("d", [8, 20, 100])
+@pytest.mark.parametrize("d", [20, *(pytest.param(d, marks=pytest.mark.nightly) for d in (8, 100))])
 def test_the_curve_of_a_small_shift_holds_for_larger_ones_and_is_nearly_attained(d):
     """By the sums, which are exact where delta is small, and by draws at epsilon = 0 within five standard errors."""
     margin, ratio, root = 1.0 + vertex_shift._PROFILE_MARGIN, same_gaussian(d, order_of(d)), 0.5
