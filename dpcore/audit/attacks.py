@@ -36,8 +36,12 @@ _SIZE = 0.2
 
 
 # Determinant of objective perturbation: its share of epsilon, and the labels' distance from the kink in units of the
-# move of the model by noise that does not pay for it. Models reach the kink, where noise and determinant tell together.
-_DETERMINANT, _AWAY = 0.97, 0.25
+# move of the model by noise that does not pay for it. Models reach the kink, where noise and determinant tell together;
+# farther out Gaussian noise tells more.
+_DETERMINANT, _AWAY = 0.97, {"gamma": 0.25, "gaussian": 1.2}
+
+# Curvature of the simplex: columns in a half, and the smaller entry of the records that bend.
+_FREQUENT, _NEARER = 40, 0.4
 
 
 @dc.dataclass(frozen=True)
@@ -93,7 +97,7 @@ def determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     lam = loss.curvature_bound / n / math.expm1(min(_DETERMINANT * budget.epsilon, 700.0))
     spec = Spec("huber", n, p=1, lam=lam)
     noise = cast(ObjectivePerturbation, mechanism).tight_scale(spec, parts(budget)[0], charge=0.0)
-    away = _AWAY * noise / lam
+    away = _AWAY[mechanism.noise] * noise / lam
     return mechanism.calibrate(dc.replace(spec, domain=Domain(y_max=loss.shape + away)), budget)
 
 
@@ -104,6 +108,29 @@ def last_phase_pair(plan: Plan) -> Pair:
         Data(np.roll(side.X, first, axis=0), np.roll(side.y, first)) for side in plan.mechanism.worst_pair(plan)
     )
     return zero, one
+
+
+def curvature_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """Plan of one draw on the simplex with the smallest lam that the budget allows, for `curvature_pair`."""
+    loss = get_loss("huber")
+    domain = Domain(math.inf, y_max=1.0 + loss.shape)  # a slope of 1 at every prediction
+    spec = Spec("huber", n=200, p=2 * _FREQUENT + 1, lam="population", domain=domain, set="simplex")
+    return make_mechanism(mechanism.key, **(mechanism.knobs | {"m": 1})).calibrate(spec, budget)
+
+
+def curvature_pair(plan: Plan) -> Pair:
+    """Neighbours that differ in a record of full slope: R and -R in two halves of the columns and R in the last one.
+
+    All others have R, `_NEARER` R and -R there, with the label that the uniform mixture predicts. They bend, and hold
+    this mixture's prediction back: what little the halves' weights may move needs a large move of the last column's.
+    """
+    spec, blocks = plan.spec, [_FREQUENT, _FREQUENT, 1]
+    shared = spec.domain.R * np.repeat([1.0, _NEARER, -1.0], blocks)
+    X, y = np.tile(shared, (spec.n, 1)), np.full(spec.n, (spec.reach or 1.0) * float(shared.mean()))
+    X[-1], y[-1] = spec.domain.R * np.repeat([1.0, -1.0, 1.0], blocks), spec.domain.y_max
+    other = X.copy()
+    other[-1] *= -1.0
+    return Data(X, y), Data(other, y)
 
 
 def right_child_plan(mechanism: Mechanism, budget: Budget) -> Plan:
@@ -144,6 +171,8 @@ def right_child_pair(plan: Plan) -> Pair:
 
 _MADE = {
     ("objective_gamma", "determinant"): (determinant_plan, worst_pair),
+    ("objective_gaussian", "determinant"): (determinant_plan, worst_pair),
+    ("simplex_sampling", "curvature"): (curvature_plan, curvature_pair),
     ("tree_frank_wolfe", "right_child"): (right_child_plan, right_child_pair),
     ("phased_sgd", "last_phase"): (usual_plan, last_phase_pair),
 }

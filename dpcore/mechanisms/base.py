@@ -337,7 +337,7 @@ class AdditiveMechanism(Mechanism):
 class GaussianGuarantee(Mechanism):
     """Mechanism whose run, with any number of steps, is exactly as private as one release of Gaussian noise.
 
-    For generalised Gaussian noise its zCDP is the claim (`LpNoise.curve`).
+    For generalised Gaussian noise the claim is `LpNoise.curve`, and the limit on attacks that of zCDP.
     """
 
     def attack_limit(self, plan: Plan) -> float:

@@ -191,8 +191,7 @@ def test_audits_of_correct_code_pass_and_halved_noise_does_not(key):
         assert dpcore.run_audit(key, runs=3_000, seed=1).verdict != "contradicted"
     report = dpcore.run_audit(key, runs=12_000, bug="halved_noise")
     assert report.verdict == "contradicted"
-    if key != "generalized_gaussian":  # whose zCDP is known; a law of its own would say more
-        assert all(c.flagged > c.limit for c in report.certificates if c.name == "curve")
+    assert all(c.flagged > c.limit for c in report.certificates if c.name == "curve")
 
 
 def test_published_noise_on_a_polytope_claims_what_its_epsilon_composes_to():

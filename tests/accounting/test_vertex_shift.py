@@ -10,7 +10,7 @@ from scipy.special import gamma
 from dpcore import Budget
 from dpcore.accounting import vertex_shift
 from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
-from dpcore.accounting.vertex_shift import VertexShift, information, vertex_length
+from dpcore.accounting.vertex_shift import VertexShift, information, same_gaussian, vertex_length
 from dpcore.core.sets import kappa_lq, length
 from dpcore.mechanisms.noise.generalized_gaussian import LpNoise, lp_noise, shift_shares
 from tests.nights import each
@@ -53,6 +53,22 @@ def test_weighted_draws_find_the_delta_of_the_budget_and_more_with_a_tenth_less_
     assert abs(value - budget.delta) < 5.0 * error < 0.35 * budget.delta
     value, error = weighted_delta(d, t / 0.9, budget.epsilon, 40_000, seed=1)
     assert value - 5.0 * error > budget.delta
+
+
+@pytest.mark.parametrize("d", [20, *(pytest.param(d, marks=pytest.mark.nightly) for d in (8, 100))])
+def test_the_curve_of_a_small_shift_holds_for_larger_ones_and_is_nearly_attained(d):
+    """By the sums, which are exact where delta is small, and by draws at epsilon = 0 within five standard errors."""
+    margin, ratio, root = 1.0 + vertex_shift._PROFILE_MARGIN, same_gaussian(d, order_of(d)), 0.5
+    assert same_gaussian(d, 2.0)(np.linspace(0.0, 4.0, 30)) == pytest.approx(margin, rel=1e-4)
+    t = root / math.sqrt(information(d, order_of(d)))
+    for place in (1.7, 2.5, 3.2):
+        exact, mu = VertexShift(d, order_of(d), place * root, t).delta(t), root * float(ratio(place))
+        assert hockey_stick(place * root, 0.99 * mu) < exact < hockey_stick(place * root, mu)
+    noise = LpNoise("generalized_gaussian", d, order_of(d), 1.0)
+    seen = shift_shares(noise, np.full(d, t), 1.0, 0.0, draws=30_000, rng=np.random.default_rng(d))
+    error = float(seen.std(ddof=1)) / math.sqrt(len(seen))
+    claimed = hockey_stick(0.0, root * float(ratio(0.0)))
+    assert seen.mean() - 5.0 * error < claimed < 1.005 * (seen.mean() + 5.0 * error)
 
 
 def plane_delta(order: float, shift: tuple[float, float], epsilon: float) -> float:

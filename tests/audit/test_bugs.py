@@ -29,6 +29,7 @@ from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.frank_wolfe.tree import runs_of
 from dpcore.mechanisms.gradient.phased_sgd import descender_of, phases_of
 from dpcore.mechanisms.noise.rounding import on_grid
+from dpcore.mechanisms.worst_pairs import parts
 from dpcore.solvers.frank_wolfe.tree import batch_mean, nodes
 from tests.audits import DRAWING, KEYS, REPEATS, plan_for, refuted
 from tests.harness import ROOT
@@ -57,10 +58,8 @@ POSSIBLE |= {
 }
 # One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
 UNSEEN = {(key, "fixed_seed") for key in DRAWING}
-# The curve of three classes and zCDP leave an attacker more room than a fifth of the noise hides.
-UNSEEN |= {(key, "noise_at_80_percent") for key in ("gaussian_classifier", "generalized_gaussian")}
-# zCDP again: it lets the attacker be right more often than noise with the quoted constant does.
-UNSEEN |= {("generalized_gaussian", "quoted_kappa")}
+# The curve of three classes leaves an attacker more room than a fifth of the noise hides.
+UNSEEN |= {("gaussian_classifier", "noise_at_80_percent")}
 RUNS = 20_000
 # The columns of the document's table, in which a missing factor 2 is half the noise.
 FAULTS = [bug for bug in BUGS if bug != "missing_factor_2" and bug not in TERMS]
@@ -135,7 +134,8 @@ def cases() -> Iterator[Any]:
     for bug, key in itertools.product(BUGS, KEYS):
         slow = bug == "noise_at_80_percent" and key not in QUICK
         twice = bug == "missing_factor_2" and key != "output_gaussian"
-        yield pytest.param(key, bug, marks=pytest.mark.nightly if slow or twice else ())
+        wide = (key, bug) == ("generalized_gaussian", "quoted_kappa")  # of 1,000 columns
+        yield pytest.param(key, bug, marks=pytest.mark.nightly if slow or twice or wide else ())
 
 
 @pytest.mark.parametrize("key, bug", list(cases()))
@@ -167,6 +167,13 @@ def test_a_missing_factor_2_is_half_the_noise(key):
     assert np.array_equal(games[0].scores.ones, games[1].scores.ones)
 
 
+def test_at_epsilon_4_a_tenth_less_generalised_gaussian_noise_is_seen():
+    """The standard error of mu is at least 2 / sqrt(runs), about half of the tenth that is missing at epsilon = 1."""
+    plan = worst_plan("generalized_gaussian", budget=Budget(4.0, 1e-5))
+    assert dpcore.run_audit(plan, runs=RUNS).verdict == "no contradiction found"
+    assert refuted(plan.weakened(0.9), RUNS)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("key, bug", MORE)
 def test_with_more_runs_faults_are_caught_by_nearly_every_seed(key, bug):
@@ -192,25 +199,46 @@ def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_bug(bug, repeat
             assert correct.report().verdict != "contradicted"
 
 
-def test_how_much_the_published_gaussian_noise_costs():
-    """delta at epsilon of the plan that shows it, the integral of the exact density: 700 times what was asked for.
+def gaussian_laws(plan: Plan, scale: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """Step between models, and their densities on the worst pair of one column with Gaussian noise of this scale in J.
 
     theta has the density of b at -J'(theta), times J''(theta); theta is far from where the sums stop.
     """
-    plan = worst_plan("objective_gaussian", "published_objective_noise")
-    used = dpcore.make_mechanism("objective_gaussian", accounting="published").calibrate(plan.spec, plan.requested)
-    n, lam, s, h = plan.spec.n, float(plan.spec.lam), used.scale, get_loss("huber").shape
-    thetas = np.linspace(-12.0 * s / lam, 12.0 * s / lam, 2_000_001)
+    n, lam, h = plan.spec.n, float(plan.spec.lam), get_loss("huber").shape
+    thetas = np.linspace(-12.0 * scale / lam, 12.0 * scale / lam, 2_000_001)
 
     def density(y: float) -> np.ndarray:
         slopes, bends = np.clip((thetas - y) / h, -1.0, 1.0), (np.abs(thetas - y) < h) / h
-        return stats.norm.pdf(lam * thetas + slopes / n, scale=s) * (lam + bends / n)
+        return stats.norm.pdf(lam * thetas + slopes / n, scale=scale) * (lam + bends / n)
 
-    zero, one = density(-plan.spec.domain.y_max), density(plan.spec.domain.y_max)
-    step = thetas[1] - thetas[0]
+    return float(thetas[1] - thetas[0]), density(-plan.spec.domain.y_max), density(plan.spec.domain.y_max)
+
+
+def test_how_much_the_published_gaussian_noise_costs():
+    """delta at epsilon of the plan that shows it, the integral of the exact density: 700 times what was asked for."""
+    plan = worst_plan("objective_gaussian", "published_objective_noise")
+    used = dpcore.make_mechanism("objective_gaussian", accounting="published").calibrate(plan.spec, plan.requested)
+    step, zero, one = gaussian_laws(plan, used.scale)
     assert zero.sum() * step == pytest.approx(1.0, abs=1e-4)
     delta = np.maximum(one - math.exp(plan.spent.epsilon) * zero, 0.0).sum() * step
     assert delta > 700 * plan.spent.delta
+
+
+def test_why_20_000_runs_do_not_show_a_charge_that_gaussian_noise_forgets():
+    """By exact laws, the best event exceeds the claim by less than two standard errors of half of the runs."""
+    plan = worst_plan("objective_gaussian", "charge_forgotten")
+    used = plan.mechanism.tight_scale(plan.spec, parts(plan.spent)[0], charge=0.0)
+    step, zero, one = gaussian_laws(plan, used)
+    claim, best = plan.mechanism.claimed_curve(plan), (0.0, 0.0, 0.0)
+    allowed, ratio = claim.delta(claim.grid), np.exp(claim.grid)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.log(one / zero)
+    for least in np.linspace(0.9, 1.2, 7):
+        hits, alarms = (float(side[scores > least].sum()) * step for side in (one, zero))
+        errors = np.sqrt((hits + ratio**2 * alarms) / (RUNS / 4))
+        best = max(best, (float(((hits - ratio * alarms - allowed) / errors).max()), hits, alarms))
+    assert best[0] == pytest.approx(1.7, abs=0.05)
+    assert best[1:] == pytest.approx((0.051, 0.0155), rel=0.03)
 
 
 # Terms of proofs
@@ -246,11 +274,11 @@ def test_bugs_in_terms_are_caught_as_often_as_the_document_says(key, name):
 @pytest.mark.parametrize("runs, repeats", [(2_000, 1), pytest.param(RUNS, REPEATS, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("key, term", [(key, attack.term) for key in KEYS for attack in attacks_of(key)[1:]])
 def test_correct_code_is_not_contradicted_by_attacks_on_other_terms(key, term, runs, repeats):
-    """And the pair is no farther apart than the sensitivity, most of which it reaches."""
+    """And the pair is no farther apart than the sensitivity, most of which it reaches; 0.61 of it on the simplex."""
     for seed in range(repeats):
         report = dpcore.run_audit(key, attack=term, runs=runs, seed=seed)
         assert report.verdict != "contradicted" and report.term == term
-        assert 0.8 < report.sensitivity_share < 1.0 + 1e-9
+        assert (0.6 if key == "simplex_sampling" else 0.8) < report.sensitivity_share < 1.0 + 1e-9
 
 
 def test_the_attack_is_that_of_the_bug_unless_one_is_asked_for():
@@ -264,6 +292,17 @@ def test_the_attack_is_that_of_the_bug_unless_one_is_asked_for():
         get_attack("phased_sgd", "root")
     with pytest.raises(NotApplicable, match=r"noise_falls_by_8 .* last_phase, .* output_gaussian"):
         Audit("output_gaussian", bug="noise_falls_by_8")
+
+
+def test_what_the_curvature_of_the_others_adds_on_the_simplex():
+    """By exact weights: without its charge the range is 2.42 where 1 is claimed, with it 0.61."""
+    plan = worst_plan("simplex_sampling", "curvature_forgotten")
+    target = bugged("curvature_forgotten", plan)
+    apart = target.sides[1].log_weights - target.sides[0].log_weights
+    assert plan.spent.epsilon == pytest.approx(1.0, abs=1e-9) and plan.steps == 1
+    assert np.ptp(apart) == pytest.approx(2.42, abs=0.005) and np.argmin(apart) == plan.spec.p - 1
+    correct = correct_target(plan, plan, target.pair).sides
+    assert np.ptp(correct[1].log_weights - correct[0].log_weights) == pytest.approx(0.61, abs=0.005)
 
 
 def test_what_bugs_in_trees_and_phases_change():
@@ -291,6 +330,13 @@ def test_what_bugs_in_trees_and_phases_change():
     assert np.allclose(c[1] - a[1], before, atol=1e-4 * plan.scale)
 
 
+def test_later_batches_of_one_pass_frank_wolfe_hardly_cost_anything():
+    plan = worst_plan("polyhedral_frank_wolfe")
+    curve = plan.mechanism.claimed_curve(plan)
+    first, later = (math.hypot(*ranges) for ranges in (max(curve.readings, key=sum), min(curve.readings, key=sum)))
+    assert 0.0 < later < 0.02 * first
+
+
 # The table
 
 
@@ -301,7 +347,7 @@ def test_the_table_of_the_document_has_all_rows_and_dashes_where_a_bug_does_not_
         if text != "-":
             assert re.fullmatch(r"\d+(; \d+ at [\d,]+)?", text), text
         if name is None or (key, name) in UNSEEN:
-            assert text == "0" or (name == "quoted_kappa" and text == "1")
+            assert text == "0"
 
 
 # In every run some cells that cost little: no fault, one that is always seen and one that is seen now and then.

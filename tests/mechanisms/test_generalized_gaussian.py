@@ -203,7 +203,7 @@ def test_a_certified_epsilon_is_that_of_the_noise(epsilon):
     """The inverse of the calibration, also beyond the budgets of exact accounting; 0 and inf at the ends."""
     law = lp_noise(KEY, math.inf, 12)
     curve = law.curve(Budget(epsilon, 1e-5))
-    assert curve.epsilon(curve.mu, 1e-5) == pytest.approx(epsilon, rel=2e-3)
+    assert curve.epsilon(curve.mu, 1e-5) == pytest.approx(epsilon, rel=4e-3)
     assert curve.epsilon(0.0, 1e-5) == 0.0 and curve.epsilon(1e3, 1e-5) == math.inf
 
 

@@ -57,6 +57,7 @@ _INJECT: dict[str, made.Inject] = {
     ),
     "unrounded": made.leave_unrounded,
     "charge_forgotten": made.forget_the_charge,
+    "curvature_forgotten": made.straighten_the_costs,
     "noise_falls_by_8": made.quieten_late_phases,
     "half_at_right_children": made.rewrite_the_tree(made.HalfAtRightChildren),
     "difference_forgotten": made.rewrite_the_tree(made.WithoutDifferences),

@@ -26,6 +26,7 @@ from ...mechanisms.frank_wolfe.tree_runs import Release, TreeRuns
 from ...mechanisms.noise.spherical import Gamma
 from ...mechanisms.objective.base import ObjectivePerturbation
 from ...mechanisms.plan import Plan
+from ...mechanisms.simplex.weight_range import weight_range
 from ...mechanisms.worst_pairs import parts
 from ...solvers.descent.phased_sgd import Phase
 from ...solvers.frank_wolfe.tree import Node, batch_mean, walk
@@ -207,6 +208,15 @@ def forget_the_charge(plan: Plan, target: Target) -> Target:
     mechanism = cast(ObjectivePerturbation, plan.mechanism)
     scale = mechanism.tight_scale(plan.spec, parts(plan.spent)[0], charge=0.0)
     return dc.replace(target, release=release_of(dc.replace(plan, scale=scale)))
+
+
+def straighten_the_costs(plan: Plan, target: Target) -> Target:
+    """Target with the lam whose range would be the plan's if costs were linear; the attacker knows the weights."""
+    straight, eta = dc.replace(weight_range(plan.spec), bend=0.0), 2.0 * plan.ledger[0].sensitivity / plan.scale
+    lam = straight.eta(1.0) / eta
+    used = dc.replace(plan, spec=dc.replace(plan.spec, lam=lam), scale=lam, tol=straight.tol(lam))
+    zero, one = (plan.mechanism.prepare(used, data) for data in target.pair)
+    return Target(target.pair, (zero, one), release_of(used), score_of(used, zero, one))
 
 
 def quieten_late_phases(plan: Plan, target: Target) -> Target:

@@ -21,7 +21,7 @@ from scipy.special import gammaincc, gammaln
 
 from ...accounting.gaussian import gaussian_mu
 from ...accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
-from ...accounting.vertex_shift import vertex_length
+from ...accounting.vertex_shift import information, same_gaussian, vertex_length
 from ...accounting.zcdp import zcdp_rho
 from ...core.arrays import Array
 from ...core.privacy import Budget, NoiseLaw, NotApplicable
@@ -35,8 +35,7 @@ LP_LAWS: tuple[NoiseLaw, ...] = ("generalized_gaussian", "gaussian")
 _BATCH_NUMBERS = 1_000_000
 # Largest d^(1/q) for which the exact delta of the cube is looked for; it gains less than this over zCDP.
 _LONGER = 2.0
-_SAME = 1e-12  # by rounding
-_EIGHTHS = (-104, 72)  # of log2 epsilon: between about 1e-4 and 512
+_LARGEST_MU = 2.0  # of `same_gaussian`
 
 
 @dc.dataclass(frozen=True)
@@ -124,7 +123,8 @@ class LpNoise:
         """Trade-off curve of a release with the noise that `budget` requires; exact for order 2."""
         if self.order == 2.0:
             return GaussianCurve(gaussian_mu(budget))
-        return LpNoiseCurve(1.0 / self.multiplier(budget), law=self, budget=budget)
+        mu = 1.0 / self.multiplier(budget)
+        return LpNoiseCurve(mu, law=self, budget=budget, kept=mu)
 
     @property
     def mean_square(self) -> float:
@@ -146,49 +146,34 @@ class LpNoise:
 
 @dc.dataclass(frozen=True)
 class LpNoiseCurve(ZcdpCurve):
-    """zCDP of generalised Gaussian noise of the multiplier 1/mu, and the budget at one delta that such noise keeps to.
+    """Generalised Gaussian noise of the multiplier 1/mu: by the worst shift of a cube, or zCDP if that gives less.
 
-    law: of the noise. budget: which the multiplier of `LpNoise.curve` keeps to.
+    law: of the noise. budget, kept: what the multiplier 1/kept of `LpNoise.curve` keeps to.
 
     >>> law, budget = lp_noise("generalized_gaussian", math.inf, 30), Budget(1.0, 1e-5)
-    >>> round(law.curve(budget).epsilon(1.0 / law.multiplier(budget), 1e-5), 2)
-    1.0
+    >>> curve = law.curve(budget)
+    >>> round(curve.epsilon(curve.mu, 1e-5), 9), round(curve.attack_limit(), 3)
+    (1.0, 0.57)
     """
 
     law: LpNoise = dc.field(kw_only=True)
     budget: Budget = dc.field(kw_only=True)
+    kept: float = dc.field(kw_only=True)
+
+    @property
+    def words(self) -> str:
+        return f"generalised Gaussian noise of multiplier {1.0 / self.mu:.6g}"
 
     def bound(self, epsilon: Array) -> Array:
-        """The smaller of what zCDP gives and, from the kept epsilon on, delta of the budget."""
-        if self.mu * self.law.multiplier(self.budget) <= 1.0 + _SAME:
-            kept = self.budget.epsilon
-        else:
-            kept = self._kept(self.mu, self.budget.delta)[1]
-        found = super().bound(epsilon)
-        return np.where(epsilon >= kept, np.minimum(found, self.budget.delta), found)
-
-    def epsilon(self, mu: float, delta: float) -> float:
-        """Smallest epsilon whose noise has at most the multiplier 1/mu, to 2e-3 of itself.
-
-        0 without a leak, and inf if there is none.
-        """
-        return self._kept(mu, delta)[0]
-
-    def _kept(self, mu: float, delta: float) -> tuple[float, float]:
-        """The epsilon at which the multiplier is 1/mu, interpolated between powers of 2^(1/8), and the power above."""
-
-        def above(eighths: int) -> float:
-            return math.log(mu * self.law.multiplier(Budget(2.0 ** (eighths / 8.0), delta)))
-
-        low, high = _EIGHTHS
-        if mu <= 0.0 or above(low) <= 0.0:
-            return 0.0, 2.0 ** (low / 8.0)
-        if above(high) > 0.0:
-            return math.inf, math.inf
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if above(middle) > 0.0 else (low, middle)
-        return 2.0 ** ((low + above(low) / (above(low) - above(high))) / 8.0), 2.0 ** (high / 8.0)
+        """The smallest of what zCDP gives, the exact delta of the cube, and the budget that is kept."""
+        found, law = super().bound(epsilon), self.law
+        mu, share = self.mu / law.widening * math.sqrt(information(law.d, law.order)), same_gaussian(law.d, law.order)
+        if share is not None and mu <= _LARGEST_MU:
+            m = mu * share(np.minimum(epsilon / mu, share.x[-1]))
+            found = np.minimum(found, GaussianCurve(m).delta(epsilon))
+        return np.where(
+            (epsilon >= self.budget.epsilon) & (self.mu <= self.kept), np.minimum(found, self.budget.delta), found
+        )
 
 
 def lp_noise(law: NoiseLaw, q_star: float, d: int) -> LpNoise:
