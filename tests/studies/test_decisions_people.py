@@ -51,7 +51,8 @@ def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
     monkeypatch.setattr(sample_size, "SIZES", SIZES[:7])
     setting = Setting(Problem("breast_cancer", lam=1e-3), "objective_gaussian", splits=2)
     found = last(SampleSizeQuestion(setting, epsilon=0.3, at_most=20.0))
-    assert SIZES[0] < min(found.sizes) and set(found.sizes) <= set(SIZES)
+    assert set(found.refused) | set(found.sizes) <= set(SIZES)
+    assert len(found.refused) > 0 and max(found.refused) < min(found.sizes)
     with pytest.raises(NotApplicable, match="delta"):
         last(SampleSizeQuestion(Setting(Problem("synthetic", delta=0.0)), epsilon=1.0, at_most=5.0))
     never = last(SampleSizeQuestion(Setting(Problem("wine"), splits=2), epsilon=0.01, at_most=0.5)).answer()

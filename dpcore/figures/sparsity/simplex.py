@@ -80,7 +80,8 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
 def columns_figure(by_p: ExcessByColumns, *, p: int, theme: Theme, height: int) -> Figure:
     """Mean excess risk against p: simplex sampling beside objective perturbation.
 
-    ln p and sqrt(p) are shapes, drawn through the first measured point of either.
+    ln p and sqrt(p) are shapes, drawn through the first measured point of either. A mean at or below 0 is a triangle on
+    the lower edge.
     """
     chart = Chart(theme, height, "p")
     sampling, objective = chart.colours["sampling"], chart.colours["objective"]

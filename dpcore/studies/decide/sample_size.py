@@ -58,31 +58,36 @@ class SampleSizeQuestion:
         """Loss at the first sizes that are not refused; the last snapshot holds the answer."""
         sizes: list[int] = []
         lost: list[Array] = []
-        enough, reason = 0, ""
+        refused: dict[int, str] = {}
+        enough = 0
         for n in self.sizes:
             setting = dc.replace(self.setting, problem=dc.replace(self.setting.problem, n=n))
             *_, curve = setting.snapshots(cancelled)
             if curve.refused:
-                reason = reason or curve.refused[self.epsilon]
+                refused[n] = curve.refused[self.epsilon]
             else:
                 sizes.append(n)
                 lost.append(curve.lost[:, 0])
-                found = LossBySampleSize(self, np.array(sizes, float), np.stack(lost, axis=1))
+                found = LossBySampleSize(self, np.array(sizes, float), np.stack(lost, axis=1), dict(refused))
                 enough = enough + 1 if found.answer().high < n else 0
                 yield found
                 if enough == _ENOUGH:
                     return
         if not sizes:
-            raise NotApplicable(reason)
+            raise NotApplicable(next(iter(refused.values())))
 
 
 @dc.dataclass(frozen=True, eq=False)
 class LossBySampleSize:
-    """Accuracy loss at one epsilon by sample size at which there is a guarantee: sizes [G], lost [S, G], points."""
+    """Accuracy loss at one epsilon by sample size: sizes [G], increasing, and lost [S, G], points.
+
+    refused: sizes at which the mechanism has no guarantee, with the reasons.
+    """
 
     question: SampleSizeQuestion
     sizes: Array
     lost: Array
+    refused: dict[int, str]
 
     def answer(self) -> Answer:
         """Sample size needed, by the sizes tried."""
