@@ -21,12 +21,14 @@ from typing import Any, cast
 import numpy as np
 
 from benchmarks.tasks import BALL_TASKS, L1_TASKS, SIMPLEX_TASKS, STREAM_TASKS, Task, norm_tasks
-from dpcore import Data, NotApplicable, Plan, calibrate
+from dpcore import Data, NotApplicable, Plan, calibrate, list_mechanisms, make_mechanism
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Unconverged
 from dpcore.mechanisms.gradient.base import descent_of
 from dpcore.mechanisms.gradient.phased_sgd import eta_of
+from dpcore.mechanisms.objective.base import ObjectivePerturbation
+from dpcore.mechanisms.output.base import OutputPerturbation
 from dpcore.studies.multiclass.curves import FACTORS, Records, accuracy_against_lam
 
 EPSILONS, DELTA = (0.1, 0.5, 1.0, 3.0, 10.0), 1e-6
@@ -78,7 +80,8 @@ class Rule:
     knobs: Settings = dc.field(default_factory=dict)
 
 
-_LAMS = ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma")
+_PERTURBATIONS = (OutputPerturbation, ObjectivePerturbation)
+_LAMS = [key for key in list_mechanisms() if isinstance(make_mechanism(key), _PERTURBATIONS)]
 RULES = {
     **{key: Rule(key, lams, BALL_TASKS) for key in _LAMS},
     "noisy_gd": Rule("noisy_gd", schedules, BALL_TASKS),
