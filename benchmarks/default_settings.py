@@ -20,13 +20,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from benchmarks.tasks import BALL_TASKS, L1_TASKS, SIMPLEX_TASKS, Task, norm_tasks
-from dpcore import Data, NotApplicable, Plan, calibrate
+from benchmarks.tasks import BALL_TASKS, L1_TASKS, SIMPLEX_TASKS, STREAM_TASKS, Task, norm_tasks
+from dpcore import Data, NotApplicable, Plan, calibrate, list_mechanisms, make_mechanism
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Unconverged
 from dpcore.mechanisms.gradient.base import descent_of
 from dpcore.mechanisms.gradient.phased_sgd import eta_of
+from dpcore.mechanisms.objective.base import ObjectivePerturbation
+from dpcore.mechanisms.output.base import OutputPerturbation
 from dpcore.studies.multiclass.curves import FACTORS, Records, accuracy_against_lam
 
 EPSILONS, DELTA = (0.1, 0.5, 1.0, 3.0, 10.0), 1e-6
@@ -78,7 +80,8 @@ class Rule:
     knobs: Settings = dc.field(default_factory=dict)
 
 
-_LAMS = ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma")
+_PERTURBATIONS = (OutputPerturbation, ObjectivePerturbation)
+_LAMS = [key for key in list_mechanisms() if isinstance(make_mechanism(key), _PERTURBATIONS)]
 RULES = {
     **{key: Rule(key, lams, BALL_TASKS) for key in _LAMS},
     "noisy_gd": Rule("noisy_gd", schedules, BALL_TASKS),
@@ -88,6 +91,7 @@ RULES = {
     "polyhedral_frank_wolfe": Rule("polyhedral_frank_wolfe", partial(counts, "T", 1, -1), L1_TASKS),
     "polyhedral_frank_wolfe, tree": Rule("polyhedral_frank_wolfe", depths, L1_TASKS, {"variant": "tree"}),
     "simplex_sampling": Rule("simplex_sampling", partial(counts, "m", 1, 0), SIMPLEX_TASKS),
+    "ftrl": Rule("ftrl", lams, STREAM_TASKS),
     "tree_frank_wolfe": Rule("tree_frank_wolfe", depths, norm_tasks(1.2, 1.5)),
     "phased_sgd": Rule("phased_sgd", first_steps, norm_tasks(2.0, math.inf)),
 }
@@ -141,7 +145,11 @@ def _models(plan: Plan, train: Data, seed: int, draws: int) -> Array:
 
 
 def _measure(task: Task, loss: str, train: Data, test: Data) -> Callable[[Array], float]:
-    """Quality of models [k, p]: accuracy, or the share of what there is to learn; in points."""
+    """Quality of models [k, p] or arms [k, n]: accuracy, or the share of what there is to learn; in points."""
+    if get_loss(loss).task == "cost":
+        costs, steps = np.asarray(train.X), np.arange(train.n)
+        even, least = float(costs.mean()), float(costs.mean(axis=0).min())
+        return lambda arms: 100.0 * (even - float(costs[steps, arms.astype(int)].mean())) / (even - least)
 
     def risk(thetas: Array) -> float:
         return float(get_loss(loss).row_means(np.zeros(test.n), thetas @ test.X.T, 1.0, test.y).mean())

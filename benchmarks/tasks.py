@@ -28,12 +28,14 @@ from dpcore.solvers import minimise_in_ball, minimise_on_l1_ball, minimise_on_si
 from dpcore.solvers.frank_wolfe.vertices import risk_of
 from dpcore.studies.geometry.synthetic_data import optimum, synthetic_records
 from dpcore.studies.papers.reproductions.cod_rna import by_middle, by_range, by_row, cod_rna
+from dpcore.studies.sparsity.streaming.adversaries import stream
 
 Records = tuple[Data, Data]
 Draw = Callable[[int], Records]
 Change = Callable[[Data], Data]
 # The smooth losses of bounded slope, which every mechanism takes; squared loss in other sets than the L2 ball.
 CLASSES, NUMBERS, SQUARED = ("logistic",), ("huber",), ("squared",)
+COSTS = ("linear",)
 COD_RNA = "cod-rna.txt.gz"
 _TESTED = 5_000  # test records of Cod-RNA
 
@@ -109,6 +111,11 @@ def digit(seed: int) -> Records:
     return Data(train.X, known.train.y / 4.5 - 1.0), Data(test.X, known.test.y / 4.5 - 1.0)
 
 
+def costs(data: Data) -> Data:
+    """A stream of costs in [-1, 1]: column j costs -y times its entry, so that the best arm predicts y best."""
+    return Data(-entries(data).X * data.y[:, None], np.zeros(data.n))
+
+
 @functools.cache
 def _cod_rna(scaling: Callable[[Any], Any]) -> Data:
     folder = os.environ.get("DPCORE_DATA")
@@ -123,6 +130,12 @@ def strands(scaling: Callable[[Any], Any], n: int, seed: int) -> Records:
     order = np.random.default_rng([seed, data.n]).permutation(data.n)
     made = [Data(data.X[part], data.y[part]) for part in (order[:n], order[n : n + _TESTED])]
     return made[0], made[1]
+
+
+def of_adversary(key: str, steps: int, p: int, seed: int) -> Records:
+    """A stream of costs, twice: a player is measured on the costs that it is charged."""
+    data = Data(stream(key, steps=steps, p=p, seed=seed), np.zeros(steps))
+    return data, data
 
 
 def of_norm(p_norm: float, n: int, d: int, seed: int) -> Records:
@@ -243,6 +256,18 @@ SIMPLEX_TASKS = [
     *(_mixture(*size, seen=True) for size in ((500, 16), (2_000, 64), (5_000, 16))),
     *(_mixture(*size) for size in ((1_000, 32), (3_000, 8), (1_000, 200))),
 ]
+_STREAM_SIZES = ((1_000, 16), (20_000, 16), (20_000, 200))
+_STREAMS: dict[str, Draw] = {
+    **{
+        f"{key}, {T:,} x {p}": partial(of_adversary, key, T, p)
+        for key in ("random", "switching", "drifting")
+        for T, p in _STREAM_SIZES
+    },
+    **{f"{key}, the label": partial(changed, _REAL[key], costs) for key in ("breast_cancer", "diabetes")},
+    "Cod-RNA by range, the label": partial(changed, partial(strands, by_range, 5_000), costs),
+}
+# No rule was chosen on streams: their lam follows from the proofs.
+STREAM_TASKS = [Task(name, draw, COSTS, {"set": "simplex", "theta_norm": 1.0}) for name, draw in _STREAMS.items()]
 _SIZES = {True: ((1_000, 16), (5_000, 64), (20_000, 16)), False: ((2_000, 32), (5_000, 8))}
 
 

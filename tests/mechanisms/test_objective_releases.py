@@ -156,12 +156,12 @@ def test_auto_lam_of_classes_is_13_times_the_mean_of_two_rules(key, epsilon):
 @every_key
 @pytest.mark.parametrize("theta_norm", [0.01, 20.0])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
-def test_auto_lam_of_numbers_lets_noise_grow_with_epsilon_down_to_five_times_the_best_ridge(key, epsilon, theta_norm):
+def test_auto_lam_of_numbers_lets_noise_grow_with_epsilon_and_adds_five_times_the_best_ridge(key, epsilon, theta_norm):
     facts = {"loss": "huber", "R": 2.0, "y_max": 0.5, "theta_norm": theta_norm}
     plan = dpcore.calibrate(key, n=1000, p=7, epsilon=epsilon, delta=1e-6, **facts)
     sigma = plan.scale * math.sqrt(plan.mechanism.law.reach(7)[1])
     rules = 2 * sigma / 0.5 * (sigma / (2 * 2 / 1000)) ** (1 / 3), 5 * 7 * sigma**2 / (2 * theta_norm) ** 2
-    assert plan.spec.lam == pytest.approx(max(rules), rel=1e-5)
+    assert plan.spec.lam == pytest.approx(sum(rules), rel=1e-5)
     assert (rules[0] > rules[1]) == (theta_norm == 20.0)
 
 

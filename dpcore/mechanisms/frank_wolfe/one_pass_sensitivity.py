@@ -156,12 +156,15 @@ def tree_scales(facts: Slopes, tree: Tree, rho: float, epsilon: float) -> Array:
 
 def tree_bound(facts: Slopes, tree: Tree, scales: Array) -> float:
     """Bound on the mean excess: the exponential mechanism's score is on average at most G ln J above the smallest
-    (Gibbs: its distribution minimises E score - G entropy); the estimate's error adds its range."""
-    worse = [
-        float(scale) * math.log(facts.vertices) + tree_errors(facts, tree, t)
-        for t, scale in zip(tree.phases, scales, strict=True)
-    ]
-    return theory.falling_steps_bound(facts.curvature, np.concatenate(worse))
+    (Gibbs: its distribution minimises E score - G entropy); the estimate's error adds its range.
+
+    Nor is it above the mean score of all vertices, which is that of theta_0: <estimate, v - theta_0> <= 0 on average.
+    With <grad F, theta_0 - theta> <= F(theta_0) - F(theta) all choices together cost at most F(theta_0) - min F.
+    """
+    noise = np.repeat(scales, [1 << t for t in tree.phases]) * math.log(facts.vertices)
+    errors = np.concatenate([tree_errors(facts, tree, t) for t in tree.phases])
+    chosen = min(float(theory.falling_weights(len(noise)) @ noise), facts.start)
+    return theory.falling_steps_bound(facts.curvature, errors) + chosen
 
 
 def tree_tail(facts: Slopes, tree: Tree, scales: Array) -> float:

@@ -4,6 +4,7 @@ import abc
 import dataclasses as dc
 import math
 
+import numpy as np
 from scipy.optimize import brentq
 
 from ... import solvers
@@ -21,9 +22,9 @@ from ..regularisation import LARGEST_LOG, auto_size, comparator_norm, no_lam
 from ..worst_pairs import check_ball, minimiser_pair
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
-# lam="auto" for losses of numbers with bounded slope: the square of the norm of a good model is B^2 / 7.5, and noise
-# that moves predictions by more than a fifth of y_max hides small signals (docs/formulas.md, "lam").
-_NORM_SHARE, _LARGEST_LABEL = 1.0 / 7.5, 0.2
+# lam="auto" for losses of numbers with bounded slope: the Hessian's eigenvalue along a good model is this share of
+# R^2 / sqrt(p), and the model's norm this share of B (docs/formulas.md, "lam").
+_EIGENVALUE_SHARE, _NORM_SHARE = 0.7, 0.4
 
 
 @dc.dataclass(frozen=True)
@@ -124,7 +125,7 @@ class OutputPerturbation(AdditiveMechanism):
             g = erm.population_lam(1.0, R, n, B, multiplier * self._moves(spec)[0])
         else:
             moved = 2.0 * R**2 * multiplier * math.sqrt(self.law.reach(spec.p)[1]) / n
-            g = moved / _auto_size(spec, moved)
+            g = _auto_lam(spec, moved)
 
         def surplus(log_lam: float) -> float:
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=math.exp(log_lam))))
@@ -150,18 +151,29 @@ class OutputPerturbation(AdditiveMechanism):
         return minimiser_pair(plan.spec)
 
 
-def _auto_size(spec: Spec, moved: float) -> float:
-    """Root mean square move of the prediction of a record of norm R by noise, under "auto".
+def _auto_lam(spec: Spec, moved: float) -> float:
+    """lam under "auto" for slope 1, where noise moves the prediction of a record of norm R by moved / lam, root mean
+    square.
 
-    moved: that move at lam = 1 and slope 1. Classes, squared loss and points: `auto_size`. Other losses of numbers:
-    noise of the size s = moved / lam costs about (c / 2) s^2 with c = 2, and the regulariser (lam / 2) t^2 for a model
-    of norm t, which together are smallest at s = (moved t^2 / 4)^(1/3).
+    Classes, squared loss and points: such that it moves by `auto_size`. Other losses of numbers: with one direction of
+    eigenvalue h, in which the best model has the norm t, the mean excess is half of
+    h (t lam / (h + lam))^2 + (moved / lam)^2, which is smallest where lam^4 / (h + lam)^3 = (moved / (h t))^2;
+    h = 0.7 R^2 / sqrt(p), t = 0.4 B, or y_max / sqrt(h) if that is less. ValueError if lam would leave its range.
     """
     loss = get_loss(spec.loss)
     if loss.classification or not (loss.linear and math.isfinite(loss.slope)):
-        return auto_size(spec)
-    square = _NORM_SHARE * comparator_norm(spec) ** 2
-    return min((0.25 * moved * square) ** (1.0 / 3.0), _LARGEST_LABEL * spec.domain.y_max)
+        return moved / auto_size(spec)
+    if not 0.0 < moved < math.inf:
+        raise no_lam(spec)
+    h = _EIGENVALUE_SHARE * spec.domain.R**2 / math.sqrt(spec.p)
+    t = min(_NORM_SHARE * comparator_norm(spec), spec.domain.y_max / math.sqrt(h))
+
+    def surplus(log_lam: float) -> float:
+        return 4.0 * log_lam - 3.0 * float(np.logaddexp(math.log(h), log_lam)) - 2.0 * math.log(moved / h / t)
+
+    if not surplus(-LARGEST_LOG) < 0.0 < surplus(LARGEST_LOG):
+        raise no_lam(spec)
+    return math.exp(brentq(surplus, -LARGEST_LOG, LARGEST_LOG, xtol=1e-13))
 
 
 def largest_pull(spec: Spec) -> float:
