@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from .harness import ROOT
-from .nights import each
 
 # With what the bound's own T, m or step, or a fixed size of the noise, loses there.
 SLICE = {
@@ -31,7 +30,8 @@ def points_of(text: str, rule: str, task: str, loss: str) -> tuple[float, float]
     raise AssertionError(f"the table must have a row for {rule} on {task}, {loss}")
 
 
-@pytest.mark.parametrize("rule, task, loss", each(4, SLICE))
+@pytest.mark.nightly
+@pytest.mark.parametrize("rule, task, loss", list(SLICE))
 def test_a_slice_of_the_table_is_what_the_command_prints(rule, task, loss):
     """The same seeds: equal up to rounding and the last bits of a model, which may change which settings are best."""
     command = [sys.executable, "-m", "benchmarks.default_settings", rule, "--task", task]

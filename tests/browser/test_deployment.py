@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.browser, needs_nginx]
 LIMIT = "price_of_privacy_connections 500;"
 
 
+@pytest.mark.nightly
 def test_a_page_needs_seven_of_a_sender_s_connections_at_most(server: Server, page: Page, tmp_path: Path):
     """Six for files, as browsers have them, and its websocket."""
     assert LIMIT in CONF

@@ -59,6 +59,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     expect(block(page, "delta")).to_be_hidden()
 
 
+@pytest.mark.nightly  # in every run, without a browser: tests/pages/test_links.py
 def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page):
     page.goto(f"{below.url}/?place=output&proof=textbook&n=200")
     page.get_by_role("link", name="Dimension", exact=True).click()

@@ -41,7 +41,7 @@ CASES = [
 ]
 ALWAYS = [
     ("geometry", {"epsilon": 0.01}),
-    ("lasso over people", {"T": 512}),
+    ("lasso over people", {"T": 512, "p": 64}),
     ("classes", {"epsilon": 0.01}),
     ("geometry, people", {"delta": 1e-3}),
 ]
