@@ -73,7 +73,10 @@ function turn(event) {
 }
 
 drawAll(false);
-window.addEventListener("resize", () => sheet.media === "print" && drawAll(false));
+// A chart whose place on the screen has another width than its drawing.
+const refit = (node) => sheet.media === "print" && node.clientWidth !== node._fullLayout.width && draw(node, false);
+const observer = new ResizeObserver((places) => requestAnimationFrame(() => places.forEach(({ target }) => refit(target))));
+document.querySelectorAll(".chart").forEach((node) => observer.observe(node));
 window.addEventListener("beforeprint", toPaper);
 window.addEventListener("afterprint", toScreen);
 document.addEventListener("keydown", turn);
