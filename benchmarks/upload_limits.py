@@ -122,7 +122,7 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "a text in each row": ("csv", lambda: _table(200, lambda k: str(k % 10) if k % 200 else "a")),
     "LIBSVM, 1,000 columns": ("svm", lambda: _libsvm(1_000, lambda i: " ".join(f"{j}:1" for j in range(1, 1_001)))),
     "LIBSVM, 5 columns": ("svm", lambda: _libsvm(5, lambda i: f"{i % 5 + 1}:1")),
-    "Parquet, long numbers": ("parquet", lambda: _parquet(10, lambda k: math.sin(k), 100_000)),
+    "Parquet, long numbers": ("parquet", lambda: _parquet(10, lambda k: math.sin(k), 99_000)),
     "Parquet, digits": ("parquet", lambda: _parquet(1_000, lambda k: k * k % 11, 5_000)),
     "Parquet, 1,000 texts": ("parquet", lambda: _parquet(4, lambda k: _word(k * k % 997, 5), 999_999)),
     "Parquet, different texts": ("parquet", lambda: _parquet(4, lambda k: f"x{k}", 300_000)),
