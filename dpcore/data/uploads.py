@@ -136,7 +136,7 @@ class UploadedRecords:
         if whole.sum() < MIN_RECORDS:
             raise ValueError(f"a table must hold at least {MIN_RECORDS} complete records, got {whole.sum()}")
         blocks = len(declared.features) + 1
-        values: Array = np.ones((int(whole.sum()), blocks))
+        values: Array = np.ones((int(whole.sum()), len(declared.columns) + 1))
         clipped = {}
         # One column at a time: a copy of all would take as much memory again for each step.
         for i, (place, low, high) in enumerate(zip(places, declared.low, declared.high, strict=True)):
@@ -251,23 +251,30 @@ def _names_of(sheet: RawTable, category: Category) -> list[str]:
 
 
 def _one_hot(values: Array, levels: list[NDArray[np.int16]], categories: tuple[Category, ...]) -> "Array | csr_array":
-    """Records [rows, p] with a column for each level. values: those that are stored, the constant in the last column.
+    """Records [rows, p] with a column for each level. values: of the numbers, the constant in the last column.
 
-    levels: the place of each record's level, for each category.
+    levels: the place of each record's level, for each category, in whose column the constant stands, too.
     """
     from scipy.sparse import csr_array
 
-    rows, stored = values.shape
-    columns = np.empty((rows, stored), np.int32)
-    start = stored - 1 - len(levels)
-    columns[:, :start] = np.arange(start)
-    for at, (found, category) in enumerate(zip(levels, categories, strict=True), start):
+    rows, numbers, one = len(values), values.shape[1] - 1, float(values[0, -1])
+    stored = numbers + len(levels) + 1
+    starts = numbers + np.cumsum([0, *(len(category.levels) for category in categories)])
+    p = int(starts[-1]) + 1
+    if p <= _DENSE * stored:
+        made = np.zeros((rows, p))
+        made[:, :numbers], made[:, -1] = values[:, :-1], one
+        for found, start in zip(levels, starts[:-1], strict=True):
+            made[np.arange(rows), start + found] = one
+        return made
+    entries, columns = np.full((rows, stored), one), np.empty((rows, stored), np.int32)
+    entries[:, :numbers] = values[:, :-1]
+    columns[:, :numbers] = np.arange(numbers)
+    for at, (found, start) in enumerate(zip(levels, starts[:-1], strict=True), numbers):
         columns[:, at] = start + found
-        start += len(category.levels)
-    columns[:, -1] = start
+    columns[:, -1] = p - 1
     ends = np.arange(0, rows * stored + 1, stored, dtype=np.int32)  # of 64 bits, it would have all columns copied
-    made = csr_array((values.ravel(), columns.ravel(), ends), (rows, start + 1))
-    return made if start + 1 > _DENSE * stored else made.toarray()
+    return csr_array((entries.ravel(), columns.ravel(), ends), (rows, p))
 
 
 def _told(declared: Declared) -> str:
