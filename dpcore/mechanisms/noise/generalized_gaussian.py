@@ -165,7 +165,7 @@ class LpNoiseCurve(ZcdpCurve):
         return f"generalised Gaussian noise of multiplier {1.0 / self.mu:.6g}"
 
     def bound(self, epsilon: Array) -> Array:
-        """The smallest of what zCDP gives, the exact delta of the cube, and the budget that is kept."""
+        """The smallest of what zCDP gives, the delta of the cube (numerical: `same_gaussian`), and the budget kept."""
         found, law = super().bound(epsilon), self.law
         mu, share = self.mu / law.widening * math.sqrt(information(law.d, law.order)), same_gaussian(law.d, law.order)
         if share is not None and mu <= _LARGEST_MU:
