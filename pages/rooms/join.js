@@ -4,6 +4,7 @@ import { epsilonOf, isFair, percentKept, randomised } from "./coin.js";
 
 const LOOK_MS = 2000;
 const LONGEST_MS = 30_000;
+const PATIENCE_MS = 10_000;
 const NOT_KEPT = "This browser keeps nothing, and could answer twice: it sends nothing. Leave its private mode.";
 const part = (id) => document.getElementById(id);
 const said = (text) => {
@@ -55,8 +56,14 @@ function leave(sentence) {
 
 async function ask(what, options = {}) {
   const place = new URL(`join/${encodeURIComponent(code)}/${what}`, document.baseURI);
-  const reply = await fetch(place, { cache: "no-store", signal: AbortSignal.timeout(10_000), ...options });
-  return [reply.status, await reply.json()];
+  const enough = new AbortController();
+  const patience = setTimeout(() => enough.abort(), PATIENCE_MS);
+  try {
+    const reply = await fetch(place, { cache: "no-store", signal: enough.signal, ...options });
+    return [reply.status, await reply.json()];
+  } finally {
+    clearTimeout(patience);
+  }
 }
 
 // Look for the question, send what is not counted yet, and look again later.

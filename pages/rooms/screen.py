@@ -70,10 +70,12 @@ def _close() -> None:
 
 @st.dialog("Answer by phone", width="large")
 def _show() -> None:
-    held = room()
-    if held is None:
-        st.write(st.session_state.pop(_REFUSED, "The room is closed."))
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.write(refused)
         return
+    held = room()
+    if held is None:  # it has just been closed
+        st.rerun()
     st.html(invitation(held, small=False))
     st.button("Close the room", on_click=_close, key="close_room")
 

@@ -29,7 +29,7 @@ _FRAME_BYTES = 2**12  # more than the form around a file has
 # A closed page may come back within this time (a short break of the network), and then has its records still.
 LEFT_SECONDS = 20.0
 CHECK_SECONDS = 5.0
-_LAST_SEEN: dict[str, float] = {}  # of each session that holds records
+_LAST_SEEN: dict[str, float] = {}  # of each session that holds records or a room
 _ARRIVING: dict[str, asyncio.Timeout] = {}  # of each session: the upload that is on its way
 
 
@@ -66,7 +66,7 @@ def keep_in_memory() -> None:
 
 
 def note_holder() -> None:
-    """Say that the session whose script runs here holds records."""
+    """Say that the session whose script runs here holds what must end with its page: records, a room."""
     context = get_script_run_ctx()
     if context is not None:
         _LAST_SEEN[context.session_id] = time.monotonic()
@@ -137,7 +137,7 @@ def _keep_only(session: str, file: str) -> None:
 
 @contextlib.asynccontextmanager
 async def lifespan(app: st.App) -> AsyncGenerator[None]:
-    """While the server runs: end sessions that hold records soon after their page was closed."""
+    """While the server runs: end sessions that hold records or a room soon after their page was closed."""
     closing = asyncio.create_task(_close_left_sessions())
     try:
         yield

@@ -105,6 +105,13 @@ def test_a_phone_votes_once_and_the_screen_counts_and_shows_what_is_right(
     expect(teacher.locator(".room-right")).to_have_text("more than 10 percentage points of accuracy1")
     phone.bring_to_front()
     expect(phone.locator("#words")).to_contain_text("Look at the screen.")
+    teacher.bring_to_front()
+    teacher.get_by_role("button", name=f"Room {code}").click()
+    teacher.get_by_role("button", name="Close the room").click()
+    expect(teacher.get_by_role("button", name="Open a room")).to_be_visible()
+    expect(teacher.get_by_role("dialog")).to_have_count(0)
+    phone.bring_to_front()
+    expect(phone.get_by_role("status")).to_contain_text("the room has ended")
     assert complaints == [] and "Traceback" not in server.log.read_text()
 
 
@@ -160,7 +167,7 @@ SAID = """async ([file, keep]) => {
 }"""
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+@pytest.mark.parametrize("epsilon", [0.5, pytest.param(3.0, marks=pytest.mark.nightly)])
 def test_the_coin_of_a_phone_has_the_law_that_is_claimed(phones: str, new_page: NewPage, epsilon: float):
     """Exact at its threshold, and audited: runs neither refute epsilon nor leave room for a coin with less noise."""
     coin, page, runs = coin_for(epsilon), new_page(390, 844), 100_000

@@ -19,6 +19,7 @@ from pages.lectures.stories import STORIES
 from pages.rooms import address, limits, room, routes, screen
 from pages.rooms.limits import Limit
 from pages.rooms.room import MOST_PHONES, MOST_ROOMS, Asked, Refused, Room
+from pages.server import upload_lifetime
 from pages.server.host_guard import HEADERS, HostGuard
 
 from ..harness import ROOT, serve
@@ -248,9 +249,13 @@ def test_two_hundred_phones_that_vote_at_once_have_their_replies_within_a_second
 # The teacher's screen.
 
 
-def test_a_room_ends_with_its_session():
+def test_a_room_ends_with_its_session(monkeypatch: pytest.MonkeyPatch):
+    seen: dict[str, float] = {}
+    monkeypatch.setattr(upload_lifetime, "_LAST_SEEN", seen)
     page = open_step("overview", "1")
+    assert not seen
     page.button("room_button").click().run()
+    assert len(seen) == 1, "the session is ended soon after its page"
     code = page.session_state["room"].code
     assert ask(f"/join/{code}/question")[1]["question"]["name"] == "overview/1"
     page.session_state["room"] = None  # as `upload_lifetime` clears what a session has held
