@@ -37,7 +37,7 @@ def lecture(page: str) -> Iterator[None]:
     st.session_state[LARGE] = not isinstance(found, str)
     if isinstance(found, str):
         st.session_state.pop(_ENTERED, None)
-        screen.ask(None)
+        screen.leave()
         if found:
             st.html(framed(found, strong=True))
         yield
@@ -116,7 +116,7 @@ def _panel(story: Story, number: int) -> None:
         st.html(f'<span class="lecture-step" title="{keys}">{number} of {last}</span>', width="content")
         st.button("▶", on_click=_turn_to, args=on, key="next", disabled=number == last)
         st.button("Leave", on_click=_leave, key="leave", type="tertiary")
-        screen.button()
+        screen.button(f"{story.name}/{number}")
         _keys(key="lecture_keys")
     # Without a picture the question has the screen to itself. Both places are always there, so that nothing else moves.
     beside, alone = st.sidebar.empty(), st.empty()

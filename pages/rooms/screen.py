@@ -10,7 +10,7 @@ from pages.rooms.address import how_to_reach, phones_address, phones_reach, qr_c
 from pages.rooms.room import Asked, Refused, Room, open_room
 from pages.server.upload_lifetime import note_holder
 
-_ROOM, _REFUSED = "room", "room refused"
+_ROOM, _REFUSED, _SHOWN = "room", "room refused", "room shown"
 _LOOK_SECONDS = 1.0
 STYLE = text_beside(__file__, "screen.css")
 
@@ -26,11 +26,21 @@ def ask(question: Asked | None) -> None:
         held.ask(question)
 
 
-def button() -> None:
-    """For a lecture's bar: opens a room, and shows again how to join it."""
+def leave() -> None:
+    """The page is without a lecture: no question stands, and how to join is not shown."""
+    ask(None)
+    _hide()
+
+
+def button(place: str) -> None:
+    """For a lecture's bar: opens a room, and shows how to join it until that is closed or the step is another one.
+
+    place: names the step. A page that computes something runs again when there is more to show; what is shown stays.
+    """
     held = room()
     label = "Open a room" if held is None else f"Room {held.code}"
-    if st.button(label, key="room_button", type="tertiary", on_click=_open):
+    st.button(label, key="room_button", type="tertiary", on_click=_open, args=(place,))
+    if st.session_state.get(_SHOWN) == place:
         _show()
 
 
@@ -55,7 +65,9 @@ def randomised() -> Randomised | None:
     return Randomised(held.code, asked.words, sum(counts), counts[0], asked.keep) if sum(counts) else None
 
 
-def _open() -> None:
+def _open(place: str) -> None:
+    st.session_state[_SHOWN] = place
+    st.session_state.pop(_REFUSED, None)
     if room() is None:
         try:
             st.session_state[_ROOM] = open_room()
@@ -66,18 +78,23 @@ def _open() -> None:
 
 def _close() -> None:
     del st.session_state[_ROOM]
+    _hide()
 
 
-@st.dialog("Answer by phone", width="large")
+def _hide() -> None:
+    st.session_state.pop(_SHOWN, None)
+
+
+@st.dialog("Answer by phone", width="large", on_dismiss=_hide)
 def _show() -> None:
-    if refused := st.session_state.pop(_REFUSED, ""):
-        st.write(refused)
-        return
     held = room()
-    if held is None:  # it has just been closed
+    if refused := st.session_state.get(_REFUSED):
+        st.write(refused)
+    elif held is None:  # it has just been closed
         st.rerun()
-    st.html(invitation(held, small=False))
-    st.button("Close the room", on_click=_close, key="close_room")
+    else:
+        st.html(invitation(held, small=False))
+        st.button("Close the room", on_click=_close, key="close_room")
 
 
 def invitation(held: Room, *, small: bool) -> str:

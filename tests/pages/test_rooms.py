@@ -276,12 +276,30 @@ def test_a_lecture_asks_the_phones_counts_and_shows_what_is_right():
         assert vote(held, answer, phone=phone)[0] == 200
     page.run()
     assert screen.bars(first.options, (1, 2, 0)) in texts(page) and "3 phones" in texts(page)
+    assert [button.key for button in page.button].count("close_room") == 1, "a page that runs again shows it still"
     page.button("next").click().run()
+    assert "close_room" not in [button.key for button in page.button]
     assert held.asked is None and screen.bars(first.options, (1, 2, 0), 1) in texts(page)
     page.button("back").click().run()
     assert held.asked.name == "overview/1" and held.counts("overview/1") == (1, 2, 0)
     page.button("leave").click().run()
     assert held.asked is None and page.session_state["room"] is held
+
+
+def test_a_server_with_too_many_rooms_says_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(room, "MOST_ROOMS", 0)
+    page = open_step("overview", "1")
+    page.button("room_button").click().run()
+    assert "room" not in page.session_state and "rooms open already" in "".join(each.value for each in page.markdown)
+
+
+def test_a_closed_room_is_gone_at_once():
+    page = open_step("overview", "1")
+    page.button("room_button").click().run()
+    code = page.session_state["room"].code
+    page.button("close_room").click().run()
+    assert page.button("room_button").label == "Open a room" and page.button("option_0")
+    assert ask(f"/join/{code}/question")[0] == 404
 
 
 def test_where_phones_cannot_reach_the_server_a_sentence_has_the_command_in_the_place_of_the_code():
