@@ -49,7 +49,7 @@ def how_to_reach() -> tuple[str, str, str]:
         f"--server.allowedHosts {address} --server.allowedHosts localhost"
     )
     return (
-        "Phones cannot reach this server, which listens to its own computer only. Stop it, start it with",
+        "Phones cannot reach this page's address, which means this computer only. Stop the server, start it with",
         command,
         f"and open this lecture at http://{address}:{port}.",
     )

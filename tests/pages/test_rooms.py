@@ -305,7 +305,7 @@ def test_a_closed_room_is_gone_at_once():
 def test_where_phones_cannot_reach_the_server_a_sentence_has_the_command_in_the_place_of_the_code():
     page = open_step("overview", "1")
     page.button("room_button").click().run()
-    assert "Phones cannot reach this server" in texts(page) and "--server.address 0.0.0.0" in texts(page)
+    assert "Phones cannot reach this page&#x27;s address" in texts(page) and "--server.address 0.0.0.0" in texts(page)
     assert "<img" not in screen.invitation(page.session_state["room"], small=False)
 
 
