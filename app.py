@@ -11,6 +11,9 @@ from starlette.middleware import Middleware
 
 from pages.server import assets, connections, host_guard, preload_imports, upload_lifetime
 
+# On Streamlit Community Cloud, variables of the environment are set as secrets.
+st.secrets.load_if_toml_exists()
+host_guard.let_in_named_hosts()
 preload_imports.start()
 upload_lifetime.keep_in_memory()
 connections.bound_connections()
