@@ -169,7 +169,10 @@ def run(arguments):
 
 def test(arguments):
     mark = install("test")["run"]
-    for tool in (["ruff", "check", "."], ["mypy", "dpcore", "pages", "benchmarks", "tools", "app.py"]):
+    for tool in (
+        ["ruff", "check", "."],
+        ["mypy", "dpcore", "pages", "benchmarks", "tools", "price_of_privacy", "app.py"],
+    ):
         code = call(VENV_PYTHON, "-m", *tool)
         if code != 0:
             return code

@@ -116,10 +116,17 @@ def test_checks_run_in_order_and_stop_at_the_first_failure(project):
     codes["pytest"] = 5
     assert dev.test(["-k", "nothing"]) == 5
     spread = " ".join(dev.SPREAD)
-    checks = ["ruff check .", "mypy dpcore pages benchmarks tools app.py", "dpcore warm", f"pytest {spread} -k nothing"]
+    checks = [
+        "ruff check .",
+        "mypy dpcore pages benchmarks tools price_of_privacy app.py",
+        "dpcore warm",
+        f"pytest {spread} -k nothing",
+    ]
     assert calls[-4:] == checks
     dev.test([])
-    assert calls[-2:] == ["mypy dpcore pages benchmarks tools app.py", f"pytest {spread}"], "kernels are compiled once"
+    assert calls[-2:] == ["mypy dpcore pages benchmarks tools price_of_privacy app.py", f"pytest {spread}"], (
+        "kernels are compiled once"
+    )
     codes["mypy"] = 2
     assert dev.test([]) == 2
     assert calls[-1].startswith("mypy")
