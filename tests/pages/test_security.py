@@ -649,6 +649,7 @@ def test_scripts_make_neither_code_nor_markup_of_texts(script: Path):
     text = script.read_text()
     for word in ("eval(", "new Function", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"):
         assert word not in text, word
-    # Of this server alone, below the page's own address, for pictures that are drawn ahead.
-    asked = text.count("fetch(new URL(ahead, document.baseURI)")
-    assert asked == len(re.findall(r"\bfetch\(", text)) == (script.name == "live_figure.js")
+    # Of this server alone, below the page's own address: pictures that are drawn ahead, and what phones ask of a room.
+    asked = {"live_figure.js": "fetch(new URL(ahead, document.baseURI)", "join.js": "fetch(place,"}
+    assert len(re.findall(r"\bfetch\(", text)) == text.count(asked.get(script.name, "fetch(")) == (script.name in asked)
+    assert script.name != "join.js" or ("place = new URL(`join/${" in text and "document.baseURI" in text)
