@@ -567,7 +567,7 @@ def test_an_exhausted_system_is_one_line_a_minute(monkeypatch, caplog):
 SOURCES = sorted([ROOT / "app.py", *(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py")])
 # Modules that run what they read, or start programs; calls that do, and those of them that only `os` has.
 MODULES = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml", "subprocess", "pty"}
-CALLS = {"eval", "exec", "compile", "__import__", "import_module", "read_pickle"}
+CALLS = {"eval", "exec", "compile", "__import__", "import_module", "exec_module", "entry_points", "read_pickle"}
 OF_OS = {"system", "popen", "startfile", "fork", "execv", "execve", "execvp", "posix_spawn", "spawnv", "spawnl"}
 NAMES = re.compile(rf"\b({'|'.join(MODULES | CALLS | OF_OS | {'allow_pickle'})})\b")
 ALLOWED = {
@@ -578,6 +578,9 @@ ALLOWED = {
     ("pages/server/preload_imports.py", "import_module"): "the modules that it lists",
     ("pages/lectures/reader.py", "yaml"): "its safe half, which makes texts, numbers, lists and mappings and no other",
     ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
+    ("dpcore/mechanisms/own.py", "entry_points"): "packages that whoever runs the process has installed",
+    ("dpcore/mechanisms/own.py", "exec_module"): "a file that the command which starts the process names",
+    ("pages/server/arguments.py", "entry_points"): "asks whether there are any, and loads none",
     ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that its table lists",
     ("dpcore/cli/claims.py", "import_module"): "a function that whoever types the command wants audited",
     ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",
@@ -632,6 +635,7 @@ def test_nothing_that_is_read_is_run():
         "pandas.read_pickle(file)",
         "os.popen('ls')",
         "importlib.import_module(name)",
+        "spec.loader.exec_module(module)",
     ],
 )
 def test_the_walk_sees(line):
