@@ -246,8 +246,8 @@ def test_a_lecture_asks_the_phones_counts_and_shows_what_is_right():
     held = page.session_state["room"]
     assert page.button("room_button").label == f"Room {held.code}" and held.code in texts(page)
     assert not [button for button in page.button if button.key == "option_0"], "the phones answer"
-    first = STORIES["Overview"].steps[0].question
-    assert first and held.asked.answers == first.options and held.asked.words == STORIES["Overview"].words(1)
+    first = STORIES["overview"].steps[0].question
+    assert first and held.asked.answers == first.options and held.asked.words == STORIES["overview"].words(1)
     for phone, answer in enumerate((0, 1, 1)):
         assert vote(held, answer, phone=phone)[0] == 200
     page.run()
