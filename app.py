@@ -12,6 +12,9 @@ from starlette.middleware import Middleware
 
 from pages.server import arguments, assets, connections, host_guard, preload_imports, upload_lifetime
 
+# On Streamlit Community Cloud, variables of the environment are set as secrets.
+st.secrets.load_if_toml_exists()
+host_guard.let_in_named_hosts()
 if Path(sys.argv[0]).name == "app.py":  # started by Streamlit; another server's arguments are its own
     arguments.accept(sys.argv[1:])
 preload_imports.start()
