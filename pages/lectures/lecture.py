@@ -11,8 +11,11 @@ from contextlib import contextmanager
 import streamlit as st
 
 from dpcore.core.facts import text_beside
+from pages.lectures import present
 from pages.lectures.reader import Step, Story
-from pages.lectures.stories import STORIES
+from pages.lectures.stories import STORIES, of_page
+from pages.rooms import screen
+from pages.rooms.room import Asked
 from pages.ui.html import framed, unbroken
 from pages.ui.live_figure import LARGE
 from pages.ui.share_link import of_today
@@ -25,7 +28,7 @@ _ENTERED, _AGAIN, _VOTES = "lecture entered", "lecture entered again", "lecture 
 
 @contextmanager
 def lecture(page: str) -> Iterator[None]:
-    """Around a page's script: a step of its lecture if the address asks for one, else the way to the first step.
+    """Around a page's script: a step of a lecture if the address asks for one, else the ways to the first steps.
 
     page: its title in the navigation.
     """
@@ -33,13 +36,12 @@ def lecture(page: str) -> Iterator[None]:
     st.session_state[LARGE] = not isinstance(found, str)
     if isinstance(found, str):
         st.session_state.pop(_ENTERED, None)
+        screen.ask(None)
         if found:
             st.html(framed(found, strong=True))
         yield
-        if page in STORIES:
-            st.sidebar.button(
-                "Teach this page", on_click=_turn_to, args=(STORIES[page], 1), key="teach", type="tertiary"
-            )
+        _offer(of_page(page))
+        present.offer()
     else:
         story, number = found
         first = _enter(story, number)
@@ -60,7 +62,7 @@ def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str
     if name is None:
         return ""
     _, (name,) = of_today("lecture", [name])
-    story = next((story for story in STORIES.values() if story.name == name), None)
+    story = STORIES.get(name)
     if story is None:
         return f"There is no lecture “{name[:40]}”: this is the page without one."
     if story.page != page:
@@ -69,6 +71,16 @@ def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str
     if step not in map(str, range(1, last + 1)):
         return f"The lecture “{name}” has steps 1 to {last}, and no “{step[:40]}”: this is the page without one."
     return story, int(step)
+
+
+def _offer(stories: list[Story]) -> None:
+    """Lectures to begin with: a button where there is one, a list of titles where there are many."""
+    if len(stories) == 1:
+        st.sidebar.button("Teach this page", on_click=_turn_to, args=(stories[0], 1), key="teach", type="tertiary")
+    elif stories:
+        with st.sidebar.popover("Teach this page", key="teach", type="tertiary"):
+            for story in stories:
+                st.button(story.title, on_click=_turn_to, args=(story, 1), key=f"teach_{story.name}", type="tertiary")
 
 
 def _turn_to(story: Story, number: int) -> None:
@@ -99,8 +111,10 @@ def _panel(story: Story, number: int) -> None:
     """Words, question and bar, above the controls that stay."""
     step, last = story.steps[number - 1], len(story.steps)
     votes = st.session_state.setdefault(_VOTES, {})
+    asked = asked_of(story, number)
+    screen.ask(asked)
 
-    st.html(f"<style>{_STYLE}\n{whitelist(step)}</style>")
+    st.html(f"<style>{_STYLE}\n{screen.STYLE}\n{whitelist(step)}</style>")
     with st.sidebar.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
         back, on = (story, number - 1), (story, number + 1)
         st.button("◀", on_click=_turn_to, args=back, key="back", disabled=number == 1)
@@ -109,6 +123,7 @@ def _panel(story: Story, number: int) -> None:
         st.html(f'<span class="lecture-step" title="{keys}">{number} of {last}</span>', width="content")
         st.button("▶", on_click=_turn_to, args=on, key="next", disabled=number == last)
         st.button("Leave", on_click=_leave, key="leave", type="tertiary")
+        screen.button()
         _keys(key="lecture_keys")
     # Without a picture the question has the screen to itself. Both places are always there, so that nothing else moves.
     beside, alone = st.sidebar.empty(), st.empty()
@@ -117,8 +132,12 @@ def _panel(story: Story, number: int) -> None:
         title = story.title if number == 1 or not step.shows else ""
         verdict = verdict_on(story, number, votes.get((story.name, number - 1)))
         said = (("title", title), ("verdict", verdict), ("words", story.words(number)))
-        st.html("".join(f'<p class="lecture-{part}">{html.escape(unbroken(text))}</p>' for part, text in said if text))
-        for k, option in enumerate(step.question.options if step.question else ()):
+        *before, words = (f'<p class="lecture-{part}">{html.escape(unbroken(text))}</p>' for part, text in said if text)
+        st.html("".join(before) + screen.result(asked_of(story, number - 1)) + words)
+        counted = asked is not None and screen.room() is not None
+        if asked and counted:
+            screen.count(asked)
+        for k, option in enumerate(step.question.options if step.question and not counted else ()):
             chosen = votes.get((story.name, number)) == k
             st.button(
                 option,
@@ -128,6 +147,17 @@ def _panel(story: Story, number: int) -> None:
                 type="primary" if chosen else "secondary",
                 width="stretch",
             )
+    if counted:
+        with st.sidebar.container(key="room"):
+            screen.invite()
+
+
+def asked_of(story: Story, number: int) -> Asked | None:
+    """A step's question as phones see it, or None."""
+    question = story.steps[number - 1].question if number > 0 else None
+    if question is None:
+        return None
+    return Asked(f"{story.name}/{number}", story.words(number), question.options, question.answer)
 
 
 def verdict_on(story: Story, number: int, vote: int | None) -> str:
@@ -147,7 +177,14 @@ def verdict_on(story: Story, number: int, vote: int | None) -> str:
 
 def whitelist(step: Step) -> str:
     """Style rules that hide all of the page but one chart with its sentence, the controls that stay, and errors."""
-    stay = [".st-key-lecture", ".st-key-lecture_bar", ".stException", ".stAlert", "[data-testid=stAlert]"]
+    stay = [
+        ".st-key-lecture",
+        ".st-key-lecture_bar",
+        ".st-key-room",
+        ".stException",
+        ".stAlert",
+        "[data-testid=stAlert]",
+    ]
     stay += [f".st-key-{key}" for key in (step.shows, *step.kept) if key]
     if step.shows and not step.aside and step.shows != "attack_success":
         stay += [".takeaway"]

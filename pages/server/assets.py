@@ -1,5 +1,5 @@
 """What the server answers beside its pages: the chart library, from the installed plotly package and never fetched from
-elsewhere, pictures that are drawn ahead, and addresses that pages had before."""
+elsewhere, pictures that are drawn ahead, addresses that pages had before, and rooms of phones."""
 
 import functools
 import gzip
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from pages.rooms import routes as rooms
 from pages.server import prefetch
 
 # The package's metadata says version and place without the cost of importing plotly.
@@ -25,9 +26,9 @@ _NOW = {"start": "", "doors": "perturbation", "sparse": "sparsity", "classes": "
 
 def routes() -> list[Route]:
     """The routes to give to st.App, which wants the server's base path spelled out."""
-    base = st.get_option("server.baseUrlPath").strip("/")
+    base = f"/{st.get_option('server.baseUrlPath').strip('/')}/".replace("//", "/")
     answers = dict.fromkeys(_NOW, _lead_on) | {PLOTLY_JS_URL: _plotly_js, f"{prefetch.PATH}/{{token}}": prefetch.answer}
-    return [Route("/" + f"{base}/{path}".lstrip("/"), endpoint) for path, endpoint in answers.items()]
+    return [*(Route(f"{base}{path}", endpoint) for path, endpoint in answers.items()), *rooms.routes(base)]
 
 
 @functools.cache

@@ -288,6 +288,18 @@ def test_the_dashboard_hears_who_asks_and_a_sender_is_held_to_a_rate(tmp_path):
     assert 61 <= allowed < 70 and statuses[allowed:].count(429) >= 1 and set(statuses) == {200, 429}
 
 
+def test_phones_reach_the_process_of_their_room_whatever_their_seat(tmp_path):
+    with ExitStack() as stack:
+        (first, heads), (second, others) = (stack.enter_context(stand_in()) for _ in range(2))
+        url = stack.enter_context(proxy([first, second], tmp_path))
+        for k in range(6):
+            for code in ("BCDFGH", "chjkmn"):
+                seat = {"Cookie": f"seat={k:032x}"}
+                asked = urllib.request.Request(f"{url}/join/{code}/vote", b"{}", seat, method="PUT")
+                urllib.request.urlopen(asked, timeout=30).close()
+            assert (len(heads), len(others)) == (k + 1, k + 1)
+
+
 def test_a_sender_has_500_connections_at_a_time(tmp_path):
     with (
         socket.create_server(("127.0.0.1", 0), backlog=1_000) as silent,  # it takes requests and answers none

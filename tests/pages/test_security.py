@@ -579,7 +579,7 @@ def test_an_exhausted_system_is_one_line_a_minute(monkeypatch, caplog):
 SOURCES = sorted([ROOT / "app.py", *(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py")])
 # Modules that run what they read, or start programs; calls that do, and those of them that only `os` has.
 MODULES = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml", "subprocess", "pty"}
-CALLS = {"eval", "exec", "compile", "__import__", "import_module", "read_pickle"}
+CALLS = {"eval", "exec", "compile", "__import__", "import_module", "exec_module", "entry_points", "read_pickle"}
 OF_OS = {"system", "popen", "startfile", "fork", "execv", "execve", "execvp", "posix_spawn", "spawnv", "spawnl"}
 NAMES = re.compile(rf"\b({'|'.join(MODULES | CALLS | OF_OS | {'allow_pickle'})})\b")
 ALLOWED = {
@@ -590,6 +590,9 @@ ALLOWED = {
     ("pages/server/preload_imports.py", "import_module"): "the modules that it lists",
     ("pages/lectures/reader.py", "yaml"): "its safe half, which makes texts, numbers, lists and mappings and no other",
     ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
+    ("dpcore/mechanisms/own.py", "entry_points"): "packages that whoever runs the process has installed",
+    ("dpcore/mechanisms/own.py", "exec_module"): "a file that the command which starts the process names",
+    ("pages/server/arguments.py", "entry_points"): "asks whether there are any, and loads none",
     ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that its table lists",
     ("dpcore/cli/claims.py", "import_module"): "a function that whoever types the command wants audited",
     ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",
@@ -644,6 +647,7 @@ def test_nothing_that_is_read_is_run():
         "pandas.read_pickle(file)",
         "os.popen('ls')",
         "importlib.import_module(name)",
+        "spec.loader.exec_module(module)",
     ],
 )
 def test_the_walk_sees(line):
@@ -661,6 +665,7 @@ def test_scripts_make_neither_code_nor_markup_of_texts(script: Path):
     text = script.read_text()
     for word in ("eval(", "new Function", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"):
         assert word not in text, word
-    # Of this server alone, below the page's own address, for pictures that are drawn ahead.
-    asked = text.count("fetch(new URL(ahead, document.baseURI)")
-    assert asked == len(re.findall(r"\bfetch\(", text)) == (script.name == "live_figure.js")
+    # Of this server alone, below the page's own address: pictures that are drawn ahead, and what phones ask of a room.
+    asked = {"live_figure.js": "fetch(new URL(ahead, document.baseURI)", "join.js": "fetch(place,"}
+    assert len(re.findall(r"\bfetch\(", text)) == text.count(asked.get(script.name, "fetch(")) == (script.name in asked)
+    assert script.name != "join.js" or ("place = new URL(`join/${" in text and "document.baseURI" in text)

@@ -1,0 +1,1 @@
+"""Rooms: phones answer the question of a lecture, and the teacher's screen counts."""

@@ -1,0 +1,110 @@
+"""The teacher's side of a room: it is opened in a lecture, shown to the class, and counts while a question stands."""
+
+import html
+
+import streamlit as st
+
+from dpcore.core.facts import text_beside
+from pages.rooms.address import how_to_reach, phones_address, phones_reach, qr_code
+from pages.rooms.room import Asked, Refused, Room, open_room
+from pages.server.upload_lifetime import note_holder
+
+_ROOM, _REFUSED = "room", "room refused"
+_LOOK_SECONDS = 1.0
+STYLE = text_beside(__file__, "screen.css")
+
+
+def room() -> Room | None:
+    """The room that this session has opened."""
+    return st.session_state.get(_ROOM)
+
+
+def ask(question: Asked | None) -> None:
+    """Put a question to the phones of this session's room, if it has one, or take it away."""
+    if held := room():
+        held.ask(question)
+
+
+def button() -> None:
+    """For a lecture's bar: opens a room, and shows again how to join it."""
+    held = room()
+    label = "Open a room" if held is None else f"Room {held.code}"
+    if st.button(label, key="room_button", type="tertiary", on_click=_open):
+        _show()
+
+
+def _open() -> None:
+    if room() is None:
+        try:
+            st.session_state[_ROOM] = open_room()
+            note_holder()  # the room ends soon after the page was closed
+        except Refused as refused:
+            st.session_state[_REFUSED] = str(refused)
+
+
+def _close() -> None:
+    del st.session_state[_ROOM]
+
+
+@st.dialog("Answer by phone", width="large")
+def _show() -> None:
+    held = room()
+    if held is None:
+        st.write(st.session_state.pop(_REFUSED, "The room is closed."))
+        return
+    st.html(invitation(held, small=False))
+    st.button("Close the room", on_click=_close, key="close_room")
+
+
+def invitation(held: Room, *, small: bool) -> str:
+    """HTML of a room's address, code and QR code; in the place of the last, unless it is to be small, stands how to
+    start a server that phones reach, if they do not reach this one."""
+    address = phones_address()
+    whole, picture = f"{address}?room={held.code}", ""
+    if phones_reach(address):
+        picture = f'<img src="{html.escape(qr_code(whole))}" alt="QR code of {html.escape(whole)}">'
+    elif not small:
+        before, command, after = map(html.escape, how_to_reach())
+        picture = f"<p>{before} <code>{command}</code> {after}</p>"
+    shown = html.escape(address.split("://")[1])
+    return f'<div class="room-join">{picture}<p>{shown}<br><b class="room-code">{held.code}</b></p></div>'
+
+
+def invite() -> None:
+    """Draw how to join, small."""
+    if held := room():
+        st.html(invitation(held, small=True))
+
+
+def count(question: Asked) -> None:
+    """Draw the counts of a question that stands, as they come."""
+    # In a container of its own: see `pages.background.polling.follow`.
+    with st.container(key="room_counts"):
+        _poll(question)
+
+
+@st.fragment(run_every=_LOOK_SECONDS)
+def _poll(question: Asked) -> None:
+    if held := room():
+        st.html(bars(question.answers, held.counts(question.name)))
+
+
+def result(question: Asked | None) -> str:
+    """HTML of what the phones of this session's room have answered, and what is right; "" where none has."""
+    held = room()
+    counts = held.counts(question.name) if held and question else ()
+    return bars(question.answers, counts, question.right) if question and sum(counts) else ""
+
+
+def bars(answers: tuple[str, ...], counts: tuple[int, ...], right: int | None = None) -> str:
+    """HTML of a bar for each answer, and the number of phones that gave it; right: place of the one to be marked."""
+    total, rows = sum(counts), []
+    for k, (answer, count) in enumerate(zip(answers, counts, strict=True)):
+        mark = " room-right" if k == right else ""
+        width = f"{100 * count / max(total, 1):.0f}%"
+        rows.append(
+            f'<div class="room-answer{mark}"><span>{html.escape(answer)}</span><b>{count}</b>'
+            f'<i style="width:{width}"></i></div>'
+        )
+    phones = "1 phone" if total == 1 else f"{total} phones"
+    return f'<div class="room-bars">{"".join(rows)}<p>{phones}</p></div>'
