@@ -16,9 +16,13 @@ def cli() -> None:
     """The dashboard Price of Privacy, and the library under it."""
 
 
-@cli.command(context_settings={"ignore_unknown_options": True})
+@cli.command()
+@click.option("--lectures", metavar="FOLDER", help="Folder with lectures of your own.")
+@click.option(
+    "--mechanism", multiple=True, metavar="FILE", help="Python file with a mechanism of your own; repeatable."
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- STREAMLIT ARGUMENTS]")
-def run(arguments: tuple[str, ...]) -> None:
+def run(lectures: str | None, mechanism: tuple[str, ...], arguments: tuple[str, ...]) -> None:
     """Start the dashboard, for example: price-of-privacy run -- --server.port 8600"""
     if importlib.util.find_spec("streamlit") is None:
         raise click.ClickException(
@@ -27,7 +31,9 @@ def run(arguments: tuple[str, ...]) -> None:
         )
     from streamlit.web.cli import main as streamlit
 
-    streamlit(["run", str(app()), *arguments], prog_name="streamlit")
+    ours = [] if lectures is None else ["--lectures", lectures]
+    ours += [word for file in mechanism for word in ("--mechanism", file)]
+    streamlit(["run", str(app()), *arguments, "--", *ours], prog_name="streamlit")
 
 
 def app() -> Path:

@@ -23,11 +23,14 @@ def test_it_has_every_command_of_the_library():
     assert {name: command for name, command in cli.commands.items() if name != "run"} == own
 
 
-def test_run_starts_the_clone_s_dashboard_with_arguments_for_streamlit(monkeypatch):
+def test_run_starts_the_clone_s_dashboard_with_arguments_for_streamlit_and_for_it(monkeypatch):
     seen: list[list[str]] = []
     monkeypatch.setattr(streamlit.web.cli, "main", lambda arguments, prog_name: seen.append(arguments))
-    called(monkeypatch, "run", "--", "--server.port", "8600", "--", "own")
-    assert seen == [["run", str(ROOT / "app.py"), "--server.port", "8600", "--", "own"]]
+    called(monkeypatch, "run")
+    own = ("--lectures", "mine", "--mechanism", "a.py", "--mechanism", "b.py")
+    called(monkeypatch, "run", *own, "--", "--server.port", "8600")
+    script = str(ROOT / "app.py")
+    assert seen == [["run", script, "--"], ["run", script, "--server.port", "8600", "--", *own]]
 
 
 def test_without_the_dashboard_s_packages_run_says_how_to_install_them(monkeypatch, capsys):

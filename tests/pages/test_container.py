@@ -24,6 +24,8 @@ import yaml
 from packaging.specifiers import SpecifierSet
 
 from pages.lectures.reader import PAGES
+from pages.rooms.room import LETTERS
+from pages.rooms.room import SETTING as SERVER
 from pages.server.headless_client import HeadlessClient
 from pages.server.host_guard import HOSTS
 
@@ -110,6 +112,8 @@ def test_two_replicas_share_the_network_of_nginx_which_runs_the_documented_file(
     settings = [each["environment"] for each in replicas]
     places = [f"{each['STREAMLIT_SERVER_ADDRESS']}:{each['STREAMLIT_SERVER_PORT']}" for each in settings]
     assert places == re.findall(r"server (\S+) max_fails", conf) and len(places) == 2
+    rooms = dict(re.findall(r'"~\*\^/join/([A-Z])" (\S+);', conf))
+    assert {LETTERS[int(each[SERVER]) - 1]: place for each, place in zip(settings, places, strict=True)} == rooms
     assert {each[HOSTS] for each in settings} == {f"${{{HOSTS}:-}}"}
     for each in services.values():
         assert each["read_only"] is True and each["tmpfs"] == ["/tmp"] and "volumes" not in each
