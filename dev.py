@@ -3,7 +3,9 @@
     python3 dev.py run [-- STREAMLIT ARGUMENTS]    for example: python3 dev.py run -- --server.port 8600
     python3 dev.py test [PYTEST ARGUMENTS]         ruff, mypy, kernels, pytest; stops at the first failure
 
-`run --lectures FOLDER --mechanism FILE` adds lectures (docs/teachers_guide.md) and mechanisms (docs/tutorial.md).
+`run --lectures FOLDER` adds lectures of your own (docs/teachers_guide.md), `run --mechanism FILE` a mechanism of your
+own (docs/tutorial.md).
+
 Both keep their packages in .venv beside this file and install only when what is locked has changed.
 """
 

@@ -111,6 +111,18 @@ def test_the_address_is_printed_before_the_server_starts(project, capsys, monkey
     assert "http://localhost:8765 " in calls[-1]
 
 
+def test_own_lectures_and_mechanisms_reach_the_dashboard_by_their_whole_paths(project, tmp_path, monkeypatch):
+    _, calls, _ = project
+    monkeypatch.chdir(tmp_path)
+    dev.run(["--lectures", "mine", "--server.port", "8765", "--mechanism=a.py", "--mechanism", "/b.py"])
+    ours = f"--lectures {tmp_path / 'mine'} --mechanism {tmp_path / 'a.py'} --mechanism /b.py"
+    assert calls[-1].endswith(f"--server.port 8765 -- {ours}")
+    dev.run(["--server.port", "8765"])
+    assert " -- " not in calls[-1]
+    with pytest.raises(dev.Failure, match="--lectures must be followed by a path: say which"):
+        dev.run(["--lectures"])
+
+
 def test_checks_run_in_order_and_stop_at_the_first_failure(project):
     _, calls, codes = project
     codes["pytest"] = 5

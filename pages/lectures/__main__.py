@@ -62,10 +62,16 @@ async def walk(names: list[str], urls: list[str]) -> None:
 
 
 def check(path: Path) -> None:
-    """Say of each lecture that nothing is wrong with it; raises FaultyLecture at the first that is faulty."""
+    """Say of each lecture that nothing is wrong with it; raises FaultyLecture with the faults of all others."""
+    faults = []
     for story, file in stories.read_own(path):
-        rehearse(story, file)
-        print(f"{file}: nothing is wrong with its {len(story.steps)} steps.")
+        try:
+            rehearse(story, file)
+            print(f"{file}: nothing is wrong with its {len(story.steps)} steps.")
+        except FaultyLecture as problem:
+            faults.append(str(problem))
+    if faults:
+        raise FaultyLecture("\n".join(faults))
 
 
 if __name__ == "__main__":

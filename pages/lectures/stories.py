@@ -3,10 +3,13 @@
 import re
 from pathlib import Path
 
-from pages.lectures.reader import FaultyLecture, Story, read, shipped
+from pages.lectures.reader import PAGES, FaultyLecture, Story, read, shipped
 
 _ENDINGS = (".yaml", ".yml")
-STORIES: dict[str, Story] = {file.stem: read(file) for file in sorted(Path(__file__).parent.glob("*.yaml"))}
+_SHIPPED = [read(file) for file in sorted(Path(__file__).parent.glob("*.yaml"))]
+# In the order of the navigation, each page's own lecture first.
+_SHIPPED.sort(key=lambda story: (PAGES.index(story.page), story.name != story.page.lower()))
+STORIES = {story.name: story for story in _SHIPPED}
 # Where those controls of a page stand that a teacher's file does not name; Sources has no lecture that says it.
 _CONTROLS = {story.page: story.defaults for story in STORIES.values() if story.name == story.page.lower()} | {
     "Sources": {"n": 2_000, "about": "errata", "traced": "output_gaussian", "reproduced": "jain-thakurta-1b"}
@@ -52,5 +55,4 @@ def add(folder: Path) -> None:
 
 def of_page(page: str) -> list[Story]:
     """The lectures of a page, its own first."""
-    found = [story for story in STORIES.values() if story.page == page]
-    return sorted(found, key=lambda story: story.name != page.lower())
+    return [story for story in STORIES.values() if story.page == page]

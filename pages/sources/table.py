@@ -45,9 +45,9 @@ def code(words: str) -> str:
 
 
 def link(words: str, address: str) -> str:
-    """A link to an address below the dashboard's root, seen from a page.
+    """A link to an address below the dashboard's root, seen from a page; what is encoded in the address stays so.
 
-    >>> link("here", "perturbation?side=λ")
-    '<a href="./perturbation?side=%CE%BB">here</a>'
+    >>> link("here", "perturbation?side=λ&also=a%2Cb")
+    '<a href="./perturbation?side=%CE%BB&amp;also=a%2Cb">here</a>'
     """
-    return f'<a href="./{html.escape(quote(address, safe="?=&+,:~"))}">{html.escape(words)}</a>'
+    return f'<a href="./{html.escape(quote(address, safe="?=&+,:~%"))}">{html.escape(words)}</a>'

@@ -179,7 +179,7 @@ def test_a_faulty_folder_ends_the_start_with_all_its_sentences(folder: Path):
 
 def test_warming_knows_own_lectures_and_names_those_there_are(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["warm", "clinic"]) == 1
-    assert "There is no lecture “clinic”, only audit, decide, " in capsys.readouterr().err
+    assert "There is no lecture “clinic”, only overview, perturbation, " in capsys.readouterr().err
     assert main(["warm", "clinic", "--lectures", str(folder), "--url", "http://localhost:1"]) == 1
     assert "no lecture" not in capsys.readouterr().err
 
