@@ -36,6 +36,7 @@ run_pages(
         "Sparsity": "sparsity/page.py",
         "Geometry": "geometry/page.py",
         "Multiclass": "multiclass/page.py",
+        "Survey": "survey/page.py",
         "Audit": "audit/page.py",
         "Decide": "decide/page.py",
         "Sources": "sources/page.py",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from dpcore.core.facts import text_beside
+from dpcore.studies.survey.coin import coin_for
 from pages.lectures import present
 from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES, of_page
@@ -23,6 +24,7 @@ from pages.ui.share_link import of_today
 # At import, so once per process.
 _keys = st.components.v2.component("lecture_keys", js=text_beside(__file__, "keys.js"), isolate_styles=False)
 _STYLE = text_beside(__file__, "lecture.css")
+_NO_ROOM = "Open a room, and phones answer. Without one, the next step shows a simulated class."
 _ENTERED, _AGAIN, _VOTES = "lecture entered", "lecture entered again", "lecture votes"
 
 
@@ -137,7 +139,9 @@ def _panel(story: Story, number: int) -> None:
         counted = asked is not None and screen.room() is not None
         if asked and counted:
             screen.count(asked)
-        for k, option in enumerate(step.question.options if step.question and not counted else ()):
+        elif asked and asked.keep is not None:  # nobody is to answer this one by a show of hands
+            st.html(f'<p class="lecture-title">{_NO_ROOM}</p>')
+        for k, option in enumerate(asked.answers if asked and asked.keep is None and not counted else ()):
             chosen = votes.get((story.name, number)) == k
             st.button(
                 option,
@@ -157,7 +161,8 @@ def asked_of(story: Story, number: int) -> Asked | None:
     question = story.steps[number - 1].question if number > 0 else None
     if question is None:
         return None
-    return Asked(f"{story.name}/{number}", story.words(number), question.options, question.answer)
+    keep = coin_for(story.state(number)["epsilon"]).keep if question.answer is None else None
+    return Asked(f"{story.name}/{number}", story.words(number), question.options, question.answer, keep)
 
 
 def verdict_on(story: Story, number: int, vote: int | None) -> str:
@@ -166,7 +171,7 @@ def verdict_on(story: Story, number: int, vote: int | None) -> str:
     vote: the option that was chosen before, None if none was.
     """
     question = story.steps[number - 2].question if number > 1 else None
-    if question is None:
+    if question is None or question.answer is None:
         return ""
     right = question.options[question.answer]
     if vote == question.answer:

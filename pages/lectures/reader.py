@@ -11,7 +11,8 @@ steps:
   - words: "And with {next_n:,} people instead of {n:,}? Less is lost in …"
     same_picture: true                    # as the step before; without it a question has none
     answers: [the answer, the question]
-    right: 2                              # counted from 1
+    right: 2                              # counted from 1, or in its place
+                                          # randomised: true
 """
 
 import dataclasses as dc
@@ -27,12 +28,23 @@ from dpcore import EPSILON_GRID
 from pages.ui.sidebar import DEFAULTS, DELTAS, LAMBDAS, LARGEST_SEED, SAMPLES
 
 # Pages that a lecture may be on, in the order of the navigation.
-PAGES = ("Overview", "Perturbation", "Dimension", "Sparsity", "Geometry", "Multiclass", "Audit", "Decide", "Sources")
+PAGES = (
+    "Overview",
+    "Perturbation",
+    "Dimension",
+    "Sparsity",
+    "Geometry",
+    "Multiclass",
+    "Survey",
+    "Audit",
+    "Decide",
+    "Sources",
+)
 # What the sidebar can say on every page; which n and p there are is each page's own.
 _SCALES = {"epsilon": EPSILON_GRID, "delta": DELTAS, "lam": LAMBDAS, "m": SAMPLES, "seed": range(LARGEST_SEED + 1)}
 _FILE = ("page", "title", "controls", "steps")
 _PICTURE = ("shows", "aside", "state")
-_STEP = ("words", *_PICTURE, "kept", "same_picture", "answers", "right")
+_STEP = ("words", *_PICTURE, "kept", "same_picture", "answers", "right", "randomised")
 _KINDS = {
     str: "text (in quotes, where it looks like more)",
     int: "a whole number",
@@ -46,10 +58,14 @@ Names = dict[str, yaml.Node]
 
 @dc.dataclass(frozen=True)
 class Question:
-    """What the room predicts before the next step shows it. options: short; answer: place of the right one."""
+    """What the room predicts before the next step shows it. options: short; answer: place of the right one.
+
+    Without a right one it is a question to people about themselves: phones answer it by randomised response at the
+    step's epsilon, and the next step shows the share of the first of two options.
+    """
 
     options: tuple[str, ...]
-    answer: int
+    answer: int | None
 
 
 @dc.dataclass(frozen=True)
@@ -164,7 +180,7 @@ class _Reader:
 
     def step(self, node: yaml.Node, before: Step | None, defaults: dict[str, Any]) -> Step:
         found = self.names(node, _STEP)
-        asks = not found.keys().isdisjoint(("answers", "right"))
+        asks = not found.keys().isdisjoint(("answers", "right", "randomised"))
         step = Step(
             words=self.value(found.get("words"), str),
             shows=self.value(found.get("shows"), str),
@@ -191,6 +207,10 @@ class _Reader:
         answers, right = self.texts(found.get("answers")), self.value(found.get("right"), int)
         if not 2 <= len(set(answers)) == len(answers) <= 4:
             self.fault(found.get("answers", node), "“answers” must be 2 to 4 different ones.")
+        if self.value(found.get("randomised"), bool):
+            if "right" in found or len(answers) != 2:
+                self.fault(found["randomised"], "A randomised question has two answers, and none of them is right.")
+            return Question(answers, None)
         if not 1 <= right <= len(answers):
             self.fault(found.get("right", node), f"“right” must be the number of an answer, from 1, got {right}.")
         return Question(answers, right - 1)

@@ -121,7 +121,7 @@ function coinSaid(keep) {
   const kept = percentKept(keep).toFixed(1);
   return (
     `Your phone flips a coin: it sends what you tap with probability ${kept}%, and the other answer otherwise. ` +
-    `What you tap is neither sent nor stored. For what is sent, ε = ${epsilonOf(keep).toPrecision(3)}.`
+    `What you tap is neither sent nor stored. The privacy loss of what is sent is ε = ${epsilonOf(keep).toPrecision(3)}.`
   );
 }
 

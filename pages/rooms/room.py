@@ -31,7 +31,7 @@ class Asked:
 
     name: of lecture and step. right: place of the right answer, which phones do not see, if there is one. keep: None,
     or of how many of 2^32 draws a phone sends the answer that was tapped, and otherwise the other one of two
-    (`dpcore.studies.survey`).
+    (`dpcore.studies.survey.coin`).
     """
 
     name: str
@@ -73,6 +73,11 @@ class Room:
             self._phones.add(phone)
         if given != answer:
             raise Refused(409, "The first answer of this phone counts already.")
+
+    def flipped(self) -> Asked | None:
+        """The latest question that phones answer by a coin, if there was one."""
+        with self._lock:
+            return next((asked for asked in reversed(self._known.values()) if asked.keep is not None), None)
 
     def counts(self, name: str) -> tuple[int, ...]:
         """Number of phones that gave each answer to a question; empty if it was never asked here."""

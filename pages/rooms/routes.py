@@ -21,8 +21,8 @@ _TYPES = {"join.js": "text/javascript", "coin.js": "text/javascript", "join.css"
 _FILES = {name: text_beside(__file__, name) for name in _TYPES}
 _VERSION = hashlib.sha256("".join(_FILES.values()).encode()).hexdigest()[:16]
 # Below assets/, which browsers and proxies keep; the version is part of the address.
-_ASSETS = f"assets/join-{_VERSION}"
-_PAGE = text_beside(__file__, "join.html").replace("ASSETS", _ASSETS)
+ASSETS = f"assets/join-{_VERSION}"
+_PAGE = text_beside(__file__, "join.html").replace("ASSETS", ASSETS)
 _MOST_BYTES = 500  # of a vote
 # Of one sender, who may be a whole class behind one address: to a room, and to rooms that there are not.
 _ROOM, _NO_ROOM = Limit(200.0, 600), Limit(5.0, 100)
@@ -35,7 +35,7 @@ def routes(base: str) -> list[Route]:
     server_letter()  # a wrong setting stops the server, and not the first lesson
     return [
         Route(f"{base}{PATH}", _page),
-        Route(f"{base}{_ASSETS}/{{name}}", _file),
+        Route(f"{base}{ASSETS}/{{name}}", _file),
         Route(f"{base}{PATH}/{{code}}/question", _answered(_question)),
         Route(f"{base}{PATH}/{{code}}/vote", _answered(_vote), methods=["POST"]),
     ]

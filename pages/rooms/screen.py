@@ -1,5 +1,6 @@
 """The teacher's side of a room: it is opened in a lecture, shown to the class, and counts while a question stands."""
 
+import dataclasses as dc
 import html
 
 import streamlit as st
@@ -31,6 +32,27 @@ def button() -> None:
     label = "Open a room" if held is None else f"Room {held.code}"
     if st.button(label, key="room_button", type="tertiary", on_click=_open):
         _show()
+
+
+@dc.dataclass(frozen=True)
+class Randomised:
+    """What a room has answered to a question about people themselves; keep: its coin's, as `Asked` has it."""
+
+    code: str
+    words: str
+    phones: int
+    yes: int
+    keep: int
+
+
+def randomised() -> Randomised | None:
+    """The messages of this session's room, once there are any."""
+    held = room()
+    asked = held.flipped() if held else None
+    if held is None or asked is None or asked.keep is None:
+        return None
+    counts = held.counts(asked.name)
+    return Randomised(held.code, asked.words, sum(counts), counts[0], asked.keep) if sum(counts) else None
 
 
 def _open() -> None:

@@ -17,7 +17,7 @@ from .looks import BETWEEN, LARGE, OVERLAPS, PHONE, SETTLED, UNNAMED, UNTOLD, Ne
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("", "perturbation", "dimension", "sparsity", "geometry", "multiclass", "audit", "decide", "sources")
+PAGES = ("", "perturbation", "dimension", "sparsity", "geometry", "multiclass", "survey", "audit", "decide", "sources")
 VIEWS = (
     "?behind=Data",
     "?behind=Code",

@@ -38,6 +38,7 @@ EACH_RUN = (
     "sparsity?tab=Online&steps_of_stream=50&p=8",
     "geometry?p_norm=∞&p=65,536",
     "multiclass?C=4&columns=16&n=300",
+    "survey?n=500&share=0%25",
     "audit?check=Accounting&delta=1e-10",
     "decide?n=300&more=download",
     "sources",

@@ -150,6 +150,7 @@ TABS = {
     "geometry": ({"view": "order"}, {"view": "n"}),
     "multiclass": ({"classifier": "repaired"}, {"classifier": "published"}),
     "audit": ({"check": "attack"}, {"check": "ledger"}, {"check": "published"}),
+    "survey": ({},),
     "decide": ({},),
     "sources": ({"about": "errata"}, {"about": "glossary"}),
 }

@@ -28,6 +28,8 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from benchmarks.room import Phone, Teacher
+from pages.rooms.room import SETTING
 from pages.server import upload_lifetime
 from pages.server.assets import PLOTLY_JS_URL
 from pages.server.headless_client import Broken, HeadlessClient
@@ -298,6 +300,27 @@ def test_phones_reach_the_process_of_their_room_whatever_their_seat(tmp_path):
                 asked = urllib.request.Request(f"{url}/join/{code}/vote", b"{}", seat, method="PUT")
                 urllib.request.urlopen(asked, timeout=30).close()
             assert (len(heads), len(others)) == (k + 1, k + 1)
+
+
+@pytest.mark.nightly
+def test_a_room_is_reached_through_the_proxy_wherever_its_teacher_sits(tmp_path, monkeypatch):
+    async def meet(url: str) -> set[str]:
+        letters = set()
+        for k in range(8):
+            async with Teacher(url, cookie=f"seat={k:032x}") as teacher:
+                await teacher.visit("", "lecture=overview&step=1")
+                await teacher.open_room()
+                phone = Phone(url, teacher.code)
+                await phone.vote((await phone.look())["name"], 1)
+                letters.add(teacher.code[0])
+        return letters
+
+    with ExitStack() as stack:
+        servers = []
+        for number in ("1", "2"):
+            monkeypatch.setenv(SETTING, number)
+            servers.append(stack.enter_context(serve(ROOT / "app.py", "--server.address", "127.0.0.1")))
+        assert asyncio.run(meet(stack.enter_context(proxy(servers, tmp_path)))) == {"B", "C"}
 
 
 def test_a_sender_has_500_connections_at_a_time(tmp_path):

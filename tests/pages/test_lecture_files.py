@@ -41,6 +41,7 @@ from ..nights import each
         ("state: {epsilon: 0.1}", "state: {seed: -1}", 22, "“seed” must be 0 to 1000000, got -1."),
         ("state: {epsilon: 0.1}", "state: {n: many}", 22, "“n” must be a whole number, at least 1, got 'many'."),
         ("state: {epsilon: 0.1}", "state: !!python/tuple [1]", 22, "This must be names of controls with"),
+        ("right: 2", "randomised: true", 10, "A randomised question has two answers, and none of them is right."),
         ("right: 2", "right: 4", 10, "“right” must be the number of an answer, from 1, got 4."),
         ("right: 2", "right: yes", 10, "This must be a whole number"),
         ("    right: 2\n", "", 5, "“right” must be the number of an answer"),

@@ -28,7 +28,7 @@ from tests.page_driver import SCRIPTS, open_app, turn_to
 # Random states of each page, together 200, and the share of them in which a control of COSTLY moves: between two such
 # moves curves are cached, and what is on trial is the link.
 STATES = {
-    "overview": (40, 0.9),
+    "overview": (30, 0.9),
     "decide": (10, 0.1),
     "dimension": (35, 0.9),
     "sparsity": (30, 0.06),
@@ -36,6 +36,7 @@ STATES = {
     "perturbation": (20, 0.06),
     "geometry": (15, 0.06),
     "multiclass": (10, 0.06),
+    "survey": (10, 0.9),
     "sources": (15, 0.9),
 }
 COSTLY = (

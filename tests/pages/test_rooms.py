@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import re
+import statistics
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -13,13 +14,14 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
+from benchmarks.room import lesson
 from pages.lectures.stories import STORIES
 from pages.rooms import address, limits, room, routes, screen
 from pages.rooms.limits import Limit
 from pages.rooms.room import MOST_PHONES, MOST_ROOMS, Asked, Refused, Room
 from pages.server.host_guard import HEADERS, HostGuard
 
-from ..harness import ROOT
+from ..harness import ROOT, serve
 from ..page_driver import texts
 from .test_lectures import open_step
 
@@ -41,7 +43,9 @@ def opened() -> Iterator[Room]:
     yield held
 
 
-def ask(path: str, body: bytes | dict[str, Any] | None = None, sender: str = "192.0.2.7", **headers: str) -> Any:
+def ask(
+    path: str, body: bytes | dict[str, Any] | None = None, sender: str = "192.0.2.7", app: Any = APP, **headers: str
+) -> Any:
     """(status, what is said, headers) of the answer to a GET, or to a POST of a body."""
     told = {"host": "localhost:8501"} | headers
     scope = {
@@ -63,7 +67,7 @@ def ask(path: str, body: bytes | dict[str, Any] | None = None, sender: str = "19
     async def send(message: Any) -> None:
         said.append(message)
 
-    asyncio.run(APP(scope, receive, send))
+    asyncio.run(app(scope, receive, send))
     text = b"".join(part["body"] for part in said[1:]).decode()
     found = {name.decode(): value.decode() for name, value in said[0]["headers"]}
     return said[0]["status"], json.loads(text) if text.startswith("{") else text, found
@@ -87,6 +91,13 @@ def test_phones_see_a_static_page_that_loads_only_what_is_beside_it():
         status, _, headers = ask(f"/{file}")
         assert status == 200 and "immutable" in headers["cache-control"]
     assert ask(f"/{asked[0]}x")[0] == 404
+
+
+def test_below_a_base_path_everything_is_below_it(opened: Room):
+    below = Starlette(routes=routes.routes("/base/"))
+    (style,) = re.findall(r'"(\S+join.css)"', ask("/base/join", app=below)[1])
+    for path in (style, f"join/{opened.code}/question"):  # relative to the page, whose address is /base/join
+        assert ask(f"/base/{path}", app=below)[0] == 200 and ask(f"/{path}", app=below)[0] == 404
 
 
 def test_phones_see_question_and_answers_only_while_it_stands(opened: Room):
@@ -224,6 +235,14 @@ def test_nginx_sends_a_code_to_the_process_with_its_letter():
     deployment = (ROOT / "docs" / "deployment.md").read_text()
     ports = dict(re.findall(rf"{room.SETTING}=(\d) .*--server.port (\d+)", deployment))
     assert ports == {str(k): server.split(":")[1] for k, server in enumerate(servers, 1)}
+
+
+@pytest.mark.nightly
+def test_two_hundred_phones_that_vote_at_once_have_their_replies_within_a_second():
+    with serve(ROOT / "app.py") as server:
+        took, counts = asyncio.run(lesson(server.url, 200, 0.0))
+    assert statistics.quantiles(took, n=100)[94] <= 1.0
+    assert sum(map(int, re.findall(r"<b>(\d+)</b>", counts))) == len(took) == 200, "and the teacher sees them"
 
 
 # The teacher's screen.

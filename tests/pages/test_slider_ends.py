@@ -31,6 +31,7 @@ VIEWS = {
     "ledger": ("audit/page.py", {"check": "ledger"}, {"epsilon": EPSILONS, "delta": DELTAS, "n": PEOPLE}),
     "attack": ("audit/page.py", {}, {"epsilon": EPSILONS, "delta": DELTAS}),
     "overview": ("overview/page.py", {}, SHARED | {"lam": (1e-4, 1.0)}),
+    "survey": ("survey/page.py", {}, {"epsilon": EPSILONS, "n": (10, 50, 500), "share": (0, 100)}),
     "decide": ("decide/page.py", {"n": 500}, {"epsilon": EPSILONS, "delta": DELTAS, "give_up": (0.1, 2.0, 20.0)}),
 }
 CASES = [
@@ -51,7 +52,7 @@ VERBS = re.compile(
     r"\b(is|are|has|have|leaves?|loses?|costs?|takes?|falls?|grows?|needs?|goes?|go|follows?|keeps?|adds?|"
     r"rises?|would|can|may|must|does|do|says?|tells?|ends?|pays?|lies?|gives?|moves?|wins?|makes?|stays?|asks?|spends?|"
     r"gets?|differ|reach(es)?|learns?|throws?|destroys?|comes?|allows?|draws?|hides?|beats?|puts?|finds?|holds?|proves?|means?|"
-    r"classifies)\b"
+    r"classifies|sends)\b"
 )
 
 

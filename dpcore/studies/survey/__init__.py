@@ -1,0 +1,1 @@
+"""A yes/no survey without a trusted server: randomised response, beside a server that adds noise once."""

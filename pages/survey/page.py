@@ -1,0 +1,86 @@
+"""Survey: what does privacy cost if nobody is trusted?"""
+
+from functools import partial
+
+import streamlit as st
+
+from dpcore.core.cancel import Cancelled, never
+from dpcore.figures.figure import Figure
+from dpcore.figures.style import FAMILIES
+from dpcore.figures.survey import estimate_figure, survey_figure
+from dpcore.studies.survey.coin import Coin
+from dpcore.studies.survey.estimates import MOST_PEOPLE, against_people, central_bound, simulated, survey_of
+from pages.rooms import screen
+from pages.survey import words
+from pages.ui import url_controls
+from pages.ui.code import script, verbatim
+from pages.ui.details import behind, cards
+from pages.ui.html import emphasised, plain
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure, small_print
+from pages.ui.pickers import chips
+from pages.ui.sidebar import Controls, sidebar
+
+HEIGHT, SIDE_HEIGHT = 400, 300
+PEOPLE = (10, 15, 20, 30, 50, 70, 100, 150, 200, 300, MOST_PEOPLE)
+
+st.title("What does privacy cost if nobody is trusted?", anchor=False)
+headline = st.container()
+answered = screen.randomised()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    if answered is None:
+        with url_controls.block("share", width=330):
+            share = url_controls.slider(
+                "share", "true answers “yes” in the simulated class", range(0, 101, 5), 30, "{}%".format
+            )
+    else:
+        st.markdown(f"**Answers of your room {answered.code}**", width="content")
+controls = sidebar(
+    sample_sizes=PEOPLE,
+    default_n=50,
+    max_columns=8,
+    unused={
+        "delta": "randomised response guarantees ε alone: δ = 0",
+        "p": "an answer is yes or no",
+        "lam": "nothing is trained here",
+        "m": "every person sends one message",
+    },
+)
+theme = current_theme()
+left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
+
+if answered is None:
+    asked = partial(simulated, controls.n, share / 100, controls.epsilon, controls.seed)
+else:
+    asked = partial(survey_of, answered.yes, answered.phones, Coin(answered.keep))
+found = asked()
+room = None if answered is None else (found.n, found.bound)
+
+
+def drawn(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
+    """The chart there, and its sentence."""
+    curves = against_people(controls.epsilon, PEOPLE)
+    figure = survey_figure(curves, n=controls.n, theme=theme, height=HEIGHT, room=room)
+    return figure, words.takeaway(curves, controls.n)
+
+
+figure, sentence = drawn(controls)
+headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
+with left:
+    live_figure(figure, key="survey", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
+    small_print(words.CAPTION)
+central = central_bound(found.n, found.coin.epsilon)
+with right:
+    picture = estimate_figure(found, central=central, theme=theme, height=SIDE_HEIGHT)
+    captioned_figure(picture, words.told(found, answered, controls.seed), key="estimate", height=SIDE_HEIGHT)
+cards(words.readouts(found))
+chips(words.CHIPS)
+behind(
+    lambda: words.assumptions(found, answered),
+    words.FORMULA,
+    lambda: script(
+        {"curves": partial(against_people, controls.epsilon, PEOPLE), "found": asked},
+        partial(survey_figure, verbatim("curves"), n=controls.n, height=HEIGHT, room=room),
+        partial(estimate_figure, verbatim("found"), central=central, height=SIDE_HEIGHT),
+    ),
+    lambda: words.table(against_people(controls.epsilon, PEOPLE)),
+)

@@ -1,0 +1,104 @@
+"""The words of the page Survey. Every number comes out of the messages and the law of the coin."""
+
+import pandas as pd
+
+from dpcore.core.facts import text_beside
+from dpcore.studies.survey.coin import coin_for
+from dpcore.studies.survey.estimates import AgainstPeople, Survey, people_needed
+from pages.rooms.screen import Randomised
+from pages.ui.numbers import rounded, tenths
+from pages.ui.pickers import chips_beside
+from pages.ui.sources import assumed
+
+CHIPS = chips_beside(__file__, "chips.json")
+FORMULA = text_beside(__file__, "formula.md")
+CAPTION = (
+    "**Same guarantee for both curves:** one person's answer replaced, pure ε. Randomised response needs no trust in "
+    "anybody; the trusted server sees every answer."
+)
+_GUESS = 0.5  # the error of always saying 50%
+
+
+def takeaway(curves: AgainstPeople, n: int) -> str:
+    """Error bounds at the cursor, and with how many people a trusted server has the same."""
+    at = list(curves.people).index(n)
+    local, central = float(curves.local[at]), float(curves.central[at])
+    kept = tenths(100 * coin_for(curves.epsilon).p)
+    start = f"At ε = {curves.epsilon:g} each phone sends the true answer with probability {kept}%."
+    server = f"a trusted server with {_people(n)} is within **±{points(central)}**"
+    if central >= _GUESS:
+        return f"{start} Then {n:,} messages tell **no more than a guess of 50%**, and no more does a trusted server."
+    if local >= _GUESS:
+        return f"{start} Then {n:,} messages tell **no more than a guess of 50%**; {server}."
+    needed = _people(people_needed(local, curves.epsilon))
+    return (
+        f"{start} Then {n:,} messages tell the share of yes to within **±{points(local)}** (95%); {server}, and needs "
+        f"only **{needed}** for the same error."
+    )
+
+
+def points(share: float) -> str:
+    """A difference of shares.
+
+    >>> points(0.1953), points(0.0125), points(0.0004)
+    ('19.5 points', '1.25 points', '0.04 points')
+    """
+    return f"{rounded(100 * share)} points"
+
+
+def _people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count:,} people"
+
+
+def told(found: Survey, answered: Randomised | None, seed: int) -> str:
+    """What the messages tell, of whom, and whether there were any people at all."""
+    tells = (
+        f"{found.yes} of {found.n} messages say yes: the estimate is {_percent(found.estimate)}, with a 95% interval "
+        f"from {_percent(found.low)} to {_percent(found.high)}"
+    )
+    if answered is None:
+        assert found.share is not None
+        return (
+            f"Simulated class, without phones (seed {seed}): {found.n} people, {_percent(found.share)} of whom "
+            f"would truly say yes. {tells}."
+        )
+    return (
+        f"Your room, which was asked “{answered.words}” with the coin of ε = {rounded(found.coin.epsilon)} "
+        f"(the slider does not change it). {tells}. Nobody here knows the true share."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%"
+
+
+def readouts(found: Survey) -> list[tuple[str, str, str]]:
+    """Three (noun, value, rest)."""
+    epsilon = found.coin.epsilon
+    return [
+        ("Estimate", _percent(found.estimate), f"95% interval: {_percent(found.low)} to {_percent(found.high)}"),
+        ("Error bound", f"±{points(found.bound)}", "95%, whatever the true answers are"),
+        (
+            "Trusted server",
+            _people(people_needed(found.bound, epsilon)),
+            f"would be enough for this error at ε = {rounded(epsilon)}, instead of {found.n}",
+        ),
+    ]
+
+
+def table(curves: AgainstPeople) -> pd.DataFrame:
+    """A row for each number of people."""
+    return pd.DataFrame(
+        {
+            "epsilon": curves.epsilon,
+            "people": curves.people.astype(int),
+            "error_randomised_response": curves.local,
+            "error_trusted_server": curves.central,
+        }
+    )
+
+
+def assumptions(found: Survey, answered: Randomised | None) -> str:
+    """What must be true for the guarantee and for the numbers."""
+    class_ = "a simulated class: no phone took part" if answered is None else f"{found.n} phones of your room"
+    return assumed(__file__, "assumptions.md", people=class_, keep=f"{found.coin.keep:,}")
