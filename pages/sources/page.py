@@ -109,7 +109,7 @@ def show_traces(key: str) -> None:
                 *shown,
             ]
         )
-    settings = ", ".join(f"{name} = {value:,}" for name, value in SETTINGS.items())
+    settings = ", ".join(f"{name} = {value:,g}" for name, value in SETTINGS.items())
     st.html(
         table(
             f"At {readable(settings)}, all else at its default",
@@ -203,7 +203,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
 
 
 def show_glossary() -> None:
-    headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, a sentence each.", ink))
+    headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, each in a sentence or two.", ink))
     st.html(
         table(
             "Glossary",
