@@ -14,8 +14,8 @@ from ...theory import frank_wolfe as theory
 from ..base import whole
 
 LARGEST_T = 10_000
-# Of gradients over epsilon: noise must be a float, and T, n and delta make it at most 1e8 times as large.
-_LARGEST = 1e300
+# Of gradients over epsilon: noise must be a float, and T, n and delta make it at most 1e6 times as large.
+_LARGEST = 1e302
 # "auto" (docs/formulas.md, "Frank-Wolfe on polytopes"): a share of the bound's own T; few steps to begin with; and many
 # where a choice costs so much more than learning nothing, which only an average over many vertices comes back to.
 _AUTO_SHARE, _FEWEST, _HOPELESS, _MANY = 1.0 / 6.0, 4, 3.0, 256
