@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from benchmarks.default_settings import Row, tables
+
 from .harness import ROOT
 
 # With what the bound's own T, m or step, or a fixed size of the noise, loses there.
@@ -28,6 +30,25 @@ def points_of(text: str, rule: str, task: str, loss: str) -> tuple[float, float]
                 points, se = re.fullmatch(r"(-?[\d.]+) \(([\d.]+)\)", line[head.index(rule)]).groups()
                 return float(points), float(se)
     raise AssertionError(f"the table must have a row for {rule} on {task}, {loss}")
+
+
+def test_the_summary_is_that_of_the_cells():
+    lines = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split("## Automatic settings")[1].split("\n")
+    found, rules = [], []
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| task | loss |"):
+            rules = cells[2:]
+        elif line.startswith("| rule |"):
+            break
+        elif line.startswith("|") and not line.startswith("|---"):
+            task, loss, *points = cells
+            for rule, cell in zip(rules, points, strict=True):
+                if cell:
+                    value, se = (float(number) for number in cell.rstrip(")").split(" ("))
+                    found.append(Row(rule, task.strip("*"), loss, task.startswith("*"), value, se))
+    assert len(found) > 300
+    assert set(tables(found).split("\n")) <= set(lines)
 
 
 @pytest.mark.nightly
