@@ -42,8 +42,9 @@ def lecture(page: str) -> Iterator[None]:
         if found:
             st.html(framed(found, strong=True))
         yield
-        _offer(of_page(page))
-        present.offer()
+        with st.sidebar.container(horizontal=True, gap="small", key="lectures"):
+            _offer(of_page(page))
+            present.offer()
     else:
         story, number = found
         first = _enter(story, number)
@@ -78,9 +79,9 @@ def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str
 def _offer(stories: list[Story]) -> None:
     """Lectures to begin with: a button where there is one, a list of titles where there are many."""
     if len(stories) == 1:
-        st.sidebar.button("Teach this page", on_click=_turn_to, args=(stories[0], 1), key="teach", type="tertiary")
+        st.button("Teach this page", on_click=_turn_to, args=(stories[0], 1), key="teach", type="tertiary")
     elif stories:
-        with st.sidebar.popover("Teach this page", key="teach", type="tertiary"):
+        with st.popover("Teach this page", key="teach", type="tertiary"):
             for story in stories:
                 st.button(story.title, on_click=_turn_to, args=(story, 1), key=f"teach_{story.name}", type="tertiary")
 

@@ -11,7 +11,7 @@ WORDS = "Say here what the room should see."
 
 def offer() -> None:
     """The page's present state as lines to copy; worked out while somebody looks at them."""
-    with st.sidebar.popover("Make a step of this", key="make_a_step", type="tertiary", on_change="rerun") as opened:
+    with st.popover("Make a step of this", key="make_a_step", type="tertiary", on_change="rerun") as opened:
         if opened.open and not share_link.charts():
             st.caption("A step shows a chart, and there is none here.")
         elif opened.open:

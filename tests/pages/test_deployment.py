@@ -28,11 +28,11 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from benchmarks.room import Phone, Teacher
 from pages.rooms.room import SETTING
 from pages.server import upload_lifetime
 from pages.server.assets import PLOTLY_JS_URL
 from pages.server.headless_client import Broken, HeadlessClient
+from tests.phones import Phone, Teacher
 
 from ..harness import ROOT, Server, fork, serve
 from .test_security import MOST, a_session, put, tokens_of

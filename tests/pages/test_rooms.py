@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from benchmarks.room import lesson
 from pages.lectures.stories import STORIES
 from pages.rooms import address, limits, room, routes, screen
 from pages.rooms.limits import Limit
 from pages.rooms.room import MOST_PHONES, MOST_ROOMS, Asked, Refused, Room
 from pages.server.host_guard import HEADERS, HostGuard
+from tests.phones import lesson
 
 from ..harness import ROOT, serve
 from ..page_driver import texts
