@@ -3,6 +3,9 @@
     python3 dev.py run [-- STREAMLIT ARGUMENTS]    for example: python3 dev.py run -- --server.port 8600
     python3 dev.py test [PYTEST ARGUMENTS]         ruff, mypy, kernels, pytest; stops at the first failure
 
+`run --lectures FOLDER` adds lectures of your own (docs/teachers_guide.md), `run --mechanism FILE` a mechanism of your
+own (docs/tutorial.md).
+
 Both keep their packages in .venv beside this file and install only when what is locked has changed.
 """
 
@@ -10,6 +13,7 @@ Both keep their packages in .venv beside this file and install only when what is
 
 import hashlib
 import importlib.util
+import os
 import re
 import shutil
 import signal
@@ -38,6 +42,8 @@ OUTCOMES = {
 }
 # What a goal needs: every package, with its version and the hashes of the files that may be installed for it.
 LOCKS = {"run": "requirements.lock", "test": "requirements-dev.lock"}
+# What `run` hands on to app.py (pages/server/arguments.py), each with a path.
+OURS = ("--lectures", "--mechanism")
 
 
 class Failure(Exception):
@@ -158,18 +164,38 @@ def warm(mark):
     set_done("warm", mark)
 
 
+def sort_arguments(arguments):
+    """Streamlit's arguments, then those of app.py with absolute paths: Streamlit is started in another folder."""
+    ours, theirs = [], []
+    waiting = iter(arguments)
+    for each in waiting:
+        name, _, path = each.partition("=")
+        if name not in OURS:
+            theirs.append(each)
+            continue
+        path = path or next(waiting, None)
+        if path is None:
+            raise Failure(f"{name} must be followed by a path: say which.")
+        ours += [name, os.path.abspath(path)]
+    return theirs, ours
+
+
 def run(arguments):
     warm(install("run")["run"])
+    arguments, ours = sort_arguments(arguments)
     given = re.search(r"--server\.port[= ](\d+)", " ".join(arguments))
     port = given.group(1) if given else str(free_port())
     print(f"The dashboard is at http://localhost:{port} (stop it with Ctrl-C).", flush=True)
     options = ["--server.address", "localhost", "--server.port", port]
-    return call(VENV_PYTHON, "-m", "streamlit", "run", "app.py", *options, *arguments)
+    return call(VENV_PYTHON, "-m", "streamlit", "run", "app.py", *options, *arguments, *(["--", *ours] if ours else []))
 
 
 def test(arguments):
     mark = install("test")["run"]
-    for tool in (["ruff", "check", "."], ["mypy", "dpcore", "pages", "benchmarks", "tools", "app.py"]):
+    for tool in (
+        ["ruff", "check", "."],
+        ["mypy", "dpcore", "pages", "benchmarks", "tools", "price_of_privacy", "app.py"],
+    ):
         code = call(VENV_PYTHON, "-m", *tool)
         if code != 0:
             return code

@@ -234,7 +234,7 @@ def _measured(name: str, seeds: int, draws: int, only: str | None) -> Iterator[t
 
 
 def tables(found: Sequence[Row]) -> str:
-    """Rules side by side that share tasks, and then for each rule what it loses over all tasks."""
+    """Rules side by side that share tasks, and then what each loses over all its cells, as printed."""
     lines = list[str]()
     for names in _groups(found):
         lines += [f"| task | loss | {' | '.join(names)} |", f"|{'---|' * (2 + len(names))}"]
@@ -245,8 +245,8 @@ def tables(found: Sequence[Row]) -> str:
         lines.append("")
     lines += ["| rule | tasks | mean | median | within 1 point | largest |", "|---|---|---|---|---|---|"]
     for name, seen in dict.fromkeys((row.rule, row.seen) for row in found):
-        points = [row.points for row in found if (row.rule, row.seen) == (name, seen)]
-        within = f"{sum(round(value, 1) <= 1.0 for value in points)} of {len(points)}"
+        points = [round(row.points, 1) for row in found if (row.rule, row.seen) == (name, seen)]
+        within = f"{sum(value <= 1.0 for value in points)} of {len(points)}"
         figures = f"{np.mean(points):.1f} | {np.median(points):.1f} | {within} | {max(points):.1f}"
         lines.append(f"| {name} | {'seen' if seen else 'new'} | {figures} |")
     return "\n".join(lines)

@@ -4,7 +4,7 @@
 
 The app as it is and the same pages drawn by st.plotly_chart, each from its own server, with moves in turns: epsilon
 step by step over new values, whose pictures may be drawn ahead while the reader rests (step), back over the same ones
-(back), and delta over new values, of which the first has nothing drawn ahead (delta, seven moves at most). "Page" is
+(back), and delta, which nobody has moved before, over new values (delta, seven moves at most). "Page" is
 the time until nothing in it changes any more: texts, and charts once again. A frame is blank if the first chart of the
 page has no drawing or no height in it. Before the moves a reader zooms in; the result says whether the zoom is kept. A
 move whose picture does not change within 30 s is counted as missed. Needs a browser, as the tests do

@@ -33,11 +33,11 @@ for command in (
     cli.add_command(command)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; what the user can mend ends in one sentence and exit code 2."""
+def main(arguments: Sequence[str] | None = None, commands: click.Group = cli, name: str = "python -m dpcore") -> None:
+    """Run a command line; what the user can mend ends in one sentence and exit code 2."""
     try:
         one_blas_thread()
-        cli.main(arguments, prog_name="python -m dpcore", standalone_mode=False)
+        commands.main(arguments, prog_name=name, standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.UsageError as error:

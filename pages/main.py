@@ -22,9 +22,10 @@ if preload_imports.is_under_way():
 from pages.lectures.lecture import lecture  # noqa: E402
 from pages.ui.navigation import run_pages  # noqa: E402
 from pages.ui.terms import explain_terms  # noqa: E402
-from pages.ui.theme import look  # noqa: E402
+from pages.ui.theme import follow_theme, look  # noqa: E402
 
 st.html(look(current_theme()))
+follow_theme()
 explain_terms()
 
 run_pages(

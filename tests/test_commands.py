@@ -111,15 +111,34 @@ def test_the_address_is_printed_before_the_server_starts(project, capsys, monkey
     assert "http://localhost:8765 " in calls[-1]
 
 
+def test_own_lectures_and_mechanisms_reach_the_dashboard_by_their_whole_paths(project, tmp_path, monkeypatch):
+    _, calls, _ = project
+    monkeypatch.chdir(tmp_path)
+    dev.run(["--lectures", "mine", "--server.port", "8765", "--mechanism=a.py", "--mechanism", "/b.py"])
+    ours = f"--lectures {tmp_path / 'mine'} --mechanism {tmp_path / 'a.py'} --mechanism /b.py"
+    assert calls[-1].endswith(f"--server.port 8765 -- {ours}")
+    dev.run(["--server.port", "8765"])
+    assert " -- " not in calls[-1]
+    with pytest.raises(dev.Failure, match="--lectures must be followed by a path: say which"):
+        dev.run(["--lectures"])
+
+
 def test_checks_run_in_order_and_stop_at_the_first_failure(project):
     _, calls, codes = project
     codes["pytest"] = 5
     assert dev.test(["-k", "nothing"]) == 5
     spread = " ".join(dev.SPREAD)
-    checks = ["ruff check .", "mypy dpcore pages benchmarks tools app.py", "dpcore warm", f"pytest {spread} -k nothing"]
+    checks = [
+        "ruff check .",
+        "mypy dpcore pages benchmarks tools price_of_privacy app.py",
+        "dpcore warm",
+        f"pytest {spread} -k nothing",
+    ]
     assert calls[-4:] == checks
     dev.test([])
-    assert calls[-2:] == ["mypy dpcore pages benchmarks tools app.py", f"pytest {spread}"], "kernels are compiled once"
+    assert calls[-2:] == ["mypy dpcore pages benchmarks tools price_of_privacy app.py", f"pytest {spread}"], (
+        "kernels are compiled once"
+    )
     codes["mypy"] = 2
     assert dev.test([]) == 2
     assert calls[-1].startswith("mypy")

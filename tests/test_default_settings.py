@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from .harness import ROOT
@@ -28,6 +29,29 @@ def points_of(text: str, rule: str, task: str, loss: str) -> tuple[float, float]
                 points, se = re.fullmatch(r"(-?[\d.]+) \(([\d.]+)\)", line[head.index(rule)]).groups()
                 return float(points), float(se)
     raise AssertionError(f"the table must have a row for {rule} on {task}, {loss}")
+
+
+def test_the_summary_is_that_of_the_cells():
+    lines = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split("## Automatic settings")[1].split("\n")
+    found, rules = dict[tuple[str, str], list[float]](), []
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| task | loss |"):
+            rules = cells[2:]
+        elif line.startswith("| rule |"):
+            break
+        elif line.startswith("|") and not line.startswith("|---"):
+            task, _, *points = cells
+            for rule, cell in zip(rules, points, strict=True):
+                if cell:
+                    found.setdefault((rule, "seen" if task.startswith("*") else "new"), []).append(
+                        float(cell.split()[0])
+                    )
+    assert sum(map(len, found.values())) > 300
+    for (rule, kind), points in found.items():
+        within = f"{sum(value <= 1.0 for value in points)} of {len(points)}"
+        figures = f"{np.mean(points):.1f} | {np.median(points):.1f} | {within} | {max(points):.1f}"
+        assert f"| {rule} | {kind} | {figures} |" in lines
 
 
 @pytest.mark.nightly

@@ -1,12 +1,17 @@
-"""What is installed is what was tested, the version is written once, the library is a package without the dashboard."""
+"""What is installed is what was tested, the version is written once, the library is a package that does without the
+dashboard, and the command price-of-privacy starts the dashboard where its packages are.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
+import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -17,8 +22,9 @@ from packaging.utils import canonicalize_name
 
 import dpcore
 import pages
+from pages.server.headless_client import HeadlessClient
 
-from .harness import ROOT
+from .harness import ROOT, free_port
 
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
@@ -55,6 +61,15 @@ def test_everything_that_is_installed_has_the_tested_version_and_hashes(name):
     assert unlocked((ROOT / name).read_text()) == []
     assert pins(name).items() <= pins("constraints.txt").items()
     assert wanted(name.replace("lock", "txt")) <= set(pins(name))
+
+
+def test_what_the_dashboard_needs_is_either_in_the_library_or_in_the_extra():
+    """setuptools reads no list that includes others."""
+    listed = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+    dynamic = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["dynamic"]
+    library, extra = (each["file"] for each in (dynamic["dependencies"], dynamic["optional-dependencies"]["dashboard"]))
+    assert listed == [f"-r {name}" for name in (*library, *extra)]
+    assert {"streamlit", "plotly"} <= wanted(*extra) and not wanted(*extra) & wanted(*library)
 
 
 def test_what_is_tested_is_locked_and_the_dashboard_is_a_part_of_it():
@@ -127,22 +142,32 @@ except ModuleNotFoundError:
 """
 
 
+# Of a clone: what is there besides must not reach a package.
+LEFT_OUT = ("__pycache__", ".git", ".venv", ".*_cache", ".hypothesis", "build", "*.egg-info")
+
+
+def parts(source: Path, *folders: str) -> list[str]:
+    files = [path for folder in folders for path in (source / folder).rglob("*") if path.is_file()]
+    return [path.relative_to(source).as_posix() for path in files]
+
+
 @pytest.mark.nightly
-def test_the_library_installs_alone_into_an_empty_environment_and_works_there(tmp_path):
-    """Fetches all packages: `pip install .` with the tested versions, then a release away from this folder."""
+def test_the_library_installs_alone_into_an_empty_environment_and_the_dashboard_after_it(tmp_path):
+    """Fetches all packages: `pip install .` with the tested versions, then a release and a page elsewhere."""
     source = tmp_path / "source"
-    ignore = shutil.ignore_patterns("__pycache__", ".*", "build", "*.egg-info")
-    shutil.copytree(ROOT, source, ignore=ignore)
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*LEFT_OUT))
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    python = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    programs = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+    python, ours = programs / "python", programs / "price-of-privacy"
     away = {"cwd": tmp_path, "check": True, "capture_output": True, "text": True}
     pip = [python, "-m", "pip"]
     subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", tmp_path / "wheels", source], **away)
     (wheel,) = (tmp_path / "wheels").glob("*.whl")
     assert wheel.name == f"dpcore-{dpcore.__version__}-py3-none-any.whl"
     inside = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
-    files = [path for path in (source / "dpcore").rglob("*") if path.is_file()]
-    assert sorted(inside) == sorted(path.relative_to(source).as_posix() for path in files)
+    dashboard = [*parts(source, "pages"), "app.py", ".streamlit/config.toml"]
+    packages = parts(source, "dpcore", "price_of_privacy")
+    assert sorted(inside) == sorted([*packages, *(f"price_of_privacy/dashboard/{name}" for name in dashboard)])
     assert "dpcore/py.typed" in inside and not (Path(pages.__file__).parent / "py.typed").exists()
     build = f"from setuptools import build_meta; build_meta.build_sdist({str(tmp_path)!r})"
     subprocess.run([*pip, "install", "-q", "setuptools>=77"], **away)
@@ -150,9 +175,38 @@ def test_the_library_installs_alone_into_an_empty_environment_and_works_there(tm
     (archive,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(archive) as source_distribution:
         shipped = {name.partition("/")[2] for name in source_distribution.getnames()}
-    assert {"requirements.txt", *inside} <= shipped and not [name for name in shipped if name.startswith("tests")]
+    needed = {"setup.py", "requirements-library.txt", "requirements-dashboard.txt", *packages, *dashboard}
+    assert needed <= shipped and not [name for name in shipped if name.startswith("tests")]
+
     subprocess.run([*pip, "install", "-q", "-c", ROOT / "constraints.txt", wheel], **away)
     done = subprocess.run([python, "-I", "-c", TRY_IT, str(tmp_path)], **away)
     assert done.stdout == f"{dpcore.__version__} (2,) Budget(epsilon=1.0, delta=1e-06)\n"
-    listed = subprocess.run([python, "-I", "-m", "dpcore", "list"], **away)
-    assert len(listed.stdout.splitlines()) >= len(dpcore.list_mechanisms())
+    for command in ([python, "-I", "-m", "dpcore"], [ours]):
+        listed = subprocess.run([*command, "list"], **away)
+        assert len(listed.stdout.splitlines()) >= len(dpcore.list_mechanisms())
+    refused = subprocess.run([ours, "run"], **away | {"check": False})
+    assert refused.returncode == 2 and 'pip install ".[dashboard]"' in refused.stderr
+
+    subprocess.run(
+        [*pip, "install", "-q", "-c", ROOT / "constraints.txt", f"dpcore[dashboard] @ {wheel.as_uri()}"], **away
+    )
+    port = free_port()
+    with subprocess.Popen([ours, "run", "--", "--server.port", str(port)], cwd=tmp_path) as server:
+        try:
+            wait_for(server, port)
+            assert asyncio.run(figures(f"http://localhost:{port}/"))
+        finally:
+            server.terminate()
+
+
+def wait_for(server: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + 60
+    while socket.socket().connect_ex(("localhost", port)):
+        assert server.poll() is None and time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+async def figures(url: str) -> int:
+    async with HeadlessClient(url) as client:
+        await client.visit("perturbation")
+        return client.figures

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import dpcore
 from dpcore.core.losses import LOSSES
-from dpcore.mechanisms import list_mechanisms, mechanism_class
+from dpcore.mechanisms import list_mechanisms, mechanism_class, origin_of
 from pages.sources.provenance import EVERY, FILE
 from tests.harness import ROOT
 
@@ -31,7 +31,7 @@ def api_page() -> str:
         parts.append(f"## `dpcore.{home}`\n")
         parts += [entry(name, getattr(dpcore, name)) for name in names]
     parts.append("## Mechanisms\n\nThe keys that `solve`, `calibrate` and `make_mechanism` take, with their knobs.\n")
-    parts += [mechanism_entry(key) for key in list_mechanisms()]
+    parts += [mechanism_entry(key) for key in _library()]
     parts.append("## Losses\n\nThe values of `loss`.\n\n| key | what |\n|---|---|")
     return "\n".join(parts) + "\n" + "".join(f"| `{key}` | {loss.label} |\n" for key, loss in LOSSES.items())
 
@@ -81,12 +81,17 @@ def fenced(value: object) -> str:
     return f"```text\n{inspect.getdoc(value)}\n```\n"
 
 
+def _library() -> list[str]:
+    """The mechanisms without those of installed packages."""
+    return [key for key in list_mechanisms() if not origin_of(key)]
+
+
 def provenance() -> str:
     """Results shown by tests, as their marks `shows(form, *mechanisms)` say: mechanism -> form -> tests, as JSON.
 
     A mark without a mechanism speaks of all that are registered.
     """
-    found: dict[str, dict[str, list[str]]] = {key: {} for key in (*list_mechanisms(), EVERY)}
+    found: dict[str, dict[str, list[str]]] = {key: {} for key in (*_library(), EVERY)}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
         for test in ast.parse(text).body if "mark.shows(" in text else ():

@@ -22,6 +22,7 @@ from ..core.validation import shown
 from ..mechanisms import Mechanism, make_mechanism, mechanism_class
 from ..mechanisms.frank_wolfe.tree import runs_of
 from ..mechanisms.gradient.phased_sgd import phases_of
+from ..mechanisms.multiclass.calibration import lam_of_charge
 from ..mechanisms.objective.base import ObjectivePerturbation
 from ..mechanisms.plan import Plan
 from ..mechanisms.worst_pairs import parts
@@ -39,6 +40,13 @@ _SIZE = 0.2
 # move of the model by noise that does not pay for it. Models reach the kink, where noise and determinant tell together;
 # farther out Gaussian noise tells more.
 _DETERMINANT, _AWAY = 0.97, {"gamma": 0.25, "gaussian": 1.2}
+
+# The same for the Gaussian classifier: as many other records as pull the models to the kink.
+_PULLING = 2
+
+# Later batches of one-pass Frank-Wolfe: records, minibatches and size of the set. So many records that steps are long,
+# and so small a set that a record keeps its steepest slope.
+_READ, _BATCHES, _NARROW = 400, 12, 0.02
 
 # Curvature of the simplex: columns in a half, and the smaller entry of the records that bend.
 _FREQUENT, _NEARER = 40, 0.4
@@ -99,6 +107,33 @@ def determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     noise = cast(ObjectivePerturbation, mechanism).tight_scale(spec, parts(budget)[0], charge=0.0)
     away = _AWAY[mechanism.noise] * noise / lam
     return mechanism.calibrate(dc.replace(spec, domain=Domain(y_max=loss.shape + away)), budget)
+
+
+def class_determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """Plan of two classes on one column with Gamma noise in the objective, where the determinant costs most of epsilon.
+
+    Of Gaussian noise 20,000 runs would not show it (docs/formulas.md, "What an audit sees").
+    """
+    pure = make_mechanism(mechanism.key, **(mechanism.knobs | {"noise": "gamma", "perturbed": "objective"}))
+    spec = Spec("multiclass_hinge", n=_PULLING + 1, p=1, lam=1.0, classes=2)
+    lam = lam_of_charge(spec, _DETERMINANT * parts(budget)[0].epsilon)
+    return pure.calibrate(dc.replace(spec, lam=lam), budget)
+
+
+def class_determinant_pair(plan: Plan) -> Pair:
+    """Neighbours with all records at distance R in class 1 but the last, which is in class 0 or 1.
+
+    The others pull against it with their whole slope where it bends, and so the models are often there.
+    """
+    spec = plan.spec
+    X, y = np.full((spec.n, spec.p), spec.domain.R / math.sqrt(spec.p)), np.ones(spec.n)
+    return Data(X, np.append(y[:-1], 0.0)), Data(X, y)
+
+
+def later_batch_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """Plan of minibatches so small that a record of one of them sets the noise, not a record of the first batch."""
+    spec = dc.replace(mechanism.worst_spec, n=_READ, p=1, radius=_NARROW)
+    return make_mechanism(mechanism.key, **(mechanism.knobs | {"T": _BATCHES})).calibrate(spec, budget)
 
 
 def last_phase_pair(plan: Plan) -> Pair:
@@ -172,6 +207,8 @@ def right_child_pair(plan: Plan) -> Pair:
 _MADE = {
     ("objective_gamma", "determinant"): (determinant_plan, worst_pair),
     ("objective_gaussian", "determinant"): (determinant_plan, worst_pair),
+    ("gaussian_classifier", "determinant"): (class_determinant_plan, class_determinant_pair),
+    ("polyhedral_frank_wolfe", "later_batch"): (later_batch_plan, worst_pair),
     ("simplex_sampling", "curvature"): (curvature_plan, curvature_pair),
     ("tree_frank_wolfe", "right_child"): (right_child_plan, right_child_pair),
     ("phased_sgd", "last_phase"): (usual_plan, last_phase_pair),

@@ -44,7 +44,7 @@ class Chart:
         self.theme, self.height, self.over = theme, height, over
         self.colours, self.text, self.muted, self.paper = FAMILIES[theme], TEXT[theme], MUTED[theme], BACKGROUND[theme]
         self.left, self.right, self.top, self.bottom = left, right, top, bottom
-        whole = height - top - bottom
+        whole, self.gap = height - top - bottom, gap
         drawn = whole - (gap if upper < 1.0 else 0)
         self.panels = {"y": upper * drawn, "y2": (1 - upper) * drawn}  # their heights in px
         self.split, self.low_top = 1 - upper * drawn / whole, (1 - upper) * drawn / whole
@@ -330,7 +330,7 @@ class Chart:
         What ends outside its axis is said above the legend. taken: px that the drawing is lower there. wide: words that
         only a wide chart has.
         """
-        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels)
+        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.gap)
         if y2 is not None:
             x = [each | {"anchor": "y2"} for each in x]
             y, y2 = y | {"domain": [self.split, 1]}, y2 | {"domain": [0, self.low_top]}

@@ -110,6 +110,11 @@ class Figure:
                     found.append(f"{trace['name']}: {value:.3g} {told.replace('<br>', ' ')}".rstrip())
         return found
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """The forms in which a notebook draws a figure that ends a cell: those of plotly's own."""
+        bundle: dict[str, Any] = self.plotly._repr_mimebundle_(include, exclude)
+        return bundle
+
     def show(self) -> None:
         """Show the figure in a notebook, or in a new browser window."""
         self.plotly.show()

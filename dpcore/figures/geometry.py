@@ -77,7 +77,7 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
         plain = name.replace("<br>", " ")
         _curve(chart, orders, np.minimum(values, 1.0), ink, plain, label=name, width=width, dash=dash)
     powers = powers_of([trace["y"] for trace in chart.traces], [np.ones(1)])
-    return _over_orders(chart, "reconstructed rates over L₀D, shape only", powers, p_norm)
+    return _over_orders(chart, "reconstructed rates / (L₀D), shape only", powers, p_norm)
 
 
 def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> Figure:
@@ -147,12 +147,13 @@ def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
     ):
         chart.line(points[:, 0], points[:, 1], colour, name, width, dash, showlegend=True, hoverinfo="skip")
     cross = {"symbol": "x-thin", "size": 13, "line": {"width": 3, "color": chart.text}}
-    for points, name, marker in (
-        (found.noisy, "noisy means", _spots(ink, 4.0, 0.45, "circle")),
-        (spots, "their models (larger: more often)", _spots(model, sizes, 0.6, "diamond")),
-        (found.best[None], "the best model", cross),
+    for points, name, marker, clipped in (
+        (found.noisy, "noisy means", _spots(ink, 4.0, 0.45, "circle"), True),
+        (spots, "their models (larger: more often)", _spots(model, sizes, 0.6, "diamond"), False),
+        (found.best[None], "the best model", cross, False),
     ):
-        chart.marks(points[:, 0], points[:, 1], marker, name=name, showlegend=True, hoverinfo="skip")
+        told: Look = {"showlegend": True, "hoverinfo": "skip", "cliponaxis": clipped}
+        chart.marks(points[:, 0], points[:, 1], marker, name=name, **told)
     hover = "model (%{x:.2f}, %{y:.2f})<br>%{customdata} times<extra></extra>"
     chart.traces[-2] |= {"customdata": times, "hovertemplate": hover}
     reach = 1.15 * max(1.0, float(np.quantile(np.abs(found.noisy), 0.97)))

@@ -13,13 +13,13 @@ Ends = list[tuple[str, float, str, str, str]]
 
 
 def end_labels(
-    ends: Ends, axes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float]
+    ends: Ends, axes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float], gap: float = 0.0
 ) -> tuple[list[Look], list[Look]]:
     """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
     said where a legend takes the place of labels.
 
     ends: (axis, value, text, colour, layer or ""), the layer with its theorem. axes: of the panels, with their ranges.
-    sizes: their heights in px.
+    sizes: their heights in px. gap: px between them; labels that do not fit beside the lower panel reach into it.
     A curve that ends outside its axis has its label at the edge, with an arrow and its last value. Where there is a
     legend that is one line, for `above_legend`.
     """
@@ -44,7 +44,8 @@ def end_labels(
         heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, *_ in placed]
         # None reaches below the axis, where the cursor says its value.
         centres = [max(p[0], height / 2) for p, height in zip(placed, heights, strict=True)]
-        places = spread(centres, heights, sizes[axis])
+        crowded = axis == "y2" and sum(heights) > sizes[axis]
+        places = spread(centres, heights, sizes[axis] + (gap - LABEL_HEIGHT if crowded else 0.0))
         for (pixel, position, text, colour, layer), shown in zip(placed, places, strict=True):
             place = {"yref": axis, "align": "left", "yanchor": "middle", "xshift": 6, "yshift": shown - pixel}
             labels.append(note(text, x=1, y=position, colour=colour, size=13, **place) | _named(layer))

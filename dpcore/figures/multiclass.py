@@ -125,13 +125,19 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
         chart.marks(x, y, look, name=name, hoverinfo="skip")
     hover = "the largest class: %{y:.1%}<extra></extra>"
     chart.level(found.factor, found.chance, chart.muted, "the largest class", dash="dot", hovertemplate=hover)
-    least = float(np.min(found.accuracy, where=np.isfinite(found.accuracy), initial=found.chance))
+    measured = found.accuracy[np.isfinite(found.accuracy)]
+    if not len(measured):
+        measured = np.array([found.chance])
+    bottom = math.floor(20.0 * measured.min() - 0.2) / 20.0  # what the choice of lam changes fills the drawing
+    top = math.ceil(20.0 * measured.max() + 0.2) / 20.0
+    if found.chance < bottom:
+        chart.leaves(f"↓ the largest class ({found.chance:.0%})", chart.muted)
     low, high = math.log10(found.factor[0]) - 0.1, math.log10(found.factor[-1]) + 0.1
     ticks = {"tickvals": found.factor, "ticktext": [plain_number(factor) for factor in found.factor]}
     chart.heading("accuracy on test records")
     return chart.below(
         chart.log_axis(low, high, title="λ, times the default", standoff=8, **ticks),
-        chart.axis(range=[math.floor(10.0 * least) / 10.0, 1.01], tickformat=".0%", dtick=0.1),
+        chart.axis(range=[bottom, top], tickformat=".0%", dtick=0.05 if top - bottom < 0.4 else 0.1),
         drop=50,
         stacked=True,
     )

@@ -19,7 +19,18 @@ from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import LEGEND_ROW, Chart
 from .figure import Figure
 from .log_chart import decades
-from .style import NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, marker_of, plain_number, short_number, with_opacity
+from .style import (
+    NOISES,
+    PERTURBATIONS,
+    SYMBOLS,
+    Look,
+    Theme,
+    marker_of,
+    note,
+    plain_number,
+    short_number,
+    with_opacity,
+)
 from .theorems import constants
 
 _DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
@@ -65,14 +76,17 @@ def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, heigh
 
     table: swept over lam, as `dpcore.run` gives it. lam: where the cursor stands, None for nowhere.
     """
-    chart = Chart(theme, height, "λ", left=54, right=26)
-    return chart.below(*_Curves(chart, table, lam, bounds=False).axes("regularisation λ"))
+    chart = Chart(theme, height, "λ", left=54)
+    curves = _Curves(chart, table, lam, bounds=False)
+    across, upright = curves.axes("regularisation λ")
+    return chart.beside([across, across], upright, phone=(54, 26), wide=curves.wide)
 
 
 class _Curves:
     def __init__(self, chart: Chart, table: pd.DataFrame, cursor: float | None, *, bounds: bool) -> None:
         self.chart = chart
         self.places = np.unique(table.x.to_numpy(float))
+        self.wide: list[Look] = []  # words that only a chart without a legend has
         excess = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
         self.shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
         columns = ("mean", "noiseless", *(["bound", "nothing_learned"] if bounds else []))
@@ -119,13 +133,14 @@ class _Curves:
             interval, colour, words = _closed(mine, self.places), chart.colours[family], f"{place}: refused"
             if interval:
                 chart.shade(*interval, colour, 0.12)
-            if not bounds:  # a smaller chart, with a legend
+            if not bounds:  # a smaller chart, whose legend says it
                 square = {"symbol": "square", "size": 14, "color": with_opacity(colour, 0.25)}
                 chart.marks([math.nan], [math.nan], square, name=words, showlegend=interval is not None)
-            elif interval:
+            if interval:
                 # Along the left edge of the interval, from the bottom, where no curve is.
                 upright: Look = {"xref": "x", "textangle": -90, "yanchor": "bottom", "xshift": 4}
-                chart.write(words, math.log10(interval[0]), 0.02, colour, **upright)
+                said = note(words, x=math.log10(interval[0]), y=0.02, colour=colour, size=13, **upright)
+                (chart.notes if bounds else self.wide).append(said)
 
     def _curve(self, rows: pd.DataFrame, column: str, colour: str, words: str, **look: Any) -> None:
         self.chart.curve(rows.x, rows[column], colour, words, **{"label": words} | look)

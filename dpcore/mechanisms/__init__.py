@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses as dc
 from importlib import import_module
+from pathlib import Path
 
 from ..core.validation import one_of
 from .base import Mechanism
+from .own import FaultyMechanism, Own, add_file, own_mechanisms
 
 _CLASSES = {
     "output_gaussian": "output.gaussian.OutputGaussian",
@@ -28,19 +30,36 @@ _CLASSES = {
 
 
 def list_mechanisms() -> list[str]:
-    """Keys of all registered mechanisms, in a fixed order.
+    """Keys of all registered mechanisms, in a fixed order: the library's, then those of installed packages and files.
 
     >>> list_mechanisms()[-3:]
     ['polyhedral_frank_wolfe', 'phased_sgd', 'gaussian_classifier']
     """
-    return list(_CLASSES)
+    return [*_CLASSES, *_own()]
 
 
 def mechanism_class(key: str) -> type[Mechanism]:
     """Dataclass of the mechanism with this key; ValueError names the known keys."""
-    module, name = _CLASSES[one_of("mechanism", key, _CLASSES)].rsplit(".", 1)
+    if not isinstance(key, str) or key not in _CLASSES:
+        return _own()[one_of("mechanism", key, list_mechanisms())].cls
+    module, name = _CLASSES[key].rsplit(".", 1)
     found: type[Mechanism] = getattr(import_module(f"{__name__}.{module}"), name)
     return found
+
+
+def origin_of(key: str) -> str:
+    """The package or the file that a mechanism comes from, in words; "" for the library's own."""
+    return (
+        "" if key in _CLASSES else own_mechanisms(tuple(_CLASSES))[one_of("mechanism", key, list_mechanisms())].origin
+    )
+
+
+def add_mechanisms(path: Path) -> None:
+    """Register the mechanisms that a file of Python defines, in this process; it is imported and so runs.
+
+    Raises FaultyMechanism, a ValueError, with what is wrong.
+    """
+    add_file(path, tuple(_CLASSES))
 
 
 def make_mechanism(key: str, **knobs: object) -> Mechanism:
@@ -55,3 +74,7 @@ def make_mechanism(key: str, **knobs: object) -> Mechanism:
         if name not in known:
             raise ValueError(f"{key} has no knob {name!r}; it has {', '.join(known)}")
     return cls(**knobs)
+
+
+def _own() -> dict[str, Own]:
+    return own_mechanisms(tuple(_CLASSES))

@@ -21,7 +21,7 @@ def comparator_norm(spec: Spec) -> float:
 def auto_size(spec: Spec) -> float:
     """Root mean square move of the prediction of a record of norm R by noise that nothing resists, under lam="auto".
 
-    For location losses, which predict no label, of a coordinate of theta: a tenth of R.
+    For descent on location losses, which predict no label, of a coordinate of theta: a tenth of R.
     """
     if not get_loss(spec.loss).linear:
         return _AUTO_LABEL * spec.domain.R

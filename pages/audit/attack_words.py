@@ -115,8 +115,8 @@ def _verdict(here: AttackState) -> str:
         )
     return (
         f"**No contradiction found** in {now.runs:,} runs of {code}: the guarantee claims **ε = "
-        f"{rounded(here.claim)}**, and at least ε = {rounded(now.report.certified_epsilon_95)} leaks (95% confidence). "
-        f"That is no proof: another attack may find more. {attacked}"
+        f"{rounded(here.claim)}**, and the runs certify at least ε = {rounded(now.report.certified_epsilon_95)} "
+        f"(95% confidence). That is no proof: another attack may find more. {attacked}"
     )
 
 

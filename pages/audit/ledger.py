@@ -180,7 +180,7 @@ def amount(epsilon: float) -> str:
         return "over a million"
     if epsilon < 1e-6:
         return "next to 0"
-    return rounded(epsilon) if epsilon < 1000 else f"{float(f'{epsilon:.3g}'):,.0f}"
+    return rounded(epsilon)
 
 
 def _epsilon(value: float) -> str:

@@ -70,7 +70,7 @@ def smaller_budgets(ok: pd.DataFrame, state: State) -> tuple[str, str] | None:
         return None
     surely = "" if found.high < here.low else ", but their intervals overlap"
     return choices.mechanism.iloc[0], (
-        f"**{choices.label.iloc[0]}** loses at most {points(state.at_most)} from ε = {budget(found)} on "
+        f"**{_started(choices.label.iloc[0])}** loses at most {points(state.at_most)} from ε = {budget(found)} on "
         f"(95% interval: {interval(found)}), {mine.label.iloc[0]} from {budget(here)} on ({interval(here)}){surely}."
     )
 
@@ -81,12 +81,17 @@ def words(table: pd.DataFrame, state: State) -> str:
     so_far = "" if len(table) == all_of else f" ({len(table)} of {all_of} tried so far)"
     if ok.empty:
         return f"**No mechanism** applies to these records at ε = {state.epsilon:g}{so_far}."
-    best = ok[ok.best].sort_values("lost")
+    best, verb = ok[ok.best].sort_values("lost"), "applies" if len(ok) == 1 else "apply"
     tied = f" ({len(best) - 1} more cannot be told apart from it)" if len(best) > 1 else ""
     return (
-        f"**{best.label.iloc[0]}** has the smallest accuracy loss at ε = {state.epsilon:g}: "
+        f"**{_started(best.label.iloc[0])}** has the smallest accuracy loss at ε = {state.epsilon:g}: "
         f"{points(best.lost.iloc[0])}{tied}. Always predicting the larger class has an accuracy of "
-        f"{100 * ok.floor.iloc[0]:.1f}%. {len(ok)} of {all_of} mechanisms apply{so_far}. Choosing the "
+        f"{100 * ok.floor.iloc[0]:.1f}%. {len(ok)} of {all_of} mechanisms {verb}{so_far}. Choosing the "
         "best one from this table costs privacy that ε does not include. Each loss is measured as in the "
         f"chart, on the same {state.setting.splits} splits."
     )
+
+
+def _started(label: str) -> str:
+    """The label at the start of a sentence."""
+    return label[0].upper() + label[1:]

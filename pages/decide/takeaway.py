@@ -32,9 +32,9 @@ SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentat
 def show(state: State) -> None:
     """Draw the view; its files are offered once every number is known."""
     st.markdown(
-        f"A briefing on **ε = {state.epsilon:g}**, the slider's: five slides in one file that opens offline, about the "
-        "budget, the accuracy loss, attack success, the equivalent sample size and the assumptions; a page to sign; "
-        "and its numbers. Your browser prints it as a PDF file."
+        f"A briefing on **ε = {state.epsilon:g}**, the slider's value: five slides (the budget, the accuracy loss, "
+        "attack success, the equivalent sample size and the assumptions) and a page to sign, in one file that opens "
+        "offline; numbers, curves and code are files of their own. To make a PDF file, print it from your browser."
     )
     with st.container(horizontal=True):
         releases, records = planned()

@@ -43,7 +43,7 @@ def number(value: float) -> str:
     >>> number(0.4712), number(1234.0)
     ('0.47', '1,200')
     """
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 100 else rounded(value, 2)
+    return rounded(value, 2)
 
 
 def interval(found: Answer) -> str:
@@ -255,7 +255,7 @@ def deployments(epsilon: float, used: Sequence[float]) -> str:
     larger, equal = (sum(test(other) for other in used) for test in (epsilon.__lt__, epsilon.__eq__))
     return (
         f"**{larger} of {len(used)}** published deployments have a larger ε than {epsilon:g}, a weaker guarantee "
-        f"(the same: {equal}, smaller: {len(used) - larger - equal}). This is no advice: units differ (a person, a "
+        f"(the same: {equal}, smaller: {len(used) - larger - equal}). This is not advice: units differ (a person, a "
         "day, a query) and repeated releases add up."
     )
 

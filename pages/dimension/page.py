@@ -89,7 +89,8 @@ with left:
     if lower == "damage":
         paragraph(words.verdict_of(table, grown, controls.p))
     small_print(words.caption(experiment, grown, controls.lam))
-    cards(words.readouts(table, grown, controls.p, source))
+    for row in words.readouts(table, grown, controls.p, source):
+        cards(row)
     chips(words.CHIPS)
 with right:
     st.markdown(f"**{words.ORTHANT_TITLE}**")

@@ -65,12 +65,12 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
         return " ".join([open_, *_refusals(table, now)])
     said = []
     if gaussian:
-        places = " and ".join(key.split("_")[0] for key in gaussian)
+        places, verb = " and ".join(key.split("_")[0] for key in gaussian), "moves" if len(gaussian) == 1 else "move"
         up_to = "" if all(grown[key].exact for key in gaussian) else "up to "
         far = [_at(grown[key], p) for key in gaussian]
         lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
         said.append(
-            f"With {p - useful:,} idle columns, Gaussian {places} perturbation moves the model by {up_to}"
+            f"With {p - useful:,} idle columns, Gaussian {places} perturbation {verb} the model by {up_to}"
             f"**{' and '.join(map(amount, far))}** ({' and '.join(map(amount, lengths))} times its length), "
             f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of {source.things} are "
             f"{source.outcome}, {_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
@@ -128,29 +128,33 @@ def _at(g: NoiseGrowth, p: int) -> float:
 
 def readouts(
     table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source
-) -> list[tuple[str, str, str]]:
-    """(noun, value, rest) of the cards below the chart; none where nothing is released."""
+) -> list[list[tuple[str, str, str]]]:
+    """(noun, value, rest) of the cards below the chart, a row for each place of the noise; none where nothing is
+    released."""
     now = _accuracies(table, p)
     if not now:
         return []
-    both = len({key.split("_")[0] for key in now}) > 1
-    names = " · ".join(curve_name(key, both).removesuffix(" noise") for key in now)
     best = float(table[table.metric == "accuracy"].reference.dropna().iloc[0])
     length = next(iter(grown.values())).length
-    at_most = "" if all(grown[key].exact for key in now) else " at most"
-    return [
-        (
-            f"Accuracy at p = {p:,}",
-            " · ".join(f"{100 * value:.1f}%" for value in now.values()),
-            f"{names}; {100 * best:.1f}% without privacy, {100 * _larger_class(table):.1f}% by always predicting the "
-            "larger class",
-        ),
-        (
-            "Distance from the non-private model",
-            " · ".join(amount(_at(grown[key], p)) for key in now),
-            f"{names}{at_most}; that model has length {amount(length)}",
-        ),
-    ]
+    places, rows = dict.fromkeys(key.split("_")[0] for key in now), []
+    for place in places:
+        keys = [key for key in now if key.startswith(place)]
+        names = " · ".join(curve_name(key, False).removesuffix(" noise") for key in keys)
+        of = f", {place} perturbation" if len(places) > 1 else ""
+        at_most = "" if all(grown[key].exact for key in keys) else " at most"
+        right = " · ".join(f"{100 * now[key]:.1f}%" for key in keys)
+        without = (
+            f"{100 * best:.1f}% without privacy, {100 * _larger_class(table):.1f}% by always predicting the larger"
+        )
+        far = " · ".join(amount(_at(grown[key], p)) for key in keys)
+        length_told = f"{names}{at_most}; that model has length {amount(length)}"
+        rows.append(
+            [
+                (f"Accuracy at p = {p:,}{of}", right, f"{names}; {without} class"),
+                (f"Distance from the non-private model{of}", far, length_told),
+            ]
+        )
+    return rows
 
 
 def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: float | str) -> str:

@@ -182,9 +182,9 @@ def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
 
 
 _ROWS = {
-    "l1": "{l1:,} equal records with one column (hard for L1)",
-    "l2": "{l2:,} fingerprints (hard for L2)",
-    "fingerprints": "{fingerprints:,} fingerprints",
+    "l1": "{l1:,} are equal, with one column (hard for L1)",
+    "l2": "{l2:,} are fingerprints (hard for L2)",
+    "fingerprints": "{fingerprints:,} are fingerprints",
 }
 
 
@@ -194,7 +194,7 @@ def order_caption(found: AgainstOrder) -> str:
     return (
         "Exponential mechanism over vertices: a vertex of the L1 ball drawn at random. Means of "
         f"{found.repetitions} draws of records and noise, bars: two standard errors. Linear losses; of {found.n:,} "
-        f"records {shown}{each}; the others are zero. Fingerprints are rows of random signs with a bias for each "
+        f"records, {shown}{each}; the others are zero. Fingerprints are rows of random signs with a bias for each "
         "column. Scaled to dual norm 1 at every p. Thin: the mechanism with the smaller bound, at other d. **Not the "
         f"same guarantee**: the exponential mechanism has ({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, "
         f"{delta_text(found.delta)})."
@@ -314,9 +314,10 @@ def mean_caption(found: PrivateMean, here: GeometryState) -> str:
 def noise_caption(found: NoiseLengths) -> str:
     ratio = found.generalized / found.gaussian
     least, most = int(np.argmin(ratio)), int(np.argmax(ratio))
+    times = f"{rounded(ratio[least])} times ".removeprefix("1 times ")
     return (
-        f"For the same guarantee, generalised Gaussian noise is {rounded(ratio[least], 3)} times as long as Gaussian "
-        f"noise at p = {order_text(found.p_norm[least])} and {rounded(ratio[most], 3)} times at p = "
+        f"For the same guarantee, generalised Gaussian noise is {times}as long as Gaussian noise at p = "
+        f"{order_text(found.p_norm[least])} and {rounded(ratio[most])} times as long at p = "
         f"{order_text(found.p_norm[most])} (r = {rounded(found.order[most], 3)}). Accounting: exact for Gaussian noise "
         "and at p = 1, an upper bound between p = 1 and 2."
     )
@@ -328,8 +329,9 @@ def tracing_caption(found: Tracing) -> str:
         f"Fingerprints of {found.n} members in d = {found.d:,} at p = {order_text(found.p_norm)}. An attacker ranks a "
         f"member above a non-member in {rounded(100 * found.exact, 3)}% of pairs by the non-private model, in "
         f"{rounded(100 * found.auc[0], 3)}% at ε = {found.epsilon[0]:g}. At that ε the excess risk is "
-        f"{rounded(100 * found.excess[0] / found.signal, 2)}% of “nothing learned”, at ε = {found.epsilon[last]:g} "
-        f"{rounded(100 * found.excess[last] / found.signal, 2)}%: accurate models are traceable."
+        f"{rounded(100 * found.excess[0] / found.signal, 2)}% of “nothing learned”, and at ε = "
+        f"{found.epsilon[last]:g} it is {rounded(100 * found.excess[last] / found.signal, 2)}%: accurate models are "
+        "traceable."
     )
 
 

@@ -1,10 +1,11 @@
 """Warm a lecture on a running dashboard before class, or check the file of one.
 
     python -m pages.lectures warm perturbation --url http://localhost:8501
-    python -m pages.lectures check pages/lectures/perturbation.yaml
+    python -m pages.lectures warm mine --lectures FOLDER
+    python -m pages.lectures check FILE_OR_FOLDER
 
 What is computed stays in the server's process: with several processes, name the address of each (`--url` may be given
-many times), not that of the proxy before them.
+many times), not that of the proxy before them. A check reads the file, then opens each step as a visitor would.
 """
 
 import argparse
@@ -12,12 +13,14 @@ import asyncio
 import sys
 from pathlib import Path
 
-from pages.lectures.reader import PAGES, FaultyLecture, read, shipped
+from pages.lectures import stories
+from pages.lectures.reader import PAGES, FaultyLecture
+from pages.lectures.rehearsal import rehearse
 from pages.lectures.warming import warm
 from pages.server.headless_client import Broken
 
 # The first page is at the server's own address, the others at their names.
-_ADDRESSES = {page.lower(): "" if page == PAGES[0] else page.lower() for page in PAGES}
+_ADDRESSES = {page: "" if page == PAGES[0] else page.lower() for page in PAGES}
 
 
 def main(arguments: list[str]) -> int:
@@ -27,27 +30,48 @@ def main(arguments: list[str]) -> int:
     )
     commands = parser.add_subparsers(required=True, dest="command")
     warming = commands.add_parser("warm", help="compute what a lecture shows before class")
-    warming.add_argument("names", nargs="+", choices=[*_ADDRESSES, "all"], metavar="NAME", help=", ".join(_ADDRESSES))
+    warming.add_argument("names", nargs="+", metavar="NAME", help=f"{', '.join(stories.STORIES)}, one of yours, or all")
     warming.add_argument("--url", action="append", help="of a server; http://localhost:8501 if none is given")
+    warming.add_argument("--lectures", type=Path, metavar="FOLDER", help="your own, as the server was started with")
     checking = commands.add_parser("check", help="say what is wrong with a lecture's file, and in which lines")
-    checking.add_argument("file", type=Path, metavar="FILE")
+    checking.add_argument("path", type=Path, metavar="FILE_OR_FOLDER")
     asked = parser.parse_args(arguments)
-
-    async def walk(names: list[str]) -> None:
-        for url in asked.url or ["http://localhost:8501"]:
-            print(url)
-            for name in names:
-                await warm(read(shipped(name)), _ADDRESSES[name], url)
-
     try:
-        if asked.command == "warm":
-            asyncio.run(walk(list(_ADDRESSES) if "all" in asked.names else asked.names))
+        if asked.command == "check":
+            check(asked.path)
         else:
-            print(f"{asked.file}: nothing is wrong with its {len(read(asked.file).steps)} steps.")
+            if asked.lectures:
+                stories.add(asked.lectures)
+            if unknown := [name for name in asked.names if name not in (*stories.STORIES, "all")]:
+                raise FaultyLecture(f"There is no lecture “{unknown[0]}”, only {', '.join(stories.STORIES)}, and all.")
+            names = list(stories.STORIES) if "all" in asked.names else asked.names
+            asyncio.run(walk(names, asked.url or ["http://localhost:8501"]))
     except (Broken, FaultyLecture, OSError) as problem:
         print(problem, file=sys.stderr)
         return 1
     return 0
+
+
+async def walk(names: list[str], urls: list[str]) -> None:
+    """Warm lectures at each of these servers."""
+    for url in urls:
+        print(url)
+        for name in names:
+            story = stories.STORIES[name]
+            await warm(story, _ADDRESSES[story.page], url)
+
+
+def check(path: Path) -> None:
+    """Say of each lecture that nothing is wrong with it; raises FaultyLecture with the faults of all others."""
+    faults = []
+    for story, file in stories.read_own(path):
+        try:
+            rehearse(story, file)
+            print(f"{file}: nothing is wrong with its {len(story.steps)} steps.")
+        except FaultyLecture as problem:
+            faults.append(str(problem))
+    if faults:
+        raise FaultyLecture("\n".join(faults))
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ import streamlit as st
 
 from dpcore.core.facts import text_beside
 from dpcore.studies.survey.coin import coin_for
+from pages.lectures import present
 from pages.lectures.reader import Step, Story
-from pages.lectures.stories import STORIES
+from pages.lectures.stories import STORIES, of_page
 from pages.rooms import screen
 from pages.rooms.room import Asked
 from pages.ui.html import framed, unbroken
@@ -29,7 +30,7 @@ _ENTERED, _AGAIN, _VOTES = "lecture entered", "lecture entered again", "lecture 
 
 @contextmanager
 def lecture(page: str) -> Iterator[None]:
-    """Around a page's script: a step of its lecture if the address asks for one, else the way to the first step.
+    """Around a page's script: a step of a lecture if the address asks for one, else the ways to the first steps.
 
     page: its title in the navigation.
     """
@@ -41,10 +42,9 @@ def lecture(page: str) -> Iterator[None]:
         if found:
             st.html(framed(found, strong=True))
         yield
-        if page in STORIES:
-            st.sidebar.button(
-                "Teach this page", on_click=_turn_to, args=(STORIES[page], 1), key="teach", type="tertiary"
-            )
+        with st.sidebar.container(horizontal=True, gap="small", key="lectures"):
+            _offer(of_page(page))
+            present.offer()
     else:
         story, number = found
         first = _enter(story, number)
@@ -65,7 +65,7 @@ def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str
     if name is None:
         return ""
     _, (name,) = of_today("lecture", [name])
-    story = next((story for story in STORIES.values() if story.name == name), None)
+    story = STORIES.get(name)
     if story is None:
         return f"There is no lecture “{name[:40]}”: this is the page without one."
     if story.page != page:
@@ -74,6 +74,16 @@ def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str
     if step not in map(str, range(1, last + 1)):
         return f"The lecture “{name}” has steps 1 to {last}, and no “{step[:40]}”: this is the page without one."
     return story, int(step)
+
+
+def _offer(stories: list[Story]) -> None:
+    """Lectures to begin with: a button where there is one, a list of titles where there are many."""
+    if len(stories) == 1:
+        st.button("Teach this page", on_click=_turn_to, args=(stories[0], 1), key="teach", type="tertiary")
+    elif stories:
+        with st.popover("Teach this page", key="teach", type="tertiary"):
+            for story in stories:
+                st.button(story.title, on_click=_turn_to, args=(story, 1), key=f"teach_{story.name}", type="tertiary")
 
 
 def _turn_to(story: Story, number: int) -> None:

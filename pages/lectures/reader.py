@@ -1,4 +1,4 @@
-"""Lectures are files: YAML beside this module. What is wrong with one is said in a sentence for each fault.
+"""Lectures are files: YAML beside this module, or a teacher's own. Every fault of one is a sentence with its line.
 
 page: Perturbation
 title: Where should the noise go?
@@ -24,10 +24,24 @@ from typing import Any
 
 import yaml
 
-from pages.ui.sidebar import DEFAULTS
+from dpcore import EPSILON_GRID
+from pages.ui.sidebar import DEFAULTS, DELTAS, LAMBDAS, LARGEST_SEED, SAMPLES
 
-# Pages that have a lecture, in the order of the navigation.
-PAGES = ("Overview", "Perturbation", "Dimension", "Sparsity", "Geometry", "Multiclass", "Survey", "Audit", "Decide")
+# Pages that a lecture may be on, in the order of the navigation.
+PAGES = (
+    "Overview",
+    "Perturbation",
+    "Dimension",
+    "Sparsity",
+    "Geometry",
+    "Multiclass",
+    "Survey",
+    "Audit",
+    "Decide",
+    "Sources",
+)
+# What the sidebar can say on every page; which n and p there are is each page's own.
+_SCALES = {"epsilon": EPSILON_GRID, "delta": DELTAS, "lam": LAMBDAS, "m": SAMPLES, "seed": range(LARGEST_SEED + 1)}
 _FILE = ("page", "title", "controls", "steps")
 _PICTURE = ("shows", "aside", "state")
 _STEP = ("words", *_PICTURE, "kept", "same_picture", "answers", "right", "randomised")
@@ -62,7 +76,7 @@ class Step:
     the next one's. shows: key of the chart or block on the screen, none while every picture would give the answer away.
     aside: the chart stands beside the page's main one, so that its own caption is read and not the page's headline.
     state: control -> value; what is not named stands at its default. kept: controls that stay, at most 3. question:
-    answered by the next step.
+    answered by the next step. line: where it begins in its file.
     """
 
     words: str
@@ -71,21 +85,22 @@ class Step:
     kept: tuple[str, ...] = ()
     aside: bool = False
     question: Question | None = None
+    line: int = 0
 
 
 @dc.dataclass(frozen=True)
 class Story:
-    """A lecture on one page. defaults: all controls that the page has, also those that only some states draw."""
+    """A lecture on one page.
 
+    name: in the address; its file's, without the ending. defaults: all controls that the page has, also those that only
+    some states draw.
+    """
+
+    name: str
     page: str
     title: str
     defaults: Mapping[str, Any]
     steps: tuple[Step, ...]
-
-    @property
-    def name(self) -> str:
-        """In the address."""
-        return self.page.lower()
 
     def state(self, number: int) -> dict[str, Any]:
         """Every control's value on entering a step; steps count from 1."""
@@ -103,16 +118,27 @@ class FaultyLecture(ValueError):
 
 
 def shipped(name: str) -> Path:
-    """The file of a lecture, by its name or its page's."""
+    """The file of a lecture that comes with the dashboard, by its name or its page's."""
     return Path(__file__).with_name(f"{name.lower()}.yaml")
 
 
-def read(path: Path) -> Story:
+def written(state: Mapping[str, Any]) -> str:
+    """A step's state on one line of its file.
+
+    >>> written({"epsilon": 0.5, "steps": "n²", "behind": None})
+    '{epsilon: 0.5, steps: n², behind: null}'
+    """
+    return yaml.safe_dump(dict(state), default_flow_style=True, allow_unicode=True, sort_keys=False, width=1e9).strip()
+
+
+def read(path: Path, pages: Mapping[str, Mapping[str, Any]] | None = None) -> Story:
     """The lecture in a file.
+
+    pages: page -> where its controls stand that the file does not name under “controls”.
 
     Raises FaultyLecture, which says what is wrong and in which lines, and OSError where there is no such file.
     """
-    reader = _Reader()
+    reader = _Reader(path.stem, pages or {})
     try:
         story = reader.story(yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
@@ -128,23 +154,24 @@ def read(path: Path) -> Story:
 class _Reader:
     """Goes through a file to its end and notes its faults: (line, sentence)."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, pages: Mapping[str, Mapping[str, Any]]) -> None:
+        self.name, self.pages = name, pages
         self.faults: list[tuple[int, str]] = []
 
     def story(self, node: yaml.Node | None) -> Story:
-        top = self.names(node, _FILE, _FILE)
+        top = self.names(node, _FILE, ("page", "title", "steps"))
         page, title = self.value(top.get("page"), str), self.value(top.get("title"), str)
         if page not in PAGES:
             self.fault(top.get("page"), f"There are lectures on {', '.join(PAGES)}, and none on “{page}”.")
-        defaults = DEFAULTS | self.state(top.get("controls"), None)
+        defaults = {**DEFAULTS, **self.pages.get(page, {}), **self.state(top.get("controls"), None)}
         found = top.get("steps")
         nodes = found.value if isinstance(found, yaml.SequenceNode) else []
-        if not 6 <= len(nodes) <= 10:
-            self.fault(found, f"“steps” must be a list of 6 to 10, got {len(nodes)}.")
+        if not nodes:
+            self.fault(found, "“steps” must be a list of one step or more.")
         steps: list[Step] = []
         for each in nodes:
             steps.append(self.step(each, steps[-1] if steps else None, defaults))
-        story = Story(page, title, defaults, tuple(steps))
+        story = Story(self.name, page, title, defaults, tuple(steps))
         for number, each in enumerate(nodes, 1):
             self.check_words(story, number, each)
         if steps and steps[-1].question:
@@ -161,6 +188,7 @@ class _Reader:
             kept=self.texts(found.get("kept")),
             aside=self.value(found.get("aside"), bool),
             question=self.question(found, node) if asks else None,
+            line=node.start_mark.line + 1,
         )
         if len(step.kept) > 3 or not defaults.keys() >= set(step.kept):
             self.fault(found["kept"], f"“kept” must be at most 3 of {', '.join(defaults)}.")
@@ -170,7 +198,7 @@ class _Reader:
             if before is None or not asks or not found.keys().isdisjoint(_PICTURE):
                 self.fault(found["same_picture"], "Only a question stays at the picture of the step before, and whole.")
             elif before:
-                step = dc.replace(before, words=step.words, kept=(), question=step.question)
+                step = dc.replace(before, words=step.words, kept=(), question=step.question, line=step.line)
         elif asks == bool(step.shows):
             self.fault(node, "A step has either a picture (“shows”), or “answers” to choose from.")
         return step
@@ -227,7 +255,16 @@ class _Reader:
         """Control -> value."""
         if node and not isinstance(node, yaml.MappingNode):
             self.fault(node, "This must be names of controls with their values.")
-        return {name: _value(value) for name, value in self.names(node, known).items()}
+        found = self.names(node, known)
+        state = {name: _value(value) for name, value in found.items()}
+        for name, value in state.items():
+            if name in _SCALES and (isinstance(value, bool) or value not in _SCALES[name]):
+                scale = [f"{each:g}" if isinstance(each, float) else str(each) for each in _SCALES[name]]
+                among = f"{scale[0]} to {scale[-1]}" if name == "seed" else f"one of {', '.join(scale)}"
+                self.fault(found[name], f"“{name}” must be {among}, got {value!r}.")
+            elif name in ("n", "p") and (type(value) is not int or value < 1):
+                self.fault(found[name], f"“{name}” must be a whole number, at least 1, got {value!r}.")
+        return state
 
     def texts(self, node: yaml.Node | None) -> tuple[str, ...]:
         return tuple(self.value(each, str) for each in node.value) if node and self.value(node, list) else ()

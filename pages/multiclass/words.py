@@ -132,8 +132,9 @@ def takeaway(found: Found, here: MulticlassState) -> str:
         right, alone = (100.0 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
         return (
             f"At ε = {here.epsilon:g} the Gaussian classifier is right for **{rounded(right, 2)}%** of "
-            f"{here.info.things}; without privacy, for {rounded(100.0 * found.plain[k], 2)}%; and one-vs-rest, which "
-            f"splits the budget over {here.classes} classes, for {rounded(alone, 2)}%."
+            f"{here.info.things} and one-vs-rest, which splits the budget over {here.classes} classes, for "
+            f"{rounded(alone, 2)}%; without privacy, the Gaussian classifier is right for "
+            f"{rounded(100.0 * found.plain[k], 2)}%."
         )
     if not (_learned(found, "ellipsoids", k) or _learned(found, "split", k)):
         right = {key: rounded(100.0 * found.learners[key].mean[k], 2) for key in ("ellipsoids", "split")}
@@ -188,7 +189,7 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
         made += [
             ("Same decision as without privacy", f"{picture.agree:.1%}", "of fresh records, for this one release"),
             (
-                "Cost of the Hessian’s determinant",
+                "Cost of the Hessian's determinant",
                 f"{100 * charge / here.epsilon:.0f}% of ε",
                 f"at λ = {rounded(lam, 2)}; noise in {here.directions:,} dimensions takes the rest",
             ),

@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import ipaddress
 import os
 import re
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,6 +13,7 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from dpcore.core.facts import text_beside
@@ -18,6 +21,7 @@ from pages.server import prefetch
 from pages.server.connections import sessions
 
 METRICS = "PRICE_OF_PRIVACY_METRICS"
+HOSTS = "PRICE_OF_PRIVACY_HOSTS"
 
 
 def _inline_scripts() -> str:
@@ -40,7 +44,36 @@ HEADERS = {
 }
 _FULL = "This server is full: it serves {} pages at a time. Please come back in a minute.\n"
 _NO_METRICS = f"This server does not publish metrics; its operator can set {METRICS}=on.\n"
-_NOT_HERE = "This server does not answer to that name; its operator can add the name to server.allowedHosts.\n"
+_NOT_HERE = f"This server does not answer to that name; its operator can add the name to {HOSTS}.\n"
+_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+
+
+def hosts_in(setting: str) -> list[str]:
+    """Names and addresses in a setting that separates them by commas, as browsers write them; ValueError for others."""
+    return [_host(name.strip()) for name in setting.split(",")] if setting.strip() else []
+
+
+def _host(name: str) -> str:
+    try:
+        return str(ipaddress.ip_address(name))
+    except ValueError:
+        labels = name.split(".")
+        # A number at the end is a mistyped address.
+        if all(map(_LABEL.fullmatch, labels)) and not labels[-1].isdecimal():
+            return name.lower()
+    raise ValueError(
+        f"{HOSTS} must list names or IP addresses without scheme, port or path, separated by commas, got {name!r}; "
+        f"write for example {HOSTS}=class.example.org,192.0.2.7"
+    )
+
+
+def let_in_named_hosts() -> None:
+    """Add the names of PRICE_OF_PRIVACY_HOSTS to server.allowedHosts, or end the program with what is wrong in them."""
+    try:
+        named = hosts_in(os.environ.get(HOSTS, ""))
+    except ValueError as error:
+        sys.exit(str(error))
+    config.set_option("server.allowedHosts", [*st.get_option("server.allowedHosts"), *named])
 
 
 class HostGuard:

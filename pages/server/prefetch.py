@@ -1,9 +1,10 @@
 """Pictures of a chart at other places of a slider, drawn before they are requested.
 
-The slider is the one of the sidebar that the reader moved last, at first that of epsilon. Once a chart is on the screen
-its browser fetches the pictures beside it, the nearest place first, and keeps them: a step of the slider has its
-picture at once, and so has a drag where pictures are cheap. One thread draws them for the whole server. It gives up as
-soon as its reader moves on, and does nothing while several people move, whose own pictures come first.
+Once a chart is on the screen its browser fetches the pictures beside it, and keeps them: first one step away on the
+slider of the sidebar that the reader moved last (at first that of epsilon), then one step away on each other slider,
+then farther away. So a step has its picture at once, and so has a drag where pictures are cheap. One thread draws them
+for the whole server. It gives up as soon as its reader moves on, and does nothing while several people move, whose own
+pictures come first.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ Draw = Callable[[Any, Callable[[], bool]], tuple[Any, ...]]
 Finish = Callable[[Figure, str, dict[str, str]], dict[str, Any]]
 
 PATH = "ahead"
-# Longest total time for which further places are drawn; the two next places are always drawn.
-_SECONDS = 0.4
+# Longest total time for which further places are drawn; the two next ones of the slider are always drawn.
+_SECONDS = 0.7
 _LONGEST_SECONDS = 3.0  # of one picture: who would have to wait so long for it loses little by waiting
 _ANSWER_SECONDS = 0.1  # what a browser waits for at a time, where one picture does not take longer
 _LOOK_SECONDS = 0.02
@@ -62,9 +63,8 @@ _MOVES: deque[tuple[float, Hashable]] = deque(maxlen=1_000)
 
 @dc.dataclass(frozen=True)
 class Place:
-    """A place of a slider: how many steps away, and what the sidebar and all controls say there."""
+    """A place of a slider: what the sidebar and all controls say there."""
 
-    steps: int
     controls: Controls
     state: dict[str, str]
 
@@ -72,7 +72,7 @@ class Place:
 class Prefetch:
     """The pictures of one chart beside the one that is shown; they live as long as the session offers them.
 
-    draw, finish: as above. places: the nearest first.
+    draw, finish: as above. places: in the order in which they are drawn.
     """
 
     def __init__(self, draw: Draw, finish: Finish, places: Sequence[Place]) -> None:
@@ -82,8 +82,8 @@ class Prefetch:
 
     def _drawn(self, places: Sequence[Place]) -> Iterator[dict[str, Any]]:
         spent = 0.0
-        for place in places:
-            if place.steps > 1 and spent > _SECONDS:
+        for k, place in enumerate(places):
+            if k >= 2 and spent > _SECONDS:
                 return
             started = time.perf_counter()
             try:
@@ -128,7 +128,8 @@ def offer(key: str, draw: Draw, finish: Finish, controls: Controls, state: dict[
     """
     token = secrets.token_urlsafe(16)
     slider, up = _moved_last(state)
-    ahead = Prefetch(draw, finish, beside(share_link.control_of(slider), up, controls, state))
+    others = [share_link.control_of(key) for key in state if key in _SLIDERS - {slider}]
+    ahead = Prefetch(draw, finish, places(share_link.control_of(slider), up, others, controls, state))
     st.session_state.setdefault(OFFERS, {})[key] = _OFFERED[token] = ahead
     return f"{PATH}/{token}"
 
@@ -147,13 +148,20 @@ def _moved_last(state: dict[str, str]) -> tuple[str, bool]:
     return slider, up
 
 
+def places(
+    moved: share_link.Control, up: bool, others: Sequence[share_link.Control], controls: Controls, state: dict[str, str]
+) -> list[Place]:
+    """The next two places of the slider that was moved, the next two of each other one, and then its further ones."""
+    mine = beside(moved, up, controls, state)
+    return [*mine[:2], *(place for other in others for place in beside(other, True, controls, state)[:2]), *mine[2:]]
+
+
 def beside(control: share_link.Control, up: bool, controls: Controls, state: dict[str, str]) -> list[Place]:
     """The other places of a slider, the nearest first, of two the one further up (or down)."""
     at = control.texts.index(state[control.key])
     away = sorted((k - at for k in range(len(control.texts)) if k != at), key=lambda k: (abs(k), (k > 0) != up))
     return [
         Place(
-            abs(k),
             dc.replace(controls, **{control.key: control.options[at + k]}),
             state | {control.key: control.texts[at + k]},
         )

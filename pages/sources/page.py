@@ -92,6 +92,8 @@ def show_traces(key: str) -> None:
             ink,
         )
     )
+    if said := words.outside(key):
+        small_print(said)
     rows = []
     for trace in found:
         shown = [link("attack", words.attack_of(key))]
@@ -107,7 +109,7 @@ def show_traces(key: str) -> None:
                 *shown,
             ]
         )
-    settings = ", ".join(f"{name} = {value:,}" for name, value in SETTINGS.items())
+    settings = ", ".join(f"{name} = {value:,g}" for name, value in SETTINGS.items())
     st.html(
         table(
             f"At {readable(settings)}, all else at its default",
@@ -120,13 +122,15 @@ def show_traces(key: str) -> None:
 
 def show_algorithms() -> None:
     rows = []
-    for entry in words.ALGORITHMS:
-        key, name, source = entry["mechanism"], entry["algorithm"], entry["source"]
-        links = link("view", entry["address"])
-        if key:
+    for entry in words.algorithms():
+        links, outside = link("view", entry["address"]), ""
+        if key := entry["mechanism"]:
             cls = mechanism_class(key)
             name, source, links = cls.label, cls.source, f"{links}<br>{link('attack', words.attack_of(key))}"
-        rows.append([text(f"{name[0].upper()}{name[1:]}"), text(readable(source)), links])
+            outside = words.outside(key)
+        else:
+            name, source = entry["algorithm"], entry["source"]
+        rows.append([text(f"{name[0].upper()}{name[1:]}") + small(outside), text(readable(source)), links])
     headline.html(emphasised(f"**{len(rows)}** algorithms, each with a view that shows it.", ink))
     st.html(table("Algorithms", ["algorithm", "source", "see it"], rows))
     behind_nothing()
@@ -199,7 +203,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
 
 
 def show_glossary() -> None:
-    headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, a sentence each.", ink))
+    headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, each in a sentence or two.", ink))
     st.html(
         table(
             "Glossary",

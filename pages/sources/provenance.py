@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpcore.core.losses import get_loss
-from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms import mechanism_class, origin_of
 from dpcore.mechanisms.api import bounds_of, calibrate
 
 Form = Literal["privacy", "upper", "lower", "rate"]
@@ -65,8 +65,12 @@ def traces(key: str) -> tuple[Trace, ...]:
 
 
 def named_tests(key: str, form: Form) -> tuple[str, ...]:
-    """The tests that check a statement of this form about a mechanism, as file and name below tests/."""
-    return tuple(test for name in (key, EVERY) for test in _named().get(name, {}).get(form, ()))
+    """The tests that check a statement of this form about a mechanism, as file and name below tests/.
+
+    None of a mechanism from outside: those of all mechanisms have not been run on it.
+    """
+    names = () if origin_of(key) else (key, EVERY)
+    return tuple(test for name in names for test in _named().get(name, {}).get(form, ()))
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """Tables of sentences and links that wrap, and stand row by row on a phone; st.dataframe's canvas does neither."""
 
 import html
+import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
@@ -40,14 +41,19 @@ def small(words: str) -> str:
 
 
 def code(words: str) -> str:
-    """A command or a name as a cell."""
-    return f"<code>{html.escape(words)}</code>"
+    """A command or a name as a cell; a long one may go on in another line after a mark between its words.
+
+    >>> code("a/b::c_d")
+    '<code>a/<wbr>b::<wbr>c_<wbr>d</code>'
+    """
+    parted = re.sub("(/|::|_)", r"\1<wbr>", html.escape(words))
+    return f"<code>{parted}</code>"
 
 
 def link(words: str, address: str) -> str:
-    """A link to an address below the dashboard's root, seen from a page.
+    """A link to an address below the dashboard's root, seen from a page; what is encoded in the address stays so.
 
-    >>> link("here", "perturbation?side=λ")
-    '<a href="./perturbation?side=%CE%BB">here</a>'
+    >>> link("here", "perturbation?side=λ&also=a%2Cb")
+    '<a href="./perturbation?side=%CE%BB&amp;also=a%2Cb">here</a>'
     """
-    return f'<a href="./{html.escape(quote(address, safe="?=&+,:~"))}">{html.escape(words)}</a>'
+    return f'<a href="./{html.escape(quote(address, safe="?=&+,:~%"))}">{html.escape(words)}</a>'

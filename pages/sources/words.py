@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from dpcore.core.facts import facts_beside, text_beside
-from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms import list_mechanisms, mechanism_class, origin_of
 from dpcore.studies.papers.errata import Recomputed, three_digits
 from dpcore.studies.papers.reproductions import Outcome, Reproduction, get_reproduction
 from pages.ui.html import readable
@@ -29,6 +29,21 @@ SHOWN = {row["mechanism"]: row["address"] for row in ALGORITHMS if row["mechanis
 FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
 VERDICTS = text_beside(__file__, "verdicts.md")
+
+
+def algorithms() -> list[dict[str, str]]:
+    """`ALGORITHMS`, then the mechanisms from outside of the library, each with its bounds for a view."""
+    own = [key for key in list_mechanisms() if origin_of(key)]
+    shown = {
+        key: f"sources?{urlencode({'about': VIEWS['traces'], 'traced': mechanism_class(key).label})}" for key in own
+    }
+    return [*ALGORITHMS, *({"mechanism": key, "address": address} for key, address in shown.items())]
+
+
+def outside(key: str) -> str:
+    """Of a mechanism from outside of the library: who vouches for it; "" for the library's own."""
+    origin = origin_of(key)
+    return f"From {origin}: its author states this guarantee, and no test of this library checks it." if origin else ""
 
 
 def attack_of(key: str) -> str:

@@ -125,7 +125,7 @@ def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
     if best != k:
         others.append(f"{found.T[best]:.0f} steps would leave {rounded(mean[best])}")
     if k not in (last, best) and best != last:
-        others.append(f"{found.T[last]:.0f} noisier steps {rounded(mean[last])}")
+        others.append(f"{found.T[last]:.0f} noisier steps, {rounded(mean[last])}")
     plain = f"Without privacy, {T} steps leave {rounded(found.plain[T - 1])}."
     return f"{'; '.join([said, *others])}. {plain}"
 
@@ -265,8 +265,8 @@ def remark_caption(found: BesideSampling, here: L1State) -> str:
     pair = found.frank_wolfe.mean[last], found.sampling.mean[last]
     said = (
         f"Over the simplex, Huber loss, ε = {here.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
-        f"{rounded(pair[0])} and simplex sampling {rounded(pair[1])}. Remark 2 of Jain and Thakurta (2014) gives "
-        "n⁻²⁄³ instead of n⁻¹⁄³."
+        f"{rounded(pair[0])} and simplex sampling {rounded(pair[1])}. Remark 2 of Talwar, Thakurta and Zhang "
+        "(2015) states n⁻²⁄³ for Frank-Wolfe, where simplex sampling has n⁻¹⁄³ in Jain and Thakurta (2014)."
     )
     if found.stored < here.p:
         said += f" {found.stored:,} of {here.p:,} columns are filled."

@@ -67,11 +67,11 @@ def takeaway(play: Play | None, plain: RegretCurve, here: StreamingState, reason
     said = f"{choices} at ε = {here.epsilon:g} have a regret of **{amount(regret)}** against the best arm; {bounds}"
     if here.adversary == "fair":
         least = float(plain.least[list(plain.steps).index(T)])
-        return f"{said} On average over fair coins every learner has {amount(least)}."
+        return f"{said} On average over fair coins every learner has a regret of {amount(least)}."
     if regret > _CLOSE * play.bound:
         return f"{said} These costs come close."
     trust = float(play.trust[-1])
-    if trust < 0.5:
+    if trust < 0.5 and here.adversary != "adaptive":  # who keeps it at half
         return f"{said} The learner has hardly begun: at the end the best arm has {100 * trust:.0f}% of the weight."
     return said
 

@@ -51,10 +51,10 @@ def plain(sentence: str) -> str:
 def unbroken(text: str) -> str:
     """The text with no line break beside a sign, as in "ε = 1", or before an ellipsis.
 
-    >>> unbroken("At ε = 1 …").replace("\\N{NO-BREAK SPACE}", "_")
-    'At ε_=_1_…'
+    >>> unbroken("At ε = 2 × 10⁻⁵ …").replace("\\N{NO-BREAK SPACE}", "_")
+    'At ε_=_2_×_10⁻⁵_…'
     """
-    return re.sub(" (?=[=<>≤≥] |…)|(?<= [=<>≤≥]) ", "\N{NO-BREAK SPACE}", text)
+    return re.sub(" (?=[=<>≤≥×±] |…)|(?<= [=<>≤≥×±]) ", "\N{NO-BREAK SPACE}", text)
 
 
 def literal(text: str) -> str:

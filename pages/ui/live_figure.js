@@ -6,9 +6,7 @@ const PHONE = 768; // px of the window: nobody projects from a narrower one, and
 const STACKED = 900; // px of the window: as in lecture.css, up to here a lecture's words stand above its chart
 // px of the window that larger charts are made for; others have the same picture in their size, taller with more room.
 const HALL = [1366, 768];
-const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 const RESIZED = 150; // ms without another change of the window's size
-const TAKEN = 500; // ms until Streamlit has taken the system's new theme
 const CONFIG = {
   displaylogo: false,
   // plotly.js 4 offers to upload the chart to its maker's servers unless told otherwise.
@@ -467,12 +465,10 @@ function place(node) {
 }
 
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement }) {
   if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
   watchSliders();
-  // Streamlit takes the system's new theme at once, but has no picture drawn in it.
-  DARK.onchange = () => setTimeout(setTriggerValue, TAKEN, "theme", DARK.matches);
   node.sent = data;
   place(node);
   return () => {

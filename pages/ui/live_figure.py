@@ -56,6 +56,7 @@ def live_figure(
     now, if these may be drawn before they are asked for: never from records that a visitor has brought along.
     """
     st.session_state.setdefault(PROVED, {})[key] = figure
+    share_link.note_chart(key)
     large = bool(st.session_state.get(LARGE))
     scale = ENLARGED if large else 1.0
 

@@ -16,16 +16,17 @@ def tenths(value: float) -> str:
 
 
 def rounded(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits, as people write it: below 0.0001 with a power of ten.
+    """A number with so many significant digits, as people write it: below 0.0001 with a power of ten, from a million
+    on in words.
 
-    >>> rounded(0.0000346012), rounded(219.7, 2), rounded(-0.25), rounded(0.00001)
-    ('3.46 × 10⁻⁵', '220', '−0.25', '10⁻⁵')
+    >>> rounded(0.0000346012), rounded(219.7, 2), rounded(-0.25), rounded(5_640.0, 2), rounded(1_234_567.0)
+    ('3.46 × 10⁻⁵', '220', '−0.25', '5,600', '1.23 million')
     """
     shown = float(f"{value:.{digits}g}")
     if 0.0 < abs(shown) < 1e-4:
         mantissa, exponent = f"{shown:e}".split("e")
         return scientific(f"{float(mantissa):g}", int(exponent)).replace("-", "−")
-    return plain_number(shown).replace("-", "−")
+    return (worded(shown, digits) if shown >= 1_000 else plain_number(shown)).replace("-", "−")
 
 
 def points(value: float) -> str:

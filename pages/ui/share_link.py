@@ -33,8 +33,8 @@ BEHIND = "behind"  # the row in which the link itself is offered
 LONGEST, MOST = 40, 6  # characters of a name or a value, and things ignored, that the note shows
 # In the session: what the address said that was opened, or gone back to; the controls of this run with their values;
 # what this run hides; the controls that each page has drawn so far.
-_ARRIVAL, _DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
-_KNOWN = "controls of each page"
+_ARRIVAL, DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
+_KNOWN, CHARTS = "controls of each page", "charts of this run"
 _RENAMED = {"beside_printed": "beside_published"}  # controls
 _OLD_OPTIONS = {(row["control"], row["old"]): row["now"] for row in facts_beside(__file__, "old_options.csv")}
 
@@ -185,7 +185,7 @@ def begin(page: str, paths: Mapping[str, str]) -> None:
                 _rewrite(name, None)
     elif st.session_state[_ARRIVAL].back:  # only in the run for it does Streamlit let an address win over the controls
         st.session_state[_ARRIVAL].said = {}
-    st.session_state[_DRAWN], st.session_state[_HIDDEN] = {}, set()
+    st.session_state[DRAWN], st.session_state[_HIDDEN], st.session_state[CHARTS] = {}, set(), []
     st.session_state[_PAGE] = page, dict(paths)
     # A control that nobody sees: so the browser keeps the list in the address, also when the page is turned.
     st.html(f"<style>.st-key-{HIDE}_list {{ display: none }}</style>")
@@ -227,7 +227,7 @@ def _rewrite(key: str, texts: list[str] | None) -> None:
 
 def note(control: Control, value: Any) -> None:
     """After a control was drawn: note its value for the page's link, and what a link said about it in vain."""
-    st.session_state.setdefault(_DRAWN, {})[control.key] = control, value
+    st.session_state.setdefault(DRAWN, {})[control.key] = control, value
     st.session_state.setdefault(_KNOWN, {}).setdefault(_title(), {})[control.key] = control
     texts, _ = _said(control.key)
     if texts is None:
@@ -266,14 +266,41 @@ def _title() -> str:
 
 def control_of(key: str) -> Control:
     """A control that this run has drawn."""
-    control, _ = st.session_state[_DRAWN][key]
+    control, _ = st.session_state[DRAWN][key]
     return control
 
 
 def state() -> dict[str, str]:
     """What the controls say that this run has drawn so far, as the screen writes it."""
-    drawn: Mapping[str, tuple[Control, Any]] = st.session_state.get(_DRAWN, {})
+    drawn: Mapping[str, tuple[Control, Any]] = st.session_state.get(DRAWN, {})
     return {key: ",".join(control.written(value)) for key, (control, value) in drawn.items()}
+
+
+def note_chart(key: str) -> None:
+    """Note a chart that this run has drawn."""
+    charts: list[str] = st.session_state.setdefault(CHARTS, [])
+    if key not in charts:
+        charts.append(key)
+
+
+def charts() -> list[str]:
+    """The keys of the charts that this run has drawn so far, in their order."""
+    return list(st.session_state.get(CHARTS, ()))
+
+
+def values() -> dict[str, Any]:
+    """The controls that this run has drawn so far, with their values; not those at an upload, which others have not."""
+    drawn: Mapping[str, tuple[Control, Any]] = st.session_state.get(DRAWN, {})
+    return {key: value for key, (control, value) in drawn.items() if key != BEHIND and not _is_upload(control, value)}
+
+
+def has_upload() -> bool:
+    """Whether a control of this run stands at a data set that only this session has."""
+    return any(_is_upload(control, value) for control, value in st.session_state.get(DRAWN, {}).values())
+
+
+def _is_upload(control: Control, value: Any) -> bool:
+    return any(str(option).startswith(UPLOAD) for option in control.chosen(value))
 
 
 def _said(key: str) -> tuple[list[str] | None, bool]:
@@ -287,7 +314,7 @@ def end(place: DeltaGenerator) -> None:
     held: Arrival = st.session_state[_ARRIVAL]
     for name, (values, _) in held.said.items():
         held.ignored.append(remark(name, values, "no such control here"))
-    if unknown := [name for name in held.hide if name not in st.session_state[_DRAWN]]:
+    if unknown := [name for name in held.hide if name not in st.session_state[DRAWN]]:
         held.ignored.append(remark(HIDE, unknown, "no such control here"))
     held.said, held.hide = {}, []
     if held.page != st.session_state[_PAGE][0] or held.back:
@@ -309,7 +336,7 @@ def query(drawn: Mapping[str, tuple[Control, Any]], hide: Collection[str] = ()) 
     """
     said, defaults = [], []
     for key, (control, value) in drawn.items():
-        if any(str(option).startswith(UPLOAD) for option in control.chosen(value)):
+        if _is_upload(control, value):
             continue
         if value == control.default:
             defaults.append(f"{key}:{','.join(quote(str(option), safe='') for option in control.chosen(value))}")
@@ -324,7 +351,7 @@ def query(drawn: Mapping[str, tuple[Control, Any]], hide: Collection[str] = ()) 
 def link_to_here(hide: Collection[str] = ()) -> str:
     """The whole address of this page in its state; complete once the page's controls are drawn."""
     page, paths = st.session_state[_PAGE]
-    drawn = {key: pair for key, pair in st.session_state[_DRAWN].items() if key != BEHIND}
+    drawn = {key: pair for key, pair in st.session_state[DRAWN].items() if key != BEHIND}
     base = st.get_option("server.baseUrlPath")
     return f"{_page_address(st.context.url or '', paths[page], set(paths.values()), base)}?{query(drawn, hide)}"
 
@@ -346,7 +373,7 @@ def _page_address(url: str, path: str, paths: Collection[str], base: str) -> str
 
 def offer() -> None:
     """The link to copy, and which controls it hides."""
-    drawn: Mapping[str, tuple[Control, Any]] = st.session_state[_DRAWN]
+    drawn: Mapping[str, tuple[Control, Any]] = st.session_state[DRAWN]
     keys = [key for key in drawn if key != BEHIND]
     hide = st.multiselect(
         "Controls to hide in this link",
@@ -356,5 +383,5 @@ def offer() -> None:
         key="hide_in_link",
     )
     st.code(link_to_here(hide), language=None, wrap_lines=True)
-    if any(str(option).startswith(UPLOAD) for control, value in drawn.values() for option in control.chosen(value)):
+    if has_upload():
         st.caption("Your file is not in the link: it opens with the page's default data set.")

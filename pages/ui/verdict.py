@@ -31,18 +31,20 @@ def verdict(
     Upper bound, informative below “nothing learned”: from ε = 1 on. At ε = 10 it is 2 times the measurement.
     """
     x = np.asarray(x, float)
-    k, places, factors = nearest(x, at), [], []
+    k, places, factors = nearest(x, at), dict[str, str](), []
     for (title, means, bounds), level in zip(curves, np.broadcast_to(nothing, (len(curves), len(x))), strict=True):
         mean, bound = np.asarray(means, float), np.asarray(bounds, float)
         if not np.isfinite(bound).any():
             continue
-        places.append(f"{title} {_where(x, bound < level, name, text)}".lstrip())
+        places[title] = _where(x, bound < level, name, text)
         if np.isfinite(bound[k]) and mean[k] > 0.0:
             factors.append(rounded(bound[k] / mean[k], 2) + (f" ({title})" if title else ""))
     if not places:
         return ""
     kind, it = ("Upper bounds", "they are") if len(places) > 1 else ("Upper bound", "it is")
-    said = f"{kind}, informative below “nothing learned”: {'; '.join(places)}."
+    alike = len({*places.values()}) == 1
+    told = [*places.values()][:1] if alike else [f"{title} {place}" for title, place in places.items()]
+    said = f"{kind}, informative below “nothing learned”: {'; '.join(told)}."
     return f"{said} At {name} = {text(x[k])} {it} {', '.join(factors)} times the measurement." if factors else said
 
 

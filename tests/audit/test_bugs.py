@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import itertools
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -19,109 +18,31 @@ from scipy import stats
 
 import dpcore
 from dpcore import Audit, Budget, Data, NotApplicable, Plan, Spec
-from dpcore.audit.attacks import attacks_of, get_attack
-from dpcore.audit.bugs import BUGS, get_bug
-from dpcore.audit.game import attack_for, claimed_plan, worst_plan
-from dpcore.audit.target import Target, correct_target
-from dpcore.core.losses import get_loss
-from dpcore.mechanisms import mechanism_class
+from dpcore.audit.bugs import BUGS
+from dpcore.audit.game import worst_plan
 from dpcore.mechanisms.base import Prepared
-from dpcore.mechanisms.frank_wolfe.tree import runs_of
-from dpcore.mechanisms.gradient.phased_sgd import descender_of, phases_of
 from dpcore.mechanisms.noise.rounding import on_grid
-from dpcore.mechanisms.worst_pairs import parts
-from dpcore.solvers.frank_wolfe.tree import batch_mean, nodes
-from tests.audits import DRAWING, KEYS, REPEATS, plan_for, refuted
-from tests.harness import ROOT
+from tests.audits import KEYS, REPEATS, plan_for, refuted
+from tests.bugs import (
+    CELLS,
+    DESCENDING,
+    FAULTS,
+    MORE,
+    POSSIBLE,
+    PUBLISHED,
+    RUNS,
+    UNSEEN,
+    bugged,
+    caught,
+    correct_code,
+    every_mechanism,
+)
 
-every_mechanism = pytest.mark.parametrize("key", KEYS)
-GAMMA = [key for key in KEYS if mechanism_class(key)().noise == "gamma"]
-# Mechanisms whose noise under the audited plan is a normal number below 1.
-SMALL_NORMAL = ("output_gaussian", "objective_gaussian", "noisy_sgd", "phased_sgd")
-DESCENDING = ("noisy_gd", "frank_wolfe_general")
-PUBLISHED = ("objective_gaussian", "objective_gamma")
-# Where each bug applies; anywhere unless it is listed.
-POSSIBLE = {
-    "variance_as_deviation": SMALL_NORMAL,
-    "wrong_gamma_shape": GAMMA,
-    "noise_reused": DESCENDING,
-    "shared_class_noise": ("gaussian_classifier",),
-    "quoted_kappa": ("generalized_gaussian",),
-    "published_objective_noise": PUBLISHED,
-    "unrounded": ("output_gamma",),
-}
-# Bugs in a term of a proof, and the terms in which they show; each mechanism that has the attack has the bug.
-TERMS = {name: bug.term for name, bug in BUGS.items() if bug.term}
-POSSIBLE |= {
-    name: tuple(key for key in KEYS if term in [attack.term for attack in attacks_of(key)])
-    for name, term in TERMS.items()
-}
-# One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
-UNSEEN = {(key, "fixed_seed") for key in DRAWING}
-# The curve of three classes leaves an attacker more room than a fifth of the noise hides.
-UNSEEN |= {("gaussian_classifier", "noise_at_80_percent")}
-RUNS = 20_000
-# The columns of the document's table, in which a missing factor 2 is half the noise.
-FAULTS = [bug for bug in BUGS if bug != "missing_factor_2" and bug not in TERMS]
 # Releases that cost so little that a fifth of the noise is looked for in every run.
 QUICK = ("output_gaussian", "output_gamma", "frank_wolfe_general", "tree_frank_wolfe")
 
 
-def table_of_the_document(begins: str) -> list[str]:
-    """Lines of the table whose head begins so."""
-    section = (ROOT / "docs" / "formulas.md").read_text().split("## What an audit sees", 1)[1].split("\n## ", 1)[0]
-    (table,) = (part for part in section.split("\n\n") if part.startswith(begins))
-    return table.splitlines()
-
-
-def cells_of_the_document() -> dict[tuple[str, str | None], str]:
-    """By mechanism and fault, None where there is none."""
-    head, _, *rows = table_of_the_document("| mechanism | none |")
-    cells = {}
-    names = [None, *FAULTS]
-    assert head == "| mechanism | none | " + " | ".join(BUGS[key].label for key in FAULTS) + " |"
-    for row in rows:
-        key, *found = (part.strip() for part in row.strip("|").split("|"))
-        assert len(found) == len(names)
-        cells |= {(key, name): text for name, text in zip(names, found, strict=True)}
-    return cells
-
-
-def terms_of_the_document() -> dict[tuple[str, str], str]:
-    """By mechanism and bug in a term: what the attack that reaches it finds."""
-    _, _, *rows = table_of_the_document("| mechanism | bug |")
-    labels, found = {BUGS[name].label: name for name in TERMS}, {}
-    for row in rows:
-        key, label, term, text, correct = (part.strip() for part in row.strip("|").split("|"))
-        assert (term, correct) == (TERMS[labels[label]], "0")
-        found[key, labels[label]] = text
-    return found
-
-
-CELLS, IN_TERMS = cells_of_the_document(), terms_of_the_document()
-# Where 20,000 runs see a fault now and then or never, how many nearly always do.
-MORE = {
-    cell: int(text.split(" at ")[1].replace(",", "")) for cell, text in (CELLS | IN_TERMS).items() if " at " in text
-}
-
-
-def bugged(name: str, plan: Plan) -> Target:
-    pair = attack_for(plan.mechanism.key, name, None).pair(plan)
-    return get_bug(name).inject(plan, correct_target(plan, claimed_plan(plan), pair))
-
-
-def correct_code(plan: Plan) -> Target:
-    return correct_target(plan, plan, plan.mechanism.worst_pair(plan))
-
-
 # What is caught
-
-
-def caught(key: str, bug: str | None, *, runs: int = RUNS, seeds: int = REPEATS) -> int:
-    """How many of the audits with seeds 0, 1, ... are "contradicted"."""
-    plan = worst_plan(key, bug)
-    audits = (dpcore.run_audit(plan, runs=runs, seed=seed, bug=bug) for seed in range(seeds))
-    return sum(audit.verdict == "contradicted" for audit in audits)
 
 
 def seen_in_one_game(key: str, bug: str, most: int, looks: tuple[int, ...] = ()) -> bool:
@@ -134,8 +55,9 @@ def cases() -> Iterator[Any]:
     for bug, key in itertools.product(BUGS, KEYS):
         slow = bug == "noise_at_80_percent" and key not in QUICK
         twice = bug == "missing_factor_2" and key != "output_gaussian"
-        wide = (key, bug) == ("generalized_gaussian", "quoted_kappa")  # of 1,000 columns
-        yield pytest.param(key, bug, marks=pytest.mark.nightly if slow or twice or wide else ())
+        # Of 1,000 columns; of more than 10,000 runs, each with a problem to solve.
+        long = (key, bug) in (("generalized_gaussian", "quoted_kappa"), ("gaussian_classifier", "charge_forgotten"))
+        yield pytest.param(key, bug, marks=pytest.mark.nightly if slow or twice or long else ())
 
 
 @pytest.mark.parametrize("key, bug", list(cases()))
@@ -197,144 +119,6 @@ def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_bug(bug, repeat
             correct.target = dc.replace(correct.target, score=broken.target.score)
             correct.play(5_000)
             assert correct.report().verdict != "contradicted"
-
-
-def gaussian_laws(plan: Plan, scale: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """Step between models, and their densities on the worst pair of one column with Gaussian noise of this scale in J.
-
-    theta has the density of b at -J'(theta), times J''(theta); theta is far from where the sums stop.
-    """
-    n, lam, h = plan.spec.n, float(plan.spec.lam), get_loss("huber").shape
-    thetas = np.linspace(-12.0 * scale / lam, 12.0 * scale / lam, 2_000_001)
-
-    def density(y: float) -> np.ndarray:
-        slopes, bends = np.clip((thetas - y) / h, -1.0, 1.0), (np.abs(thetas - y) < h) / h
-        return stats.norm.pdf(lam * thetas + slopes / n, scale=scale) * (lam + bends / n)
-
-    return float(thetas[1] - thetas[0]), density(-plan.spec.domain.y_max), density(plan.spec.domain.y_max)
-
-
-def test_how_much_the_published_gaussian_noise_costs():
-    """delta at epsilon of the plan that shows it, the integral of the exact density: 700 times what was asked for."""
-    plan = worst_plan("objective_gaussian", "published_objective_noise")
-    used = dpcore.make_mechanism("objective_gaussian", accounting="published").calibrate(plan.spec, plan.requested)
-    step, zero, one = gaussian_laws(plan, used.scale)
-    assert zero.sum() * step == pytest.approx(1.0, abs=1e-4)
-    delta = np.maximum(one - math.exp(plan.spent.epsilon) * zero, 0.0).sum() * step
-    assert delta > 700 * plan.spent.delta
-
-
-def test_why_20_000_runs_do_not_show_a_charge_that_gaussian_noise_forgets():
-    """By exact laws, the best event exceeds the claim by less than two standard errors of half of the runs."""
-    plan = worst_plan("objective_gaussian", "charge_forgotten")
-    used = plan.mechanism.tight_scale(plan.spec, parts(plan.spent)[0], charge=0.0)
-    step, zero, one = gaussian_laws(plan, used)
-    claim, best = plan.mechanism.claimed_curve(plan), (0.0, 0.0, 0.0)
-    allowed, ratio = claim.delta(claim.grid), np.exp(claim.grid)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.log(one / zero)
-    for least in np.linspace(0.9, 1.2, 7):
-        hits, alarms = (float(side[scores > least].sum()) * step for side in (one, zero))
-        errors = np.sqrt((hits + ratio**2 * alarms) / (RUNS / 4))
-        best = max(best, (float(((hits - ratio * alarms - allowed) / errors).max()), hits, alarms))
-    assert best[0] == pytest.approx(1.7, abs=0.05)
-    assert best[1:] == pytest.approx((0.051, 0.0155), rel=0.03)
-
-
-# Terms of proofs
-
-
-def in_terms() -> Iterator[Any]:
-    """Every bug in a term, and the other attacks on that mechanism."""
-    for name in TERMS:
-        for key in POSSIBLE[name]:
-            for attack in attacks_of(key):
-                if attack.term != TERMS[name]:
-                    yield pytest.param(key, name, attack.term, id=f"{key}-{name}-{attack.term}")
-
-
-@pytest.mark.parametrize("runs", [2_000, pytest.param(RUNS, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("key, name, term", list(in_terms()))
-def test_a_bug_in_a_term_shows_to_no_attack_on_another_term(key, name, term, runs):
-    """What the attack on its own term finds is in the test of every bug."""
-    assert dpcore.run_audit(key, bug=name, attack=term, runs=runs).verdict == "no contradiction found"
-
-
-def test_the_document_lists_every_bug_in_a_term():
-    assert set(IN_TERMS) == {(key, name) for name in TERMS for key in POSSIBLE[name]}
-    assert all(re.fullmatch(r"20|\d+; (19|20) at [\d,]+", text) for text in IN_TERMS.values())
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("key, name", IN_TERMS)
-def test_bugs_in_terms_are_caught_as_often_as_the_document_says(key, name):
-    assert abs(caught(key, name) - int(IN_TERMS[key, name].split(";")[0])) <= 1
-
-
-@pytest.mark.parametrize("runs, repeats", [(2_000, 1), pytest.param(RUNS, REPEATS, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("key, term", [(key, attack.term) for key in KEYS for attack in attacks_of(key)[1:]])
-def test_correct_code_is_not_contradicted_by_attacks_on_other_terms(key, term, runs, repeats):
-    """And the pair is no farther apart than the sensitivity, most of which it reaches; 0.61 of it on the simplex."""
-    for seed in range(repeats):
-        report = dpcore.run_audit(key, attack=term, runs=runs, seed=seed)
-        assert report.verdict != "contradicted" and report.term == term
-        assert (0.6 if key == "simplex_sampling" else 0.8) < report.sensitivity_share < 1.0 + 1e-9
-
-
-def test_the_attack_is_that_of_the_bug_unless_one_is_asked_for():
-    assert [Audit("phased_sgd", bug=bug).attack.term for bug in (None, "halved_noise", "noise_falls_by_8")] == [
-        "first_phase",
-        "first_phase",
-        "last_phase",
-    ]
-    assert Audit("phased_sgd", bug="noise_falls_by_8", attack="first_phase").attack.term == "first_phase"
-    with pytest.raises(ValueError, match=r"attack must be None or one of first_phase, last_phase .*'root'"):
-        get_attack("phased_sgd", "root")
-    with pytest.raises(NotApplicable, match=r"noise_falls_by_8 .* last_phase, .* output_gaussian"):
-        Audit("output_gaussian", bug="noise_falls_by_8")
-
-
-def test_what_the_curvature_of_the_others_adds_on_the_simplex():
-    """By exact weights: without its charge the range is 2.42 where 1 is claimed, with it 0.61."""
-    plan = worst_plan("simplex_sampling", "curvature_forgotten")
-    target = bugged("curvature_forgotten", plan)
-    apart = target.sides[1].log_weights - target.sides[0].log_weights
-    assert plan.spent.epsilon == pytest.approx(1.0, abs=1e-9) and plan.steps == 1
-    assert np.ptp(apart) == pytest.approx(2.42, abs=0.005) and np.argmin(apart) == plan.spec.p - 1
-    correct = correct_target(plan, plan, target.pair).sides
-    assert np.ptp(correct[1].log_weights - correct[0].log_weights) == pytest.approx(0.61, abs=0.005)
-
-
-def test_what_bugs_in_trees_and_phases_change():
-    """Half of the noise of what comes second, or one part of its mean, on the same draws; nothing before."""
-    plan = worst_plan("phased_sgd")
-    broken = bugged("noise_falls_by_8", plan)
-    correct = correct_target(plan, plan, broken.pair)
-    a, b = (target.release(target.sides[0], [np.random.default_rng(1)]).reshape(-1, 3) for target in (correct, broken))
-    run = descender_of(plan, broken.pair[0])
-    mean = run.average(phases_of(plan)[1], run.project(a[:1]))[0]
-    assert np.allclose(a[0], b[0], atol=1e-6) and np.allclose(a[1] - mean, 2.0 * (b[1] - mean), atol=1e-6)
-    plan = worst_plan("tree_frank_wolfe", attack="right_child")
-    half, forgotten = (bugged(name, plan) for name in ("half_at_right_children", "difference_forgotten"))
-    right = correct_target(plan, plan, half.pair)
-    a, b, c = (
-        target.release(target.sides[0], [np.random.default_rng(1)]).reshape(2, -1)
-        for target in (right, half, forgotten)
-    )
-    assert np.array_equal(a[0], b[0]) and np.array_equal(a[0], c[0])
-    data, runs = half.pair[0], runs_of(plan)
-    at = runs.facts.size * runs.shape.extreme(a[:1])
-    node = nodes(runs.tree)[1]
-    gradient, before = (batch_mean(get_loss("huber"), data, node.batch, x)[0] for x in (at, 0.0 * at))
-    assert np.allclose(a[1] - (gradient - before), 2.0 * (b[1] - (gradient - before)), atol=1e-4 * plan.scale)
-    assert np.allclose(c[1] - a[1], before, atol=1e-4 * plan.scale)
-
-
-def test_later_batches_of_one_pass_frank_wolfe_hardly_cost_anything():
-    plan = worst_plan("polyhedral_frank_wolfe")
-    curve = plan.mechanism.claimed_curve(plan)
-    first, later = (math.hypot(*ranges) for ranges in (max(curve.readings, key=sum), min(curve.readings, key=sum)))
-    assert 0.0 < later < 0.02 * first
 
 
 # The table

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, Response, expect
 from pages.lectures.stories import STORIES
 
 from ..harness import Server
+from ..page_driver import LIVE
 from .looks import Chart, until
 
 pytestmark = pytest.mark.browser
@@ -46,7 +47,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     # Until then Streamlit may drop controls from the address and put them back, each with a step in the history.
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     page.get_by_role("link", name="Overview", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Overview"].title)
+    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["overview"].title)
     expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
     expect(block(page, "delta")).to_be_hidden()
     block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
@@ -63,7 +64,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
 def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page):
     page.goto(f"{below.url}/?place=output&proof=textbook&n=200")
     page.get_by_role("link", name="Dimension", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Dimension"].title)
+    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["dimension"].title)
     page.get_by_text("Link", exact=True).click()
     code = page.locator("[data-testid=stCode] code")
     expect(code).to_contain_text(f"{below.url}/dimension?")
@@ -79,7 +80,7 @@ def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page)
     assert link.startswith(f"{below.url}/dimension?") and "epsilon:1.0" in link
 
     page.goto(link)
-    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["Dimension"].title)
+    expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["dimension"].title)
     expect(block(page, "lam")).to_be_visible()
     expect(block(page, "delta")).to_be_hidden()
     assert page.locator(IN_VAIN).count() == 0
@@ -166,8 +167,9 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(
 @pytest.mark.nightly  # in every run: between some of them, in the tests above
 def test_the_navigation_leads_to_every_page_and_back(server: Server, page: Page, complaints: list[str]):
     page.goto(f"{server.url}/?epsilon=0.5")
-    for name, story in [*STORIES.items(), ("Overview", STORIES["Overview"])]:
-        page.get_by_role("link", name=name, exact=True).click()
+    for name in (*LIVE, "overview"):
+        story = STORIES[name]
+        page.get_by_role("link", name=story.page, exact=True).click()
         expect(page.get_by_role("heading", level=1)).to_have_text(story.title)
         expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)
         expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")

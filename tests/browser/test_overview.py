@@ -49,7 +49,7 @@ def test_the_landing_address_answers_both_questions_and_every_control_moves_the_
     page.set_viewport_size({"width": 1366, "height": 768})
     chart = open_start(page, server.url)
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text(STORIES["Overview"].title)
+    expect(heading).to_have_text(STORIES["overview"].title)
     icons = page.locator("img[alt*='times in 100']")
     expect(icons).to_be_visible()
     assert icons.evaluate("it => it.complete && it.naturalWidth > 0")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from dpcore.figures.style import BACKGROUND
+from dpcore.figures.style import BACKGROUND, FAMILIES
 
 from ..harness import Server
 from .conftest import watched
@@ -122,6 +122,17 @@ def test_pages_keep_to_it_can_be_read_by_all_and_fit(
         scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert scroll <= 0, f"the page scrolls sideways at {wide} px"
     assert complaints == []
+
+
+@pytest.mark.nightly  # in every run that of charts: check_in_the_dark
+def test_a_page_without_a_chart_takes_the_system_s_new_theme(server: Server, page: Page):
+    page.emulate_media(color_scheme="light")
+    turn_to(page, f"{server.url}/sources?about=Glossary")
+    count = page.locator(".takeaway b")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        red, green, blue = bytes.fromhex(FAMILIES[scheme]["frank_wolfe"][1:])
+        expect(count).to_have_css("color", f"rgb({red}, {green}, {blue})")
 
 
 def test_no_page_is_forgotten():

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ import dpcore
 from dpcore import mechanisms
 from dpcore.core.losses import LOSSES
 from dpcore.core.privacy import NotApplicable
+from dpcore.mechanisms import own
 from dpcore.studies.decide import loss_curve
 from pages.sources.provenance import SETTINGS
 
@@ -22,9 +27,18 @@ from ..harness import ROOT
 from ..mechanisms import test_mechanisms
 from ..page_driver import finished, open_script, said, texts
 from ..problems import BALL
-from .tutorial import CLASS, KEY, blocks, module_at
+
+TEXT = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    """The blocks of code of one kind, in their order."""
+    return re.findall(rf"^```{kind}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+
 
 SOURCE, USE, AUDIT = blocks("python")
+(PACKAGE,) = blocks("toml")
+((KEY, PLACE),) = tomllib.loads(PACKAGE)["project"]["entry-points"]["dpcore.mechanisms"].items()
 
 
 def broken(source: str) -> str:
@@ -36,24 +50,25 @@ def broken(source: str) -> str:
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
-    """Register a source as the tutorial's mechanism; gone after the test."""
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Path]]:
+    """Register a source as the tutorial's mechanism, in the place of one before; gone after the test."""
     # Its bytecode would serve for another source of the same length that is written within the same second.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def write(source: str) -> Path:
         path = tmp_path / f"{KEY}.py"
         path.write_text(source, encoding="utf-8")
-        monkeypatch.delitem(sys.modules, f"{mechanisms.__name__}.{KEY}", raising=False)
-        module_at(path)
+        own._FROM_FILES.clear()
+        mechanisms.add_mechanisms(path)
         return path
 
-    (line,) = (block.strip() for block in blocks("text"))
-    assert line == f'"{KEY}": "{CLASS}",'
-    monkeypatch.setattr(mechanisms, "_CLASSES", {**mechanisms._CLASSES, KEY: CLASS})
     yield write
-    sys.modules.pop(f"{mechanisms.__name__}.{KEY}", None)
-    vars(mechanisms).pop(KEY, None)
+    own._FROM_FILES.clear()
+
+
+def environment(path: Path) -> dict[str, str]:
+    """With the packages of this folder, too."""
+    return {**os.environ, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def test_what_it_shows_runs(written, capsys):
@@ -63,14 +78,24 @@ def test_what_it_shows_runs(written, capsys):
     assert 1.0 < factor < 2.0
 
 
-def conformance(path: Path) -> str:
-    """What the suite of all mechanisms says of the one in this file."""
-    command = [sys.executable, "-m", "pytest", "-p", "tests.docs.tutorial", "-p", "no:cacheprovider", "-q", "-n", "0"]
-    command += ["-m", "nightly or not nightly"]
+def conformance(folder: Path) -> str:
+    """What the suite of all mechanisms says of the tutorial's, which is installed in this folder."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "-n",
+        "0",
+        "-m",
+        "nightly or not nightly",
+    ]
     done = subprocess.run(
         [*command, "tests/mechanisms/test_mechanisms.py", "-k", KEY],
         cwd=ROOT,
-        env={**os.environ, "TUTORIAL": str(path)},
+        env=environment(folder),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -78,8 +103,13 @@ def conformance(path: Path) -> str:
     return done.stdout
 
 
-def test_the_tests_of_all_mechanisms_pass_it_untold(written):
-    said = conformance(written(SOURCE)).splitlines()[-1]
+def test_the_tests_of_all_mechanisms_pass_it_untold(tmp_path):
+    (tmp_path / f"{KEY}.py").write_text(SOURCE, encoding="utf-8")
+    about = tmp_path / f"{KEY}-1.0.dist-info"  # what pip would leave beside it
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {KEY}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[dpcore.mechanisms]\n{KEY} = {PLACE}\n")
+    said = conformance(tmp_path).splitlines()[-1]
     assert " passed" in said and " failed" not in said and " error" not in said, said
     assert int(said.split(" passed")[0]) > 50, "for every loss"
 
@@ -91,8 +121,11 @@ def test_the_pages_that_list_mechanisms_list_it(written, monkeypatch):
     label = mechanisms.mechanism_class(KEY).label
     sources = open_script("sources/page.py", about="traces", traced=KEY)
     assert not sources.exception and said(sources).lower().startswith(label)
-    assert "test_the_whole_registry_is_audited" in texts(sources), "what is asked of all is asked of it"
-    assert texts(sources).count("no test yet") == len(dpcore.bounds_of(dpcore.calibrate(KEY, **SETTINGS)))
+    assert f"From the file {KEY}.py: its author states this guarantee" in texts(sources)
+    assert "test_the_whole_registry_is_audited" not in texts(sources), "nobody has run it on this one"
+    assert texts(sources).count("no test yet") == 1 + len(dpcore.bounds_of(dpcore.calibrate(KEY, **SETTINGS)))
+    algorithms = open_script("sources/page.py", about="algorithms")
+    assert label in texts(algorithms).lower() and f"From the file {KEY}.py" in texts(algorithms)
     attack = finished(open_script("audit/page.py", mechanism=KEY, version="halved_noise", runs=1_000))
     assert label in attack.selectbox(key="mechanism").options and "No audit here" not in said(attack)
     decide = finished(open_script("decide/page.py", n=200, seed=5, way=KEY, more="compare"))
@@ -124,3 +157,29 @@ def test_audits_find_nothing_in_it_and_refute_its_twin(written):
     assert audited == set(BALL)
     written(broken(SOURCE))
     assert [dpcore.run_audit(KEY, seed=seed).verdict for seed in range(3)] == ["contradicted"] * 3
+
+
+@pytest.mark.nightly
+def test_the_package_is_built_installed_known_everywhere_and_audited(tmp_path):
+    """Fetches the tool that builds it. A second package that claims its key is refused by name."""
+    source, folder = tmp_path / "output-by-hand", tmp_path / "installed"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(PACKAGE, encoding="utf-8")
+    (source / f"{KEY}.py").write_text(SOURCE, encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
+    subprocess.run([*pip, str(source)], check=True, cwd=tmp_path)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT, env=environment(folder), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+
+    listed = json.loads(run("-m", "dpcore", "list", "--json").stdout)
+    assert listed[-1]["key"] == KEY and len(listed) == 1 + len(mechanisms.list_mechanisms())
+    assert run("-m", "dpcore", "audit", KEY, "--runs", "2000").returncode == 0
+    (folder / f"{KEY}.py").write_text("1 / 0", encoding="utf-8")
+    started = run("-m", "streamlit", "run", "app.py", "--server.port", "0")
+    assert started.returncode == 1 and "Traceback" not in started.stderr
+    told = f"The entry point “{KEY}” of the package output-by-hand cannot be imported (ZeroDivisionError: division by"
+    assert told in started.stderr

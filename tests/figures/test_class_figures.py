@@ -156,7 +156,7 @@ def test_a_phone_gets_a_legend_and_its_own_title(along, axis):
     assert [note["text"] for note in narrow["annotations"]] == ["accuracy on test records", FLAGS[axis]]
     title = {"epsilon": "budget ε", "classes": "classes C", "d": "dimension d"}[axis]
     assert narrow["xaxis"]["title"]["text"] == title and len(figure.layout.xaxis.title.text) >= len(title)
-    labels = {"Gaussian<br>classifier", "one-vs-rest", "non-private", "Bayes classifier", "the largest class"}
+    labels = {"Gaussian classifier", "one-vs-rest", "non-private", "Bayes classifier", "the largest class"}
     assert labels <= set(words(figure)) and not figure.layout.showlegend
 
 
@@ -192,7 +192,7 @@ def test_what_has_no_guarantee_leaves_no_trace_of_itself():
     found = accuracies("epsilon", learners=("ellipsoids", "pure"), delta=0.0)
     figure = accuracy_figure(found, cursor=1.0, theme="light", height=HEIGHT)
     assert not named(figure, "large-margin Gaussian classifier").showlegend
-    assert "Gaussian<br>classifier" not in words(figure) and "Gaussian<br>classifier, δ = 0" in words(figure)
+    assert "Gaussian classifier" not in words(figure) and "Gaussian, δ = 0" in words(figure)
     assert [len(trace.x) for trace in figure.data if trace.line.width == 0] == [0, 0, 6, 6]
     assert [trace.name for trace in figure.data if trace.showlegend].count("8 of 10 runs") == 1
     nobody = accuracies("epsilon", learners=("ellipsoids", "split"), delta=0.0, source="iris")
@@ -260,6 +260,10 @@ def test_tuning_names_the_oracle_not_private(tuned, theme):
     for k, x in enumerate(oracle.x):
         assert tuned.accuracy[k, list(tuned.factor).index(x)] == oracle.y[k]
     fits(figure, tuned.accuracy)
+    low, high = figure.layout.yaxis.range
+    assert high - low < np.nanmax(tuned.accuracy) - np.nanmin(tuned.accuracy) + 0.12, "no empty drawing"
+    said = [note.text for note in figure.layout.annotations if note.text.startswith("↓ the largest class (")]
+    assert len(said) == (tuned.chance < low)
     fits(figure, tuned.factor, "xaxis")
     assert figure.layout.meta["narrow"] == {} and figure.layout.showlegend
 

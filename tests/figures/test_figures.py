@@ -193,6 +193,13 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     assert [label["text"] for label in beyond] == ["↑ above (3k)", "↓ below (3·10⁻⁷)"]
 
 
+def test_labels_that_do_not_fit_beside_a_lower_panel_reach_into_the_gap_above_it():
+    ends, axes = [("y2", 0.0, f"{k}<br>of five", "#000000", "") for k in range(5)], {"y2": {"range": [0.0, 1.0]}}
+    heights = [sorted(each["yshift"] for each in end_labels(ends, axes, {"y2": 130.0}, gap)[0]) for gap in (17, 62)]
+    assert heights[0][0] < LABEL_HEIGHT == heights[1][0], "the lowest is below the axis, unless there is a gap"
+    assert heights[1][-1] == 9 * LABEL_HEIGHT < 130 + 62 - LABEL_HEIGHT
+
+
 def test_a_legend_is_preceded_by_what_ends_outside_its_axis():
     chart = Chart("light", 400)
     for value, name, axis in ((3e-7, "low", "y2"), (3000.0, "high", "y2"), (-5.0, "first", "y"), (0.5, "inside", "y")):

@@ -185,7 +185,13 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert shade.x0 == 1e-4 and shade.x1 == pytest.approx(math.sqrt(1e-3 * 1e-2))
     assert named(figure, "objective: refused").showlegend and not named(figure, "output: refused").showlegend
-    assert figure.layout.height == HEIGHT and figure.layout.showlegend
+    layouts = figure.layout, figure.layout.meta["narrow"]
+    said = [[note["text"] for note in layout["annotations"]] for layout in layouts]
+    assert [set(texts) & {"objective: refused", "output perturbation"} for texts in said] == [
+        {"objective: refused", "output perturbation"},
+        set(),
+    ]
+    assert not figure.layout.showlegend and figure.layout.meta["narrow"]["showlegend"]
     nowhere = valley_figure(table, lam=None, theme="light", height=HEIGHT)
     assert not [s for s in nowhere.layout.shapes if s.type == "line"]
 

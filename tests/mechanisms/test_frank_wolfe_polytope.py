@@ -186,6 +186,24 @@ def test_records_and_sets_whose_product_is_no_ordinary_number_are_refused(key, R
         api.calibrate(key, n=100, p=4, epsilon=1.0, delta=1e-6, set="l1_ball", loss="squared", R=R, radius=radius)
 
 
+@pytest.mark.parametrize(
+    "key, facts",
+    [
+        ("frank_wolfe_polytope", {"delta": 0.0}),
+        ("frank_wolfe_polytope", {"delta": 1e-5, "accounting": "published"}),
+        ("frank_wolfe_general", {"delta": 1e-5, "accounting": "published"}),
+    ],
+)
+def test_noise_beyond_the_range_of_a_float_is_refused(key, facts):
+    """Gradients of squared loss are 1e240 in size, and noise may be 1e308."""
+    facts = facts | {"n": 2, "p": 3, "set": "l1_ball", "loss": "squared", "R": 1e60, "radius": 1e60}
+    assert math.isfinite(api.calibrate(key, epsilon=1e-40, **facts).scale)
+    with pytest.raises(
+        NotApplicable, match=rf"{key} needs noise .* radius = 1e\+120 and epsilon = 1e-98; scale the rec"
+    ):
+        api.calibrate(key, epsilon=1e-98, **facts)
+
+
 @pytest.mark.parametrize("T", [4, 30])
 def test_noise_alone_leaves_the_model_near_its_start_if_steps_are_many(T):
     """E F(theta_T) <= F(0) + 2 Gamma (T - 1) / (T (T + 1)) where choices are uniform: Gamma = 8, squared loss."""

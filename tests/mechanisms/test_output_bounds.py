@@ -196,11 +196,12 @@ def test_auto_lam_makes_noise_of_a_fixed_size(noise, key, p):
 
 
 @every_noise
+@pytest.mark.parametrize("loss", ["huber", "absolute"])
 @pytest.mark.parametrize("n, epsilon, B", [(100, 0.01, 1.0), (2_000, 1.0, 1.0), (10**6, 10.0, 1.0), (2_000, 1.0, 50.0)])
-def test_auto_lam_of_numbers_is_best_along_one_direction(noise, n, epsilon, B):
+def test_auto_lam_of_numbers_is_best_along_one_direction(noise, loss, n, epsilon, B):
     """Of eigenvalue h = 0.7 R^2 / sqrt(p), where the model has the norm 0.4 B, or y_max / sqrt(h) if that is less."""
     R, p, y_max = 2.0, 9, 0.6
-    plan = dpcore.calibrate(noise, n=n, p=p, epsilon=epsilon, delta=1e-7, loss="huber", R=R, y_max=y_max, theta_norm=B)
+    plan = dpcore.calibrate(noise, n=n, p=p, epsilon=epsilon, delta=1e-7, loss=loss, R=R, y_max=y_max, theta_norm=B)
     h = 0.7 * R**2 / 3
     t, noisy = min(0.4 * B, y_max / math.sqrt(h)), R * plan.scale * math.sqrt(plan.mechanism.law.reach(p)[1])
     assert (t == 0.4 * B) == (B == 1.0)

@@ -1,6 +1,7 @@
 """Output perturbation of location losses: how far one record moves the minimiser, its certificate, bounds, audits."""
 
 import dataclasses as dc
+import itertools
 import math
 
 import numpy as np
@@ -210,11 +211,46 @@ def test_upper_bounds_for_points_in_numbers(noise, key):
 @every_noise
 @pytest.mark.parametrize("key", ["geometric_median", "smooth_median"])
 def test_rules_for_lam_of_a_median(noise, key):
-    """auto: a tenth of R in a coordinate; published: L / (B sqrt n)."""
+    """auto: 4 sqrt(noise) p^(1/4) / R, where noise / lam is that of the median; published: L / (B sqrt n)."""
     plan = plan_for(noise, key, n=900, R=2.0, lam="auto")
-    size = plan.scale * math.sqrt(plan.mechanism.law.reach(3)[1])
-    assert 0.2 <= size * (1 + 1e-9) <= 0.2 * 1.002
+    noise_over_lam = plan.scale * math.sqrt(plan.mechanism.law.reach(3)[1])
+    lam = float(plan.spec.lam)
+    assert lam == pytest.approx(2.0 * math.sqrt(noise_over_lam * lam) * 3.0**0.25, rel=1e-3)
     assert plan_for(noise, key, n=900, lam="published", theta_norm=4.0).spec.lam == pytest.approx(1 / 120)
+
+
+@every_noise
+def test_automatic_lam_of_the_mean_is_the_best_one_for_a_mean_at_half_of_R(noise):
+    """By exact numbers: noise in quadrature, and the ridge's pull on a mean at R / 2."""
+    law = dpcore.make_mechanism(noise).law
+
+    def excess(lam: float | str) -> tuple[float, float]:
+        plan = plan_for(noise, "mean", n=90, p=5, R=3.0, lam=lam)
+        lam = float(plan.spec.lam)
+        return lam, (1.5 * lam / (2.0 + lam)) ** 2 + 5.0 * law.reach(5)[1] * plan.scale**2
+
+    lam, least = excess("auto")
+    assert all(least < excess(factor * lam)[1] for factor in (0.9, 1.1))
+
+
+@pytest.mark.parametrize("key", ["geometric_median", "smooth_median"])
+@pytest.mark.parametrize("p", [1, 10])
+def test_automatic_lam_of_a_median_is_better_than_a_third_or_three_times_of_it(key, p):
+    """On clusters at R / 2, and with a fifth of the records opposite: the mean of ln excess over sizes and budgets."""
+    rng, direction = np.random.default_rng(3), np.ones(p) / math.sqrt(p)
+    logs = []
+    for outliers, epsilon, n in itertools.product((0.0, 0.2), (0.5, 2.0), (200, 2_000)):
+        X = 0.5 * direction + 0.1 * rng.standard_normal((n, p)) / math.sqrt(p)
+        X[: int(outliers * n)] -= 1.2 * direction
+        facts = {"n": n, "p": p, "epsilon": epsilon}
+        auto = float(plan_for("output_gaussian", key, lam="auto", **facts).spec.lam)
+        least = plain_risk(key, X, minimiser_of(plan_for("output_gaussian", key, lam=1e-3, **facts), X))
+        for factor in (1.0, 1.0 / 3.0, 3.0):
+            plan = plan_for("output_gaussian", key, lam=factor * auto, **facts)
+            models = minimiser_of(plan, X) + plan.scale * np.random.default_rng(5).standard_normal((60, p))
+            logs.append(math.log(np.mean([plain_risk(key, X, model) for model in models]) - least))
+    auto, third, triple = np.reshape(logs, (-1, 3)).mean(axis=0)
+    assert auto < min(third, triple) - 0.1
 
 
 @every_key

@@ -93,13 +93,13 @@ def test_a_page_that_is_not_there_and_a_server_that_is_not_are_errors(server):
 
     asyncio.run(lost())
     with pytest.raises(OSError):
-        asyncio.run(warm(STORIES["Perturbation"], "perturbation", "http://localhost:1", lambda said: None))
+        asyncio.run(warm(STORIES["perturbation"], "perturbation", "http://localhost:1", lambda said: None))
     assert main(["warm", "perturbation", "--url", "http://localhost:1"]) == 1
 
 
 def test_after_warming_a_student_computes_nothing(server):
     """The student turns the page by the button and moves what stays, and then more."""
-    story = STORIES["Sparsity"]
+    story = STORIES["sparsity"]
     first, second = story.steps[:2]
     before, said = computed(server), list[str]()
     story = dc.replace(story, steps=(dc.replace(first, kept=()), dc.replace(second, kept=("delta",))))
@@ -123,5 +123,5 @@ def test_after_warming_a_student_computes_nothing(server):
 
 
 def test_names_of_lectures_lead_to_their_pages():
-    assert _ADDRESSES["overview"] == "" and _ADDRESSES["perturbation"] == "perturbation"
-    assert set(_ADDRESSES.values()) == set(PAGES)
+    assert _ADDRESSES["Overview"] == "" and _ADDRESSES["Perturbation"] == "perturbation"
+    assert list(_ADDRESSES.values()) == [*PAGES, "sources"]

@@ -201,7 +201,9 @@ def test_a_mechanism_that_needs_a_smaller_budget_is_named_and_can_be_taken():
     rows = page.dataframe[0].value
     least = next(label for label in rows.mechanism if label in words.mechanisms().values())
     mine = rows.set_index("mechanism").loc[words.mechanisms()["output_gamma"]]
-    assert tells(texts(page), f"**{least}** loses at most 2.0 points from ε = ", mine["95% interval"])
+    assert tells(
+        texts(page), f"**{least[0].upper()}{least[1:]}** loses at most 2.0 points from ε = ", mine["95% interval"]
+    )
     page.button(key="take").click().run()
     assert words.mechanisms()[page.session_state["way"]] == least
     assert not page.exception and not [button for button in page.button if button.key == "take"]
@@ -229,7 +231,7 @@ def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
     page = opened(more="deployments", epsilon=1.0)
     larger, smaller = sum(one.epsilon > 1.0 for one in DEPLOYMENTS), sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
     told = f"**{larger} of {len(DEPLOYMENTS)}** published deployments have a larger ε than 1, a weaker guarantee"
-    assert tells(texts(page), f"{told} (the same: 1, smaller: {smaller})", "no advice")
+    assert tells(texts(page), f"{told} (the same: 1, smaller: {smaller})", "not advice")
     (frame,) = [frame.value for frame in page.dataframe]
     assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
 

@@ -1,5 +1,5 @@
-"""docs/nginx.conf: sessions stay where they are, and when one process is killed the other serves; nothing that somebody
-sends reaches a disk; limits for each sender.
+"""docs/nginx.conf in the nginx of compose.yaml: sessions stay where they are, and when one process is killed the other
+serves; nothing that somebody sends reaches a disk; limits for each sender.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 
-from benchmarks.room import Phone, Teacher
 from pages.rooms.room import SETTING
 from pages.server import upload_lifetime
 from pages.server.assets import PLOTLY_JS_URL
 from pages.server.headless_client import Broken, HeadlessClient
+from tests.phones import Phone, Teacher
 
 from ..harness import ROOT, Server, fork, serve
 from .test_security import MOST, a_session, put, tokens_of
@@ -42,9 +43,8 @@ needs_nginx = pytest.mark.skipif(
 pytestmark = needs_nginx
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed (apt install strace)")
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
-TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 CONF = (ROOT / "docs" / "nginx.conf").read_text()
-MAIN = "worker_rlimit_nofile 4096;\nevents { worker_connections 2048; }"  # as docs/deployment.md asks for
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 
 
 def free_port() -> int:
@@ -55,19 +55,15 @@ def free_port() -> int:
 
 @contextmanager
 def proxy(servers: list[Server], folder: Path, conf: str = CONF) -> Iterator[str]:
-    """nginx with the file of the document, whose ports are replaced; its address."""
+    """nginx as compose.yaml starts it, with the file of the document, whose ports are replaced; its address."""
     port = free_port()
     ports = itertools.cycle(re.findall(r":(\d+)", " ".join(server.url for server in servers)))
     text = re.sub(r"127\.0\.0\.1:\d+", lambda found: f"127.0.0.1:{next(ports)}", conf)
-    text = text.replace("listen 8500", f"listen {port}").replace(
-        "proxy_cache_path cache", f"proxy_cache_path {folder}/c"
-    )
-    kinds = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in TEMPORARY)
+    (folder / "price_of_privacy.conf").write_text(text.replace("listen 8500", f"listen {port}"))
     user = "user root;\n" if os.geteuid() == 0 else ""
-    conf = f"{user}daemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\n{MAIN}\n"
-    conf += f"http {{\naccess_log off;\n{kinds}\n{text}}}\n"
-    (folder / "nginx.conf").write_text(conf)
-    process = subprocess.Popen(["nginx", "-p", str(folder), "-c", "nginx.conf"])
+    (folder / "nginx.conf").write_text(user + COMPOSE["configs"]["main"]["content"])
+    command = [str(folder) if word == "/tmp" else word for word in COMPOSE["services"]["nginx"]["entrypoint"]]
+    process = subprocess.Popen([*command, "-c", "nginx.conf"])
     try:
         deadline = time.monotonic() + 30
         while socket.socket().connect_ex(("localhost", port)):
@@ -216,7 +212,7 @@ def on_disk(log: Path) -> list[str]:
 
 def master(folder: Path) -> int:
     """nginx's first process, once it has its worker: connections are accepted before that."""
-    pid = int((folder / "pid").read_text())
+    pid = int((folder / "nginx.pid").read_text())
     deadline = time.monotonic() + 30
     while len(processes(pid)) < 2:
         assert time.monotonic() < deadline

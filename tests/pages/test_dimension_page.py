@@ -57,7 +57,7 @@ def test_the_default_state_teaches_without_a_click():
     assert f"{100 * accuracy['output_gaussian']:.1f}% of people" in said and "as at p = 8" in said
     assert tells(said, "Gamma noise", f"{100 * accuracy['output_gamma']:.1f}%", "no more than")
     assert f"{grown['output_gaussian'].distance[-1]:,.0f} (" in said
-    for card in words.readouts(table, grown, 2**20, SOURCE):
+    for card in words.readouts(table, grown, 2**20, SOURCE)[0]:
         assert spaced(readout(*card)) in texts(page)
     assert words.orthant_takeaway(example, 2**20) in texts(page)
     assert (
@@ -221,7 +221,7 @@ def test_a_refusal_is_told_and_the_other_place_stays():
 def test_distances_in_the_question_are_called_bounds():
     _, table, grown, _ = computed(noise_in="objective")
     assert "moves the model by up to **" in words.takeaway(table, grown, 1 << 20, SOURCE)
-    assert "at most" in words.readouts(table, grown, 1 << 20, SOURCE)[1][2]
+    assert "at most" in words.readouts(table, grown, 1 << 20, SOURCE)[0][1][2]
     _, table, grown, _ = computed()
     assert "up to" not in words.takeaway(table, grown, 1 << 20, SOURCE)
 
@@ -276,3 +276,12 @@ def test_the_answer_and_the_question_share_their_rows_where_exponents_are_equal(
     names = [row.name for row in slope_rows(table, grown, example)]
     assert len(names) == len(set(names)) == 8
     assert names[:2] == ["excess, output, Gaussian", "excess, output, Gamma"]
+
+
+def test_each_place_of_the_noise_has_cards_of_its_own():
+    _, table, grown, _ = computed(noise_in="both")
+    (output, _), (objective, _) = words.readouts(table, grown, 1 << 20, SOURCE)
+    assert output[0].endswith("output perturbation") and objective[0].endswith("objective perturbation")
+    now = table[(table.metric == "accuracy") & (table.x == 1 << 20)].set_index("mechanism")["mean"]
+    for place, card in (("output", output), ("objective", objective)):
+        assert card[1] == " · ".join(f"{100 * now[f'{place}_{law}']:.1f}%" for law in ("gaussian", "gamma"))

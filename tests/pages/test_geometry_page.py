@@ -40,7 +40,7 @@ def test_the_default_state_shows_each_ball_on_records_that_are_hard_for_it():
     assert f"With Gaussian noise on both balls {both}{part}" in texts(page)
     row = table_1.table_row(1.0, 65_536, 2_000, 1.0, 1e-6)
     assert f"n = {worded(row.free)}" in texts(page)
-    assert tells(captions(page), f"{found.rows['l1']} equal records", f"{found.rows['l2']} fingerprints")
+    assert tells(captions(page), f"{found.rows['l1']} are equal", f"{found.rows['l2']} are fingerprints")
     assert tells(captions(page), "**Not the same guarantee**", "(1, 0)", "(1, 10⁻⁶)")
     assert len(charts(page)) == 2
 
@@ -50,7 +50,7 @@ def test_on_records_hard_for_l2_no_private_answer_learns_that_ball_and_the_bound
     found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, records="l2", **BUDGET)
     k = found.p_norm.tolist().index(2.0)
     assert (found.least < found.mean)[1:].all() and found.mean[k] < 2.0 * found.least[k]
-    assert found.mean[k] > 0.9 * found.signal[k] and f"{found.rows['l2']} fingerprints" in captions(page)
+    assert found.mean[k] > 0.9 * found.signal[k] and f"{found.rows['l2']} are fingerprints" in captions(page)
     assert f"the measurement is {rounded(found.mean[k] / found.least[k], 2)} times as" in texts(page)
     assert found.gaussian.mean[0] < found.gaussian.mean[k] or "the choice of mechanism is all of the step" in texts(
         page
@@ -133,7 +133,7 @@ def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
     [
         ("Ball", "different models. Vertices hide noise."),
         ("Rates", "Rates without constants"),
-        ("Noise length", "times as long as Gaussian noise"),
+        ("Noise length", "times as long at p = "),
         ("Tracing", "An attacker ranks a member above a non-member"),
     ],
 )

@@ -6,7 +6,6 @@ import html
 import re
 import string
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,9 +29,8 @@ from dpcore.studies.papers import pathak_raj_leak
 from dpcore.studies.sparsity.l1 import curves as l1_curves
 from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.simplex import excess_by_draws
-from pages.lectures.__main__ import main
 from pages.lectures.lecture import asked_for, verdict_on, whitelist
-from pages.lectures.reader import Step, Story, shipped
+from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui import share_link
 from tests.harness import ROOT
@@ -122,83 +120,6 @@ def test_the_teachers_guide_asks_each_question_where_it_stands_and_cuts_no_answe
     assert all(k + 1 in steps for k in steps if k in questions)
 
 
-# Files.
-
-
-@pytest.mark.parametrize(
-    "shipped_words, written, line, sentence",
-    [
-        ("page: Overview", "page: Windows", 1, "There are lectures on Overview,"),
-        ("page: Overview\n", "", 1, "Missing: page."),
-        ("title:", "titel:", 2, "There is no “titel” here, only page, title, controls, steps."),
-        ("title:", "title: {", 3, "This is no YAML: "),
-        ("controls: {", "controls: [", 3, "This is no YAML: "),
-        ("proof: tight", "n: 7", 3, "“n” stands here twice."),
-        ("kept: [epsilon]", "kept: [lambda]", 13, "“kept” must be at most 3 of epsilon, delta, "),
-        ("kept: [epsilon]", "kept: [1]", 13, "This must be text (in quotes, where it looks like more), got 1."),
-        ("kept: [epsilon]", "kept: epsilon", 13, "This must be a list"),
-        ("    kept: [epsilon]", "    same_picture: true", 13, "Only a question stays at the picture"),
-        ("    shows: cost\n", "", 11, "A step has either a picture (“shows”), or “answers” to choose from."),
-        ("state: {epsilon: 0.1}", "state: {epsilon: 0.1, price: 1}", 22, "There is no “price” here, only epsilon,"),
-        ("state: {epsilon: 0.1}", "state: !!python/tuple [1]", 22, "This must be names of controls with"),
-        ("right: 2", "randomised: true", 10, "A randomised question has two answers, and none of them is right."),
-        ("right: 2", "right: 4", 10, "“right” must be the number of an answer, from 1, got 4."),
-        ("right: 2", "right: yes", 10, "This must be a whole number"),
-        ("    right: 2\n", "", 5, "“right” must be the number of an answer"),
-        (
-            "- too little to notice",
-            "- more than 10 percentage points of accuracy",
-            7,
-            "“answers” must be 2 to 4 different",
-        ),
-        (
-            '"everything: it guesses like a coin"',
-            "everything: it guesses like a coin",
-            9,
-            "This must be text (in quotes",
-        ),
-        ("right: 2", "right: 2\n    kept: [epsilon]", 11, "A question keeps no control: moving one would answer it."),
-        ("{n} patients, a model", "398 patients, a model", 5, "A number is not typed, but the name of a control"),
-        ("{n} patients, a model", "{people} patients, a model", 5, "“people” must be a control or next_ and one"),
-        ("{n} patients, a model", "{n.real} patients, a model", 5, "“n.real” must be a control"),
-        ("{n} patients, a model", "{n!r} patients, a model", 5, "“n” must be a control"),
-        ("{n} patients, a model", "{n:{p}} patients, a model", 5, "“n” must be a control"),
-        ("{n} patients, a model", "{source:g} patients, a model", 5, "The words cannot be filled in: "),
-        ("{n} patients, a model", "{behind:g} patients, a model", 5, "The words cannot be filled in: "),
-        ("{n} patients, a model", "{n patients, a model", 5, "The words cannot be filled in: "),
-        ("{n} patients, a model", 12 * "very " + "many patients, a model", 5, "A step has 1 to 25 words, this one "),
-        ("title:", "title: \a", 0, "unacceptable character"),
-    ],
-)
-def test_a_fault_in_a_file_is_a_sentence_with_its_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], shipped_words: str, written: str, line: int, sentence: str
-):
-    file = tmp_path / "overview.yaml"
-    text = shipped("Overview").read_text(encoding="utf-8")
-    assert shipped_words in text
-    file.write_text(text.replace(shipped_words, written, 1), encoding="utf-8")
-    assert main(["check", str(file)]) == 1
-    said = capsys.readouterr().err
-    assert (f"{file}, line {line}: {sentence}" if line else sentence) in said
-
-
-def test_all_faults_of_a_file_are_told_and_a_good_one_is_called_good(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    file = tmp_path / "overview.yaml"
-    for text, count in (("", 3), ("steps: [1, {}]", 7), ("page: Overview\ntitle: [x]\ncontrols: {}\nsteps: 4", 2)):
-        file.write_text(text, encoding="utf-8")
-        assert main(["check", str(file)]) == 1
-        assert len(capsys.readouterr().err.splitlines()) == count
-    steps = shipped("Overview").read_text(encoding="utf-8").split("\n  - ")
-    file.write_text("\n  - ".join(steps[:8]), encoding="utf-8")
-    assert main(["check", str(file)]) == 1
-    assert "line 27: The last step must not be a question" in capsys.readouterr().err
-    assert main(["check", str(tmp_path / "none.yaml")]) == 1
-    assert main(["check", str(shipped("Perturbation"))]) == 0
-    assert "nothing is wrong with its 10 steps" in capsys.readouterr().out
-
-
 # The stories cannot lie: answers from the same tables that the pages draw.
 
 
@@ -223,32 +144,32 @@ def release(name: str, step: int, *mechanisms: str, **more: Any) -> Any:
 def points_lost(step: int, mechanism: str = "objective_gaussian") -> tuple[float, float, float]:
     """The accuracy loss at a step of the first lecture, in percentage points, what is left and the larger class's."""
     source = dpcore.data.get_source("breast_cancer")
-    rows = release("Overview", step, mechanism, source=source.key, p=source.p)
+    rows = release("overview", step, mechanism, source=source.key, p=source.p)
     row = rows[rows.metric == "accuracy"].iloc[0]
     return 100 * (row.reference - row["mean"]), 100 * row["mean"], 100 * row.nothing_learned
 
 
 def test_overview_the_price_and_what_more_patients_do_to_it():
     (lost, left, _), (_, strict, larger) = points_lost(2), points_lost(6)
-    assert state("Overview", 1)["place"] == "objective"
-    assert answer("Overview", 1) == "more than 10 percentage points of accuracy" and lost > 10 and left > 60
+    assert state("overview", 1)["place"] == "objective"
+    assert answer("overview", 1) == "more than 10 percentage points of accuracy" and lost > 10 and left > 60
     assert strict < larger
     assert all(
         points_lost(3, "output_gaussian")[0] > points_lost(3, key)[0] for key in ("objective_gaussian", "noisy_sgd")
     )
-    assert answer("Overview", 7) == "less than a quarter as large" and points_lost(8)[0] < lost / 4
+    assert answer("overview", 7) == "less than a quarter as large" and points_lost(8)[0] < lost / 4
 
 
 def test_overview_more_patients_do_not_lower_the_limits_of_attack_success_and_a_smaller_epsilon_does():
     def limits(step: int) -> tuple[float, float]:
         """Against any mechanism with the guarantee (ringed), and against this one."""
-        s = state("Overview", step)
+        s = state("overview", step)
         problem = dpcore.Problem("breast_cancer", **{key: s[key] for key in ("n", "delta", "lam", "seed")})
         plan = problem.plan(dpcore.make_mechanism("objective_gaussian"), s["epsilon"])
         return attack_cap(plan.spent), plan.mechanism.attack_limit(plan)
 
     (cap, own), (cap_of_many, own_of_many) = limits(4), limits(9)
-    assert state("Overview", 4)["n"] < state("Overview", 9)["n"] and cap_of_many == pytest.approx(cap, abs=1e-3)
+    assert state("overview", 4)["n"] < state("overview", 9)["n"] and cap_of_many == pytest.approx(cap, abs=1e-3)
     # With more records the rule for lam spends more of epsilon on the curvature of a record.
     assert own <= own_of_many < cap_of_many
     assert limits(5)[1] < 0.52
@@ -256,46 +177,46 @@ def test_overview_more_patients_do_not_lower_the_limits_of_attack_success_and_a_
 
 def test_perturbation_the_question_wins_at_one_lam_and_is_closed_at_a_smaller_one():
     mechanisms = ("output_gaussian", "objective_gaussian", "noisy_gd")
-    rows = release("Perturbation", 6, *mechanisms, source="synthetic")
+    rows = release("perturbation", 6, *mechanisms, source="synthetic")
     excess = rows[rows.metric == "excess_empirical_risk"].set_index("mechanism")["mean"]
-    assert answer("Perturbation", 5) == "objective perturbation"
+    assert answer("perturbation", 5) == "objective perturbation"
     assert excess["objective_gaussian"] < 0.8 * excess["output_gaussian"]
-    status = release("Perturbation", 8, *mechanisms, source="synthetic").groupby("mechanism").status.first()
-    assert answer("Perturbation", 7) == "objective perturbation"
+    status = release("perturbation", 8, *mechanisms, source="synthetic").groupby("mechanism").status.first()
+    assert answer("perturbation", 7) == "objective perturbation"
     assert [key for key in mechanisms if status[key] != "ok"] == ["objective_gaussian"]
     along = {"source": "synthetic", "epsilon": 1.0, "sweep": dpcore.Axis("lam", (5e-4, 1e-2, 1.0))}
-    valley = release("Perturbation", 9, *mechanisms[:2], **along)
+    valley = release("perturbation", 9, *mechanisms[:2], **along)
     valley = valley[valley.metric == "excess_empirical_risk"].pivot(index="x", columns="mechanism", values="mean")
     assert (valley.loc[1e-2] < 0.5 * valley.drop(1e-2).min()).all()
 
 
 def test_dimension_idle_columns_leave_predictions_alone_until_weights_are_cut():
     few, many = 8, 2**12  # a million columns would take seconds
-    assert state("Dimension", 2)["p"] > many
+    assert state("dimension", 2)["p"] > many
     lam = dpcore.calibrate("output_gaussian", n=1_000, p=8, epsilon=1.0, delta=1e-6, lam="auto").spec.lam
     more = {"source": "synthetic_padded", "epsilon": 1.0, "sweep": dpcore.Axis("p", (few, many)), "lam": float(lam)}
-    table = release("Dimension", 2, "output_gaussian", "output_gamma", **more)
+    table = release("dimension", 2, "output_gaussian", "output_gamma", **more)
     table = table[table.metric == "accuracy"].set_index(["mechanism", "x"])["mean"]
-    assert answer("Dimension", 1) == "stay as good as they were"
+    assert answer("dimension", 1) == "stay as good as they were"
     assert table["output_gaussian", many] == pytest.approx(table["output_gaussian", few], abs=5e-4)
     assert table["output_gamma", many] < table["output_gamma", few] - 0.1
-    assert state("Dimension", 5)["p"] == few and table["output_gamma", few] > table["output_gaussian", few]
+    assert state("dimension", 5)["p"] == few and table["output_gamma", few] > table["output_gaussian", few]
     p = 2**16
-    assert p < state("Dimension", 7)["p"]  # further out it takes seconds, and the pull grows
+    assert p < state("dimension", 7)["p"]  # further out it takes seconds, and the pull grows
     corner = orthant.example((p,), n=1_000, epsilon=1.0, delta=1e-6, lam=float(lam), seed=7)
-    assert answer("Dimension", 6) == "over 100 times as far" and corner.projected[0] > 100 * corner.free_output[0]
+    assert answer("dimension", 6) == "over 100 times as far" and corner.projected[0] > 100 * corner.free_output[0]
 
 
 def test_sparsity_columns_cost_little_and_steps_and_draws_have_a_valley():
-    s, wide = state("Sparsity", 1), state("Sparsity", 3)
+    s, wide = state("sparsity", 1), state("sparsity", 3)
     setting = Setting(epsilon=1.0, delta=s["delta"], radius=s["radius"], accounting="tight", seed=s["seed"])
     found = l1_curves.against_p(setting, n=s["n"], T="auto", ps=(s["p"], wide["p"]))
-    assert answer("Sparsity", 2) == "less than fourfold"
+    assert answer("sparsity", 2) == "less than fourfold"
     assert found.private.measured.mean[1] < 4 * found.private.measured.mean[0]
     steps = l1_curves.against_T(setting, n=s["n"], p=s["p"], Ts=l1_curves.TS).private.measured.mean
-    assert answer("Sparsity", 4) == "some number in between"
+    assert answer("sparsity", 4) == "some number in between"
     assert np.nanmin(steps) < 0.5 * min(steps[0], steps[-1])
-    mixed = state("Sparsity", 7)
+    mixed = state("sparsity", 7)
     valley = excess_by_draws.valley(
         n=mixed["n"], p=mixed["p"], epsilon=1.0, delta=s["delta"], loss="huber", seed=s["seed"], lam="auto",
         ms=(1, 20, 5_000), repetitions=20,
@@ -309,14 +230,14 @@ def test_geometry_the_round_ball_the_slope_and_traceable_answers():
         found = excess_by_norm.against_order(d, 2_000, epsilon=1.0, delta=1e-6, seed=7, repetitions=10, records="each")
         return dict(zip(found.p_norm.tolist(), (found.mean / found.mean[0]).tolist(), strict=True))
 
-    d, fewer = state("Geometry", 4)["p"], state("Geometry", 6)["p"]
-    assert answer("Geometry", 3) == "about 4 times as large" and 3.5 < excess(d)[2.0] < 4.5
+    d, fewer = state("geometry", 4)["p"], state("geometry", 6)["p"]
+    assert answer("geometry", 3) == "about 4 times as large" and 3.5 < excess(d)[2.0] < 4.5
     assert 1.0 < excess(fewer)[2.0] < 1.3
     near = 1 + 1 / np.log(d)
     assert excess(d)[1.02] < 1.3 < 0.6 * excess(d)[2.0] < excess(d)[near] < 0.9 * excess(d)[2.0]
     traced = hardest_data.hardest_tracing(p_norm=1.5, d=1_000, delta=1e-6, seed=7)
     accurate = traced.excess < 0.2 * traced.signal
-    assert answer("Geometry", 7) == "no: accurate means traceable"
+    assert answer("geometry", 7) == "no: accurate means traceable"
     assert accurate.any() and traced.auc[accurate].min() > 0.65
     hidden = traced.auc < 0.55
     assert hidden.any() and traced.excess[hidden].min() > 0.5 * traced.signal
@@ -328,15 +249,15 @@ def test_multiclass_one_model_for_all_and_a_cost_that_more_than_triples():
         "classes", (5, 10), records, epsilon=1.0, delta=1e-6, learners=("ellipsoids", "split"), repetitions=6
     )
     joint, each = (found.plain - found.learners[key].mean for key in ("ellipsoids", "split"))
-    assert answer("Multiclass", 2) == "the Gaussian classifier" and joint[0] < 0.7 * each[0]
-    assert answer("Multiclass", 4) == "more than triples" and joint[1] > 3 * joint[0]
+    assert answer("multiclass", 2) == "the Gaussian classifier" and joint[0] < 0.7 * each[0]
+    assert answer("multiclass", 4) == "more than triples" and joint[1] > 3 * joint[0]
     guessed = pathak_raj_leak.membership_leak(seed=7)
-    assert answer("Multiclass", 6) == "every time" and guessed.right == guessed.guesses > 100
+    assert answer("multiclass", 6) == "every time" and guessed.right == guessed.guesses > 100
 
 
 def smallest_epsilon(step: int) -> float:
     """The smallest budget of a step of the lecture on Decide, from few splits."""
-    s = state("Decide", step)
+    s = state("decide", step)
     problem = Problem(s["at_hand"], n=s["n"], p=s["p"], delta=s["delta"], lam=s["lam"], seed=s["seed"])
     return loss_curve.smallest_budget(
         loss_curve.lost_curve(loss_curve.Setting(problem, s["way"], splits=4)), s["give_up"]
@@ -345,12 +266,12 @@ def smallest_epsilon(step: int) -> float:
 
 def test_decide_half_the_loss_another_mechanism_more_people_and_more_releases():
     found, stricter, output, many = map(smallest_epsilon, (1, 3, 5, 8))
-    assert state("Decide", 3)["give_up"] == 0.5 * state("Decide", 1)["give_up"]
-    assert answer("Decide", 2) == "grows by about half" and 1.3 < stricter / found < 1.7
-    assert answer("Decide", 4) == "larger" and 3.5 < output / stricter < 5
-    assert answer("Decide", 7) == "falls to about a quarter" and state("Decide", 8)["n"] == 4 * state("Decide", 1)["n"]
+    assert state("decide", 3)["give_up"] == 0.5 * state("decide", 1)["give_up"]
+    assert answer("decide", 2) == "grows by about half" and 1.3 < stricter / found < 1.7
+    assert answer("decide", 4) == "larger" and 3.5 < output / stricter < 5
+    assert answer("decide", 7) == "falls to about a quarter" and state("decide", 8)["n"] == 4 * state("decide", 1)["n"]
     assert 0.2 < many / found < 0.3
-    s = state("Decide", 9)
+    s = state("decide", 9)
     plan = dpcore.calibrate(s["way"], n=s["n"], p=s["p"], epsilon=s["epsilon"], delta=s["delta"])
     assert repeated_releases(plan, s["releases"], s["per_person"]).epsilon > 4 * s["epsilon"]
 
@@ -368,13 +289,13 @@ def settled(page: AppTest) -> str:
 
 def test_audit_outputs_reveal_a_missing_factor_and_kamath_wastes_noise():
     assert settled(open_step("audit", "1")).startswith("No contradiction found")
-    assert answer("Audit", 2) == "yes: the error rates are forbidden"
+    assert answer("audit", 2) == "yes: the error rates are forbidden"
     assert settled(open_step("audit", "3")).startswith("Contradicted")
     assert settled(open_step("audit", "6")).startswith("No contradiction found")
     n, budget = 2_000, Budget(1.0, 1e-6)
     curves = ledger_of(Run(n, 1, kamath_multiplier(n, budget), budget.delta), (1, n**2))
     spent = min(curve.epsilon[-1] for curve in curves)
-    assert answer("Audit", 7) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
+    assert answer("audit", 7) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
 
 
 # How a step is entered and left.
@@ -399,7 +320,7 @@ ALL_DRAWN = [
 @pytest.mark.parametrize("name, step", ALL_DRAWN)
 def test_a_step_sets_every_control_that_its_page_draws(name: str, step: str):
     drawn = controls(open_step(name, step))
-    wanted = STORIES[name.capitalize()].state(int(step))
+    wanted = STORIES[name].state(int(step))
     assert len(drawn) >= 8
     assert {key: wanted[key] for key in drawn} == drawn
 
@@ -409,7 +330,7 @@ def test_what_a_step_does_not_name_stands_where_a_new_visitor_finds_it(name: str
     page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
     turn_to(page, SCRIPTS[name])
     found = controls(page.run())
-    defaults = STORIES[name.capitalize()].defaults
+    defaults = STORIES[name].defaults
     assert len(found) >= 8 and {key: defaults[key] for key in found} == found
 
 
@@ -433,8 +354,8 @@ def test_a_vote_is_kept_and_the_next_step_says_whether_the_picture_agrees():
     page.button("option_2").click().run()
     page.button("next").click().run()
     assert "You said “less than fourfold”, and the picture agrees." in texts(page)
-    assert verdict_on(STORIES["Overview"], 8, None) == "The picture says “less than a quarter as large”."
-    assert verdict_on(STORIES["Overview"], 7, None) == "" == verdict_on(STORIES["Overview"], 1, None)
+    assert verdict_on(STORIES["overview"], 8, None) == "The picture says “less than a quarter as large”."
+    assert verdict_on(STORIES["overview"], 7, None) == "" == verdict_on(STORIES["overview"], 1, None)
 
 
 def test_a_page_leads_to_its_lecture_and_the_lecture_back_to_the_page():

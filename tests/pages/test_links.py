@@ -63,7 +63,7 @@ LASTING = 120.0
 
 def drawn(app: AppTest) -> dict[str, tuple[Control, Any]]:
     """The controls that the page has drawn, with their values; the row with the link itself left out."""
-    found = dict(app.session_state[share_link._DRAWN])
+    found = dict(app.session_state[share_link.DRAWN])
     found.pop(share_link.BEHIND)
     return found
 

@@ -90,6 +90,9 @@ def test_the_sentence_names_the_winner_and_by_how_much():
     assert tells(said, "**output perturbation**", "**0.02**", "0.05 for objective", "(2.5 times")
     assert words.winner(rows(0.02, 0.05)) == "output" and words.winner(rows(0.02, 0.005)) == "objective"
     assert words.winner(rows(0.02, 0.05, 0.01)) == "gradient"
+    gamma = rows(0.02, 0.005, noise="gamma")
+    assert words.winner(pd.concat([rows(0.02, 0.005), gamma])) == "objective"
+    assert words.winner(pd.concat([rows(0.02, 0.005, 0.001), gamma])) == "reference", "neither is in the other's colour"
 
 
 def test_what_the_draws_cannot_tell_is_called_too_close():
@@ -125,7 +128,7 @@ def test_different_guarantees_are_never_called_the_same():
 
 
 @pytest.mark.parametrize(
-    "value, text", [(0.0000346012, "3.46 × 10⁻⁵"), (219.7, "220"), (-0.02, "−0.02"), (0.0, "0"), (56789.0, "56.8k")]
+    "value, text", [(0.0000346012, "3.46 × 10⁻⁵"), (219.7, "220"), (-0.02, "−0.02"), (0.0, "0"), (56789.0, "56,800")]
 )
 def test_numbers_have_no_exponent(value, text):
     assert rounded(value) == text

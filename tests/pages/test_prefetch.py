@@ -119,7 +119,15 @@ def test_the_next_place_in_the_direction_of_the_last_move_comes_first(up, first)
     places = prefetch.beside(DELTA, up, HERE, {"delta": delta_text(1e-6), "n": "500"})
     assert [place.controls for place in places][:4] == [dc.replace(HERE, delta=delta) for delta in first]
     assert [place.state for place in places][:4] == [{"delta": delta_text(delta), "n": "500"} for delta in first]
-    assert [place.steps for place in places] == [1, 1, 2, 2, 3, 3, 4]
+    assert len(places) == len(DELTAS) - 1
+
+
+def test_the_next_places_of_other_sliders_come_before_further_ones_of_the_slider_that_was_moved():
+    state = {"epsilon": "1", "delta": delta_text(1e-6)}
+    places = prefetch.places(EPSILON, False, [DELTA], HERE, state)
+    moved = [{"epsilon": 0.7}, {"epsilon": 1.5}, {"delta": 1e-5}, {"delta": 1e-7}, {"epsilon": 0.5}, {"epsilon": 2.0}]
+    assert [place.controls for place in places][:6] == [dc.replace(HERE, **to) for to in moved]
+    assert len(places) == len(EPSILON_GRID) - 1 + 2
 
 
 def test_whoever_has_moved_on_gets_nothing_more():

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from benchmarks.room import lesson
 from pages.lectures.stories import STORIES
 from pages.rooms import address, limits, room, routes, screen
 from pages.rooms.limits import Limit
 from pages.rooms.room import MOST_PHONES, MOST_ROOMS, Asked, Refused, Room
 from pages.server import upload_lifetime
 from pages.server.host_guard import HEADERS, HostGuard
+from tests.phones import lesson
 
 from ..harness import ROOT, serve
 from ..page_driver import texts
@@ -270,8 +270,8 @@ def test_a_lecture_asks_the_phones_counts_and_shows_what_is_right():
     held = page.session_state["room"]
     assert page.button("room_button").label == f"Room {held.code}" and held.code in texts(page)
     assert not [button for button in page.button if button.key == "option_0"], "the phones answer"
-    first = STORIES["Overview"].steps[0].question
-    assert first and held.asked.answers == first.options and held.asked.words == STORIES["Overview"].words(1)
+    first = STORIES["overview"].steps[0].question
+    assert first and held.asked.answers == first.options and held.asked.words == STORIES["overview"].words(1)
     for phone, answer in enumerate((0, 1, 1)):
         assert vote(held, answer, phone=phone)[0] == 200
     page.run()

@@ -28,7 +28,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from pages.server import connections
 from pages.server.assets import PLOTLY_JS_URL
 from pages.server.connections import Damper
-from pages.server.host_guard import HEADERS, METRICS
+from pages.server.host_guard import HEADERS, HOSTS, METRICS
 
 from ..harness import ROOT, Server, fork
 
@@ -62,14 +62,16 @@ def ask(server: Server, path: str, method: str = "GET", body: bytes | Iterator[b
         connection.close()
 
 
-def open_stream(server: Server, **options):
-    """A page's websocket; `origin` and `additional_headers` as a browser would send them.
+def open_stream(server: Server, name: str = "", **options):
+    """A page's websocket; under another name, and with `origin`, as a browser would open it.
 
     What nobody reads does not count (max_queue): the server's part of the farewell would wait behind it.
     """
-    url = server.url.replace("http", "ws", 1) + "/_stcore/stream"
+    place = urlsplit(server.url)
+    url = f"ws://{name or place.hostname}:{place.port}{place.path}/_stcore/stream"
     protocols = [websockets.Subprotocol("streamlit")]
-    return websockets.connect(url, subprotocols=protocols, max_size=None, max_queue=None, proxy=None, **options)
+    options |= {"host": place.hostname, "port": place.port, "subprotocols": protocols, "proxy": None}
+    return websockets.connect(url, max_size=None, max_queue=None, **options)
 
 
 def refusal(server: Server, **options) -> int:
@@ -92,7 +94,7 @@ def test_only_our_own_pages_open_websockets(server):
     for origin in ("https://example.org", f"http://127.0.0.1:{port}", f"http://localhost:{port + 1}", "null", ""):
         assert refusal(server, origin=origin) == 403, origin
     # A page that is at our address under its own name: of one origin with itself, and refused for the name.
-    assert refusal(server, origin="http://example.org", additional_headers={"Host": "example.org"}) == 400
+    assert refusal(server, name="example.org", origin=f"http://example.org:{port}") == 400
     assert "external" not in server.log.read_text(), "nobody on the internet was asked for our address"
 
 
@@ -105,7 +107,7 @@ def test_names_of_this_computer_are_answered(server, host, status):
 def test_other_names_are_refused_in_one_sentence(server, host):
     for path in ("/", "/_stcore/health", "/assets/anything"):
         status, headers, text = ask(server, path, Host=host)
-        assert status == 400 and text.count("\n") == 1 and "server.allowedHosts" in text
+        assert status == 400 and text.count("\n") == 1 and HOSTS in text
         assert headers["X-Content-Type-Options"] == "nosniff"
 
 
@@ -150,6 +152,14 @@ def test_metrics_are_closed_unless_they_are_asked_for(server, in_haste):
         assert status == 403 and METRICS in text and text.count("\n") == 1
     status, _, text = ask(in_haste, "/_stcore/metrics")
     assert status == 200 and "active_sessions" in text
+
+
+def test_a_name_among_the_secrets_is_answered(in_haste):
+    """Streamlit Community Cloud takes settings as secrets."""
+    name = "class.example.org"
+    assert ask(in_haste, "/", Host=name)[0] == ask(in_haste, "/")[0] == 200
+    assert refusal(in_haste, name=name, origin=f"http://{name}:{urlsplit(in_haste.url).port}") == 101
+    assert ask(in_haste, "/", Host="example.org")[0] == 400
 
 
 def test_what_one_visitor_may_see_is_kept_by_nobody(server):
@@ -304,7 +314,9 @@ def in_haste(tmp_path_factory) -> Iterator[Server]:
     routes = (
         '[*assets.routes(), Route("/held", held), Route("/arriving", arriving), Route("/uploads/{taken}", uploads)]'
     )
-    with fork(altered_app(folder, IN_HASTE, routes)) as running:
+    app = altered_app(folder, IN_HASTE, routes)
+    (folder / ".streamlit" / "secrets.toml").write_text(f'{HOSTS} = "class.example.org"')
+    with fork(app) as running:
         yield running
 
 
@@ -567,7 +579,7 @@ def test_an_exhausted_system_is_one_line_a_minute(monkeypatch, caplog):
 SOURCES = sorted([ROOT / "app.py", *(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py")])
 # Modules that run what they read, or start programs; calls that do, and those of them that only `os` has.
 MODULES = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml", "subprocess", "pty"}
-CALLS = {"eval", "exec", "compile", "__import__", "import_module", "read_pickle"}
+CALLS = {"eval", "exec", "compile", "__import__", "import_module", "exec_module", "entry_points", "read_pickle"}
 OF_OS = {"system", "popen", "startfile", "fork", "execv", "execve", "execvp", "posix_spawn", "spawnv", "spawnl"}
 NAMES = re.compile(rf"\b({'|'.join(MODULES | CALLS | OF_OS | {'allow_pickle'})})\b")
 ALLOWED = {
@@ -578,6 +590,9 @@ ALLOWED = {
     ("pages/server/preload_imports.py", "import_module"): "the modules that it lists",
     ("pages/lectures/reader.py", "yaml"): "its safe half, which makes texts, numbers, lists and mappings and no other",
     ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
+    ("dpcore/mechanisms/own.py", "entry_points"): "packages that whoever runs the process has installed",
+    ("dpcore/mechanisms/own.py", "exec_module"): "a file that the command which starts the process names",
+    ("pages/server/arguments.py", "entry_points"): "asks whether there are any, and loads none",
     ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that its table lists",
     ("dpcore/cli/claims.py", "import_module"): "a function that whoever types the command wants audited",
     ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",
@@ -632,6 +647,7 @@ def test_nothing_that_is_read_is_run():
         "pandas.read_pickle(file)",
         "os.popen('ls')",
         "importlib.import_module(name)",
+        "spec.loader.exec_module(module)",
     ],
 )
 def test_the_walk_sees(line):

@@ -50,7 +50,7 @@ def figures(app: AppTest) -> list[Any]:
 
 
 def control_of(app: AppTest, key: str) -> Control:
-    control, _ = app.session_state[share_link._DRAWN][key]
+    control, _ = app.session_state[share_link.DRAWN][key]
     return control
 
 

@@ -68,7 +68,7 @@ def test_the_lecture_asks_with_the_coin_of_its_step_and_nobody_answers_by_hand()
     assert not [button for button in page.button if str(button.key).startswith("option_")]
     page.button("room_button").click().run()
     held = page.session_state["room"]
-    assert held.asked.keep == coin_for(state("Survey", 1)["epsilon"]).keep and held.asked.right is None
+    assert held.asked.keep == coin_for(state("survey", 1)["epsilon"]).keep and held.asked.right is None
     for phone in range(9):
         held.vote("survey/1", str(phone), int(phone > 3))
     page.button("next").click().run()
@@ -77,13 +77,13 @@ def test_the_lecture_asks_with_the_coin_of_its_step_and_nobody_answers_by_hand()
 
 
 def test_the_lecture_is_true():
-    small, large = (state("Survey", step) for step in (4, 5))
+    small, large = (state("survey", step) for step in (4, 5))
     ratio = error_bound(large["n"], coin_for(1.0)) / error_bound(small["n"], coin_for(1.0))
-    assert answer("Survey", 4) == "about half as large" and 0.4 < ratio < 0.6
-    asked = state("Survey", 6)
+    assert answer("survey", 4) == "about half as large" and 0.4 < ratio < 0.6
+    asked = state("survey", 6)
     needed = people_needed(error_bound(asked["n"], coin_for(asked["epsilon"])), asked["epsilon"])
-    assert answer("Survey", 6) == "fewer than a fifth of them" and needed < asked["n"] / 5
-    last = state("Survey", 8)
+    assert answer("survey", 6) == "fewer than a fifth of them" and needed < asked["n"] / 5
+    last = state("survey", 8)
     assert error_bound(last["n"], coin_for(last["epsilon"])) > 0.5 > central_bound(last["n"], last["epsilon"])
-    private = STORIES["Survey"].steps[0].question
+    private = STORIES["survey"].steps[0].question
     assert private and private.answer is None and private.options == ("Yes", "No")

@@ -57,6 +57,8 @@ _INJECT: dict[str, made.Inject] = {
     ),
     "unrounded": made.leave_unrounded,
     "charge_forgotten": made.forget_the_charge,
+    "later_batches_forgotten": made.forget_later_batches,
+    "batch_reused": made.reuse_the_batch,
     "curvature_forgotten": made.straighten_the_costs,
     "noise_falls_by_8": made.quieten_late_phases,
     "half_at_right_children": made.rewrite_the_tree(made.HalfAtRightChildren),

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...accounting.zcdp import zcdp_rho
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable
@@ -21,8 +22,11 @@ from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...mechanisms import Mechanism, make_mechanism
 from ...mechanisms.base import Prepared, records_of
+from ...mechanisms.frank_wolfe.one_pass import route_of
+from ...mechanisms.frank_wolfe.one_pass_sensitivity import Stream, Weight, slopes_of, stream_readings
 from ...mechanisms.frank_wolfe.tree import runs_of
 from ...mechanisms.frank_wolfe.tree_runs import Release, TreeRuns
+from ...mechanisms.multiclass.gaussian_classifier import GaussianClassifier
 from ...mechanisms.noise.spherical import Gamma
 from ...mechanisms.objective.base import ObjectivePerturbation
 from ...mechanisms.plan import Plan
@@ -205,9 +209,26 @@ def one_column_plan(mechanism: Mechanism, budget: Budget) -> Plan:
 
 def forget_the_charge(plan: Plan, target: Target) -> Target:
     """Target whose noise pays for the gradient alone."""
-    mechanism = cast(ObjectivePerturbation, plan.mechanism)
+    mechanism = cast(ObjectivePerturbation | GaussianClassifier, plan.mechanism)
     scale = mechanism.tight_scale(plan.spec, parts(plan.spent)[0], charge=0.0)
     return dc.replace(target, release=release_of(dc.replace(plan, scale=scale)))
+
+
+def forget_later_batches(plan: Plan, target: Target) -> Target:
+    """Target whose noise covers a record of the first batch only."""
+    first, _ = stream_readings(slopes_of(plan.spec), cast(Stream, route_of(plan)))
+    weight = Weight(math.hypot(*first), math.fsum(first))
+    scale = float(weight.scale(zcdp_rho(plan.spent), plan.spent.epsilon))
+    return dc.replace(target, release=release_of(plan.weakened(scale / plan.scale)))
+
+
+def reuse_the_batch(plan: Plan, target: Target) -> Target:
+    """Target whose later batches all are the first of them."""
+    route = cast(Stream, route_of(plan))
+    later = route.first + np.arange(route.count * route.batch) % route.batch
+    rows = np.concatenate([np.arange(route.first), later, np.arange(later.size + route.first, plan.spec.n)])
+    zero, one = (plan.mechanism.prepare(plan, Data(data.X[rows], data.y[rows])) for data in target.pair)
+    return dc.replace(target, sides=(zero, one))
 
 
 def straighten_the_costs(plan: Plan, target: Target) -> Target:

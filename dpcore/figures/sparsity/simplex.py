@@ -132,10 +132,10 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     chart = Chart(theme, height, left=48, right=16, bottom=70)
     groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "zero")) if group.columns]
     listed = [f"{column + 1:,}" for column in support.columns]
-    names = listed + [f"{group.columns:,}<br>{word}" for group, word in groups]
-    # On one line they would collide; the last one listed is not beside the words of a group.
+    names = listed + [f"{word}<br>({group.columns:,})" for group, word in groups]
+    # On one line they would collide; the last one listed is above the words of a group.
     turns = [f"<br>{name}" if (len(listed) - k) % 2 == 0 else name for k, name in enumerate(listed)]
-    short = turns + [f"{_short(group.columns)}<br>{word.replace('others', 'rest')}" for group, word in groups]
+    short = turns + [f"<br>{word.replace('others', 'rest')}" for _, word in groups]
     truth = np.append(support.truth, np.zeros(len(groups)))
     weights = np.append(support.weights, [group.weight for group, _ in groups])
     drawn = np.append(support.drawn, [group.drawn for group, _ in groups])
@@ -164,11 +164,6 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
         barmode="overlay",
         narrow=narrow | {"xaxis": across | ticks},
     )
-
-
-def _short(count: int) -> str:
-    """Exactly below a thousand, then two digits."""
-    return str(count) if count < 1000 else plain_number(float(f"{count:.2g}"))
 
 
 def published_draws_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:

@@ -115,7 +115,7 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     chart.heading("arm played in each step of one run")
     chart.heading("regret so far", "y2")
     return chart.beside(
-        [chart.axis("steps so far", range=[0.0, 1.01 * T], nticks=8), {"nticks": 5}],
+        [chart.axis("steps so far", range=[0.0, 1.01 * T], nticks=8, tickformat=","), {"nticks": 5}],
         chart.axis(range=[0.5 - 0.03 * p, 1.03 * p + 0.5], tickvals=sorted({1, (p + 1) // 2, p})),
         chart.axis(range=panel, nticks=6),
         phone=_PHONE,

@@ -3,7 +3,7 @@
 import dataclasses as dc
 import functools
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.special import digamma
@@ -175,7 +175,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
 
     def gradients(self, plan: Plan) -> int:
         """Number of gradients: one for each record of a first batch, two for each record that corrects an estimate."""
-        return self._course(plan.spec, plan.requested).route.gradients
+        return route_of(plan).gradients
 
     def attack_limit(self, plan: Plan) -> float:
         course, unit = self._course(plan.spec, plan.requested), 2.0 / plan.scale
@@ -247,7 +247,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
 
         It is the first of the last tree, or of the first batch, unless a later record has a larger effect.
         """
-        spec, facts, route = plan.spec, slopes_of(plan.spec), self._course(plan.spec, plan.requested).route
+        spec, facts, route = plan.spec, slopes_of(plan.spec), route_of(plan)
         if isinstance(route, Tree):
             place = Tree(route.phases[:-1], route.batch).used
         else:
@@ -273,6 +273,11 @@ class PolyhedralFrankWolfe(VertexMechanism):
         path = Walked(np.empty(0), np.abs(outputs).astype(np.int64) - 1, np.sign(outputs))
         after, before = (self._follow(plan, side, path, keep=False).log_likelihood for side in (one, zero))
         return after - before
+
+
+def route_of(plan: Plan) -> Tree | Stream:
+    """Which records the steps of a plan read."""
+    return cast(PolyhedralFrankWolfe, plan.mechanism)._course(plan.spec, plan.requested).route
 
 
 @dc.dataclass(frozen=True)

@@ -14,6 +14,8 @@ from ...theory import frank_wolfe as theory
 from ..base import whole
 
 LARGEST_T = 10_000
+# Of gradients over epsilon: noise must be a float, and T, n and delta make it at most 1e6 times as large.
+_LARGEST = 1e302
 # "auto" (docs/formulas.md, "Frank-Wolfe on polytopes"): a share of the bound's own T; few steps to begin with; and many
 # where a choice costs so much more than learning nothing, which only an average over many vertices comes back to.
 _AUTO_SHARE, _FEWEST, _HOPELESS, _MANY = 1.0 / 6.0, 4, 3.0, 256
@@ -122,7 +124,14 @@ def chosen_T(
     "bound": minimises `theory.frank_wolfe_bound`. "auto": `_auto_T`. "published": T of Theorem 2.5, rounded;
     NotApplicable if it is outside. worse: excess score of a choice over the best as a function of T, [m] -> [m].
     theorem: for messages. Theorem 2.6 names no T: that of Theorem 2.5 fits, with extent = L2 G, G the Gaussian width.
+    NotApplicable if extent over epsilon is so large that noise would exceed the range of a float.
     """
+    if not extent / epsilon <= _LARGEST:
+        size = spec.domain.R * (spec.size or 0.0)
+        raise NotApplicable(
+            f"{key} needs noise within the range of a float, got R times radius = {size:g} and epsilon = {epsilon:g}; "
+            "scale the records, or choose a smaller radius or a larger epsilon"
+        )
     if isinstance(asked, int):
         return asked
     facts = constants_of(spec)

@@ -136,7 +136,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
             trees = [tree for T in range(1, _MOST_PHASES + 1) if (tree := tree_of(n, T))]
             if not trees:
                 raise NotApplicable(f"{self.key} needs at least 3 records, which one phase reads, got n = {n}")
-            return min(trees, key=lambda tree: _bound(facts, law, tree, M))
+            return min(trees, key=lambda tree: _excess(facts, law, tree, M)[0])
         T = cast(int, self.T)
         tree = tree_of(n, T)
         if tree is None:
@@ -153,7 +153,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         rate = theory.published_tree_rate(facts.diameter, facts.L0, kappa, facts.d, plan.spec.n, plan.requested)
         says = f"independent records; comparator in the l_p ball with p = {facts.p_norm:g}"
         paper, ours = "Bassily, Guzmán and Nandi 2021", "with explicit constants"
-        mean, tail = (bound(facts, runs.law, runs.tree, M) for bound in (_bound, _tail))
+        mean, tail = _excess(facts, runs.law, runs.tree, M)
         return (
             Bound(self.quantity, "upper", mean, "expectation", f"{_SOURCE}, {ours}", says),
             Bound(
@@ -244,38 +244,27 @@ def _runs(made: TreeFrankWolfe, spec: Spec) -> TreeRuns:
     return TreeRuns(facts, law, spec.loss, spec.unit_set, tree, made.scales == "fixed")
 
 
-def _bound(facts: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:
-    """Bound on the mean excess: noise N for sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2 under both laws."""
-    found = kappa_lq(facts.q_star, facts.d)
-    return theory.tree_frank_wolfe_bound(
-        facts.diameter,
-        facts.L0,
-        facts.L1,
-        T=len(tree.phases),
-        b=tree.batch,
-        kappa=found.kappa,
-        noise=M * math.sqrt(found.kappa * facts.d),
-        smooth=1.0 if law.law == "gaussian" else law.order - 1.0,
-    )
+def _excess(facts: LpConstants, law: LpNoise, tree: Tree, M: float) -> tuple[float, float]:
+    """Bounds on the mean excess, and on the excess that a share BETA of the runs may exceed.
 
-
-def _tail(facts: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:
-    """Bound that a share BETA of the runs may exceed, half for the records and half for the noise.
-
-    Noise of scale s has a length of at most s chi, chi^2 a chi-square of d degrees, if it is generalised Gaussian. If
-    it is Gaussian, its length is a function of independent normals whose slope is at most s.
+    Noise N for sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2 under both laws. Half of BETA is for the records, half
+    for the noise. Noise of scale s has a length of at most s chi, chi^2 a chi-square of d degrees, if it is generalised
+    Gaussian. If it is Gaussian, its length is a function of independent normals whose slope is at most s.
     """
-    found = kappa_lq(facts.q_star, facts.d)
-    return high_probability.tree_frank_wolfe_tail(
-        facts.diameter,
-        facts.L0,
-        facts.L1,
-        T=len(tree.phases),
-        b=tree.batch,
+    found, gaussian = kappa_lq(facts.q_star, facts.d), law.law == "gaussian"
+    constants = facts.diameter, facts.L0, facts.L1
+    length, shape = M * math.sqrt(found.kappa * facts.d), {"T": len(tree.phases), "b": tree.batch}
+    mean = theory.tree_frank_wolfe_bound(
+        *constants, **shape, kappa=found.kappa, noise=length, smooth=1.0 if gaussian else law.order - 1.0
+    )
+    tail = high_probability.tree_frank_wolfe_tail(
+        *constants,
+        **shape,
         kappa=found.kappa,
         order=found.order,
-        length=M * math.sqrt(found.kappa * facts.d),
+        length=length,
         slope=M * law.widening,
-        gaussian=law.law == "gaussian",
+        gaussian=gaussian,
         t=math.log(2.0 / high_probability.BETA),
     )
+    return mean, tail

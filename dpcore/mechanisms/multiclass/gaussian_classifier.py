@@ -95,7 +95,7 @@ class GaussianClassifier(Mechanism):
                     f"{budget.epsilon:g} and n = {spec.n}, got {lam:g}: below that the curvature of one record alone "
                     "spends the budget"
                 )
-            scale = self._objective_scale(spec, main, lam)
+            scale = self.tight_scale(spec, main, charge)
             rounding = _ROUNDING + min(1.0, _MARGIN_ROUNDING * rules.smoothness(spec) / lam)
             tol = _ACCURACY * D / lam + rounding * rules.length(self.law, spec, scale) / lam
             solver_noise = Event(self.noise, 2.0 * tol * self._multiplier(rest), 2.0 * tol)
@@ -107,6 +107,12 @@ class GaussianClassifier(Mechanism):
             ledger = (Event(self.noise, scale, sensitivity),)
         spent = Budget(budget.epsilon) if self.noise == "gamma" else budget
         return Plan(self, spec, budget, spent, ledger, steps=1, noise=self.noise, scale=scale, tol=tol)
+
+    def tight_scale(self, spec: Spec, budget: Budget, charge: float) -> float:
+        """Scale of the noise in the objective for this budget, of which `charge` goes to the determinant."""
+        if self.noise == "gamma":
+            return rules.gradient_change(spec) / (budget.epsilon - charge)
+        return rules.gradient_change(spec) / objective_mu(budget, charge, class_vertices(spec.classes))
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Bounds over the regularised optimum; over the best model in the ball, on average, in one run, on new records.
@@ -275,13 +281,6 @@ class GaussianClassifier(Mechanism):
         """Scale over sensitivity of noise that is added to the released model."""
         return 1.0 / (budget.epsilon if self.noise == "gamma" else gaussian_mu(budget))
 
-    def _objective_scale(self, spec: Spec, main: Budget, lam: float) -> float:
-        """Scale of the noise in the objective, if `main` also covers the determinant."""
-        charge = rules.volume_charge(spec, lam)
-        if self.noise == "gamma":
-            return rules.gradient_change(spec) / (main.epsilon - charge)
-        return rules.gradient_change(spec) / objective_mu(main, charge, class_vertices(spec.classes))
-
     def _lam(self, spec: Spec, budget: Budget) -> float:
         main, _ = self._parts(budget)
         line, curve = rules.reach(self.law, spec)
@@ -290,7 +289,7 @@ class GaussianClassifier(Mechanism):
         at_one = rules.gradient_change(spec) * self._multiplier(main)
 
         def scale(lam: float) -> float:
-            return (self._objective_scale(spec, main, lam) if objective else at_one) / lam
+            return (self.tight_scale(spec, main, rules.volume_charge(spec, lam)) if objective else at_one) / lam
 
         def moved(lam: float) -> float:
             return felt * rules.length(self.law, spec, scale(lam))

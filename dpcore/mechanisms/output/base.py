@@ -118,14 +118,15 @@ class OutputPerturbation(AdditiveMechanism):
         The curvature that the mean has of its own is not counted: it only lowers the noise.
         """
         loss, n, B = get_loss(spec.loss), spec.n, comparator_norm(spec)
-        R = loss.pull(spec)
+        R, spread = loss.pull(spec), math.sqrt(self.law.reach(spec.p)[1])
+        if spec.lam == "auto" and not loss.linear:
+            return _auto_lam_of_points(spec, 2.0 * largest_pull(spec) * multiplier * spread / n)
         if spec.lam == "published":
             g = erm.published_lam(1.0, R, n, B)
         elif spec.lam == "population":
             g = erm.population_lam(1.0, R, n, B, multiplier * self._moves(spec)[0])
         else:
-            moved = 2.0 * R**2 * multiplier * math.sqrt(self.law.reach(spec.p)[1]) / n
-            g = _auto_lam(spec, moved)
+            g = _auto_lam(spec, 2.0 * R**2 * multiplier * spread / n)
 
         def surplus(log_lam: float) -> float:
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=math.exp(log_lam))))
@@ -155,13 +156,13 @@ def _auto_lam(spec: Spec, moved: float) -> float:
     """lam under "auto" for slope 1, where noise moves the prediction of a record of norm R by moved / lam, root mean
     square.
 
-    Classes, squared loss and points: such that it moves by `auto_size`. Other losses of numbers: with one direction of
+    Classes and squared loss: such that it moves by `auto_size`. Other losses of numbers: with one direction of
     eigenvalue h, in which the best model has the norm t, the mean excess is half of
     h (t lam / (h + lam))^2 + (moved / lam)^2, which is smallest where lam^4 / (h + lam)^3 = (moved / (h t))^2;
     h = 0.7 R^2 / sqrt(p), t = 0.4 B, or y_max / sqrt(h) if that is less. ValueError if lam would leave its range.
     """
     loss = get_loss(spec.loss)
-    if loss.classification or not (loss.linear and math.isfinite(loss.slope)):
+    if loss.classification or not math.isfinite(loss.slope):
         return moved / auto_size(spec)
     if not 0.0 < moved < math.inf:
         raise no_lam(spec)
@@ -174,6 +175,24 @@ def _auto_lam(spec: Spec, moved: float) -> float:
     if not surplus(-LARGEST_LOG) < 0.0 < surplus(LARGEST_LOG):
         raise no_lam(spec)
     return math.exp(brentq(surplus, -LARGEST_LOG, LARGEST_LOG, xtol=1e-13))
+
+
+def _auto_lam_of_points(spec: Spec, noise: float) -> float:
+    """lam under "auto" for location losses. noise: root mean square of a coordinate, over the curvature of J.
+
+    The mean has the curvature mu. With t its distance from 0 its excess is half of
+    mu ((lam t)^2 + p noise^2) / (mu + lam)^2, smallest at lam = p noise^2 / (mu t^2); t = R / 2. That of a median at
+    the distance t, where F has the curvature h, is about (lam t)^2 / 2h + (h / 2) p (noise / lam)^2, smallest at
+    lam = sqrt(noise h / t) p^(1/4); t = R / 4 and h = 4 / R. ValueError if lam would leave its range.
+    """
+    mu, R = get_loss(spec.loss).strong_convexity, spec.domain.R
+    if mu:
+        lam = 4.0 * spec.p * (noise / R) * (noise / R) / mu
+    else:
+        lam = 4.0 * spec.p**0.25 * math.sqrt(noise) / R
+    if not math.exp(-LARGEST_LOG) < lam < math.exp(LARGEST_LOG):
+        raise no_lam(spec)
+    return lam
 
 
 def largest_pull(spec: Spec) -> float:

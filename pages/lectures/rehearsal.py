@@ -1,0 +1,74 @@
+"""Every step of a lecture, opened without a server: whether its page can say and show what the step asks for."""
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from pages.background.polling import IN_THE_BACKGROUND
+from pages.lectures.reader import FaultyLecture, Story
+from pages.ui import share_link
+
+_PATIENCE_SECONDS = 600  # for a run of a page
+_LOOK_SECONDS = 0.2
+
+
+def rehearse(story: Story, file: Path) -> None:
+    """Open all steps; raises FaultyLecture with a line for each fault, at the beginning of its step in the file."""
+    # Else it warns many times that there is no browser.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
+    faults = [
+        f"{file}, line {step.line}: Step {number}: {sentence}"
+        for number, step in enumerate(story.steps, 1)
+        for sentence in _faults(story, number)
+    ]
+    if faults:
+        raise FaultyLecture("\n".join(faults))
+
+
+def _faults(story: Story, number: int) -> Iterator[str]:
+    step, state = story.steps[number - 1], story.state(number)
+    script = Path(__file__).parents[1] / story.page.lower() / "page.py"
+    page = AppTest.from_file(str(script), default_timeout=_PATIENCE_SECONDS)
+    for key, value in state.items():
+        page.session_state[key] = value
+    page.run()
+    while not page.exception and step.shows and step.shows not in _shown(page) and _waits(page):
+        time.sleep(_LOOK_SECONDS)
+        page.run()
+    for each in _in_the_background(page):
+        each.leave(page.session_state["watcher"])
+    held = page.session_state.to_dict()
+    drawn = held.get(share_link.DRAWN, {})
+    for key, (control, value) in drawn.items():
+        if value != state.get(key, value):
+            yield f"“{key}” must be one of {', '.join(map(str, control.options))} in this state, got {state[key]!r}."
+    if page.exception:
+        yield "The page stops with an error in this state; the message above says where."
+        return
+    if missing := [key for key in step.kept if key not in _shown(page)]:
+        yield f"There is no control “{', '.join(missing)}” in this state, only {', '.join(drawn)}."
+    if step.shows and step.shows not in _shown(page):
+        charts = ", ".join(held.get(share_link.CHARTS, ())) or "none"
+        yield f"There is no chart “{step.shows}” in this state. Its charts are: {charts}."
+
+
+def _shown(page: AppTest) -> set[str]:
+    """The keys of all that a page has drawn."""
+    ids = [str(getattr(getattr(each, "proto", None), "id", "")) for each in (*page.main, *page.sidebar)]
+    return {each.split("-", 2)[-1] for each in ids if each}  # "$$ID-digest-key"
+
+
+def _waits(page: AppTest) -> bool:
+    """Whether more will come of what the page computes in the background."""
+    held = _in_the_background(page)
+    for each in held:
+        each.watch(page.session_state["watcher"])
+    return not all(each.finished for each in held)
+
+
+def _in_the_background(page: AppTest) -> list[Any]:
+    return [value for key, value in page.session_state.to_dict().items() if key.endswith(IN_THE_BACKGROUND)]

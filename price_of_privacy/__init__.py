@@ -1,0 +1,1 @@
+"""The command `price-of-privacy`; where it is installed, it finds the dashboard in the folder `dashboard`."""

@@ -1,0 +1,222 @@
+"""Files of lectures: the faults that are found in them, a teacher's own lectures, and the steps that pages copy."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pages.lectures import present, stories
+from pages.lectures.__main__ import main
+from pages.lectures.reader import shipped
+from pages.server import arguments
+from pages.ui.share_link import BEHIND
+from tests.harness import ROOT
+from tests.page_driver import LIVE, SCRIPTS, finished, open_app, said, texts
+
+from ..nights import each
+
+
+@pytest.mark.parametrize(
+    "shipped_words, written, line, sentence",
+    [
+        ("page: Overview", "page: Windows", 1, "There are lectures on Overview,"),
+        ("page: Overview\n", "", 1, "Missing: page."),
+        ("title:", "titel:", 2, "There is no “titel” here, only page, title, controls, steps."),
+        ("title:", "title: {", 3, "This is no YAML: "),
+        ("controls: {", "controls: [", 3, "This is no YAML: "),
+        ("proof: tight", "n: 7", 3, "“n” stands here twice."),
+        ("kept: [epsilon]", "kept: [lambda]", 13, "“kept” must be at most 3 of epsilon, delta, "),
+        ("kept: [epsilon]", "kept: [1]", 13, "This must be text (in quotes, where it looks like more), got 1."),
+        ("kept: [epsilon]", "kept: epsilon", 13, "This must be a list"),
+        ("    kept: [epsilon]", "    same_picture: true", 13, "Only a question stays at the picture"),
+        ("    shows: cost\n", "", 11, "A step has either a picture (“shows”), or “answers” to choose from."),
+        ("state: {epsilon: 0.1}", "state: {epsilon: 0.1, price: 1}", 22, "There is no “price” here, only epsilon,"),
+        ("state: {epsilon: 0.1}", "state: {epsilon: 0.12}", 22, "“epsilon” must be one of 0.01, "),
+        ("state: {epsilon: 0.1}", "state: {lam: true}", 22, "“lam” must be one of auto, population, 0.0001, "),
+        ("state: {epsilon: 0.1}", "state: {seed: -1}", 22, "“seed” must be 0 to 1000000, got -1."),
+        ("state: {epsilon: 0.1}", "state: {n: many}", 22, "“n” must be a whole number, at least 1, got 'many'."),
+        ("state: {epsilon: 0.1}", "state: !!python/tuple [1]", 22, "This must be names of controls with"),
+        ("right: 2", "randomised: true", 10, "A randomised question has two answers, and none of them is right."),
+        ("right: 2", "right: 4", 10, "“right” must be the number of an answer, from 1, got 4."),
+        ("right: 2", "right: yes", 10, "This must be a whole number"),
+        ("    right: 2\n", "", 5, "“right” must be the number of an answer"),
+        (
+            "- too little to notice",
+            "- more than 10 percentage points of accuracy",
+            7,
+            "“answers” must be 2 to 4 different",
+        ),
+        (
+            '"everything: it guesses like a coin"',
+            "everything: it guesses like a coin",
+            9,
+            "This must be text (in quotes",
+        ),
+        ("right: 2", "right: 2\n    kept: [epsilon]", 11, "A question keeps no control: moving one would answer it."),
+        ("{n} patients, a model", "398 patients, a model", 5, "A number is not typed, but the name of a control"),
+        ("{n} patients, a model", "{people} patients, a model", 5, "“people” must be a control or next_ and one"),
+        ("{n} patients, a model", "{n.real} patients, a model", 5, "“n.real” must be a control"),
+        ("{n} patients, a model", "{n!r} patients, a model", 5, "“n” must be a control"),
+        ("{n} patients, a model", "{n:{p}} patients, a model", 5, "“n” must be a control"),
+        ("{n} patients, a model", "{source:g} patients, a model", 5, "The words cannot be filled in: "),
+        ("{n} patients, a model", "{behind:g} patients, a model", 5, "The words cannot be filled in: "),
+        ("{n} patients, a model", "{n patients, a model", 5, "The words cannot be filled in: "),
+        ("{n} patients, a model", 12 * "very " + "many patients, a model", 5, "A step has 1 to 25 words, this one "),
+        ("title:", "title: \a", 0, "unacceptable character"),
+    ],
+)
+def test_a_fault_in_a_file_is_a_sentence_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shipped_words: str, written: str, line: int, sentence: str
+):
+    file = tmp_path / "overview.yaml"
+    text = shipped("Overview").read_text(encoding="utf-8")
+    assert shipped_words in text
+    file.write_text(text.replace(shipped_words, written, 1), encoding="utf-8")
+    assert main(["check", str(file)]) == 1
+    said = capsys.readouterr().err
+    assert (f"{file}, line {line}: {sentence}" if line else sentence) in said
+
+
+def test_all_faults_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "overview.yaml"
+    for text, count in (("", 3), ("steps: [1, {}]", 6), ("page: Overview\ntitle: [x]\ncontrols: {}\nsteps: 4", 2)):
+        file.write_text(text, encoding="utf-8")
+        assert main(["check", str(file)]) == 1
+        assert len(capsys.readouterr().err.splitlines()) == count
+    steps = shipped("Overview").read_text(encoding="utf-8").split("\n  - ")
+    file.write_text("\n  - ".join(steps[:8]), encoding="utf-8")
+    assert main(["check", str(file)]) == 1
+    assert "line 27: The last step must not be a question" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "none.yaml")]) == 1
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", stories.STORIES)
+def test_the_dashboards_own_lectures_have_nothing_wrong(name: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(shipped(name))]) == 0
+    assert f"nothing is wrong with its {len(stories.STORIES[name].steps)} steps" in capsys.readouterr().out
+
+
+# A teacher's own.
+
+GUIDE = (ROOT / "docs" / "teachers_guide.md").read_text(encoding="utf-8")
+(CLINIC,) = re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """With the guide's lecture in it; what a test adds to the lectures is gone after it."""
+    before = dict(stories.STORIES)
+    (tmp_path / "clinic.yaml").write_text(CLINIC, encoding="utf-8")
+    yield tmp_path
+    stories.STORIES.clear()
+    stories.STORIES.update(before)
+
+
+def test_the_guides_lecture_has_nothing_wrong(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(folder)]) == 0
+    assert capsys.readouterr().out == f"{folder / 'clinic.yaml'}: nothing is wrong with its 3 steps.\n"
+
+
+@pytest.mark.parametrize(
+    "guides, written, line, sentence",
+    [
+        ("shows: cost", "shows: costs", 4, "Step 1: There is no chart “costs” in this state. Its charts are: cost."),
+        ("place: objective", "place: outputs", 4, "Step 1: “place” must be one of output, objective, gradient"),
+        ("n: 398", "n: 399", 4, "Step 1: “n” must be one of 200, 300, 398, 500, "),
+        ("kept: [epsilon]", "kept: [behind, n, title]", 7, "“kept” must be at most 3 of "),
+    ],
+)
+def test_a_step_that_its_page_cannot_show_is_a_fault_with_its_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], guides: str, written: str, line: int, sentence: str
+):
+    file = folder / "clinic.yaml"
+    first, *_ = CLINIC.split('  - words: "And')
+    file.write_text(first.replace(guides, written, 1), encoding="utf-8")
+    assert guides in first and main(["check", str(file)]) == 1
+    assert f"{file}, line {line}: {sentence}" in capsys.readouterr().err
+
+
+def test_all_lectures_of_a_page_are_offered_by_their_titles(folder: Path):
+    arguments.accept(["--lectures", str(folder)])
+    assert [story.name for story in stories.of_page("Overview")] == ["overview", "clinic"]
+    page = open_app()
+    assert page.button("teach_overview").label == stories.STORIES["overview"].title
+    page.button("teach_clinic").click().run()
+    assert "Records of 398 patients and a guarantee of ε = 5 for each of them." in texts(page)
+    assert page.query_params["lecture"] == "clinic" and page.session_state["epsilon"] == 5.0
+    page.button("next").click().run()
+    page.button("option_1").click().run()
+    page.button("next").click().run()
+    assert "You said “at least twice as large”, and the picture agrees." in texts(page)
+    loss = re.search(r"([\d.]+) percentage points", said(page))
+    page.select_slider("epsilon").set_value(5.0).run()
+    less = re.search(r"([\d.]+) percentage points", said(page))
+    assert loss and less and float(loss[1]) > 2 * float(less[1])
+
+
+def test_a_faulty_folder_ends_the_start_with_all_its_sentences(folder: Path):
+    (folder / "other.yml").write_text("page: Overview\ntitel: x\n", encoding="utf-8")
+    (folder / "Übung.yaml").write_text(CLINIC, encoding="utf-8")
+    (folder / "decide.yaml").write_text(CLINIC, encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        arguments.accept(["--lectures", str(folder)])
+    told = str(ended.value)
+    assert f"{folder / 'other.yml'}, line 2: There is no “titel” here" in told
+    assert "Übung.yaml: The file's name stands in the address and must be 1 to 40 of a-z, 0-9, _ and -, got " in told
+    assert "decide.yaml: There is another lecture “decide”: rename the file." in told
+    assert "clinic" not in stories.STORIES
+    for path, sentence in ((folder / "none", "There is no such file or folder."), (folder / "empty", "no lecture in")):
+        if path.name == "empty":
+            path.mkdir()
+        with pytest.raises(SystemExit, match=sentence):
+            arguments.accept(["--lectures", str(path)])
+
+
+def test_warming_knows_own_lectures_and_names_those_there_are(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["warm", "clinic"]) == 1
+    assert "There is no lecture “clinic”, only overview, perturbation, " in capsys.readouterr().err
+    assert main(["warm", "clinic", "--lectures", str(folder), "--url", "http://localhost:1"]) == 1
+    assert "no lecture" not in capsys.readouterr().err
+
+
+@pytest.mark.nightly
+def test_the_server_starts_with_good_lectures_and_no_other(folder: Path):
+    (folder / "clinic.yaml").write_text(CLINIC.replace("title:", "titel:"), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", "0", "--", "--lectures", str(folder)],
+        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert f"{folder / 'clinic.yaml'}, line 2: There is no “titel” here" in done.stderr
+
+
+# Steps that are copied.
+
+
+@pytest.mark.parametrize("name", each(9, (*LIVE, "sources")))
+def test_a_copied_step_is_the_pages_present_state(folder: Path, name: str):
+    """Every page; read back, it sets what the page had."""
+    page = open_app(SCRIPTS[name], make_a_step=True, **({} if name == "sources" else {"epsilon": 0.5, "seed": 11}))
+    page = finished(page)
+    (code,) = [each.value for each in page.get("code") if present.WORDS in each.value]
+    file = folder / "copied.yaml"
+    file.write_text(f"page: {name.capitalize()}\ntitle: x\nsteps:\n{code}\n", encoding="utf-8")
+    (story, _), *_ = stories.read_own(file)
+    step = story.steps[0]
+    drawn = [getattr(each, "proto", None) for each in (*page.main, *page.sidebar)]
+    keys = {key for proto in drawn if (key := getattr(proto, "query_param_key", ""))} - {"hide", BEHIND}
+    assert len(keys) >= 7 and {key: page.session_state[key] for key in keys} == dict(step.state)
+    assert any(str(getattr(proto, "id", "")).endswith(f"-{step.shows}") for proto in drawn)
+
+
+def test_nothing_is_copied_where_there_is_no_chart_or_nobody_looks():
+    page = open_app("sources/page.py", about="glossary", make_a_step=True)
+    assert "A step shows a chart, and there is none here." in texts(page)
+    page.session_state["make_a_step"] = False
+    assert "A step shows a chart" not in texts(page.run())
