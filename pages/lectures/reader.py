@@ -174,6 +174,11 @@ class _Reader:
         story = Story(self.name, page, title, defaults, tuple(steps))
         for number, each in enumerate(nodes, 1):
             self.check_words(story, number, each)
+            question = steps[number - 1].question
+            if question and question.answer is None and page != "Survey":
+                self.fault(
+                    each, "Only a lecture on Survey has a randomised question: that page shows what phones sent."
+                )
         if steps and steps[-1].question:
             self.fault(nodes[-1], "The last step must not be a question: the step after a question answers it.")
         return story

@@ -82,6 +82,15 @@ def test_a_fault_in_a_file_is_a_sentence_with_its_line(
     assert (f"{file}, line {line}: {sentence}" if line else sentence) in said
 
 
+def test_only_the_page_that_shows_what_phones_sent_has_a_randomised_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file, text = tmp_path / "mine.yaml", shipped("Survey").read_text(encoding="utf-8")
+    file.write_text(text.replace("page: Survey", "page: Audit", 1), encoding="utf-8")
+    assert main(["check", str(file)]) == 1
+    assert f"{file}, line 5: Only a lecture on Survey has a randomised question" in capsys.readouterr().err
+
+
 def test_all_faults_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "overview.yaml"
     for text, count in (("", 3), ("steps: [1, {}]", 6), ("page: Overview\ntitle: [x]\ncontrols: {}\nsteps: 4", 2)):
