@@ -2,12 +2,17 @@
 
 import ipaddress
 import socket
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import segno
 import streamlit as st
 
 from pages.rooms.routes import PATH
+
+# In a clone, and where the dashboard was installed as a package.
+_CLONE = Path(__file__).resolve().parents[2]
+_RUN = "python3 dev.py run" if (_CLONE / "dev.py").exists() else "price-of-privacy run"
 
 
 def join_address(page: str, base: str) -> str:
@@ -45,7 +50,7 @@ def how_to_reach() -> tuple[str, str, str]:
     sentence."""
     port, address = urlsplit(phones_address()).port or 8501, own_address()
     command = (
-        f"python3 dev.py run -- --server.address 0.0.0.0 --server.port {port} "
+        f"{_RUN} -- --server.address 0.0.0.0 --server.port {port} "
         f"--server.allowedHosts {address} --server.allowedHosts localhost"
     )
     return (
