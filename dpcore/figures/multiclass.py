@@ -122,7 +122,7 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
         ("oracle, not private", best, found.oracle, "star-open", reference),
     ):
         look = {"symbol": symbol, "size": 11, "color": colour, "line": {"width": 2, "color": colour}}
-        chart.marks(x, y, look, name=name, hoverinfo="skip")
+        chart.marks(x, y, look, name=name, hoverinfo="skip", cliponaxis=False)
     hover = "the largest class: %{y:.1%}<extra></extra>"
     chart.level(found.factor, found.chance, chart.muted, "the largest class", dash="dot", hovertemplate=hover)
     measured = found.accuracy[np.isfinite(found.accuracy)]

@@ -273,8 +273,7 @@ def release_scatter_figure(scatter: ReleaseScatter, *, theme: Theme, height: int
     for level, (x, y) in rings.items():
         chart.write(plain_number(10.0**level), float(x), float(y), chart.muted, 12, **where)
     x, y = (
-        chart.axis(range=[float(at[0]), float(at[-1])], showgrid=False, constrain="domain", nticks=5)
-        | {"title": {"text": name, "standoff": 4}}
+        chart.axis(name, 4, range=[float(at[0]), float(at[-1])], showgrid=False, constrain="domain", nticks=5)
         for at, name in ((scatter.x, "θ₁"), (scatter.y, "θ₂"))
     )
     return chart.below(x, y | {"scaleanchor": "x"}, drop=46)
@@ -377,7 +376,7 @@ def fit_figure(fit: Fit, *, theme: Theme, height: int) -> Figure:
         hollow = {"size": 11, "color": _CLEAR, "line": {"color": colour, "width": 2}}
         chart.marks(fit.x[chosen], heights[chosen], hollow, name=name)
     return chart.below(
-        chart.axis(range=[-1.05, 1.05], nticks=5) | {"title": {"text": "time", "standoff": 8}},
+        chart.axis("time", 8, range=[-1.05, 1.05], nticks=5),
         chart.axis(nticks=6),
         rows=0,
         drop=48,

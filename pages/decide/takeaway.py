@@ -66,7 +66,7 @@ def _ask_for_key() -> None:
     drawn = upload_form.digest()
     st.markdown(
         "The page to sign names your file by a digest of its bytes under a random key. `python -m dpcore solve --plan` "
-        "asks for that key and releases from this very file only: keep the file as it is."
+        "asks for that key and releases from exactly this file: keep it as it is."
     )
     label = "Draw a new key" if drawn else "Draw a key"
     if not st.button(label, help="A new key belongs to briefings made from now on."):

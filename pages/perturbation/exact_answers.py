@@ -61,10 +61,10 @@ def vector_words(leak: Leak) -> str:
     """The published weight of a hinge-loss classifier is one over somebody's record."""
     return (
         f"{len(leak.before)} people, one feature x, hinge loss, λ = {MARGIN_LAM:g}. Only the weight θ is published: "
-        f"**{leak.published_before:.3f}**. Then 1/θ = {1 / leak.published_before:.3f} is |x| of person "
+        f"**{leak.published_before:.3f}**. Its inverse, {1 / leak.published_before:.3f}, is |x| of person "
         f"{leak.owner_before + 1} (filled), to every digit shown. If that record becomes "
-        f"{leak.after[leak.replaced]:.3f}, θ becomes **{leak.published_after:.3f}**, and 1/θ = "
-        f"{1 / leak.published_after:.3f} follows the record."
+        f"{leak.after[leak.replaced]:.3f}, θ becomes **{leak.published_after:.3f}**, and its inverse, "
+        f"{1 / leak.published_after:.3f}, follows the record."
     )
 
 
@@ -72,6 +72,6 @@ def curve_words(fit: Fit) -> str:
     """The published curve passes through every record."""
     return (
         f"The published least-squares polynomial of degree {len(fit.x) - 1} passes through **every one** of the "
-        f"{len(fit.x)} records, at most {max(fit.miss, 1e-16):.0e} away. Record {fit.replaced + 1} moves from "
+        f"{len(fit.x)} records, at most {rounded(max(fit.miss, 1e-16), 1)} away. Record {fit.replaced + 1} moves from "
         f"{rounded(fit.before[fit.replaced], 2)} to {rounded(fit.after[fit.replaced], 2)}, and the curve follows it."
     )

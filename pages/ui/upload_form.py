@@ -24,8 +24,8 @@ from pages.ui.upload_bounds import CONTROLS, ask_bounds, bounds_of, held_bounds
 Value = TypeVar("Value")
 
 NOT_PRIVATE = (
-    "Nothing shown here about your records is private: not their accuracy, not their excess risk, not an ε that you "
-    "choose by them. Only a release made by the mechanism is."
+    "Nothing shown here about your records is private: not their accuracy, not their excess risk, not an ε chosen by "
+    "looking at them. Only a release made by the mechanism is."
 )
 STAYS = (
     "The file stays in this server's memory: it is not written to disk, not logged, shown to no other visitor, and "

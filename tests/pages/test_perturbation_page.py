@@ -320,7 +320,7 @@ def test_exact_answers_print_the_records_they_name(seed):
     ):
         assert said in texts(open_page(side="No noise", leak=leak, seed=seed))
     assert f"**{median.before[median.owner_before]:,.0f}**" in exact_answers.median_words(median)
-    assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in exact_answers.vector_words(
+    assert f"{np.abs(vector.before).min():.3f}, is |x| of person {vector.replaced + 1}" in exact_answers.vector_words(
         vector
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...audit.betting import ALPHAS
 from ...audit.report import Verdict
 from ...core.arrays import Array
-from ..chart import Chart
+from ..chart import LEGEND_ROW, Chart
 from ..figure import Figure
 from ..style import FAMILIES, GRID, MUTED, Look, Theme, note, pattern, plain_number, power_of_ten, with_opacity
 
@@ -139,12 +139,14 @@ def plane_figure(
     chart.write("random guess", 0.62, 0.48, chart.muted, **place)
     misses, long, guessing = chart.notes
     span: Look = {"range": [0.0, 1.0], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%", "constrain": "domain"}
+    # A legend that does not fit would take its room from the drawing, and come up to the axis's title.
+    narrow = chart.legend(height + 2 * LEGEND_ROW, 4 * LEGEND_ROW, drop=60)
     return chart.below(
         chart.axis("false alarms", 6, **span),
         chart.axis(**span, scaleanchor="x"),
         rows=2,
         drop=60,
-        narrow={"annotations": [misses, long | {"text": words}, guessing]},
+        narrow=narrow | {"annotations": [misses, long | {"text": words}, guessing]},
     )
 
 
