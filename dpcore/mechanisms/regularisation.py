@@ -10,6 +10,8 @@ from ..core.specification import Spec
 # squared loss a tenth of y_max (docs/formulas.md, "lam"). The lam that minimises a bound lost up to 13 points of
 # accuracy more.
 _AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 1.0 / 16.0, 2.0 / 3.0, 0.1
+# Share of the ridge in the rule for losses of numbers where the loss resists the noise (docs/formulas.md, "lam").
+_AUTO_RIDGE = 5.0
 LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
@@ -28,6 +30,19 @@ def auto_size(spec: Spec) -> float:
     if get_loss(spec.loss).classification:
         return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
     return _AUTO_LABEL * spec.domain.y_max
+
+
+def numbers_lam(spec: Spec, noise: float, effect: float) -> float:
+    """lam under "auto" for a linear prediction of numbers where the loss resists noise in the gradient.
+
+    noise: its standard deviation in every direction. effect: the largest effect of a record on the gradient. The lam at
+    which noise without resistance would move the prediction of a record of norm R by 1 is R noise. The rule is
+    R noise / (y_max m^(-1/3)) with m = noise / effect, so that the size of the move grows with epsilon alone; and 5
+    times the best ridge for a model of norm B with equal components, p noise^2 / (R B)^2, more.
+    """
+    R = spec.domain.R
+    ridge = spec.p * (noise / comparator_norm(spec) / R) ** 2
+    return R * noise * (noise / effect) ** (1.0 / 3.0) / spec.domain.y_max + _AUTO_RIDGE * ridge
 
 
 def no_lam(spec: Spec) -> ValueError:

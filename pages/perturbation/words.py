@@ -15,7 +15,7 @@ from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import NOISES, PERTURBATIONS
 from dpcore.mechanisms import mechanism_class
-from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
+from dpcore.mechanisms.gradient.base import AUTO_CLASSES
 from dpcore.studies.perturbation.published_rates import rate_shape
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter
 from pages.ui.code import experiment_call, script, verbatim

@@ -16,6 +16,7 @@ from dpcore.experiments.metrics import risk
 from dpcore.mechanisms.gradient.base import constants_of, descent_of
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.mechanisms.gradient.schedules import RULES
+from dpcore.mechanisms.gradient.sgd import NoisySGD
 from dpcore.solvers import minimise_in_ball
 from dpcore.theory import gradient_descent as theory
 from tests.problems import BALL, PROBLEMS, for_loss, random_records
@@ -211,7 +212,6 @@ def test_under_auto_noise_moves_a_coordinate_by_seven_times_the_size_that_lam_al
     for spec, size in (
         (SPEC, 5 ** (2 / 3) / 16),
         (Spec("hinge", 500, 7, 0.0, Domain(R=2.0), None, 10.0), 20 ** (2 / 3) / 16 / 2),
-        (Spec("huber", 500, 7, 0.0, Domain(R=2.0, y_max=0.5)), 0.1 * 0.5 / 2),
         (Spec("smooth_median", 500, 7, 0.0, Domain(R=2.0)), 0.1 * 2),
     ):
         plan = at(spec, 0.05)
@@ -254,6 +254,20 @@ def test_the_bound_on_a_tail_counts_the_noise_of_the_steps_before_it(key):
         assert upper(plan) == pytest.approx(min(smooth, kinked), rel=1e-12)
         smaller.add("smooth" if smooth < kinked else "any")
     assert smaller == ({"smooth", "any"} if key == "logistic" else {"any"})
+
+
+@pytest.mark.parametrize("mechanism", [NoisyGD(), NoisySGD()])
+@pytest.mark.parametrize("loss", ["huber", "absolute", "squared"])
+@pytest.mark.parametrize("B", [0.01, 3.0])
+def test_under_auto_the_path_of_numbers_ends_where_the_lam_of_objective_perturbation_would_hold_it(mechanism, loss, B):
+    """lam = R sigma m^(1/3) / y_max + 5 p sigma^2 / (B R)^2 (docs/formulas.md): sigma is the noise in the mean of all
+    gradients, m = sigma n / (2 G), and G the largest gradient in the ball."""
+    G = 2 * 2.0 * (2.0 * B + 0.5) if loss == "squared" else 2.0
+    plan = mechanism.calibrate(Spec(loss, 500, 7, 0.0, Domain(R=2.0, y_max=0.5), None, B), Budget(0.05, 1e-6))
+    sigma = mechanism.estimate_error(plan) / math.sqrt(7 * plan.steps)
+    parts = 2 * sigma * (sigma / (2 * G / 500)) ** (1 / 3) / 0.5, 5 * 7 * (sigma / (2 * B)) ** 2
+    assert descent_of(plan).step * plan.steps == pytest.approx(1 / sum(parts))
+    assert (parts[0] > parts[1]) == (B == 3.0)
 
 
 def test_the_last_iterate_has_a_bound_for_its_own_steps_only():

@@ -4,6 +4,7 @@ import abc
 import copy
 import dataclasses as dc
 import math
+from functools import partial
 
 import numpy as np
 
@@ -18,11 +19,14 @@ from ...theory import gradient_descent as theory
 from ...theory.lower_bounds import hardest_data
 from ..base import Prepared, ReadingMechanism, knob, whole
 from ..plan import Plan
-from ..regularisation import auto_size, comparator_norm
+from ..regularisation import auto_size, comparator_norm, numbers_lam
 from ..worst_pairs import check_ball
-from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, ProblemConstants
+from .schedules import RULES, ProblemConstants
 
 _MOST_STEPS = 10**8
+# Under "auto" the noise of all steps together may move a coordinate of theta by this multiple of the size that
+# lam="auto" allows output perturbation: for classes, and for points (docs/formulas.md, "Gradient perturbation").
+AUTO_CLASSES, AUTO_POINTS = 7.0, 2.0
 # Share of the noise for a run that is shown without noise: it draws the same batches as the run with noise.
 _SILENT = 1e-15
 
@@ -124,9 +128,22 @@ def constants_of(spec: Spec) -> ProblemConstants:
     # Without a ball, noise orthogonal to all records changes no prediction.
     dimensions = min(spec.n, spec.p) if loss.linear and spec.radius is None else spec.p
     gradient = loss.largest_gradient(spec) + (lam * reach if lam else 0.0)
-    factor = AUTO_CLASSES if loss.classification else AUTO_NUMBERS
-    size = factor * auto_size(spec) / loss.pull(spec)
-    return ProblemConstants(B, reach, gradient, loss.largest_curvature(spec) + lam, dimensions, size)
+    curvature = loss.largest_curvature(spec) + lam
+    return ProblemConstants(B, reach, gradient, curvature, dimensions, partial(_auto_length, spec))
+
+
+def _auto_length(spec: Spec, noise: float) -> float:
+    """Length of the path under "auto" for noise of this standard deviation in the mean of all steps' gradients.
+
+    Stopped after a path of length 1 / lam, descent learns about what it would with the regulariser lam. Numbers: lam as
+    objective perturbation chooses it for this noise. Classes and points: noise that nothing resists moves a coordinate
+    of theta by a fixed size.
+    """
+    loss = get_loss(spec.loss)
+    if loss.linear and not loss.classification:
+        return 1.0 / numbers_lam(spec, noise, loss.largest_replacement(spec) / spec.n)
+    factor = AUTO_CLASSES if loss.classification else AUTO_POINTS
+    return factor * auto_size(spec) / (loss.pull(spec) * noise)
 
 
 def descent_of(plan: Plan) -> Descent:

@@ -29,8 +29,8 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     where theta cancels, by 4 R / n). T such steps are exactly mu-GDP with mu = D sqrt(T) / s for any path of theta, so
     s = D sqrt(T) / mu(epsilon, delta). For a given budget the noise of all steps together does not depend on T.
 
-    Rules: "auto" (constant steps, mean of the second half; the noise moves theta by a fixed size), "smooth" (minimises
-    the bound for losses without kinks), "averaging" (constant steps for any loss, mean of all), "last_iterate" (steps
+    Rules: "auto" (constant steps, mean of the second half; as long a path as the noise allows), "smooth" (minimises the
+    bound for losses without kinks), "averaging" (constant steps for any loss, mean of all), "last_iterate" (steps
     that fall like 1 / sqrt(t), Theorem 2 of Kamath's lecture). steps and step override the rule's choice.
 
     Source: Bassily, Smith and Thakurta 2014; Kamath's lecture, Algorithm 1 with noise; accounting by Dong, Roth and Su

@@ -3,14 +3,11 @@
 import abc
 import dataclasses as dc
 import math
+from collections.abc import Callable
 
 from ...core.privacy import Descent, NotApplicable
 from ...theory import gradient_descent as theory
 
-# Under "auto" the noise of all steps together may move a coordinate of theta by this multiple of the size that
-# lam="auto" allows output perturbation: for classes, and for numbers or points (docs/formulas.md, "Gradient
-# perturbation").
-AUTO_CLASSES, AUTO_NUMBERS = 7.0, 2.0
 _FEWEST, _MOST, _MOST_SMOOTH = 30, 300, 1000
 _FEWEST_AVERAGED, _MOST_AVERAGED = 5, 400
 # Factor by which steps of "auto" stay below 1 / curvature.
@@ -25,8 +22,9 @@ class ProblemConstants:
 
     norm: B, distance of the best model from the start. reach: radius of the ball of theta, or inf. gradient: a bound on
     the norm of a record's gradient, or less if E ||noisy gradient||^2 <= gradient^2 + error^2 still holds. curvature:
-    smoothness, inf if the loss has kinks. dimensions: in which noise counts. size: of the move of a coordinate of theta
-    by noise that "auto" allows.
+    smoothness, inf if the loss has kinks. dimensions: in which noise counts. length: of the path, the sum of all step
+    sizes, that "auto" allows where noise in the mean of all steps' gradients has the given standard deviation in every
+    direction.
     """
 
     norm: float
@@ -34,7 +32,7 @@ class ProblemConstants:
     gradient: float
     curvature: float
     dimensions: int
-    size: float
+    length: Callable[[float], float]
 
 
 class Rule(abc.ABC):
@@ -74,16 +72,16 @@ class Rule(abc.ABC):
 
 
 class Auto(Rule):
-    """Constant steps; the mean of the second half. The noise moves a coordinate of theta by about facts.size."""
+    """Constant steps, together about facts.length; the mean of the second half."""
 
     source = "projected descent with noise, mean of the last half (docs/formulas.md)"
 
     def steps(self, facts: ProblemConstants, drift: float) -> int:
         bend = facts.curvature if math.isfinite(facts.curvature) else facts.gradient**2
-        return _between(_FEWEST, _CAUTION * facts.size / drift * bend, _MOST)
+        return _between(_FEWEST, _CAUTION * facts.length(drift) * bend, _MOST)
 
     def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
-        step = facts.size * math.sqrt(facts.dimensions / steps) / error
+        step = facts.length(error / math.sqrt(facts.dimensions * steps)) / steps
         if math.isfinite(facts.curvature):
             longest = 1.0 / (_CAUTION * facts.curvature)
         else:

@@ -21,7 +21,7 @@ from ...theory import erm
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..plan import Plan, Plans
-from ..regularisation import LARGEST_LOG, no_lam
+from ..regularisation import LARGEST_LOG, no_lam, numbers_lam
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
@@ -29,9 +29,8 @@ _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 # as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
 _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
 _BATCH_NUMBERS = 1_000_000
-# lam="auto" (docs/formulas.md, "lam"): of classes, times the geometric mean of two rules; of numbers, times one of
-# them, to be added.
-_AUTO_CLASSES, _AUTO_NUMBERS = 13.0, 5.0
+# lam="auto" of classes (docs/formulas.md, "lam"): times the geometric mean of two rules.
+_AUTO_CLASSES = 13.0
 # Rules stay this far above the smallest admissible lam.
 _MARGIN = 1.01
 
@@ -277,14 +276,12 @@ def auto_lam(spec: Spec, noise: float) -> float:
     the minimiser, the mean excess of noise and regulariser is (h / 2) (noise^2 + lam^2 t^2) / (h + lam)^2, which is
     smallest at lam = noise^2 / (h t^2). For t^2 = B^2 / p and h = R^2 that is lam_1 = p noise^2 / (R B)^2, and the lam
     at which noise without resistance would move the prediction of a record of norm R by 1 is lam_2 = R noise.
-    Classes: 13 sqrt(lam_1 lam_2). Numbers: R noise / (y_max m^(-1/3)) for m = noise / `pull`, noise in units of the
-    largest effect of a record, so that the size of the move grows with epsilon alone; and 5 lam_1 more.
+    Classes: 13 sqrt(lam_1 lam_2). Numbers: `numbers_lam`.
     """
+    if not get_loss(spec.loss).classification:
+        return numbers_lam(spec, noise, pull(spec))
     R, moved = spec.domain.R, spec.domain.R * noise
-    if get_loss(spec.loss).classification:
-        return _AUTO_CLASSES * math.sqrt(spec.p * moved) * moved / (spec.theta_norm * R**2)
-    ridge = spec.p * (noise / spec.theta_norm / R) ** 2
-    return moved * (noise / pull(spec)) ** (1.0 / 3.0) / spec.domain.y_max + _AUTO_NUMBERS * ridge
+    return _AUTO_CLASSES * math.sqrt(spec.p * moved) * moved / (spec.theta_norm * R**2)
 
 
 def volume_charge(spec: Spec) -> float:
