@@ -3,6 +3,7 @@
     python3 dev.py run [-- STREAMLIT ARGUMENTS]    for example: python3 dev.py run -- --server.port 8600
     python3 dev.py test [PYTEST ARGUMENTS]         ruff, mypy, kernels, pytest; stops at the first failure
 
+`run --servers N` starts N server processes at one address, for a full classroom (docs/deployment.md); it needs nginx.
 `run --lectures FOLDER` adds lectures of your own (docs/teachers_guide.md), `run --mechanism FILE` a mechanism of your
 own (docs/tutorial.md).
 
@@ -165,29 +166,35 @@ def warm(mark):
 
 
 def sort_arguments(arguments):
-    """Streamlit's arguments, then those of app.py with absolute paths: Streamlit is started in another folder."""
-    ours, theirs = [], []
+    """Streamlit's arguments; those of app.py with absolute paths, since Streamlit is started in another folder; the
+    number of servers as it was given, or None."""
+    ours, theirs, servers = [], [], None
     waiting = iter(arguments)
     for each in waiting:
-        name, _, path = each.partition("=")
-        if name not in OURS:
+        name, _, value = each.partition("=")
+        if name not in (*OURS, "--servers"):
             theirs.append(each)
             continue
-        path = path or next(waiting, None)
-        if path is None:
-            raise Failure(f"{name} must be followed by a path: say which.")
-        ours += [name, os.path.abspath(path)]
-    return theirs, ours
+        value = value or next(waiting, None)
+        if value is None:
+            raise Failure(f"{name} must be followed by a {'number' if name == '--servers' else 'path'}: say which.")
+        if name == "--servers":
+            servers = value
+        else:
+            ours += [name, os.path.abspath(value)]
+    return theirs, ours, servers
 
 
 def run(arguments):
     warm(install("run")["run"])
-    arguments, ours = sort_arguments(arguments)
+    arguments, ours, servers = sort_arguments(arguments)
     given = re.search(r"--server\.port[= ](\d+)", " ".join(arguments))
     port = given.group(1) if given else str(free_port())
+    options = ["--server.address", "localhost", "--server.port", port, *arguments, *(["--", *ours] if ours else [])]
+    if servers is not None:
+        return call(VENV_PYTHON, "-m", "pages.server.several_servers", servers, *options)
     print(f"The dashboard is at http://localhost:{port} (stop it with Ctrl-C).", flush=True)
-    options = ["--server.address", "localhost", "--server.port", port]
-    return call(VENV_PYTHON, "-m", "streamlit", "run", "app.py", *options, *arguments, *(["--", *ours] if ours else []))
+    return call(VENV_PYTHON, "-m", "streamlit", "run", "app.py", *options)
 
 
 def test(arguments):

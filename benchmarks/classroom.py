@@ -1,6 +1,6 @@
 """A class of students at one dashboard: how long a move of a slider takes while all the others move theirs.
 
-    python -m benchmarks.classroom [--sessions 30] [--seconds 300] [--every 3 | --rate 20] [--servers 1]
+    python -m benchmarks.classroom [--sessions 30] [--seconds 300] [--every 3 | --rate 20] [--servers 1] [--cold]
 
 Starts the servers on free ports and opens that many sessions, shared over the servers and the eight pages. Each begins
 with its page as it opens, as if all had followed the same link, and moves epsilon or n by one place every so many
@@ -101,11 +101,14 @@ async def attend(
         due = max(due + every, time.monotonic())
 
 
-async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int) -> Lesson:
-    """Open everything that sessions may look at, let all of them in, then start the clock."""
-    await asyncio.gather(
-        *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
-    )
+async def lesson_at(
+    servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int, cold: bool
+) -> Lesson:
+    """Open everything that sessions may look at, unless it is to be cold, let all of them in, then start the clock."""
+    if not cold:
+        await asyncio.gather(
+            *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
+        )
     lesson = Lesson(seconds)
     async with contextlib.AsyncExitStack() as room:
         clients = []
@@ -170,11 +173,12 @@ def main() -> None:
     parser.add_argument("--rate", type=float, help="moves a second of all together, in place of --every")
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--farthest", type=int, default=5, help="places that a slider is moved from where it stands")
+    parser.add_argument("--cold", action="store_true", help="nothing that a move shows was computed before")
     asked = parser.parse_args()
     every = asked.sessions / asked.rate if asked.rate else asked.every
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(serve(ROOT / "app.py")) for _ in range(asked.servers)]
-        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest))
+        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest, asked.cold))
 
     print(f"{asked.sessions} sessions, a move every {every:g} s each, {asked.servers} server(s), {asked.seconds:g} s")
     print(table(lesson).rename_axis("ms", axis="columns").to_string())

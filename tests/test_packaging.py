@@ -166,6 +166,7 @@ def test_the_library_installs_alone_into_an_empty_environment_and_the_dashboard_
     assert wheel.name == f"dpcore-{dpcore.__version__}-py3-none-any.whl"
     inside = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
     dashboard = [*parts(source, "pages"), "app.py", ".streamlit/config.toml"]
+    dashboard += ["docs/nginx.conf", "docs/nginx_main.conf"]  # for `run --servers`
     packages = parts(source, "dpcore", "price_of_privacy")
     assert sorted(inside) == sorted([*packages, *(f"price_of_privacy/dashboard/{name}" for name in dashboard)])
     assert "dpcore/py.typed" in inside and not (Path(pages.__file__).parent / "py.typed").exists()

@@ -6,6 +6,7 @@ a prefix of 50, and a cell does not depend on the experiment around it.
 
 import dataclasses as dc
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from ..mechanisms.base import AdditiveMechanism, Prepared
 from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
 from . import metrics
+from .cell_store import CellStore
+from .lines import Rows
 
 
 @dc.dataclass(frozen=True)
@@ -42,39 +45,63 @@ class Cell:
     fresh: bool = False
 
 
-def _kilobytes(rows: list[dict[str, Any]]) -> int:
+def _kilobytes(rows: Rows) -> int:
     return sum(1 + row["lost"].nbytes // 1_000 if "lost" in row else 1 for row in rows)
 
 
-_CELLS: SharedCache[list[dict[str, Any]]] = SharedCache(60_000, _kilobytes)
+_CELLS: SharedCache[Rows] = SharedCache(60_000, _kilobytes)
+_store: CellStore | None = None
 
 
-def run_cell(cell: Cell, cancelled: Cancelled = never) -> list[dict[str, Any]]:
+def share_cells(folder: Path) -> None:
+    """Share what this process computes, except from private records, with all that share it through the same folder.
+
+    Raises ValueError for a folder that others may read or write.
+    """
+    global _store
+    _store = CellStore(folder)
+
+
+def _shared(cell: Cell) -> CellStore | None:
+    """Where the cell is shared with other processes, if it may be."""
+    return None if records.is_private(cell.problem.source) else _store
+
+
+def run_cell(cell: Cell, cancelled: Cancelled = never) -> Rows:
     """Rows of one cell, from the cache or computed; the caller may change them.
 
     cancelled: asked before each solve; if it returns True, CancelledError is raised and nothing is kept.
     """
-    kept = records.kept_with(cell.problem.source, _CELLS)
-    return [dict(row) for row in kept.get_unless(cancelled, cell, lambda: _compute(cell, cancelled))]
+    kept, store = records.kept_with(cell.problem.source, _CELLS), _shared(cell)
+
+    def rows() -> Rows:
+        if store is None:
+            return _compute(cell, cancelled)
+        return store.rows(cell, lambda: _compute(cell, cancelled), cancelled)
+
+    return [dict(row) for row in kept.get_unless(cancelled, cell, rows)]
 
 
 def is_cached(cell: Cell) -> bool:
-    """True if `run_cell` has the rows in its cache."""
-    return cell in records.kept_with(cell.problem.source, _CELLS)
+    """True if `run_cell` has the rows in its cache, or another process has shared them."""
+    if cell in records.kept_with(cell.problem.source, _CELLS):
+        return True
+    store = _shared(cell)
+    return store is not None and cell in store
 
 
-def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
+def blank_rows(cell: Cell, status: str, reason: str) -> Rows:
     """Rows of the table for a cell that has no numbers: one for each point."""
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
 
 
-def _compute(cell: Cell, cancelled: Cancelled) -> list[dict[str, Any]]:
+def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     started = time.perf_counter()
     problem = cell.problem
     split, spec, reference = problem.load(), problem.spec(cell.mechanism), problem.reference()
 
     plans: list[Plan] = []
-    rows: list[dict[str, Any]] = []
+    rows: Rows = []
     for epsilon in cell.epsilons:
         try:
             plans.append(cell.mechanism.calibrate(spec, Budget(epsilon, problem.delta)))

@@ -5,8 +5,6 @@ holds the rows of one cell with their number and digest. A run that is killed lo
 written; cells from the first changed line on are computed again.
 """
 
-import functools
-import hashlib
 import json
 import os
 from contextlib import suppress
@@ -15,6 +13,7 @@ from typing import Any
 
 from .._version import __version__
 from .experiment import Experiment
+from .lines import as_line, cell_line, read_cell, read_object, sources
 
 try:
     import fcntl
@@ -22,7 +21,6 @@ except ImportError:  # Windows, where two runs to one file are not detected
     fcntl = None  # type: ignore[assignment]
 
 _KIND = "dpcore run"
-_NO_LINE = (ValueError, TypeError, KeyError, RecursionError)
 
 
 class Journal:
@@ -61,11 +59,11 @@ class Journal:
         try:
             self._lock()
             plain = json.loads(experiment.to_json())
-            heading = {"kind": _KIND, "version": __version__, "sources": _sources(), "experiment": plain}
+            heading = {"kind": _KIND, "version": __version__, "sources": sources(), "experiment": plain}
             whole = self._read(heading, len(list(experiment.cells())))
             self._file.truncate(whole)
             if not whole:
-                self._write(_line(heading))
+                self._write(as_line(heading))
         except BaseException:
             self._file.close()
             raise
@@ -83,14 +81,10 @@ class Journal:
         """Read the cells and return the length of the undamaged lines, 0 if the first line is damaged."""
         self._file.seek(0)
         first, *lines = self._file.read().splitlines(keepends=True) or [b""]
-        if not first.endswith(b"\n") and _line(heading).startswith(first):
+        if not first.endswith(b"\n") and as_line(heading).startswith(first):
             return 0  # killed before the first line was complete
-        try:
-            found = json.loads(first)
-            ours = found["kind"] == _KIND
-        except _NO_LINE:
-            ours = False
-        if not ours:
+        found = read_object(first)
+        if found is None or found.get("kind") != _KIND:
             raise ValueError(f"{self.path.name} must be the file of an unfinished run, got another file")
         if found.get("experiment") != heading["experiment"]:
             raise ValueError(f"{self.path.name} must belong to this experiment, got the cells of another one")
@@ -101,15 +95,10 @@ class Journal:
             )
         whole = len(first)
         for line in lines:
-            try:
-                content = json.loads(line)
-                place, rows = content["cell"], content["rows"]
-                good = line == _cell_line(place, rows) and place in range(cells) and place not in self.known
-            except _NO_LINE:
-                good = False
-            if not good:
+            cell = read_cell(line)
+            if cell is None or cell[0] not in range(cells) or cell[0] in self.known:
                 break
-            self.known[place] = rows
+            self.known[cell[0]] = cell[1]
             whole += len(line)
         left = lines[len(self.known) :]
         self.discarded = len(left) - (bool(left) and not left[-1].endswith(b"\n"))  # without the unfinished line
@@ -117,7 +106,7 @@ class Journal:
 
     def keep(self, place: int, rows: list[dict[str, Any]]) -> None:
         """Write the rows of a cell; they are on the disk when this returns."""
-        self._write(_cell_line(place, rows))
+        self._write(cell_line(place, rows))
         self.known[place] = rows
 
     def _write(self, line: bytes) -> None:
@@ -140,23 +129,3 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-@functools.cache
-def _sources() -> str:
-    """Digest of the package's code, so that no table mixes the cells of two versions."""
-    digest = hashlib.sha256()
-    folder = Path(__file__).resolve().parents[1]
-    for file in sorted(folder.rglob("*.py")):
-        digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _cell_line(place: int, rows: list[dict[str, Any]]) -> bytes:
-    digest = hashlib.sha256(_line({"cell": place, "rows": rows})).hexdigest()[:16]
-    return _line({"cell": place, "count": len(rows), "digest": digest, "rows": rows})
-
-
-def _line(content: dict[str, Any]) -> bytes:
-    """Line of a journal, from which numbers, also numpy's, are read back unchanged."""
-    return json.dumps(content, default=lambda number: number.item()).encode() + b"\n"

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore import Experiment, run
+from dpcore import Experiment, data, run
+from dpcore.core.cache import SharedCache
 from dpcore.core.cancel import Cancelled, never
 from dpcore.core.validation import integer
 from dpcore.experiments.cell import is_cached
@@ -29,6 +30,8 @@ AT_ONCE_SECONDS = 0.15
 # A coarse table must be cheaper than the full one by this factor to be worth showing first.
 GAIN = 2.0
 
+# Tables of cells that are in the cache: to put one together takes as long as all of Streamlit's part in a move.
+_TABLES: SharedCache[pd.DataFrame] = SharedCache(500)
 # Seconds of the last table of each shape.
 _TOOK: dict[Experiment, float] = {}
 _MOST_SHAPES = 1000
@@ -79,6 +82,14 @@ def refined(experiment: Experiment, *, first: int = 10, key: str = "refined") ->
     return table, f"{so_far}, refining …"
 
 
+def of_cached_cells(experiment: Experiment) -> pd.DataFrame | None:
+    """The experiment's table if all of its cells are in the cache, put together once for all visitors; else None."""
+    if not all(map(is_cached, experiment.cells())):
+        return None
+    kept = data.kept_with(experiment.problem.source, _TABLES)
+    return kept.get(experiment, lambda: run(experiment)).copy()
+
+
 def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]:
     """The table to show at once, and whether it is the full one.
 
@@ -93,8 +104,9 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
     (True, {10})
     """
     first = integer("first", first, at_least=2)
-    if first >= experiment.repetitions or all(map(is_cached, experiment.cells())):
-        return run(experiment), True
+    known = of_cached_cells(experiment)
+    if known is not None or first >= experiment.repetitions:
+        return run(experiment) if known is None else known, True
     small = dc.replace(experiment, repetitions=first)
     last = _TOOK.get(_shape(experiment))
     if last is not None and last <= max(AT_ONCE_SECONDS, GAIN * _TOOK.get(_shape(small), 0.0)):

@@ -12,6 +12,7 @@ from dpcore.figures.dimension import Lower, dimension_figure, orthant_figure
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.dimension import noise_growth, orthant
+from pages.background.pictures import made_once
 from pages.dimension import words
 from pages.dimension.meter import slope_meter, slope_rows
 from pages.server import prefetch
@@ -74,10 +75,18 @@ def drawn(
 ) -> tuple[Figure, str, pd.DataFrame, dict[str, noise_growth.NoiseGrowth]]:
     """The chart there and its sentence; the numbers of both."""
     swept = experiment_at(controls)
-    table, grown = prefetch.whole(swept, cancelled), noise_growth.growth_of(swept.cells())
+    table = prefetch.whole(swept, cancelled)
+    grown = made_once(swept, "noise growth", lambda: noise_growth.growth_of(swept.cells()))
     title = axis_title(source)
-    figure = dimension_figure(table, grown, p=controls.p, lower=lower, accuracy_title=title, theme=theme, height=HEIGHT)
-    return figure.showing(layers), words.takeaway(table, grown, controls.p, source), table, grown
+    figure, sentence = made_once(
+        swept,
+        ("dimension", controls.p, lower, theme),
+        lambda: (
+            dimension_figure(table, grown, p=controls.p, lower=lower, accuracy_title=title, theme=theme, height=HEIGHT),
+            words.takeaway(table, grown, controls.p, source),
+        ),
+    )
+    return figure.showing(layers), sentence, table, grown
 
 
 experiment = experiment_at(controls)

@@ -14,6 +14,7 @@ from dpcore.figures.overview import cost_figure
 from dpcore.figures.style import FAMILIES, GRID
 from dpcore.mechanisms import Mechanism
 from pages.background.jobs import Question
+from pages.background.pictures import made_once
 from pages.background.polling import ask, keep_alive
 from pages.background.tables import TableQuestion, refined
 from pages.overview import words
@@ -81,8 +82,16 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
         found, one = table, accuracies[-1] if accuracies and controls.epsilon == at else None
     else:
         found = prefetch.whole(asked, cancelled)
-    figure = drawing(found, epsilon=controls.epsilon, theme=theme, released=one).showing(layers)
-    return figure, plain(sentence_of(found, controls))
+    so_far = (len(found), progress) if found is table else ()
+    figure, sentence = made_once(
+        asked,
+        ("cost", controls, chosen, theme, one, so_far),
+        lambda: (
+            drawing(found, epsilon=controls.epsilon, theme=theme, released=one),
+            plain(sentence_of(found, controls)),
+        ),
+    )
+    return figure.showing(layers), sentence
 
 
 experiment, at = experiment_at(controls), controls.epsilon
@@ -117,10 +126,19 @@ with chart:
         live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=ahead)
     if plan is not None and accuracies:
         paragraph(words.released(accuracies, plan))
-    paragraph(words.verdict_of(table[table.mechanism == chosen.key], at))
-    small_print(" ".join(filter(None, (words.caption(experiment, table), progress))))
+    verdict, caption, sentence = made_once(
+        experiment,
+        ("words", controls, chosen, len(table), progress),
+        lambda: (
+            words.verdict_of(table[table.mechanism == chosen.key], at),
+            words.caption(experiment, table),
+            sentence_of(table, controls),
+        ),
+    )
+    paragraph(verdict)
+    small_print(" ".join(filter(None, (caption, progress))))
     st.markdown(words.decide_link(source, controls, chosen.key))
-sentences = [sentence_of(table, controls)]
+sentences = [sentence]
 if plan is not None:
     held.wait("attack_success", ATTACK_SECONDS)
     attack: Attack | None = held.jobs["attack_success"].snapshot

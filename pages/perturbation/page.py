@@ -10,6 +10,7 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.published_rates import rate_shape
+from pages.background.pictures import made_once
 from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.beside import SIDES, first_repetitions, show_beside
@@ -71,14 +72,17 @@ chart = partial(excess_figure, height=HEIGHT)
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)
-    figure = chart(
-        found,
-        epsilon=controls.epsilon,
-        theme=theme,
-        rates={words.RATE: rate_shape(next(asked.cells()))} if "rates" in layers else {},
-        exhibits={words.LEMMA: prefetch.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {},
-    ).showing(layers)
-    return figure, plain(words.takeaway(found[found.x == controls.epsilon], source))
+    exhibits = {words.LEMMA: prefetch.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {}
+    rates = {words.RATE: rate_shape(next(asked.cells()))} if "rates" in layers else {}
+    figure, sentence = made_once(
+        asked,
+        ("excess", controls.epsilon, theme, *rates, *exhibits, progress if found is table else None),
+        lambda: (
+            chart(found, epsilon=controls.epsilon, theme=theme, rates=rates, exhibits=exhibits),
+            plain(words.takeaway(found[found.x == controls.epsilon], source)),
+        ),
+    )
+    return figure.showing(layers), sentence
 
 
 experiment = experiment_at(controls)
@@ -86,18 +90,22 @@ table, progress = refined(experiment, first=first_repetitions(experiment))
 here = table[table.x == controls.epsilon]
 theme = current_theme()
 
-sentence = words.takeaway(here, source)
-headline.html(emphasised(sentence, FAMILIES[theme][words.winner(here)]))
+said = made_once(
+    experiment,
+    ("words", controls.epsilon, progress),
+    lambda: words.said_of(experiment, table, controls.epsilon, source),
+)
+headline.html(emphasised(said.takeaway, FAMILIES[theme][said.winner]))
 with left:
-    same, guarantee = words.guarantee(here)
+    same, guarantee = said.guarantee
     badge.html(framed(guarantee, strong=not same), width="content")
     with drawn:
         figure, alt = picture_at(controls)
         live_figure(
             figure, key="perturbation", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls)
         )
-    paragraph(words.verdict_of(table, controls.epsilon, source.key))
-    small = [words.caption(experiment, table, controls.epsilon)]
+    paragraph(said.verdict)
+    small = [said.caption]
     if "lemma" in layers:
         exhibit = dpcore.run(words.lemma(experiment))
         small.append(words.lemma_caption(exhibit[exhibit.x == controls.epsilon]))
@@ -105,7 +113,7 @@ with left:
 with right:
     side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)
     show_beside(side, experiment, controls, here, theme, HEIGHT)
-cards(words.readouts(here, source), place)
+cards(said.readouts, place)
 chips(words.CHIPS)
 behind(
     lambda: words.assumptions(table, experiment, source, MOST_RECORDS),

@@ -43,6 +43,31 @@ def lemma(experiment: Experiment) -> Experiment:
     return dc.replace(experiment, mechanisms=(wasteful,))
 
 
+@dc.dataclass(frozen=True)
+class Said:
+    """What the page says of a table at the cursor; winner: the family of the smallest excess risk."""
+
+    takeaway: str
+    winner: str
+    guarantee: tuple[bool, str]
+    verdict: str
+    caption: str
+    readouts: list[tuple[str, str, str]]
+
+
+def said_of(experiment: Experiment, table: pd.DataFrame, epsilon: float, source: Source) -> Said:
+    """All that the page says of a table swept over epsilon."""
+    here = table[table.x == epsilon]
+    return Said(
+        takeaway(here, source),
+        winner(here),
+        guarantee(here),
+        verdict_of(table, epsilon, source.key),
+        caption(experiment, table, epsilon),
+        readouts(here, source),
+    )
+
+
 def takeaway(table: pd.DataFrame, source: Source) -> str:
     """The perturbation with the smallest excess risk and by how much, and those that are refused and why.
 

@@ -31,6 +31,7 @@ from dpcore.core.cancel import Cancelled
 from dpcore.figures.figure import Figure
 from pages.background.jobs import Job, Question, join
 from pages.background.polling import watcher
+from pages.background.tables import of_cached_cells
 from pages.ui import share_link
 from pages.ui.html import plain
 from pages.ui.sidebar import Controls
@@ -177,6 +178,9 @@ def crowded() -> bool:
 
 def whole(experiment: Experiment, cancelled: Cancelled) -> pd.DataFrame:
     """The experiment's table; raises CancelledError where it was given up."""
+    known = of_cached_cells(experiment)
+    if known is not None:
+        return known
     table = run(experiment, cancelled=cancelled)
     if (table.status == "cancelled").any():
         raise CancelledError

@@ -256,7 +256,7 @@ def test_a_journal_is_only_for_its_own_run(tmp_path, monkeypatch):
         with pytest.raises(ValueError, match=f"{place.name} must .*unfinished run"):
             Journal(place, SWEEP, resume=True)
         assert place.read_bytes() == other
-    monkeypatch.setattr(checkpoint, "_sources", lambda: "others")
+    monkeypatch.setattr(checkpoint, "sources", lambda: "others")
     place.write_bytes(text)
     with pytest.raises(ValueError, match=r"unfinished must .*other sources"):
         Journal(place, SWEEP, resume=True)

@@ -122,7 +122,7 @@ def test_two_replicas_share_the_network_of_nginx_which_runs_the_documented_file(
     # The place where the file is put is the one that nginx's own file includes.
     targets = {each["source"]: Path(each["target"]) for each in nginx["configs"]}
     assert targets["main"].parent == targets["site"].parent
-    assert f"include {targets['site'].name};" in COMPOSE["configs"]["main"]["content"]
+    assert f"include {targets['site'].name};" in (ROOT / COMPOSE["configs"]["main"]["file"]).read_text()
 
 
 # The same tree in a folder

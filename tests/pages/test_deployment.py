@@ -1,11 +1,10 @@
-"""docs/nginx.conf in the nginx of compose.yaml: sessions stay where they are, and when one process is killed the other
+"""docs/nginx.conf in nginx: sessions stay where they are, and when one process is killed the other
 serves; nothing that somebody sends reaches a disk; limits for each sender.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import re
 import select
@@ -26,15 +25,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
 from pages.rooms.room import SETTING
-from pages.server import upload_lifetime
+from pages.server import several_servers, upload_lifetime
 from pages.server.assets import PLOTLY_JS_URL
 from pages.server.headless_client import Broken, HeadlessClient
 from tests.phones import Phone, Teacher
 
-from ..harness import ROOT, Server, fork, serve
+from ..harness import ROOT, Server, fork, free_port, serve
 from .test_security import MOST, a_session, put, tokens_of
 
 needs_nginx = pytest.mark.skipif(
@@ -44,35 +42,21 @@ pytestmark = needs_nginx
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed (apt install strace)")
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 CONF = (ROOT / "docs" / "nginx.conf").read_text()
-COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return probe.getsockname()[1]
 
 
 @contextmanager
 def proxy(servers: list[Server], folder: Path, conf: str = CONF) -> Iterator[str]:
-    """nginx as compose.yaml starts it, with the file of the document, whose ports are replaced; its address."""
+    """nginx with the files of the documents, whose ports are replaced; its address."""
     port = free_port()
-    ports = itertools.cycle(re.findall(r":(\d+)", " ".join(server.url for server in servers)))
-    text = re.sub(r"127\.0\.0\.1:\d+", lambda found: f"127.0.0.1:{next(ports)}", conf)
-    (folder / "price_of_privacy.conf").write_text(text.replace("listen 8500", f"listen {port}"))
-    user = "user root;\n" if os.geteuid() == 0 else ""
-    (folder / "nginx.conf").write_text(user + COMPOSE["configs"]["main"]["content"])
-    command = [str(folder) if word == "/tmp" else word for word in COMPOSE["services"]["nginx"]["entrypoint"]]
-    process = subprocess.Popen([*command, "-c", "nginx.conf"])
-    try:
+    ports = [int(server.url.rsplit(":", 1)[1]) for server in servers]
+    with several_servers.proxy(
+        several_servers.find_nginx(), folder, several_servers.site(conf, f"127.0.0.1:{port}", ports)
+    ) as process:
         deadline = time.monotonic() + 30
         while socket.socket().connect_ex(("localhost", port)):
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.05)
         yield f"http://localhost:{port}"
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 def get(url: str, **headers: str) -> Message:
