@@ -2,14 +2,15 @@
 
     python -m benchmarks.classroom [--sessions 30] [--seconds 300] [--every 3 | --rate 20] [--servers 1] [--cold]
 
-Starts the servers on free ports and opens that many sessions, shared over the servers and the eight pages. Each begins
-with its page as it opens, as if all had followed the same link, and moves epsilon or n by one place every so many
-seconds: up to `--farthest` places up or down and back again, then again one of the two. `--rate` says instead how many
-moves all make together in a second. What they look at was computed before, as the command that warms a lecture does
-it. A move's seconds are those from when it was due until the page is complete, its pictures included; a late session
-makes the next move at once. Every ten seconds the servers' memory is looked at; its growth is that of the median of the
-last of four parts over the median of the first, once a fifth of the time is over. Errors are those on the pages and
-those in the servers' logs.
+Starts the servers on free ports; several of them share cells, as those of `dev.py run --servers` do. Opens that many
+sessions, shared over the servers and the eight pages. Each begins with its page as it opens, as if all had followed the
+same link, and moves epsilon or n by one place every so many seconds: up to `--farthest` places up or down and back
+again, then again one of the two. `--rate` says instead how many moves all make together in a second. What they look at
+was computed before, as the command that warms a lecture does it; with `--cold` only the pages were opened. A move's
+seconds are those from when it was due until the page is complete, its pictures included; a late session makes the next
+move at once. Every ten seconds the servers' memory is looked at; its growth is that of the median of the last of four
+parts over the median of the first, once a fifth of the time is over. Errors are those on the pages and those in the
+servers' logs.
 
 The sessions live in this process: what it takes from the servers' cores is counted too. A class that has come in is
 measured: before that, all sessions open their pages.
@@ -22,6 +23,7 @@ import dataclasses as dc
 import os
 import random
 import statistics
+import tempfile
 import time
 from collections.abc import Sequence
 
@@ -29,6 +31,7 @@ import pandas as pd
 import psutil
 
 from pages.lectures.warming import explore
+from pages.server import shared_cells
 from pages.server.headless_client import Broken, HeadlessClient
 from tests.harness import ROOT, Server, serve
 from tests.page_driver import LIVE
@@ -177,6 +180,8 @@ def main() -> None:
     asked = parser.parse_args()
     every = asked.sessions / asked.rate if asked.rate else asked.every
     with contextlib.ExitStack() as stack:
+        if asked.servers > 1:
+            os.environ[shared_cells.SETTING] = stack.enter_context(tempfile.TemporaryDirectory())
         servers = [stack.enter_context(serve(ROOT / "app.py")) for _ in range(asked.servers)]
         lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest, asked.cold))
 

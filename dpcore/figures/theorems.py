@@ -1,5 +1,6 @@
 """The theorem behind a bound, which hovering over the bound's line or label shows."""
 
+import functools
 import textwrap
 from typing import Any
 
@@ -10,6 +11,7 @@ _SIGNS = {"upper": "≤", "lower": "≥"}
 _WIDTH = 38  # characters: a line has room on a phone
 
 
+@functools.cache
 def theorem(layer: str) -> str:
     """Formula, assumptions and source of a layer that names its theorem; "" for one that does not.
 

@@ -16,7 +16,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -76,12 +76,12 @@ class Prefetch:
     draw, finish: as above. places: in the order in which they are drawn.
     """
 
-    def __init__(self, draw: Draw, finish: Finish, places: Sequence[Place]) -> None:
+    def __init__(self, draw: Draw, finish: Finish, places: Iterable[Place]) -> None:
         self.given_up = False
         self._draw, self._finish = draw, finish
         self._pictures = self._drawn(places)
 
-    def _drawn(self, places: Sequence[Place]) -> Iterator[dict[str, Any]]:
+    def _drawn(self, places: Iterable[Place]) -> Iterator[dict[str, Any]]:
         spent = 0.0
         for k, place in enumerate(places):
             if k >= 2 and spent > _SECONDS:
@@ -151,10 +151,16 @@ def _moved_last(state: dict[str, str]) -> tuple[str, bool]:
 
 def places(
     moved: share_link.Control, up: bool, others: Sequence[share_link.Control], controls: Controls, state: dict[str, str]
-) -> list[Place]:
-    """The next two places of the slider that was moved, the next two of each other one, and then its further ones."""
+) -> Iterator[Place]:
+    """The next two places of the slider that was moved, the next two of each other one, and then its further ones.
+
+    They are made as they are fetched: in a class nobody fetches them.
+    """
     mine = beside(moved, up, controls, state)
-    return [*mine[:2], *(place for other in others for place in beside(other, True, controls, state)[:2]), *mine[2:]]
+    yield from mine[:2]
+    for other in others:
+        yield from beside(other, True, controls, state)[:2]
+    yield from mine[2:]
 
 
 def beside(control: share_link.Control, up: bool, controls: Controls, state: dict[str, str]) -> list[Place]:

@@ -124,7 +124,7 @@ def test_the_next_place_in_the_direction_of_the_last_move_comes_first(up, first)
 
 def test_the_next_places_of_other_sliders_come_before_further_ones_of_the_slider_that_was_moved():
     state = {"epsilon": "1", "delta": delta_text(1e-6)}
-    places = prefetch.places(EPSILON, False, [DELTA], HERE, state)
+    places = list(prefetch.places(EPSILON, False, [DELTA], HERE, state))
     moved = [{"epsilon": 0.7}, {"epsilon": 1.5}, {"delta": 1e-5}, {"delta": 1e-7}, {"epsilon": 0.5}, {"epsilon": 2.0}]
     assert [place.controls for place in places][:6] == [dc.replace(HERE, **to) for to in moved]
     assert len(places) == len(EPSILON_GRID) - 1 + 2
