@@ -61,7 +61,7 @@ def find_nginx() -> str:
 def site(conf: str, listen: str, ports: Sequence[int]) -> str:
     """docs/nginx.conf that listens elsewhere and has a process at each of these ports.
 
-    >>> made = site(SITE.read_text(), "127.0.0.1:8600", [81, 82, 83])
+    >>> made = site(SITE.read_text(encoding="utf-8"), "127.0.0.1:8600", [81, 82, 83])
     >>> re.findall(r"127.0.0.1:8.", made)  # of the processes, of their rooms, and nginx's own
     ['127.0.0.1:81', '127.0.0.1:82', '127.0.0.1:83', '127.0.0.1:81', '127.0.0.1:82', '127.0.0.1:83', '127.0.0.1:86']
     """
@@ -103,10 +103,10 @@ def started(command: Sequence[str], environment: Mapping[str, str] | None = None
 @contextlib.contextmanager
 def proxy(nginx: str, folder: Path, conf: str) -> Iterator[subprocess.Popen[bytes]]:
     """nginx with this site, in a folder for its files."""
-    (folder / "price_of_privacy.conf").write_text(conf)
+    (folder / "price_of_privacy.conf").write_text(conf, encoding="utf-8")
     # As root, it would run as a user who may not look into the folder.
     user = "user root;\n" if os.geteuid() == 0 else ""
-    (folder / "nginx.conf").write_text(user + MAIN.read_text())
+    (folder / "nginx.conf").write_text(user + MAIN.read_text(encoding="utf-8"), encoding="utf-8")
     with started([nginx, "-p", str(folder), "-e", "stderr", "-g", "daemon off;", "-c", "nginx.conf"]) as process:
         yield process
 
@@ -158,7 +158,9 @@ def run(count: int, nginx: str, theirs: Sequence[str], ours: Sequence[str]) -> i
             start(k)
         for k in range(1, count):
             wait(k)
-        front = stack.enter_context(proxy(nginx, folder / "nginx", site(SITE.read_text(), f"{listen}:{port}", ports)))
+        front = stack.enter_context(
+            proxy(nginx, folder / "nginx", site(SITE.read_text(encoding="utf-8"), f"{listen}:{port}", ports))
+        )
         wait_for(front, f"http://{name}:{port}", "nginx")
         print(f"The dashboard is at http://{name}:{port}, in {count} processes (stop it with Ctrl-C).", flush=True)
         urls = " ".join(f"--url http://localhost:{port}" for port in ports)

@@ -13,7 +13,9 @@ import pytest
 
 from dpcore import figures
 from dpcore.accounting.ledger import EpsilonCurve
+from dpcore.core.cache import SharedCache
 from dpcore.figures.figure import Figure
+from pages.background import pictures
 from tests.nights import each
 from tests.page_driver import finished, open_script
 
@@ -85,6 +87,7 @@ def test_charts_whose_curves_have_one_point_or_none_are_charts(script, state, sh
         for name, figure in inspect.getmembers(module, inspect.isfunction):
             if name.endswith("_figure") and name[0] != "_" and figure.__module__.startswith("dpcore.figures."):
                 monkeypatch.setattr(module, name, watched(inspect.unwrap(figure)))
+    monkeypatch.setattr(pictures, "_MADE", SharedCache(1_000))  # what other tests have looked at is drawn again
     finished(open_script(script, **state))
     assert shown <= set(calls)
     for figure, values, named in calls.values():
