@@ -133,10 +133,11 @@ def _panel(story: Story, number: int) -> None:
     with (beside if step.shows else alone).container(key="lecture", gap="small"):
         # One element, so that no word of the step before stands beside those of this one.
         title = story.title if number == 1 or not step.shows else ""
-        verdict = verdict_on(story, number, votes.get((story.name, number - 1)))
+        result = screen.result(asked_of(story, number - 1))  # which says, too, what is right
+        verdict = "" if result else verdict_on(story, number, votes.get((story.name, number - 1)))
         said = (("title", title), ("verdict", verdict), ("words", story.words(number)))
         *before, words = (f'<p class="lecture-{part}">{html.escape(unbroken(text))}</p>' for part, text in said if text)
-        st.html("".join(before) + screen.result(asked_of(story, number - 1)) + words)
+        st.html("".join(before) + result + words)
         counted = asked is not None and screen.room() is not None
         if asked and counted:
             screen.count(asked)

@@ -148,4 +148,5 @@ def bars(answers: tuple[str, ...], counts: tuple[int, ...], right: int | None = 
             f'<i style="width:{width}"></i></div>'
         )
     phones = "1 phone" if total == 1 else f"{total} phones"
-    return f'<div class="room-bars">{"".join(rows)}<p>{phones}</p></div>'
+    marked = "" if right is None else "; ✓ what the picture says"
+    return f'<div class="room-bars">{"".join(rows)}<p>{phones}{marked}</p></div>'
