@@ -262,7 +262,8 @@ def same_gaussian(d: int, order: float) -> PchipInterpolator | None:
     """Ratio of mu of Gaussian noise with at least the delta of a shift by t to m = sqrt(`information`) t.
 
     A function of epsilon / m from 0 to 4; beyond, the ratio is smaller. Found for a small shift, where the losses
-    nearly are t times one law; with a margin it holds for m <= 2. None for fewer than 8 or more than 100,000 columns.
+    nearly are t times one law, with a margin for its sums; it bounds the curves of larger shifts too (docs/formulas.md,
+    "The whole curve"). None for fewer than 8 or more than 100,000 columns.
 
     >>> same_gaussian(30, 5.584)(np.array([0.0, 3.0])).round(2)
     array([1.03, 0.79])

@@ -5,14 +5,16 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import gamma
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import gamma, gammaln
 
 from dpcore import Budget
 from dpcore.accounting import vertex_shift
 from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
 from dpcore.accounting.vertex_shift import VertexShift, information, same_gaussian, vertex_length
 from dpcore.core.sets import kappa_lq, length
-from dpcore.mechanisms.noise.generalized_gaussian import LpNoise, lp_noise, shift_shares
+from dpcore.mechanisms.noise.generalized_gaussian import _GROWTH, LpNoise, lp_noise, shift_shares
 from tests.nights import each
 
 BUDGETS = [Budget(0.1, 1e-5), Budget(1.0, 1e-2), Budget(1.0, 1e-8), Budget(8.0, 1e-6)]
@@ -69,6 +71,68 @@ def test_the_curve_of_a_small_shift_holds_for_larger_ones_and_is_nearly_attained
     error = float(seen.std(ddof=1)) / math.sqrt(len(seen))
     claimed = hockey_stick(0.0, root * float(ratio(0.0)))
     assert seen.mean() - 5.0 * error < claimed < 1.005 * (seen.mean() + 5.0 * error)
+
+
+def mean_slope(d: int) -> float:
+    """E |S| / (2 sqrt(I) phi(0)), S the slope of the loss in t: the ratio at epsilon = 0, by one-dimensional integrals.
+
+    S is R Y / N^(1 - 1/r), Y the sum of +-G_j^(1 - 1/r) and N that of the G_j, which are Gamma(1/r); N is independent
+    of the quotient. E |Y| is 2 / pi times the integral of (1 - E cos(s Y)) / s^2.
+    """
+    r = order_of(d)
+    log_g = np.linspace(-25.0 * r, 4.0, 4_000)
+    weights = np.exp(log_g / r - np.exp(log_g))
+    y = np.exp((1.0 - 1.0 / r) * log_g)
+    log_s = np.linspace(-12.0, 6.0, 901)
+    cosines = np.cos(np.exp(log_s)[:, None] * y) @ weights / weights.sum()
+    shares = (1.0 - np.sign(cosines) ** d * np.abs(cosines) ** d) / np.exp(log_s)
+    whole = 2.0 / math.pi * (shares.sum() * (log_s[1] - log_s[0]) + math.exp(-log_s[-1]))
+    logs = gammaln(0.5 * d + 0.5) - gammaln(0.5 * d) + gammaln(d / r) - gammaln(d / r + 1.0 - 1.0 / r)
+    return whole * math.exp(float(logs)) * math.sqrt(math.pi / information(d, r))
+
+
+@pytest.mark.parametrize("d", [20, *(pytest.param(d, marks=pytest.mark.nightly) for d in (8, 100, 1000))])
+def test_the_curve_of_a_small_shift_is_above_the_exact_one_at_epsilon_0(d):
+    found = float(same_gaussian(d, order_of(d))(0.0))
+    assert found / 1.007 < mean_slope(d) < found / 1.002
+
+
+# phi(u) - u Phi(-u), the mean of (S - u)_+ for a normal S
+def beyond(u: np.ndarray) -> np.ndarray:
+    return stats.norm.pdf(u) - u * stats.norm.sf(u)
+
+
+def largest_powers(d: int, m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Levels, and bounds on the powers of all tests of a shift m: what solves p' = J(p).
+
+    J(alpha) is the smallest D(e) + e alpha, D(e) = ratio G(e / ratio), G = `beyond`; x = Phi^-1(p) moves at J / phi.
+    """
+    e = np.linspace(0.0, 12.0, 2_401)
+    ratio = same_gaussian(d, order_of(d))(np.minimum(e, 4.0))
+    x = np.linspace(-8.0, 8.0, 3_201)
+    level = stats.norm.cdf(-np.abs(x))
+    speed = np.min(ratio * beyond(e / ratio) + np.outer(level, e), axis=1) / stats.norm.pdf(x)
+    times = np.concatenate([[0.0], np.cumsum(np.diff(x) * 0.5 * (1.0 / speed[1:] + 1.0 / speed[:-1]))])
+    starts = times + m <= times[-1]
+    return stats.norm.cdf(x[starts]), stats.norm.cdf(np.interp(times[starts] + m, times, x))
+
+
+@pytest.mark.parametrize(
+    "d", [20, *(pytest.param(d, marks=pytest.mark.nightly) for d in (8, 50, 100, 130, 200, 1000, 100_000))]
+)
+def test_larger_shifts_follow_from_a_small_one_up_to_the_factor_that_the_curve_has(d):
+    """Less than half of it would do at d = 20; nine tenths of it are needed at d = 130."""
+    growths = []
+    for m in (0.1, 0.3, 1.0, 2.0):
+        level, power = largest_powers(d, m)
+        for e in (*np.arange(0.0, 4.1, 0.25), 4.5, 5.0, 6.0):
+            delta = float((power - math.exp(e * m) * level).max())
+            ratio = float(same_gaussian(d, order_of(d))(min(e, 4.0)))
+            if delta > 1e-15:
+                found = brentq(lambda mu, e=e, m=m, delta=delta: hockey_stick(e * m, mu) - delta, 0.2 * m, 2.0 * m)
+                growths.append((found / (ratio * m) - 1.0) / m)
+    assert max(growths) < _GROWTH
+    assert d != 130 or max(growths) > 0.9 * _GROWTH
 
 
 def plane_delta(order: float, shift: tuple[float, float], epsilon: float) -> float:

@@ -9,7 +9,8 @@ from scipy import sparse, stats
 import dpcore
 from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Problem, Spec
 from dpcore.accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
-from dpcore.accounting.gaussian import gaussian_mu
+from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
+from dpcore.accounting.vertex_shift import information, same_gaussian
 from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.sets import kappa_lq, length
 from dpcore.mechanisms import make_mechanism
@@ -203,8 +204,19 @@ def test_a_certified_epsilon_is_that_of_the_noise(epsilon):
     """The inverse of the calibration, also beyond the budgets of exact accounting; 0 and inf at the ends."""
     law = lp_noise(KEY, math.inf, 12)
     curve = law.curve(Budget(epsilon, 1e-5))
-    assert curve.epsilon(curve.mu, 1e-5) == pytest.approx(epsilon, rel=4e-3)
+    assert curve.epsilon(curve.mu, 1e-5) == pytest.approx(epsilon, rel=1e-9)
+    assert curve.epsilon(1.01 * curve.mu, 1e-5) > 1.005 * epsilon
     assert curve.epsilon(0.0, 1e-5) == 0.0 and curve.epsilon(1e3, 1e-5) == math.inf
+
+
+def test_the_curve_allows_larger_shifts_what_follows_from_a_small_one():
+    """The ratio of a small shift, with the factor that `test_vertex_shift` finds to be enough."""
+    law, epsilons = lp_noise(KEY, math.inf, 12), np.array([0.2, 1.0, 3.0])
+    curve = law.curve(Budget(5.0, 1e-5))
+    m = curve.mu / law.widening * math.sqrt(information(12, law.order))
+    ratio = same_gaussian(12, law.order)(epsilons / m) * (1.0 + 0.009 * m)
+    expected = [hockey_stick(e, m * each) for e, each in zip(epsilons, ratio, strict=True)]
+    assert 1.0 < m < 2.0 and curve.bound(epsilons) == pytest.approx(expected, rel=1e-9)
 
 
 def delta_seen(plan, runs: int) -> tuple[float, float]:

@@ -35,7 +35,8 @@ LP_LAWS: tuple[NoiseLaw, ...] = ("generalized_gaussian", "gaussian")
 _BATCH_NUMBERS = 1_000_000
 # Largest d^(1/q) for which the exact delta of the cube is looked for; it gains less than this over zCDP.
 _LONGER = 2.0
-_LARGEST_MU = 2.0  # of `same_gaussian`
+# `same_gaussian` is that of a small shift: for a shift of m <= 2 it is larger by at most this times m.
+_LARGEST_MU, _GROWTH = 2.0, 9e-3
 
 
 @dc.dataclass(frozen=True)
@@ -164,12 +165,17 @@ class LpNoiseCurve(ZcdpCurve):
     def words(self) -> str:
         return f"generalised Gaussian noise of multiplier {1.0 / self.mu:.6g}"
 
+    def epsilon(self, mu: float, delta: float) -> float:
+        """Smallest epsilon at delta for this mu: at most that of the budget where it is kept."""
+        found = super().epsilon(mu, delta)
+        return min(found, self.budget.epsilon) if mu <= self.kept and delta >= self.budget.delta else found
+
     def bound(self, epsilon: Array) -> Array:
-        """The smallest of what zCDP gives, the delta of the cube (numerical: `same_gaussian`), and the budget kept."""
+        """The smallest of what zCDP gives, the delta of the cube (by `same_gaussian`), and the budget kept."""
         found, law = super().bound(epsilon), self.law
         mu, share = self.mu / law.widening * math.sqrt(information(law.d, law.order)), same_gaussian(law.d, law.order)
         if share is not None and mu <= _LARGEST_MU:
-            m = mu * share(np.minimum(epsilon / mu, share.x[-1]))
+            m = mu * share(np.minimum(epsilon / mu, share.x[-1])) * (1.0 + _GROWTH * mu)
             found = np.minimum(found, GaussianCurve(m).delta(epsilon))
         return np.where(
             (epsilon >= self.budget.epsilon) & (self.mu <= self.kept), np.minimum(found, self.budget.delta), found
