@@ -13,12 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore.core.privacy import Unconverged
-from pages.background import jobs, polling, tables
+from pages.background import jobs, pictures, polling, tables
 from pages.background.jobs import Job, join
 from pages.background.polling import POLL_SECONDS
 from pages.background.tables import TableQuestion
 from tests import slow
 
+from ..briefings import own_records
 from ..flat_fields import experiment_of
 
 SWEEP = dpcore.Axis("epsilon", (0.1, 1.0, 10.0))
@@ -383,3 +384,14 @@ def test_the_page_runs_again_for_news_only(gate, monkeypatch):
     assert len(runs) == 1
     ask("name", job.news)
     assert len(runs) == 1, "what has been seen is no news"
+
+
+def test_tables_and_pictures_of_an_upload_are_kept_with_it_alone():
+    records = own_records()
+    asked = dpcore.Experiment(dpcore.Problem(records.key, n=30), sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2)
+    before = len(tables._TABLES), len(pictures._MADE)
+    dpcore.run(asked)
+    assert tables.of_cached_cells(asked) is not None
+    assert pictures.made_once(asked, "words", lambda: ["mine"]) == ["mine"]
+    assert pictures.made_once(asked, "words", lambda: ["again"]) == ["mine"]
+    assert (len(tables._TABLES), len(pictures._MADE)) == before
