@@ -27,7 +27,7 @@ def takeaway(curves: AgainstPeople, n: int) -> str:
     start = f"At ε = {curves.epsilon:g} each phone sends the true answer with probability {kept}%."
     server = f"a trusted server with {_people(n)} is within **±{points(central)}**"
     if central >= _GUESS:
-        return f"{start} Then {n:,} messages tell **no more than a guess of 50%**, and no more does a trusted server."
+        return f"{start} Then {n:,} messages tell **no more than a guess of 50%**, and a trusted server does no better."
     if local >= _GUESS:
         return f"{start} Then {n:,} messages tell **no more than a guess of 50%**; {server}."
     needed = _people(people_needed(local, curves.epsilon))
