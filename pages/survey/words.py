@@ -41,9 +41,9 @@ def points(share: float) -> str:
     """A difference of shares.
 
     >>> points(0.1953), points(0.0125), points(0.0004)
-    ('19.5 points', '1.25 points', '0.04 points')
+    ('20 points', '1.2 points', '0.04 points')
     """
-    return f"{rounded(100 * share)} points"
+    return f"{rounded(100 * share, 2)} points"
 
 
 def _people(count: int) -> str:
