@@ -62,7 +62,7 @@ def estimate_figure(found: Survey, *, central: float, theme: Theme, height: int)
     told = (
         f"messages that say yes: {sent:.0f}%",
         f"estimate: {best:.0f}%, 95% interval {100 * found.low:.0f}% to {100 * found.high:.0f}%",
-        f"so wide with a trusted server: ±{100 * central:.1f} points",
+        f"with a trusted server: ±{100 * central:.1f} points",
     )
     spans = (
         (sent, sent, chart.muted),

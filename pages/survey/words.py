@@ -32,18 +32,18 @@ def takeaway(curves: AgainstPeople, n: int) -> str:
         return f"{start} Then {n:,} messages tell **no more than a guess of 50%**; {server}."
     needed = _people(people_needed(local, curves.epsilon))
     return (
-        f"{start} Then {n:,} messages tell the share of yes to within **±{points(local)}** (95%); {server}, and needs "
+        f"{start} Then {n:,} messages give the share of yes to within **±{points(local)}** (95%); {server}, and needs "
         f"only **{needed}** for the same error."
     )
 
 
 def points(share: float) -> str:
-    """A difference of shares.
+    """A difference of shares, with one decimal as in the chart, or two digits below one point.
 
-    >>> points(0.1953), points(0.0125), points(0.0004)
-    ('19.5 points', '1.25 points', '0.04 points')
+    >>> points(0.1953), points(0.0599), points(0.0004)
+    ('19.5 points', '6.0 points', '0.04 points')
     """
-    return f"{rounded(100 * share)} points"
+    return f"{tenths(100 * share) if share >= 0.01 else rounded(100 * share, 2)} points"
 
 
 def _people(count: int) -> str:
