@@ -4,7 +4,8 @@ Traces and annotations are plain dictionaries with explicit colours; a template 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -262,11 +263,20 @@ class Chart:
     # Layouts
 
     def figure(
-        self, x: Look, y: Look, y2: Look | None = None, *, narrow: Look | None = None, size: int = 14, **layout: Any
+        self,
+        x: Look,
+        y: Look,
+        y2: Look | None = None,
+        *,
+        narrow: Look | None = None,
+        size: int = 14,
+        labels: Callable[[Collection[str]], list[Look]] = lambda _: [],
+        **layout: Any,
     ) -> Figure:
         """The chart without a legend.
 
-        narrow: changes for narrow screens. size: px of text without its own size. layout: further attributes.
+        narrow: changes for narrow screens. size: px of text without its own size. labels: as of a `Figure`. layout:
+        further attributes.
         """
         font = {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"}
         made = {
@@ -287,7 +297,7 @@ class Chart:
         }
         if y2 is not None:
             made["yaxis2"] = y2
-        return Figure(self.traces, made | layout | {"meta": {"narrow": narrow or {}}})
+        return Figure(self.traces, made | layout | {"meta": {"narrow": narrow or {}}}, labels)
 
     def below(
         self,
@@ -330,7 +340,8 @@ class Chart:
         What ends outside its axis is said above the legend. taken: px that the drawing is lower there. wide: words that
         only a wide chart has.
         """
-        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.gap)
+        behind = partial(end_labels, self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.gap)
+        labels, outside = behind()
         if y2 is not None:
             x = [each | {"anchor": "y2"} for each in x]
             y, y2 = y | {"domain": [self.split, 1]}, y2 | {"domain": [0, self.low_top]}
@@ -342,7 +353,8 @@ class Chart:
         if y2 is not None and len(y2.get("tickvals", ())) > 5:  # a phone's lower panel has no room for every power
             shown = zip(y2["tickvals"], y2["ticktext"], strict=True)
             narrow["yaxis2"] = {"ticktext": ["" if round(math.log10(tick)) % 2 else text for tick, text in shown]}
-        return self.figure(x[0], y, y2, narrow=narrow, annotations=[*self.notes, *wide, *labels])
+        notes = [*self.notes, *wide, *labels]
+        return self.figure(x[0], y, y2, narrow=narrow, annotations=notes, labels=lambda hidden: behind(hidden)[0])
 
     def entries(self) -> int:
         """Number of traces in the legend."""

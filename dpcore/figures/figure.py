@@ -11,7 +11,7 @@ import base64
 import copy
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,15 +33,21 @@ LAYERS = {
 class Figure:
     """Traces and a layout as plotly.js names them, all names spelled out and nested; plotly's shorthands are not known.
 
-    data: dictionaries whose values may be arrays. layout: a dictionary.
+    data: dictionaries whose values may be arrays. layout: a dictionary. labels: those behind the ends of curves while
+    these layers are hidden; without hidden ones they are the last annotations of the layout.
 
     >>> figure = Figure([{"type": "scatter", "y": np.array([1.0, np.nan]), "name": "line"}], {"height": 300})
     >>> figure.data[0].name, figure.layout.height
     ('line', 300)
     """
 
-    def __init__(self, data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> None:
-        self._data, self._layout = list(data), dict(layout)
+    def __init__(
+        self,
+        data: Sequence[Mapping[str, Any]],
+        layout: Mapping[str, Any],
+        labels: Callable[[Collection[str]], list[dict[str, Any]]] = lambda _: [],
+    ) -> None:
+        self._data, self._layout, self._labels = list(data), dict(layout), labels
 
     @cached_property
     def plotly(self) -> go.Figure:
@@ -67,7 +73,7 @@ class Figure:
         return [layer for layer in LAYERS if layer in found]
 
     def showing(self, layers: Collection[str]) -> Figure:
-        """The same with no other `LAYERS` than these; traces keep their numbers, labels their places.
+        """The same with no other `LAYERS` than these; traces keep their numbers, labels their curves.
 
         >>> line = {"type": "scatter", "y": [1.0], "meta": "upper"}
         >>> Figure([line], {"annotations": []}).showing(["nothing"]).data[0].visible
@@ -83,6 +89,8 @@ class Figure:
         for part in (layout, narrow):
             if "annotations" in part:
                 part["annotations"] = kept(part["annotations"])
+        if labels := self._labels(hidden):
+            layout["annotations"][-len(labels) :] = labels
         data = [{**trace, "visible": False} if trace.get("meta") in hidden else trace for trace in self._data]
         return Figure(data, layout | {"meta": layout.get("meta", {}) | {"narrow": narrow}})
 

@@ -122,7 +122,7 @@ def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int)
     chart.curve(x, found.limit, ink, "limit of every attack", label="limit of<br>every attack", width=2, dash="dash")
     above: Look = {"label": "attack's AUC", "width": 3, "error_y": bars}
     chart.curve(x, found.auc, ink, "AUC: a member scores above a non-member", **above)
-    excess = "excess, share of that of x = 0"
+    excess = "excess, share of “nothing learned”"
     chart.curve(
         x, share, chart.colours["reference"], excess, label=excess.replace("share of ", "share of<br>"), width=2
     )

@@ -57,10 +57,11 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
     if p == useful:
         cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
         end = ": here the stronger guarantee even costs less." if gaussian and cheaper else "."
-        parts = [f"{_list(now, keys)} with {noise} noise" for noise, keys in laws.items() if keys]
+        (right, by), *others = [(_list(now, keys), f"with {noise} noise") for noise, keys in laws.items() if keys]
+        rest = "".join(f" and {more} {other}" for more, other in others)
         open_ = (
-            f"With {useful} useful columns and no idle one, {' and '.join(parts)} of {source.things} are "
-            f"{source.outcome}{end}"
+            f"With {useful} useful columns and no idle ones, {right} of {source.things} are {source.outcome} "
+            f"{by}{rest}{end}"
         )
         return " ".join([open_, *_refusals(table, now)])
     said = []
@@ -211,7 +212,7 @@ def orthant_takeaway(example: OrthantExample, p: int) -> str:
     times = example.projected[k] / example.free_output[k]
     said = (
         f"Where every θ must be at least 0, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
-        f"{amount(times)} times as far."
+        f"{amount(times)} times as far as where θ is free."
     )
     if example.reason:
         return f"{said} Objective perturbation gives no guarantee at this λ and ε; raise one of them."

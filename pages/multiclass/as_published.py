@@ -37,8 +37,9 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     guessed = asked()
     sentence = (
         f"**As published, the mechanism protects nobody.** With {guessed.exist:,} of {guessed.draws:,} noise draws its "
-        "objective has a minimiser; an attacker who sees the minimiser and guesses which of two data sets was used is "
-        f"right **{guessed.right:,} times in {guessed.guesses:,}**."
+        f"objective has a minimiser, {guessed.exist - guessed.guesses:,} of which leave a class empty. An attacker who "
+        "sees one of the others and guesses which of two data sets was used is right "
+        f"**{guessed.right:,} times in {guessed.guesses:,}**."
     )
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
     left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
@@ -47,7 +48,7 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
         small_print(
             "Two data sets of two classes and one column that differ in one record; noise and λ as published. Both "
             "classes get the same noise, so it cancels in an equation that the released matrices satisfy only for "
-            f"their own records. {guessed.exist - guessed.guesses:,} minimisers have an empty class and reveal nothing."
+            "their own records. A minimiser with an empty class reveals nothing."
         )
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_published", wrap=True)

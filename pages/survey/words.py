@@ -32,13 +32,13 @@ def takeaway(curves: AgainstPeople, n: int) -> str:
         return f"{start} Then {n:,} messages tell **no more than a guess of 50%**; {server}."
     needed = _people(people_needed(local, curves.epsilon))
     return (
-        f"{start} Then {n:,} messages tell the share of yes to within **±{points(local)}** (95%); {server}, and needs "
+        f"{start} Then {n:,} messages give the share of yes to within **±{points(local)}** (95%); {server}, and needs "
         f"only **{needed}** for the same error."
     )
 
 
 def points(share: float) -> str:
-    """A difference of shares.
+    """A difference of shares, with two digits.
 
     >>> points(0.1953), points(0.0125), points(0.0004)
     ('20 points', '1.2 points', '0.04 points')

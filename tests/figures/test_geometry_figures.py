@@ -117,7 +117,7 @@ def test_lengths_of_both_noises_and_the_hardest_records():
     assert np.array_equal(named(figure, "AUC: a member scores above a non-member").y, traced.auc)
     assert np.array_equal(named(figure, "limit of every attack").y, traced.limit)
     assert np.array_equal(
-        named(figure, "excess, share of that of x = 0").y, np.minimum(traced.excess / traced.signal, 1.2)
+        named(figure, "excess, share of “nothing learned”").y, np.minimum(traced.excess / traced.signal, 1.2)
     )
     assert figure.layout.shapes[0].x0 == 1.0 and MUTED["light"] == figure.layout.shapes[0].line.color
 

@@ -88,7 +88,7 @@ def test_regularisation_is_one_level_for_one_lam_and_a_curve_each_for_a_rule():
     assert names == ["output: regularisation", "objective: regularisation"]
 
 
-def test_layers_can_be_hidden_and_leave_all_else_where_it_is():
+def test_layers_can_be_hidden_and_the_other_curves_stay_where_they_are():
     whole = draw(table_of())
     assert whole.layers == ["upper", "lower", "nothing", "plain"]
     some = whole.showing(["nothing"])
