@@ -128,8 +128,8 @@ _LOCK = threading.Lock()
 def join(question: Question, watcher: Hashable, *, first: bool = False) -> "Job":
     """Job that answers a question, watched by `watcher` from now on: a known one, or a new one.
 
-    first: a page cannot be drawn without a snapshot of it. Equal questions have one answer, kept while the process lives; answers about private records are kept only by the
-    sessions that ask.
+    first: a page cannot be drawn without a snapshot of it. Equal questions have one answer, kept while the process
+    lives; answers about private records are kept only by the sessions that ask.
 
     >>> from dpcore import Problem
     >>> from dpcore.studies.decide.loss_curve import Setting
@@ -222,7 +222,7 @@ class Job:
             BACKGROUND.submit(self._owner, self.advance)
 
     def advance(self) -> None:
-        """Take one more snapshot once no other reader waits for a picture; the next one is queued behind those of others."""
+        """Take one more snapshot once no other reader waits for a picture; the next one is queued behind others'."""
         if not self.abandoned():
             FIRST_PICTURES.give_way(self._owner, _GIVE_WAY_SECONDS)
         self._take()
