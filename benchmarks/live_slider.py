@@ -1,17 +1,19 @@
 """Milliseconds from a key press on a slider to the frame that shows the new picture, in a real browser.
 
-    python -m benchmarks.live_slider [--moves 15] [--pages overview,perturbation,...] [--json FILE]
+    python -m benchmarks.live_slider [--moves 15] [--pages overview,perturbation,...] [--unforeseen] [--json FILE]
 
 The app as it is and the same pages drawn by st.plotly_chart, each from its own server, with moves in turns: epsilon
 step by step over new values, whose pictures may be drawn ahead while the reader rests (step), back over the same ones
 (back), and delta, which nobody has moved before, over new values (delta, seven moves at most). "Page" is
 the time until nothing in it changes any more: texts, and charts once again. A frame is blank if the first chart of the
 page has no drawing or no height in it. Before the moves a reader zooms in; the result says whether the zoom is kept. A
-move whose picture does not change within 30 s is counted as missed. Needs a browser, as the tests do
+move whose picture does not change within 30 s is counted as missed. With --unforeseen only the app as it is, with
+nothing drawn ahead: moves of epsilon, delta and n to values that nobody foresaw. Needs a browser, as the tests do
 (tests/harness.py).
 """
 
 import argparse
+import contextlib
 import json
 import shutil
 import tempfile
@@ -24,12 +26,14 @@ from playwright.sync_api import Page, sync_playwright
 from playwright.sync_api import TimeoutError as TooSlow
 
 from dpcore.core.facts import text_beside
+from pages.server import prefetch
 from tests.harness import FLAGS, ROOT, find_browser, serve
 from tests.page_driver import LIVE
 
 NUMBERS = ("p50", "p95", "max", "page", "missed", "blank frames")
 # name, slider, key to press
 WALKS = (("step", "epsilon", "ArrowRight"), ("back", "epsilon", "ArrowLeft"), ("delta", "delta", "ArrowRight"))
+NEW_WALKS = tuple((slider, slider, "ArrowRight") for slider in ("epsilon", "delta", "n"))
 START, DELTA_MOVES = "epsilon=0.02&delta=1e-10", 7
 REST_MS = 500  # without a change: more than there is between two messages of one script
 # The exchange comes before any page imports live_figure; the rest is app.py.
@@ -88,11 +92,15 @@ def summary(times: Sequence[tuple[float, float] | None]) -> dict[str, float]:
     return {"p50": p50, "p95": p95, "max": most, "page": float(np.median(whole)), "missed": len(times) - len(seen)}
 
 
-def compare(pages: Mapping[str, Page], addresses: Mapping[str, str], moves: int) -> list[dict[str, Any]]:
-    """Walk the sliders of both in turns: a row for each of both and walk."""
+def compare(
+    pages: Mapping[str, Page], addresses: Mapping[str, str], walks: Sequence[tuple[str, str, str]], moves: int
+) -> list[dict[str, Any]]:
+    """Walk the sliders that all have in turns: a row for each page and walk."""
     zoomed = {who: prepare(page, addresses[who]) for who, page in pages.items()}
     rows: list[dict[str, Any]] = []
-    for kind, slider, stroke in WALKS:
+    for kind, slider, stroke in walks:
+        if not all(page.locator(f".st-key-{slider} input[type=range]").is_enabled() for page in pages.values()):
+            continue
         times: dict[str, list[tuple[float, float] | None]] = {who: [] for who in pages}
         for _ in range(min(moves, DELTA_MOVES) if slider == "delta" else moves):
             for who, page in pages.items():
@@ -111,6 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--moves", type=int, default=15)
     parser.add_argument("--pages", default=",".join(LIVE))
+    parser.add_argument("--unforeseen", action="store_true", help="moves with nothing drawn ahead")
     parser.add_argument("--json", type=Path)
     words = parser.parse_args()
     found = []
@@ -122,12 +131,16 @@ def main() -> None:
         shutil.copytree(ROOT / ".streamlit", Path(place, ".streamlit"))
         browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
         for name in words.pages.split(","):
-            with serve(ROOT / "app.py") as ours, serve(stock) as theirs:  # fresh ones: nothing is known
+            scripts = {"live_figure": ROOT / "app.py"} | ({} if words.unforeseen else {"plotly_chart": stock})
+            with contextlib.ExitStack() as stack:
+                servers = {who: stack.enter_context(serve(script)) for who, script in scripts.items()}  # nothing known
                 # The pages' policy would forbid Playwright's own waiting, which evaluates strings.
-                pages = {name: browser.new_page(bypass_csp=True) for name in ("live_figure", "plotly_chart")}
+                pages = {who: browser.new_page(bypass_csp=True) for who in servers}
+                if words.unforeseen:
+                    pages["live_figure"].route(f"**/{prefetch.PATH}/**", lambda route: route.fulfill(status=204))
                 path = f"{'' if name == 'overview' else name}?{START}"
-                addresses = {who: f"{server.url}/{path}" for who, server in zip(pages, (ours, theirs), strict=True)}
-                for row in compare(pages, addresses, words.moves):
+                addresses = {who: f"{server.url}/{path}" for who, server in servers.items()}
+                for row in compare(pages, addresses, NEW_WALKS if words.unforeseen else WALKS, words.moves):
                     found.append({"page": name, **row})
                     numbers = " | ".join(f"{row[key]:.0f}" for key in NUMBERS)
                     kept = " | ".join("kept" if row[key] else "lost" for key in ("node kept", "zoom kept"))

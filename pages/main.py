@@ -19,6 +19,8 @@ if preload_imports.is_under_way():
     preload_imports.wait()  # for the imports below
     meanwhile.empty()
 
+from pages.background.jobs import FIRST_PICTURES  # noqa: E402
+from pages.background.polling import watcher  # noqa: E402
 from pages.lectures.lecture import lecture  # noqa: E402
 from pages.ui.navigation import run_pages  # noqa: E402
 from pages.ui.terms import explain_terms  # noqa: E402
@@ -28,19 +30,20 @@ st.html(look(current_theme()))
 follow_theme()
 explain_terms()
 
-run_pages(
-    Path(__file__).resolve().parent,
-    {
-        "Overview": "overview/page.py",
-        "Perturbation": "perturbation/page.py",
-        "Dimension": "dimension/page.py",
-        "Sparsity": "sparsity/page.py",
-        "Geometry": "geometry/page.py",
-        "Multiclass": "multiclass/page.py",
-        "Survey": "survey/page.py",
-        "Audit": "audit/page.py",
-        "Decide": "decide/page.py",
-        "Sources": "sources/page.py",
-    },
-    around=lecture,
-)
+with FIRST_PICTURES.awaited_by(watcher()):
+    run_pages(
+        Path(__file__).resolve().parent,
+        {
+            "Overview": "overview/page.py",
+            "Perturbation": "perturbation/page.py",
+            "Dimension": "dimension/page.py",
+            "Sparsity": "sparsity/page.py",
+            "Geometry": "geometry/page.py",
+            "Multiclass": "multiclass/page.py",
+            "Survey": "survey/page.py",
+            "Audit": "audit/page.py",
+            "Decide": "decide/page.py",
+            "Sources": "sources/page.py",
+        },
+        around=lecture,
+    )

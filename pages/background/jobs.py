@@ -1,7 +1,8 @@
 """Jobs in the background: answers that become fuller, snapshot by snapshot, shared by all who ask the same question.
 
-The jobs of all sessions take turns in one bounded pool, so that a long job does not delay others. A job stops when its
-last watcher leaves or falls silent.
+The jobs of all sessions take turns in two bounded pools, so that a long job does not delay others: one for the first
+snapshot of what a page cannot be drawn without, one for all the rest, which gives way to first pictures. A job stops
+when its last watcher leaves or falls silent.
 """
 
 import logging
@@ -10,6 +11,7 @@ import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from dpcore import NotApplicable, Unconverged, data
@@ -61,9 +63,45 @@ class FairPool:
                 self._running -= Counter([owner])  # which drops an owner with no work left
 
 
-# All work that goes on while pages are looked at. Two threads: more of them slow each other and the pages down, since
-# Python lets one run at a time but in compiled code.
-BACKGROUND = FairPool(2, "background")
+# What readers wait for, and all other work that goes on while pages are looked at. Two threads each: more of them slow
+# each other and the pages down, since Python lets one run at a time but in compiled code.
+FIRST, BACKGROUND = FairPool(2, "first"), FairPool(2, "background")
+
+
+class FirstPictures:
+    """Visitors who wait for a picture now, to whom work that nobody waits for gives way.
+
+    >>> due = FirstPictures()
+    >>> with due.awaited_by("me"):
+    ...     due.give_way("me", 0.01), due.give_way("you", 0.01)
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        self._waiting: Counter[Hashable] = Counter()
+        self._fewer = threading.Condition()
+
+    @contextmanager
+    def awaited_by(self, visitor: Hashable) -> Iterator[None]:
+        """Note that a visitor waits while the block runs."""
+        with self._fewer:
+            self._waiting[visitor] += 1
+        try:
+            yield
+        finally:
+            with self._fewer:
+                self._waiting -= Counter([visitor])  # which drops a visitor who waits for nothing any more
+                self._fewer.notify_all()
+
+    def give_way(self, visitor: Hashable, seconds: float) -> bool:
+        """Wait until no other visitor waits, at most so many seconds; True if so."""
+        with self._fewer:
+            return self._fewer.wait_for(lambda: not self._waiting.keys() - {visitor}, seconds)
+
+
+FIRST_PICTURES = FirstPictures()
+# What a piece of other work waits for first pictures at most: in a busy class it goes on slowly.
+_GIVE_WAY_SECONDS = 1.0
 
 
 class Question(Protocol):
@@ -87,11 +125,11 @@ _KNOWN: "OrderedDict[Question, Job]" = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def join(question: Question, watcher: Hashable) -> "Job":
+def join(question: Question, watcher: Hashable, *, first: bool = False) -> "Job":
     """Job that answers a question, watched by `watcher` from now on: a known one, or a new one.
 
-    Equal questions have one answer, kept while the process lives; answers about private records are kept only by the
-    sessions that ask.
+    first: a page cannot be drawn without a snapshot of it. Equal questions have one answer, kept while the process
+    lives; answers about private records are kept only by the sessions that ask.
 
     >>> from dpcore import Problem
     >>> from dpcore.studies.decide.loss_curve import Setting
@@ -101,11 +139,11 @@ def join(question: Question, watcher: Hashable) -> "Job":
     (True, 3)
     """
     if is_private(question):
-        return _begun(question, watcher)
+        return _begun(question, watcher, first)
     with _LOCK:
         known = _KNOWN.get(question)
         if known is None or known.given_up or known.failed:
-            known = _KNOWN[question] = _begun(question, watcher)
+            known = _KNOWN[question] = _begun(question, watcher, first)
         known.watch(watcher)
         _KNOWN.move_to_end(question)
         while len(_KNOWN) > _MOST_KNOWN:
@@ -118,10 +156,13 @@ def is_private(question: Question) -> bool:
     return question.source is not None and data.is_private(question.source)
 
 
-def _begun(question: Question, watcher: Hashable) -> "Job":
+def _begun(question: Question, watcher: Hashable, first: bool) -> "Job":
     job = Job(question, watcher)
     job.watch(watcher)
-    BACKGROUND.submit(watcher, job.advance)
+    if first:
+        FIRST.submit(watcher, job.begin)
+    else:
+        BACKGROUND.submit(watcher, job.advance)
     return job
 
 
@@ -140,7 +181,7 @@ class Job:
         self.failed = self.complete = False
         self.news = 0
         self._snapshots = question.snapshots(self.abandoned)
-        self._finished = threading.Event()
+        self._shown, self._finished = threading.Event(), threading.Event()
         self._heard: dict[Hashable, float] = {}
 
     @property
@@ -168,15 +209,35 @@ class Job:
         """Wait until nothing more will come, at most so many seconds."""
         self._finished.wait(seconds)
 
+    def wait_for_first(self, seconds: float) -> None:
+        """Wait until there is something to show or nothing more will come, at most so many seconds."""
+        self._shown.wait(max(0.0, seconds))
+
+    def begin(self) -> None:
+        """Take snapshots until there is something to show, as readers wait for it; the next ones are for `advance`."""
+        with FIRST_PICTURES.awaited_by(self._owner):
+            while not self._shown.is_set():
+                self._take()
+        if not self.finished:
+            BACKGROUND.submit(self._owner, self.advance)
+
     def advance(self) -> None:
-        """Take one more snapshot, unless no watcher waits; the next one is queued behind those of others."""
+        """Take one more snapshot once no other reader waits for a picture; the next one is queued behind others'."""
+        if not self.abandoned():
+            FIRST_PICTURES.give_way(self._owner, _GIVE_WAY_SECONDS)
+        self._take()
+        if not self.finished:
+            BACKGROUND.submit(self._owner, self.advance)
+
+    def _take(self) -> None:
+        """Take one more snapshot, or end if there is none or no watcher waits."""
         try:
             go_on(self.abandoned)
             snapshot = next(self._snapshots)
             if snapshot is not self.snapshot:
                 self.snapshot = snapshot
                 self.news += 1
-            BACKGROUND.submit(self._owner, self.advance)
+                self._shown.set()
             return
         except StopIteration:
             self.complete = True
@@ -190,6 +251,7 @@ class Job:
         self.news += 1
         self._snapshots = iter(())  # frees what the iterator holds
         self._finished.set()
+        self._shown.set()
 
     def _log(self, error: Exception) -> None:
         """Log an error; for private records only its kind, since its words may quote them, and nothing once freed."""

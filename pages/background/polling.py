@@ -11,7 +11,6 @@ from pages.ui.html import readable
 POLL_SECONDS = 0.4
 # What a move may wait for something to show: of the first question, without which there is no picture; of the others.
 FIRST_SECONDS, AT_ONCE_SECONDS = 3.0, 0.1
-_LOOK_SECONDS = 0.01
 # Time added to a watcher's longest silence while a page is drawn, during which it cannot poll.
 _DRAWING_SECONDS = 60.0
 IN_THE_BACKGROUND = " in the background"  # ends the names of all jobs in the session
@@ -73,11 +72,12 @@ def ask(questions: Mapping[str, Question], patience: float | None = None) -> Ope
         else:
             job.leave(me)
     held = st.session_state[_NAME] = Open({})
+    seconds = FIRST_SECONDS if patience is None else patience
     for name, question in questions.items():
-        job = held.jobs[name] = kept.get(question) or join(question, me)
+        job = held.jobs[name] = kept.get(question) or join(question, me, first=not held.jobs and seconds > 0.0)
         job.watch(me, _DRAWING_SECONDS)
         if len(held.jobs) == 1:  # the others begin when it has something to show
-            _wait([job], FIRST_SECONDS if patience is None else patience)
+            _wait([job], seconds)
     held.seen = {name: job.news for name, job in held.jobs.items()}
     return held
 
@@ -90,9 +90,9 @@ def glance(held: Open) -> None:
 
 
 def _wait(jobs: Sequence[Job], seconds: float) -> None:
-    started = time.monotonic()
-    while any(it.snapshot is None and not it.finished for it in jobs) and time.monotonic() - started < seconds:
-        time.sleep(_LOOK_SECONDS)
+    until = time.monotonic() + seconds
+    for job in jobs:
+        job.wait_for_first(until - time.monotonic())
 
 
 def waiting(job: Job) -> str:

@@ -39,7 +39,7 @@ _FLOOR = 1e-9  # F* is certified to 10⁻⁹
 WORK_RECORDS = 100  # all records in each of n^2 steps are n^3 gradients
 # Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many records
 # times curves, of which one by steps counts several times.
-QUICK, STEPPING, FIRST_REPETITIONS = 7_000, 5, 10
+QUICK, STEPPING, FIRST_REPETITIONS = 7_000, 5, 4
 
 
 def first_repetitions(experiment: Experiment) -> int:

@@ -329,11 +329,11 @@ def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
     asked = {
         people: experiment_of(mechanisms=mechanisms_of("both"), n=people, repetitions=50) for people in (300, 10_000)
     }
-    assert [beside.first_repetitions(experiment) for experiment in asked.values()] == [50, 10]
+    assert [beside.first_repetitions(experiment) for experiment in asked.values()] == [50, 4]
     monkeypatch.setattr(beside, "QUICK", 4_000)  # that smaller states are heavy
     monkeypatch.setattr(tables, "AT_ONCE_SECONDS", 0.0)
     said = captions(open_page(n=500, noise="both", seed=91))
-    assert "from 10 draws" in said and "10 of 50 releases, refining" in said
+    assert "from 4 draws" in said and "4 of 50 releases, refining" in said
     light = captions(open_page(n=300, noise="both", seed=91))
     assert "from 50 draws" in light and "refining" not in light
 

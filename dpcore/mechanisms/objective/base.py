@@ -314,8 +314,8 @@ def _gradients(spec: Spec, data: Data, thetas: Array) -> tuple[Array, Array]:
     """
     loss, lam, p = get_loss(spec.loss), float(spec.lam), thetas.shape[1]
     gradients, volumes = lam * thetas, np.empty(len(thetas))
-    records, counts = np.unique(np.column_stack([data.X, data.y]), axis=0, return_counts=True)
-    X, labels, shares = records[:, :-1], records[:, -1], counts / data.n
+    X, labels, counts = data.distinct
+    shares = counts / data.n
     step = max(1, _BATCH_NUMBERS // (p * max(p, len(X))))
     for start in range(0, len(thetas), step):
         batch = slice(start, start + step)

@@ -318,7 +318,7 @@ def _plain(records: Records, cancelled: Cancelled) -> tuple[float, float, float,
     if (train.y == train.y[0]).all():  # which scikit-learn refuses
         logistic = (test.y == train.y[0]).mean()
     else:
-        model = LogisticRegression(C=_LOGISTIC_STRENGTH, max_iter=2_000).fit(train.X, train.y)
+        model = LogisticRegression(C=_LOGISTIC_STRENGTH, solver="newton-cholesky").fit(train.X, train.y)
         logistic = model.score(test.X, test.y)
     bayes = np.nan if split.truth is None else (split.truth.classify(np.asarray(test.X)) == test.y).mean()
     return float(right), float(logistic), float(bayes), _largest_class(test.y)
