@@ -20,7 +20,7 @@ import numpy as np
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_SHORT_TYPES = {"float64": "f8", "float32": "f4"}  # plotly.js reads these from base64
+_SHORT_TYPES = {"float64": "f8", "float32": "f4", "uint8": "u1"}  # plotly.js reads these from base64
 # What a measured excess risk is compared with: a trace says by `meta` which of them it is, its label by its name.
 LAYERS = {
     "upper": "upper bound",
@@ -128,7 +128,7 @@ class Figure:
         self.plotly.show()
 
     def to_dict(self) -> dict[str, Any]:
-        """A copy with plain values only, fit for JSON: arrays of real numbers in base64, nan elsewhere as None."""
+        """A copy with plain values only, fit for JSON: arrays of numbers in base64, nan elsewhere as None."""
         return {"data": _plain(self._data), "layout": _plain(self._layout)}
 
     def to_json(self) -> str:
@@ -137,6 +137,10 @@ class Figure:
         >>> Figure([], {"height": 300}).to_json()
         '{"data":[],"layout":{"height":300}}'
         """
+        return self._json
+
+    @cached_property
+    def _json(self) -> str:
         return json.dumps(self.to_dict(), separators=(",", ":"), allow_nan=False)
 
 

@@ -76,17 +76,19 @@ def drawn(
     """The chart there and its sentence; the numbers of both."""
     swept = experiment_at(controls)
     table = prefetch.whole(swept, cancelled)
-    grown = made_once(swept, "noise growth", lambda: noise_growth.growth_of(swept.cells()))
+    grown = made_once(source.key, ("noise growth", swept), lambda: noise_growth.growth_of(swept.cells()))
     title = axis_title(source)
     figure, sentence = made_once(
-        swept,
-        ("dimension", controls.p, lower, theme),
+        source.key,
+        ("dimension", swept, controls.p, lower, theme, *layers),
         lambda: (
-            dimension_figure(table, grown, p=controls.p, lower=lower, accuracy_title=title, theme=theme, height=HEIGHT),
+            dimension_figure(
+                table, grown, p=controls.p, lower=lower, accuracy_title=title, theme=theme, height=HEIGHT
+            ).showing(layers),
             words.takeaway(table, grown, controls.p, source),
         ),
     )
-    return figure.showing(layers), sentence, table, grown
+    return figure, sentence, table, grown
 
 
 experiment = experiment_at(controls)
@@ -94,22 +96,37 @@ figure, sentence, table, grown = drawn(controls)
 headline.html(emphasised(sentence, colour))
 with chart:
     live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
+asked = partial(orthant.example, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget)
+
+
+def said() -> tuple[str, str, list[list[tuple[str, str, str]]]]:
+    """What is said below the chart, and the cards."""
+    verdict = words.verdict_of(table, grown, controls.p) if lower == "damage" else ""
+    caption = words.caption(experiment, grown, controls.lam)
+    return verdict, caption, words.readouts(table, grown, controls.p, source)
+
+
+def held_in_the_orthant() -> tuple[Figure, str, str]:
+    """The chart beside, its sentence, and the slope meter."""
+    example = asked()
+    beside = orthant_figure(example, p=controls.p, theme=theme, height=ORTHANT_HEIGHT)
+    return beside, words.orthant_takeaway(example, controls.p), slope_meter(slope_rows(table, grown, example))
+
+
 with left:
-    if lower == "damage":
-        paragraph(words.verdict_of(table, grown, controls.p))
-    small_print(words.caption(experiment, grown, controls.lam))
-    for row in words.readouts(table, grown, controls.p, source):
+    verdict, caption, rows = made_once(source.key, ("words", experiment, controls, lower), said)
+    if verdict:
+        paragraph(verdict)
+    small_print(caption)
+    for row in rows:
         cards(row)
     chips(words.CHIPS)
 with right:
     st.markdown(f"**{words.ORTHANT_TITLE}**")
-    asked = partial(orthant.example, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget)
-    example = asked()
-    told = words.orthant_takeaway(example, controls.p)
-    beside = orthant_figure(example, p=controls.p, theme=theme, height=ORTHANT_HEIGHT)
+    beside, told, meter = made_once(source.key, ("orthant", experiment, controls, theme), held_in_the_orthant)
     live_figure(beside, key="orthant", alt=plain(told), height=ORTHANT_HEIGHT)
     small_print(f"{told} {words.ORTHANT_GUARANTEE}")
-    st.html(slope_meter(slope_rows(table, grown, example)))
+    st.html(meter)
 
 
 def code() -> str:

@@ -23,6 +23,7 @@ from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.geometry.excess_by_n import ExcessByN
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
+from pages.background.pictures import made_once
 from pages.background.polling import ask, keep_alive, waiting
 from pages.geometry import words
 from pages.server import prefetch
@@ -39,6 +40,7 @@ HEIGHT, SIDE_HEIGHT = 400, 380
 FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 65_536, 65_536, 64
 OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
 REPETITIONS = 10
+SOURCE = "synthetic"  # all records of the page are drawn
 TRACED_COLUMNS = 1_000
 # Norm orders at even distances of 1 - 1/p, and one just right of 1.
 RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
@@ -94,7 +96,12 @@ def order_picture(
     draw = partial(order_figure, p_norm=here.p_norm, height=HEIGHT)
     made = {"found": asked[0], "others": asked[1:]}
     code = partial(script, made, partial(draw, verbatim("found"), verbatim("others")))
-    return draw(found, others, theme=theme).showing(layers), words.order_takeaway(found, here), found, code
+    figure, sentence = made_once(
+        SOURCE,
+        ("order", here, theme, *layers),
+        lambda: (draw(found, others, theme=theme).showing(layers), words.order_takeaway(found, here)),
+    )
+    return figure, sentence, found, code
 
 
 def drawing(here: words.GeometryState, found: ExcessByN) -> partial[Figure]:
@@ -117,12 +124,12 @@ ahead: prefetch.Draw | None = None
 if view == "order":
     picture, sentence, found, code = order_picture(here)
     caption, judged, ahead = words.order_caption(found), words.order_verdict(found, here), order_picture
-    readouts, table = words.order_readouts(found, row, here), words.order_table(found)
+    readouts, table = words.order_readouts(found, row, here), partial(words.order_table, found)
 elif learned is not None:
     picture, sentence = people_picture(here, learned)
     family = mechanism_class(learned.mechanism).family
     caption, judged = words.people_caption(learned, asked, here), words.people_verdict(learned, here)
-    readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
+    readouts, table = words.people_readouts(learned, row, here), partial(words.people_table, learned)
     ahead = people_ahead if held.finished else None
     code = partial(redrawn, words.people_call(asked), drawing(here, learned))
 else:
@@ -135,34 +142,39 @@ if drawn:
     with left:
         paragraph(judged)
         small_print(caption)
-with right:
-    side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
+
+
+def beside(side: str) -> tuple[Figure, str]:
+    """The chart beside, and its sentence."""
     if side == "Ball":
         ball = noise.ball_picture(here.p_norm, **here.budget)
-        beside, said = ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
-    elif side == "Rates":
+        return ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
+    if side == "Rates":
         rows = [table_1.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
-        beside = rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
-        said = words.rates_caption(row, here)
-    elif side == "Private mean":
+        return rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT), words.rates_caption(row, here)
+    if side == "Private mean":
         columns = tuple(sorted({*MEAN_COLUMNS, here.d}))
         released = noise.private_mean(max(dual_order(here.p_norm), 2.0), columns, n=here.n, **here.budget)
-        beside = private_mean_figure(released, d=here.d, theme=theme, height=SIDE_HEIGHT)
-        said = words.mean_caption(released, here)
-    elif side == "Noise length":
+        figure = private_mean_figure(released, d=here.d, theme=theme, height=SIDE_HEIGHT)
+        return figure, words.mean_caption(released, here)
+    if side == "Noise length":
         lengths = noise.noise_lengths(NOISES, d=here.d, **here.budget)
-        beside = lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
-        said = words.noise_caption(lengths)
-    else:
-        order = here.p_norm if 1.0 < here.p_norm <= 2.0 else 1.5
-        traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=here.delta, seed=here.seed)
-        beside = members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
-        said = words.tracing_caption(traced)
-    captioned_figure(beside, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
+        figure = lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
+        return figure, words.noise_caption(lengths)
+    order = here.p_norm if 1.0 < here.p_norm <= 2.0 else 1.5
+    traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=here.delta, seed=here.seed)
+    figure = members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+    return figure, words.tracing_caption(traced)
+
+
+with right:
+    side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
+    picture, said = made_once(SOURCE, (side, here, theme), partial(beside, side))
+    captioned_figure(picture, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
 if drawn:
     cards(readouts)
     chips(words.CHIPS)
-    behind(lambda: words.assumptions(here), words.FORMULA, code, lambda: table)
+    behind(lambda: words.assumptions(here), words.FORMULA, code, table)
 else:
     behind_nothing()
 keep_alive(held)

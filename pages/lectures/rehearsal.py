@@ -41,18 +41,17 @@ def _faults(story: Story, number: int) -> Iterator[str]:
         page.run()
     for each in _in_the_background(page):
         each.leave(page.session_state["watcher"])
-    held = page.session_state.to_dict()
-    drawn = held.get(share_link.DRAWN, {})
-    for key, (control, value) in drawn.items():
+    held = page.session_state.to_dict().get(share_link.HELD, share_link.Held())
+    for key, (control, value) in held.drawn.items():
         if value != state.get(key, value):
             yield f"“{key}” must be one of {', '.join(map(str, control.options))} in this state, got {state[key]!r}."
     if page.exception:
         yield "The page stops with an error in this state; the message above says where."
         return
     if missing := [key for key in step.kept if key not in _shown(page)]:
-        yield f"There is no control “{', '.join(missing)}” in this state, only {', '.join(drawn)}."
+        yield f"There is no control “{', '.join(missing)}” in this state, only {', '.join(held.drawn)}."
     if step.shows and step.shows not in _shown(page):
-        charts = ", ".join(held.get(share_link.CHARTS, ())) or "none"
+        charts = ", ".join(held.charts) or "none"
         yield f"There is no chart “{step.shows}” in this state. Its charts are: {charts}."
 
 

@@ -84,14 +84,14 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
         found = prefetch.whole(asked, cancelled)
     so_far = (len(found), progress) if found is table else ()
     figure, sentence = made_once(
-        asked,
-        ("cost", controls, chosen, theme, one, so_far),
+        source.key,
+        ("cost", asked, controls, chosen, theme, one, so_far, *layers),
         lambda: (
-            drawing(found, epsilon=controls.epsilon, theme=theme, released=one),
+            drawing(found, epsilon=controls.epsilon, theme=theme, released=one).showing(layers),
             plain(sentence_of(found, controls)),
         ),
     )
-    return figure.showing(layers), sentence
+    return figure, sentence
 
 
 experiment, at = experiment_at(controls), controls.epsilon
@@ -127,8 +127,8 @@ with chart:
     if plan is not None and accuracies:
         paragraph(words.released(accuracies, plan))
     verdict, caption, sentence = made_once(
-        experiment,
-        ("words", controls, chosen, len(table), progress),
+        source.key,
+        ("words", experiment, controls, chosen, len(table), progress),
         lambda: (
             words.verdict_of(table[table.mechanism == chosen.key], at),
             words.caption(experiment, table),

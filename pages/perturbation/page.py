@@ -75,14 +75,14 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
     exhibits = {words.LEMMA: prefetch.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {}
     rates = {words.RATE: rate_shape(next(asked.cells()))} if "rates" in layers else {}
     figure, sentence = made_once(
-        asked,
-        ("excess", controls.epsilon, theme, *rates, *exhibits, progress if found is table else None),
+        source.key,
+        ("excess", asked, controls.epsilon, theme, progress if found is table else None, *layers),
         lambda: (
-            chart(found, epsilon=controls.epsilon, theme=theme, rates=rates, exhibits=exhibits),
+            chart(found, epsilon=controls.epsilon, theme=theme, rates=rates, exhibits=exhibits).showing(layers),
             plain(words.takeaway(found[found.x == controls.epsilon], source)),
         ),
     )
-    return figure.showing(layers), sentence
+    return figure, sentence
 
 
 experiment = experiment_at(controls)
@@ -91,8 +91,8 @@ here = table[table.x == controls.epsilon]
 theme = current_theme()
 
 said = made_once(
-    experiment,
-    ("words", controls.epsilon, progress),
+    source.key,
+    ("words", experiment, controls.epsilon, progress),
     lambda: words.said_of(experiment, table, controls.epsilon, source),
 )
 headline.html(emphasised(said.takeaway, FAMILIES[theme][said.winner]))

@@ -36,11 +36,10 @@ def readout(noun: str, value: str, rest: str = "") -> str:
 
 
 def cards(found: Sequence[tuple[str, str, str]], place: DeltaGenerator | None = None) -> None:
-    """A framed read-out for each (noun, value, rest), side by side; nothing where there is none."""
+    """A framed read-out for each (noun, value, rest), side by side (theme.css); nothing where there is none."""
     if found:
-        columns = place.columns(len(found)) if place else st.columns(len(found))
-        for card, each in zip(columns, found, strict=True):
-            card.container(border=True, height="stretch").html(readout(*each))
+        framed = "".join(f"<div>{readout(*each)}</div>" for each in found)
+        (place or st).html(f'<div class="cards" style="--cards:{len(found)}">{framed}</div>')
 
 
 @contextmanager
@@ -86,9 +85,7 @@ def behind_nothing() -> None:
 
 
 def _picked(*offered: str) -> str | None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("Details:", width="content")
-        chosen = url_controls.pill(share_link.BEHIND, "Details", offered, label_visibility="collapsed", wrap=True)
+    chosen = url_controls.pill(share_link.BEHIND, "Details:", offered, wrap=True)  # label and pills in a row: theme.css
     if chosen:
         _component(key=f"details_{chosen}")
     return chosen

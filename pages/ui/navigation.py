@@ -5,12 +5,16 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.background import polling
 from pages.server import prefetch
 from pages.ui import share_link
+
+_PLACE = "place of the page"  # in the session: the page that was drawn last, and whether in the second place
 
 
 def run_pages(
@@ -22,25 +26,40 @@ def run_pages(
     small letters.
     around: given the page's title, what is done before and after it.
     """
-    landing, *_ = scripts
-    pages = [
-        st.Page(folder / script, title=title, url_path=title.lower(), default=title == landing)
-        for title, script in scripts.items()
-    ]
+    pages = _pages(folder, tuple(scripts.items()))
     chosen = st.navigation(pages, position="top").title
     prefetch.begin()
     polling.leave_other_pages(chosen)
     remarks = st.empty()
     share_link.begin(chosen, {page.title: page.url_path for page in pages})
-    # A place for each page: what another page drew goes as soon as its place is empty, not when this page is complete.
-    places = {title: st.container() if title == chosen else st.empty() for title in scripts}
     script = folder / scripts[chosen]
     # Not the page's own run(): its widgets would belong to the page. So they belong to the main script, and a control
     # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would
     # carry a page's controls over one by one, each with an entry of its own in the browser's history.
-    with places[chosen], around(chosen):
+    with _place(chosen), around(chosen):
         exec(_compiled(script, script.stat().st_mtime_ns), {"__name__": "__main__", "__file__": str(script)})
     share_link.end(remarks)
+
+
+@functools.cache
+def _pages(folder: Path, scripts: tuple[tuple[str, str], ...]) -> list[Any]:
+    """The pages as Streamlit's navigation takes them: the same in every run."""
+    return [
+        st.Page(folder / script, title=title, url_path=title.lower(), default=k == 0)
+        for k, (title, script) in enumerate(scripts)
+    ]
+
+
+def _place(page: str) -> DeltaGenerator:
+    """Where the page is drawn: of two places, the one that the page before was not in.
+
+    So what another page drew goes as soon as its place is empty, not when this page is complete.
+    """
+    last, second = st.session_state.get(_PLACE, (page, False))
+    second ^= page != last
+    places = [st.container() if here else st.empty() for here in (not second, second)]
+    st.session_state[_PLACE] = page, second
+    return places[second]
 
 
 @functools.lru_cache(maxsize=32)

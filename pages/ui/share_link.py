@@ -31,10 +31,7 @@ DEFAULTS, VERSION, HIDE, LECTURE = "defaults", "v", "hide", ("lecture", "step")
 UPLOAD = "upload-"  # how the key of a data set begins that only this session has
 BEHIND = "behind"  # the row in which the link itself is offered
 LONGEST, MOST = 40, 6  # characters of a name or a value, and things ignored, that the note shows
-# In the session: what the address said that was opened, or gone back to; the controls of this run with their values;
-# what this run hides; the controls that each page has drawn so far.
-_ARRIVAL, DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
-_KNOWN, CHARTS = "controls of each page", "charts of this run"
+HELD = "controls in the link"  # in the session: a Held
 _RENAMED = {"beside_printed": "beside_published"}  # controls
 _OLD_OPTIONS = {(row["control"], row["old"]): row["now"] for row in facts_beside(__file__, "old_options.csv")}
 
@@ -114,6 +111,34 @@ class Arrival:
     back: bool = False
 
 
+@dc.dataclass
+class Held:
+    """What a session knows of its controls: one object, because each look into the session takes its time.
+
+    page: title of the page that is drawn, "" for a page by itself; paths: title -> last part of the address. drawn: the
+    controls of this run with their values; charts: keys of its charts; hidden: controls that it keeps out of sight.
+    arrival: what the address said that was opened, or gone back to. known: title -> the controls drawn there so far.
+    """
+
+    page: str = ""
+    paths: dict[str, str] = dc.field(default_factory=dict)
+    drawn: dict[str, tuple[Control, Any]] = dc.field(default_factory=dict)
+    charts: list[str] = dc.field(default_factory=list)
+    hidden: set[str] = dc.field(default_factory=set)
+    arrival: Arrival | None = None
+    known: dict[str, dict[str, Control]] = dc.field(default_factory=dict)
+
+    def said(self, key: str) -> tuple[list[str] | None, bool]:
+        """What the address says of a control, as in `Arrival`; None for nothing."""
+        return self.arrival.said.get(key, (None, False)) if self.arrival else (None, False)
+
+
+def held() -> Held:
+    """The session's own."""
+    found: Held = st.session_state.setdefault(HELD, Held())
+    return found
+
+
 def arrival(page: str, address: Mapping[str, list[str]]) -> Arrival:
     """Sort what an address says: name -> values.
 
@@ -176,33 +201,40 @@ def begin(page: str, paths: Mapping[str, str]) -> None:
     """
     context = get_script_run_ctx()
     back = context is not None and context.is_history_navigation
-    if back or _ARRIVAL not in st.session_state:
+    mine = held()
+    if back or mine.arrival is None:
         said = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.session_state[_ARRIVAL] = dc.replace(arrival(page, said), back=back)
+        mine.arrival = dc.replace(arrival(page, said), back=back)
         # Streamlit's number inputs break on an infinite number in the address.
         for name, values in said.items():
             if name in _RENAMED or any(math.isinf(_number(text) or 0.0) for text in values):
                 _rewrite(name, None)
-    elif st.session_state[_ARRIVAL].back:  # only in the run for it does Streamlit let an address win over the controls
-        st.session_state[_ARRIVAL].said = {}
-    st.session_state[DRAWN], st.session_state[_HIDDEN], st.session_state[CHARTS] = {}, set(), []
-    st.session_state[_PAGE] = page, dict(paths)
-    # A control that nobody sees: so the browser keeps the list in the address, also when the page is turned.
-    st.html(f"<style>.st-key-{HIDE}_list {{ display: none }}</style>")
-    with st.container(key=f"{HIDE}_list"):
+    elif mine.arrival.back:  # only in the run for it does Streamlit let an address win over the controls
+        mine.arrival.said = {}
+    mine.page, mine.paths = page, dict(paths)
+    mine.drawn, mine.charts, mine.hidden = {}, [], set()
+    if HIDE in st.query_params or st.session_state.get(HIDE):
+        # A control that nobody sees: so the browser keeps the list in the address, also when the page is turned.
+        st.html(f"<style>.st-key-{HIDE} {{ display: none }}</style>")
         hide_controls(names(st.text_input("Hidden controls", key=HIDE, bind="query-params")))
 
 
 def hide_controls(keys: Iterable[str]) -> None:
     """Keep these controls out of sight in this run, with the values they have; others may be named too."""
-    st.session_state.setdefault(_HIDDEN, set()).update(keys)
+    held().hidden.update(keys)
 
 
-def prepare(control: Control) -> None:
+def is_named(key: str) -> bool:
+    """Whether the address that was opened, or its list of what it hides, names a control that is not yet drawn."""
+    mine = held()
+    return mine.said(key)[0] is not None or key in mine.hidden
+
+
+def prepare(control: Control, mine: Held) -> None:
     """Before a control is drawn: hide it if that is wanted, and put what a link says of it into Streamlit's words."""
-    if control.key in st.session_state.get(_HIDDEN, ()):
+    if control.key in mine.hidden:
         st.html(f"<style>.st-key-block_{control.key}, .st-key-{control.key} {{ display: none }}</style>")
-    texts, in_address = _said(control.key)
+    texts, in_address = mine.said(control.key)
     if texts is None:
         return
     try:
@@ -225,15 +257,14 @@ def _rewrite(key: str, texts: list[str] | None) -> None:
         address.set_initial_query_params_from_current()  # what Streamlit reads, in this run too
 
 
-def note(control: Control, value: Any) -> None:
+def note(control: Control, value: Any, mine: Held) -> None:
     """After a control was drawn: note its value for the page's link, and what a link said about it in vain."""
-    st.session_state.setdefault(DRAWN, {})[control.key] = control, value
-    st.session_state.setdefault(_KNOWN, {}).setdefault(_title(), {})[control.key] = control
-    texts, _ = _said(control.key)
-    if texts is None:
+    mine.drawn[control.key] = control, value
+    mine.known.setdefault(mine.page, {})[control.key] = control
+    texts, _ = mine.said(control.key)
+    if mine.arrival is None or texts is None:
         return
-    held: Arrival = st.session_state[_ARRIVAL]
-    del held.said[control.key]
+    del mine.arrival.said[control.key]
     try:
         if control.read(texts) == value:
             return
@@ -247,84 +278,75 @@ def note(control: Control, value: Any) -> None:
     else:
         scale = isinstance(control.options[-1], int | float)
         reason = f"not {'on the scale' if scale else 'to be chosen'}: {shown} is shown"
-    held.ignored.append(remark(control.key, texts, reason))
+    mine.arrival.ignored.append(remark(control.key, texts, reason))
 
 
 def reset() -> None:
     """Set all controls of this page to their defaults, of all its views; a file that the reader brought stays."""
-    for key, control in st.session_state.get(_KNOWN, {}).get(_title(), {}).items():
+    mine = held()
+    for key, control in mine.known.get(mine.page, {}).items():
         kept = key == BEHIND or str(st.session_state.get(key)).startswith(UPLOAD)
         if not kept:
             st.session_state[key] = list(control.default) if control.many else control.default
 
 
-def _title() -> str:
-    """Of the page that was drawn last; "" for a page by itself."""
-    page, _ = st.session_state.get(_PAGE, ("", {}))
-    return str(page)
-
-
 def control_of(key: str) -> Control:
     """A control that this run has drawn."""
-    control, _ = st.session_state[DRAWN][key]
+    control, _ = held().drawn[key]
     return control
 
 
 def state() -> dict[str, str]:
     """What the controls say that this run has drawn so far, as the screen writes it."""
-    drawn: Mapping[str, tuple[Control, Any]] = st.session_state.get(DRAWN, {})
-    return {key: ",".join(control.written(value)) for key, (control, value) in drawn.items()}
+    return {key: ",".join(control.written(value)) for key, (control, value) in held().drawn.items()}
 
 
 def note_chart(key: str) -> None:
     """Note a chart that this run has drawn."""
-    charts: list[str] = st.session_state.setdefault(CHARTS, [])
+    charts = held().charts
     if key not in charts:
         charts.append(key)
 
 
 def charts() -> list[str]:
     """The keys of the charts that this run has drawn so far, in their order."""
-    return list(st.session_state.get(CHARTS, ()))
+    return list(held().charts)
 
 
 def values() -> dict[str, Any]:
     """The controls that this run has drawn so far, with their values; not those at an upload, which others have not."""
-    drawn: Mapping[str, tuple[Control, Any]] = st.session_state.get(DRAWN, {})
-    return {key: value for key, (control, value) in drawn.items() if key != BEHIND and not _is_upload(control, value)}
+    drawn = held().drawn.items()
+    return {key: value for key, (control, value) in drawn if key != BEHIND and not _is_upload(control, value)}
 
 
 def has_upload() -> bool:
     """Whether a control of this run stands at a data set that only this session has."""
-    return any(_is_upload(control, value) for control, value in st.session_state.get(DRAWN, {}).values())
+    return any(_is_upload(control, value) for control, value in held().drawn.values())
 
 
 def _is_upload(control: Control, value: Any) -> bool:
     return any(str(option).startswith(UPLOAD) for option in control.chosen(value))
 
 
-def _said(key: str) -> tuple[list[str] | None, bool]:
-    held: Arrival | None = st.session_state.get(_ARRIVAL)
-    return held.said.get(key, (None, False)) if held else (None, False)
-
-
 def end(place: DeltaGenerator) -> None:
     """After the page is complete: tell at this place what its link said in vain, until the reader has seen it or goes
     back in the browser."""
-    held: Arrival = st.session_state[_ARRIVAL]
-    for name, (values, _) in held.said.items():
-        held.ignored.append(remark(name, values, "no such control here"))
-    if unknown := [name for name in held.hide if name not in st.session_state[DRAWN]]:
-        held.ignored.append(remark(HIDE, unknown, "no such control here"))
-    held.said, held.hide = {}, []
-    if held.page != st.session_state[_PAGE][0] or held.back:
-        held.ignored = []
-    if held.ignored:
-        more = len(held.ignored) - MOST
-        told = [*held.ignored[:MOST], *([f"{more} more"] if more > 0 else [])]
+    mine = held()
+    told = mine.arrival
+    assert told is not None  # since `begin`
+    for name, (values, _) in told.said.items():
+        told.ignored.append(remark(name, values, "no such control here"))
+    if unknown := [name for name in told.hide if name not in mine.drawn]:
+        told.ignored.append(remark(HIDE, unknown, "no such control here"))
+    told.said, told.hide = {}, []
+    if told.page != mine.page or told.back:
+        told.ignored = []
+    if told.ignored:
+        more = len(told.ignored) - MOST
+        first = [*told.ignored[:MOST], *([f"{more} more"] if more > 0 else [])]
         with place.container(horizontal=True, vertical_alignment="center", key="ignored"):
-            st.html(f"<small>{html.escape('Ignored in this link: ' + '; '.join(told) + '.')}</small>", width="stretch")
-            st.button("Dismiss", key="dismiss_ignored", on_click=held.ignored.clear, type="tertiary")
+            st.html(f"<small>{html.escape('Ignored in this link: ' + '; '.join(first) + '.')}</small>", width="stretch")
+            st.button("Dismiss", key="dismiss_ignored", on_click=told.ignored.clear, type="tertiary")
 
 
 def query(drawn: Mapping[str, tuple[Control, Any]], hide: Collection[str] = ()) -> str:
@@ -350,10 +372,11 @@ def query(drawn: Mapping[str, tuple[Control, Any]], hide: Collection[str] = ()) 
 
 def link_to_here(hide: Collection[str] = ()) -> str:
     """The whole address of this page in its state; complete once the page's controls are drawn."""
-    page, paths = st.session_state[_PAGE]
-    drawn = {key: pair for key, pair in st.session_state[DRAWN].items() if key != BEHIND}
+    mine = held()
+    drawn = {key: pair for key, pair in mine.drawn.items() if key != BEHIND}
     base = st.get_option("server.baseUrlPath")
-    return f"{_page_address(st.context.url or '', paths[page], set(paths.values()), base)}?{query(drawn, hide)}"
+    address = _page_address(st.context.url or "", mine.paths[mine.page], set(mine.paths.values()), base)
+    return f"{address}?{query(drawn, hide)}"
 
 
 def _page_address(url: str, path: str, paths: Collection[str], base: str) -> str:
@@ -373,12 +396,13 @@ def _page_address(url: str, path: str, paths: Collection[str], base: str) -> str
 
 def offer() -> None:
     """The link to copy, and which controls it hides."""
-    drawn: Mapping[str, tuple[Control, Any]] = st.session_state[DRAWN]
+    mine = held()
+    drawn = mine.drawn
     keys = [key for key in drawn if key != BEHIND]
     hide = st.multiselect(
         "Controls to hide in this link",
         keys,
-        [key for key in keys if key in st.session_state[_HIDDEN]],
+        [key for key in keys if key in mine.hidden],
         format_func=lambda key: drawn[key][0].label,
         key="hide_in_link",
     )

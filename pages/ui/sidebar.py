@@ -1,8 +1,9 @@
 """The shared sidebar: every control in the same place on every page.
 
-A page says which controls it uses; the others take one line together, with the page's reason for each. They are drawn
-all the same, disabled and out of sight, so that they keep their values and their place in the address. Sliders walk
-frozen grids, so that every position has a finished curve behind it.
+A page says which controls it uses; the others take one line together, with the page's reason for each. Those of them
+that the reader has set, or that the address names, are drawn all the same, disabled and out of sight, so that they keep
+their values and their place in the address. Sliders walk frozen grids, so that every position has a finished curve
+behind it.
 
 What the reader sets goes along to every page and tab (see `pages.ui.navigation`); what nobody has set stands at each
 page's default. A page that does not use a control shows it unchanged; a value that is not on a page's grid is replaced
@@ -15,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import EPSILON_GRID, Problem
 from dpcore.core.facts import text_beside
@@ -123,26 +125,24 @@ def sidebar(
     with st.sidebar:
         st.markdown("### Price of Privacy")
         epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, unused=unused)
-        with url_controls.block("delta_and_note", gap="xsmall"):
-            delta = _slider("delta", "δ failure probability", DELTAS, delta_text, unused=unused)
-            note = st.empty()
+        below_delta = url_controls.block("delta", gap="xsmall")
+        delta = _slider("delta", "δ failure probability", DELTAS, delta_text, unused=unused, place=below_delta)
         n = _slider("n", "n records", sample_sizes, "{:,}".format, default_n, unused)
         if not {"delta", "n"} & set(unused) and (text := delta_note(delta, n)):
-            note.caption(text)
+            below_delta.caption(text)
         dimension = f"{letter} dimension"
         if columns is None:
             # Where p is not used it may be any of another page, and a link that says so is understood.
             columns_to = [p for p in DIMENSIONS if "p" in unused or p <= max_columns]
             dimension += "" if "p" in unused else f" (to {max_columns:,})"
             p = _slider("p", dimension, columns_to, "{:,}".format, default_columns, unused)
-        else:  # its own key: the free slider keeps its value for data sets that have no columns of their own
-            with url_controls.block("p", gap="xsmall"):
-                options = sorted({*DIMENSIONS, columns})
-                p = st.select_slider(dimension, options, columns, key=f"p_{columns}", disabled=True)
+        else:  # the slider keeps its value for data sets that have no columns of their own
+            p = columns
+            url_controls.block("p", gap="xsmall")
         lams = (*rules, *(lam for lam in LAMBDAS if not isinstance(lam, str)))
         lam = _slider("lam", "λ regularisation", lams, lam_text, unused=unused)
         m = _slider("m", "m draws", SAMPLES, unused=unused)
-        seed = _seed(disabled="seed" in unused)
+        seed = _seed(unused)
         st.html(_not_used(unused, letter, columns))
         _reset_all()
     return Controls(epsilon, delta, n, p, lam, m, seed)
@@ -156,28 +156,39 @@ def _not_used(unused: Mapping[str, str], letter: str, columns: int | None) -> st
     said = [f"Not used here: {', '.join(named)}."] if named else []
     if columns is not None and "p" not in unused:
         said.insert(0, f"Fixed here: {term(f'{letter} = {columns}', f'This data set has {columns} columns.')}.")
-        unused = {**unused, "p": ""}
-    hidden = ("delta_and_note" if key == "delta" else key for key in unused)
-    places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in hidden)
+    places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in unused)
     return f"<style>{places or 'none'} {{ display: none }}</style><p class='not-used'>{' '.join(said)}</p>"
 
 
-def _seed(*, disabled: bool) -> int:
+def _seed(unused: Collection[str]) -> int:
     """The seed and the button that draws another one."""
     drawn, default = _drawn(), DEFAULTS["seed"]
     last = drawn.get("seed")
     asked, by_hand = wanted(st.session_state.get("seed", default), last, default)
-    _settle("seed", asked, default, last)
-    with url_controls.block("seed", gap="xsmall"):
-        number, button = st.columns([5, 4], vertical_alignment="bottom")
-        with number:
-            seed = url_controls.whole_number("seed", "seed", range(LARGEST_SEED + 1), default, disabled=disabled)
+    disabled = "seed" in unused
+    with url_controls.block("seed", horizontal=True, vertical_alignment="bottom"):
+        if _left_out("seed", default, by_hand, unused):
+            return int(default)
+        _settle("seed", asked, default, last)
+        seed = url_controls.whole_number("seed", "seed", range(LARGEST_SEED + 1), default, disabled=disabled)
         if seed != asked:  # the address decided otherwise
             by_hand = seed != default
         drawn["seed"] = Drawn(seed, seed, by_hand, f"seed {seed}")
         tip = "Draws new data and new noise."
-        button.button("New seed", on_click=_new_seed, width="stretch", help=tip, disabled=disabled)
+        st.button("New seed", on_click=_new_seed, width="stretch", help=tip, disabled=disabled)
     return seed
+
+
+def _left_out(key: str, default: Any, by_hand: bool, unused: Collection[str]) -> bool:
+    """Whether a control stays out that the page does not use: nobody has set it, and the address does not name it.
+
+    It is noted as one that stands at the page's default.
+    """
+    out = key in unused and not by_hand and not share_link.is_named(key)
+    if out:
+        st.session_state[key] = default
+        _drawn()[key] = Drawn(default, default, by_hand=False)
+    return out
 
 
 def _slider(
@@ -187,6 +198,7 @@ def _slider(
     text: Callable[[Any], str] = str,
     default: Any = None,
     unused: Collection[str] = (),
+    place: DeltaGenerator | None = None,
 ) -> Any:
     """A slider over a frozen grid, kept in the address; disabled where it is unused."""
     if default is None:
@@ -194,11 +206,13 @@ def _slider(
     drawn = _drawn()
     last = drawn.get(key)
     asked, by_hand = wanted(st.session_state.get(key, default), last, default)
-    if key in unused and asked not in options:
-        options = sorted({*options, asked})
-    fitting = nearest(asked, options, default)
-    _settle(key, fitting, default, last)
-    with url_controls.block(key, gap="xsmall"):
+    with place or url_controls.block(key, gap="xsmall"):
+        if _left_out(key, default, by_hand, unused):
+            return default
+        if key in unused and asked not in options:
+            options = sorted({*options, asked})
+        fitting = nearest(asked, options, default)
+        _settle(key, fitting, default, last)
         shown = url_controls.slider(key, label, options, default, text, disabled=key in unused)
         if shown != fitting:  # the address decided otherwise
             asked, by_hand = shown, shown != default

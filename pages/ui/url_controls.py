@@ -80,7 +80,8 @@ def whole_number(key: str, label: str, numbers: range, default: int, **look: Any
 
 
 def _draw(control: Control, widget: Callable[..., Any], *what: Any, **how: Any) -> Any:
-    share_link.prepare(control)
+    mine = share_link.held()
+    share_link.prepare(control, mine)
     value = widget(control.label, *what, key=control.key, bind="query-params", **how)
-    share_link.note(control, value)
+    share_link.note(control, value, mine)
     return value

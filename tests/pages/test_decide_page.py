@@ -51,7 +51,8 @@ def opened(**state: Any) -> AppTest:
 
 
 def readouts(page: AppTest) -> list[str]:
-    return [spaced(re.sub(r"<[^>]+>", " ", e.proto.body)) for e in page.get("html") if "1.6rem" in e.proto.body]
+    (cards,) = [e.proto.body for e in page.get("html") if 'class="cards"' in e.proto.body]
+    return [spaced(re.sub(r"<[^>]+>", " ", card)) for card in re.findall("<div>.*?</div></div>", cards)]
 
 
 def test_the_headline_and_the_read_outs_are_what_dpcore_computes():

@@ -188,7 +188,7 @@ def test_a_spoilt_file_is_read_or_refused_in_one_sentence(cases: int, tmp_path: 
 def controls() -> dict[str, Control]:
     """Those of three pages, which between them have every kind."""
     pages = [open_app(SCRIPTS[page], n=300) for page in ("overview", "perturbation", "sparsity")]
-    drawn = itertools.chain.from_iterable(page.session_state[share_link.DRAWN].values() for page in pages)
+    drawn = itertools.chain.from_iterable(page.session_state[share_link.HELD].drawn.values() for page in pages)
     return {control.key: control for control, _ in drawn}
 
 

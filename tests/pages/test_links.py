@@ -63,7 +63,7 @@ LASTING = 120.0
 
 def drawn(app: AppTest) -> dict[str, tuple[Control, Any]]:
     """The controls that the page has drawn, with their values; the row with the link itself left out."""
-    found = dict(app.session_state[share_link.DRAWN])
+    found = dict(app.session_state[share_link.HELD].drawn)
     found.pop(share_link.BEHIND)
     return found
 
@@ -281,7 +281,7 @@ def test_old_names_in_a_link_are_read_as_those_of_today(page, query, meant, few_
     assert not any(f"{key} = " in remarks(app) for key in (*meant, "beside_printed"))
     assert "beside_printed" not in app.query_params
     reloaded = follow(page, urlencode(dict(app.query_params), doseq=True))
-    assert values(reloaded) == values(app), "the address bar says it as today"
+    assert values(reloaded) == values(app.run()), "the address bar says it as today"
 
 
 # Views that a page does not begin with, and controls that only they have.

@@ -166,10 +166,10 @@ def assert_between_bounds(table):
     assert (rows.lower_bound < rows["mean"]).all()
 
 
-def test_controls_without_use_are_disabled_and_n_stops_early():
+def test_controls_without_use_are_left_out_and_n_stops_early():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
-    assert sliders["m draws"].disabled
+    assert "m draws" not in sliders
     assert not sliders["λ regularisation"].disabled
     assert sliders["n records"].options[-1] == "10,000", "every draw is a minimisation"
     assert "**n** stops at 10,000" in texts(open_page(behind="Assumptions"))

@@ -50,7 +50,7 @@ def figures(app: AppTest) -> list[Any]:
 
 
 def control_of(app: AppTest, key: str) -> Control:
-    control, _ = app.session_state[share_link.DRAWN][key]
+    control, _ = app.session_state[share_link.HELD].drawn[key]
     return control
 
 

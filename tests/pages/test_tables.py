@@ -392,6 +392,6 @@ def test_tables_and_pictures_of_an_upload_are_kept_with_it_alone():
     before = len(tables._TABLES), len(pictures._MADE)
     dpcore.run(asked)
     assert tables.of_cached_cells(asked) is not None
-    assert pictures.made_once(asked, "words", lambda: ["mine"]) == ["mine"]
-    assert pictures.made_once(asked, "words", lambda: ["again"]) == ["mine"]
+    assert pictures.made_once(records.key, "words", lambda: ["mine"]) == ["mine"]
+    assert pictures.made_once(records.key, "words", lambda: ["again"]) == ["mine"]
     assert (len(tables._TABLES), len(pictures._MADE)) == before
