@@ -83,10 +83,10 @@ class Data:
 
         >>> X, y, counts = Data([[1.0], [0.0], [1.0]], [1.0, 1.0, 1.0]).distinct
         >>> X.tolist(), y.tolist(), counts.tolist()
-        ([[0.0], [1.0]], [1.0, 1.0], [1, 2])
+        ([[0.0], [1.0]], [1.0, 1.0], [1.0, 2.0])
         """
         found, counts = np.unique(np.column_stack([self.X, self.y]), axis=0, return_counts=True)
-        return found[:, :-1], found[:, -1], counts
+        return found[:, :-1], found[:, -1], counts.astype(np.float64)
 
     @functools.cached_property
     def by_columns(self) -> Any:
