@@ -41,9 +41,9 @@ def points(share: float) -> str:
     """A difference of shares.
 
     >>> points(0.1953), points(0.0125), points(0.0004)
-    ('19.5 points', '1.25 points', '0.04 points')
+    ('20 points', '1.2 points', '0.04 points')
     """
-    return f"{rounded(100 * share)} points"
+    return f"{rounded(100 * share, 2)} points"
 
 
 def _people(count: int) -> str:
@@ -73,17 +73,16 @@ def _percent(share: float) -> str:
 
 
 def readouts(found: Survey) -> list[tuple[str, str, str]]:
-    """Three (noun, value, rest)."""
+    """(noun, value, rest) of the cards; nobody is needed for an error that a guess has."""
     epsilon = found.coin.epsilon
-    return [
+    made = [
         ("Estimate", _percent(found.estimate), f"95% interval: {_percent(found.low)} to {_percent(found.high)}"),
         ("Error bound", f"±{points(found.bound)}", "95%, whatever the true answers are"),
-        (
-            "Trusted server",
-            _people(people_needed(found.bound, epsilon)),
-            f"would be enough for this error at ε = {rounded(epsilon)}, instead of {found.n}",
-        ),
     ]
+    if found.bound < _GUESS:
+        rest = f"would be enough for this error at ε = {rounded(epsilon)}, instead of {found.n}"
+        made.append(("Trusted server", _people(people_needed(found.bound, epsilon)), rest))
+    return made
 
 
 def table(curves: AgainstPeople) -> pd.DataFrame:

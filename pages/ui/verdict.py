@@ -45,7 +45,11 @@ def verdict(
     alike = len({*places.values()}) == 1
     told = [*places.values()][:1] if alike else [f"{title} {place}" for title, place in places.items()]
     said = f"{kind}, informative below “nothing learned”: {'; '.join(told)}."
-    return f"{said} At {name} = {text(x[k])} {it} {', '.join(factors)} times the measurement." if factors else said
+    if not factors:
+        return said
+    *most, last = factors
+    above = f"{', '.join(most)} and {last}" if most else last
+    return f"{said} At {name} = {text(x[k])} {it} {above} times the measurement."
 
 
 def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:

@@ -36,7 +36,7 @@ def test_several_bounds_are_told_one_by_one_and_missing_ones_not_at_all():
     curves = [("one", [0.1] * 3, [0.2] * 3), ("two", [0.1] * 3, [math.nan] * 3), ("three", [0.1] * 3, [9.0] * 3)]
     said = verdict(X, curves, 1.0, 1.0, "ε")
     assert ": one all along" in said and "; three nowhere" in said and "two" not in said
-    assert said.endswith("2 (one), 90 (three) times the measurement.")
+    assert said.endswith("2 (one) and 90 (three) times the measurement.")
     assert "one at 2 of 3" in verdict(X, curves, [[1.0, 0.1, 1.0]] + [[1.0] * 3] * 2, 1.0, "ε")
     assert verdict(X, [("", [0.1] * 3, [None] * 3)], 1.0, 1.0, "ε") == ""
 
