@@ -116,7 +116,7 @@ def curves_chart(
         chart.cursor(cursor, f"{chart.over} = {cursor:,}" if isinstance(cursor, int) else f"{chart.over} = {cursor:g}")
     if mark and x[0] <= mark[0] <= x[-1]:
         chart.vertical(mark[0], width=1, dash="dot")
-        place: Look = {"xref": "x", "xanchor": "right", "xshift": -4, "yanchor": "top"}
+        place: Look = {"xref": "x", "xanchor": "right", "xshift": -4, "yanchor": "top", "bgcolor": chart.paper}
         chart.write(mark[1], math.log10(mark[0]), 1, **place)
     wide, narrow = chart.cursor_axes(x, cursor or 1e-9, (560, 300))
     return chart.beside([titled(wide, title), titled(narrow, short or title)], chart.log_axis(*powers))

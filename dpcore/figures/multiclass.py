@@ -117,11 +117,11 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
         look: Look = {"width": 1.5 + k, "dash": ("dot", "dash", "solid")[k % 3]}
         chart.curve(found.factor, row, ink, f"ε = {epsilon:g}", hovertemplate=hover, **look)
     best = found.factor[np.where(np.isnan(found.accuracy), -1.0, found.accuracy).argmax(axis=1)]
-    for name, x, y, symbol, colour in (
-        ("default λ", np.ones(len(found.epsilon)), found.default, "square", ink),
-        ("oracle, not private", best, found.oracle, "star-open", reference),
+    for name, x, y, symbol, fill, edge in (
+        ("default λ", np.ones(len(found.epsilon)), found.default, "square", ink, ink),
+        ("oracle, not private", best, found.oracle, "star", chart.paper, reference),
     ):
-        look = {"symbol": symbol, "size": 11, "color": colour, "line": {"width": 2, "color": colour}}
+        look = {"symbol": symbol, "size": 11, "color": fill, "line": {"width": 2, "color": edge}}
         chart.marks(x, y, look, name=name, hoverinfo="skip", cliponaxis=False)
     hover = "the largest class: %{y:.1%}<extra></extra>"
     chart.level(found.factor, found.chance, chart.muted, "the largest class", dash="dot", hovertemplate=hover)
@@ -129,7 +129,8 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
     if not len(measured):
         measured = np.array([found.chance])
     bottom = math.floor(20.0 * measured.min() - 0.2) / 20.0  # what the choice of lam changes fills the drawing
-    top = math.ceil(20.0 * measured.max() + 0.2) / 20.0
+    room = max(0.01, 0.06 * (measured.max() - measured.min()))  # between a star and the heading
+    top = math.ceil(20.0 * (measured.max() + room)) / 20.0
     if found.chance < bottom:
         chart.leaves(f"↓ the largest class ({found.chance:.0%})", chart.muted)
     low, high = math.log10(found.factor[0]) - 0.1, math.log10(found.factor[-1]) + 0.1

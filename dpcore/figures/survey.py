@@ -5,7 +5,7 @@ import math
 from ..studies.survey.estimates import AgainstPeople, Survey
 from .chart import Chart
 from .figure import Figure
-from .style import Look, Theme
+from .style import Look, Theme, short_number
 
 _LOCAL, _CENTRAL, _GUESS = "randomised response", "trusted server, Laplace noise", "a guess of 50%"
 
@@ -62,7 +62,7 @@ def estimate_figure(found: Survey, *, central: float, theme: Theme, height: int)
     told = (
         f"messages that say yes: {sent:.0f}%",
         f"estimate: {best:.0f}%, 95% interval {100 * found.low:.0f}% to {100 * found.high:.0f}%",
-        f"with a trusted server: ±{float(f'{100 * central:.2g}'):,g} points",
+        f"with a trusted server: ±{short_number(100 * central)} points",
     )
     spans = (
         (sent, sent, chart.muted),

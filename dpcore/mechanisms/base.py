@@ -132,7 +132,7 @@ class Mechanism(abc.ABC):
     # lam is so large that the model stays near 0, where a record whose label flips has the largest effect.
     worst_spec: ClassVar[Spec] = Spec("huber_hinge", n=10, p=3, lam=1e4)
     audit_knob: ClassVar[tuple[str, Any]] = ("", None)
-    first_attack: ClassVar[tuple[str, str]] = ("sensitivity", "the sensitivity of what gets the noise, and the noise")
+    first_attack: ClassVar[tuple[str, str]] = ("sensitivity", "the sensitivity to one record, and the noise")
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):

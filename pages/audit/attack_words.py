@@ -195,7 +195,7 @@ def _reached(here: AttackState) -> str:
     attack = get_attack(here.asked.mechanism, here.asked.attack)
     term = None if here.played is None else BUGS[here.played].term
     unseen = f"; this bug shows to the attack “{attack_name(term)}”" if term and term != attack.term else ""
-    return f"The attack reaches {attack.reaches}{unseen}."
+    return f"The attack tests {attack.reaches}{unseen}."
 
 
 def _delta(here: AttackState) -> str:

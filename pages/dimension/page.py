@@ -53,7 +53,7 @@ left, right = st.container(key="halves").columns([2.2, 1], gap="medium")
 with left:
     chart, layers = st.container(), pick_layers("lower", *([] if below == "damage" else ["upper"]))
 theme = current_theme()
-colour = FAMILIES[theme]["objective" if noise_in == "objective" else "output"]
+colour = FAMILIES[theme]["reference" if noise_in == "both" else noise_in]
 
 
 def columns_at(controls: Controls) -> tuple[int, ...]:

@@ -160,7 +160,7 @@ def readouts(
 
 def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: float | str) -> str:
     """Guarantees and λ of the curves, and the p at which the two noises are equally large."""
-    rule = f" ({lam_text(asked)}, as Gaussian output perturbation takes it)" if isinstance(asked, str) else ""
+    rule = f" ({lam_text(asked)}, chosen for Gaussian output perturbation)" if isinstance(asked, str) else ""
     said = [
         f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
         f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}).",
@@ -211,7 +211,7 @@ def orthant_takeaway(example: OrthantExample, p: int) -> str:
     k = int(np.flatnonzero(example.p == p)[0])
     times = example.projected[k] / example.free_output[k]
     said = (
-        f"Where every θ must be at least 0, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
+        f"If no coordinate of θ may be negative, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
         f"{amount(times)} times as far as where θ is free."
     )
     if example.reason:

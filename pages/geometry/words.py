@@ -124,7 +124,7 @@ def order_step(found: AgainstOrder) -> str:
     share = 1.0 - (ball - lasso) / (found.mean[l2] - found.mean[first])
     part = "all" if share >= 1.0 else "nothing" if share <= 0.0 else f"{rounded(100 * share, 2)}%"
     said = f"With Gaussian noise on both balls it would be {rounded(lasso)} and {rounded(ball)}"
-    return f"{said}: the choice of mechanism is {part} of the step."
+    return f"{said}: the choice of mechanism accounts for {part} of the difference."
 
 
 def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
@@ -140,7 +140,7 @@ def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
     elif _apart(found, l2, first):
         said += f", **{rounded(ratio, 2)} times** as much"
         if not _learned(found, l2):
-            said += ", as if nothing were learned"
+            said += " and no better than learning nothing"
         said += (
             ": the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
             if found.chosen[l2] == "vertices"
@@ -162,7 +162,7 @@ def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[t
     return [
         ("Smaller upper bound", chosen, f"at {here.words}; the choice uses no record"),
         ("Its excess risk", rounded(found.mean[k]), rest),
-        ("Privacy for free", f"from n = {worded(row.free)} on", "sampling then costs more, by rates without constants"),
+        ("Privacy for free", f"n ≥ {worded(row.free)}", "sampling then costs more, by rates without constants"),
     ]
 
 
@@ -182,7 +182,7 @@ def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
 
 
 _ROWS = {
-    "l1": "{l1:,} are equal, with one column (hard for L1)",
+    "l1": "{l1:,} are equal and have one column (hard for L1)",
     "l2": "{l2:,} are fingerprints (hard for L2)",
     "fingerprints": "{fingerprints:,} are fingerprints",
 }
@@ -190,7 +190,7 @@ _ROWS = {
 
 def order_caption(found: AgainstOrder) -> str:
     shown = " or ".join(_ROWS[name].format(**found.rows) for name in found.rows)
-    each = ", at each p whichever is harder for the mechanism with the smaller bound" if len(found.rows) > 1 else ""
+    each = ", whichever is harder at each p for the mechanism with the smaller bound" if len(found.rows) > 1 else ""
     return (
         "Exponential mechanism over vertices: a vertex of the L1 ball drawn at random. Means of "
         f"{found.repetitions} draws of records and noise, bars: two standard errors. Linear losses; of {found.n:,} "
@@ -209,8 +209,8 @@ def people_takeaway(found: ExcessByN, here: GeometryState) -> str:
     mean = found.private.mean[k]
     measured, bound, _ = found.exponents
     said = (
-        f"At {here.words} and n = {found.n[k]:,.0f} one pass leaves **{rounded(mean)}** of excess risk, "
-        f"{rounded(found.plain[k])} without noise; learning nothing leaves {rounded(found.nothing)}."
+        f"At {here.words} and n = {found.n[k]:,.0f} one pass leaves an excess risk of **{rounded(mean)}**, "
+        f"against {rounded(found.plain[k])} without noise; learning nothing leaves {rounded(found.nothing)}."
     )
     if measured is not None and measured >= 0.0:
         return f"{said} It does not fall with n here."
@@ -294,8 +294,8 @@ def ball_caption(found: BallPicture, here: GeometryState) -> str:
 
 def rates_caption(row: Row, here: GeometryState) -> str:
     return (
-        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: larger term: {LEADS[row.leads]}. Rates without "
-        f"constants, {row.source}; lower bound: {readable(row.least_formula)}."
+        f"At {here.words}, d = {here.d:,}, n = {here.n:,}, the larger term is {LEADS[row.leads]}. Rates "
+        f"without constants, {row.source}; lower bound: {readable(row.least_formula)}."
     )
 
 
@@ -305,8 +305,8 @@ def mean_caption(found: PrivateMean, here: GeometryState) -> str:
     return (
         f"The generalised Gaussian mechanism by itself: the mean of n = {found.n:,} records, ‖x‖ ≤ 1 in the norm "
         f"of order q = {order_text(found.q_star)}. At d = {found.d[k]:,.0f} its mean error is "
-        f"{rounded(found.generalized[k])} (upper bound {rounded(found.bound[k])}), that of Gaussian noise scaled to "
-        f"the norm {rounded(found.gaussian[k])}; an answer that uses no record errs by at most 1. "
+        f"{rounded(found.generalized[k])} (upper bound {rounded(found.bound[k])}), and that of Gaussian noise scaled "
+        f"to the norm is {rounded(found.gaussian[k])}; an answer that uses no record errs by at most 1. "
         f"Density ~ exp(−‖z‖ᵣ²/2), r = {rounded(found.order[k])}."
     )
 

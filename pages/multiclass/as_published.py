@@ -98,7 +98,7 @@ def _show_beside(side: str, seed: int, theme: Theme) -> None:
         broken = pathak_raj.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
         beside = theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
         said = (
-            "A cap on the traces makes a minimiser exist. Theorem 2 then claims an excess of at most "
+            "With a cap on the traces there is a minimiser. Theorem 2 then claims an excess of at most "
             f"{broken.bound:,.0f} in {1 - broken.delta:.0%} of draws for every cap; with a cap of "
             f"{broken.caps[-1]:,.0f}, {broken.violated[-1]:.0%} of draws exceed that."
         )
@@ -121,10 +121,10 @@ def _readouts(seed: int) -> list[tuple[str, str, str]]:
             f"Lemma 1: at most {gradient.published:g}; {PROOF_CLASSES} classes, one x of length 1 and two labels",
         ),
         (
-            "Lemma 4 over the exact quantile",
+            "Lemma 4, against the exact quantile",
             f"{lemma.published / lemma.exact:.1f} times",
-            f"of the noise's length at d = {LEMMA_COLUMNS}, {1 - LEMMA_MISS:.0%} level; its union bound, corrected: "
-            f"{lemma.union / lemma.exact:.1f} times",
+            f"the noise's length at d = {LEMMA_COLUMNS}, {1 - LEMMA_MISS:.0%} level; "
+            f"{lemma.union / lemma.exact:.1f} times with its union bound corrected",
         ),
     ]
     if fails:

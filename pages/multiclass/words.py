@@ -179,7 +179,8 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
     if isinstance(found, Excesses):
         if found.excess.mean[k] > 0.0:
             times = rounded(found.bound[k] / found.excess.mean[k], 2)
-            made.append(("Upper bound over the measured mean", f"{times} times", "over the best model"))
+            rest = "for the excess risk over the best model"
+            made.append(("Upper bound, against the measured mean", f"{times} times", rest))
     elif math.isfinite(found.bayes[k]):
         made.append(("Bayes accuracy", f"{found.bayes[k]:.1%}", "with the true distributions; no classifier has more"))
     else:
@@ -248,8 +249,8 @@ def picture_caption(side: str, picture: Picture, here: MulticlassState) -> str:
             f"{picture.plain_right:.1%} without privacy. Shaded: privacy changes the decision.{plane}"
         )
     return (
-        "Only differences between the matrices decide. Their common part is free; here it centres every ellipse where "
-        f"records can be. Each ellipse is as large as its class's region allows.{plane}"
+        "Only differences between the matrices affect decisions. Their common part is arbitrary; here it centres every "
+        f"ellipse where records can be. Each ellipse is as large as its class's region allows.{plane}"
     )
 
 

@@ -134,16 +134,16 @@ def bounds_caption(table: pd.DataFrame, kamath: Array, worst: float) -> str:
     for rule, name in RULE_NAMES.items():
         ratio = (rows.bound / rows["mean"])[rows.rule == rule].astype(float)
         parts.append(f"{name} {rounded(ratio.min(), 2)} to {rounded(ratio.max(), 2)}")
-    said = f"Upper bound over measurement, by rule for the steps: {'; '.join(parts)}."
+    said = f"Upper bound divided by measurement, for each rule for the steps: {'; '.join(parts)}."
     told = kamath[np.isfinite(kamath)]
     if len(told):
-        vacuous = "all" if (told > worst).all() else f"{int((told > worst).sum())} of {len(told)}"
+        vacuous = "every" if (told > worst).all() else f"{int((told > worst).sum())} of the {len(told)}"
         said += (
             f" The bound of Kamath's lecture for n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, the "
-            f"largest excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} of these ε."
+            f"largest excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} ε where it is drawn."
         )
     if len(told) < len(kamath):
-        said += " It is missing where its accounting fails: that needs ε < 2√ln(1/δ)."
+        said += " It is drawn only where its accounting holds, for ε < 2√ln(1/δ)."
     return said
 
 
@@ -191,5 +191,5 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
     )
     lams = _lams(here)
     if lam_at(here) is None and len(lams):
-        said += f" The rule now sets λ to between {rounded(lams.min(), 2)} and {rounded(lams.max(), 2)}."
+        said += f" The rule for λ now gives values from {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}."
     return said

@@ -41,12 +41,14 @@ def small(words: str) -> str:
 
 
 def code(words: str) -> str:
-    """A command or a name as a cell; a long one may go on in another line after a mark between its words.
+    """A command or a name as a cell; a long one may go on in another line after a mark between its words, but not
+    within an option such as "-o".
 
-    >>> code("a/b::c_d")
-    '<code>a/<wbr>b::<wbr>c_<wbr>d</code>'
+    >>> code("a/b::c_d -o")
+    '<code>a/<wbr>b::<wbr>c_<wbr>d <span>-o</span></code>'
     """
     parted = re.sub("(/|::|_)", r"\1<wbr>", html.escape(words))
+    parted = re.sub(r"(?<= )-\w\b", r"<span>\g<0></span>", parted)
     return f"<code>{parted}</code>"
 
 

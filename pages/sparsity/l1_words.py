@@ -111,8 +111,8 @@ def _on_hardest(found: Found, walked: Path | None, here: L1State) -> str:
         f"no private algorithm can guarantee less than **{least}**" if least != "nan" else "no lower bound is known"
     )
     return (
-        f"On the hardest data, private Frank-Wolfe leaves **{mean}** of excess risk at {letter} = {at:,}; {proved}. A "
-        f"model that learns nothing leaves {nothing}."
+        f"On the hardest data, private Frank-Wolfe leaves an excess risk of **{mean}** at {letter} = {at:,}; {proved}. "
+        f"A model that learns nothing leaves {nothing}."
     )
 
 
@@ -120,7 +120,7 @@ def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
     mean, T = found.private.measured.mean, walked.plan.steps + 1
     k, last = nearest(found.T, T), len(found.T) - 1
     best = int(np.nanargmin(mean))
-    said = f"**{T} steps** of Frank-Wolfe at ε = {here.epsilon:g} leave **{rounded(mean[k])}** of excess risk"
+    said = f"**{T} steps** of Frank-Wolfe at ε = {here.epsilon:g} leave an excess risk of **{rounded(mean[k])}**"
     others = []
     if best != k:
         others.append(f"{found.T[best]:.0f} steps would leave {rounded(mean[best])}")
@@ -183,7 +183,7 @@ def _by_columns(found: AgainstP, here: L1State) -> str:
             f"θ = 0 has {rounded(found.nothing[first])}"
         )
     elif abs(mean[last] - mean[first]) <= 2.0 * np.hypot(private.se[last], private.se[first]):
-        said += f"leave **the same excess risk**, up to its error: {rounded(mean[last])} and {rounded(mean[first])}"
+        said += f"leave **the same excess risk** within its error: {rounded(mean[last])} and {rounded(mean[first])}"
     else:
         said += f"mean **{rounded(mean[last] / mean[first], 2)} times** the excess risk"
     if not np.isfinite(whole[last]):
@@ -211,13 +211,13 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
     if isinstance(found, AgainstT):
         best = int(np.nanargmin(found.private.measured.mean))
         rest = (
-            f"auto takes {found.auto}, better on most records; the smallest measured mean is at {found.T[best]:.0f}, "
-            "but choosing T from the data would cost extra privacy"
+            f"auto chooses T = {found.auto}, which is better on most data; the smallest measured mean is at "
+            f"T = {found.T[best]:.0f}, but choosing T from the data would cost extra privacy"
         )
         return [*made, ("Smallest upper bound", f"T = {found.tuned}", rest)]
     if isinstance(found, AgainstN):
         rest = "by bounds at the best T: there the cost of privacy is below the generalisation gap"
-        return [*made, ("Privacy for free", f"from n = {worded(found.free)} on", rest)]
+        return [*made, ("Privacy for free", f"n ≥ {worded(found.free)}", rest)]
     k = nearest(found.p, here.p)
     rest = f"at p = {here.p:,}, one vertex a step; {rounded(found.whole.measured.mean[k])} with noise in every column"
     return [*made, ("Excess risk", rounded(found.private.measured.mean[k]), rest)]
@@ -229,7 +229,7 @@ def caption(found: Found, here: L1State) -> str:
     if here.hardest:
         signal = packing_signal(here.setting.instance(here.n, here.p).spec, here.setting.budget)
         said.append(
-            f"Hardest data: {signal:,} of {here.n:,} records carry one label and lie on one axis, all others are zero. "
+            f"Hardest data: {signal:,} of {here.n:,} records carry one label and lie on one axis; the others are zero. "
             f"The lower bound is the mean over {2 * here.p:,} such data sets, which the algorithm treats alike."
         )
     else:
@@ -242,7 +242,7 @@ def caption(found: Found, here: L1State) -> str:
             said.append(f"{len(over)} of {len(found.private.T)} points spend more than ε = {here.epsilon:g}.")
     stored = int(np.max(found.stored))
     if not here.hardest and (stored < here.p or (isinstance(found, AgainstP) and stored < found.p[-1])):
-        said.append(f"At most {stored:,} columns are filled, all others are zero in every record.")
+        said.append(f"At most {stored:,} columns are filled; the others are zero in every record.")
     refused = sorted({reason for reason in found.private.reasons if reason})
     if refused:
         said.append(f"Not drawn: {readable(refused[0])}.")
@@ -253,8 +253,8 @@ def path_caption(walked: Path) -> str:
     """One run in words."""
     missed = int((~walked.right).sum())
     return (
-        f"One run: {missed} of {walked.plan.steps} choices miss, by column or by sign; the model leaves "
-        f"{rounded(walked.excess)} of excess risk. Later choices weigh more: the last vertex has "
+        f"One run: {missed} of {walked.plan.steps} choices have the wrong column or sign; the model leaves an "
+        f"excess risk of {rounded(walked.excess)}. Later choices weigh more: the last vertex has "
         f"{rounded(walked.share[-1] / walked.share[0], 2)} times the weight of the first."
     )
 

@@ -158,14 +158,14 @@ def columns_caption(by_p: ExcessByColumns, here: Controls) -> str:
             said.append(f"{name}: {readable(reasons[last] or 'nothing measured')}")
             continue
         grown = float(f"{curve.mean[last] / curve.mean[seen[0]]:.2g}")
-        said.append(f"{amount(grown)} times the excess for {name}")
+        said.append(f"{name}, {amount(grown)} times")
     means = {key: getattr(by_p, key).mean[k] for key in ("sampling", "objective", "projected")}
     left = ", ".join(f"{key} {rounded(mean)}" for key, mean in means.items() if np.isfinite(mean))
     return (
-        f"From p = {by_p.p[0]:,.0f} to {by_p.p[last]:,.0f}: {', '.join(said)}. At p = {here.p:,}: {left}. Same "
-        "records and F*. Records with entries up to 1 have an L2 norm of √p, which is the scale of the noise in "
-        f"objective perturbation. Projecting its model onto the simplex costs no privacy. Means of {by_p.repetitions} "
-        "releases."
+        f"Growth of the excess risk from p = {by_p.p[0]:,.0f} to {by_p.p[last]:,.0f}: {'; '.join(said)}. At "
+        f"p = {here.p:,}: {left}. Same records and F*. Records with entries up to 1 have an L2 norm of √p, which is "
+        "the scale of the noise in objective perturbation. Projecting its model onto the simplex costs no privacy. "
+        f"Means of {by_p.repetitions} releases."
     )
 
 
@@ -175,7 +175,7 @@ def published_caption(allowed: PublishedDraws, here: Controls) -> str:
     first = "n = 10¹⁵" if allowed.first is None else f"n = {worded(allowed.first, 3)}"
     return (
         f"Theorem 4 of Jain and Thakurta (2014) as published allows {rounded(theirs, 2)} draws at n = {here.n:,}, less "
-        f"than one: nothing can be released, for any n of the slider. Its first draw comes "
+        f"than one, so nothing can be released at any n of the slider. Its first draw comes "
         f"{'beyond' if allowed.first is None else 'at'} {first}. The tight accounting allows {ours:,}."
     )
 

@@ -139,8 +139,8 @@ def play_caption(play: Play, here: StreamingState) -> str:
     end = float(play.regret[-1])
     return (
         f"One run, arm by arm. It ends {amount(abs(end))} {'behind' if end >= 0 else 'ahead of'} the best arm; 8 of 10 "
-        f"runs end between {amount(play.q10[-1])} and {amount(play.q90[-1])}. Cost vectors are private, the arms are "
-        "published."
+        f"runs end between {amount(play.q10[-1])} and {amount(play.q90[-1])}. The cost vectors are private; the arms "
+        "are published."
     )
 
 

@@ -47,8 +47,9 @@ def verdict(
     said = f"{kind}, informative below “nothing learned”: {'; '.join(told)}."
     if not factors:
         return said
-    most, last = ", ".join(factors[:-1]), factors[-1]
-    return f"{said} At {name} = {text(x[k])} {it} {f'{most} and {last}' if most else last} times the measurement."
+    *most, last = factors
+    above = f"{', '.join(most)} and {last}" if most else last
+    return f"{said} At {name} = {text(x[k])} {it} {above} times the measurement."
 
 
 def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:

@@ -256,7 +256,8 @@ def test_tuning_names_the_oracle_not_private(tuned, theme):
     default, oracle = named(figure, "default λ"), named(figure, "oracle, not private")
     equal(default, tuned.accuracy[:, list(tuned.factor).index(1.0)])
     equal(oracle, np.nanmax(tuned.accuracy, axis=1))
-    assert list(default.x) == [1.0] * 3 and (default.marker.color, oracle.marker.color) == (private, reference)
+    assert list(default.x) == [1.0] * 3 and default.marker.color == private
+    assert (oracle.marker.color, oracle.marker.line.color) == (BACKGROUND[theme], reference)
     for k, x in enumerate(oracle.x):
         assert tuned.accuracy[k, list(tuned.factor).index(x)] == oracle.y[k]
     fits(figure, tuned.accuracy)

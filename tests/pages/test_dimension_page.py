@@ -11,6 +11,7 @@ import dpcore
 from dpcore import data
 from dpcore.core.power_law import PowerLaw, power_law
 from dpcore.figures.figure import Figure
+from dpcore.figures.style import FAMILIES
 from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
@@ -103,7 +104,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     ps = tuple(sorted({*PS, chosen["p"]}))
     fields = {key: chosen[key] for key in ("noise_in", "epsilon", "delta", "n", "lam", "seed")}
     _, table, grown, _ = computed(ps=ps, **fields)
-    colour = "#002B95" if chosen["noise_in"] == "objective" else "#CB7513"
+    colour = FAMILIES["light"]["reference" if chosen["noise_in"] == "both" else chosen["noise_in"]]
     assert headline(page) == spaced(emphasised(words.takeaway(table, grown, chosen["p"], SOURCE), colour))
     assert not re.search(r"\bnan\b", texts(page).lower())
 

@@ -37,10 +37,10 @@ def test_the_default_state_shows_the_U_without_a_click():
     best = min(mean, key=mean.get)
     assert best < T < found.T[-1] and mean[best] < mean[T] < mean[found.T[-1]]
     others = f" {best:.0f} ", "512 ", rounded(mean[512])
-    assert tells(said(page), f"{T} steps of Frank-Wolfe at ε = 1 leave {rounded(mean[T])} ", *others)
+    assert tells(said(page), f"{T} steps of Frank-Wolfe at ε = 1 leave an excess risk of {rounded(mean[T])}", *others)
     assert f"Without privacy, {T} steps leave {rounded(found.plain[T - 1])}" in said(page)
     assert f"{walked.found} of 4" in texts(page) and f"T = {found.tuned}" in texts(page)
-    assert f"{np.count_nonzero(~walked.right)} of {T - 1} choices miss" in captions(page)
+    assert f"{np.count_nonzero(~walked.right)} of {T - 1} choices have the wrong column or sign" in captions(page)
     assert len(charts(page)) == 2
 
 
@@ -53,7 +53,7 @@ def test_against_n_three_slopes_stand_side_by_side_and_the_caption_says_why_they
     for slope in (measured, dense, bound):
         assert rate(slope) in said(page)
     assert "An upper bound holds for all data. On sparse data" in captions(page)
-    assert f"from n = {worded(found.free)} on" in texts(page)
+    assert f"n ≥ {worded(found.free)}" in texts(page)
 
 
 def test_against_columns_the_growth_and_the_null_model_are_told():
@@ -61,7 +61,7 @@ def test_against_columns_the_growth_and_the_null_model_are_told():
     assert not page.exception and not page.error
     found = curves.against_p(SETTING, n=10_000, T="auto", ps=curves.PS)
     mean, whole = found.private.measured.mean, found.whole.measured.mean
-    same = "leave the same excess risk, up to its error: "
+    same = "leave the same excess risk within its error: "
     assert tells(said(page), "256 times", "65,536", "256", same + f"{rounded(mean[-1])} and {rounded(mean[2])}")
     assert f"leaves {rounded(whole[-1])}, {rounded(100 * whole[-1] / found.nothing[-1], 2)}% of the excess" in said(
         page

@@ -210,7 +210,7 @@ def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
     "side, phrase",
     [
         ("Decision regions", "Shaded: privacy changes the decision."),
-        ("Ellipses", "Only differences between the matrices decide"),
+        ("Ellipses", "Only differences between the matrices affect decisions"),
         ("λ", "an **oracle, not private**"),
     ],
 )

@@ -261,7 +261,7 @@ def test_bounds_say_how_loose_they_are_and_kamath_s_that_it_says_nothing():
     )
     said = captions(page)
     assert any(beside.bounds_caption(table, kamath, 2.0 * BALL) in said for table in tables)
-    assert "n² = 90,000 steps exceeds 12" in said and "needs ε < 2√ln(1/δ)" in said
+    assert "n² = 90,000 steps exceeds 12" in said and "holds, for ε < 2√ln(1/δ)" in said
     ratios = tables[0].bound / tables[0]["mean"]
     assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
 
@@ -299,8 +299,8 @@ def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
     apart = here.assign(lam=[0.01, 0.02])
     assert beside.lam_at(apart) is None
     valley = rows(0.1, 0.2).assign(x=0.5)
-    assert "between 0.01 and 0.02" in beside.valley_caption(valley, apart)
-    assert "between" not in beside.valley_caption(valley, here)
+    assert "values from 0.01 to 0.02" in beside.valley_caption(valley, apart)
+    assert "values from" not in beside.valley_caption(valley, here)
 
 
 def test_a_refusal_shows_on_every_part_of_the_page():

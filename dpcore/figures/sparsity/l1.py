@@ -69,6 +69,7 @@ def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) ->
         must=[found.dense],
         may=[found.private.bound, found.sampling],
         heading=_TRAINING,
+        depth=6.0,
     )
 
 
