@@ -20,7 +20,6 @@ if preload_imports.is_under_way():
     meanwhile.empty()
 
 from pages.background.jobs import FIRST_PICTURES  # noqa: E402
-from pages.background.polling import watcher  # noqa: E402
 from pages.lectures.lecture import lecture  # noqa: E402
 from pages.ui.navigation import run_pages  # noqa: E402
 from pages.ui.terms import explain_terms  # noqa: E402
@@ -30,7 +29,7 @@ st.html(look(current_theme()))
 follow_theme()
 explain_terms()
 
-with FIRST_PICTURES.awaited_by(watcher()):
+with FIRST_PICTURES.one():
     run_pages(
         Path(__file__).resolve().parent,
         {

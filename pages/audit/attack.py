@@ -18,7 +18,7 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.style import MUTED, Theme
 from pages.audit import attack_words as words
 from pages.audit.attack_words import AttackState
-from pages.background.jobs import Job
+from pages.background.jobs import FIRST_PICTURES, Job
 from pages.background.polling import ask, keep_alive
 from pages.server import prefetch
 from pages.ui import url_controls
@@ -126,10 +126,11 @@ def _ruler(here: AttackState, theme: Theme) -> Figure:
 def _wait_for_first(job: Job, version: str | None) -> None:
     """Until the correct code and this version, where it applies, have first runs to show, or a moment is over."""
     deadline = time.monotonic() + AT_ONCE_SECONDS
-    while job.snapshot is not None and not job.finished and time.monotonic() < deadline:
-        if job.snapshot.standings.keys() >= {None, version} & job.snapshot.plans.keys():
-            return
-        time.sleep(_LOOK_SECONDS)
+    with FIRST_PICTURES.other_work():
+        while job.snapshot is not None and not job.finished and time.monotonic() < deadline:
+            if job.snapshot.standings.keys() >= {None, version} & job.snapshot.plans.keys():
+                return
+            time.sleep(_LOOK_SECONDS)
 
 
 def _show_beside(side: str, here: AttackState, theme: Theme) -> None:

@@ -69,34 +69,48 @@ FIRST, BACKGROUND = FairPool(2, "first"), FairPool(2, "background")
 
 
 class FirstPictures:
-    """Visitors who wait for a picture now, to whom work that nobody waits for gives way.
+    """Number of pages that are being drawn, and of first snapshots that are computed for others that wait for them.
 
     >>> due = FirstPictures()
-    >>> with due.awaited_by("me"):
-    ...     due.give_way("me", 0.01), due.give_way("you", 0.01)
-    (True, False)
+    >>> with due.one():
+    ...     with due.other_work():
+    ...         due.give_way(0.01)
+    ...     due.give_way(0.01)
+    True
+    False
     """
 
     def __init__(self) -> None:
-        self._waiting: Counter[Hashable] = Counter()
+        self._due = 0
         self._fewer = threading.Condition()
 
     @contextmanager
-    def awaited_by(self, visitor: Hashable) -> Iterator[None]:
-        """Note that a visitor waits while the block runs."""
-        with self._fewer:
-            self._waiting[visitor] += 1
+    def one(self) -> Iterator[None]:
+        """Count one more while the block runs."""
+        self._add(1)
         try:
             yield
         finally:
-            with self._fewer:
-                self._waiting -= Counter([visitor])  # which drops a visitor who waits for nothing any more
-                self._fewer.notify_all()
+            self._add(-1)
 
-    def give_way(self, visitor: Hashable, seconds: float) -> bool:
-        """Wait until no other visitor waits, at most so many seconds; True if so."""
+    @contextmanager
+    def other_work(self) -> Iterator[None]:
+        """Count one less while the block runs: the page waits for what others do."""
+        self._add(-1)
+        try:
+            yield
+        finally:
+            self._add(1)
+
+    def give_way(self, seconds: float) -> bool:
+        """Wait until none is left, at most so many seconds; True if so."""
         with self._fewer:
-            return self._fewer.wait_for(lambda: not self._waiting.keys() - {visitor}, seconds)
+            return self._fewer.wait_for(lambda: self._due <= 0, seconds)
+
+    def _add(self, change: int) -> None:
+        with self._fewer:
+            self._due += change
+            self._fewer.notify_all()
 
 
 FIRST_PICTURES = FirstPictures()
@@ -215,16 +229,16 @@ class Job:
 
     def begin(self) -> None:
         """Take snapshots until there is something to show, as readers wait for it; the next ones are for `advance`."""
-        with FIRST_PICTURES.awaited_by(self._owner):
+        with FIRST_PICTURES.one():
             while not self._shown.is_set():
                 self._take()
         if not self.finished:
             BACKGROUND.submit(self._owner, self.advance)
 
     def advance(self) -> None:
-        """Take one more snapshot once no other reader waits for a picture; the next one is queued behind others'."""
+        """Take one more snapshot once no reader waits for a picture; the next one is queued behind those of others."""
         if not self.abandoned():
-            FIRST_PICTURES.give_way(self._owner, _GIVE_WAY_SECONDS)
+            FIRST_PICTURES.give_way(_GIVE_WAY_SECONDS)
         self._take()
         if not self.finished:
             BACKGROUND.submit(self._owner, self.advance)

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import streamlit as st
 
-from pages.background.jobs import Job, Question, join
+from pages.background.jobs import FIRST_PICTURES, Job, Question, join
 from pages.ui.html import readable
 
 POLL_SECONDS = 0.4
@@ -43,7 +43,8 @@ class Open:
     def wait(self, name: str, seconds: float) -> None:
         """Wait until nothing more will come of this question, at most so many seconds; the page will show it."""
         job = self.jobs[name]
-        job.wait(seconds)
+        with FIRST_PICTURES.other_work():
+            job.wait(seconds)
         self.seen[name] = job.news
 
     def leave(self, watcher: Hashable) -> None:
@@ -91,8 +92,9 @@ def glance(held: Open) -> None:
 
 def _wait(jobs: Sequence[Job], seconds: float) -> None:
     until = time.monotonic() + seconds
-    for job in jobs:
-        job.wait_for_first(until - time.monotonic())
+    with FIRST_PICTURES.other_work():
+        for job in jobs:
+            job.wait_for_first(until - time.monotonic())
 
 
 def waiting(job: Job) -> str:

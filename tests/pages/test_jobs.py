@@ -133,6 +133,29 @@ def test_a_short_question_passes_a_long_one(gate):
         held.leave("me")
 
 
+def test_other_work_waits_while_pages_are_drawn_and_first_pictures_do_not(gate, monkeypatch):
+    monkeypatch.setattr(jobs, "_GIVE_WAY_SECONDS", 60.0)
+    gate.release(10_000)
+    drawn, other = (Setting(Problem("synthetic", n=60, seed=seed), splits=4) for seed in (35, 36))
+    with jobs.FIRST_PICTURES.one():
+        later, first = join(other, "you"), join(drawn, "me", first=True)
+        first.watch("me", 60.0), later.watch("you", 60.0)
+        wait_for(lambda: first.snapshot is not None)
+        time.sleep(0.1)
+        assert first.snapshot.splits == 2 and not first.finished, "what is shown first, not all of it"
+        assert later.snapshot is None
+        with jobs.FIRST_PICTURES.other_work():  # the page waits for more
+            wait_for(lambda: first.finished and later.finished)
+    assert first.complete and later.complete
+
+
+def test_a_busy_class_gets_the_rest_slowly(gate, monkeypatch):
+    monkeypatch.setattr(jobs, "_GIVE_WAY_SECONDS", 0.01)
+    gate.release(10_000)
+    with jobs.FIRST_PICTURES.one():
+        assert answered(join(Setting(Problem("synthetic", n=60, seed=37), splits=3), "me")).complete
+
+
 def test_few_answers_are_kept(monkeypatch):
     monkeypatch.setattr(jobs, "_MOST_KNOWN", 2)
     for seed in range(40, 44):
