@@ -115,7 +115,7 @@ class FirstPictures:
 
 FIRST_PICTURES = FirstPictures()
 # What a piece of other work waits for first pictures at most: in a busy class it goes on slowly.
-_GIVE_WAY_SECONDS = 1.0
+_GIVE_WAY_SECONDS = 3.0
 
 
 class Question(Protocol):
