@@ -109,9 +109,9 @@ class Experiment:
             raise ValueError(f"repetitions must be at most {_MAX_REPETITIONS:,}, got {self.repetitions:,}")
         set_field(self, "epsilon", Budget(self.epsilon).epsilon)
         # Every value of the sweep must keep the rules of the problem and of solve.
+        for epsilon in self.sweep.values if self.sweep.name == "epsilon" else ():
+            Budget(epsilon)
         for cell in self.cells():
-            for epsilon in cell.epsilons:
-                Budget(epsilon)
             if cell.repetitions * cell.problem.n > _MAX_MARGINS:
                 raise ValueError(
                     f"repetitions times n must be at most {_MAX_MARGINS:,} to fit into memory, "

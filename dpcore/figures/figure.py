@@ -20,7 +20,7 @@ import numpy as np
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_SHORT_TYPES = {"float64": "f8", "float32": "f4", "uint8": "u1"}  # plotly.js reads these from base64
+_SHORT_TYPES = {"float64": "f8", "float32": "f4", "int16": "i2", "uint8": "u1"}  # plotly.js reads these from base64
 # What a measured excess risk is compared with: a trace says by `meta` which of them it is, its label by its name.
 LAYERS = {
     "upper": "upper bound",

@@ -46,8 +46,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     version = url_controls.select(
         "version", "Injected bug", versions, "missing_factor_2", words.version_name, width=180
     )
-    with url_controls.block("runs", width=105):
-        runs = url_controls.slider("runs", "runs", RUNS, 20_000, "{:,}".format)
+    runs = url_controls.slider("runs", "runs", RUNS, 20_000, "{:,}".format, width=105)
     terms = [known.term for known in attacks_of(mechanism)]
     term = terms[0]
     if len(terms) > 1:

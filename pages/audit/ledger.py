@@ -57,8 +57,7 @@ BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000),
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     noise_of = url_controls.segments("noise_of", "Noise for the target ε", [*NOISES], "published", NOISES.__getitem__)
-    with url_controls.block("steps", width=200):
-        steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count)
+    steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count, width=200)
     with url_controls.block("batch", width=200):
         batch = url_controls.slider("batch", "batch size", BATCHES, 1, _count)
         remark = st.empty()

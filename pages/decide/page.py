@@ -117,8 +117,7 @@ headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source = pick_source_or_file("synthetic", "at_hand")
     way = url_controls.select("way", "Mechanism", words.mechanisms(), OVERVIEW[DEFAULT_PLACE], width=290)
-    with url_controls.block("give_up", width=285):
-        at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format)
+    at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format, width=285)
 if source is None:
     source = upload_source()
 first = source.sample_size if source else SAMPLE_SIZES[0]

@@ -52,8 +52,7 @@ headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("Excess risk against", words.VIEWS, "order", key="view")
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
-    with url_controls.block("p_norm", width=250):
-        name = url_controls.slider("p_norm", "p norm order", names, "1")
+    name = url_controls.slider("p_norm", "p norm order", names, "1", width=250)
     knobs, records = {}, "each"
     if view == "order":
         records = url_controls.select("geometry_data", "Records", words.RECORDS, "each", width=220)
@@ -169,7 +168,7 @@ def beside(side: str) -> tuple[Figure, str]:
 
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
-    picture, said = made_once(SOURCE, (side, here, theme), partial(beside, side))
+    picture, said = made_once(SOURCE, ("beside geometry", side, here, theme), partial(beside, side))
     captioned_figure(picture, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
 if drawn:
     cards(readouts)

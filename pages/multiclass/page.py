@@ -45,10 +45,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
             labels = {key: info.label for key, info in CLASS_SOURCES.items()}
             source = url_controls.select("class_records", "Records", labels, DRAWN, width=210)
         if source == DRAWN:
-            with url_controls.block("C", width=105):
-                C = url_controls.slider("C", "C classes", words.CLASSES, C)
-            with url_controls.block("columns", width=105):
-                d = url_controls.slider("columns", "d dimension", words.COLUMNS, d)
+            C = url_controls.slider("C", "C classes", words.CLASSES, C, width=105)
+            d = url_controls.slider("columns", "d dimension", words.COLUMNS, d, width=105)
 theme = current_theme()
 
 

@@ -49,7 +49,6 @@ controls = sidebar(
     unused={"m": "no samples are drawn here"},
 )
 chart, attack_success = st.container(key="attack_halves").columns([2.2, 1], gap="medium")
-row = st.container()
 
 mechanisms: dict[str, Mechanism] = {name: dpcore.make_mechanism(key) for name, key in OVERVIEW.items()}
 mechanisms["output"] = dpcore.make_mechanism(OVERVIEW["output"], accounting=proof)
@@ -140,6 +139,7 @@ with chart:
     st.markdown(words.decide_link(source, controls, chosen.key))
 sentences = [sentence]
 if plan is not None:
+    cards(words.readouts(here.iloc[0], source))
     held.wait("attack_success", ATTACK_SECONDS)
     attack: Attack | None = held.jobs["attack_success"].snapshot
     found = attack.success if attack and attack.success else words.unattacked(plan)
@@ -149,7 +149,6 @@ if plan is not None:
         st.markdown("**Attack success: your record or a substitute?**")
         st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
         paragraph(text)
-    cards(words.readouts(here.iloc[0], source), row)
 chips(words.chips(source))
 headline.html("".join(emphasised(line, colour) for line in sentences))
 

@@ -30,10 +30,8 @@ def show_batches(experiment: Experiment, controls: Controls, theme: Theme, heigh
     """The knobs of noisy SGD, and a chart along one of them or a path. experiment: of the main chart; height: px."""
     along = switch("Noisy SGD against", ALONG, "batch", key="sgd_along")
     with st.container(horizontal=True):
-        with url_controls.block("sgd_batch", width=170):
-            batch = url_controls.slider("sgd_batch", "b batch size", BATCHES, "auto")
-        with url_controls.block("sgd_steps", width=170):
-            steps = url_controls.slider("sgd_steps", "T steps", STEPS, "auto")
+        batch = url_controls.slider("sgd_batch", "b batch size", BATCHES, "auto", width=170)
+        steps = url_controls.slider("sgd_steps", "T steps", STEPS, "auto", width=170)
     if not isinstance(batch, str):
         batch = min(batch, controls.n)
     problem = experiment.problem

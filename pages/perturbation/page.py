@@ -52,7 +52,6 @@ with left, st.container(horizontal=True, vertical_alignment="center", key="above
         )
 with left:
     drawn, layers = st.container(), pick_layers(rates="published rates", lemma="n-fold noise")
-place = st.container()
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)
 keys = [f"{family}_{law}" for law in noises for family in ("output", "objective")]
@@ -113,7 +112,7 @@ with left:
 with right:
     side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)
     show_beside(side, experiment, controls, here, theme, HEIGHT)
-cards(said.readouts, place)
+cards(said.readouts)
 chips(words.CHIPS)
 behind(
     lambda: words.assumptions(table, experiment, source, MOST_RECORDS),

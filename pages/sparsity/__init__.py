@@ -6,6 +6,7 @@ from typing import TypeVar
 from dpcore import NotApplicable, Unconverged
 
 Made = TypeVar("Made")
+SOURCE = "synthetic"  # all records of the page are drawn
 
 
 def or_reason(make: Callable[[], Made]) -> tuple[Made | None, str]:

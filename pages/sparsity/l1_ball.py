@@ -21,8 +21,9 @@ from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.curves import Path, path
 from dpcore.studies.sparsity.simplex import beside_others
+from pages.background.pictures import made_once
+from pages.sparsity import SOURCE, or_reason
 from pages.sparsity import l1_words as words
-from pages.sparsity import or_reason
 from pages.ui import url_controls
 from pages.ui.code import redrawn
 from pages.ui.details import behind, cards
@@ -45,10 +46,8 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     against = switch("Excess risk against", words.AXES, "T", key="against")
     chosen = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
     accounting = url_controls.select("vertex_noise", "Noise", words.ACCOUNTINGS, "tight", width=180)
-    with url_controls.block("T", width=115):
-        T = url_controls.slider("T", "T steps", STEPS, "auto")
-    with url_controls.block("radius", width=105):
-        radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format)
+    T = url_controls.slider("T", "T steps", STEPS, "auto", width=115)
+    radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format, width=105)
     own = {"accounting": accounting, "T": T, "radius": radius, "hardest": chosen == "hardest"}
     return lambda: _show(headline, against, own)
 
@@ -74,8 +73,12 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         go_on(cancelled)
         asked, draw = _hero(against, here, walked)
         found = asked(cancelled=cancelled)
-        sentence = words.takeaway(found, walked, here, reason)
-        return draw(found, theme=theme).showing(layers), sentence, found, walked, reason, partial(redrawn, asked, draw)
+        figure, sentence = made_once(
+            SOURCE,
+            ("lasso", against, here, theme, *layers),
+            lambda: (draw(found, theme=theme).showing(layers), words.takeaway(found, walked, here, reason)),
+        )
+        return figure, sentence, found, walked, reason, partial(redrawn, asked, draw)
 
     picture, sentence, found, walked, reason, code = drawn(here)
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
@@ -86,7 +89,11 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         small_print(words.caption(found, here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)
-        _show_beside(side, here, walked, reason, theme)
+        beside = made_once(SOURCE, ("beside LASSO", side, here, theme), lambda: _beside(side, here, walked, theme))
+        if beside is None:
+            small_print(readable(reason))
+        else:
+            captioned_figure(*beside, key="beside_lasso", height=SIDE_HEIGHT)
     cards(words.readouts(found, walked, here))
     chips(words.CHIPS)
     behind(lambda: words.assumptions(here), words.FORMULA, code, lambda: words.table(found))
@@ -106,21 +113,17 @@ def _hero(against: str, here: words.L1State, walked: Path | None) -> tuple[parti
     return asked, partial(steps_figure, T=T, height=HEIGHT)
 
 
-def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: Theme) -> None:
+def _beside(side: str, here: words.L1State, walked: Path | None, theme: Theme) -> tuple[Figure, str] | None:
+    """The chart beside and its sentence; None where there is no run to show."""
     if side == "On the simplex":
         beside = beside_others.beside_sampling(
             p=here.p, loss=words.SIMPLEX_LOSS, repetitions=BESIDE_REPETITIONS, **here.budget
         )
-        picture = remark_figure(beside, theme=theme, height=SIDE_HEIGHT)
-        said = words.remark_caption(beside, here)
-    elif side == "Tracing":
+        return remark_figure(beside, theme=theme, height=SIDE_HEIGHT), words.remark_caption(beside, here)
+    if side == "Tracing":
         traced = membership.tracing(seed=here.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
-        picture = tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
-        said = words.tracing_caption(traced)
-    elif walked:
-        picture = path_figure(walked, theme=theme, height=SIDE_HEIGHT)
-        said = words.path_caption(walked)
-    else:
-        small_print(readable(reason))
-        return
-    captioned_figure(picture, said, key="beside_lasso", height=SIDE_HEIGHT)
+        figure = tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+        return figure, words.tracing_caption(traced)
+    if walked:
+        return path_figure(walked, theme=theme, height=SIDE_HEIGHT), words.path_caption(walked)
+    return None

@@ -12,7 +12,8 @@ from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, publis
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, published_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support
-from pages.sparsity import or_reason
+from pages.background.pictures import made_once
+from pages.sparsity import SOURCE, or_reason
 from pages.sparsity import simplex_words as words
 from pages.ui.code import redrawn
 from pages.ui.details import behind, cards
@@ -64,8 +65,12 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
             **words.asked(here),
         )
         draw, made = partial(draws_figure, m=m, on=on, height=HEIGHT), asked(cancelled=cancelled)
-        sentence = words.takeaway(made, release, reason, on)
-        return draw(made, theme=theme).showing(layers), sentence, made, release, partial(redrawn, asked, draw)
+        figure, sentence = made_once(
+            SOURCE,
+            ("draws", here, on, theme, *layers),
+            lambda: (draw(made, theme=theme).showing(layers), words.takeaway(made, release, reason, on)),
+        )
+        return figure, sentence, made, release, partial(redrawn, asked, draw)
 
     figure, sentence, made, release, code = drawn(controls)
     headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))

@@ -13,7 +13,8 @@ from dpcore.figures.sparsity.streaming import play_figure, regret_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.sparsity.streaming import regret
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
-from pages.sparsity import or_reason
+from pages.background.pictures import made_once
+from pages.sparsity import SOURCE, or_reason
 from pages.sparsity import streaming_words as words
 from pages.ui import url_controls
 from pages.ui.code import script, verbatim
@@ -33,8 +34,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     offered = {key: f"costs: {each.label}" for key, each in ADVERSARIES.items()}
     adversary = url_controls.select("adversary", "Costs", offered, next(iter(offered)), width=240)
     accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
-    with url_controls.block("steps_of_stream", width=150):
-        steps = url_controls.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
+    steps = url_controls.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format, width=150)
     return lambda: _show(headline, {"adversary": adversary, "steps": steps, "accounting": accounting})
 
 
@@ -67,8 +67,15 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
         play, reason = or_reason(play_at(here))
         curves = [curve(cancelled=cancelled) for curve in curves_at(here)]
         free = plain_at(here)(cancelled=cancelled)
-        figure = regret_figure(curves, free, steps=here.steps, theme=theme, height=HEIGHT).showing(layers)
-        return figure, words.takeaway(play, free, here, reason), curves, play, reason
+        figure, sentence = made_once(
+            SOURCE,
+            ("regret", here, theme, *layers),
+            lambda: (
+                regret_figure(curves, free, steps=here.steps, theme=theme, height=HEIGHT).showing(layers),
+                words.takeaway(play, free, here, reason),
+            ),
+        )
+        return figure, sentence, curves, play, reason
 
     figure, sentence, curves, play, reason = played(here)
     headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))

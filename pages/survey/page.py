@@ -28,10 +28,9 @@ headline = st.container()
 answered = screen.randomised()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     if answered is None:
-        with url_controls.block("share", width=330):
-            share = url_controls.slider(
-                "share", "true answers “yes” in the simulated class", range(0, 101, 5), 30, "{}%".format
-            )
+        share = url_controls.slider(
+            "share", "true answers “yes” in the simulated class", range(0, 101, 5), 30, "{}%".format, width=330
+        )
     else:
         st.markdown(f"**Answers of your room {answered.code}**", width="content")
 controls = sidebar(

@@ -8,7 +8,7 @@ own. So all budgets, all mechanisms and all sample sizes see the same splits, 5 
 import dataclasses as dc
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -189,7 +189,11 @@ class LostCurve:
 
     def band(self, scope: Scope = "population") -> tuple[Array, Array]:
         """95% confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
-        return band(self.rows(scope), seed=self.setting.problem.seed)
+        return self._bands[scope]
+
+    @cached_property
+    def _bands(self) -> dict[Scope, tuple[Array, Array]]:
+        return {scope: band(self.rows(scope), seed=self.setting.problem.seed) for scope in get_args(Scope)}
 
     def lost_at(self, epsilon: float) -> float:
         """The accuracy loss to be told at an epsilon: `smooth` there; nan where nothing is released."""
