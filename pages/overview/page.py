@@ -76,35 +76,49 @@ drawing = partial(cost_figure, mechanism=chosen.key, accuracy_title=axis_title(s
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
-    asked, one = experiment_at(controls), None
-    if asked == experiment:
-        found, one = table, accuracies[-1] if accuracies and controls.epsilon == at else None
-    else:
-        found = prefetch.whole(asked, cancelled)
-    so_far = (len(found), progress) if found is table else ()
-    figure, sentence = made_once(
-        source.key,
-        ("cost", asked, controls, chosen, theme, one, so_far, *layers),
-        lambda: (
-            drawing(found, epsilon=controls.epsilon, theme=theme, released=one).showing(layers),
-            plain(sentence_of(found, controls)),
-        ),
+    asked = experiment_at(controls)
+    here = asked == experiment
+    one = accuracies[-1] if here and accuracies and controls.epsilon == at else None
+    found = None if here else prefetch.whole(asked, cancelled)
+
+    def make() -> tuple[Figure, str]:
+        shown = table() if found is None else found
+        figure = drawing(shown, epsilon=controls.epsilon, theme=theme, released=one)
+        return figure.showing(layers), plain(sentence_of(shown, controls))
+
+    return made_once(
+        source.key, ("cost", asked, controls, chosen, theme, one, here and (complete, progress), *layers), make
     )
-    return figure, sentence
 
 
 experiment, at = experiment_at(controls), controls.epsilon
 mine = dc.replace(experiment, mechanisms=(chosen,))
-table, progress = refined(mine, first=FIRST_REPETITIONS)
+own, progress = refined(mine, first=FIRST_REPETITIONS)
+
+
+def at_cursor() -> tuple[dpcore.Plan, list[tuple[str, str, str]], str] | None:
+    """The plan of one release, the cards, and what is said of the larger class; None where nothing is released."""
+    here = own[(own.x == at) & (own.metric == "accuracy")]
+    if here.empty:
+        return None
+    row = here.iloc[0]
+    return experiment.problem.plan(chosen, at), words.readouts(row, source), words.larger_class(row, source)
+
+
 questions: dict[str, Question] = {"others": TableQuestion(dc.replace(experiment, mechanisms=others))}
-here = table[(table.x == at) & (table.metric == "accuracy")]
-plan = experiment.problem.plan(chosen, at) if len(here) else None
+here = made_once(source.key, ("cursor", mine, controls, progress), at_cursor)
+plan = here[0] if here else None
 if plan is not None:
     questions["attack_success"] = AttackSuccessQuestion(plan, controls.seed)
 held = ask(questions, OTHERS_SECONDS)
 complete = held.jobs["others"].snapshot is not None
-if complete:
-    table = pd.concat([table, held.jobs["others"].snapshot], ignore_index=True)
+
+
+def table() -> pd.DataFrame:
+    """Of all mechanisms, so far."""
+    return pd.concat([own, held.jobs["others"].snapshot], ignore_index=True) if complete else own
+
+
 theme = current_theme()
 colour = FAMILIES[theme][chosen.family]
 
@@ -127,23 +141,20 @@ with chart:
         paragraph(words.released(accuracies, plan))
     verdict, caption, sentence = made_once(
         source.key,
-        ("words", experiment, controls, chosen, len(table), progress),
-        lambda: (
-            words.verdict_of(table[table.mechanism == chosen.key], at),
-            words.caption(experiment, table),
-            sentence_of(table, controls),
-        ),
+        ("words", experiment, controls, chosen, complete, progress),
+        lambda: (words.verdict_of(own, at), words.caption(experiment, table()), sentence_of(own, controls)),
     )
     paragraph(verdict)
     small_print(" ".join(filter(None, (caption, progress))))
     st.markdown(words.decide_link(source, controls, chosen.key))
 sentences = [sentence]
-if plan is not None:
-    cards(words.readouts(here.iloc[0], source))
+if here is not None:
+    plan, readouts, larger_class = here
+    cards(readouts)
     held.wait("attack_success", ATTACK_SECONDS)
     attack: Attack | None = held.jobs["attack_success"].snapshot
     found = attack.success if attack and attack.success else words.unattacked(plan)
-    sentences += filter(None, [words.larger_class(here.iloc[0], source), words.answer(found)])
+    sentences += filter(None, [larger_class, words.answer(found)])
     text = words.attack_success(found, attack.runs if attack else 0, held.jobs["attack_success"].question.runs)  # type: ignore[attr-defined]
     with attack_success, st.container(key="attack_success"):
         st.markdown("**Attack success: your record or a substitute?**")
@@ -156,6 +167,6 @@ behind(
     lambda: words.assumptions(experiment, source, at),
     words.FORMULA,
     lambda: words.snippet(experiment, partial(drawing, epsilon=at)),
-    lambda: table,
+    table,
 )
 keep_alive(held)

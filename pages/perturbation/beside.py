@@ -10,6 +10,7 @@ import dpcore
 from dpcore import Experiment, Problem
 from dpcore.core.arrays import Array
 from dpcore.data import Source
+from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import (
     RULE_NAMES,
     bounds_figure,
@@ -22,6 +23,7 @@ from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import DescentCost, work
 from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
+from pages.background.pictures import made_once
 from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.batches import show_batches
@@ -75,9 +77,15 @@ def show_beside(
 
 
 def _show_releases(mechanisms: Any, walks: bool, problem: Problem, epsilon: float, theme: Theme, height: int) -> None:
-    made = release_scatter(mechanisms, dc.replace(problem, source="synthetic", p=2), epsilon, walks=walks)
-    said = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
-    captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="releases", height=height)
+    plane = dc.replace(problem, source="synthetic", p=2)
+
+    def make() -> tuple[Figure, str]:
+        made = release_scatter(mechanisms, plane, epsilon, walks=walks)
+        said = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
+        return release_scatter_figure(made, theme=theme, height=height), said
+
+    figure, said = made_once(plane.source, ("releases", mechanisms, walks, plane, epsilon, theme, height), make)
+    captioned_figure(figure, said, key="releases", height=height)
 
 
 def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int) -> None:

@@ -36,6 +36,7 @@ def term(word: str, meaning: str) -> str:
     return f'<dfn class="term" tabindex="0" data-meaning="{html.escape(meaning)}">{html.escape(word)}</dfn>'
 
 
+@functools.lru_cache(maxsize=100)
 def icon_array(reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:
     """Attack success as ten by ten dots, `icons_svg`: an HTML image that screen readers know by `alt`."""
     picture = icons_svg(reached, limit, cap, colour=colour, rest=rest)
