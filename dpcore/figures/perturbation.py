@@ -137,9 +137,10 @@ class _Curves:
                 square = {"symbol": "square", "size": 14, "color": with_opacity(colour, 0.25)}
                 chart.marks([math.nan], [math.nan], square, name=words, showlegend=interval is not None)
             if interval:
-                # Along the left edge of the interval, from the bottom, where no curve is.
+                # Along the left edge of the interval, near the bottom, where at most the regularisation's curve begins.
                 upright: Look = {"xref": "x", "textangle": -90, "yanchor": "bottom", "xshift": 4}
-                said = note(words, x=math.log10(interval[0]), y=0.02, colour=colour, size=13, **upright)
+                low = 0.02 if bounds else 0.12
+                said = note(words, x=math.log10(interval[0]), y=low, colour=colour, size=13, **upright)
                 (chart.notes if bounds else self.wide).append(said)
 
     def _curve(self, rows: pd.DataFrame, column: str, colour: str, words: str, **look: Any) -> None:
