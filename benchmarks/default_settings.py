@@ -7,7 +7,8 @@ over `EPSILONS` at delta = 1e-6. Classes: points of accuracy on test records. Nu
 the L2 ball: excess risk on test records, in percent of what there is to learn, the excess of the model that has learned
 nothing (0, or the uniform mixture) over the best of the set. The best settings of a grid are chosen, for each epsilon,
 on one half of the seeds and measured on the other, and the other way round, so that chance favours neither side; all
-settings use the same random numbers. Tasks in italics are those that the rules were chosen on.
+settings use the same random numbers. Tasks in italics are those that the rules were chosen on. The last table has
+tasks that share all public facts, and what any rule that uses nothing else loses on one of them (`shared_loss`).
 """
 
 import argparse
@@ -19,6 +20,7 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from scipy.optimize import linprog
 
 from benchmarks.tasks import BALL_TASKS, L1_TASKS, SIMPLEX_TASKS, STREAM_TASKS, Task, norm_tasks
 from dpcore import Data, NotApplicable, Plan, calibrate, list_mechanisms, make_mechanism
@@ -98,10 +100,12 @@ RULES = {
 
 CLASSIFIER = "gaussian_classifier"
 CLASSIFIER_TASKS = {
-    "iris": (105, True),
-    "wine": (124, True),
-    "digits": (1_257, True),
-    "gaussian_classes": (2_000, False),
+    "iris": (Records("iris", 105, 0), True),
+    "wine": (Records("wine", 124, 0), True),
+    "digits": (Records("digits", 1_257, 0), True),
+    "gaussian_classes": (Records("gaussian_classes", 2_000, 0), False),
+    "gaussian_classes, 105 x 4": (Records("gaussian_classes", 105, 0, d=4), False),
+    "gaussian_classes, 124 x 13": (Records("gaussian_classes", 124, 0, d=13), False),
 }
 
 
@@ -160,10 +164,10 @@ def _measure(task: Task, loss: str, train: Data, test: Data) -> Callable[[Array]
     return lambda thetas: 100.0 * (nothing - risk(thetas)) / (nothing - best)
 
 
-def classifier_qualities(source: str, n: int, seeds: int, draws: int) -> list[Array]:
+def classifier_qualities(records: Records, seeds: int, draws: int) -> list[Array]:
     """Accuracy of the Gaussian classifier as `qualities` has it, with multiples of the automatic lam."""
     tuned = [
-        accuracy_against_lam(EPSILONS, Records(source, n, seed), delta=DELTA, repetitions=2 * draws)
+        accuracy_against_lam(EPSILONS, dc.replace(records, seed=seed), delta=DELTA, repetitions=2 * draws)
         for seed in range(seeds)
     ]
     own = FACTORS.index(1.0)
@@ -192,67 +196,151 @@ def lost(found: Sequence[Array]) -> Array:
     return cast(Array, np.mean(each, axis=0)) if each else np.full(len(found[0]), np.nan)
 
 
-@dc.dataclass(frozen=True)
-class Row:
-    """Points that a rule loses on a task, mean over epsilon and the seeds, and the standard error over the seeds.
+def shared_loss(group: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
+    """Points that any rule loses on some task, and that the best found loses on the worst, for each seed: [seeds].
 
-    seen: whether rules were chosen on the task.
+    group: `qualities` of tasks with the same public facts, for which a data-independent rule has one choice for each
+    epsilon, a setting or a distribution over settings that have a guarantee and a release on all tasks. The choice of
+    the smallest largest loss, a linear programme, and its dual, a mixture of the tasks, come from one half of the seeds
+    and are measured on the other, and the other way round. Every rule loses at least as much on some task as on the
+    mixture, where the least loss is that of one setting. The best setting of each task is chosen on the first half,
+    that of the mixture on the second, so that chance makes the first number too small, never too large, on average.
+
+    One of two settings is good for each task, by 4 points: half and half loses 2 on both, and no choice less on both.
+
+    >>> one, other = np.array([[1.0, 5.0]] * 4), np.array([[5.0, 1.0]] * 4)
+    >>> [points.tolist() for points in shared_loss([[one], [other]])]
+    [[2.0, 2.0, 2.0, 2.0], [2.0, 2.0, 2.0, 2.0]]
+    """
+    together = [np.stack(values) for values in zip(*group, strict=True) if values[0].size]
+    epsilons = [values[:, :, np.isfinite(values).all(axis=(0, 1))] for values in together]
+    tasks, seeds = epsilons[0].shape[:2]
+    any_rule, best_found = np.zeros(seeds), np.zeros(seeds)
+    for half in (0, 1):
+        here, there = np.arange(seeds) % 2 == half, np.arange(seeds) % 2 != half
+        means = [values[:, here].mean(axis=1) for values in epsilons]
+        choices, mixture = _least_largest([mean.max(axis=1, keepdims=True) - mean for mean in means])
+        each = np.zeros((tasks, there.sum()))
+        for values, mean, choice in zip(epsilons, means, choices, strict=True):
+            best = values[np.arange(tasks), :, mean.argmax(axis=1)][:, there]
+            mixed = np.tensordot(mixture, values[:, there], 1)
+            any_rule[there] += mixture @ best - mixed[:, mixed.mean(axis=0).argmax()]
+            each += best - values[:, there] @ choice
+        best_found[there] = each[each.mean(axis=1).argmax()]
+    return any_rule / len(epsilons), best_found / len(epsilons)
+
+
+def _least_largest(losses: Sequence[Array]) -> tuple[list[Array], Array]:
+    """Weights of the settings for each epsilon with the least loss on the worst task, and the dual weights [tasks].
+
+    losses: for each epsilon, [tasks, settings].
+    """
+    tasks, sizes = len(losses[0]), [each.shape[1] for each in losses]
+    once = np.repeat(np.eye(len(sizes)), sizes, axis=1)  # weights add up to 1 for each epsilon
+    solved = linprog(
+        np.append(np.zeros(sum(sizes)), 1.0),
+        A_ub=np.column_stack([np.hstack(losses) / len(sizes), -np.ones(tasks)]),
+        b_ub=np.zeros(tasks),
+        A_eq=np.column_stack([once, np.zeros(len(sizes))]),
+        b_eq=np.ones(len(sizes)),
+    )
+    return np.split(solved.x[:-1], np.cumsum(sizes)[:-1]), -solved.ineqlin.marginals
+
+
+@dc.dataclass(frozen=True)
+class Points:
+    """Mean over the seeds, and its standard error."""
+
+    mean: float
+    se: float
+
+    @classmethod
+    def of(cls, each: Array) -> "Points":
+        return cls(float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each))))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.1f} ({self.se:.1f})"
+
+
+@dc.dataclass(frozen=True)
+class Measured:
+    """Settings of a rule on a task.
+
+    seen: whether rules were chosen on it. facts: all that a rule may use, apart from epsilon and delta. found: as
+    `qualities` returns it. points: that the automatic settings lose.
     """
 
     rule: str
     task: str
     loss: str
     seen: bool
-    points: float
-    se: float
+    facts: str
+    found: list[Array]
 
-    def __str__(self) -> str:
-        return f"{self.points:.1f} ({self.se:.1f})"
+    @property
+    def points(self) -> Points:
+        return Points.of(lost(self.found))
 
 
-def rows(names: Sequence[str], seeds: int, draws: int, only: str | None) -> Iterator[Row]:
-    """Rows of each rule, for every task and loss to which its mechanism applies. only: name of a single task."""
+def measured(names: Sequence[str], seeds: int, draws: int, only: str | None) -> Iterator[Measured]:
+    """Each rule on every task and loss for which its mechanism has automatic settings. only: name of a single task."""
     for name in names:
-        for task, loss, seen, found in _measured(name, seeds, draws, only):
-            points = lost(found)
-            if not np.isnan(points).all():
-                yield Row(name, task, loss, seen, float(points.mean()), float(points.std(ddof=1) / math.sqrt(seeds)))
-
-
-def _measured(name: str, seeds: int, draws: int, only: str | None) -> Iterator[tuple[str, str, bool, list[Array]]]:
-    if name == CLASSIFIER:
-        for source, (n, seen) in CLASSIFIER_TASKS.items():
-            if only not in (None, source):
-                continue
-            yield source, "multiclass_hinge", seen, classifier_qualities(source, n, seeds, draws)
-        return
-    for task in RULES[name].tasks:
-        if only not in (None, task.name):
+        if name == CLASSIFIER:
+            yield from _classifier_measured(seeds, draws, only)
             continue
-        for loss in task.losses:
-            yield task.name, loss, task.seen, qualities(RULES[name], task, loss, seeds, draws)
+        for task in RULES[name].tasks:
+            if only not in (None, task.name):
+                continue
+            for loss in task.losses:
+                found = qualities(RULES[name], task, loss, seeds, draws)
+                if any(values.size for values in found):
+                    facts = f"{task.draw(0)[0].X.shape}, {loss}, {task.facts}"
+                    yield Measured(name, task.name, loss, task.seen, facts, found)
 
 
-def tables(found: Sequence[Row]) -> str:
+def _classifier_measured(seeds: int, draws: int, only: str | None) -> Iterator[Measured]:
+    for name, (records, seen) in CLASSIFIER_TASKS.items():
+        if only in (None, name):
+            train = records.split().train
+            facts = f"{train.X.shape}, {len(np.unique(train.y))} classes"
+            found = classifier_qualities(records, seeds, draws)
+            yield Measured(CLASSIFIER, name, "multiclass_hinge", seen, facts, found)
+
+
+def shared_table(found: Sequence[Measured]) -> str:
+    """Groups of tasks with the same public facts, and what any rule, the best found and the automatic one lose."""
+    groups = dict[tuple[str, str], list[Measured]]()
+    for each in found:
+        groups.setdefault((each.rule, each.facts), []).append(each)
+    lines = ["| rule | tasks | any rule | best found | automatic |", "|---|---|---|---|---|"]
+    for (rule, _), group in groups.items():
+        if len(group) > 1:
+            least, best = (Points.of(points) for points in shared_loss([each.found for each in group]))
+            most = max((each.points for each in group), key=lambda points: points.mean)
+            lines.append(f"| {rule} | {'; '.join(each.task for each in group)} | {least} | {best} | {most} |")
+    return "\n".join(lines)
+
+
+def tables(found: Sequence[Measured]) -> str:
     """Rules side by side that share tasks, and then what each loses over all its cells, as printed."""
     lines = list[str]()
     for names in _groups(found):
         lines += [f"| task | loss | {' | '.join(names)} |", f"|{'---|' * (2 + len(names))}"]
         cells = {(row.rule, row.task, row.loss): row for row in found if row.rule in names}
         for task, loss, seen in dict.fromkeys((row.task, row.loss, row.seen) for row in cells.values()):
-            made = [str(cells.get((name, task, loss), "")) for name in names]
+            made = [str(cells[name, task, loss].points) if (name, task, loss) in cells else "" for name in names]
             lines.append(f"| {f'*{task}*' if seen else task} | {loss} | {' | '.join(made)} |")
         lines.append("")
     lines += ["| rule | tasks | mean | median | within 1 point | largest |", "|---|---|---|---|---|---|"]
     for name, seen in dict.fromkeys((row.rule, row.seen) for row in found):
-        points = [round(row.points, 1) for row in found if (row.rule, row.seen) == (name, seen)]
+        points = [round(row.points.mean, 1) for row in found if (row.rule, row.seen) == (name, seen)]
         within = f"{sum(value <= 1.0 for value in points)} of {len(points)}"
         figures = f"{np.mean(points):.1f} | {np.median(points):.1f} | {within} | {max(points):.1f}"
         lines.append(f"| {name} | {'seen' if seen else 'new'} | {figures} |")
     return "\n".join(lines)
 
 
-def _groups(found: Sequence[Row]) -> list[list[str]]:
+def _groups(found: Sequence[Measured]) -> list[list[str]]:
     """Rules with a task in common, in their order."""
     groups = dict[str, list[str]]()
     for name in dict.fromkeys(row.rule for row in found):
@@ -276,11 +364,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"RULE must be one of {known}, got {', '.join(sorted(unknown))}")
     if words.seeds < 2:
         parser.error(f"--seeds must be at least 2, got {words.seeds}")
-    found = list[Row]()
-    for row in rows(names, words.seeds, words.draws, words.task):
-        print(f"{row.rule}: {row.task}, {row.loss}: {row}", file=sys.stderr, flush=True)
-        found.append(row)
-    print(tables(found))
+    found = list[Measured]()
+    for each in measured(names, words.seeds, words.draws, words.task):
+        print(f"{each.rule}: {each.task}, {each.loss}: {each.points}", file=sys.stderr, flush=True)
+        found.append(each)
+    print(f"{tables(found)}\n\n{shared_table(found)}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from benchmarks.default_settings import lost, shared_loss
+
 from .harness import ROOT
 
 # With what the bound's own T, m or step, or a fixed size of the noise, loses there.
@@ -20,15 +22,17 @@ SLICE = {
 }
 
 
-def points_of(text: str, rule: str, task: str, loss: str) -> tuple[float, float]:
-    """Points and standard error in the cell of a rule and a task."""
+def cells_of(text: str) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Points and standard error for each rule, task and loss."""
+    cells = {}
     for table in re.findall(r"\| task \| loss \| .*\n\|[-|]+\n(?:\|.*\n)+", text):
-        head, _, *lines = (re.split(r" *\| *", line.strip("| ")) for line in table.strip().splitlines())
-        for line in lines:
-            if rule in head and (line[0].strip("*"), line[1]) == (task, loss):
-                points, se = re.fullmatch(r"(-?[\d.]+) \(([\d.]+)\)", line[head.index(rule)]).groups()
-                return float(points), float(se)
-    raise AssertionError(f"the table must have a row for {rule} on {task}, {loss}")
+        head, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().split("\n"))
+        for task, loss, *found in lines:
+            for rule, cell in zip(head[2:], found, strict=True):
+                if cell:
+                    points, se = re.fullmatch(r"(-?[\d.]+) \(([\d.]+)\)", cell).groups()
+                    cells[rule, task.strip("*"), loss] = float(points), float(se)
+    return cells
 
 
 def test_the_summary_is_that_of_the_cells():
@@ -54,13 +58,39 @@ def test_the_summary_is_that_of_the_cells():
         assert f"| {rule} | {kind} | {figures} |" in lines
 
 
+def test_the_automatic_setting_of_a_group_is_its_largest_cell():
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    cell = r"(-?[\d.]+) \([\d.]+\)"
+    groups = re.findall(rf"^\| ([^|]+) \| ([^|]+) \| {cell} \| {cell} \| {cell} \|$", text, re.MULTILINE)
+    points = {(rule, task): found for (rule, task, _), (found, _) in cells_of(text).items()}
+    assert len(groups) > 40
+    for rule, tasks, any_rule, best_found, automatic in groups:
+        assert max(points[rule, task] for task in tasks.split("; ")) == float(automatic), (rule, tasks)
+        assert float(any_rule) <= float(best_found)
+
+
+def test_what_any_rule_loses_is_the_value_of_the_game_and_never_too_large_by_chance():
+    """Two epsilons: by 6 and 2 points one setting is better for one task and the other for the other; then chance."""
+    one = [np.array([[6.0, 0.0, -9.0]] * 6), np.array([[0.0, 2.0, -9.0]] * 6)]
+    other = [values[:, [1, 0, 2]] for values in one]
+    for points in shared_loss([one, other]):
+        assert points == pytest.approx(np.full(6, 2.0), abs=1e-12)
+    assert shared_loss([one])[0] == pytest.approx(np.zeros(6), abs=1e-12)
+    rng, found = np.random.default_rng(0), []
+    for _ in range(40):
+        group = [[rng.standard_normal((6, 8)) for _ in range(2)] for _ in range(3)]
+        found.append([points.mean() for points in shared_loss(group)] + [lost(group[0]).mean()])
+    any_rule, best_found, one_task = np.mean(found, axis=0)
+    assert any_rule < 0.0 < best_found and abs(one_task) < 0.15
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("rule, task, loss", list(SLICE))
 def test_a_slice_of_the_table_is_what_the_command_prints(rule, task, loss):
     """The same seeds: equal up to rounding and the last bits of a model, which may change which settings are best."""
     command = [sys.executable, "-m", "benchmarks.default_settings", rule, "--task", task]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    points, _ = points_of(printed, rule, task, loss)
-    stated, se = points_of((ROOT / "docs" / "performance.md").read_text(encoding="utf-8"), rule, task, loss)
+    points, _ = cells_of(printed)[rule, task, loss]
+    stated, se = cells_of((ROOT / "docs" / "performance.md").read_text(encoding="utf-8"))[rule, task, loss]
     assert points == pytest.approx(stated, abs=0.06 + se)
     assert points < SLICE[rule, task, loss] / 3
