@@ -49,8 +49,7 @@ def test_the_view_shows_the_findings_and_claims_nothing():
     assert len(chart["data"]) == 3 and chart["layout"]["meta"]["narrow"]
     assert not re.search(r"ε\s*=|private", said + json.dumps(chart)), "no label of what is not kept"
     assert all(re.match(r".{0,80}is (published|claimed by)", after) for after in re.split(r"ε\s*=", shown)[1:])
-    sliders = {slider.key: slider.disabled for slider in page.select_slider}
-    assert all(sliders[key] for key in ("epsilon", "delta", "n", "p", "lam", "m"))
+    assert not {"epsilon", "delta", "n", "p", "lam", "m"} & {slider.key for slider in page.select_slider}
 
 
 def test_nothing_is_said_to_be_broken_where_nothing_is():
