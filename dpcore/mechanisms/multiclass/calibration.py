@@ -104,17 +104,17 @@ def lam_of_charge(spec: Spec, charge: float) -> float:
 def rule_lam(
     key: str,
     spec: Spec,
-    moved: Callable[[float], float],
+    felt: Callable[[float], float],
     excesses: tuple[Callable[[float], float], ...],
     epsilon: float | None,
 ) -> float:
     """lam by the rule that `spec.lam` names, chosen without looking at the records.
 
-    moved: root mean square move of the model by noise at a lam, for "auto". excesses: bounds on the excess risk by
-    noise, of which the smallest counts. All fall with lam. epsilon: shared by the determinant and the noise; None if
-    the determinant is not charged.
-    "auto": noise moves the model by theta_norm, or by less if the determinant would cost more than a quarter of
-    epsilon. "population": the lam with the smallest bound on the excess risk on fresh records.
+    felt: what "auto" compares with theta_norm at a lam, a multiple of the move of the model by noise. excesses: bounds
+    on the excess risk by noise, of which the smallest counts. All fall with lam. epsilon: shared by the determinant and
+    the noise; None if the determinant is not charged.
+    "auto": felt is theta_norm, or less if the determinant would cost more than a quarter of epsilon. "population": the
+    lam with the smallest bound on the excess risk on fresh records.
     Raises NotApplicable for "published", ValueError if a rule leaves the range of lam.
     """
     B = spec.theta_norm
@@ -124,7 +124,7 @@ def rule_lam(
         low = -LARGEST_LOG if epsilon is None else math.log(lam_of_charge(spec, _VOLUME_SHARE * epsilon))
 
         def surplus(log_lam: float) -> float:
-            return math.log(moved(math.exp(log_lam)) / B)
+            return math.log(felt(math.exp(log_lam)) / B)
 
         if surplus(low) <= 0.0:
             return math.exp(low)

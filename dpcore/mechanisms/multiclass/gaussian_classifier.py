@@ -31,9 +31,9 @@ _PROOF = "docs/formulas.md, after Pathak and Raj 2010"
 # Accuracy of a minimiser, as a share of the largest move by one record, but no more digits than the noise has. It may
 # be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
 _ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
-# lam = "auto": the curvature of the loss resists noise in the objective; nothing resists noise in the minimiser, which
-# may move the model by this much less.
-_FELT = 8.0
+# lam = "auto": how many times the move of the model by noise fits into the model's norm. The curvature of the loss
+# resists noise in the objective; nothing resists noise in the minimiser.
+_FELT = {"objective": 2.0, "output": 8.0}
 # Distance to the minimiser that charts allow, as a share of the move of the model by noise alone.
 _SEEN = 1e-6
 _BATCH_NUMBERS = 2_000_000
@@ -285,20 +285,20 @@ class GaussianClassifier(Mechanism):
         main, _ = self._parts(budget)
         line, curve = rules.reach(self.law, spec)
         objective = self.perturbed == "objective"
-        felt = 1.0 if objective else _FELT
+        felt = _FELT[self.perturbed]
         at_one = rules.gradient_change(spec) * self._multiplier(main)
 
         def scale(lam: float) -> float:
             return (self.tight_scale(spec, main, rules.volume_charge(spec, lam)) if objective else at_one) / lam
 
         def moved(lam: float) -> float:
-            return felt * rules.length(self.law, spec, scale(lam))
+            return float(rules.length(self.law, spec, scale(lam)))
 
         costs: tuple[Callable[[float], float], ...]
         costs = (lambda lam: line * scale(lam), lambda lam: curve * scale(lam) ** 2)
         if objective:
             costs += (lambda lam: 0.5 * lam * moved(lam) ** 2,)
-        return rules.rule_lam(self.key, spec, moved, costs, main.epsilon if objective else None)
+        return rules.rule_lam(self.key, spec, lambda lam: felt * moved(lam), costs, main.epsilon if objective else None)
 
     def _minimisers(self, plan: Plan, data: Data, noise: Array, distance: float) -> Array:
         """Minimisers of J + <B, Phi> for each B, [R, C, q], in V."""
