@@ -18,6 +18,7 @@ from .passes import (
     apply,
     apply_along,
     apply_to_rows,
+    forces_of_rows,
     gaussian_mean,
     mean_of_rows,
     means_of_rows,

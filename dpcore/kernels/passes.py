@@ -70,6 +70,44 @@ def apply_to_rows(function, z, rows, y, h, out):
 
 
 @njit(**_REORDERED)
+def forces_of_rows(function, thetas, Xt, y, h, z, slopes, out):
+    """out[k] = sum_i function(<x_i, thetas[k]>; y[i]) x_i, where the columns of Xt [r, n] are the records x_i.
+
+    r is a multiple of 4 (columns of zeros fill it up). z and slopes hold a block of records.
+    """
+    nothing = y.dtype.type(0.0)
+    r, n = Xt.shape
+    for k in range(thetas.shape[0]):
+        for j in range(r):
+            out[k, j] = nothing
+    for start in range(0, n, z.size):
+        end = min(start + z.size, n)
+        labels, here, there = y[start:end], z[: end - start], slopes[: end - start]
+        for k in range(thetas.shape[0]):
+            for i in range(here.size):
+                here[i] = nothing
+            for j in range(0, r, 4):
+                a, b, c, d = thetas[k, j], thetas[k, j + 1], thetas[k, j + 2], thetas[k, j + 3]
+                A, B, C, D = Xt[j, start:end], Xt[j + 1, start:end], Xt[j + 2, start:end], Xt[j + 3, start:end]
+                for i in range(here.size):
+                    here[i] += a * A[i] + b * B[i] + c * C[i] + d * D[i]
+            function(here, labels, h, there)
+            for j in range(0, r, 4):
+                A, B, C, D = Xt[j, start:end], Xt[j + 1, start:end], Xt[j + 2, start:end], Xt[j + 3, start:end]
+                a, b, c, d = nothing, nothing, nothing, nothing
+                for i in range(there.size):
+                    slope = there[i]
+                    a += slope * A[i]
+                    b += slope * B[i]
+                    c += slope * C[i]
+                    d += slope * D[i]
+                out[k, j] += a
+                out[k, j + 1] += b
+                out[k, j + 2] += c
+                out[k, j + 3] += d
+
+
+@njit(**_REORDERED)
 def move_rows(function, z, rows, shares, moved, moves, y, h, out):
     """z[rows[j]] += shares[j] * moved[moves[j]] in place, then out[j, i] = function(z[rows[j], i]; y[i])."""
     for j in range(rows.size):

@@ -202,10 +202,15 @@ def test_steps_are_so_many_that_more_would_gain_little():
 
 @pytest.mark.parametrize("rule", RULES)
 def test_steps_stay_between_their_limits_and_know_no_data(rule):
-    fewest, most = {"auto": (30, 300), "smooth": (30, 1_000)}.get(rule, (5, 400))
+    fewest, most = {"auto": (30, 1_000), "smooth": (30, 1_000)}.get(rule, (5, 400))
     assert at(epsilon=1e-3, rule=rule).steps == fewest and at(epsilon=100.0, rule=rule).steps == most
     many = [at(epsilon=epsilon, rule=rule).steps for epsilon in (0.03, 0.1, 0.3, 1.0, 3.0)]
     assert many == sorted(many)
+
+
+@pytest.mark.parametrize("n, most", [(50, 300), (599, 300), (1_000, 500), (1_999, 999), (100_000, 1_000)])
+def test_under_auto_few_records_get_one_step_for_two_of_them_at_most(n, most):
+    assert at(dc.replace(SPEC, n=n), epsilon=1e4).steps == most
 
 
 def test_under_auto_noise_moves_a_coordinate_by_seven_times_the_size_that_lam_allows_or_by_twice():

@@ -19,7 +19,7 @@ from dpcore.audit.game import Audit
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
 from dpcore.mechanisms.gradient import sgd
-from dpcore.mechanisms.gradient.base import schedule_of
+from dpcore.mechanisms.gradient.base import descent_of, schedule_of
 from dpcore.solvers import minimise_in_ball
 from tests.oracles import DP_ACCOUNTING
 from tests.problems import for_loss, random_records
@@ -171,9 +171,22 @@ def test_scales_are_as_published(epsilon):
         assert made.spent.epsilon == pytest.approx(cost, rel=1e-6) and made.spent.delta == delta
 
 
-@pytest.mark.parametrize("n, batch", [(10, 10), (30, 20), (799, 20), (4000, 100)])
-def test_batches_are_a_fortieth_but_not_small(n, batch):
-    assert plan_for(n).ledger[0].rate * n == pytest.approx(batch, rel=1e-12)
+@pytest.mark.parametrize(
+    "n, batch, steps", [(10, 10, 400), (30, 20, 400), (500, 20, 400), (1_001, 20, 801), (4_000, 25, 1_600)]
+)
+def test_batches_are_small_and_see_each_record_sixteen_times_within_limits(n, batch, steps):
+    plan = plan_for(n)
+    assert plan.ledger[0].rate * n == pytest.approx(batch, rel=1e-12) and plan.steps == steps
+    assert plan_for(n, batch=float(n)).steps == 400
+
+
+def test_batches_of_classes_may_let_the_noise_move_a_prediction_by_fourteen_times_what_lam_allows():
+    """Twice as far as with all records in each step."""
+    plan = dpcore.make_mechanism("noisy_sgd").calibrate(
+        Spec("logistic", 1_000, 8, 0.0, theta_norm=10.0), Budget(0.3, 1e-6)
+    )
+    noise = plan.mechanism.estimate_error(plan) / math.sqrt(8 * plan.steps)
+    assert descent_of(plan).step * plan.steps * noise == pytest.approx(14 * 10 ** (2 / 3) / 16)
 
 
 def test_what_the_published_noise_costs_is_always_less_than_was_asked_for():

@@ -12,9 +12,10 @@ from scipy.sparse import csr_array
 from dpcore import Data
 from dpcore.core.losses import get_loss
 from dpcore.kernels import SINGLE_DERIVATIVE
+from dpcore.solvers.descent import noisy_gd
 from dpcore.solvers.descent.noisy_gd import Schedule, gradient_descent, noise_of_steps
 from tests.nights import each
-from tests.problems import BALL, LINEAR, LOCATION, PROBLEMS, for_loss
+from tests.problems import BALL, LINEAR, LOCATION, PROBLEMS, for_loss, random_records
 
 ONE, PAIR = np.ones(1), np.array([1.0, -1.0])
 # Different lengths, step rules, regularisers and averages, none of them in the order of its length.
@@ -215,3 +216,13 @@ def test_many_models_are_cut_into_pieces_without_a_change():
         few = descend("logistic", PROBLEMS["full rank"], [SCHEDULES[2]], range(8), single=single)
         assert np.allclose(found, few, rtol=1e-4 if single else 1e-9, atol=1e-6 if single else 1e-12)
     assert math.isfinite(found.max())
+
+
+@pytest.mark.parametrize("p", [1, 4, 7, noisy_gd._NARROW, noisy_gd._NARROW + 1])
+@pytest.mark.parametrize("n", [3, noisy_gd._BLOCK + 1])
+def test_gradients_for_pictures_are_those_of_releases_up_to_rounding(n, p):
+    """Also where columns are filled up to a multiple of four, records are cut into blocks, and models are wider."""
+    loss, data = get_loss("logistic"), random_records(n, p, seed=1)
+    thetas = np.random.default_rng(2).standard_normal((5, p + 2))
+    single, double = (noisy_gd._gradients(loss, data, single)(thetas) for single in (True, False))
+    assert np.allclose(single[:, :p], double[:, :p], rtol=0.0, atol=3e-7) and not single[:, p:].any()

@@ -25,8 +25,9 @@ from .schedules import RULES, ProblemConstants
 
 _MOST_STEPS = 10**8
 # Under "auto" the noise of all steps together may move a coordinate of theta by this multiple of the size that
-# lam="auto" allows output perturbation: for classes, and for points (docs/formulas.md, "Gradient perturbation").
-AUTO_CLASSES, AUTO_POINTS = 7.0, 2.0
+# lam="auto" allows output perturbation: for classes, with all records in each step or with a batch, and for points
+# (docs/formulas.md, "Gradient perturbation").
+AUTO_CLASSES, AUTO_CLASSES_BATCHES, AUTO_POINTS = 7.0, 14.0, 2.0
 # Share of the noise for a run that is shown without noise: it draws the same batches as the run with noise.
 _SILENT = 1e-15
 
@@ -120,8 +121,8 @@ class GradientPerturbation(ReadingMechanism):
         return plan.scale * descent.step / (math.sqrt(plan.steps) if descent.decaying else 1.0)
 
 
-def constants_of(spec: Spec) -> ProblemConstants:
-    """Facts of a resolved problem that the rules for steps need."""
+def constants_of(spec: Spec, classes: float = AUTO_CLASSES) -> ProblemConstants:
+    """Facts of a resolved problem that the rules for steps need. classes: see `AUTO_CLASSES`."""
     loss, lam = get_loss(spec.loss), float(spec.lam)
     B = comparator_norm(spec)
     reach = spec.radius if spec.radius is not None else math.inf
@@ -129,10 +130,11 @@ def constants_of(spec: Spec) -> ProblemConstants:
     dimensions = min(spec.n, spec.p) if loss.linear and spec.radius is None else spec.p
     gradient = loss.largest_gradient(spec) + (lam * reach if lam else 0.0)
     curvature = loss.largest_curvature(spec) + lam
-    return ProblemConstants(B, reach, gradient, curvature, dimensions, partial(_auto_length, spec))
+    length = partial(_auto_length, spec, classes)
+    return ProblemConstants(B, reach, gradient, curvature, dimensions, length, spec.n)
 
 
-def _auto_length(spec: Spec, noise: float) -> float:
+def _auto_length(spec: Spec, classes: float, noise: float) -> float:
     """Length of the path under "auto" for noise of this standard deviation in the mean of all steps' gradients.
 
     Stopped after a path of length 1 / lam, descent learns about what it would with the regulariser lam. Numbers: lam as
@@ -142,7 +144,7 @@ def _auto_length(spec: Spec, noise: float) -> float:
     loss = get_loss(spec.loss)
     if loss.linear and not loss.classification:
         return 1.0 / numbers_lam(spec, noise, loss.largest_replacement(spec) / spec.n)
-    factor = AUTO_CLASSES if loss.classification else AUTO_POINTS
+    factor = classes if loss.classification else AUTO_POINTS
     return factor * auto_size(spec) / (loss.pull(spec) * noise)
 
 

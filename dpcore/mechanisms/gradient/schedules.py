@@ -8,7 +8,9 @@ from collections.abc import Callable
 from ...core.privacy import Descent, NotApplicable
 from ...theory import gradient_descent as theory
 
-_FEWEST, _MOST, _MOST_SMOOTH = 30, 300, 1000
+_FEWEST, _MOST = 30, 1_000
+# Under "auto", one step for each 2 records at most, between 300 and _MOST, so that few records cost little time.
+_RECORDS_A_STEP, _MOST_OF_FEW = 2, 300
 _FEWEST_AVERAGED, _MOST_AVERAGED = 5, 400
 # Factor by which steps of "auto" stay below 1 / curvature.
 _CAUTION = 1.5
@@ -24,7 +26,7 @@ class ProblemConstants:
     the norm of a record's gradient, or less if E ||noisy gradient||^2 <= gradient^2 + error^2 still holds. curvature:
     smoothness, inf if the loss has kinks. dimensions: in which noise counts. length: of the path, the sum of all step
     sizes, that "auto" allows where noise in the mean of all steps' gradients has the given standard deviation in every
-    direction.
+    direction. records: n.
     """
 
     norm: float
@@ -33,6 +35,7 @@ class ProblemConstants:
     curvature: float
     dimensions: int
     length: Callable[[float], float]
+    records: int
 
 
 class Rule(abc.ABC):
@@ -78,7 +81,8 @@ class Auto(Rule):
 
     def steps(self, facts: ProblemConstants, drift: float) -> int:
         bend = facts.curvature if math.isfinite(facts.curvature) else facts.gradient**2
-        return _between(_FEWEST, _CAUTION * facts.length(drift) * bend, _MOST)
+        most = min(max(_MOST_OF_FEW, facts.records // _RECORDS_A_STEP), _MOST)
+        return _between(_FEWEST, _CAUTION * facts.length(drift) * bend, most)
 
     def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
         step = facts.length(error / math.sqrt(facts.dimensions * steps)) / steps
@@ -96,7 +100,7 @@ class Smooth(Rule):
 
     def steps(self, facts: ProblemConstants, drift: float) -> int:
         wanted = facts.curvature * facts.norm / (2.0 * _START_SHARE * math.sqrt(facts.dimensions) * drift)
-        return _between(_FEWEST, wanted, _MOST_SMOOTH)
+        return _between(_FEWEST, wanted, _MOST)
 
     def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
         if not math.isfinite(facts.curvature):

@@ -22,11 +22,13 @@ from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
 from ..base import Drawn, Prepared, gradients_apart, knob, records_of
 from ..plan import Plan, Plans
-from .base import GradientPerturbation, constants_of, descent_of, schedule_of
+from .base import AUTO_CLASSES_BATCHES, GradientPerturbation, constants_of, descent_of, schedule_of
 from .schedules import ProblemConstants
 
-# "auto": batches of n / 40 records, but enough that the choice of records does not dominate the noise.
-_STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
+# "auto": batches of n / 160 records, but enough that the choice of records does not dominate the noise; 16 passes over
+# the records, in 400 to 1,600 steps.
+_FEWEST_RECORDS, _BATCHES = 20, 160
+_PASSES, _FEWEST_STEPS, _MOST_STEPS = 16, 400, 1_600
 # Above, n^2 steps on single records take minutes.
 _LARGEST_N = 3_000
 # A visitor waits for the draws of a curve; more threads would take processors from other visitors.
@@ -39,7 +41,7 @@ class NoisySGD(GradientPerturbation):
 
     The estimate of grad F is, by `batches`,
     poisson: the sum of the gradients over a batch that holds each record with probability q = batch / n on its own,
-        divided by batch; "auto": max(20, n / 40) records (at most n), 400 steps;
+        divided by batch; "auto": max(20, n / 160) records (at most n), 16 n / batch steps, within 400 to 1,600;
     single: the gradient of one record drawn uniformly, q = 1 / n; "auto": n^2 steps, refused above n = 3,000, and the
         rule "last_iterate".
     One record adds at most C = G / (q n) to it, G the largest gradient of a record, and s = z C. The multiplier z is,
@@ -122,7 +124,7 @@ class NoisySGD(GradientPerturbation):
         if self.steps != "auto":
             return int(self.steps)
         if self.batches == "poisson":
-            return _STEPS
+            return max(_FEWEST_STEPS, min(math.ceil(_PASSES * n / self._records(n)), _MOST_STEPS))
         if n > _LARGEST_N:
             raise NotApplicable(
                 f"n^2 steps on single records are for n <= {_LARGEST_N:,}, got n = {n:,}, which takes {n * n:,} steps"
@@ -140,7 +142,7 @@ class NoisySGD(GradientPerturbation):
         return float(self.batch)
 
     def facts(self, spec: Spec) -> ProblemConstants:
-        facts = constants_of(spec)
+        facts = constants_of(spec, AUTO_CLASSES_BATCHES)
         # A single record's whole gradient counts as the error of its choice.
         return facts if self.batches == "poisson" else dc.replace(facts, gradient=0.0)
 

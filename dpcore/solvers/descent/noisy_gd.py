@@ -19,6 +19,9 @@ from ..erm.batched_lbfgs import Records
 
 # Predictions [models, n] that fit into a processor's own cache.
 _CACHED_NUMBERS = 1 << 17
+# In single precision, up to this many columns one pass is faster than two products of matrices; it takes blocks of
+# records that stay in the nearest cache.
+_NARROW, _BLOCK = 12, 1_024
 
 
 @dc.dataclass(frozen=True)
@@ -141,6 +144,8 @@ def _gradients(loss: Loss, data: Data, single: bool) -> Callable[[Array], Array]
         return lambda thetas: np.concatenate(
             [loss.gradients(data, thetas[start : start + step]) for start in range(0, len(thetas), step)]
         )
+    if isinstance(data.X, np.ndarray) and data.stored <= _NARROW:
+        return _narrow_gradients(loss, data)
     records = Records(loss, data, single=True)
 
     def gradients(thetas: Array) -> Array:
@@ -148,6 +153,26 @@ def _gradients(loss: Loss, data: Data, single: bool) -> Callable[[Array], Array]
         for start in range(0, len(thetas), step):
             z = records.predictions(thetas[start : start + step, : data.stored])
             out[start : start + step, : data.stored] = records.forces(z, np.arange(len(z)))
+        return out
+
+    return gradients
+
+
+def _narrow_gradients(loss: Loss, data: Data) -> Callable[[Array], Array]:
+    """`_gradients` in single precision for few columns, where one pass is faster than two products of matrices."""
+    columns = np.zeros((-(-data.stored // 4) * 4, data.n), np.float32)
+    columns[: data.stored] = data.X.T
+    y, h, derivative = data.y.astype(np.float32), np.float32(loss.shape), kernels.SINGLE_DERIVATIVE[loss.key]
+    z, slopes = np.empty(_BLOCK, np.float32), np.empty(_BLOCK, np.float32)
+
+    def gradients(thetas: Array) -> Array:
+        asked = np.zeros((len(thetas), len(columns)), np.float32)
+        asked[:, : data.stored] = thetas[:, : data.stored]
+        forces = np.empty_like(asked)
+        kernels.forces_of_rows(derivative, asked, columns, y, h, z, slopes, forces)
+        out = np.zeros_like(thetas)
+        out[:, : data.stored] = forces[:, : data.stored]
+        out /= data.n
         return out
 
     return gradients
