@@ -60,7 +60,7 @@ def interval(found: Answer) -> str:
         return f"{low} to {high}"
     if low:
         return f"{low} or more"
-    return f"{high} or less" if high else "the whole scale"
+    return f"up to {high}" if high else "the whole scale"
 
 
 def budget(found: Answer) -> str:

@@ -58,7 +58,6 @@ def show_repaired() -> None:
         sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
         default_n=size,
         max_columns=8,
-        letter="d",
         unused={"p": "set above the chart as d, or by the records", "m": "the mechanism draws no samples"},
     )
     own = {"d": d, "classes": C} if source == DRAWN else {}
@@ -150,7 +149,7 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
 
 if proof == "published":
     exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "the exhibit has its own settings")
-    seed = sidebar(default_n=FIRST_N, max_columns=8, letter="d", unused=exhibit).seed
+    seed = sidebar(default_n=FIRST_N, max_columns=8, unused=exhibit).seed
     as_published.show(headline, seed, theme)
 else:
     show_repaired()

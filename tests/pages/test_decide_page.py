@@ -240,7 +240,7 @@ def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
 def test_an_interval_names_its_ends_and_leaves_open_what_is_beyond_the_scale():
     assert words.interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)) == "0.35 to 0.62"
     assert words.interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0)) == "6 or more"
-    assert words.interval(Answer(0.01, 0.01, 0.02, 0.01, 10.0)) == "0.02 or less"
+    assert words.interval(Answer(0.01, 0.01, 0.02, 0.01, 10.0)) == "up to 0.02"
     assert words.interval(Answer(5.0, 0.01, math.inf, 0.01, 10.0)) == "the whole scale"
     assert words.interval(Answer(math.inf, math.inf, math.inf, 0.01, 10.0)) == "more than 10"
 

@@ -92,7 +92,7 @@ class GaussianClassifier(Mechanism):
             if not charge < main.epsilon:
                 raise NotApplicable(
                     f"{self.key} needs lam > {rules.lam_of_charge(spec, main.epsilon):.6g} for epsilon = "
-                    f"{budget.epsilon:g} and n = {spec.n}, got {lam:g}: below that the curvature of one record alone "
+                    f"{budget.epsilon:g} and n = {spec.n}, got {lam:g}: below that, the curvature of one record alone "
                     "spends the budget"
                 )
             scale = self.tight_scale(spec, main, charge)

@@ -93,7 +93,7 @@ class ObjectivePerturbation(Mechanism):
         else:
             raise NotApplicable(
                 f"{self.key} needs lam > {_smallest_lam(spec, main):.6g} for epsilon = {budget.epsilon:g} and n = {n}, "
-                f"got {lam:g}: below that the curvature of one record alone spends the budget"
+                f"got {lam:g}: below that, the curvature of one record alone spends the budget"
             )
         size = scale * math.sqrt(spec.p * self.law.reach(spec.p)[1])
         rounding = _ROUNDING + min(1.0, _PREDICTION_ROUNDING * loss.curvature_bound * R**2 / lam)
