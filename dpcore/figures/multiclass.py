@@ -93,7 +93,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     ]
     curves = [
         ("over the regularised optimum, mean", "over the regularised", found.over, muted, "diamond", "solid"),
-        ("over the best model, mean", "over the best", found.excess, ink, symbol, dash),
+        ("over the best in the ball, mean", "over the best<br>in the ball", found.excess, ink, symbol, dash),
     ]
     return curves_chart(
         chart,

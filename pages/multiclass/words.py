@@ -164,13 +164,15 @@ def _excess_takeaway(found: Excesses, here: MulticlassState, k: int) -> str:
     )
     if found.bound[k] > found.nothing:
         return (
-            f"{said}. The bound over the best model is **vacuous** here: {rounded(found.bound[k])}, above the "
-            f"{rounded(found.nothing)} of a model that learns nothing."
+            f"{said}. The bound over the best model in the ball is **vacuous** here: {rounded(found.bound[k])}, above "
+            f"the {rounded(found.nothing)} of a model that learns nothing."
         )
     if found.excess.mean[k] < 0.0:
         return f"{said}. The loss is **below** that of the best model in the ball, since releases may leave the ball."
     share = rounded(100 * found.excess.mean[k] / found.bound[k], 2)
-    return f"{said}; over the best model it is {rounded(found.excess.mean[k])}, {share}% of its upper bound."
+    return (
+        f"{said}; over the best model in the ball it is {rounded(found.excess.mean[k])}, {share}% of its upper bound."
+    )
 
 
 def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> list[tuple[str, str, str]]:
@@ -179,7 +181,7 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
     if isinstance(found, Excesses):
         if found.excess.mean[k] > 0.0:
             times = rounded(found.bound[k] / found.excess.mean[k], 2)
-            rest = "for the excess risk over the best model"
+            rest = "for the excess risk over the best model in the ball"
             made.append(("Upper bound, against the measured mean", f"{times} times", rest))
     elif math.isfinite(found.bayes[k]):
         made.append(("Bayes accuracy", f"{found.bayes[k]:.1%}", "with the true distributions; no classifier has more"))

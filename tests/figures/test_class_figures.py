@@ -221,7 +221,7 @@ def test_excess_and_its_bounds(excess, theme):
         equal(trace, np.where(values >= floor, values, np.nan))
         assert (trace.line.color, trace.line.dash) == (ink, dash)
     for name, measured, ink in (
-        ("over the best model, mean", excess.excess, private),
+        ("over the best in the ball, mean", excess.excess, private),
         ("over the regularised optimum, mean", excess.over, MUTED[theme]),
     ):
         trace = named(figure, name)
@@ -229,7 +229,7 @@ def test_excess_and_its_bounds(excess, theme):
         assert trace.line.color == ink and list(trace.marker.size) == [7.0, 7.0, 13.0, 7.0]
         fits(figure, measured.mean[measured.mean > 0.0])
     fits(figure, np.concatenate([excess.bound, excess.over_bound]))
-    over = "over the best" if excess.excess.mean.max() > 0.0 else "over the regularised"
+    over = "over the best<br>in the ball" if excess.excess.mean.max() > 0.0 else "over the regularised"
     for text in ("ε = 1", over, "nothing learned", "excess risk on the training records"):
         assert words(figure).count(text) == 1
     narrow = figure.layout.meta["narrow"]

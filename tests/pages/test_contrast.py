@@ -8,6 +8,7 @@ tests/figures/test_figures.py.
 import functools
 import json
 import re
+import tomllib
 
 import pytest
 
@@ -182,6 +183,13 @@ def test_small_print_is_readable_on_page_and_sidebar(theme):
     (small,) = written - {paper}
     for ink, ground in ((small, paper), (small, side), (text, side)):
         assert contrast(ink, ground) >= WORDS
+
+
+@pytest.mark.parametrize("theme", ("light", "dark"))
+def test_the_chosen_answer_of_a_lecture_is_readable_on_the_accent(theme):
+    accent = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())["theme"][theme]["primaryColor"]
+    assert "button[kind=primary] p { color: var(--page) }" in (ROOT / "pages/lectures/lecture.css").read_text()
+    assert contrast(accent, BACKGROUND[theme]) >= WORDS
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
