@@ -7,6 +7,7 @@ step sets all of the page's controls; after that the controls that stay may be m
 import html
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import streamlit as st
 
@@ -25,7 +26,8 @@ from pages.ui.share_link import of_today
 _keys = st.components.v2.component("lecture_keys", js=text_beside(__file__, "keys.js"), isolate_styles=False)
 _STYLE = text_beside(__file__, "lecture.css")
 _NO_ROOM = "Open a room, and phones answer. Without one, the next step shows a simulated class."
-_ENTERED, _AGAIN, _VOTES = "lecture entered", "lecture entered again", "lecture votes"
+_ENTERED, _AGAIN, _CHECKED = "lecture entered", "lecture entered again", "lecture checked"
+_VOTES = "lecture votes"
 
 
 @contextmanager
@@ -47,11 +49,12 @@ def lecture(page: str) -> Iterator[None]:
             present.offer()
     else:
         story, number = found
-        first = _enter(story, number)
+        wanted = _enter(story, number)
         _panel(story, number)
         yield
+        st.session_state[_CHECKED] = story.name, number
         # On a fresh visit, and when the browser goes back, Streamlit lets the address win over the step.
-        if first and any(st.session_state.get(key) != value for key, value in story.state(number).items()):
+        if any(st.session_state.get(key) != value for key, value in wanted.items()):
             st.session_state[_AGAIN] = True
             st.rerun()
 
@@ -98,16 +101,22 @@ def _leave() -> None:
         st.query_params.pop(name, None)
 
 
-def _enter(story: Story, number: int) -> bool:
-    """Set every control of the page when the address has come to another step; True at the first attempt."""
-    again = st.session_state.pop(_AGAIN, False)
-    if st.session_state.get(_ENTERED) == (story.name, number) and not again:
-        return False
-    st.session_state[_ENTERED] = story.name, number
+def _enter(story: Story, number: int) -> dict[str, Any]:
+    """Set every control of the page when the address has come to another step; the controls that must stand so once the
+    page is drawn, none at the second attempt. After a first run that was interrupted, perhaps by a move of a control
+    that stays, they are the others."""
+    place, wanted, again = (story.name, number), story.state(number), st.session_state.pop(_AGAIN, False)
+    if st.session_state.get(_ENTERED) == place and not again:
+        if st.session_state.get(_CHECKED) == place:
+            return {}
+        return {key: value for key, value in wanted.items() if key not in story.steps[number - 1].kept}
+    st.session_state[_ENTERED] = place
+    if not again:
+        st.session_state.pop(_CHECKED, None)
     _turn_to(story, number)  # nothing else is left in the address
-    st.session_state.update(story.state(number))
+    st.session_state.update(wanted)
     st.session_state["drawn"] = {}  # no slider was asked for anything else before
-    return not again
+    return {} if again else wanted
 
 
 def _panel(story: Story, number: int) -> None:

@@ -344,6 +344,19 @@ def test_a_step_is_a_start_and_the_next_one_sets_all_controls_again():
     assert page.session_state["epsilon"] == 1.0 and page.query_params["step"] == "2"
 
 
+def test_a_step_stands_also_if_its_first_run_was_interrupted_by_a_move():
+    """The run left behind that the step was entered, and the controls of the address, which Streamlit lets win."""
+    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    turn_to(page, SCRIPTS["sparsity"])
+    page.query_params["lecture"], page.query_params["step"] = "sparsity", "8"
+    page.session_state["lecture entered"] = "sparsity", 8
+    page.run()
+    wanted = STORIES["sparsity"].state(8)
+    assert {key: page.session_state[key] for key in wanted} == wanted and not page.exception
+    page.select_slider(key="epsilon").set_value(5.0).run()
+    assert page.session_state["epsilon"] == 5.0, "a control that stays may be moved"
+
+
 def test_a_vote_is_kept_and_the_next_step_says_whether_the_picture_agrees():
     page = open_step("sparsity", "2")
     page.button("option_0").click().run()
