@@ -113,7 +113,7 @@ def noise_length(plan):
 @both_places
 @pytest.mark.parametrize("theta_norm", [0.1, 10.0, 300.0])
 @pytest.mark.parametrize("epsilon", [0.3, 5.0])
-def test_auto_moves_the_model_by_theta_norm_unless_the_determinant_takes_a_quarter(
+def test_auto_moves_the_model_by_half_its_norm_unless_the_determinant_takes_a_quarter(
     noise, perturbed, theta_norm, epsilon
 ):
     plan = plan_of(n=400, p=3, lam="auto", noise=noise, perturbed=perturbed, theta_norm=theta_norm, epsilon=epsilon)
@@ -123,9 +123,9 @@ def test_auto_moves_the_model_by_theta_norm_unless_the_determinant_takes_a_quart
         return
     moved, charge = noise_length(plan) / lam, charge_of(400, lam, 3)
     if charge == pytest.approx(0.25 * 0.99 * epsilon, rel=1e-9):
-        assert moved <= theta_norm and theta_norm >= 10.0
+        assert moved <= theta_norm / 2.0 and theta_norm >= 10.0
     else:
-        assert moved == pytest.approx(theta_norm, rel=1e-9) and charge < 0.25 * 0.99 * epsilon
+        assert moved == pytest.approx(theta_norm / 2.0, rel=1e-9) and charge < 0.25 * 0.99 * epsilon
         assert theta_norm <= 10.0
 
 

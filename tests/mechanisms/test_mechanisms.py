@@ -163,12 +163,12 @@ def test_noise_falls_with_every_resource(key):
     gradient = issubclass(mechanism_class(key), GradientPerturbation)
     mechanism = dpcore.make_mechanism(key, **({"steps": 50} if gradient else {}))
 
-    def scale(n=1000, lam=0.1, R=1.0, epsilon=1.0, delta=1e-6):
+    def scale(n=4_000, lam=0.1, R=1.0, epsilon=1.0, delta=1e-6):  # random batches of the same share of n and 2 n
         return mechanism.calibrate(Spec("logistic", n, 4, lam, Domain(R=R)), Budget(epsilon, delta)).scale
 
     assert scale(epsilon=2.0) < scale()
     assert scale(delta=1e-4) < scale() if needs_delta(key) else scale(delta=0.0) == scale()
-    assert scale(n=2000) <= scale() / 2 * (1 + 1e-6)
+    assert scale(n=8_000) <= scale() / 2 * (1 + 1e-6)
     assert scale(lam=0.2) == scale() if gradient else scale(lam=0.2) < scale()
     assert scale(R=3.0) >= scale() * 3 * (1 - 1e-6)
 

@@ -421,7 +421,7 @@ def test_no_excess_without_a_guarantee():
 
 
 def test_a_factor_is_one_of_the_default_lam():
-    records, split = Records("wine", 125, 2), table("wine", 125, 2)
+    records, split = Records("iris", 105, 2), table("iris", 105, 2)
     found = accuracy_against_lam((1.0, 10.0), records, delta=1e-5, repetitions=2)
     for i, epsilon in enumerate((1.0, 10.0)):
         auto = along("ellipsoids", split, [Budget(epsilon, 1e-5)], repetitions=2, seed=2)
