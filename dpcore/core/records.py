@@ -78,7 +78,7 @@ class Data:
         return (gram if isinstance(gram, np.ndarray) else gram.toarray()) / self.n
 
     @functools.cached_property
-    def distinct(self) -> tuple[Array, Array, NDArray[np.intp]]:
+    def distinct(self) -> tuple[Array, Array, Array]:
         """Different dense records, X [m, r] and y [m], and how many times each occurs, [m]; computed once.
 
         >>> X, y, counts = Data([[1.0], [0.0], [1.0]], [1.0, 1.0, 1.0]).distinct

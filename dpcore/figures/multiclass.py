@@ -168,7 +168,7 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
         # Around the region of each class but the last; neighbours draw their border twice. In 16 bits the browser is
         # sent a quarter as much, and that is far finer than a pixel.
         for lead in leads[:-1]:
-            steps = np.rint(lead * (32_767 / np.abs(lead).max())).astype(np.int16)
+            steps = np.rint(lead * (32_767 / (np.abs(lead).max() or 1.0))).astype(np.int16)
             chart.contours(found.axis, found.axis, steps, 0.0, 0.0, line)
     for name, ink, dash in (("private release", private, "solid"), ("without privacy", plain, "dash")):
         chart.line([None], [None], ink, name, 2.0, dash)  # in the legend alone
