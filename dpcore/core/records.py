@@ -23,6 +23,8 @@ class Data:
     """Records as arrays: X float64 [n, r], C-contiguous or scipy.sparse CSR; y float64 [n].
 
     p: columns of the problem, >= r; 0 means r. Columns beyond those of X are zero in every record and are not stored.
+    merged: the same records with equal ones as one, which has a weight; None where they were not counted. weights: [n],
+    of mean 1, with which records enter a mean; only merged records have them.
     Construction copies nothing that already has this form and refuses tables that are not finite; the arrays must not
     be changed afterwards. `check_domain` checks the records against the bounds of a `Domain`.
     """
@@ -30,6 +32,22 @@ class Data:
     X: Array | csr_array
     y: Array
     p: int = 0
+    merged: Data | None = dc.field(default=None, repr=False)
+    weights: Array | None = dc.field(default=None, repr=False)
+
+    @classmethod
+    def drawn(cls, X: Array | csr_array, y: Array, rows: NDArray[np.intp]) -> Data:
+        """Records X[rows], y[rows], with `merged` if they are dense and most rows were drawn several times.
+
+        >>> data = Data.drawn(np.array([[1.0], [2.0], [3.0]]), np.zeros(3), np.array([2, 0, 2, 2]))
+        >>> data.X.ravel().tolist(), data.merged.X.ravel().tolist(), data.merged.weights.tolist()
+        ([3.0, 1.0, 3.0, 3.0], [1.0, 3.0], [0.5, 1.5])
+        """
+        counts, merged = np.bincount(rows), None
+        kept = np.flatnonzero(counts)
+        if isinstance(X, np.ndarray) and 2 * len(kept) <= len(rows):
+            merged = cls(X[kept], y[kept], weights=np.multiply(counts[kept], len(kept) / len(rows)))
+        return cls(X[rows], y[rows], merged=merged)
 
     def __post_init__(self) -> None:
         X = as_matrix(self.X)
@@ -74,7 +92,7 @@ class Data:
     @functools.cached_property
     def gram(self) -> Array:
         """X'X / n, shape [r, r]; computed once, since moving lam or epsilon does not change it."""
-        gram = self.X.T @ self.X
+        gram = (self.X.T if self.weights is None else self.X.T * self.weights) @ self.X
         return (gram if isinstance(gram, np.ndarray) else gram.toarray()) / self.n
 
     @functools.cached_property

@@ -94,8 +94,11 @@ def draw_split(X: Array | csr_array, y: Array, n: int, rng: np.random.Generator)
     """
     order, size = rng.permutation(len(y)), training_records(len(y))
     train, test = order[:size], order[size:]
-    chosen = rng.choice(train, n, replace=True) if n > size else train[:n]
-    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain(), tested=test)
+    if n > size:
+        records = Data.drawn(X, y, rng.choice(train, n, replace=True))
+    else:
+        records = Data(X[train[:n]], y[train[:n]])
+    return Split(records, Data(X[test], y[test]), Domain(), tested=test)
 
 
 def _source(row: dict[str, Any]) -> Source:

@@ -19,6 +19,9 @@ from ..solvers.frank_wolfe import vertices
 from .base import Mechanism
 from .plan import Plan
 
+# In models that are kept: those of all splits and sizes that a page asks for, if they have some hundred columns.
+_MOST_NUMBERS = 1_000_000
+
 
 @dc.dataclass(frozen=True)
 class Problem:
@@ -96,21 +99,25 @@ class Problem:
         """Model [r] without privacy with which the accuracy of private ones is compared, learned from `data`: records
         of this problem, by default its training records.
 
-        Where `cross_validated`, it has the penalty that cross-validation chooses on the training records; elsewhere it
-        is `best`. Whatever is learned here is outside the privacy guarantee.
+        Where `cross_validated`, it has the penalty that cross-validation chooses on the training records, elsewhere it
+        is `best`. Beyond a real source's size the records are copies: the penalty is that of the records copied, as
+        often. Whatever is learned here is outside the privacy guarantee.
         """
         if not self.cross_validated:
             return (self.reference() if data is None else self.best(data)).theta
-        loss, kept = get_loss(self.loss), records.kept_with(self.source, _LEARNERS)
-        key = (self.source, self.n, self.p, self.seed, loss.task)
+        if data is None:
+            key = (self.source, self.n, self.p, self.seed, get_loss(self.loss).task)
+            return records.kept_with(self.source, _LEARNERS).get(key, lambda: self.learner(self.load().train))
+        penalty, size = self._penalty(), records.get_source(self.source).size
+        assert size is not None
+        copied = dc.replace(penalty, weight=penalty.weight * max(1.0, data.n / size))
+        return solvers.penalised(get_loss(self.loss), data, copied)
 
-        def learned() -> tuple[solvers.Penalty, Array]:
-            train = self.load().train
-            penalty = solvers.choose_penalty(loss, train)
-            return penalty, solvers.penalised(loss, train, penalty)
-
-        penalty, model = kept.get(key, learned)
-        return model if data is None else solvers.penalised(loss, data, penalty)
+    def _penalty(self) -> solvers.Penalty:
+        """Chosen on the training records, beyond a real source's size on those of which they are copies."""
+        loss, n = get_loss(self.loss), min(self.n, records.get_source(self.source).sample_size)
+        key, kept = (self.source, n, self.p, self.seed, loss.task), records.kept_with(self.source, _PENALTIES)
+        return kept.get(key, lambda: solvers.choose_penalty(loss, dc.replace(self, n=n).load().train))
 
     def best(self, data: Data) -> solvers.Minimum:
         """F* over the L2 ball of theta_norm (of `radius` if that is smaller), or over the source's set of good models,
@@ -134,5 +141,6 @@ class Problem:
         return "ball", min(self.theta_norm, self.radius or math.inf)
 
 
-_REFERENCES: SharedCache[solvers.Minimum] = SharedCache(64)
-_LEARNERS: SharedCache[tuple[solvers.Penalty, Array]] = SharedCache(64)
+_REFERENCES: SharedCache[solvers.Minimum] = SharedCache(_MOST_NUMBERS, lambda found: len(found.theta))
+_LEARNERS: SharedCache[Array] = SharedCache(_MOST_NUMBERS, len)
+_PENALTIES: SharedCache[solvers.Penalty] = SharedCache(1_000)

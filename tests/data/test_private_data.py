@@ -503,7 +503,7 @@ def test_nothing_that_is_computed_from_the_records_outlives_them():
     ]
     held = [weakref.ref(thing) for thing in (records._X, records._y, records, *made)]
     held += [weakref.ref(part.X) for split in made[:2] for part in (split.train, split.test)]
-    assert len(records._caches) == 5, "records, cells, references, learners and descents"
+    assert len(records._caches) == 6, "records, cells, references, penalties, learners and descents"
     assert not any(key in repr(known) for cache in caches_of_modules() for known in cache._futures)
     del records, made, job
     gc.collect()

@@ -39,6 +39,7 @@ class Records:
         self.X = data.X.astype(self.dtype, copy=False)
         # A product with a transposed view takes half as long again in single precision.
         self.Xt = np.ascontiguousarray(self.X.T) if single and isinstance(self.X, np.ndarray) else self.X.T
+        self.weights = None if data.weights is None else data.weights.astype(self.dtype, copy=False)
         self.y, self.h = data.y.astype(self.dtype, copy=False), self.dtype.type(loss.shape)
         tables = (kernels.VALUE, kernels.DERIVATIVE, kernels.CURVATURE)
         if single:
@@ -63,19 +64,25 @@ class Records:
         return self._pull(slopes)
 
     def _pull(self, slopes: Matrix) -> Array:
+        if self.weights is not None:
+            slopes *= self.weights
         return (slopes @ self.X).astype(np.float64) / self.data.n
 
     def risks(self, z: Matrix) -> Array:
         """mean_i l(z_ki; y_i) for z [k, n], shape [k]."""
-        out = np.empty(len(z))
-        kernels.means_of_rows(self.value, z, self.y, self.h, out)
-        return out
+        out, weights = np.empty(len(z)), self.data.weights
+        if weights is None:
+            kernels.means_of_rows(self.value, z, self.y, self.h, out)
+            return out
+        values = np.empty_like(z)
+        kernels.apply_to_rows(self.value, z, np.arange(len(z)), self.y, self.h, values)
+        return np.asarray(values @ weights / self.data.n, np.float64)
 
     def mean_curvatures(self, z: Matrix) -> Matrix:
         """mean_k l''(z_ki; y_i), shape [n]."""
         out = np.empty_like(self.y)
         kernels.mean_of_rows(self.curvature, z, self.y, self.h, out)
-        return out
+        return out if self.weights is None else self.weights * out
 
 
 class Preconditioner:

@@ -65,7 +65,7 @@ def penalised(loss: Loss, data: Data, penalty: Penalty) -> Array:
     >>> (0.0 + penalised(get_loss("squared"), Data(X, X[:, 1]), Penalty(1e-6, True)).round(2)).tolist()
     [0.0, 1.0]
     """
-    scaled, turned = _in_units(data, penalty.by_spread)
+    scaled, turned = _in_units(data.merged or data, penalty.by_spread)
     return turned(minimise(_predictive(loss), scaled, penalty.weight / data.n, tol=_DISTANCE).theta)
 
 
@@ -102,13 +102,18 @@ def _in_units(data: Data, by_spread: bool) -> tuple[Data, Callable[[Array], Arra
         unit = _units(np.sqrt(np.asarray(X.multiply(X).mean(axis=0))))
         return Data(csr_array(X.multiply(unit)), data.y), lambda theta: unit * theta
     table = cast(Array, data.X)
-    spread = table.std(axis=0)
+
+    def mean(values: Array) -> Array:
+        return cast(Array, np.average(values, axis=0, weights=data.weights))
+
+    centre = mean(table)
+    spread = np.sqrt(mean((table - centre) ** 2))
     constant = spread <= 1e-9 * np.abs(table).max(axis=0)
     carriers = np.flatnonzero(constant & (table[0] != 0.0))
     if not len(carriers):
-        unit = _units(np.sqrt(np.mean(table**2, axis=0)))
-        return Data(table * unit, data.y), lambda theta: unit * theta
-    carrier, centre, unit = carriers[0], table.mean(axis=0), _units(np.where(constant, 0.0, spread))
+        unit = _units(np.sqrt(mean(table**2)))
+        return dc.replace(data, X=table * unit, merged=None), lambda theta: unit * theta
+    carrier, unit = carriers[0], _units(np.where(constant, 0.0, spread))
     scaled = (table - centre) * unit
     scaled[:, carrier] = 1.0
 
@@ -117,7 +122,7 @@ def _in_units(data: Data, by_spread: bool) -> tuple[Data, Callable[[Array], Arra
         model[carrier] = (theta[carrier] - model @ centre) / table[0, carrier]
         return model
 
-    return Data(scaled, data.y), turned
+    return dc.replace(data, X=scaled, merged=None), turned
 
 
 def _units(spread: Array) -> Array:

@@ -17,7 +17,6 @@ import numpy as np
 
 from ... import kernels
 from ...core.arrays import Array
-from ...core.losses import Loss
 from ...core.roots import find_root
 from .objective import Iterate, Objective, pull_single
 
@@ -177,16 +176,15 @@ class _Line:
 
     def flat(self, flatter: float) -> tuple[Array, Array, Array]:
         """theta at which the slope is at most this share of the slope here, its predictions and derivatives."""
-        problem, here, loss = self.problem, self.here, self.problem.loss
-        assert isinstance(loss, Loss)
+        problem, here = self.problem, self.here
         square = problem.lam * float(self.direction @ self.direction)
         z = slopes = here.z
 
         def along(share: float) -> float:
             # From the difference of derivatives: the slope itself is a small sum of large numbers.
             nonlocal z, slopes
-            z, slopes, turn = loss.along(self.end, self.change, share - 1.0, problem.data.y, here.slopes)
-            return self.slope + turn / problem.data.n + share * square
+            z, slopes, turn = problem.along(self.end, self.change, share - 1.0, here.slopes)
+            return self.slope + turn + share * square
 
         share = _share(along, self.slope, -flatter * self.slope)
         return here.theta + share * self.direction, z, slopes

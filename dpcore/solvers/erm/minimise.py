@@ -92,6 +92,7 @@ def _minimise_filled(
         point = location_regularised(loss, data, lam, np.inf if radius is None else radius, tol)
         return Minimiser(point.theta, point.residual, point.steps)
     if np.isfinite(loss.curvature_bound):
+        data = data.merged or data
         point = minimise_smooth(loss, data, lam, tol * lam, start, 0.0 if linear is None else linear)
         if radius is not None and np.linalg.norm(point.theta) > radius:
             point = smooth_on_sphere(loss, data, lam, radius, tol * lam)
@@ -146,7 +147,7 @@ def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9
     if not loss.linear:
         point = location_in_ball(loss, data, radius, tol)
     elif np.isfinite(loss.curvature_bound):
-        point = smooth_in_ball(loss, data, radius, tol)
+        point = smooth_in_ball(loss, data.merged or data, radius, tol)
     else:
         point = kinked_in_ball(loss, data, 0.0, radius, tol)
     risk = float(loss.value(loss.predictions(data, point.theta[None])[0], data.y).mean())

@@ -89,7 +89,7 @@ class Smooth(Protocol):
 class Objective:
     """(1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2 + <linear, theta> for a loss l with a derivative.
 
-    linear: [r], or 0 for J itself.
+    linear: [r], or 0 for J itself. Merged records count by their weights, also in all derivatives.
     """
 
     loss: Smooth
@@ -99,26 +99,47 @@ class Objective:
 
     def at(self, theta: Array) -> Iterate:
         """Predictions, slopes and gradient at theta, in double precision."""
-        if self.vast and isinstance(self.loss, Loss) and theta.any():
+        if self.vast and self.data.weights is None and isinstance(self.loss, Loss) and theta.any():
             z, slopes, pulled = self.loss.sweep(self.data.X, theta, self.data.y)
             return Iterate(theta, z, slopes, pulled / self.data.n + self.lam * theta + self.linear)
         z = self.predictions(theta)
-        slopes = self.loss.derivative(z, self.data.y)
+        slopes = self.slopes(z)
         return Iterate(theta, z, slopes, self.pull(slopes) + self.lam * theta + self.linear)
 
     def predictions(self, theta: Array) -> Array:
         """X theta, shape [n]; most solves start at 0, where it needs no product."""
         return self.data.X @ theta if theta.any() else np.zeros(self.data.n)
 
-    def pull(self, weights: Array) -> Array:
-        """(1/n) sum_i weights_i x_i, shape [r]."""
+    def slopes(self, z: Array) -> Array:
+        """l'(z_i), shape [n]."""
+        slopes, weights = self.loss.derivative(z, self.data.y), self.data.weights
+        return slopes if weights is None else weights * slopes
+
+    def curvatures(self, z: Array, rows: Any = slice(None)) -> Array:
+        """l''(z_i) of these rows."""
+        curvatures, weights = self.loss.curvature(z[rows], self.data.y[rows]), self.data.weights
+        return curvatures if weights is None else weights[rows] * curvatures
+
+    def along(self, end: Array, change: Array, share: float, before: Array) -> tuple[Array, Array, float]:
+        """z = end + share change and l'(z), shape [n], and (1/n) sum_i change_i (l'(z_i) - before_i)."""
+        assert isinstance(self.loss, Loss)
+        if self.data.weights is None:
+            z, slopes, turn = self.loss.along(end, change, share, self.data.y, before)
+        else:
+            z = end + share * change
+            slopes = self.slopes(z)
+            turn = float(change @ (slopes - before))
+        return z, slopes, turn / self.data.n
+
+    def pull(self, values: Array) -> Array:
+        """(1/n) sum_i values_i x_i, shape [r]."""
         X = self.data.X
-        return _pull_rows(X, weights) if self.wide and self.data.sparse else weights @ X / self.data.n
+        return _pull_rows(X, values) if self.wide and self.data.sparse else values @ X / self.data.n
 
     def gradient(self, theta: Array, z: Array | None = None) -> Array:
         """grad J(theta), shape [r]; z: the predictions X theta where they are known."""
         z = self.predictions(theta) if z is None else z
-        return self.pull(self.loss.derivative(z, self.data.y)) + self.lam * theta + self.linear
+        return self.pull(self.slopes(z)) + self.lam * theta + self.linear
 
     def newton_direction(self, z: Array, gradient: Array, accuracy: float, single: bool = False) -> Array:
         """-H^{-1} gradient with H = X' diag(l''(z)) X / n + lam I, in the cheapest of three ways.
@@ -126,7 +147,7 @@ class Objective:
         accuracy: relative residual at which conjugate gradients may stop. single: they may use single precision.
         Raises Unconverged where H has no Cholesky factor in double precision.
         """
-        weights = self.loss.curvature(z, self.data.y) / self.data.n
+        weights = self.curvatures(z) / self.data.n
         curved = np.flatnonzero(weights)
         if min(len(curved), len(gradient)) > MAX_FACTOR:
             return self._by_conjugate_gradients(weights, gradient, accuracy, single)
@@ -169,10 +190,12 @@ class Objective:
     @functools.cached_property
     def mean_squares(self) -> Array:
         """Diagonal of X'X / n, shape [r]."""
+        X, weights = self.data.X, self.data.weights
+        if weights is not None:
+            return np.einsum("i,ij,ij->j", weights, X, X) / self.data.n
         light = "single" in self.__dict__ or (self.wide and not self.vast)
         if light and SINGLE_RANGE[0] < (squares := _mean_squares(self.single)).max() < SINGLE_RANGE[1]:
             return squares
-        X = self.data.X
         return (np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else column_sums(X, np.square)) / self.data.n
 
 

@@ -77,9 +77,10 @@ def perturbed_minimisers(
     [[[0.125], [0.375]]]
     """
     (K,), R = lams.shape, len(directions)
+    data = data.merged or data
     path = PerturbedPath(np.empty((K, R, data.stored)), np.empty((K, R)), np.empty((K, R)))
     basis = _row_space(data)
-    task = _Task(loss, data if basis is None else Data(data.X @ basis, data.y), accuracy)
+    task = _Task(loss, data if basis is None else Data(data.X @ basis, data.y, weights=data.weights), accuracy)
     order = np.argsort(scales, kind="stable")
     most = max(1, _MAX_ENTRIES // data.n)
     for first in range(0, R, most):

@@ -70,7 +70,7 @@ def _ways(problem: Objective, loss: Loss) -> list[Way]:
     least = _LEAST_CURVATURE * loss.curvature_bound
 
     def typical(here: Iterate) -> float:
-        return max(float(loss.curvature(here.z, data.y).mean()), least)
+        return max(float(problem.curvatures(here.z).mean()), least)
 
     def even(here: Iterate) -> Inverse:
         return lambda g: g / lam
@@ -112,7 +112,7 @@ def newton(problem: Objective, theta: Array, gradient: Array, tol: float) -> tup
     line makes J fall at every step. Directions are found in single precision for as long as each step halves the
     gradient. Raises Unconverged.
     """
-    X, y = problem.data.X, problem.data.y
+    X = problem.data.X
     z = problem.predictions(theta)
     before = math.inf
     for steps in range(_MAX_NEWTON):
@@ -133,7 +133,7 @@ def newton(problem: Objective, theta: Array, gradient: Array, tol: float) -> tup
             square = problem.lam * float(direction @ direction)
 
             def along(t: float) -> float:
-                pulled = problem.loss.derivative(z + t * moved, y) @ moved / len(y)  # noqa: B023 (used at once)
+                pulled = problem.slopes(z + t * moved) @ moved / problem.data.n  # noqa: B023 (used at once)
                 return float(pulled + linear + t * square)  # noqa: B023
 
             share = find_root(along, 0.0, slope, 1.0, rise, tol=-0.1 * slope, max_steps=60)
@@ -174,7 +174,7 @@ class SampledHessian:
         chosen: Any = slice(None)
         if self.rows <= n // 2:
             chosen = (np.arange(self.rows) * _GOLDEN % 1.0 * n).astype(np.intp)
-        curvatures = self.loss.curvature(here.z[chosen], self.problem.data.y[chosen])
+        curvatures = self.problem.curvatures(here.z, chosen)
         mean, straight = float(curvatures.mean()), float((curvatures < self.least).mean())
         curvatures += max(max(_AT_LEAST, straight) * mean, self.least - mean)
         if self.problem.wide and (inverse := self._inverse(self.problem.single[chosen], curvatures)):
