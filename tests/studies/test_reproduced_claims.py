@@ -234,16 +234,37 @@ def test_every_mechanism_stands_in_the_table_with_a_number_or_a_reason(table):
     assert (ok.spent_epsilon <= ok.epsilon).all() and (ok.spent_delta <= ok.delta).all()
     lost = ok[ok.mechanism == "objective_gaussian"].set_index("epsilon").lost
     assert lost[10.0] < 1.5 < 4.0 < lost[0.03]
-    claims = iyengar.claims_of(table)
-    assert verdicts(claims) == ["agrees", "agrees"] and f"of the {len(ok) / 2:.1f} mechanisms" in claims[0].why
+    best = ok.loc[ok.groupby("epsilon").lost.idxmin()]
+    assert (best.behind == 0.0).all() and (best.behind_se == 0.0).all() and best.best.all()
+    assert ok.behind.to_numpy() == pytest.approx(ok.lost - ok.epsilon.map(best.set_index("epsilon").lost), abs=1e-9)
+    assert table[table.status != "ok"].behind.isna().all()
 
 
 def test_verdicts_of_the_comparison_turn(table):
-    others = table.assign(best=table.mechanism == "phased_sgd")
-    assert verdicts(iyengar.claims_of(others))[0] == "differs"
+    def told(objective, others=0.0, se=0.0, **changed):
+        behind = np.where(table.mechanism.str.startswith("objective_"), objective, others)
+        return iyengar.claims_of(table.assign(behind=behind, behind_se=se, lost=0.5, lost_se=se, **changed))
+
+    assert verdicts(told(1.9)) == ["agrees", "agrees"] and "at 2 of 2 epsilon" in told(1.9)[0].found
+    assert verdicts(told(2.1)) == ["differs", "agrees"]
+    # Chance alone turns no verdict: within two standard errors of the limit there is none.
+    assert [verdicts(told(lost, se=0.4))[0] for lost in (1.1, 1.3, 2.7, 2.9)] == [
+        "agrees",
+        "undecided",
+        "undecided",
+        "differs",
+    ]
+    half = np.where(table.epsilon > 1.0, 0.0, 9.0)
+    assert verdicts(told(half))[0] == "undecided" and "0.00 ± 0.00 points at 10" in told(half)[0].found
+    (ok,) = {(table[table.epsilon == epsilon].status == "ok").sum() for epsilon in (0.03, 10.0)}
+    assert f"On average {ok:.1f} of the {ok:.1f} mechanisms" in told(0.0)[0].why
+    assert "behind at 2. " in told(0.0, best=False)[0].found and "behind at 0. " in told(0.0, best=True)[0].found
+
     assert verdicts(iyengar.claims_of(table.assign(lost=30.0)))[1] == "differs"
-    nothing = table.assign(status="not applicable", reason="because")
-    assert iyengar.claims_of(nothing)[1].why == "because"
+    assert verdicts(iyengar.claims_of(table.assign(lost=2.0, lost_se=0.1)))[1] == "undecided"
+    nothing = iyengar.claims_of(table.assign(status="not applicable", reason="because"))
+    assert verdicts(nothing) == ["differs", "differs"] and nothing[1].why == "because"
+    assert "no guarantee at 0.03, no guarantee at 10" in nothing[0].found
 
 
 def adult(rows, outside=False):

@@ -13,7 +13,7 @@ from ....experiments.summary import Summary
 from ...geometry.excess_by_norm import AgainstOrder
 from ...multiclass.curves import Accuracies
 
-Verdict = Literal["agrees", "differs", "unexplained"]
+Verdict = Literal["agrees", "differs", "unexplained", "undecided"]
 
 
 @dc.dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Claim:
     """Claim of a paper's figure or text, beside the result found here.
 
     words: the claim in a sentence. published: what the paper shows. found: the same in this run's numbers. verdict:
-    "differs" is explained in `why`; "unexplained" says in `why` what was tried.
+    "differs" is explained in `why`; "unexplained" says in `why` what was tried; "undecided" is what the runs' errors
+    leave open.
     """
 
     words: str
