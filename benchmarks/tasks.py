@@ -245,18 +245,23 @@ def _sparse(n: int, p: int, *, seen: bool = False) -> Task:
 
 def _even_sparse(n: int, p: int, k: int) -> Task:
     draw = partial(even, n, p, k, 0.1, signed=True)
-    return _l1(f"sparse, {n:,} x {p}, {_of(k)}", draw, SQUARED, 1.0, 1.1, seen=False)
+    return _l1(f"sparse, {n:,} x {p}, {_of(k)}", draw, SQUARED, 1.0, 1.1, seen=True)
 
 
 def _of(k: int) -> str:
     return "one column" if k == 1 else f"{k} columns"
 
 
-_L1_SEEN: dict[str, Draw] = {"diabetes": _REAL["diabetes"], "digits, the digit": digit, f"{_STRANDS}, energy": _ENERGY}
+_L1_SEEN: dict[str, Draw] = {
+    "diabetes": _REAL["diabetes"],
+    **_columns({"diabetes, LDL": 5}),
+    "digits, the digit": digit,
+    "digits, even or odd": partial(of_source, "digits", 1_257, 65),
+    f"{_STRANDS}, energy": _ENERGY,
+}
 _L1_NEW: dict[str, Draw] = {
     **_columns({"iris, sepal length": 0, "iris, petal length": 2, "wine, alcohol": 0, "wine, proline": 12}),
-    **_columns({"diabetes, blood pressure": 3, "diabetes, LDL": 5}),
-    "digits, even or odd": partial(of_source, "digits", 1_257, 65),
+    **_columns({"diabetes, blood pressure": 3}),
     f"{_STRANDS}, length": _LENGTH,
 }
 _L1_CLASSES: dict[str, Draw] = {
@@ -265,11 +270,11 @@ _L1_CLASSES: dict[str, Draw] = {
 }
 L1_TASKS = [
     *(_sparse(*size, seen=True) for size in ((1_000, 64), (5_000, 200), (10_000, 200), (12_000, 300), (50_000, 64))),
+    *(_even_sparse(1_000, 64, k) for k in (1, 16)),
     *(_l1(name, partial(changed, draw, entries), SQUARED, 3.0, seen=True) for name, draw in _L1_SEEN.items()),
     _l1("breast_cancer", partial(changed, _REAL["breast_cancer"], entries), CLASSES, 3.0, seen=True),
     # New.
     *(_sparse(*size) for size in ((500, 16), (3_000, 1_000), (20_000, 32))),
-    *(_even_sparse(1_000, 64, k) for k in (1, 16)),
     *(_l1(name, partial(changed, draw, entries), SQUARED, 3.0, seen=False) for name, draw in _L1_NEW.items()),
     *(_l1(name, draw, CLASSES, 3.0, seen=False) for name, draw in _L1_CLASSES.items()),
 ]

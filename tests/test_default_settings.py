@@ -17,6 +17,7 @@ SLICE = {
     ("phased_sgd", "p = 2, 1,000 x 16", "logistic"): 13.0,
     ("objective_gaussian", "diabetes", "huber"): 5.5,
     ("frank_wolfe_polytope", "diabetes", "squared"): 360.0,
+    ("polyhedral_frank_wolfe, tree", "diabetes", "squared"): 95.0,
 }
 
 

@@ -44,9 +44,9 @@ _DETERMINANT, _AWAY = 0.97, {"gamma": 0.25, "gaussian": 1.2}
 # The same for the Gaussian classifier: as many other records as pull the models to the kink.
 _PULLING = 2
 
-# Later batches of one-pass Frank-Wolfe: records, minibatches and size of the set. So many records that steps are long,
-# and so small a set that a record keeps its steepest slope.
-_READ, _BATCHES, _NARROW = 400, 12, 0.02
+# Later batches of one-pass Frank-Wolfe: records, minibatches and size of the set. So many steps that they are long
+# together, and so small a set that a record keeps its steepest slope.
+_READ, _BATCHES, _NARROW = 400, 20, 0.02
 
 # Curvature of the simplex: columns in a half, and the smaller entry of the records that bend.
 _FREQUENT, _NEARER = 40, 0.4

@@ -248,8 +248,8 @@ def people_caption(found: ExcessByN, asked: ExcessQuestion, here: GeometryState)
     )
     if found.mechanism == "polyhedral_frank_wolfe":
         said += (
-            " The number of steps is the one with the smallest upper bound. A larger n or δ allows more steps, which "
-            "can leave more excess risk on these records"
+            " The number of steps follows from n, d, ε, δ and the loss. A larger n or δ allows more steps, which can "
+            "leave more excess risk on these records"
         )
         rises = np.diff(found.private.mean) > 2.0 * np.hypot(found.private.se[1:], found.private.se[:-1])
         if rises.any():

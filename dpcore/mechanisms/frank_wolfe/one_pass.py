@@ -32,8 +32,8 @@ from .one_pass_sensitivity import (
     LARGEST_DEPTH,
     Stream,
     Weight,
-    best_stream,
-    best_tree,
+    auto_stream,
+    auto_tree,
     entry_moves,
     published_stream,
     slopes_of,
@@ -75,8 +75,8 @@ class PolyhedralFrankWolfe(VertexMechanism):
     "published", only for the published variant: the best of scores with Laplace noise 2 s_t sqrt(n ln(1/delta)) /
     epsilon, s_t = max{(1 - eta)^t s_0, s_1}. `Plan.spent` follows from the sum or zCDP over the choices after one
     record, whose effect shrinks: far less than was requested.
-    T: "auto", or the depth of the last tree, or the number of minibatches. "auto" minimises the explicit bound, for
-    minibatches together with eta, on a public grid.
+    T: "auto", or the depth of the last tree, or the number of minibatches. "auto" chooses it, and eta for every T, from
+    public facts alone (`auto_tree`, `auto_stream`).
 
     The first estimate of a phase has noise of the same law as all others: `Plan.scale` is that of the last phase (tree)
     or of the first choice, and the noise of all others is in proportion. The ledger's sensitivity is the root of the
@@ -304,7 +304,7 @@ def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget:
     if accounting == "published" and variant != "published":
         raise NotApplicable(f"{key} with published accounting needs the published variant, got {variant!r}")
     if variant == "tree":
-        tree = best_tree(facts, spec.n, rho, budget.epsilon) if T == "auto" else tree_of(spec.n, T)
+        tree = auto_tree(facts, spec.n, rho, budget.epsilon) if T == "auto" else tree_of(spec.n, T)
         if tree is None:
             raise NotApplicable(f"{key} needs a record for every leaf of its trees, got n = {spec.n:,} and T = {T}")
         scales = tree_scales(facts, tree, rho, budget.epsilon)
@@ -314,7 +314,7 @@ def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget:
     if variant == "minibatch":
         if T != "auto" and spec.n - spec.n // 2 < T:
             raise NotApplicable(f"{key} needs T <= n / 2 minibatches, got n = {spec.n:,} and T = {T:,}")
-        stream = best_stream(facts, spec.n, rho, budget.epsilon, None if T == "auto" else T)
+        stream = auto_stream(facts, spec.n, rho, budget.epsilon, None if T == "auto" else T)
     else:
         if spec.n <= math.e * math.log(facts.vertices):
             raise NotApplicable(

@@ -23,8 +23,13 @@ from ..noise.rounding import ROUNDED_UP
 from .step_count import constants_of
 
 LARGEST_DEPTH = 14
-# Candidates for the length and the number of steps.
-_STEPS, _COUNTS = 60, 60
+# "auto": the shares that count of the bound's terms for curvature (trees, minibatches) and for errors of estimates,
+# which hold for the worst records. The noise of choices is known and counts in full.
+_TREE_CURVATURE, _STREAM_CURVATURE, _ERRORS = 0.2, 0.35, 0.03
+# Candidates for the number of minibatches and for the lengths of all their steps together; the longest step.
+_COUNTS, _PATHS, _LONGEST = 60, (0.5, 1.0, 2.0, 4.0, 8.0), 0.125
+# Where choices are mostly noise: so many steps that vertices drawn by chance cancel, of a small length for minibatches.
+_SAFE_DEPTH, _SAFE_COUNT, _SAFE_PATH = 6, 32, _PATHS[0]
 
 
 @dc.dataclass(frozen=True)
@@ -161,10 +166,15 @@ def tree_bound(facts: Slopes, tree: Tree, scales: Array) -> float:
     Nor is it above the mean score of all vertices, which is that of theta_0: <estimate, v - theta_0> <= 0 on average.
     With <grad F, theta_0 - theta> <= F(theta_0) - F(theta) all choices together cost at most F(theta_0) - min F.
     """
-    noise = np.repeat(scales, [1 << t for t in tree.phases]) * math.log(facts.vertices)
     errors = np.concatenate([tree_errors(facts, tree, t) for t in tree.phases])
-    chosen = min(float(theory.falling_weights(len(noise)) @ noise), facts.start)
+    chosen = min(_choices_cost(facts, tree, scales), facts.start)
     return theory.falling_steps_bound(facts.curvature, errors) + chosen
+
+
+def _choices_cost(facts: Slopes, tree: Tree, scales: Array) -> float:
+    """Mean of G_t ln J with the weights of the steps."""
+    noise = np.repeat(scales, [1 << t for t in tree.phases]) * math.log(facts.vertices)
+    return float(theory.falling_weights(len(noise)) @ noise)
 
 
 def tree_tail(facts: Slopes, tree: Tree, scales: Array) -> float:
@@ -176,10 +186,26 @@ def tree_tail(facts: Slopes, tree: Tree, scales: Array) -> float:
     return theory.falling_steps_bound(facts.curvature, np.concatenate(worse)) + chosen
 
 
-def best_tree(facts: Slopes, n: int, rho: float, epsilon: float) -> Tree:
-    """Tree of the depth from 0 to 14 with the smallest bound."""
-    trees = [tree for T in range(LARGEST_DEPTH + 1) if (tree := tree_of(n, T)) is not None]
-    return min(trees, key=lambda tree: tree_bound(facts, tree, tree_scales(facts, tree, rho, epsilon)))
+def auto_tree(facts: Slopes, n: int, rho: float, epsilon: float) -> Tree:
+    """Tree of the depth from 0 to 14 with the smallest `tree_bound`, if only shares of its terms count.
+
+    Choices and errors together count at most as `facts.start`, like vertices drawn by chance. Trees where they would
+    count more have a depth of at most 6.
+    """
+    best, least = Tree(range(1), n), math.inf
+    for T in range(LARGEST_DEPTH + 1):
+        if (tree := tree_of(n, T)) is None:
+            break
+        errors = np.concatenate([tree_errors(facts, tree, t) for t in tree.phases])
+        worse = _choices_cost(facts, tree, tree_scales(facts, tree, rho, epsilon))
+        worse += _ERRORS * float(theory.falling_weights(tree.choices) @ errors)
+        if T > _SAFE_DEPTH and worse >= facts.start:
+            break
+        cost = theory.falling_steps_bound(_TREE_CURVATURE * facts.curvature, np.zeros(tree.choices))
+        cost += min(worse, facts.start)
+        if cost < least:
+            best, least = tree, cost
+    return best
 
 
 @dc.dataclass(frozen=True)
@@ -238,11 +264,11 @@ def stream_weight(facts: Slopes, stream: Stream, shares: Array | None = None) ->
 def stream_readings(facts: Slopes, stream: Stream) -> tuple[tuple[float, ...], ...]:
     """s (1 - eta)^j after the first batch and after the second; later batches are like the second, with fewer choices.
 
-    For equal noise in all choices. A step of length 1 removes all earlier records: their moves, 0, are left out.
+    For equal noise in all choices.
     """
     s0, s1 = entry_moves(facts, stream.first, stream.batch, stream.step)
     fading = (1.0 - stream.step) ** np.arange(stream.choices)
-    return tuple(tuple(moves[moves > 0.0].tolist()) for moves in (s0 * fading, s1 * fading[:-1]) if len(moves))
+    return tuple((s0 * fading).tolist()), tuple((s1 * fading[:-1]).tolist())
 
 
 def stream_error(facts: Slopes, first: Any, batch: Any, count: Any, step: Any, beta: float = 1.0) -> Any:
@@ -266,16 +292,18 @@ def stream_bound(facts: Slopes, stream: Stream, worse: float, beta: float = 1.0)
     return float(theory.constant_steps_bound(facts.start, facts.curvature, stream.step, stream.choices, worse + error))
 
 
-def best_stream(facts: Slopes, n: int, rho: float, epsilon: float, count: int | None = None) -> Stream:
-    """Stream with half the records first, and the number and length of steps with the smallest bound on a public grid.
+def auto_stream(facts: Slopes, n: int, rho: float, epsilon: float, count: int | None = None) -> Stream:
+    """Stream with half the records first, T steps, and eta T in 1/2, 1, 2, 4, 8 but eta at most 1/8.
 
-    count: T, if given.
+    It has the smallest `stream_bound`, if only shares of its terms count. If that is no less than `facts.start`, the
+    model stays near theta_0: eta T = 1/2 with T = 32, or with as many steps as there are records. count: T, if given.
     """
     first = n // 2
     rest = n - first
     counts = np.unique(np.geomspace(1, rest, _COUNTS).astype(int)) if count is None else np.array([count])
-    T, step = np.meshgrid(counts, np.geomspace(0.5 / n, 1.0, _STEPS), indexing="ij")
-    batch, kept = rest // T, 1.0 - step
+    T, paths = np.meshgrid(counts, _PATHS, indexing="ij")
+    batch, step = rest // T, np.minimum(paths / T, _LONGEST)
+    kept = 1.0 - step
     s0, s1 = entry_moves(facts, first, batch, step)
 
     def series(power: int, terms: Array) -> Array:
@@ -286,7 +314,10 @@ def best_stream(facts: Slopes, n: int, rho: float, epsilon: float, count: int | 
         return np.maximum(s0 * series(power, T + 1), s1 * series(power, T))
 
     worse = Weight(largest(2), largest(1)).scale(rho, epsilon) * math.log(facts.vertices)
-    worse = worse + stream_error(facts, first, batch, T, step)
-    found = theory.constant_steps_bound(facts.start, facts.curvature, step, T + 1, worse)
-    i, j = np.unravel_index(np.argmin(found), found.shape)
-    return Stream(first, int(batch[i, j]), int(T[i, j]), float(step[i, j]))
+    worse = worse + _ERRORS * stream_error(facts, first, batch, T, step)
+    found = theory.constant_steps_bound(facts.start, _STREAM_CURVATURE * facts.curvature, step, T + 1, worse)
+    best = np.unravel_index(np.argmin(found), found.shape)
+    if found[best] < facts.start:
+        return Stream(first, int(batch[best]), int(T[best]), float(step[best]))
+    steps = min(_SAFE_COUNT, rest) if count is None else count
+    return Stream(first, rest // steps, steps, min(_SAFE_PATH / steps, _LONGEST))
