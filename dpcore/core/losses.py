@@ -213,7 +213,10 @@ class Loss:
         """
         if self.linear:
             gradients = np.zeros_like(thetas)
-            gradients[:, : data.stored] = self.derivatives(self.predictions(data, thetas), data.y) @ data.X
+            slopes = self.derivatives(self.predictions(data, thetas), data.y)
+            if data.weights is not None:
+                slopes *= data.weights
+            gradients[:, : data.stored] = slopes @ data.X
             return gradients / data.n
         z, near = _distances(data, thetas)
         pulls = np.divide(self.derivatives(z, data.y), z, out=np.zeros_like(z), where=z > _SMALLEST_DISTANCE)

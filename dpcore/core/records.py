@@ -96,17 +96,6 @@ class Data:
         return (gram if isinstance(gram, np.ndarray) else gram.toarray()) / self.n
 
     @functools.cached_property
-    def distinct(self) -> tuple[Array, Array, Array]:
-        """Different dense records, X [m, r] and y [m], and how many times each occurs, [m]; computed once.
-
-        >>> X, y, counts = Data([[1.0], [0.0], [1.0]], [1.0, 1.0, 1.0]).distinct
-        >>> X.tolist(), y.tolist(), counts.tolist()
-        ([[0.0], [1.0]], [1.0, 1.0], [1.0, 2.0])
-        """
-        found, counts = np.unique(np.column_stack([self.X, self.y]), axis=0, return_counts=True)
-        return found[:, :-1], found[:, -1], counts.astype(np.float64)
-
-    @functools.cached_property
     def by_columns(self) -> Any:
         """X of sparse records as CSC, computed once."""
         return self.X.tocsc()  # type: ignore[union-attr]

@@ -87,13 +87,10 @@ def opposite_labels(spec: Spec) -> tuple[Data, Data]:
 
 def flipped_label(spec: Spec, x: Array, place: int) -> tuple[Data, Data]:
     """Neighbours whose records are all 0 but the one at `place`, (x, -y) against (x, y), y = 1 or y_max."""
-    X, y = np.zeros((spec.n, spec.p)), np.full(spec.n, 1.0)
-    X[place] = x
-    if not get_loss(spec.loss).classification:
-        y *= spec.domain.y_max
-    other = y.copy()
-    other[place] *= -1.0
-    return Data(X, other), Data(X, y)
+    y, rows = 1.0 if get_loss(spec.loss).classification else spec.domain.y_max, np.zeros(spec.n, int)
+    rows[place] = 1
+    X = np.stack([np.zeros(spec.p), x])
+    return Data.drawn(X, np.array([y, -y]), rows), Data.drawn(X, np.array([y, y]), rows)
 
 
 def minimiser_pair(spec: Spec) -> tuple[Data, Data]:
@@ -121,13 +118,13 @@ def minimiser_pair(spec: Spec) -> tuple[Data, Data]:
     best = int(np.argmax(apart))
     if apart[best] <= 1.05 * apart[0]:
         return opposite_labels(spec)
-    X = np.zeros((spec.n, spec.p))
-    X[:, 0] = spec.domain.R
-    X[-1, 0] *= -a[best]
-    X[-1, 1] = spec.domain.R * math.sqrt(1.0 - a[best] ** 2)
+    X, rows = np.zeros((2, spec.p)), np.zeros(spec.n, int)
+    rows[-1] = 1
+    X[0, 0] = spec.domain.R
+    X[1, :2] = spec.domain.R * -a[best], spec.domain.R * math.sqrt(1.0 - a[best] ** 2)
     other = X.copy()
-    other[-1, 1] *= -1.0
-    return Data(X, np.ones(spec.n)), Data(other, np.ones(spec.n))
+    other[1, 1] *= -1.0
+    return Data.drawn(X, np.ones(2), rows), Data.drawn(other, np.ones(2), rows)
 
 
 def _on_two_points(spec: Spec) -> tuple[Data, Data]:

@@ -8,7 +8,8 @@ import pytest
 from dpcore import Data, Problem
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms import problem as problems
-from dpcore.solvers import minimise, minimise_in_ball, penalised, perturbed_minimisers
+from dpcore.solvers import minimise, minimise_in_ball, minimise_many, penalised, perturbed_minimisers
+from dpcore.solvers.descent.noisy_gd import Schedule, gradient_descent
 from dpcore.solvers.erm.objective import Objective
 from dpcore.solvers.erm.smooth import minimise_smooth, newton
 from tests.problems import KINKED, LINEAR
@@ -67,6 +68,28 @@ def test_perturbed_models_and_their_risks_are_those_of_all_copies(key):
     whole = perturbed_minimisers(loss, ONE_BY_ONE, lams, scales, directions, **asked)
     np.testing.assert_allclose(found.thetas, whole.thetas, atol=1e-5)
     np.testing.assert_allclose(found.risks, whole.risks, atol=1e-7)
+
+
+@every_smooth_loss
+def test_many_models_at_once_are_those_of_all_copies(key):
+    loss, tilts = get_loss(key), 0.01 * np.random.default_rng(4).normal(size=(3, 20))
+    for theta, tilt in zip(minimise_many(loss, COPIES, 0.05, tilts, tol=1e-8, start=np.zeros(20)), tilts, strict=True):
+        assert np.linalg.norm(gradient(loss, theta, 0.05) + tilt) <= 1.01 * 0.05 * 1e-8
+
+
+@pytest.mark.parametrize("key", LINEAR)
+@pytest.mark.parametrize("columns", [4, 20])
+@pytest.mark.parametrize("single", [False, True])
+def test_noisy_descent_follows_the_gradient_of_all_copies(key, columns, single):
+    data = Data.drawn(np.ascontiguousarray(X[:, :columns]), Y, ROWS)
+    plan = [Schedule(np.full(30, 0.3), noise=0.05, lam=0.01, first=10)]
+    found, whole = (
+        gradient_descent(
+            get_loss(key), each, plan, [np.random.default_rng(5)], np.ones(1), radius=1.0, stored=columns, single=single
+        )
+        for each in (data, dc.replace(data, merged=None))
+    )
+    np.testing.assert_allclose(found, whole, atol=2e-4 if single or key in KINKED else 1e-10)
 
 
 @pytest.mark.parametrize("by_spread", [True, False])

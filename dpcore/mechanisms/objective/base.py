@@ -310,17 +310,17 @@ def _smallest_lam(spec: Spec, budget: Budget) -> float:
 def _gradients(spec: Spec, data: Data, thetas: Array) -> tuple[Array, Array]:
     """grad J, shape [k, p], and ln det Hessian, shape [k], at thetas [k, p]; every column must be stored.
 
-    Equal records are counted, not repeated: the worst data sets have few different ones.
+    Equal records are counted, not repeated, where `Data.merged` has them.
     """
     loss, lam, p = get_loss(spec.loss), float(spec.lam), thetas.shape[1]
     gradients, volumes = lam * thetas, np.empty(len(thetas))
-    X, labels, counts = data.distinct
-    shares = counts / data.n
-    step = max(1, _BATCH_NUMBERS // (p * max(p, len(X))))
+    data = data.merged or data
+    X, shares = data.X, (1.0 if data.weights is None else data.weights) / data.n
+    step = max(1, _BATCH_NUMBERS // (p * max(p, data.n)))
     for start in range(0, len(thetas), step):
         batch = slice(start, start + step)
         z = thetas[batch] @ X.T
-        y = np.tile(labels, len(z))
+        y = np.tile(data.y, len(z))
         gradients[batch] += (shares * loss.derivative(z.ravel(), y).reshape(z.shape)) @ X
         weights = shares * loss.curvature(z.ravel(), y).reshape(z.shape)
         hessians = (weights[:, None, :] * X.T) @ X

@@ -139,12 +139,13 @@ def gradient_descent(
 
 def _gradients(loss: Loss, data: Data, single: bool) -> Callable[[Array], Array]:
     """Function from thetas [k, r'] to grad F, [k, r'], r' >= r: the gradient is 0 beyond the stored columns."""
+    data = data.merged or data if loss.linear else data
     step = max(1, _CACHED_NUMBERS // data.n)
     if not (single and loss.key in kernels.SINGLE_DERIVATIVE):
         return lambda thetas: np.concatenate(
             [loss.gradients(data, thetas[start : start + step]) for start in range(0, len(thetas), step)]
         )
-    if isinstance(data.X, np.ndarray) and data.stored <= _NARROW:
+    if isinstance(data.X, np.ndarray) and data.stored <= _NARROW and data.weights is None:
         return _narrow_gradients(loss, data)
     records = Records(loss, data, single=True)
 

@@ -114,10 +114,11 @@ def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: flo
     start: [r], for all of them. Raises Unconverged.
     """
     columns, filled = data.nonempty
+    filled = filled.merged or filled
     thetas, rounding = beside_filled(data, lam, linear, tol)
     inside, linear, tol = np.tile(start[columns], (len(linear), 1)), linear[:, columns], tol - rounding
     records = Records(loss, filled, single=False)
-    step = max(1, _MAX_ENTRIES // data.n)
+    step = max(1, _MAX_ENTRIES // filled.n)
     for first in range(0, len(inside), step):
         theta, tilt = inside[first : first + step], linear[first : first + step]
         z = records.predictions(theta)
