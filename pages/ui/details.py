@@ -72,9 +72,9 @@ def behind(
         table = data()
         shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
         st.dataframe(shown, hide_index=True)
-        st.download_button(
-            "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"
-        )
+        # Made now: what is made at the click is gone once the page has run again, and the same content stays.
+        content = table.to_csv(index=False)
+        st.download_button("Download CSV", content, "price_of_privacy.csv", "text/csv", on_click="ignore")
 
 
 @_together()
