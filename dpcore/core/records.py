@@ -23,8 +23,8 @@ class Data:
     """Records as arrays: X float64 [n, r], C-contiguous or scipy.sparse CSR; y float64 [n].
 
     p: columns of the problem, >= r; 0 means r. Columns beyond those of X are zero in every record and are not stored.
-    merged: the same records with equal ones as one, which has a weight; None where they were not counted. weights: [n],
-    of mean 1, with which records enter a mean; only merged records have them.
+    weights: [n], of mean 1, with which records enter a mean; only merged records have them. merged: the same records
+    with equal ones as one, which has a weight; None where they were not counted, as after any change of the arrays.
     Construction copies nothing that already has this form and refuses tables that are not finite; the arrays must not
     be changed afterwards. `check_domain` checks the records against the bounds of a `Domain`.
     """
@@ -32,8 +32,8 @@ class Data:
     X: Array | csr_array
     y: Array
     p: int = 0
-    merged: Data | None = dc.field(default=None, repr=False)
     weights: Array | None = dc.field(default=None, repr=False)
+    merged: Data | None = dc.field(default=None, init=False, repr=False)  # so that `replace` never keeps others' copies
 
     @classmethod
     def drawn(cls, X: Array | csr_array, y: Array, rows: NDArray[np.intp]) -> Data:
@@ -43,11 +43,12 @@ class Data:
         >>> data.X.ravel().tolist(), data.merged.X.ravel().tolist(), data.merged.weights.tolist()
         ([3.0, 1.0, 3.0, 3.0], [1.0, 3.0], [0.5, 1.5])
         """
-        counts, merged = np.bincount(rows), None
+        data, counts = cls(X[rows], y[rows]), np.bincount(rows)
         kept = np.flatnonzero(counts)
         if isinstance(X, np.ndarray) and 2 * len(kept) <= len(rows):
             merged = cls(X[kept], y[kept], weights=np.multiply(counts[kept], len(kept) / len(rows)))
-        return cls(X[rows], y[rows], merged=merged)
+            object.__setattr__(data, "merged", merged)
+        return data
 
     def __post_init__(self) -> None:
         X = as_matrix(self.X)

@@ -100,8 +100,8 @@ class Problem:
         of this problem, by default its training records.
 
         Where `cross_validated`, it has the penalty that cross-validation chooses on the training records, elsewhere it
-        is `best`. Beyond a real source's size the records are copies: the penalty is that of the records copied, as
-        often. Whatever is learned here is outside the privacy guarantee.
+        is `best`. Beyond a real source's size the training records are copies, and the penalty is that of the source's
+        own, in proportion to the number of records. Whatever is learned here is outside the privacy guarantee.
         """
         if not self.cross_validated:
             return (self.reference() if data is None else self.best(data)).theta

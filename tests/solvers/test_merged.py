@@ -20,7 +20,7 @@ X = np.random.default_rng(1).normal(size=(500, 20)) / 5.0
 Y = np.sign(X[:, 0] + 0.3 * X[:, 1])
 ROWS = (np.random.default_rng(2).random(6_000) ** 3 * 500).astype(int)
 COPIES = Data.drawn(X, Y, ROWS)
-ONE_BY_ONE = dc.replace(COPIES, merged=None)
+ONE_BY_ONE = Data(COPIES.X, COPIES.y)
 
 
 def gradient(loss, theta, lam):
@@ -35,6 +35,10 @@ def test_weights_are_the_shares_of_the_copies():
         copies = np.count_nonzero((merged.X[k] == ONE_BY_ONE.X).all(axis=1))
         assert merged.weights[k] / merged.n == pytest.approx(copies / ONE_BY_ONE.n)
     np.testing.assert_allclose(merged.gram, ONE_BY_ONE.gram, atol=1e-14)
+
+
+def test_other_records_do_not_inherit_the_copies():
+    assert COPIES.merged is not None and dc.replace(COPIES, y=-COPIES.y).merged is None
 
 
 @every_smooth_loss
@@ -87,7 +91,7 @@ def test_noisy_descent_follows_the_gradient_of_all_copies(key, columns, single):
         gradient_descent(
             get_loss(key), each, plan, [np.random.default_rng(5)], np.ones(1), radius=1.0, stored=columns, single=single
         )
-        for each in (data, dc.replace(data, merged=None))
+        for each in (data, Data(data.X, data.y))
     )
     np.testing.assert_allclose(found, whole, atol=2e-4 if single or key in KINKED else 1e-10)
 

@@ -112,7 +112,7 @@ def _in_units(data: Data, by_spread: bool) -> tuple[Data, Callable[[Array], Arra
     carriers = np.flatnonzero(constant & (table[0] != 0.0))
     if not len(carriers):
         unit = _units(np.sqrt(mean(table**2)))
-        return dc.replace(data, X=table * unit, merged=None), lambda theta: unit * theta
+        return dc.replace(data, X=table * unit), lambda theta: unit * theta
     carrier, unit = carriers[0], _units(np.where(constant, 0.0, spread))
     scaled = (table - centre) * unit
     scaled[:, carrier] = 1.0
@@ -122,7 +122,7 @@ def _in_units(data: Data, by_spread: bool) -> tuple[Data, Callable[[Array], Arra
         model[carrier] = (theta[carrier] - model @ centre) / table[0, carrier]
         return model
 
-    return dc.replace(data, X=scaled, merged=None), turned
+    return dc.replace(data, X=scaled), turned
 
 
 def _units(spread: Array) -> Array:
