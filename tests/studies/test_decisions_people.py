@@ -45,6 +45,19 @@ def test_the_search_ends_early_and_misses_nothing(monkeypatch):
         assert getattr(early[-1].answer(), field) == pytest.approx(getattr(full.answer(), field), rel=1e-6)
 
 
+def test_whoever_comes_back_does_not_wait_for_the_same_splits_again(monkeypatch):
+    setting = Setting(Problem("synthetic", n=150, seed=3), splits=3, epsilons=(1.0, 10.0))
+    asked, learned = EquivalentSampleSizeQuestion(setting), []
+    learner = Problem.learner
+    monkeypatch.setattr(Problem, "learner", lambda self, data=None: learned.append(self.seed) or learner(self, data))
+    next(asked.snapshots())
+    before = set(learned)
+    assert before == set(setting.seeds[:2])
+    learned.clear()
+    found = last(asked)
+    assert not before & set(learned) and found.best.shape[1] == 3
+
+
 def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
     wide = SampleSizeQuestion(Setting(Problem("synthetic", p=2_000), splits=2), 0.01, 1.0)
     assert max(wide.sizes) == 20_000, "no more records than fit into memory"

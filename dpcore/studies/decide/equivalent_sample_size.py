@@ -15,6 +15,7 @@ import numpy as np
 from ... import data as records
 from ... import solvers
 from ...core.arrays import Array
+from ...core.cache import SharedCache
 from ...core.cancel import Cancelled, go_on, never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
@@ -31,6 +32,8 @@ _FEWEST = 10  # records of the shortest learning curve
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 # Of theta_norm: models without privacy are found to this distance, which no chart shows.
 _DISTANCE = 1e-5
+# Of single splits, so that a reader who comes back does not wait for them again: up to 10^6 numbers.
+_LEARNED: SharedCache[tuple[Array, Array]] = SharedCache(1_000_000, lambda errors: sum(each.size for each in errors))
 
 
 @dc.dataclass(frozen=True)
@@ -73,14 +76,18 @@ class EquivalentSampleSizeQuestion:
         for curve in self.setting.snapshots(cancelled):
             check_applicable(curve)
             while len(learned) < curve.splits:
-                learned.append(self._learned(self.setting.cell(len(learned)), curve.lam, cancelled))
+                learned.append(self._of_split(len(learned), curve.lam, cancelled))
             best, same = (np.stack(part, axis=1) for part in zip(*learned, strict=True))
             found = EquivalentSampleSize(self, curve, np.array(self.sizes, float), best, same)
             found.answers()  # kept: a reader of this snapshot asks for them and should not have to wait
             yield found
 
+    def _of_split(self, split: int, lams: Array, cancelled: Cancelled) -> tuple[Array, Array]:
+        """`EquivalentSampleSize.best` [2, G] and `EquivalentSampleSize.same` [2, G, K'] of one split, from a cache."""
+        cell, kept = self.setting.cell(split), records.kept_with(self.source, _LEARNED)
+        return kept.get_unless(cancelled, (cell, tuple(lams)), lambda: self._learned(cell, lams, cancelled))
+
     def _learned(self, cell: Cell, lams: Array, cancelled: Cancelled) -> tuple[Array, Array]:
-        """`EquivalentSampleSize.best` [2, G] and `EquivalentSampleSize.same` [2, G, K'] of one split."""
         problem = cell.problem
         split, loss = problem.load(), get_loss(problem.loss)
         # A lam is that of a squared norm where models live in a ball; other sets have regularisers of their own.
