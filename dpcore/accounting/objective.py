@@ -5,11 +5,13 @@ import itertools
 import math
 from collections import Counter
 
+import numpy as np
 from scipy.optimize import brentq
 
+from ..core.arrays import Array
 from ..core.privacy import Budget
 from .common import SAFETY, SMALLEST_DELTA, check_delta, nearby_mu, smallest_epsilon
-from .gaussian import hockey_stick
+from .gaussian import hockey_sticks
 
 # Vertices of a polytope that holds the difference v of two records' gradients: number, and length as a share of the
 # longest.
@@ -31,8 +33,15 @@ def objective_delta(epsilon: float, mu: float, jacobian: float, vertices: Vertic
     >>> objective_delta(1.0, 0.2, 0.05, one_sided) < 1e-6 < objective_delta(1.0, 0.25, 0.05, one_sided)
     True
     """
-    e = epsilon - jacobian
-    return min(1.0, sum(n * hockey_stick(e, share * mu) for n, share in vertices))
+    counts, shares = _columns(vertices)
+    return min(1.0, float(counts @ hockey_sticks(epsilon - jacobian, mu * shares)))
+
+
+@functools.lru_cache(maxsize=64)
+def _columns(vertices: Vertices) -> tuple[Array, Array]:
+    """Numbers of the vertices and their lengths, [k] each."""
+    counts, shares = np.array(vertices, float).T
+    return counts, shares
 
 
 def linear_vertices(*, one_sided: bool) -> Vertices:
