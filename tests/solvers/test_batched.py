@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from dpcore import Data, Unconverged, kernels
 from dpcore.core.losses import get_loss
 from dpcore.kernels.vector_math import single_exp, single_log1p_unit
-from dpcore.solvers import minimise_in_ball, minimise_many
+from dpcore.solvers import minimise_against_rest, minimise_in_ball, minimise_many
 from dpcore.solvers.erm import batched_lbfgs, perturbed
 from dpcore.solvers.erm import minimise as certified
 from dpcore.solvers.erm.perturbed import DISPLAY_ACCURACY
@@ -372,3 +372,19 @@ def test_losses_in_single_precision_are_those_in_double(key, label):
     theirs = loss.curvature(z.astype(float), y.astype(float))
     smooth = (kink > 1e-6) | (key == "logistic")
     assert smooth.sum() > 3990 and np.allclose(ours[smooth], theirs[smooth], rtol=1e-6, atol=1e-7)
+
+
+# One problem for each class
+
+
+@every_smooth_loss
+@pytest.mark.parametrize("lam, steps", [(1.0, 60), (1e-3, 60), (1e-3, 1)])
+def test_each_class_has_its_own_minimiser(monkeypatch, key, lam, steps):
+    """Classes whose steps do not suffice are finished one by one."""
+    monkeypatch.setattr(batched_lbfgs, "_MAX_STEPS", steps)
+    loss, X = get_loss(key), random_records(80, 4, seed=0).X
+    labels = np.where(np.random.default_rng(1).integers(4, size=80) == np.arange(3)[:, None], 1.0, -1.0)
+    thetas, distances = minimise_against_rest(loss, X, labels, lam, tol=1e-7)
+    for theta, distance, y in zip(thetas, distances, labels, strict=True):
+        _, gradient = plain_gradients(key, Data(X, y), lam, 0.0, theta)
+        assert np.linalg.norm(gradient) <= lam * distance * (1 + 1e-6) + 1e-15 and distance <= 1e-7

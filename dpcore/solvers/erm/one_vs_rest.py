@@ -1,0 +1,57 @@
+"""Models of one-vs-rest: a binary problem for each class on the same records, all solved together."""
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
+from ...core.losses import Loss
+from ...core.records import Data
+from .batched_lbfgs import Matrix, Preconditioner, Records, Rows, descend, lengths
+from .smooth import minimise_smooth
+
+# Smallest curvature of a record for the preconditioner, as a share of the loss's bound: at 0, no record may have any.
+_LEAST_CURVATURE = 0.05
+
+
+class _Labelled(Records):
+    """Records with labels of their own for every row of predictions, [k, n]."""
+
+    def __init__(self, loss: Loss, X: Array, labels: Matrix) -> None:
+        super().__init__(loss, Data(X, labels[0]), single=False)
+        self.labels = labels
+
+    def forces(self, z: Matrix, rows: Rows) -> Array:
+        slopes = self.loss.derivative(z[rows].ravel(), self.labels[rows].ravel())
+        return self._pull(slopes.reshape(len(rows), -1))
+
+    def moved_forces(self, z: Matrix, rows: Rows, shares: Array, moved: Matrix, moves: Rows) -> Array:
+        z[rows] += shares[:, None] * moved[moves]
+        return self.forces(z, rows)
+
+    def mean_curvatures(self, z: Matrix) -> Matrix:
+        mean = self.loss.curvature(z.ravel(), self.labels.ravel()).reshape(z.shape).mean(axis=0)
+        return np.maximum(mean, _LEAST_CURVATURE * self.loss.curvature_bound)
+
+
+def minimise_against_rest(
+    loss: Loss, X: Array, labels: Array, lam: float, *, tol: float, cancelled: Cancelled = never
+) -> tuple[Array, Array]:
+    """Models theta_c within tol of the minimiser of (1/n) sum_i l(<x_i, theta>; y_ci) + (lam/2) ||theta||^2, [C, r],
+    and their certified distances, ||gradient|| / lam, [C].
+
+    loss: a smooth one of a linear prediction. X: [n, r]. labels: [C, n]. cancelled: asked before each step; if it
+    returns True, CancelledError is raised. Raises Unconverged.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> X, labels = np.array([[1.0], [1.0]]), np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> minimise_against_rest(get_loss("squared"), X, labels, 2.0, tol=1e-9)[0].round(9).tolist()
+    [[0.25], [0.5]]
+    """
+    records, rows, thetas = _Labelled(loss, X, labels), np.arange(len(labels)), np.zeros((len(labels), X.shape[1]))
+    z, linear, goal = records.predictions(thetas), np.zeros_like(thetas), 0.5 * tol * lam
+    descend(records, thetas, z, lam, linear, lambda g: np.full(len(g), goal), Preconditioner(), cancelled)
+    residuals = lengths(records.forces(records.predictions(thetas), rows) + lam * thetas)
+    for c in np.flatnonzero(~(residuals <= tol * lam)):
+        point = minimise_smooth(loss, Data(X, labels[c]), lam, tol * lam, thetas[c])
+        thetas[c], residuals[c] = point.theta, point.residual
+    return thetas, residuals / lam
