@@ -94,6 +94,7 @@ def objective_mu(budget: Budget, jacobian: float, vertices: Vertices) -> float:
     """
     check_delta(budget.delta)
 
+    @functools.cache
     def above(log_mu: float) -> float:
         delta = objective_delta(budget.epsilon, math.exp(log_mu), jacobian, vertices)
         return math.log(max(delta, SMALLEST_DELTA / 10.0)) - math.log(budget.delta)
