@@ -10,18 +10,19 @@ from .batched_lbfgs import Matrix, Preconditioner, Records, Rows, descend, lengt
 from .perturbed import DISPLAY_ACCURACY, perturbed_minimisers
 from .smooth import minimise_smooth
 
-# Smallest curvature of a record for the preconditioner, as a share of the loss's bound: at 0, no record may have any.
-_LEAST_CURVATURE = 0.05
+# Smallest curvature of a record for the preconditioner from 0 on, where none may have any, as a share of the loss's
+# bound.
+_LEAST_CURVATURE = 0.5
 # Predictions that are moved together: they stay in the cache.
 _ENTRIES = 1 << 16
 
 
 class _Labelled(Records):
-    """Records with labels of their own for every row of predictions, [k, n]."""
+    """Records with labels of their own for every row of predictions, [k, n]. least: curvature in the preconditioner."""
 
-    def __init__(self, loss: Loss, X: Array, labels: Matrix) -> None:
+    def __init__(self, loss: Loss, X: Array, labels: Matrix, least: float = 0.0) -> None:
         super().__init__(loss, Data(X, labels[0]), single=False)
-        self.labels = labels
+        self.labels, self.least = labels, least
 
     def forces(self, z: Matrix, rows: Rows) -> Array:
         every = len(rows) == len(z)  # then nothing is copied
@@ -37,7 +38,7 @@ class _Labelled(Records):
 
     def mean_curvatures(self, z: Matrix) -> Matrix:
         mean = self.loss.curvature(z.ravel(), self.labels.ravel()).reshape(z.shape).mean(axis=0)
-        return np.maximum(mean, _LEAST_CURVATURE * self.loss.curvature_bound)
+        return np.maximum(mean, self.least)
 
 
 def minimise_against_rest(
@@ -54,7 +55,8 @@ def minimise_against_rest(
     >>> minimise_against_rest(get_loss("squared"), X, labels, 2.0, tol=1e-9)[0].round(9).tolist()
     [[0.25], [0.5]]
     """
-    records, rows, thetas = _Labelled(loss, X, labels), np.arange(len(labels)), np.zeros((len(labels), X.shape[1]))
+    records = _Labelled(loss, X, labels, _LEAST_CURVATURE * loss.curvature_bound)
+    rows, thetas = np.arange(len(labels)), np.zeros((len(labels), X.shape[1]))
     z, linear, goal = records.predictions(thetas), np.zeros_like(thetas), 0.5 * tol * lam
     descend(records, thetas, z, lam, linear, lambda g: np.full(len(g), goal), Preconditioner(), cancelled)
     residuals = lengths(records.forces(records.predictions(thetas), rows) + lam * thetas)
