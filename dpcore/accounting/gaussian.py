@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
+from ..core.arrays import Array
 from ..core.privacy import Budget, NotApplicable
 from ..core.validation import positive
 from .common import SAFETY, check_delta, nearby_mu, smallest_epsilon
@@ -46,6 +47,24 @@ def _log_hockey_stick(epsilon: float, mu: float) -> float:
     return a + math.log(-math.expm1(b - a)) if b < a else -math.inf
 
 
+def hockey_sticks(epsilon: float, mus: Array) -> Array:
+    """`hockey_stick` at each of mus [k] >= 0, at once where the same formula serves all; [k].
+
+    >>> hockey_sticks(1.0, np.array([0.0, 1 / 3.730632])).round(9).tolist()
+    [0.0, 1e-05]
+    """
+    if epsilon < 0.0 or mus.max() >= 1.0:
+        return np.array([hockey_stick(epsilon, mu) for mu in mus.tolist()])
+    found, seen = np.zeros(len(mus)), mus > epsilon / _FARTHEST
+    mu = mus[seen]
+    u = epsilon / mu - mu / 2
+    x = u[:, None] + mu[:, None] * _UNIT_NODES  # as in `_log_hockey_stick`
+    slopes = (1.0 - x * math.sqrt(math.pi / 2) * erfcx(x / math.sqrt(2.0))) @ _UNIT_WEIGHTS
+    found[seen] = np.exp(-0.5 * u * u) / math.sqrt(2 * math.pi) * np.maximum(slopes, 0.0) * mu
+    return found
+
+
+_FARTHEST = 40.0  # standard deviations beyond which a normal density is less than any float
 _nodes, _weights = np.polynomial.legendre.leggauss(12)
 _UNIT_NODES, _UNIT_WEIGHTS = (1.0 + _nodes) / 2.0, _weights / 2.0
 

@@ -278,7 +278,7 @@ def test_the_tolerance_can_be_met_where_models_are_huge(classes, epsilon, noise)
     prepared = plan.mechanism.prepare(plan, data)
     for seed in range(3):
         B = plan.scale * models.direction(plan.mechanism.law, plan.spec, np.random.default_rng(seed))
-        exact = models.smat(plan.mechanism._minimisers(plan, data, B[None], plan.tol)[0])
+        exact = models.smat(plan.mechanism._minimisers(plan, prepared, B[None], plan.tol)[0])
         assert np.abs(exact).max() > 1e8
         long = Rows(data.X.astype(np.longdouble), data.y)
         gradient = plain_gradients(long, exact[None].astype(np.longdouble), lam)[0] + models.smat(B)

@@ -148,6 +148,15 @@ def test_the_vertices_cover_every_strategy_by_simulation(classes):
             assert realised > 1.05 * hockey_stick(e, mu), "who looks at b gets more than any fixed strategy"
 
 
+@pytest.mark.parametrize("mu", [1e-14, 1e-3, 0.05, 0.3, 0.999, 2.0])
+@pytest.mark.parametrize("e", [-1.0, 0.0, 1e-9, 0.1, 3.0, 30.0])
+def test_many_vertices_at_once_are_the_sum_of_each(mu, e):
+    """Both ways add up what `hockey_stick` says of one vertex, with the digits that its own test asks for."""
+    every = sum(n * hockey_stick(e - 0.25, share * mu) for n, share in class_vertices(10))
+    assert len(class_vertices(10)) == 75
+    assert objective_delta(e, mu, 0.25, class_vertices(10)) == pytest.approx(min(1.0, every), rel=1e-12, abs=1e-305)
+
+
 @pytest.mark.parametrize(
     "classes, epsilon, delta, gain",
     [(2, 1, 1e-5, 1.140), (3, 1, 1e-5, 1.265), (5, 1, 1e-5, 1.405), (10, 1, 1e-5, 1.519), (10, 0.01, 0.01, 0.831)],

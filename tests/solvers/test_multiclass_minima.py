@@ -94,6 +94,15 @@ def test_newton_steps_are_few():
         assert minimise_ellipsoids(problem(mu=mu, draws=4), tol=1e-11).steps.max() <= most
 
 
+def test_a_known_minimiser_without_noise_changes_the_work_alone():
+    noisy = problem(mu=0.3, draws=4)
+    centre = minimise_ellipsoids(MulticlassObjective(noisy.records, 0.3, 0.2), tol=1e-9)
+    asked = MulticlassObjective(noisy.records, 0.3, 0.2, noisy.noise)
+    alone, beside = minimise_ellipsoids(asked, tol=1e-9), minimise_ellipsoids(asked, tol=1e-9, centre=centre.weights[0])
+    assert (np.linalg.norm(alone.weights - beside.weights, axis=(1, 2)) <= alone.distances + beside.distances).all()
+    assert (beside.steps == alone.steps - centre.steps[0]).all() and centre.steps[0] > 0
+
+
 def test_draws_start_beside_the_minimiser_without_noise(monkeypatch):
     """What all classes have in common needs no step; other noise needs few, and few products with its Hessian."""
     calm = problem(mu=2.0, noise=0.0, n=500, classes=4)

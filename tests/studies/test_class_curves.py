@@ -15,7 +15,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 import dpcore
-from dpcore import Budget, Data, Spec
+from dpcore import Budget, Data, Spec, solvers
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.data import load_classes
@@ -117,22 +117,27 @@ def along(learner, split, budgets, **asked):
 
 @pytest.mark.parametrize("learner, kind", [("split", ObjectiveGaussian), ("split_answer", OutputGaussian)])
 def test_every_record_enters_the_problem_of_every_class(monkeypatch, learner, kind):
-    split, seen = table(DRAWN, 60, C=4, m=20), []
-    real = kind.prepare
+    split, solved, drawn, asked = table(DRAWN, 60, C=4, m=20), [], [], []
 
-    def prepare(self, plan, data, start=None):
-        seen.append((plan.spent, data))
-        return real(self, plan, data, start)
+    def noted(calls, function):
+        def call(*arguments, **more):
+            calls.append(arguments)
+            return function(*arguments, **more)
 
-    monkeypatch.setattr(kind, "prepare", prepare)
+        return call
+
+    monkeypatch.setattr(solvers, "minimise_against_rest", noted(solved, solvers.minimise_against_rest))
+    monkeypatch.setattr(solvers, "perturbed_against_rest", noted(drawn, solvers.perturbed_against_rest))
+    monkeypatch.setattr(kind, "calibrate", noted(asked, kind.calibrate))
     along(learner, split, BUDGETS[:1], repetitions=2)
-    assert len(seen) == 4
-    for c, (spent, data) in enumerate(seen):
-        assert np.allclose(data.X, plain_features(split.train.X), atol=1e-15)
-        assert np.array_equal(data.y, np.where(split.train.y == c, 1.0, -1.0))
-        assert spent == one_vs_rest.split_budget(BUDGETS[0], 4, output=learner == "split_answer")
+    signs = np.array([np.where(split.train.y == c, 1.0, -1.0) for c in range(4)])
+    assert len(solved) == 1 and len(drawn) == (learner == "split")
+    for _, X, labels, *_ in solved + drawn:
+        assert np.allclose(X, plain_features(split.train.X), atol=1e-15) and np.array_equal(labels, signs)
+    ((_, _, share),) = asked
+    assert share == one_vs_rest.split_budget(BUDGETS[0], 4, output=learner == "split_answer")
     if learner == "split":
-        assert sum(spent.epsilon for spent, _ in seen) == pytest.approx(BUDGETS[0].epsilon)
+        assert 4 * share.epsilon == pytest.approx(BUDGETS[0].epsilon)
 
 
 # Runs

@@ -20,6 +20,8 @@ from ..regularisation import LARGEST_LOG, no_lam
 _VOLUME_SHARE = 0.25
 # Rules stay this far above the smallest admissible lam, in ln lam.
 _MARGIN = 0.01
+# More than rounding, in ln lam.
+_STEP = 1e-9
 
 
 def dimensions_of(classes: int, p: int) -> int:
@@ -128,9 +130,12 @@ def rule_lam(
 
         if surplus(low) <= 0.0:
             return math.exp(low)
-        if surplus(LARGEST_LOG) > 0.0:
+        # felt(lam) lam falls with lam: a step by the surplus goes beyond the root, and one more not back to it.
+        high = low + surplus(low) + _STEP
+        if not high < LARGEST_LOG:
             raise no_lam(spec)
-        return math.exp(brentq(surplus, low, LARGEST_LOG, xtol=1e-12))
+        low = max(low, high + surplus(high) - _STEP)
+        return math.exp(brentq(surplus, low, high, xtol=1e-12))
 
     stability = largest_gradient(spec) * gradient_change(spec)
 

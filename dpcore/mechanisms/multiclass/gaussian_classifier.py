@@ -34,8 +34,9 @@ _ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
 # lam = "auto": how many times the move of the model by noise fits into the model's norm. The curvature of the loss
 # resists noise in the objective; nothing resists noise in the minimiser.
 _FELT = {"objective": 2.0, "output": 8.0}
-# Distance to the minimiser that charts allow, as a share of the move of the model by noise alone.
-_SEEN = 1e-6
+# Distance to the minimiser that charts allow, as a share of the move of the model by noise alone: the gradient that is
+# left is at most this share of the noise.
+_SEEN = 1e-5
 _BATCH_NUMBERS = 2_000_000
 # Pairs of sets of classes are counted by their sizes, C^3 kinds of them.
 _MOST_CLASSES = 100
@@ -190,14 +191,14 @@ class GaussianClassifier(Mechanism):
         noise = np.stack([[scale * self.direction(plan.spec, rng) for scale in scales] for rng in rngs])
         if self.perturbed == "output":
             return models.restored(prepared.theta + noise[:, 0])
-        found = self._minimisers(plan, records_of(prepared), noise[:, 0], plan.tol)
+        found = self._minimisers(plan, prepared, noise[:, 0], plan.tol)
         return models.restored(found + noise[:, 1])
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Models in svec form, thetas [K, R, C, q], without the solver noise and without the common shift."""
         halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
         directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
-        data, found = records_of(prepared[0]), []
+        found = []
         for plan, side in zip(plans, prepared, strict=True):
             go_on(cancelled)
             noise = plan.scale * directions
@@ -205,7 +206,7 @@ class GaussianClassifier(Mechanism):
                 found.append(side.theta + noise)
             else:
                 size = rules.length(self.law, plan.spec, plan.scale) / float(plan.spec.lam)
-                found.append(self._minimisers(plan, data, noise, max(_SEEN * size, plan.tol)))
+                found.append(self._minimisers(plan, side, noise, max(_SEEN * size, plan.tol)))
         return Drawn(np.stack([side.theta for side in prepared]), np.stack(found))
 
     def resolution(self, plan: Plan) -> float:
@@ -300,12 +301,15 @@ class GaussianClassifier(Mechanism):
             costs += (lambda lam: 0.5 * lam * moved(lam) ** 2,)
         return rules.rule_lam(self.key, spec, lambda lam: felt * moved(lam), costs, main.epsilon if objective else None)
 
-    def _minimisers(self, plan: Plan, data: Data, noise: Array, distance: float) -> Array:
+    def _minimisers(self, plan: Plan, prepared: Prepared, noise: Array, distance: float) -> Array:
         """Minimisers of J + <B, Phi> for each B, [R, C, q], in V."""
+        data = records_of(prepared)
         step = max(1, _BATCH_NUMBERS // (plan.spec.classes * data.n))
         whole = models.objective(plan.spec, data, noise)
         found = [
-            minimise_ellipsoids(whole.draws(slice(start, start + step)), distance=distance).weights
+            minimise_ellipsoids(
+                whole.draws(slice(start, start + step)), distance=distance, centre=prepared.theta
+            ).weights
             for start in range(0, len(noise), step)
         ]
         return models.centred(np.concatenate(found))

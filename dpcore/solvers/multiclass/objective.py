@@ -20,6 +20,7 @@ Sources: Sha and Saul 2006, Large margin Gaussian mixture modeling; Pathak and R
 Gaussian classification with differential privacy, whose published loss and gradient have wrong signs.
 """
 
+import copy
 import dataclasses as dc
 import functools
 import math
@@ -236,7 +237,9 @@ class MulticlassObjective:
 
     def draws(self, rows: Any) -> "MulticlassObjective":
         """Objective for some of the draws."""
-        return dc.replace(self, noise=self.noise[rows])  # type: ignore[index]
+        part = copy.copy(self)  # without checks, which these draws have passed
+        vars(part).update(noise=self.noise[rows], linear=self.linear[rows])  # type: ignore[index]
+        return part
 
     def gradients(self, weights: Array) -> Array:
         """grad F of weights [R, C, q], one model for each draw; [R, C, q]."""

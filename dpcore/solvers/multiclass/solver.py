@@ -54,11 +54,14 @@ class _Asked:
         return np.minimum(self.share * sizes, 0.5 * self.mu * self.distance**2)
 
 
-def minimise_ellipsoids(objective: MulticlassObjective, *, tol: float = 1e-6, distance: float = math.inf) -> Ellipsoids:
+def minimise_ellipsoids(
+    objective: MulticlassObjective, *, tol: float = 1e-6, distance: float = math.inf, centre: Array | None = None
+) -> Ellipsoids:
     """Minimise F for every draw of the noise.
 
     tol: the certified gap is at most this share of the sizes of F's terms, sum of losses + (mu/2) ||Phi||^2 +
     |<tau I_d + B, Phi>|: of F itself if no term is negative. distance: also requires ||Phi - Phi*||_F <= distance.
+    centre: the minimiser without noise, [C, q], where it is known; it changes the work, not the result.
 
     Draws affect each other only by rounding. Memory: about four arrays [R, C, n].
     Raises Unconverged if a draw does not reach the accuracy; nothing is returned then.
@@ -72,7 +75,9 @@ def minimise_ellipsoids(objective: MulticlassObjective, *, tol: float = 1e-6, di
     if not (isinstance(distance, float) and distance == math.inf):
         positive("distance", distance)
     asked = _Asked(positive("tol", tol), float(distance), objective.mu)
-    if len(objective.linear) == 1:
+    if centre is not None:
+        found, goals = _around(objective, asked, centre, 0)
+    elif len(objective.linear) == 1:
         found, goals = _along_ridges(objective, asked, _MAX_STEPS)
     else:
         found, goals = _around_no_noise(objective, asked)
@@ -85,23 +90,31 @@ def minimise_ellipsoids(objective: MulticlassObjective, *, tol: float = 1e-6, di
 
 
 def _around_no_noise(objective: MulticlassObjective, asked: _Asked) -> tuple[Ellipsoids, Array]:
-    """Solve from the minimiser without noise, shifted by the mean over the classes.
+    """Solve from the minimiser without noise.
 
-    That mean is -(tau I_d + mean of B) / mu and affects no margin. If the minimiser without noise is not found soon,
-    the draws start at the minimisers without records, which are nearer for a small ridge and large noise.
+    If that is not found soon, the draws start at the minimisers without records, which are nearer for a small ridge
+    and large noise.
     """
-    records, mu = objective.records, objective.mu
     calm = dc.replace(objective, noise=None)
     centre, goal = _along_ridges(calm, asked, min(_MAX_STEPS, _CENTRE_STEPS))
     if not centre.gaps <= goal:
-        return _solve(objective, asked, -objective.linear / mu, _MAX_STEPS)
+        return _solve(objective, asked, -objective.linear / objective.mu, _MAX_STEPS)
+    return _around(objective, asked, centre.weights[0], int(centre.steps[0]))
+
+
+def _around(objective: MulticlassObjective, asked: _Asked, centre: Array, taken: int) -> tuple[Ellipsoids, Array]:
+    """Solve from a centre [C, q], which took so many steps, shifted by the mean of the noise over the classes.
+
+    That mean is -(mean of B) / mu and affects no margin. The Hessian at the centre preconditions all draws.
+    """
+    records, mu = objective.records, objective.mu
     inverse: Any = None
-    if calm.linear[0].size <= _LARGEST_HESSIAN:
-        hessian = loss_hessian(records, records.scores(centre.weights)[0])
+    if centre.size <= _LARGEST_HESSIAN:
+        hessian = loss_hessian(records, records.scores(centre[None])[0])
         inverse = np.linalg.inv(hessian + mu * np.eye(len(hessian)))
-    start = centre.weights - (objective.linear - calm.linear).mean(1, keepdims=True) / mu
-    found, goals = _solve(objective, asked, start, _MAX_STEPS - int(centre.steps[0]), inverse)
-    return dc.replace(found, steps=found.steps + centre.steps[0]), goals
+    start = centre - objective.noise.mean(1, keepdims=True) / mu  # type: ignore[union-attr]
+    found, goals = _solve(objective, asked, start, _MAX_STEPS - taken, inverse)
+    return dc.replace(found, steps=found.steps + taken), goals
 
 
 def _along_ridges(objective: MulticlassObjective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:

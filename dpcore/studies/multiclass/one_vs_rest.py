@@ -12,11 +12,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ... import solvers
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, never
+from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, NotApplicable
-from ...core.records import Data
 from ...core.rng import generator
 from ...core.specification import Spec
 from ...core.validation import integer, one_of
@@ -30,6 +31,8 @@ from .reference_risk import mean_losses
 
 LearnerKey = Literal["ellipsoids", "pure", "answer", "split", "split_answer"]
 LOSS = "multiclass_hinge"
+# Gradient of a model without noise that charts allow, as a share of a record's largest gradient.
+_QUIET = 1e-6
 _KNOBS: dict[str, dict[str, str]] = {
     "ellipsoids": {},
     "pure": {"noise": "gamma"},
@@ -132,26 +135,33 @@ def _one_vs_rest(
     rule = lam if isinstance(lam, str) else "auto"
     spec = Spec("huber_hinge", len(Z), Z.shape[1], rule)  # type: ignore[arg-type]
     plan = mechanism.calibrate(spec, split_budget(budget, split.classes, output))
-    scores, quiet = [], []
-    for c in range(split.classes):
-        data = Data(Z, np.where(split.train.y == c, 1.0, -1.0))
-        prepared = mechanism.prepare(plan, data)
-        rngs = _generators(f"{learner} {c}", size, seed)
-        if output:
-            half = np.stack([NOISES["gaussian"].direction(data.p, data.p, rng) for rng in rngs])
-            thetas = prepared.theta + plan.scale * np.stack([half, -half], axis=1).reshape(size, -1)
-        else:
-            thetas = mechanism.draws([plan], [prepared], rngs, cancelled).thetas[0]
-        scores.append(-thetas @ fresh.T)
-        quiet.append(-prepared.theta @ fresh.T)
+    ridge = float(plan.spec.lam)
+    signs = np.where(split.train.y == np.arange(split.classes)[:, None], 1.0, -1.0)
+    loss, tol = get_loss(plan.spec.loss), _QUIET / ridge
+    centres, _ = solvers.minimise_against_rest(loss, Z, signs, ridge, tol=tol, cancelled=cancelled)
+    noise = plan.scale * np.stack([_pairs(f"{learner} {c}", spec.p, size, seed) for c in range(split.classes)])
+    if output:
+        thetas = centres[:, None] + noise
+    else:
+        thetas = solvers.perturbed_against_rest(loss, Z, signs, ridge, noise, start=centres, cancelled=cancelled)
+    scores = -np.moveaxis(thetas @ fresh.T, 0, 1)
     nothing = np.full(size, np.nan)
-    accuracy, right = _right(np.stack(scores, axis=1), split), float(_right(np.stack(quiet), split))
+    accuracy, right = _right(scores, split), float(_right(-centres @ fresh.T, split))
     return Runs(accuracy, right, float(plan.spec.lam), nothing, nothing, math.nan, nothing, (), "")
 
 
 def _right(scores: Array, split: ClassSplit) -> Array:
-    """Accuracy where the smallest of scores [..., C, test records] wins; [...]."""
-    return (scores.argmin(axis=-2) == split.test.y).mean(axis=-1)
+    """Accuracy where the smallest of scores [..., C, test records] wins, the first of several; [...]."""
+    least, y = scores.min(axis=-2), split.test.y.astype(np.intp)
+    if np.count_nonzero(scores == least[..., None, :]) > least.size:
+        return (scores.argmin(axis=-2) == y).mean(axis=-1)
+    return (scores[..., y, np.arange(len(y))] == least).mean(axis=-1)  # no ties: a fifth of the time of argmin
+
+
+def _pairs(key: str, p: int, size: int, seed: int) -> Array:
+    """Gaussian draws b, -b, b', -b', ... of scale 1, [size, p]."""
+    half = np.stack([NOISES["gaussian"].direction(p, p, rng) for rng in _generators(key, size, seed)])
+    return np.stack([half, -half], axis=1).reshape(size, p)
 
 
 def _generators(key: str, size: int, seed: int) -> list[np.random.Generator]:
