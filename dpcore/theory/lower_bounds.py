@@ -118,6 +118,7 @@ def packing_signal(spec: Spec, budget: Budget) -> int:
     return int(_packed(spec, budget)[1])
 
 
+@functools.lru_cache(maxsize=64)
 def _packed(spec: Spec, budget: Budget) -> tuple[float, float]:
     """The largest value of `packing`, and its k; (0, 1) where there is none."""
     if spec.loss != "squared" or not isinstance(spec.unit_set, L1Ball) or spec.size is None:
