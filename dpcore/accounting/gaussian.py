@@ -5,6 +5,7 @@ its trade-off curve is that of distinguishing N(0, 1) from N(mu, 1) (Dong, Roth 
 return plain floats; calibration rounds to the safe side (mu down, noise up).
 """
 
+import functools
 import math
 
 import numpy as np
@@ -79,6 +80,11 @@ def gaussian_mu(budget: Budget) -> float:
     3.731
     """
     check_delta(budget.delta)
+    return _mu(budget)
+
+
+@functools.lru_cache(maxsize=1_024)
+def _mu(budget: Budget) -> float:
     # In logarithms: a plain difference would lose a tiny delta.
     target = math.log(budget.delta)
 

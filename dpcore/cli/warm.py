@@ -26,6 +26,7 @@ from ..solvers.frank_wolfe.vertices import Run
 from ..solvers.multiclass.objective import ClassRecords, MulticlassObjective
 from ..solvers.multiclass.solver import minimise_ellipsoids
 from ..studies.perturbation.non_private_descent import work
+from ..studies.sparsity.l1.data import instances
 from ..studies.sparsity.streaming.regret import play
 
 # Narrow and wide noise take different compiled paths.
@@ -68,6 +69,7 @@ def pieces() -> list[Piece]:
         ("descent record by record", partial(work, Problem("synthetic", n=4, p=2))),
         ("large sparse tables", _sparse_tables),
         ("ellipsoids of classes", _ellipsoids),
+        ("moments of sparse records", lambda: instances((2,), 8, 8, 1.0, 0)),
     ]
 
 

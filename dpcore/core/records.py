@@ -50,6 +50,18 @@ class Data:
             object.__setattr__(data, "merged", merged)
         return data
 
+    def widened(self, p: int) -> Data:
+        """The same records as a problem of p >= r columns, with all that has been computed of them.
+
+        >>> wide = Data(np.array([[1.0], [2.0]]), np.zeros(2)).widened(5)
+        >>> wide.p, wide.stored
+        (5, 1)
+        """
+        integer("p", p, at_least=self.stored)
+        wide = object.__new__(Data)  # made without checks, which these arrays have passed
+        vars(wide).update({name: value for name, value in vars(self).items() if name != "_fewer"} | {"p": p})
+        return wide
+
     def __post_init__(self) -> None:
         X = as_matrix(self.X)
         y = float_array("y", self.y)

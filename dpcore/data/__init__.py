@@ -72,7 +72,7 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
     if p == stored:
         return split
     # The same records without a copy, with idle columns that are not stored.
-    return dc.replace(split, train=dc.replace(split.train, p=p), test=dc.replace(split.test, p=p))
+    return dc.replace(split, train=split.train.widened(p), test=split.test.widened(p))
 
 
 def _load(source: str, n: int, p: int, seed: int) -> Split:

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from ..core.hard_blocks import hard_blocks
@@ -87,13 +89,35 @@ def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
         truth[places] *= rng.choice([-1.0, 1.0], len(places))
 
     def draw(count: int, features: np.random.Generator, labels: np.random.Generator) -> Data:
-        # One stream for each eight columns: the first columns and the labels do not change with p.
-        blocks = [block.integers(0, 256, count, np.uint8) for block in features.spawn(-(-p // 8))]
-        bits = np.unpackbits(np.stack(blocks, axis=1), axis=1, count=p)
-        X = 2.0 * bits - 1.0
+        X = 2.0 * np.unpackbits(np.stack(_octets(count, p, features), axis=1), axis=1, count=p) - 1.0
         return Data(X, X @ truth + noise * labels.uniform(-1.0, 1.0, count))
 
     return draw, Domain(q=math.inf, y_max=1.0 + noise), None, truth
+
+
+def _octets(count: int, p: int, features: np.random.Generator) -> list[NDArray[np.uint8]]:
+    """Signs of eight columns after eight, the last of them perhaps of fewer, as the bits of bytes [count], 1 for +1.
+
+    One stream for each eight columns: the first columns do not change with p.
+    """
+    return [block.integers(0, 256, count, np.uint8) for block in features.spawn(-(-p // 8))]
+
+
+def draw_octets(key: str, n: int, p: int, rng: np.random.Generator) -> tuple[list[NDArray[np.uint8]], Array]:
+    """The training records that `draw_recipe` draws of features -1 and +1, as `_octets`, and their labels.
+
+    They take a 64th of the table's room.
+
+    >>> (signs,), y = draw_octets("synthetic_sparse", 3, 8, np.random.default_rng(0))
+    >>> train = draw_recipe("synthetic_sparse", 3, 8, np.random.default_rng(0)).train
+    >>> (2.0 * np.unpackbits(signs[:, None], axis=1) - 1.0 == train.X).all(), (y == train.y).all()
+    (np.True_, np.True_)
+    """
+    truth = cast(Array, _few(key, p, rng)[3])
+    features, labels = rng.spawn(2)
+    octets = _octets(n, p, features)
+    first = 2.0 * np.unpackbits(octets[0][:, None], axis=1, count=min(p, 8)) - 1.0  # no other column has a weight
+    return octets, first @ truth[:8] + _FEW[key][1] * labels.uniform(-1.0, 1.0, n)
 
 
 def _hardest(key: str, p: int, rng: np.random.Generator) -> Recipe:

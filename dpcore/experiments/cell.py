@@ -49,6 +49,8 @@ def _kilobytes(rows: Rows) -> int:
     return sum(1 + row["lost"].nbytes // 1_000 if "lost" in row else 1 for row in rows)
 
 
+_MOST_NUMBERS = 1_000_000  # of noise that is kept
+_DIRECTIONS: SharedCache[Array] = SharedCache(_MOST_NUMBERS, np.size)
 _CELLS: SharedCache[Rows] = SharedCache(60_000, _kilobytes)
 _store: CellStore | None = None
 
@@ -110,7 +112,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     if not plans:
         return rows
 
-    prepared = cell.mechanism.prepare_many(plans, split.train, cancelled)
+    prepared = problem.prepared(cell.mechanism, plans, cancelled)
     go_on(cancelled)
     releases = _releases(cell, plans, prepared, split.train.stored, cancelled)
     population, loss = split.population if cell.population else None, get_loss(problem.loss)
@@ -146,20 +148,31 @@ def _releases(
 ) -> metrics.Releases:
     """Releases on which the metrics of a cell are measured. stored: columns of the training records that are stored."""
     mechanism, p = cell.mechanism, cell.problem.p
-
-    def rngs(count: int) -> list[np.random.Generator]:
-        return [generator(cell.problem.seed, mechanism.key, r) for r in range(count)]
-
     if isinstance(mechanism, AdditiveMechanism) and get_loss(cell.problem.loss).linear:
         law = mechanism.law
         return metrics.Additive(
             np.stack([each.theta for each in prepared]),
             scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([law.direction(p, stored, rng) for rng in rngs(cell.repetitions)]),
+            directions=_directions(mechanism, p, stored, cell.problem.seed, cell.repetitions),
             spread=law.spread(p),
         )
     # Draws come in pairs, and a standard error needs two pairs.
-    return mechanism.draws(plans, prepared, rngs(max(2, (cell.repetitions + 1) // 2)), cancelled)
+    rngs = _rngs(mechanism, cell.problem.seed, max(2, (cell.repetitions + 1) // 2))
+    return mechanism.draws(plans, prepared, rngs, cancelled)
+
+
+def _rngs(mechanism: Mechanism, seed: int, count: int) -> list[np.random.Generator]:
+    return [generator(seed, mechanism.key, r) for r in range(count)]
+
+
+def _directions(mechanism: AdditiveMechanism, p: int, stored: int, seed: int, count: int) -> Array:
+    """Noise of scale 1 for each repetition, [count, stored]: the same for all records and budgets, and so kept."""
+
+    def draw() -> Array:
+        return mechanism.law.directions(p, stored, _rngs(mechanism, seed, count))
+
+    key = (mechanism, p, stored, seed, count)
+    return _DIRECTIONS.get(key, draw) if stored * count <= _MOST_NUMBERS // 8 else draw()
 
 
 def _public(cell: Cell, epsilon: float) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from .. import data as records
 from .. import solvers
 from ..core.arrays import Array
 from ..core.cache import SharedCache
+from ..core.cancel import Cancelled
 from ..core.losses import LOSSES, get_loss
 from ..core.privacy import Budget
 from ..core.records import Data
@@ -16,8 +17,9 @@ from ..core.sets import SetName
 from ..core.specification import Spec
 from ..core.validation import integer, positive, shown
 from ..solvers.frank_wolfe import vertices
-from .base import Mechanism
-from .plan import Plan
+from .base import Mechanism, Prepared
+from .output.base import OutputPerturbation
+from .plan import Plan, Plans
 
 # In models that are kept: those of all splits and sizes that a page asks for, if they have some hundred columns.
 _MOST_NUMBERS = 1_000_000
@@ -80,6 +82,20 @@ class Problem:
         """Plan of the mechanism at this epsilon; raises NotApplicable with the reason if there is none."""
         return mechanism.calibrate(self.spec(mechanism), Budget(epsilon, self.delta))
 
+    def prepared(self, mechanism: Mechanism, plans: Plans, cancelled: Cancelled) -> list[Prepared]:
+        """`prepare_many` of the training records; that of one plan of output perturbation from a cache."""
+        train, kind = self.load().train, type(mechanism)
+
+        def prepare() -> list[Prepared]:
+            return mechanism.prepare_many(plans, train, cancelled)
+
+        if len(plans) > 1 or not isinstance(mechanism, OutputPerturbation):
+            return prepare()
+        # Noise and idle columns change no minimiser: one serves every law and every p.
+        spec, tol = dc.replace(plans[0].spec, p=train.stored), plans[0].tol
+        key = (self.source, self.seed, spec, tol, kind.prepare, kind.prepare_many)
+        return records.kept_with(self.source, _PREPARED).get_unless(cancelled, key, prepare)
+
     def reference(self) -> solvers.Minimum:
         """Reference of excess risk: `best` on the training records, from a cache."""
         where, radius = self._models()
@@ -141,6 +157,7 @@ class Problem:
         return "ball", min(self.theta_norm, self.radius or math.inf)
 
 
+_PREPARED: SharedCache[list[Prepared]] = SharedCache(_MOST_NUMBERS, lambda prepared: len(prepared[0].theta))
 _REFERENCES: SharedCache[solvers.Minimum] = SharedCache(_MOST_NUMBERS, lambda found: len(found.theta))
 _LEARNERS: SharedCache[Array] = SharedCache(_MOST_NUMBERS, len)
 _PENALTIES: SharedCache[solvers.Penalty] = SharedCache(1_000)

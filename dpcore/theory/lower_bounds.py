@@ -118,11 +118,12 @@ def packing_signal(spec: Spec, budget: Budget) -> int:
     return int(_packed(spec, budget)[1])
 
 
+@functools.lru_cache(maxsize=64)
 def _packed(spec: Spec, budget: Budget) -> tuple[float, float]:
     """The largest value of `packing`, and its k; (0, 1) where there is none."""
     if spec.loss != "squared" or not isinstance(spec.unit_set, L1Ball) or spec.size is None:
         return 0.0, 1.0
-    k = np.unique(np.geomspace(1.0, spec.n, _SIGNALS).astype(np.int64)).astype(float)
+    k = _signals(spec.n)
     k = k[k * budget.epsilon < math.log(2.0 * spec.p)]  # for all others the bracket is 0 already at M = 1
     if not len(k):
         return 0.0, 1.0
@@ -135,6 +136,12 @@ def _packed(spec: Spec, budget: Budget) -> tuple[float, float]:
     means = (k / spec.n) * ((kept - each * m) * gains[m] + each * before[m])
     most = int(means.argmax())
     return float(means[most]) * (1.0 - _SMALLEST * spec.p), float(k[most])
+
+
+@functools.lru_cache(maxsize=64)
+def _signals(n: int) -> Array:
+    """k of `packing`, ever sparser."""
+    return np.unique(np.geomspace(1.0, n, _SIGNALS).astype(np.int64)).astype(float)
 
 
 def _layers(spec: Spec) -> Array:
@@ -156,16 +163,31 @@ def linear_packing(p_norm: float, d: int, n: int, budget: Budget) -> float:
     >>> f"{linear_packing(2.0, 1_024, 2_000, Budget(1.0, 1e-6)):.2e}"
     '4.55e-03'
     """
-    q_star = dual_order(p_norm)
+    k, kept, grown = _swaps(n, budget)
+    best = 0.0
+    for shares, sums in _agreeing(p_norm, d):
+        m = np.searchsorted(shares, kept / grown)  # of so many levels the bracket is positive
+        best = max(best, float((k * (m * kept - grown * sums[m])).max()))
+    return best / (n * _LEVELS)
+
+
+@functools.lru_cache(maxsize=64)
+def _swaps(n: int, budget: Budget) -> tuple[Array, Array, Array]:
+    """k, 1 - delta_k and e^(k epsilon) of `linear_packing`."""
     k = np.unique(np.geomspace(1.0, n, _SWAPS).astype(np.int64)).astype(float)
     group = np.minimum(k * budget.epsilon, 700.0)
-    kept = 1.0 - budget.delta * (np.expm1(group) / math.expm1(min(budget.epsilon, 700.0)))
-    c = np.arange(_LEVELS) / _LEVELS
-    signs = np.exp(-0.5 * c**2 * d ** min(2.0 / q_star, 1.0))
+    return k, 1.0 - budget.delta * (np.expm1(group) / math.expm1(min(budget.epsilon, 700.0))), np.exp(group)
+
+
+@functools.lru_cache(maxsize=256)
+def _agreeing(p_norm: float, d: int) -> tuple[tuple[Array, Array], ...]:
+    """Of signs and of axes, at each level the largest share of records v with more than that <x, v>, in increasing
+    order; and the sums of the first 0, 1, 2, ... of them."""
+    c = np.arange(_LEVELS)[::-1] / _LEVELS
+    signs = np.exp(-0.5 * c**2 * d ** min(2.0 / dual_order(p_norm), 1.0))
     axes = np.minimum(np.maximum(c, 1.0 / d) ** -p_norm, d) / (2.0 * d)
-    shares = np.minimum(0.5, np.stack([signs, axes])[:, None])
-    left = np.maximum(kept[:, None] - np.exp(group)[:, None] * shares, 0.0).mean(axis=-1)
-    return float((k / n * left).max())
+    both = [np.minimum(0.5, shares) for shares in (signs, axes)]
+    return tuple((shares, np.append(0.0, np.cumsum(shares))) for shares in both)
 
 
 @functools.lru_cache(maxsize=64)

@@ -4,6 +4,7 @@ import dataclasses as dc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from dpcore import Data, Problem
 from dpcore.core.losses import get_loss
@@ -39,6 +40,17 @@ def test_weights_are_the_shares_of_the_copies():
 
 def test_other_records_do_not_inherit_the_copies():
     assert COPIES.merged is not None and dc.replace(COPIES, y=-COPIES.y).merged is None
+
+
+def test_with_more_columns_they_are_the_same_records_and_know_what_was_computed():
+    wide = COPIES.widened(50)
+    assert (wide.p, wide.stored, COPIES.p) == (50, 20, 20) and wide.merged is COPIES.merged
+    records = Data(csr_array(np.eye(3)[:, [0, 2]] @ np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]])), np.ones(3))
+    norms, fewer = records.row_norms, records.nonempty[1]
+    wide = records.widened(5)
+    assert wide.row_norms is norms and (fewer.p, wide.nonempty[1].p) == (3, 5)
+    with pytest.raises(ValueError, match="p must be an integer >= 3, got 2"):
+        records.widened(2)
 
 
 @every_smooth_loss

@@ -170,6 +170,21 @@ def test_both_mechanisms_by_hand():
     assert found.vertices.noiseless[0] == pytest.approx(0.0, abs=1e-15)
 
 
+def test_on_one_column_the_gaussian_answer_is_the_best_point_of_the_ball_for_its_noise():
+    d, n, budget, seed = 30, 40, Budget(3.0, 1e-3), 5
+    norms = (1.0, 1.05, 1.5, 2.0, 3.0, math.inf)
+    found = against_order(d, n, budget.epsilon, budget.delta, seed, 2, norms, records="l1")
+    zbar, excess = np.append(np.zeros(d - 1), found.rows["l1"] / n), np.empty((len(norms), 2))
+    for repetition in range(2):
+        noise = generator(seed, "geometry transition", repetition).standard_normal(d)
+        for k, p in enumerate(norms):
+            noisy = zbar + 2 / n * d ** max(0.5 - 1 / dual_order(p), 0.0) / gaussian_mu(budget) * noise
+            excess[k, repetition] = zbar[-1] - norm_ball(p).extreme(-noisy) @ zbar
+    assert found.gaussian.mean == pytest.approx(excess.mean(axis=1), rel=1e-9)
+    assert found.gaussian.se == pytest.approx(np.abs(np.diff(excess))[:, 0] / 2, rel=1e-6, abs=1e-12)
+    assert len(set(found.gaussian.mean)) > 2
+
+
 def test_records_hard_for_l1_are_those_on_which_the_exponential_mechanism_loses_most():
     """Against the weights of all 2 d vertices; both sets together are at each order the harder one."""
     d, n, epsilon = 40, 200, 1.5

@@ -185,10 +185,10 @@ class _QuadraticState:
         return self.now[:live]
 
     def move(self, mu: float, columns: NDArray[np.int64], lengths: Array) -> None:
-        stored = columns < len(self.linear)
-        if stored.all():
+        if columns.max() < len(self.linear):
             places = self.find(columns)
         else:
+            stored = columns < len(self.linear)
             places = np.full(len(columns), -1)
             places[stored] = self.find(columns[stored])
         kernels.follow(self.now, mu, lengths, columns, places, self.table, self.linear, self.squares, self.products)

@@ -57,7 +57,7 @@ class Best(Choice):
 
     def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
         columns = (np.abs(scores).argmax(axis=1) if self.signed else scores.argmin(axis=1)).astype(np.int64)
-        at = np.take_along_axis(scores, columns[:, None], axis=1)[:, 0]
+        at = scores[np.arange(len(scores)), columns]
         if self.idle and not self.signed:
             columns[at > 0.0] = scores.shape[1]
         return columns, np.where((at > 0.0) & self.signed, -1.0, 1.0)
@@ -147,10 +147,10 @@ def descend(
     state, norms = risk.state(len(runs), start), _Norms(len(runs), runs[order[0]].T) if steepness else None
     if trace:
         risks[0] = state.risks(len(runs))
-    for t in range(1, T[0]):
+    for t, live in enumerate(np.searchsorted(-T, -np.arange(1, T[0])).tolist(), start=1):
         if t % _ASK_EVERY == 0:
             go_on(cancelled)
-        live, mu = int(np.count_nonzero(t < T)), 2.0 / (t + 2.0)
+        mu = 2.0 / (t + 2.0)
         noise = scales[:live]
         if steepness and norms:
             noise = noise * steepness(norms.at(t, live, size))

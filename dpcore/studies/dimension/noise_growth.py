@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cancel import never
 from ...core.privacy import NotApplicable
 from ...experiments.cell import Cell
 from ...mechanisms.base import Mechanism
@@ -87,7 +88,7 @@ def _growth(key: str, cells: list[Cell]) -> NoiseGrowth:
         except NotApplicable:
             continue
         if math.isnan(length):
-            length = float(np.linalg.norm(cell.mechanism.prepare(plan, cell.problem.load().train).theta))
+            length = float(np.linalg.norm(cell.problem.prepared(cell.mechanism, [plan], never)[0].theta))
         distance[k] = noise_length(cell.mechanism, plan)
         bounds = cell.mechanism.bounds(plan)
         proved = [b.value for b in bounds if (b.quantity, b.form) == ("excess_over_regularised", "upper")]

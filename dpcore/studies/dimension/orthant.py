@@ -10,10 +10,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ...core.arrays import Array
-from ...core.cache import shared
+from ...core.cache import SharedCache, shared
 from ...core.losses import Loss, get_loss
 from ...core.privacy import Budget, NotApplicable, Unconverged
 from ...core.specification import Spec
@@ -23,6 +24,7 @@ from ...mechanisms.noise.spherical import Noise
 
 # Standard normals drawn for each p, one row of p at least: the mean of sum_j (b_j)_+ is then known within 1%.
 NORMALS = 2**15
+_MOST_KEPT = 32_000_000  # bytes of them; those of a million columns take 8 MB
 _MOST_STEPS = 100  # half a dozen are usual
 _PLAIN_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
@@ -134,28 +136,59 @@ def constrained_objective(loss: Loss, scale: float, lam: float, p: int, seed: in
     """
     s, lam, p = positive("scale", scale), positive("lam", lam), integer("p", p, at_least=1)
     integer("seed", seed, at_least=0)
-    rng = np.random.default_rng([seed, p])
-    # Symmetric noise: standard normals stand for -b / s.
-    return _fixed_points(rng.standard_normal((max(1, NORMALS // p), p)), s, lam, loss.shape)
+    return _fixed_points(_ranked(seed, p), p, s, lam, loss.shape)
 
 
-def _fixed_points(opposite: Array, s: float, lam: float, h: float) -> Array:
-    """The root of lam sqrt(p) z = sum_j (s o_j - l'(z) / sqrt(p))_+ for each row o of `opposite` [k, p]; shape [k]."""
-    root_p = math.sqrt(opposite.shape[1])
+@dc.dataclass(frozen=True)
+class _Ranked:
+    """Rows of numbers by their largest: highest [k, m] falls along a row, sums [k, m + 1] are those of the first ones.
 
-    def uncut(slope: Array) -> Array:
-        rest = s * opposite
-        rest -= slope[:, None] / root_p
-        return np.maximum(rest, 0.0, out=rest)
+    All numbers above 0 are among them, and sums over them need not read the rest.
+    """
 
-    z = uncut(np.ones(len(opposite))).sum(axis=1) / (lam * root_p)
+    highest: Array
+    sums: Array
+
+    def above(self, rows: NDArray[np.intp], level: Array) -> tuple[Array, NDArray[np.int64]]:
+        """sum_j (o_j - level)_+ over some rows o, each with its level >= 0, and how many terms are > 0."""
+        m = self.highest.shape[1]
+        count, step = np.zeros(len(level), np.int64), 1 << (m.bit_length() - 1)
+        while step:
+            on = count + step
+            count = np.where((on <= m) & (self.highest[rows, np.minimum(on, m) - 1] > level), on, count)
+            step //= 2
+        return self.sums[rows, count] - level * count, count
+
+
+_RANKED: SharedCache[_Ranked] = SharedCache(_MOST_KEPT, lambda kept: kept.highest.nbytes + kept.sums.nbytes)
+
+
+def _ranked(seed: int, p: int) -> _Ranked:
+    """Standard normals, [max(1, 2^15 / p), p] of them; they stand for -b / s, as the noise is symmetric."""
+
+    def draw() -> _Ranked:
+        rows = np.random.default_rng([seed, p]).standard_normal((max(1, NORMALS // p), p))
+        rows.sort(axis=1)
+        highest = np.ascontiguousarray(rows[:, ::-1][:, : max(1, int((rows > 0.0).sum(axis=1).max()))])
+        return _Ranked(highest, np.pad(highest.cumsum(axis=1), ((0, 0), (1, 0))))
+
+    return _RANKED.get((seed, p), draw)
+
+
+def _fixed_points(opposite: _Ranked, p: int, s: float, lam: float, h: float) -> Array:
+    """The root of lam sqrt(p) z = sum_j (s o_j - l'(z) / sqrt(p))_+ for each row o of `opposite`; shape [k]."""
+    root_p, everywhere = math.sqrt(p), np.arange(len(opposite.sums))
+
+    def uncut(rows: NDArray[np.intp], slope: Array) -> tuple[Array, Array]:
+        total, count = opposite.above(rows, slope / (s * root_p))
+        return s * total, np.asarray(count / p, float)
+
+    z = uncut(everywhere, np.ones(len(everywhere)))[0] / (lam * root_p)
     inside = np.flatnonzero(z < h)
-    opposite = opposite[inside]
     found = np.zeros(len(inside))
     for _ in range(_MOST_STEPS):
-        rest = uncut(found / h)
-        share = (rest > 0.0).mean(axis=1)
-        step = (rest.sum(axis=1) / root_p - lam * found) / (lam + share / h)
+        rest, share = uncut(inside, found / h)
+        step = (rest / root_p - lam * found) / (lam + share / h)
         found += step
         if not (step > 1e-12 * found).any():
             z[inside] = found

@@ -18,14 +18,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
-from ...core.cache import shared
+from ...core.cache import SharedCache, shared
 from ...core.privacy import Budget
 from ...core.rng import generator
-from ...core.sets import dual_order, norm_ball, widening
+from ...core.sets import dual_order, length, widening
 from ...core.validation import check_real, integer, norm_order, one_of
 from ...theory.lower_bounds import linear_packing
 
@@ -35,6 +36,7 @@ _FIXED = (1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
 _SHARE = 0.2  # of sqrt(d ln(1/delta)) / epsilon; the proof has some constant
 _MOMENTS = 64
+_MOST_KEPT = 32_000_000  # bytes of draws
 
 
 @dc.dataclass(frozen=True)
@@ -114,7 +116,7 @@ def against_order(
     epsilon > 0, 0 < delta < 1. repetitions: >= 2, each with new columns and new noise, which all norm orders share.
     p_norms: increasing, None for `orders`. records: one of `RECORDS`. The mean over the vertices is exact for the
     records of a repetition; of the Gaussian answer there is one a repetition, and its excess is exact, without a test
-    set. About 0.1 s at d = 10,000; kept, so its arrays must not be changed.
+    set. About 0.2 s at d = 100,000; kept, so its arrays must not be changed.
     Raises ValueError for other values, NotApplicable where delta is too small for Gaussian noise.
 
     >>> found = against_order(1_000, 2_000, 1.0, 1e-6, seed=0, repetitions=4, p_norms=(1.0, 2.0))
@@ -128,14 +130,15 @@ def against_order(
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
     rows = {"l1": one_column(d, n, epsilon), "l2": fingerprinted(d, n, budget), "fingerprints": n // 2}
     names = ("l1", "l2") if one_of("records", records, RECORDS) == "each" else (records,)
-    duals, temperature = [dual_order(p) for p in grid], vertex_temperature(n, epsilon)
-    sigmas = [2.0 / n * widening(2.0, q, d) / gaussian_mu(budget) for q in duals]
+    duals, temperature, mu = [dual_order(p) for p in grid], vertex_temperature(n, epsilon), gaussian_mu(budget)
+    sigmas = [2.0 / n * widening(2.0, q, d) / mu for q in duals]
     vertex_bound = np.array([min(2.0, 1.0 - d ** (-1.0 / q) + temperature * math.log(2.0 * d)) for q in duals])
     gaussian_bound = np.array([min(2.0, s * gaussian_length(d, q)) for s, q in zip(sigmas, duals, strict=True)])
     by_vertex = vertex_bound <= gaussian_bound
     measured = []
     for name in names:
-        found = _excess(name, rows[name], grid, d, n, sigmas, temperature, seed, repetitions)
+        measure = _excess_on_one_column if name == "l1" else _excess_on_fingerprints
+        found = measure(rows[name], tuple(grid), d, n, mu, temperature, seed, repetitions)
         measured.append((found.mean(axis=2), found.std(axis=2, ddof=1) / math.sqrt(repetitions)))
     # Of the records that are harder for the chosen mechanism.
     each = np.array([np.where(by_vertex, mean[1], mean[3]) for mean, _ in measured])
@@ -162,34 +165,92 @@ def against_order(
     )
 
 
-def _excess(
-    name: str,
-    n0: int,
-    grid: Sequence[float],
-    d: int,
-    n: int,
-    sigmas: Sequence[float],
-    temperature: float,
-    seed: int,
-    repetitions: int,
+def _excess_on_one_column(
+    n0: int, grid: tuple[float, ...], d: int, n: int, mu: float, temperature: float, seed: int, repetitions: int
+) -> Array:
+    """Like `_excess_on_fingerprints`, of n0 records e_1: only the length of the other columns' noise matters."""
+    duals = np.array([dual_order(p) for p in grid])
+    first, lengths = _noise_of_one_column(grid, d, seed, repetitions)
+    signal, kept = n0 / n, _vertex_means(np.array([[0.0, n0 / n]]), np.array([d - 1.0, 1.0]), temperature)[0]
+    ratios = np.array([mu * n0 / (2.0 * widening(2.0, q, d)) for q in duals])  # of the signal to the noise
+    noisy = ratios[:, None] + first
+    with np.errstate(divide="ignore", over="ignore"):
+        # |x_1|^p of the best x, as equality holds in Hoelder's inequality.
+        share = 1.0 / (1.0 + (lengths / np.abs(noisy)) ** duals[:, None])
+    x = np.sign(noisy) * share ** (1.0 / np.array(grid))[:, None]
+    return np.stack([np.full(x.shape, signal), np.full(x.shape, signal - kept), np.zeros(x.shape), signal * (1.0 - x)])
+
+
+@shared(256)
+def _noise_of_one_column(grid: tuple[float, ...], d: int, seed: int, repetitions: int) -> tuple[Array, Array]:
+    """Standard normal noise of one column [repetitions], and the dual lengths of that of all others, [orders, ...]."""
+    draws = [generator(seed, "geometry transition", repetition).standard_normal(d) for repetition in range(repetitions)]
+    lengths = [[float(length(noise[:-1], dual_order(p))[0]) for noise in draws] for p in grid]
+    return np.array([noise[-1] for noise in draws]), np.array(lengths)
+
+
+def _excess_on_fingerprints(
+    n0: int, grid: tuple[float, ...], d: int, n: int, mu: float, temperature: float, seed: int, repetitions: int
 ) -> Array:
     """Signal, and excess of vertices, of the best vertex, and of the Gaussian answer, [4, orders, repetitions]."""
-    balls, duals = [norm_ball(p) for p in grid], [dual_order(p) for p in grid]
+    duals = np.array([dual_order(p) for p in grid])
+    units = d ** (-1.0 / duals) / n
+    # Entries of the records over the noise: the same for all orders up to 2.
+    ratios = mu / 2.0 / d ** np.maximum(0.5, 1.0 / duals)
+    values, half = 2.0 * np.arange(n0 + 1.0) - n0, (n0 + 1) // 2
     found = np.empty((4, len(grid), repetitions))
-    for repetition in range(repetitions):
-        rng = generator(seed, "geometry transition", repetition)
-        sums = np.append(np.zeros(d - 1), float(n0)) if name == "l1" else column_sums(n0, d, rng)
-        noise = rng.standard_normal(d)
-        columns = np.bincount(np.abs(sums).astype(np.int64))  # so many have each size
-        sizes, times = np.flatnonzero(columns).astype(float), columns[columns > 0].astype(float)
-        for k, (ball, q_star, sigma) in enumerate(zip(balls, duals, sigmas, strict=True)):
-            unit = (1.0 if name == "l1" else d ** (-1.0 / q_star)) / n
-            signal = unit * _length(sizes, times, q_star)
-            x = ball.extreme(-(unit * sums + sigma * noise))
-            best = unit * float(sizes[-1])
-            kept = _vertex_mean(unit * sizes, times, temperature)
-            found[:, k, repetition] = signal, signal - kept, signal - best, signal - unit * float(sums @ x)
+    for repetition, (uniforms, noise) in enumerate(_draws(d, seed, repetitions)):
+        counts = column_counts(n0, uniforms)
+        sums = np.repeat(values, counts)
+        times = (counts + counts[::-1])[half:] / np.where(values[half:] > 0.0, 1.0, 2.0)  # so many have each size
+        sizes, times = values[half:][times > 0.0], times[times > 0.0]
+        most = float(sizes[-1])
+        signal = units * most * ((sizes / max(most, 1.0)) ** duals[:, None] @ times) ** (1.0 / duals)
+        kept = _vertex_means(units[:, None] * sizes, times, temperature)
+        reached = np.empty(len(grid))
+        for ratio in np.unique(ratios):
+            same = np.flatnonzero(ratios == ratio)
+            reached[same] = _reached(ratio * sums + noise, sums, duals[same])
+        found[:, :, repetition] = signal, signal - kept, signal - units * most, signal - units * reached
     return found
+
+
+def _reached(noisy: Array, sums: Array, duals: Array) -> Array:
+    """<x, sums> of the x in the ball with the largest <x, noisy>, for the ball of each dual order q.
+
+    x_j = sign(v_j) |v_j|^(q - 1) / ||v||_q^(q - 1), v the noisy sums: equality in Hoelder's inequality.
+    """
+    sizes = np.abs(noisy)
+    first = int(sizes.argmax())
+    sizes /= sizes[first]
+    along = np.copysign(sums, sums * noisy)  # sign(v_j) times the sum
+    found = np.empty(len(duals))
+    logs, powers = None, np.empty_like(sizes)
+    for k, q in enumerate(duals):
+        if q == math.inf:
+            found[k] = along[first]
+            continue
+        if logs is None:
+            with np.errstate(divide="ignore"):
+                logs = np.log(sizes)
+        np.exp(np.multiply(q - 1.0, logs, out=powers), out=powers)
+        found[k] = _sum(along, powers) / _sum(sizes, powers) ** (1.0 - 1.0 / q)
+    return found
+
+
+_DRAWS: SharedCache[list[tuple[Array, Array]]] = SharedCache(
+    _MOST_KEPT, lambda drawn: sum(part.nbytes for one in drawn for part in one)
+)
+
+
+def _draws(d: int, seed: int, repetitions: int) -> list[tuple[Array, Array]]:
+    """The uniforms of the records in increasing order, and standard normal noise, [d] each, of each repetition."""
+
+    def draw() -> list[tuple[Array, Array]]:
+        rngs = [generator(seed, "geometry transition", repetition) for repetition in range(repetitions)]
+        return [(np.sort(rng.random(d)), rng.standard_normal(d)) for rng in rngs]
+
+    return _DRAWS.get((d, seed, repetitions), draw)
 
 
 def vertex_temperature(n: int, epsilon: float) -> float:
@@ -235,11 +296,16 @@ def column_sums(n0: int, d: int, rng: np.random.Generator) -> Array:
     >>> column_sums(2, 6, np.random.default_rng(1))
     array([-2., -2.,  0.,  0.,  2.,  2.])
     """
+    return np.repeat(2.0 * np.arange(n0 + 1.0) - n0, column_counts(n0, np.sort(rng.random(d))))
+
+
+def column_counts(n0: int, uniforms: Array) -> NDArray[np.int64]:
+    """How many columns have 0, 1, ..., n0 entries +1, by uniforms of the columns in increasing order."""
     k = np.arange(1.0, n0 + 1.0)
     u = np.append(1.0, np.cumprod((2.0 * k - 1.0) / (2.0 * k)))
     below = np.cumsum(u * u[::-1])
-    ends = np.searchsorted(np.sort(rng.random(d)), below[:-1] / below[-1], side="left")
-    return np.repeat(2.0 * np.arange(n0 + 1.0) - n0, np.diff(ends, prepend=0, append=d))
+    ends = np.searchsorted(uniforms, below[:-1] / below[-1], side="left")
+    return np.diff(ends, prepend=0, append=len(uniforms))
 
 
 def gaussian_length(d: int, q: float) -> float:
@@ -256,19 +322,17 @@ def gaussian_length(d: int, q: float) -> float:
     return float(np.exp((logs / r).min()))
 
 
-def _length(sizes: Array, counts: Array, q: float) -> float:
-    """||v||_q of a vector with so many entries of each size; both [m], sizes increasing."""
-    most = float(sizes[-1])
-    if q == math.inf or most == 0.0:
-        return most
-    return most * float(counts @ (sizes / most) ** q) ** (1.0 / q)
+def _vertex_means(sizes: Array, counts: Array, temperature: float) -> Array:
+    """E <zbar, v> over v = +-e_j with weights exp(<zbar, v> / temperature), of each row, [K].
 
-
-def _vertex_mean(sizes: Array, counts: Array, temperature: float) -> float:
-    """E <zbar, v> over v = +-e_j with weights exp(<zbar, v> / temperature).
-
-    counts: how many columns have |zbar_j| = sizes; both [m], sizes increasing.
+    counts: how many columns have |zbar_j| = sizes [K, m], which increase along a row; [m].
     """
-    up = counts * np.exp((sizes - sizes[-1]) / temperature)
-    down = counts * np.exp(-(sizes + sizes[-1]) / temperature)
-    return float(sizes @ (up - down) / (up + down).sum())
+    most = sizes[:, -1:]
+    up = counts * np.exp((sizes - most) / temperature)
+    down = counts * np.exp(-(sizes + most) / temperature)
+    return np.asarray((sizes * (up - down)).sum(axis=1) / (up + down).sum(axis=1))
+
+
+def _sum(a: Array, b: Array) -> float:
+    """<a, b> in one thread: a dot product of this length takes longer to share out than to compute."""
+    return float(np.einsum("j,j->", a, b))

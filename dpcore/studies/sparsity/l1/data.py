@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import data as records
+from .... import kernels
 from ....core.arrays import Array
 from ....core.cache import SharedCache, shared
 from ....core.privacy import Budget
 from ....core.rng import generator
 from ....core.specification import Domain, Spec
 from ....core.validation import integer
-from ....data.synthetic import draw_recipe
+from ....data.synthetic import draw_octets
 from ....solvers import minimise_on_l1_ball
 from ....solvers.frank_wolfe.vertices import Quadratic
 from ....theory import lower_bounds
@@ -132,18 +133,32 @@ def truth(stored: int, seed: int) -> Array:
 
 @shared(16)
 def _moments(ns: tuple[int, ...], stored: int, seed: int) -> dict[int, Quadratic]:
-    """Moments of the first n records for all n, from one table that is not kept."""
-    train = draw_recipe(SOURCE, ns[-1], stored, np.random.default_rng([seed, *SOURCE.encode()])).train
-    X, y = np.asarray(train.X), train.y
-    gram, linear, square, found = np.zeros((stored, stored)), np.zeros(stored), 0.0, {}
+    """Moments of the first n records for all n, from one draw of them that is not kept.
+
+    Features are -1 and +1, as bits: two columns agree but for the bits in which they differ, and the labels of records
+    that are alike in eight columns are added up before they meet these.
+    """
+    octets, y = draw_octets(SOURCE, ns[-1], stored, np.random.default_rng([seed, *SOURCE.encode()]))
+    differing, linear, square, found = np.zeros((stored, stored), np.int64), np.zeros(stored), 0.0, {}
+    signs = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
     for start, n in zip((0, *ns), ns, strict=False):
-        # Entries are -1 and 1: single precision counts them exactly.
-        rows = X[start:n].astype(np.float32)
-        gram = gram + rows.T @ rows
-        linear = linear + y[start:n] @ X[start:n]
-        square += float(y[start:n] @ y[start:n])
-        found[n] = Quadratic(gram / n, linear / n, square / n)
+        new = slice(start, n)
+        kernels.count_differing(_bit_columns([octet[new] for octet in octets])[:stored], differing)
+        sums = np.stack([np.bincount(octet[new], weights=y[new], minlength=256) for octet in octets])
+        linear = linear + (sums @ signs).ravel()[:stored]
+        square += float(y[new] @ y[new])
+        found[n] = Quadratic((n - 2.0 * (differing + differing.T)) / n, linear / n, square / n)
     return found
+
+
+def _bit_columns(octets: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint64]:
+    """The bits of each column in a row of words, filled up with zeros; [8 len(octets), words]."""
+    bytes_each = -(-len(octets[0]) // 8)
+    rows = np.zeros((8 * len(octets), -(-bytes_each // 8) * 8), np.uint8)
+    masks = (128 >> np.arange(8)).astype(np.uint8)[:, None]
+    for k, octet in enumerate(octets):
+        rows[8 * k : 8 * k + 8, :bytes_each] = np.packbits(octet & masks, axis=1)
+    return rows.view(np.uint64)
 
 
 @dc.dataclass(frozen=True)
