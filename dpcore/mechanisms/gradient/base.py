@@ -107,7 +107,7 @@ class GradientPerturbation(ReadingMechanism):
         """Iterates from the start on, [T + 1, p], of the run that `release` makes of rng, and of the same steps on the
         same batches without noise."""
         schedule, made = schedule_of(plan), []
-        for each in (plan, dc.replace(plan, scale=_SILENT * plan.scale)):
+        for each in (plan, _silenced(plan)):
             (gradients,) = self.transcripts(each, prepared, [copy.deepcopy(rng)])
             path = [np.zeros((1, plan.spec.p))]
             for t, gradient in enumerate(gradients.reshape(plan.steps, 1, -1)):
@@ -115,10 +115,18 @@ class GradientPerturbation(ReadingMechanism):
             made.append(np.concatenate(path))
         return made[0], made[1]
 
+    def without_noise(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        """What `release` makes of rng, by the same steps on the same batches without noise; [r]."""
+        return self.release(_silenced(plan), prepared, copy.deepcopy(rng))
+
     def resolution(self, plan: Plan) -> float:
         """Size of the noise that the last step adds to a model."""
         descent = descent_of(plan)
         return plan.scale * descent.step / (math.sqrt(plan.steps) if descent.decaying else 1.0)
+
+
+def _silenced(plan: Plan) -> Plan:
+    return dc.replace(plan, scale=_SILENT * plan.scale)
 
 
 def constants_of(spec: Spec, classes: float = AUTO_CLASSES) -> ProblemConstants:
