@@ -11,6 +11,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Descent, NotApplicable
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_gd import Schedule
@@ -115,9 +116,11 @@ class GradientPerturbation(ReadingMechanism):
             made.append(np.concatenate(path))
         return made[0], made[1]
 
-    def without_noise(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        """What `release` makes of rng, by the same steps on the same batches without noise; [r]."""
-        return self.release(_silenced(plan), prepared, copy.deepcopy(rng))
+    def with_and_without_noise(self, plan: Plan, prepared: Prepared, rngs: Generators) -> tuple[Array, Array]:
+        """For a picture, `release_many`, [len(rngs), p], and what the first makes of the same steps on the same batches
+        without noise, [p]; every column must be stored."""
+        quiet = self.release(_silenced(plan), prepared, copy.deepcopy(rngs[0]))
+        return self.release_many(plan, prepared, rngs), quiet
 
     def resolution(self, plan: Plan) -> float:
         """Size of the noise that the last step adds to a model."""

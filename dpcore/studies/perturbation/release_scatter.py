@@ -12,7 +12,7 @@ from ...core.records import Data
 from ...core.rng import generator
 from ...mechanisms import Mechanism
 from ...mechanisms.base import PreparedRecords
-from ...mechanisms.gradient.base import GradientPerturbation, schedule_of
+from ...mechanisms.gradient.base import GradientPerturbation
 from ...mechanisms.gradient.gd import NoisyGD
 from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
@@ -104,15 +104,14 @@ def _release(
     if isinstance(mechanism, NoisyGD) and isinstance(prepared, PreparedRecords):
         prepared = dc.replace(prepared, data=few)
     rngs = [generator(problem.seed, mechanism.key, r) for r in range(_RELEASES)]
-    thetas = mechanism.release_many(plan, prepared, rngs)
     if not isinstance(mechanism, GradientPerturbation):
-        return MechanismReleases(mechanism.key, thetas, prepared.theta, plan)
-    first = generator(problem.seed, mechanism.key, 0)
+        return MechanismReleases(mechanism.key, mechanism.release_many(plan, prepared, rngs), prepared.theta, plan)
+    thetas, theta_hat = mechanism.with_and_without_noise(plan, prepared, rngs)
+    made = MechanismReleases(mechanism.key, thetas, theta_hat, plan)
     if not walks:
-        return MechanismReleases(mechanism.key, thetas, mechanism.without_noise(plan, prepared, first), plan)
-    path, quiet = mechanism.paths(plan, prepared, first)
-    theta_hat = quiet[schedule_of(plan).first :].mean(axis=0)
-    return MechanismReleases(mechanism.key, thetas, theta_hat, plan, path=path, quiet_path=quiet)
+        return made
+    path, quiet = mechanism.paths(plan, prepared, generator(problem.seed, mechanism.key, 0))
+    return dc.replace(made, path=path, quiet_path=quiet)
 
 
 def _window(best: Array, shown: list[MechanismReleases]) -> tuple[Array, Array]:
