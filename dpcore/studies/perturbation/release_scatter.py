@@ -16,7 +16,6 @@ from ...mechanisms.gradient.base import GradientPerturbation
 from ...mechanisms.gradient.gd import NoisyGD
 from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
-from ...solvers.erm.batched_lbfgs import Records
 from .circle import on_circle
 
 _COLUMNS, _GRID, _RELEASES = 2, 33, 50
@@ -86,9 +85,11 @@ def release_scatter(
 
 def _risks(loss: Loss, data: Data, x: Array, y: Array) -> Array:
     """F(x_j, y_i), [m, m]."""
-    records, risks = Records(loss, data, single=False), np.empty((len(y), len(x)))
+    shares = (np.ones(data.n) if data.weights is None else data.weights) / data.n
+    risks, labels = np.empty((len(y), len(x))), np.tile(data.y, len(x))
     for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
-        risks[i] = records.risks(records.predictions(np.column_stack([x, np.full(len(x), height)])))
+        z = loss.predictions(data, np.column_stack([x, np.full(len(x), height)]))
+        risks[i] = loss.value(z.ravel(), labels).reshape(z.shape) @ shares
     return risks
 
 
