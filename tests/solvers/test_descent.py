@@ -64,18 +64,21 @@ def descend(key, data, schedules=SCHEDULES, seeds=(1, 2), signs=ONE, radius=None
 
 @pytest.mark.parametrize("radius, key", each(2, itertools.product([None, 0.6], BALL)))
 def test_every_schedule_goes_as_a_plain_loop_does(key, radius):
-    """Repetition 2's opposite noise included; the noise of a seed is what its generator draws row by row."""
+    """Repetition 2's opposite noise included, and a last model without; the noise of a seed is what its generator draws
+    row by row."""
     data = for_loss(key, PROBLEMS["more columns than rows"])
-    found = descend(key, data, signs=PAIR, radius=radius)
-    assert found.shape == (5, 4, data.p)
+    found = descend(key, data, signs=PAIR, radius=radius, quiet=True)
+    assert found.shape == (5, 5, data.p)
     for k, schedule in enumerate(SCHEDULES):
+        quiet = plain_descent(key, data, schedule, np.zeros((schedule.steps, data.p)), radius)
+        assert np.allclose(found[k, 4], quiet, rtol=1e-9, atol=1e-11)
         for r, seed in enumerate((1, 2)):
             xi = np.random.default_rng(seed).standard_normal((schedule.steps, data.p))
             for s, sign in enumerate(PAIR):
                 expected = plain_descent(key, data, schedule, sign * xi, radius)
                 assert np.allclose(found[k, 2 * r + s], expected, rtol=1e-9, atol=1e-11)
     if radius is not None:
-        free = descend(key, data, signs=PAIR)
+        free = descend(key, data, signs=PAIR, quiet=True)
         assert np.linalg.norm(found - free, axis=2).max() > 0.1, "the ball must matter"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Descent, NotApplicable
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_gd import Schedule
@@ -107,7 +108,7 @@ class GradientPerturbation(ReadingMechanism):
         """Iterates from the start on, [T + 1, p], of the run that `release` makes of rng, and of the same steps on the
         same batches without noise."""
         schedule, made = schedule_of(plan), []
-        for each in (plan, dc.replace(plan, scale=_SILENT * plan.scale)):
+        for each in (plan, _silenced(plan)):
             (gradients,) = self.transcripts(each, prepared, [copy.deepcopy(rng)])
             path = [np.zeros((1, plan.spec.p))]
             for t, gradient in enumerate(gradients.reshape(plan.steps, 1, -1)):
@@ -115,10 +116,20 @@ class GradientPerturbation(ReadingMechanism):
             made.append(np.concatenate(path))
         return made[0], made[1]
 
+    def with_and_without_noise(self, plan: Plan, prepared: Prepared, rngs: Generators) -> tuple[Array, Array]:
+        """For a picture, `release_many`, [len(rngs), p], and what the first makes of the same steps on the same batches
+        without noise, [p]; every column must be stored."""
+        quiet = self.release(_silenced(plan), prepared, copy.deepcopy(rngs[0]))
+        return self.release_many(plan, prepared, rngs), quiet
+
     def resolution(self, plan: Plan) -> float:
         """Size of the noise that the last step adds to a model."""
         descent = descent_of(plan)
         return plan.scale * descent.step / (math.sqrt(plan.steps) if descent.decaying else 1.0)
+
+
+def _silenced(plan: Plan) -> Plan:
+    return dc.replace(plan, scale=_SILENT * plan.scale)
 
 
 def constants_of(spec: Spec, classes: float = AUTO_CLASSES) -> ProblemConstants:

@@ -69,9 +69,14 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         data, linear = records_of(prepared[0]), get_loss(plans[0].spec.loss).linear
         stored = data.stored if linear else data.p
-        thetas = _descend(plans, data, stored, rngs, np.array([1.0, -1.0]), pictures=True, cancelled=cancelled)
-        centres = _descend(plans, data, stored, rngs[:1], np.zeros(1), pictures=True, cancelled=cancelled)[:, 0]
-        return Drawn(centres, thetas)
+        pairs = np.array([1.0, -1.0])
+        thetas = _descend(plans, data, stored, rngs, pairs, pictures=True, quiet=True, cancelled=cancelled)
+        return Drawn(thetas[:, -1], thetas[:, :-1])
+
+    def with_and_without_noise(self, plan: Plan, prepared: Prepared, rngs: Generators) -> tuple[Array, Array]:
+        data, p = records_of(prepared), plan.spec.p
+        (thetas,) = _descend([plan], data, p, rngs, np.ones(1), quiet=True)
+        return thetas[:-1], thetas[-1]
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Noisy gradient of every step, [len(rngs), T p], from which all iterates and the release follow."""
@@ -100,6 +105,7 @@ def _descend(
     signs: Array,
     *,
     pictures: bool = False,
+    quiet: bool = False,
     cancelled: Cancelled = never,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
@@ -116,6 +122,7 @@ def _descend(
         stored=stored,
         idle=idle,
         single=pictures,
+        quiet=quiet,
         cancelled=cancelled,
         watch=watch,
     )

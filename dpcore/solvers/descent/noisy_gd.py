@@ -21,7 +21,7 @@ from ..erm.batched_lbfgs import Records
 _CACHED_NUMBERS = 1 << 17
 # In single precision, up to this many columns one pass is faster than two products of matrices; it takes blocks of
 # records that stay in the nearest cache.
-_NARROW, _BLOCK = 12, 1_024
+_NARROW, _BLOCK = 12, 512
 
 
 @dc.dataclass(frozen=True)
@@ -78,16 +78,17 @@ def gradient_descent(
     stored: int,
     idle: int = 0,
     single: bool = False,
+    quiet: bool = False,
     cancelled: Cancelled = lambda: False,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
-    """Models of every schedule k in every repetition and with every sign, shape [K, R * len(signs), stored].
+    """Models of every schedule k in every repetition and with every sign, [K, R * len(signs) (+ 1 if quiet), stored].
 
     All models start at 0. rngs: one for each repetition. signs: factors of the noise, one model each: 1; 1 and -1 for
-    pairs; 0 for descent without noise. radius: of the ball for projections, None for none. stored: columns of the
-    models; idle: further columns, which are 0 in every record. single: slopes in single precision where the loss has
-    them, for charts. cancelled: asked before each step; if it returns True, CancelledError is raised. watch: called in
-    each step with the noisy gradients of the longest schedule, [R * len(signs), stored].
+    pairs. radius: of the ball for projections, None for none. stored: columns of the models; idle: further columns,
+    which are 0 in every record. single: slopes in single precision where the loss has them, for charts. quiet: also,
+    as each schedule's last model, descent without noise. cancelled: asked before each step; if it returns True,
+    CancelledError is raised. watch: called in each step with the noisy gradients of the longest schedule, one a model.
 
     Randomness: from each generator, for blocks of 32 steps or of fewer where 2^14 normals are, one normal a step and
     stored column; then, with idle columns, one normal a step, then one chi-square a step.
@@ -101,39 +102,46 @@ def gradient_descent(
     order = np.argsort([-schedule.steps for schedule in schedules], kind="stable")
     longest_first = [schedules[k] for k in order]
     steps = np.array([schedule.steps for schedule in longest_first])
-    first = np.array([schedule.first for schedule in longest_first])
+    first = np.array([schedule.first for schedule in longest_first])[:, None, None]
     noise = np.array([schedule.noise for schedule in longest_first])[:, None, None]
     lam = np.array([schedule.lam for schedule in longest_first])[:, None, None]
+    etas = np.zeros((steps[0], len(schedules), 1, 1))
+    for k, schedule in enumerate(longest_first):
+        etas[: schedule.steps, k, 0, 0] = schedule.etas
     gradients = _gradients(loss, data, single)
 
-    models = len(rngs) * len(signs)
+    noisy = len(rngs) * len(signs)
+    models = noisy + quiet
     thetas = np.zeros((len(schedules), models, stored))
     beyond = np.zeros((len(schedules), models))  # squared length of theta in the idle columns
     sums = np.zeros_like(thetas)  # the start is 0 and adds nothing
+    moves, ahead, aside = np.zeros((models, stored)), np.zeros(models), np.zeros(models)
+    signed = moves[:noisy].reshape(len(rngs), len(signs), stored)  # views of all models but the quiet one
     noise_of_step = noise_of_steps(rngs, stored, idle)
     for t in range(int(steps[0])):
         xi, along, across = next(noise_of_step)
         go_on(cancelled)
         K = int(np.count_nonzero(steps > t))
-        eta = np.array([schedule.etas[t] for schedule in longest_first[:K]])[:, None, None]
-        theta = thetas[:K]
-        push = noise[:K] * (xi[:, None, :] * signs[:, None]).reshape(models, -1)
-        slope = gradients(theta.reshape(K * models, -1)).reshape(theta.shape) + lam[:K] * theta + push
+        eta, theta = etas[t, :K], thetas[:K]
+        np.multiply(xi[:, None, :], signs[:, None], out=signed)
+        slope = gradients(theta.reshape(K * models, -1)).reshape(theta.shape)
+        slope += lam[:K] * theta
+        slope += noise[:K] * moves
         if watch is not None:
             watch(slope[0])
         theta -= eta * slope
         if radius is not None:
             size = (eta * noise[:K])[:, :, 0]
-            along_them = (1.0 - (eta * lam[:K])[:, :, 0]) * np.sqrt(beyond[:K]) + size * np.outer(along, signs).ravel()
-            beyond[:K] = along_them**2 + size**2 * np.outer(across, signs**2).ravel()
+            ahead[:noisy], aside[:noisy] = np.outer(along, signs).ravel(), np.outer(across, signs**2).ravel()
+            along_them = (1.0 - (eta * lam[:K])[:, :, 0]) * np.sqrt(beyond[:K]) + size * ahead
+            beyond[:K] = along_them**2 + size**2 * aside
             lengths = np.sqrt(np.einsum("kmj,kmj->km", theta, theta) + beyond[:K])
             back = np.minimum(1.0, radius / np.maximum(lengths, np.finfo(float).tiny))
             theta *= back[:, :, None]
             beyond[:K] *= back**2
-        counted = first[:K] <= t + 1
-        sums[:K][counted] += theta[counted]
+        np.add(sums[:K], theta, out=sums[:K], where=first[:K] <= t + 1)
     answers = np.empty_like(sums)
-    answers[order] = sums / (steps + 1 - first)[:, None, None]
+    answers[order] = sums / (steps[:, None, None] + 1 - first)
     return answers
 
 
@@ -172,8 +180,7 @@ def _narrow_gradients(loss: Loss, data: Data) -> Callable[[Array], Array]:
         forces = np.empty_like(asked)
         kernels.forces_of_rows(derivative, asked, columns, y, h, z, slopes, forces)
         out = np.zeros_like(thetas)
-        out[:, : data.stored] = forces[:, : data.stored]
-        out /= data.n
+        np.divide(forces[:, : data.stored], data.n, out=out[:, : data.stored], dtype=float)
         return out
 
     return gradients

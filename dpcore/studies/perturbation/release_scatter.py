@@ -6,14 +6,17 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.cache import shared
-from ...core.losses import get_loss
+from ...core.losses import Loss, get_loss
 from ...core.privacy import NotApplicable
 from ...core.records import Data
 from ...core.rng import generator
 from ...mechanisms import Mechanism
-from ...mechanisms.gradient.base import GradientPerturbation, schedule_of
+from ...mechanisms.base import PreparedRecords
+from ...mechanisms.gradient.base import GradientPerturbation
+from ...mechanisms.gradient.gd import NoisyGD
 from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
+from .circle import on_circle
 
 _COLUMNS, _GRID, _RELEASES = 2, 33, 50
 # Models that are meant to lie inside the window, and the steps in which it grows: a small move must not rescale it.
@@ -73,31 +76,43 @@ def release_scatter(
     """
     if problem.p != _COLUMNS:
         raise ValueError(f"problem must have p = {_COLUMNS} columns, which are drawn, got p = {problem.p:,}")
-    train, best = problem.load().train, problem.reference()
-    made = tuple(_release(mechanism, problem, epsilon, train, walks) for mechanism in mechanisms)
-
+    train, best, loss = problem.load().train, problem.reference(), get_loss(problem.loss)
+    few = on_circle(loss, train) or train
+    made = tuple(_release(mechanism, problem, epsilon, train, few, walks) for mechanism in mechanisms)
     x, y = _window(best.theta, [each for each in made if each.plan])
-    loss = get_loss(problem.loss)
-    excess = np.empty((_GRID, _GRID))
+    return ReleaseScatter(made, best.theta, x, y, _risks(loss, few, x, y) - best.risk)
+
+
+def _risks(loss: Loss, data: Data, x: Array, y: Array) -> Array:
+    """F(x_j, y_i), [m, m]."""
+    shares = (np.ones(data.n) if data.weights is None else data.weights) / data.n
+    risks, labels = np.empty((len(y), len(x))), np.tile(data.y, len(x))
     for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
-        z = loss.predictions(train, np.column_stack([x, np.full(_GRID, height)]))
-        excess[i] = loss.row_means(np.zeros(train.n), z, 1.0, train.y) - best.risk
-    return ReleaseScatter(made, best.theta, x, y, excess)
+        z = loss.predictions(data, np.column_stack([x, np.full(len(x), height)]))
+        risks[i] = loss.value(z.ravel(), labels).reshape(z.shape) @ shares
+    return risks
 
 
-def _release(mechanism: Mechanism, problem: Problem, epsilon: float, train: Data, walks: bool) -> MechanismReleases:
+def _release(
+    mechanism: Mechanism, problem: Problem, epsilon: float, train: Data, few: Data, walks: bool
+) -> MechanismReleases:
+    """few: stand for the records `train` in descents, whose steps read all of them."""
     try:
         plan = problem.plan(mechanism, epsilon)
     except NotApplicable as error:
         return MechanismReleases(mechanism.key, np.empty((0, _COLUMNS)), np.full(_COLUMNS, np.nan), None, str(error))
     prepared = mechanism.prepare(plan, train)
+    if isinstance(mechanism, NoisyGD) and isinstance(prepared, PreparedRecords):
+        prepared = dc.replace(prepared, data=few)
     rngs = [generator(problem.seed, mechanism.key, r) for r in range(_RELEASES)]
-    thetas = mechanism.release_many(plan, prepared, rngs)
     if not isinstance(mechanism, GradientPerturbation):
-        return MechanismReleases(mechanism.key, thetas, prepared.theta, plan)
+        return MechanismReleases(mechanism.key, mechanism.release_many(plan, prepared, rngs), prepared.theta, plan)
+    thetas, theta_hat = mechanism.with_and_without_noise(plan, prepared, rngs)
+    made = MechanismReleases(mechanism.key, thetas, theta_hat, plan)
+    if not walks:
+        return made
     path, quiet = mechanism.paths(plan, prepared, generator(problem.seed, mechanism.key, 0))
-    made = MechanismReleases(mechanism.key, thetas, quiet[schedule_of(plan).first :].mean(axis=0), plan)
-    return dc.replace(made, path=path, quiet_path=quiet) if walks else made
+    return dc.replace(made, path=path, quiet_path=quiet)
 
 
 def _window(best: Array, shown: list[MechanismReleases]) -> tuple[Array, Array]:
