@@ -55,6 +55,7 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     said = parse_qs(urlsplit(page.url).query)
     assert said["hide"] == ["delta,runs"] and said["n"] == ["500"]
     expect(block(page, "delta")).to_be_hidden()
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     page.go_back()  # one step back is the page before
     expect(page.locator(".st-key-mechanism")).to_be_visible()
     expect(block(page, "delta")).to_be_hidden()

@@ -506,7 +506,9 @@ def test_nothing_that_is_computed_from_the_records_outlives_them():
     ]
     held = [weakref.ref(thing) for thing in (records._X, records._y, records, *made)]
     held += [weakref.ref(part.X) for split in made[:2] for part in (split.train, split.test)]
-    assert len(records._caches) == 7, "records, cells, references, penalties, learners, descents and learning curves"
+    assert len(records._caches) == 8, (
+        "records, cells, minimisers, references, penalties, learners, descents and learning curves"
+    )
     assert not any(key in repr(known) for cache in caches_of_modules() for known in cache._futures)
     del records, made, job
     gc.collect()
