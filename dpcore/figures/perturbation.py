@@ -114,7 +114,8 @@ class _Curves:
             if descends or not common:
                 cost = "stopping early" if descends else "regularisation"
                 words = f"{name}: {cost}" if several else f"{cls.place}: {cost}"
-                label = "" if several else words
+                leaves = (rows.noiseless.tail(1) < floor).any()  # which only a label can say
+                label = words if leaves or not several else ""
                 self._curve(rows, "noiseless", colour, words, label=label, **_ALONE)
         if common and len(regularised):
             rows = regularised.drop_duplicates("x").sort_values("x")
