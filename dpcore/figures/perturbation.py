@@ -113,9 +113,10 @@ class _Curves:
                 self._curve(rows, "bound", colour, words, dash="dash", layer=f"upper {key}", text=constants(rows))
             if descends or not common:
                 cost = "stopping early" if descends else "regularisation"
-                words = f"{name}: {cost}" if several else f"{cls.place}: {cost}"
+                short = f"{cls.place}: {cost}"
+                words = f"{name}: {cost}" if several else short
                 leaves = (rows.noiseless.tail(1) < floor).any()  # which only a label can say
-                label = words if leaves or not several else ""
+                label = short if leaves or not several else ""
                 self._curve(rows, "noiseless", colour, words, label=label, **_ALONE)
         if common and len(regularised):
             rows = regularised.drop_duplicates("x").sort_values("x")
