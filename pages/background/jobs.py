@@ -19,8 +19,7 @@ from dpcore.core.cancel import Cancelled, go_on
 
 # Longest silence of a watcher; a closed browser tab sends no message, a busy server delays its pages.
 PATIENCE_SECONDS = 3.0
-# An answer is some thousand numbers, of an audit some ten thousand; a class that moves every slider asks for hundreds.
-_MOST_KNOWN = 512
+_MOST_KNOWN = 128  # an answer is some thousand numbers, of an audit some ten thousand; a lecture asks for a hundred
 
 
 class FairPool:
