@@ -19,7 +19,6 @@ if preload_imports.is_under_way():
     preload_imports.wait()  # for the imports below
     meanwhile.empty()
 
-from pages.background.jobs import FIRST_PICTURES  # noqa: E402
 from pages.lectures.lecture import lecture  # noqa: E402
 from pages.ui.navigation import run_pages  # noqa: E402
 from pages.ui.terms import explain_terms  # noqa: E402
@@ -29,20 +28,19 @@ st.html(look(current_theme()))
 follow_theme()
 explain_terms()
 
-with FIRST_PICTURES.one():
-    run_pages(
-        Path(__file__).resolve().parent,
-        {
-            "Overview": "overview/page.py",
-            "Perturbation": "perturbation/page.py",
-            "Dimension": "dimension/page.py",
-            "Sparsity": "sparsity/page.py",
-            "Geometry": "geometry/page.py",
-            "Multiclass": "multiclass/page.py",
-            "Survey": "survey/page.py",
-            "Audit": "audit/page.py",
-            "Decide": "decide/page.py",
-            "Sources": "sources/page.py",
-        },
-        around=lecture,
-    )
+run_pages(
+    Path(__file__).resolve().parent,
+    {
+        "Overview": "overview/page.py",
+        "Perturbation": "perturbation/page.py",
+        "Dimension": "dimension/page.py",
+        "Sparsity": "sparsity/page.py",
+        "Geometry": "geometry/page.py",
+        "Multiclass": "multiclass/page.py",
+        "Survey": "survey/page.py",
+        "Audit": "audit/page.py",
+        "Decide": "decide/page.py",
+        "Sources": "sources/page.py",
+    },
+    around=lecture,
+)

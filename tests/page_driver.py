@@ -20,6 +20,8 @@ from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 from streamlit.util import calc_hash
 
 from dpcore.studies.decide import loss_curve
+from pages.background.asking import SHOWN
+from pages.background.jobs import Job
 from tests.harness import ROOT
 
 # Each AppTest would look through all installed packages for components, and compile the page anew in each run.
@@ -83,24 +85,23 @@ def _run(page: AppTest, state: dict[str, Any]) -> AppTest:
     return page.run()
 
 
-def finished(page: AppTest, *names: str) -> AppTest:
-    """A page that asks in the background once these of its questions are answered, by default all; another page as it
-    is."""
+def finished(page: AppTest) -> AppTest:
+    """A page once all questions that it shows are answered; it asks some only when others are."""
     assert not page.exception
     deadline = time.monotonic() + 90
-    if "jobs in the background" not in page.session_state:
-        return page
-    held, watcher = page.session_state["jobs in the background"], page.session_state["watcher"]
-    while not all(held.jobs[name].complete for name in names or held.jobs):
+    while any(job.answer.news > seen or not job.answer.finished for job, seen in _shown(page)):
         assert time.monotonic() < deadline
-        held.watch(watcher)  # as the page does that looks again and again
-        time.sleep(0.01)
-        if any(held.jobs[name].given_up for name in names or held.jobs):  # before it was looked at
-            page.run()
-            held = page.session_state["jobs in the background"]
-    page.run()
-    assert not page.exception
+        while not all(job.answer.finished for job, _ in _shown(page)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        page.run()
+        assert not page.exception
     return page
+
+
+def _shown(page: AppTest) -> list[tuple[Job, int]]:
+    """The jobs of the page's questions, each with the news that the page shows."""
+    return list(page.session_state[SHOWN].values()) if SHOWN in page.session_state else []
 
 
 def shown(script: str, theme: str = "light", **state: Any) -> AppTest:

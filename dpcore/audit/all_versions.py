@@ -211,6 +211,10 @@ class TrialsQuestion:
                 del playing[version]
             yield now
 
+    def share_done(self, now: AllVersions) -> float:
+        """Share of the runs of all versions that the results hold."""
+        return sum(standing.runs for standing in now.standings.values()) / (self.runs * len(now.plans))
+
     def _audit(self, bug: str | None) -> Audit:
         plan = worst_plan(self.mechanism, bug, self.budget, attack=self.attack)
         return Audit(plan, seed=self.seed, bug=bug, attack=self.attack)

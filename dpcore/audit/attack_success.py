@@ -121,3 +121,7 @@ class AttackSuccessQuestion:
                 yield so_far
             _FOUND.get(asked, lambda: attack_success_after(audit))
         yield Attack(self.runs, attack_success(self.plan, runs=self.runs, seed=self.seed))
+
+    def share_done(self, so_far: Attack) -> float:
+        """Share of the work behind a snapshot; the last one has its success."""
+        return 1.0 if so_far.success else so_far.runs / (self.runs + 1)

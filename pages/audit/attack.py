@@ -1,15 +1,15 @@
 """The view "Attack": runs of the real code on two data sets, correct and with injected bugs, against its guarantee."""
 
 import dataclasses as dc
-import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import Budget, list_mechanisms
-from dpcore.audit.all_versions import TrialsQuestion
+from dpcore.audit.all_versions import AllVersions, TrialsQuestion
 from dpcore.audit.attacks import attacks_of
 from dpcore.audit.bugs import BUGS
 from dpcore.core.cancel import Cancelled
@@ -18,8 +18,7 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.style import MUTED, Theme
 from pages.audit import attack_words as words
 from pages.audit.attack_words import AttackState
-from pages.background.jobs import FIRST_PICTURES, Job
-from pages.background.polling import ask, keep_alive
+from pages.background.asking import ask
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing, cards
@@ -32,8 +31,7 @@ HEIGHT, SIDE_HEIGHT = 370, 350
 RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
 SIDES = ("Trade-off curve", "Betting test", "Scores")
 # What a move may wait for first runs of the correct code and of the picked version; the others arrive while one looks.
-AT_ONCE_SECONDS, _LOOK_SECONDS = 0.15, 0.005
-_NAME = "versions"  # of the job
+AT_ONCE_SECONDS = 0.15
 # Shares of false alarms at which the claim is drawn.
 FALSE = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-4, 1e-2, 20)]))
 
@@ -63,20 +61,18 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     )
     theme = current_theme()
     asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version, term)
-    held = ask({_NAME: asked})
-    job = held.jobs[_NAME]
-    assert isinstance(job.question, TrialsQuestion)
-    job.question.wanted = version  # somebody else may have asked first
-    _wait_for_first(job, version)
-    held.seen = {_NAME: job.news}
-    if job.snapshot is None:
-        reason = readable(job.reason) if job.reason else "the first runs are still to come"
+    answer = ask(asked)
+    assert isinstance(answer.question, TrialsQuestion)
+    answer.question.wanted = version  # somebody else may have asked first
+    if not answer.finished:
+        answer = ask(asked, AT_ONCE_SECONDS, partial(_have_begun, version))
+    if answer.snapshot is None:
+        reason = readable(answer.reason) if answer.reason else "the first runs are still to come"
         headline.html(emphasised(f"**No audit here**: {reason}.", MUTED[theme]))
         chips(words.CHIPS)
         behind_nothing()
-        keep_alive(held)
         return
-    here = AttackState(asked, job.snapshot, version, job.failed)
+    here = AttackState(asked, answer.snapshot, version, answer.failed)
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
         there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
@@ -87,7 +83,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     headline.html(emphasised(sentence, ink_of(here.verdict, theme)))
     left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
     with left:
-        ahead = (picture_at, controls) if job.complete else None
+        ahead = (picture_at, controls) if answer.complete else None
         live_figure(_ruler(here, theme), key="ruler", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         small_print(words.caption(here))
     with right:
@@ -113,7 +109,6 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         lambda: words.snippet(here),
         lambda: words.table(here),
     )
-    keep_alive(held)
 
 
 def _ruler(here: AttackState, theme: Theme) -> Figure:
@@ -122,14 +117,9 @@ def _ruler(here: AttackState, theme: Theme) -> Figure:
     return ruler_figure(words.rows(here), claim=here.claim, picked=picked, theme=theme, height=HEIGHT)
 
 
-def _wait_for_first(job: Job, version: str | None) -> None:
-    """Until the correct code and this version, where it applies, have first runs to show, or a moment is over."""
-    deadline = time.monotonic() + AT_ONCE_SECONDS
-    with FIRST_PICTURES.other_work():
-        while job.snapshot is not None and not job.finished and time.monotonic() < deadline:
-            if job.snapshot.standings.keys() >= {None, version} & job.snapshot.plans.keys():
-                return
-            time.sleep(_LOOK_SECONDS)
+def _have_begun(version: str | None, trials: AllVersions) -> bool:
+    """Whether the correct code and this version, where it applies, have first runs to show."""
+    return trials.standings.keys() >= {None, version} & trials.plans.keys()
 
 
 def _show_beside(side: str, here: AttackState, theme: Theme) -> None:

@@ -18,7 +18,7 @@ NAME = "compare"
 
 def show(state: State) -> None:
     """Draw the view."""
-    rows = cast("tuple[Row, ...] | None", state.held.jobs[NAME].snapshot)
+    rows = cast("tuple[Row, ...] | None", state.answers[NAME].snapshot)
     if not rows:
         st.caption("The first mechanism is running …")
         return

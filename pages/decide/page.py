@@ -16,8 +16,8 @@ from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion, Error
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.decide.sample_size import SampleSizeQuestion
+from pages.background.asking import ask, still_to_come
 from pages.background.jobs import Question
-from pages.background.polling import Open, ask, glance, keep_alive
 from pages.decide import background, comparing, views, words
 from pages.decide.state import State
 from pages.server import prefetch
@@ -32,6 +32,8 @@ from pages.ui.upload_form import clipping_warning, note_looks, upload_source
 HEIGHT = 330
 MAX_COLUMNS = 32
 FILE_SIZE = "size of the file that n was set from"
+# What a move may wait for the attack, with the chart on the screen.
+AT_ONCE_SECONDS = 0.1
 POINTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
@@ -69,33 +71,38 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
 
     setting = setting_at(controls)
     questions, no_equivalent = questions_of(setting, controls, at_most, view)
-    held = ask(questions)
+    answers = {"curve": ask(setting)}
+    # The others begin once the first has something to show.
+    answers |= {name: ask(question, 0.0) for name, question in questions.items() if name != "curve"}
     theme = current_theme()
     looks = 0
     if is_private(source.key):  # the attack plays on data sets of its own
         looks = note_looks([question for name, question in questions.items() if name != "attack_success"])
-    state = State(held, source, setting, controls, at_most, cast(Error, metric), no_equivalent, theme, looks)
+    state = State(answers, source, setting, controls, at_most, cast(Error, metric), no_equivalent, theme, looks)
     sentence = words.takeaway(state)
     told = (plain(clipping_warning(source)), sentence)
     headline.html("".join(emphasised(line, FAMILIES[theme][state.family]) for line in told if line))
     if state.curve is None:
         behind_nothing()
-        keep_alive(held)
         return
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        asked, known = setting_at(controls), held
+        asked, known = setting_at(controls), answers
         if asked != setting:
-            known = Open({"curve": prefetch.answered(asked, cancelled)})
-        there = dc.replace(state, held=known, setting=asked, controls=controls)
+            known = {"curve": prefetch.answered(asked, cancelled)}
+        there = dc.replace(state, answers=known, setting=asked, controls=controls)
         return background.budget_picture(there, HEIGHT), plain(words.takeaway(there))
 
     with chart:
         figure = background.budget_picture(state, HEIGHT)
-        ahead = (picture_at, controls) if held.jobs["curve"].complete and not is_private(source.key) else None
+        ahead = (picture_at, controls) if answers["curve"].complete and not is_private(source.key) else None
         live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
-        small_print(words.caption(state))
-    glance(held)
+        counted = f"{state.curve.splits} of {setting.splits} splits"
+        small_print(" ".join(filter(None, (words.caption(state), still_to_come(answers["curve"], counted)))))
+    # The chart is drawn by now: a moment for what stands beside it.
+    if "attack_success" in questions:
+        answers |= {"attack_success": ask(questions["attack_success"], AT_ONCE_SECONDS)}
+        state = dc.replace(state, answers=answers)
     with beside, st.container(key="attack_success"):
         views.attack_success(state)
     cards(words.readouts(state), row)
@@ -109,7 +116,6 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         lambda: background.snippet(state),
         lambda: background.table(state),
     )
-    keep_alive(held)
 
 
 st.title("Which privacy budget can we sign?", anchor=False)

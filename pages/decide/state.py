@@ -14,7 +14,7 @@ from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSize, E
 from dpcore.studies.decide.loss_curve import LostCurve, Scope, Setting, smallest_budget
 from dpcore.studies.decide.sample_size import LossBySampleSize
 from dpcore.studies.decide.threshold_interval import Answer
-from pages.background.polling import Open
+from pages.background.asking import Answer as Known
 from pages.decide.briefing.words import Document, learned
 from pages.ui.sidebar import Controls
 
@@ -23,12 +23,12 @@ from pages.ui.sidebar import Controls
 class State:
     """Controls of the page and the answers that are there.
 
-    held: questions "curve" and "needed", and "attack_success" and "equivalent" where they can be asked. no_equivalent:
-    why that cannot. at_most: percentage points. looks: answers from the records of a file so far, 0 where there is no
-    file.
+    answers: to the questions "curve" and "needed", and "attack_success" and "equivalent" where they can be asked.
+    no_equivalent: why that cannot. at_most: percentage points. looks: answers from the records of a file so far, 0
+    where there is no file.
     """
 
-    held: Open
+    answers: dict[str, Known]
     source: Source
     setting: Setting
     controls: Controls
@@ -71,7 +71,7 @@ class State:
         found: LostCurve | None = self._snapshot("curve")
         if found is not None and not len(found.epsilons):
             return next(iter(found.refused.values()))
-        return self.held.jobs["curve"].reason
+        return self.answers["curve"].reason
 
     @property
     def _known(self) -> LostCurve:
@@ -121,7 +121,7 @@ class State:
     @property
     def plan(self) -> Plan | None:
         """Plan of one release at the slider's epsilon; None where nothing is released."""
-        asked = self.held.jobs.get("attack_success")
+        asked = self.answers.get("attack_success")
         return cast(AttackSuccessQuestion, asked.question).plan if asked else None
 
     @property
@@ -137,7 +137,7 @@ class State:
     def needed(self) -> Answer | None:
         """Sample size at which the slider's epsilon is affordable; None before that is known."""
         found: LossBySampleSize | None = self._snapshot("needed")
-        return found.answer() if found is not None and self.held.jobs["needed"].complete else None
+        return found.answer() if found is not None and self.answers["needed"].complete else None
 
     @property
     def equivalent(self) -> EquivalentSampleSize | None:
@@ -145,7 +145,7 @@ class State:
 
     def _snapshot(self, name: str) -> Any:
         """Answer so far; None where the question cannot be asked."""
-        return self.held.jobs[name].snapshot if name in self.held.jobs else None
+        return self.answers[name].snapshot if name in self.answers else None
 
     @cached_property
     def sizes(self) -> tuple[Answer, ...]:

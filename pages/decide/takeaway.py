@@ -98,9 +98,9 @@ def unfinished(state: State) -> str:
     """Reason for which there is no briefing yet, or will be none; "" when it can be made."""
     if state.plan is None:
         return f"There is no briefing because nothing is released at ε = {state.epsilon:g}: choose a larger ε."
-    if not state.held.finished:
+    if not all(answer.finished for answer in state.answers.values()):
         return "Its numbers are being computed …"
-    if state.attack_success is None or any(job.failed for job in state.held.jobs.values()):
+    if state.attack_success is None or any(answer.failed for answer in state.answers.values()):
         return "There is no briefing because a number could not be computed: the server's log has the error."
     return ""
 
@@ -179,7 +179,7 @@ def _interval(found: Answer, reason: str) -> Interval:
 def _needed(state: State) -> Interval:
     found = state.needed
     if found is None:
-        return Interval(None, None, None, _sentence(state.held.jobs["needed"].reason or "no sample size is enough"))
+        return Interval(None, None, None, _sentence(state.answers["needed"].reason or "no sample size is enough"))
     return _interval(found, f"More than {found.last:,.0f} {state.source.records} are needed.")
 
 

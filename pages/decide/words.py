@@ -193,7 +193,7 @@ def _needed(state: State) -> tuple[str, str, str]:
 
 def playing(state: State) -> str:
     """How far the attack is."""
-    asked = cast(AttackSuccessQuestion, state.held.jobs["attack_success"].question)
+    asked = cast(AttackSuccessQuestion, state.answers["attack_success"].question)
     return f"Our own attack is running: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
 
 

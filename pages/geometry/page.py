@@ -23,8 +23,8 @@ from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.geometry.excess_by_n import ExcessByN
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
+from pages.background.asking import ask, waiting
 from pages.background.pictures import made_once
-from pages.background.polling import ask, keep_alive, waiting
 from pages.geometry import words
 from pages.server import prefetch
 from pages.ui import url_controls
@@ -116,8 +116,8 @@ def people_ahead(here: words.GeometryState, cancelled: Cancelled) -> tuple[Figur
 
 
 asked = words.people_question(here, knobs)
-held = ask({} if view == "order" else {"excess": asked})
-learned: ExcessByN | None = held.jobs["excess"].snapshot if view == "n" else None
+answer = None if view == "order" else ask(asked)
+learned: ExcessByN | None = answer.snapshot if answer else None
 family, drawn = "frank_wolfe", view == "order" or learned is not None
 ahead: prefetch.Draw | None = None
 if view == "order":
@@ -129,10 +129,10 @@ elif learned is not None:
     family = mechanism_class(learned.mechanism).family
     caption, judged = words.people_caption(learned, asked, here), words.people_verdict(learned, here)
     readouts, table = words.people_readouts(learned, row, here), partial(words.people_table, learned)
-    ahead = people_ahead if held.finished else None
+    ahead = people_ahead if answer and answer.finished else None
     code = partial(redrawn, words.people_call(asked), drawing(here, learned))
-else:
-    sentence = waiting(held.jobs["excess"])
+elif answer is not None:
+    sentence = waiting(answer)
 
 headline.html(emphasised(sentence, FAMILIES[theme][family]))
 if drawn:
@@ -176,4 +176,3 @@ if drawn:
     behind(lambda: words.assumptions(here), words.FORMULA, code, table)
 else:
     behind_nothing()
-keep_alive(held)

@@ -18,7 +18,7 @@ from dpcore.figures.multiclass import (
 )
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
-from pages.background.polling import ask, keep_alive, waiting
+from pages.background.asking import ask, waiting
 from pages.multiclass import as_published, words
 from pages.server import prefetch
 from pages.ui import url_controls
@@ -70,11 +70,10 @@ def show_repaired() -> None:
     with left:
         chart, layers = st.container(), pick_layers("lower", "plain" if view == "excess" else "upper")
     here = here_at(controls)
-    held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
-    job = held.jobs.get("accuracy")
-    found = job.snapshot if job else _asked(here)()
+    answer = None if view == "excess" else ask(words.question(view, here))
+    found = answer.snapshot if answer else _asked(here)()
     colour = MUTED[theme] if found is None else FAMILIES[theme]["objective"]
-    sentence = waiting(job) if job and found is None else words.takeaway(found, here)
+    sentence = waiting(answer) if answer and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
@@ -86,7 +85,7 @@ def show_repaired() -> None:
         return _drawn(there)(found, theme=theme).showing(layers), plain(words.takeaway(found, there))
 
     if found is not None:
-        ahead = (picture_at, controls) if job is None or job.complete else None
+        ahead = (picture_at, controls) if answer is None or answer.complete else None
         with chart:
             picture = _drawn(here)(found, theme=theme).showing(layers)
             live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=ahead)
@@ -108,7 +107,6 @@ def show_repaired() -> None:
         )
     else:
         behind_nothing()
-    keep_alive(held)
 
 
 def _asked(here: words.MulticlassState) -> partial[Any]:

@@ -13,9 +13,8 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.overview import cost_figure
 from dpcore.figures.style import FAMILIES, GRID
 from dpcore.mechanisms import Mechanism
-from pages.background.jobs import Question
+from pages.background.asking import ask
 from pages.background.pictures import made_once
-from pages.background.polling import ask, keep_alive
 from pages.background.tables import TableQuestion, refined
 from pages.overview import words
 from pages.server import prefetch
@@ -105,18 +104,17 @@ def at_cursor() -> tuple[dpcore.Plan, list[tuple[str, str, str]], str] | None:
     return experiment.problem.plan(chosen, at), words.readouts(row, source), words.larger_class(row, source)
 
 
-questions: dict[str, Question] = {"others": TableQuestion(dc.replace(experiment, mechanisms=others))}
 here = made_once(source.key, ("cursor", mine, controls, progress), at_cursor)
 plan = here[0] if here else None
+beside = ask(TableQuestion(dc.replace(experiment, mechanisms=others), first=REPETITIONS), OTHERS_SECONDS)
 if plan is not None:
-    questions["attack_success"] = AttackSuccessQuestion(plan, controls.seed)
-held = ask(questions, OTHERS_SECONDS)
-complete = held.jobs["others"].snapshot is not None
+    ask(AttackSuccessQuestion(plan, controls.seed), 0.0)  # it begins while the chart is drawn
+complete = beside.complete
 
 
 def table() -> pd.DataFrame:
     """Of all mechanisms, so far."""
-    return pd.concat([own, held.jobs["others"].snapshot], ignore_index=True) if complete else own
+    return pd.concat([own, beside.snapshot], ignore_index=True) if complete else own
 
 
 theme = current_theme()
@@ -151,11 +149,11 @@ sentences = [sentence]
 if here is not None:
     plan, readouts, larger_class = here
     cards(readouts)
-    held.wait("attack_success", ATTACK_SECONDS)
-    attack: Attack | None = held.jobs["attack_success"].snapshot
+    asked = AttackSuccessQuestion(plan, controls.seed)
+    attack: Attack | None = ask(asked, ATTACK_SECONDS, lambda attack: attack.success is not None).snapshot
     found = attack.success if attack and attack.success else words.unattacked(plan)
     sentences += filter(None, [larger_class, words.answer(found)])
-    text = words.attack_success(found, attack.runs if attack else 0, held.jobs["attack_success"].question.runs)  # type: ignore[attr-defined]
+    text = words.attack_success(found, attack.runs if attack else 0, asked.runs)
     with attack_success, st.container(key="attack_success"):
         st.markdown("**Attack success: your record or a substitute?**")
         st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
@@ -169,4 +167,3 @@ behind(
     lambda: words.snippet(experiment, partial(drawing, epsilon=at)),
     table,
 )
-keep_alive(held)

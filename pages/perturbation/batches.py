@@ -50,7 +50,7 @@ def show_batches(experiment: Experiment, controls: Controls, theme: Theme, heigh
         return
     mechanisms = (*_swept(along, batch, steps, controls.n), dpcore.make_mechanism("noisy_gd"))
     swept = Experiment(problem, mechanisms, sweep=dpcore.Axis("epsilon", (controls.epsilon,)), repetitions=REPETITIONS)
-    table, progress = refined(swept, first=FIRST_REPETITIONS, key="batches")
+    table, progress = refined(swept, first=FIRST_REPETITIONS)
     cursor = plan.ledger[0].rate * problem.n if along == "batch" else float(plan.steps)
     figure = noisy_sgd_figure(table, along=along, cursor=cursor, theme=theme, height=height)
     captioned_figure(figure, caption(table, along, cursor), key="batches", height=height, progress=progress)

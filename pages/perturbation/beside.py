@@ -94,7 +94,7 @@ def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame,
     swept = dc.replace(
         experiment, problem=problem, epsilon=controls.epsilon, sweep=sweep, repetitions=VALLEY_REPETITIONS
     )
-    valley, progress = refined(swept, first=first_repetitions(swept), key="valley")
+    valley, progress = refined(swept, first=first_repetitions(swept))
     lam = lam_at(here) if isinstance(controls.lam, str) else controls.lam
     said = valley_caption(valley, here)
     figure = valley_figure(valley, lam=lam, theme=theme, height=height)
@@ -106,7 +106,7 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, heigh
     sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
     problem = dc.replace(experiment.problem, lam="auto")
     ruled = dpcore.Experiment(problem, rules, sweep=sweep, repetitions=BOUND_REPETITIONS)
-    table, progress = refined(ruled, first=FEWEST, key="bounds")
+    table, progress = refined(ruled, first=FEWEST)
     kamath = kamath_bound(next(ruled.cells()))
     picture = bounds_figure(table, kamath=kamath, epsilon=controls.epsilon, theme=theme, height=height)
     said = bounds_caption(table, kamath, worst=2.0 * problem.theta_norm)

@@ -29,8 +29,8 @@ from starlette.responses import Response
 from dpcore import Experiment, NotApplicable, Unconverged, run
 from dpcore.core.cancel import Cancelled
 from dpcore.figures.figure import Figure
-from pages.background.jobs import Job, Question, join
-from pages.background.polling import watcher
+from pages.background.asking import session
+from pages.background.jobs import AHEAD, SHARED, Answer, Question
 from pages.background.tables import of_cached_cells
 from pages.ui import share_link
 from pages.ui.html import plain
@@ -117,7 +117,7 @@ class Prefetch:
 
 def begin() -> None:
     """Drop, at the start of each run, the pictures drawn ahead of the last one."""
-    _MOVES.append((time.monotonic(), watcher()))
+    _MOVES.append((time.monotonic(), session()))
     for ahead in st.session_state.pop(OFFERS, {}).values():
         ahead.given_up = True
 
@@ -193,17 +193,16 @@ def whole(experiment: Experiment, cancelled: Cancelled) -> pd.DataFrame:
     return table
 
 
-def answered(question: Question, cancelled: Cancelled) -> Job:
-    """The job with the whole answer to a question; raises CancelledError where it was given up, or there is none."""
-    me = object()
-    job = join(question, me)
-    while not job.finished and not cancelled():
-        job.watch(me)
-        job.wait(_LOOK_SECONDS)
-    job.leave(me)
-    if not job.complete or job.reason:
+def answered(question: Question, cancelled: Cancelled) -> Answer:
+    """The whole answer to a question; raises CancelledError where it was given up, or there is none."""
+    job = SHARED.job_of(question)
+    job.show(AHEAD, first=False)
+    while not job.answer.finished and not cancelled():
+        job.wait(_LOOK_SECONDS, lambda snapshot: False)
+    job.hide(AHEAD)
+    if not job.answer.complete or job.answer.reason:
         raise CancelledError
-    return job
+    return job.answer
 
 
 async def answer(request: Request) -> Response:

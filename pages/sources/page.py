@@ -9,7 +9,7 @@ from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.papers.errata import KINDS, recomputed, three_digits
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction
-from pages.background.polling import ask, keep_alive
+from pages.background.asking import ask
 from pages.sources import words
 from pages.sources.provenance import SETTINGS, traces
 from pages.sources.short_run import ShortRun
@@ -170,13 +170,11 @@ def show_reproduction(name: str, seed: int) -> None:
 
 def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     """Figure and claims, as soon as they are there."""
-    held = ask({"short run": ShortRun(chosen.name, seed)}, patience=0.0)
-    (job,) = held.jobs.values()
-    outcome: Outcome | None = job.snapshot
+    answer = ask(ShortRun(chosen.name, seed), 0.0)
+    outcome: Outcome | None = answer.snapshot
     if outcome is None:
-        headline.html(emphasised(words.under_way(chosen, failed=job.failed), ink))
-        if not job.failed:
-            keep_alive(held)
+        headline.html(emphasised(words.under_way(chosen, failed=answer.failed), ink))
+        if not answer.failed:
             st.html(f'<div style="height: {PLACE}px"></div>')  # so that the figure moves nothing when it comes
         return None
     sentence = words.verdicts(chosen, outcome)

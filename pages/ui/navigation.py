@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.background import polling
+from pages.background import asking
 from pages.server import prefetch
 from pages.ui import share_link
 
@@ -28,8 +28,8 @@ def run_pages(
     """
     pages = _pages(folder, tuple(scripts.items()))
     chosen = st.navigation(pages, position="top").title
+    asking.begin()
     prefetch.begin()
-    polling.leave_other_pages(chosen)
     remarks = st.empty()
     share_link.begin(chosen, {page.title: page.url_path for page in pages})
     script = folder / scripts[chosen]
@@ -39,6 +39,7 @@ def run_pages(
     with _place(chosen), around(chosen):
         exec(_compiled(script, script.stat().st_mtime_ns), {"__name__": "__main__", "__file__": str(script)})
     share_link.end(remarks)
+    asking.end()
 
 
 @functools.cache

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pages.background.polling import POLL_SECONDS
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.background.jobs import PATIENCE_SECONDS
-from pages.background.polling import POLL_SECONDS
 
 from ..harness import ROOT, Server, fork
 from .looks import NewPage, until

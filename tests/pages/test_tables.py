@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
+from pages.background.polling import POLL_SECONDS
 from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore.core.privacy import Unconverged
 from pages.background import jobs, pictures, polling, tables
 from pages.background.jobs import Job, join
-from pages.background.polling import POLL_SECONDS
 from pages.background.tables import TableQuestion
 from tests import slow
 

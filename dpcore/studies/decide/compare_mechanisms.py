@@ -99,6 +99,10 @@ class CompareQuestion:
             rows = (*rows, _best_row(make_mechanism(key), self, cancelled))
             yield rows
 
+    def share_done(self, rows: Sequence[Row]) -> float:
+        """Share of the mechanisms."""
+        return len(rows) / len(list_mechanisms())
+
 
 def ranked(rows: Sequence[Row]) -> pd.DataFrame:
     """Rows of a `CompareQuestion` as a table: the smallest budgets first, then the smallest losses at its epsilon.

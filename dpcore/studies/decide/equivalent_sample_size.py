@@ -82,6 +82,10 @@ class EquivalentSampleSizeQuestion:
             found.answers()  # kept: a reader of this snapshot asks for them and should not have to wait
             yield found
 
+    def share_done(self, found: "EquivalentSampleSize") -> float:
+        """Share of the splits."""
+        return self.setting.share_done(found.curve)
+
     def _of_split(self, split: int, lams: Array, cancelled: Cancelled) -> tuple[Array, Array]:
         """`EquivalentSampleSize.best` [2, G] and `EquivalentSampleSize.same` [2, G, K'] of one split, from a cache."""
         cell, kept = self.setting.cell(split), records.kept_with(self.source, _LEARNED)

@@ -89,6 +89,10 @@ class Setting:
             curve = curve.joined(self._curve(split, cancelled))
             yield curve
 
+    def share_done(self, curve: "LostCurve") -> float:
+        """Share of the splits."""
+        return curve.splits / self.splits
+
     def _curve(self, split: int, cancelled: Cancelled) -> "LostCurve":
         rows = run_cell(self.cell(split), cancelled)
         right = [row for row in rows if row.get("metric") == self.metric]

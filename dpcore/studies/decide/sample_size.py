@@ -54,15 +54,18 @@ class SampleSizeQuestion:
         columns = records.get_source(self.setting.source).p or self.setting.problem.p
         return tuple(n for n in SIZES if n * columns <= records.MAX_VALUES)
 
-    def snapshots(self, cancelled: Cancelled = never) -> "Iterator[LossBySampleSize]":
-        """Loss at the first sizes that are not refused; the last snapshot holds the answer."""
+    def snapshots(self, cancelled: Cancelled = never) -> "Iterator[LossBySampleSize | None]":
+        """Loss at the first sizes that are not refused, None before; the last snapshot holds the answer."""
         sizes: list[int] = []
         lost: list[Array] = []
         refused: dict[int, str] = {}
+        found: LossBySampleSize | None = None
         enough = 0
         for n in self.sizes:
             setting = dc.replace(self.setting, problem=dc.replace(self.setting.problem, n=n))
-            *_, curve = setting.snapshots(cancelled)
+            for curve in setting.snapshots(cancelled):
+                if not setting.share_done(curve) >= 1.0:
+                    yield found  # a split more, and nothing new to show
             if curve.refused:
                 refused[n] = curve.refused[self.epsilon]
             else:
@@ -75,6 +78,10 @@ class SampleSizeQuestion:
                     return
         if not sizes:
             raise NotApplicable(next(iter(refused.values())))
+
+    def share_done(self, found: "LossBySampleSize") -> float:
+        """Share of the sizes that are tried; the search may end before."""
+        return (len(found.sizes) + len(found.refused)) / len(self.sizes)
 
 
 @dc.dataclass(frozen=True, eq=False)

@@ -109,6 +109,10 @@ class ExcessQuestion:
             done = end
             yield self._curves(mechanism, plans, excess[:, :, :end])
 
+    def share_done(self, found: ExcessByN) -> float:
+        """Share of the runs."""
+        return found.runs / self.runs
+
     def _excess(self, mechanism: Mechanism, plans: list[Plan | str], runs: range, cancelled: Cancelled) -> Array:
         """Of these runs, [2, plans, runs]."""
         models, released = [], [k for k, plan in enumerate(plans) if not isinstance(plan, str)]

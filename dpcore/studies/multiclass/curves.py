@@ -164,6 +164,10 @@ class AccuracyQuestion:
             found.append(self._of_draw(dc.replace(self.records, seed=self.records.seed + k), cancelled))
             yield self._together(found)
 
+    def share_done(self, found: Accuracies) -> float:
+        """Share of the draws of the records."""
+        return found.datasets / self.datasets
+
     def _of_draw(self, table: Records, cancelled: Cancelled) -> "_OfDraw":
         each = [_at(table, self.axis, value) for value in self.values]
         budgets = [Budget(v if self.axis == "epsilon" else self.epsilon, self.delta) for v in self.values]
