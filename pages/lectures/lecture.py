@@ -20,7 +20,6 @@ from pages.rooms import screen
 from pages.rooms.room import Asked
 from pages.ui.html import framed, unbroken
 from pages.ui.live_figure import LARGE
-from pages.ui.share_link import of_today
 
 # At import, so once per process.
 _keys = st.components.v2.component("lecture_keys", js=text_beside(__file__, "keys.js"), isolate_styles=False)
@@ -67,7 +66,6 @@ def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str
     """
     if name is None:
         return ""
-    _, (name,) = of_today("lecture", [name])
     story = STORIES.get(name)
     if story is None:
         return f"There is no lecture “{name[:40]}”: this is the page without one."

@@ -27,11 +27,12 @@ def run_pages(
     around: given the page's title, what is done before and after it.
     """
     pages = _pages(folder, tuple(scripts.items()))
-    chosen = st.navigation(pages, position="top").title
+    page = st.navigation(pages, position="top")
+    chosen = page.title
     prefetch.begin()
     polling.leave_other_pages(chosen)
     remarks = st.empty()
-    share_link.begin(chosen, {page.title: page.url_path for page in pages})
+    share_link.begin(page.url_path)
     script = folder / scripts[chosen]
     # Not the page's own run(): its widgets would belong to the page. So they belong to the main script, and a control
     # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would

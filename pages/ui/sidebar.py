@@ -164,7 +164,7 @@ def _seed(unused: Collection[str]) -> int:
     """The seed and the button that draws another one."""
     drawn, default = _drawn(), DEFAULTS["seed"]
     last = drawn.get("seed")
-    asked, by_hand = wanted(st.session_state.get("seed", default), last, default)
+    asked, by_hand = wanted(round(st.session_state.get("seed", default)), last, default)
     disabled = "seed" in unused
     with url_controls.block("seed", horizontal=True, vertical_alignment="bottom"):
         if _left_out("seed", default, by_hand, unused):
@@ -184,7 +184,7 @@ def _left_out(key: str, default: Any, by_hand: bool, unused: Collection[str]) ->
 
     It is noted as one that stands at the page's default.
     """
-    out = key in unused and not by_hand and not share_link.is_named(key)
+    out = key in unused and not by_hand and key not in st.query_params
     if out:
         st.session_state[key] = default
         _drawn()[key] = Drawn(default, default, by_hand=False)
@@ -265,7 +265,7 @@ def _reset_all() -> None:
             "Reset all",
             on_click=_reset,
             width="stretch",
-            help="Sets the sidebar and this page's other controls to their defaults. An uploaded file stays.",
+            help="Sets all controls to their defaults, on every page. An uploaded file stays.",
         )
         st.caption(f"{GOES_ALONG} Set by you: {', '.join(kept)}." if kept else GOES_ALONG)
 
