@@ -46,17 +46,6 @@ def press(page: Page, key: str, stroke: str) -> None:
     page.locator(f".st-key-{key} input[type=range]").press(stroke)
 
 
-def test_a_deep_link_is_the_first_request_and_its_illegal_values_are_ignored(dashboard: Server, page: Page):
-    page.goto(f"{dashboard.url}/perturbation?epsilon=0.1&n=777&lam=x&seed=-4&p=16")
-    state = "epsilon 0.1, delta 1e-06, n 2000, p 16, lam auto, m auto, seed 7."
-    expect_state(page, f"perturbation: {state}", "/perturbation?epsilon=0.1&p=16")
-    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
-    assert page.get_by_role("dialog").count() == 0
-    go(page, "Overview")
-    expect_state(page, f"overview: {state}".replace("n 2000", "n 398"), "/?epsilon=0.1&p=16")
-    assert "Traceback" not in dashboard.log.read_text()
-
-
 def test_every_control_goes_along_and_the_address_of_each_page_says_so(dashboard: Server, page: Page):
     page.goto(f"{dashboard.url}/perturbation?m=20")
     for key in ("epsilon", "delta", "n", "p", "lam"):

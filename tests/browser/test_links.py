@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -115,51 +114,3 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
     page.evaluate("key => { navigation.traverseTo(key) }", first)
     stands("1", "300", "Gamma")
     assert note.count() == 0, "it has been told"
-
-
-# Of each page: what it draws on a link, and words of it that say so.
-FIRST = (
-    (
-        "perturbation?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ",
-        ("perturbation", "valley"),
-        r"ε\s=\s0\.1 .*300 people",
-    ),
-    (
-        "audit?check=Accounting&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
-        ("ledger", "noise"),
-        r"1,000 steps.* 100 of 2,000 .*ε\s=\s3 ",
-    ),
-    (
-        "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+records&beside=Dimension",
-        ("draws", "beside_chart"),
-        r"20 random draws .*64 weights",
-    ),
-    (
-        "geometry?view=n&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates",
-        ("geometry", "beside_geometry_chart"),
-        r"p\s=\s2 .*n\s=\s10,000",
-    ),
-    (
-        "multiclass?price_against=dimension&C=4&columns=3&beside_classes=Ellipses&n=500",
-        ("classes", "beside_classes_chart"),
-        r"4 classes",
-    ),
-    ("dimension?p=1%2C024&noise_in=objective&epsilon=3", ("dimension", "orthant"), r"1,016 .*Gaussian"),
-)
-
-
-@pytest.mark.nightly  # in every run: the second test of this file, and the first of test_controls.py
-@pytest.mark.parametrize("address, charts, said", FIRST, ids=lambda it: it.partition("?")[0] if "?" in it else "")
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(
-    fresh_server: Server, page: Page, complaints: list[str], address: str, charts: tuple[str, ...], said: str
-):
-    page.goto(f"{fresh_server.url}/{address}")
-    for key in charts:
-        Chart(page, key).shown()
-    title = next(story.title for story in STORIES.values() if story.name == address.partition("?")[0])
-    expect(page.get_by_role("heading", level=1)).to_have_text(title)
-    expect(page.locator(".takeaway").first).to_contain_text(re.compile(said))
-    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
-    assert page.locator("[data-testid=stException], [role=dialog]").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []

@@ -9,7 +9,6 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dpcore.figures.figure import LAYERS
 from pages.ui import sidebar
 from pages.ui.sidebar import Drawn, wanted
 from tests.harness import ROOT
@@ -175,19 +174,11 @@ def test_reset_all_stands_on_every_page_and_sets_all_to_what_a_fresh_session_sho
 
 
 def test_reset_all_sets_the_controls_of_the_page_itself_too():
-    app = open_app(
-        "perturbation/page.py", n=300, noise="gamma", side="Descent path", layers=["plain"], records="breast_cancer"
-    )
-    assert app.session_state["n"] == 300
+    moved = {"n": 300, "noise": "gamma", "side": "Descent path", "layers": ["plain"], "records": "breast_cancer"}
+    fresh, app = open_app("perturbation/page.py"), open_app("perturbation/page.py", **moved)
+    assert {key: app.session_state[key] for key in moved} == moved
     next(button for button in app.sidebar.button if button.label == "Reset all").click().run()
-    found = {key: app.session_state[key] for key in ("n", "noise", "side", "layers", "records")}
-    assert found == {
-        "n": 1_000,
-        "noise": "gaussian",
-        "side": "Releases",
-        "layers": list(LAYERS),
-        "records": "synthetic",
-    }
+    assert {key: app.session_state[key] for key in moved} == {key: fresh.session_state[key] for key in moved}
 
 
 def test_other_records_set_n_to_theirs_and_are_not_set_by_hand():

@@ -36,23 +36,9 @@ STATES = {
     "survey": (10, 0.9),
     "sources": (15, 0.9),
 }
-COSTLY = (
-    "epsilon",
-    "delta",
-    "n",
-    "p",
-    "lam",
-    "m",
-    "seed",
-    "records",
-    "class_records",
-    "mechanism",
-    "C",
-    "columns",
-    "way",
-    "at_hand",
-)
-# Values are drawn up to here; every value of every control is read back without being drawn.
+COSTLY = ("epsilon", "delta", "n", "p", "lam", "m", "seed", "records", "class_records", "mechanism", "C", "columns")
+COSTLY += ("way", "at_hand")
+# Values are drawn up to here.
 AT_MOST = {"n": 300, "p": 512, "runs": 2_000, "T": 32, "steps_of_stream": 200, "steps": 10_000, "C": 3, "columns": 2}
 SEEDS = (7, 0, 10**6)
 LASTING = 120.0
