@@ -12,6 +12,7 @@ from pages.decide.words import budget, interval, mechanisms
 from pages.ui.html import readable
 from pages.ui.live_figure import paragraph
 from pages.ui.numbers import points
+from pages.ui.set_controls import set_controls
 
 NAME = "compare"
 
@@ -28,7 +29,7 @@ def show(state: State) -> None:
     if better := smaller_budgets(ok, state):
         key, sentence = better
         st.markdown(sentence)
-        st.button(f"Take {mechanisms()[key]}", on_click=st.session_state.update, kwargs={"way": key}, key="take")
+        st.button(f"Take {mechanisms()[key]}", on_click=set_controls, args=({"way": key},), key="take")
     st.dataframe(
         pd.DataFrame(
             {

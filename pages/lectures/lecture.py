@@ -20,7 +20,7 @@ from pages.rooms import screen
 from pages.rooms.room import Asked
 from pages.ui.html import framed, unbroken
 from pages.ui.live_figure import LARGE
-from pages.ui.share_link import of_today
+from pages.ui.set_controls import set_controls
 
 # At import, so once per process.
 _keys = st.components.v2.component("lecture_keys", js=text_beside(__file__, "keys.js"), isolate_styles=False)
@@ -67,7 +67,6 @@ def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str
     """
     if name is None:
         return ""
-    _, (name,) = of_today("lecture", [name])
     story = STORIES.get(name)
     if story is None:
         return f"There is no lecture “{name[:40]}”: this is the page without one."
@@ -114,7 +113,7 @@ def _enter(story: Story, number: int) -> dict[str, Any]:
     if not again:
         st.session_state.pop(_CHECKED, None)
     _turn_to(story, number)  # nothing else is left in the address
-    st.session_state.update(wanted)
+    set_controls(wanted)
     st.session_state["drawn"] = {}  # no slider was asked for anything else before
     return {} if again else wanted
 

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.background import asking
 from pages.server import prefetch
-from pages.ui import share_link
+from pages.ui import set_controls, share_link
 
 _PLACE = "place of the page"  # in the session: the page that was drawn last, and whether in the second place
 
@@ -27,11 +27,14 @@ def run_pages(
     around: given the page's title, what is done before and after it.
     """
     pages = _pages(folder, tuple(scripts.items()))
-    chosen = st.navigation(pages, position="top").title
+    page = st.navigation(pages, position="top")
+    chosen = page.title
     asking.begin()
+    set_controls.begin()
+    prefetch.begin()
     prefetch.begin()
     remarks = st.empty()
-    share_link.begin(chosen, {page.title: page.url_path for page in pages})
+    share_link.begin(page.url_path)
     script = folder / scripts[chosen]
     # Not the page's own run(): its widgets would belong to the page. So they belong to the main script, and a control
     # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would
@@ -39,6 +42,7 @@ def run_pages(
     with _place(chosen), around(chosen):
         exec(_compiled(script, script.stat().st_mtime_ns), {"__name__": "__main__", "__file__": str(script)})
     share_link.end(remarks)
+    set_controls.end()
     asking.end()
 
 

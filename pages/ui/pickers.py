@@ -11,6 +11,7 @@ from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from dpcore.figures.figure import LAYERS
 from pages.ui import url_controls
+from pages.ui.set_controls import set_controls
 from pages.ui.share_link import UPLOAD
 from pages.ui.sidebar import release
 
@@ -90,5 +91,4 @@ def chips(offered: Iterable[tuple[str, Mapping[str, Any]]], **container: Any) ->
     with st.container(horizontal=True, vertical_alignment="center", key="chips", **container):
         st.markdown("Try:", width="content")
         for label, state in offered:
-            # Before the next script run widgets may still be set.
-            st.button(label, on_click=st.session_state.update, kwargs=dict(state), key=f"chip_{label}")
+            st.button(label, on_click=set_controls, args=(state,), key=f"chip_{label}")

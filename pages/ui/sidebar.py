@@ -23,6 +23,7 @@ from dpcore.core.facts import text_beside
 from pages.ui import share_link, url_controls
 from pages.ui.html import term
 from pages.ui.numbers import power
+from pages.ui.set_controls import set_controls
 
 DELTAS = tuple(10.0**-k for k in range(10, 2, -1))
 SAMPLE_SIZES = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -164,7 +165,7 @@ def _seed(unused: Collection[str]) -> int:
     """The seed and the button that draws another one."""
     drawn, default = _drawn(), DEFAULTS["seed"]
     last = drawn.get("seed")
-    asked, by_hand = wanted(st.session_state.get("seed", default), last, default)
+    asked, by_hand = wanted(round(st.session_state.get("seed", default)), last, default)
     disabled = "seed" in unused
     with url_controls.block("seed", horizontal=True, vertical_alignment="bottom"):
         if _left_out("seed", default, by_hand, unused):
@@ -184,7 +185,7 @@ def _left_out(key: str, default: Any, by_hand: bool, unused: Collection[str]) ->
 
     It is noted as one that stands at the page's default.
     """
-    out = key in unused and not by_hand and not share_link.is_named(key)
+    out = key in unused and not by_hand and key not in st.query_params
     if out:
         st.session_state[key] = default
         _drawn()[key] = Drawn(default, default, by_hand=False)
@@ -265,7 +266,7 @@ def _reset_all() -> None:
             "Reset all",
             on_click=_reset,
             width="stretch",
-            help="Sets the sidebar and this page's other controls to their defaults. An uploaded file stays.",
+            help="Sets all controls to their defaults, on every page. An uploaded file stays.",
         )
         st.caption(f"{GOES_ALONG} Set by you: {', '.join(kept)}." if kept else GOES_ALONG)
 
@@ -289,8 +290,8 @@ def _settle(key: str, value: Any, default: Any, last: Drawn | None) -> None:
     stays = last is not None and value == last.shown
     lost = value != default and key not in st.query_params and stays
     if lost or value != st.session_state.get(key, default):
-        st.session_state[key] = value
+        set_controls({key: value})
 
 
 def _new_seed() -> None:
-    st.session_state["seed"] = (int(st.session_state["seed"]) + 1) % (LARGEST_SEED + 1)
+    set_controls({"seed": (int(st.session_state["seed"]) + 1) % (LARGEST_SEED + 1)})

@@ -1,7 +1,7 @@
 """Every control that the address holds is made here, so that links know all of them.
 
-Thin wrappers over Streamlit's widgets: each notes the control and its value for the page's link, sets it to what a
-link says where Streamlit itself does not understand it, and hides it where the link asks for that.
+Thin wrappers over Streamlit's widgets: each notes the control and its value for the page's link, and hides it where the
+link asks for that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,13 +75,19 @@ def pills(
 
 def whole_number(key: str, label: str, numbers: range, default: int, **look: Any) -> int:
     """One of consecutive whole numbers, typed or stepped."""
+    # A field for fractions: the one for whole numbers fails where an address says an infinite one.
+    ends = float(numbers[0]), float(numbers[-1])
     control = Control(key, label, numbers, default)
-    return int(_draw(control, st.number_input, numbers[0], numbers[-1], default, step=1, **look))
+    return int(_draw(control, _whole_number, *ends, float(default), step=1.0, format="%.0f", **look))
+
+
+def _whole_number(*what: Any, **how: Any) -> int:
+    return round(st.number_input(*what, **how))
 
 
 def _draw(control: Control, widget: Callable[..., Any], *what: Any, **how: Any) -> Any:
-    mine = share_link.held()
-    share_link.prepare(control, mine)
+    if control.key in share_link.held().hidden:
+        st.html(f"<style>.st-key-block_{control.key}, .st-key-{control.key} {{ display: none }}</style>")
     value = widget(control.label, *what, key=control.key, bind="query-params", **how)
-    share_link.note(control, value, mine)
+    share_link.note(control, value)
     return value

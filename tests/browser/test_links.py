@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, Response, expect
 
+from dpcore import __version__
 from pages.lectures.stories import STORIES
 
 from ..harness import Server
-from ..page_driver import LIVE
 from .looks import Chart, until
 
 pytestmark = pytest.mark.browser
@@ -25,7 +24,7 @@ def block(page: Page, key: str):
 
 
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
-    link = "/audit?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
+    link = f"/audit?epsilon=0.5&n=500&runs=20,000&v={__version__}&hide=delta,runs"
     loaded: list[Response] = []
     page.on("response", lambda answer: loaded.append(answer) if "plotly" in answer.url else None)
     page.goto(below.url + link)
@@ -39,10 +38,6 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     until(page, "window.Plotly !== undefined")
     (library,) = loaded
     assert "/base/assets/plotly-" in library.url
-    headers = library.headers
-    assert headers["cache-control"] == "public, max-age=31536000, immutable"
-    assert headers["content-encoding"] == "gzip"
-    assert headers["content-type"].startswith("text/javascript")
 
     # Until then Streamlit may drop controls from the address and put them back, each with a step in the history.
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
@@ -61,9 +56,11 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     expect(block(page, "delta")).to_be_hidden()
 
 
-@pytest.mark.nightly  # in every run, without a browser: tests/pages/test_links.py
-def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page):
-    page.goto(f"{below.url}/?place=output&proof=textbook&n=200")
+def test_the_link_that_a_page_offers_is_the_first_request_of_a_fresh_server(
+    below: Server, fresh_server: Server, page: Page, complaints: list[str]
+):
+    """It says the value of every control, so that a later default changes nothing, and hides what it is asked to."""
+    page.goto(f"{below.url}/?place=output&n=200")
     page.get_by_role("link", name="Dimension", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["dimension"].title)
     page.get_by_text("Link", exact=True).click()
@@ -77,21 +74,25 @@ def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page)
     expect(page.get_by_role("option")).to_have_count(1)
     pick.press("Enter")
     expect(code).to_contain_text("hide=delta")
-    link = code.inner_text()
-    assert link.startswith(f"{below.url}/dimension?") and "epsilon:1.0" in link
+    link = urlsplit(code.inner_text())
+    said = parse_qs(link.query)
+    assert link.path == "/base/dimension" and {"epsilon", "delta", "n", "p", "lam", "noise_in", "layers"} < set(said)
+    assert (said["epsilon"], said["n"], said["v"]) == (["1"], ["200"], [__version__])
 
-    page.goto(link)
+    page.goto(f"{fresh_server.url}/dimension?{link.query}")
     expect(page.get_by_role("heading", level=1)).to_have_text(STORIES["dimension"].title)
-    expect(block(page, "lam")).to_be_visible()
+    expect(block(page, "n").locator("[data-testid=stSliderThumbValue]")).to_have_text("200")
     expect(block(page, "delta")).to_be_hidden()
-    assert page.locator(IN_VAIN).count() == 0
+    Chart(page, "dimension").shown()
+    assert page.locator(f"{IN_VAIN}, [data-testid=stException], [role=dialog]").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    expect(page).to_have_url(f"{fresh_server.url}/dimension?n=200&v={__version__}&hide=delta")
+    assert complaints == []
 
 
 def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page):
-    """In words that Streamlit does not know, and with a default: each control stands as it did there.
-
-    What it says in vain is shown as text, once, and can be dismissed.
-    """
+    """Each control stands as it did there. What the address says in vain is shown as text, once, and dismissed."""
 
     def stands(epsilon: str, n: str, noise: str) -> None:
         expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text(epsilon)
@@ -100,7 +101,7 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
     vain = "colour=<img src=x onerror=alert(1)>&delta=17&seed=1e999"
-    page.goto(f"{server.url}/perturbation?epsilon=1&n=3e2&noise=gamma&v=0.1.0&{vain}")
+    page.goto(f"{server.url}/perturbation?epsilon=1&n=300&noise=Gamma&v=0.1.0&{vain}")
     first, note = page.evaluate("navigation.currentEntry.key"), page.locator(IN_VAIN)
     for said in ("colour = <img src=x onerror=alert(1)> (no", "delta = 17 (not", "seed = 1e999 (not"):
         expect(note).to_contain_text(said)
@@ -113,66 +114,3 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
     page.evaluate("key => { navigation.traverseTo(key) }", first)
     stands("1", "300", "Gamma")
     assert note.count() == 0, "it has been told"
-    query = parse_qs(urlsplit(page.url).query)
-    assert (query["n"], query["noise"]) == (["300"], ["Gamma"]), "a reload finds the same"
-
-
-# Of each page: what it draws on a link, and words of it that say so.
-FIRST = (
-    (
-        "perturbation?n=300&epsilon=0.1&lam=0.05&noise=Gamma&side=λ",
-        ("perturbation", "valley"),
-        r"ε\s=\s0\.1 .*300 people",
-    ),
-    (
-        "audit?check=Accounting&noise_of=proved&steps=1%2C000&batch=100&epsilon=3",
-        ("ledger", "noise"),
-        r"1,000 steps.* 100 of 2,000 .*ε\s=\s3 ",
-    ),
-    (
-        "sparsity?tab=Simplex+sampling&n=2%2C000&p=64&m=20&on=fresh+records&beside=Dimension",
-        ("draws", "beside_chart"),
-        r"20 random draws .*64 weights",
-    ),
-    (
-        "geometry?view=n&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates",
-        ("geometry", "beside_geometry_chart"),
-        r"p\s=\s2 .*n\s=\s10,000",
-    ),
-    (
-        "multiclass?price_against=dimension&C=4&columns=3&beside_classes=Ellipses&n=500",
-        ("classes", "beside_classes_chart"),
-        r"4 classes",
-    ),
-    ("dimension?p=1%2C024&noise_in=objective&epsilon=3", ("dimension", "orthant"), r"1,016 .*Gaussian"),
-)
-
-
-@pytest.mark.nightly  # in every run: the first test of this file, and of test_controls.py
-@pytest.mark.parametrize("address, charts, said", FIRST, ids=lambda it: it.partition("?")[0] if "?" in it else "")
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(
-    fresh_server: Server, page: Page, complaints: list[str], address: str, charts: tuple[str, ...], said: str
-):
-    page.goto(f"{fresh_server.url}/{address}")
-    for key in charts:
-        Chart(page, key).shown()
-    title = next(story.title for story in STORIES.values() if story.name == address.partition("?")[0])
-    expect(page.get_by_role("heading", level=1)).to_have_text(title)
-    expect(page.locator(".takeaway").first).to_contain_text(re.compile(said))
-    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
-    assert page.locator("[data-testid=stException], [role=dialog]").count() == 0
-    assert "Traceback" not in fresh_server.log.read_text()
-    assert complaints == []
-
-
-@pytest.mark.nightly  # in every run: between some of them, in the tests above
-def test_the_navigation_leads_to_every_page_and_back(server: Server, page: Page, complaints: list[str]):
-    page.goto(f"{server.url}/?epsilon=0.5")
-    for name in (*LIVE, "overview"):
-        story = STORIES[name]
-        page.get_by_role("link", name=story.page, exact=True).click()
-        expect(page.get_by_role("heading", level=1)).to_have_text(story.title)
-        expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)
-        expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
-        page.wait_for_load_state("networkidle")  # Streamlit looks for a report's file, which goes with the page
-    assert complaints == []
