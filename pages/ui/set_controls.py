@@ -1,9 +1,9 @@
 """Controls that the server sets: by a chip, a new seed, a step of a lecture, a page's own default.
 
-With each message the browser says what all its controls show. A message that it sends before it shows what the server
-has just set would set that back. Therefore each run of the page has a number, which a field out of sight takes to the
-browser and back. A message with a smaller number than that of the run that shows a new value says nothing about this
-control, unless it says something that the control has never shown: then the reader has moved it meanwhile.
+With each message the browser says what all its controls show. A message that it sent before it showed what the server
+has set would set that back. Therefore each run of the page has a number, which a field out of sight takes to the
+browser and back; it is sent once the controls that were set are. A message with a smaller number says nothing about
+these controls, unless it says what a control has never shown: then the reader has moved it meanwhile.
 """
 
 import dataclasses as dc
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 RUN = "run"  # key of the field; pages/ui/theme.css keeps it out of sight
 _RUNS = "runs of the page"  # in the session: a _Runs
@@ -27,18 +28,25 @@ class _Setting:
 
 @dc.dataclass
 class _Runs:
-    """Number of the last run, whether it is under way, and what a message from an older run must not change."""
+    """The runs of a session's pages.
+
+    number: of the last one. under_way: it has not come to its end. settings: of controls that the browser may not show
+    yet; not_drawn: those of them that this
+    run has not drawn. place: of the field, until this run has filled it.
+    """
 
     number: int = 0
     under_way: bool = False
     settings: dict[str, _Setting] = dc.field(default_factory=dict)
+    not_drawn: set[str] = dc.field(default_factory=set)
+    place: DeltaGenerator | None = None
 
 
 def begin() -> None:
-    """At the begin of each run: set again what the browser did not yet show when it sent its message."""
+    """At the begin of each run: set again what the browser did not show yet when it sent its message."""
     mine = _mine()
     shown = int(st.session_state.get(RUN, 0))
-    if mine.under_way:  # the last run was cut off: the browser may not show what it set
+    if mine.under_way:  # the last run was cut off, and may not have shown what it set
         for setting in mine.settings.values():
             setting.run += setting.run == mine.number
     mine.number, mine.under_way = max(mine.number, shown) + 1, True
@@ -47,15 +55,10 @@ def begin() -> None:
         moved = said != setting.value and said not in setting.older
         if setting.run <= shown or moved:
             del mine.settings[key]
-        elif said != setting.value:
+        else:
+            # In each run: of two answers that come together the browser heeds the last one only.
             st.session_state[key] = setting.value
-    st.session_state[RUN] = mine.number
-    st.number_input("Run", key=RUN)
-
-
-def end() -> None:
-    """At the end of each run that was not cut off."""
-    _mine().under_way = False
+    mine.not_drawn, mine.place = set(mine.settings), st.empty()
 
 
 def set_controls(values: Mapping[str, Any]) -> None:
@@ -66,7 +69,30 @@ def set_controls(values: Mapping[str, Any]) -> None:
         older = [*last.older, last.value] if last else []
         run = mine.number if mine.under_way else mine.number + 1
         mine.settings[key] = _Setting(value, run, [*older, st.session_state.get(key)])
+        mine.not_drawn.add(key)
         st.session_state[key] = value
+
+
+def is_drawn(key: str) -> None:
+    """After a control is drawn: the last one that was set lets the browser know the number of the run."""
+    mine = _mine()
+    if key in mine.not_drawn:
+        mine.not_drawn.remove(key)
+        if not mine.not_drawn:
+            _tell(mine)
+
+
+def end() -> None:
+    """At the end of each run that was not cut off."""
+    _tell(_mine())
+    _mine().under_way = False
+
+
+def _tell(mine: _Runs) -> None:
+    if mine.place is not None:
+        st.session_state[RUN] = mine.number
+        mine.place.number_input("Run", key=RUN)
+        mine.place = None
 
 
 def _mine() -> _Runs:

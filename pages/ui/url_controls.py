@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import share_link
+from pages.ui import set_controls, share_link
 from pages.ui.share_link import Control
 
 
@@ -89,5 +89,6 @@ def _draw(control: Control, widget: Callable[..., Any], *what: Any, **how: Any) 
     if control.key in share_link.held().hidden:
         st.html(f"<style>.st-key-block_{control.key}, .st-key-{control.key} {{ display: none }}</style>")
     value = widget(control.label, *what, key=control.key, bind="query-params", **how)
+    set_controls.is_drawn(control.key)
     share_link.note(control, value)
     return value
