@@ -25,7 +25,7 @@ class Slow(OutputGaussian):
     name: str = ""
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
-        if threading.current_thread().name.startswith("background"):
+        if threading.current_thread().name.startswith("further steps"):
             hold()
         return super().prepare(plan, data, start)
 

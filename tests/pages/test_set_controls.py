@@ -1,0 +1,142 @@
+"""Controls that the server sets, and messages that the browser sent before it showed them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+
+from pages.ui import set_controls
+from pages.ui.set_controls import RUN
+
+from ..page_driver import open_source
+
+PAGE = """
+import streamlit as st
+from pages.ui import set_controls, url_controls
+
+set_controls.begin()
+for label, values in st.session_state.setdefault("chips", {}).items():
+    st.button(label, key=label, on_click=set_controls.set_controls, args=(values,))
+epsilon = url_controls.slider("epsilon", "budget", (1, 2, 3, 4), 1)
+noise = url_controls.select("noise", "noise", ("gaussian", "gamma", "laplace"), "gaussian")
+st.caption(f"{epsilon} {noise}")
+set_controls.end()
+"""
+CHIPS = {"gamma": {"noise": "gamma"}, "both": {"noise": "laplace", "epsilon": 4}, "first": {"epsilon": 1}}
+
+
+class Browser:
+    """What a browser shows and says, which may be behind the server's last answer."""
+
+    def __init__(self) -> None:
+        self.page = open_source(f'import streamlit\nstreamlit.session_state["chips"] = {CHIPS}\n{PAGE}')
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Show the server's last answer."""
+        self.says = {state.id: state for state in self.page._tree.get_widget_states().widgets}
+
+    def press(self, chip: str) -> None:
+        self._send(self.page.button(key=chip).click())
+
+    def move(self, epsilon: int) -> None:
+        self._send(self.page.select_slider(key="epsilon").set_value(epsilon))
+
+    def pick(self, noise: str) -> None:
+        self._send(self.page.selectbox(key="noise").set_value(noise))
+
+    def say_the_number(self, run: int) -> None:
+        self._send(self.page.number_input(key=RUN).set_value(run))
+
+    def poll(self) -> None:
+        self._send()
+
+    def _send(self, *moved: Any) -> None:
+        """A message: what the browser shows, and what the reader does to it."""
+        done = {state.id: state for state in (element._widget_state for element in moved)}
+        self.page._run(WidgetStates(widgets=list((self.says | done).values())))
+        assert not self.page.exception
+        self.says |= {key: state for key, state in done.items() if not state.trigger_value}
+
+    @property
+    def told(self) -> str:
+        return self.page.caption[-1].value
+
+
+@pytest.fixture
+def browser() -> Browser:
+    return Browser()
+
+
+def test_a_chip_is_not_undone_by_a_message_that_was_sent_before_it_was_shown(browser):
+    browser.press("gamma")
+    browser.move(3)
+    assert browser.told == "3 gamma"
+    browser.poll()
+    browser.catch_up()
+    browser.poll()
+    assert browser.told == "3 gamma"
+
+
+def test_two_chips_before_anything_is_shown_both_count(browser):
+    browser.press("gamma")
+    browser.press("first")
+    browser.press("both")
+    browser.poll()
+    assert browser.told == "4 laplace"
+
+
+def test_what_the_reader_picks_after_a_chip_counts_also_before_the_chip_is_shown(browser):
+    browser.press("gamma")
+    browser.pick("laplace")
+    assert browser.told == "1 laplace"
+
+
+def test_once_a_chip_is_shown_the_reader_may_go_back(browser):
+    browser.press("gamma")
+    browser.catch_up()
+    browser.pick("gaussian")
+    assert browser.told == "1 gaussian"
+
+
+def test_the_number_of_the_run_is_what_tells(browser):
+    """Without it the same message undoes the chip."""
+    browser.press("gamma")
+    browser.say_the_number(1_000)
+    assert browser.told == "1 gaussian"
+
+
+def test_a_run_that_was_cut_off_before_it_said_its_number_does_not_count_as_shown(browser, monkeypatch):
+    monkeypatch.setattr(set_controls, "is_drawn", lambda key: None)
+    monkeypatch.setattr(set_controls, "end", lambda: None)
+    browser.press("gamma")
+    monkeypatch.undo()
+    browser.catch_up()
+    browser.says = {key: state for key, state in browser.says.items() if "noise" not in key}
+    browser.poll()
+    assert browser.told == "1 gamma"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_in_every_order_what_was_asked_for_last_is_shown(seed):
+    chance, browser, wanted = random.Random(seed), Browser(), {"epsilon": 1, "noise": "gaussian"}
+    shows = wanted.copy()
+    for _ in range(12):
+        match chance.choice(("press", "move", "poll", "catch up")):
+            case "press":
+                chip = chance.choice(list(CHIPS))
+                browser.press(chip)
+                wanted |= CHIPS[chip]
+            case "move":
+                epsilon = chance.choice([place for place in (2, 3) if place != shows["epsilon"]])
+                shows["epsilon"] = wanted["epsilon"] = epsilon
+                browser.move(wanted["epsilon"])
+            case "poll":
+                browser.poll()
+            case "catch up":
+                browser.catch_up()
+                shows = wanted.copy()
+        assert browser.told == "{epsilon} {noise}".format(**wanted)
