@@ -1,4 +1,4 @@
-// Draws a plotly figure in place: the browser half of live_figure.py.
+// Draws a plotly figure in place: the browser half of live_figure.py, which puts chart_numbers.js before it.
 
 const NARROW = 560; // px
 const REMEMBERED = 120; // pictures of a chart
@@ -66,120 +66,6 @@ function create(parent) {
   };
   window.addEventListener("resize", node.resized);
   return node;
-}
-
-const MOST_ROWS = 400;
-
-// What opens below a chart: its numbers, for who cannot see it or wants them.
-function createNumbers(fill) {
-  const details = document.createElement("details");
-  details.className = "live-figure-numbers";
-  details.hidden = true;
-  add(details, "summary", "Numbers of this chart");
-  const pane = add(details, "div");
-  pane.tabIndex = 0; // longer than its place, it is scrolled by the keyboard too
-  pane.setAttribute("role", "region");
-  pane.setAttribute("aria-label", "Numbers of this chart");
-  details.addEventListener("toggle", fill);
-  return details;
-}
-
-function add(parent, tag, text = "", attributes = {}) {
-  const element = Object.assign(document.createElement(tag), attributes);
-  element.textContent = text; // never markup
-  parent.append(element);
-  return element;
-}
-
-// A text without the markup that plotly knows.
-const plain = (text) => String(text ?? "").replace(/<br ?\/?>/g, " ").replace(/<[^>]+>/g, "").trim();
-
-// A value as its axis names it, or with four digits.
-function written(value, axis, labels) {
-  if (typeof value !== "number") return plain(value);
-  const tick = [...(axis.tickvals ?? [])].indexOf(value);
-  const name = axis.showticklabels ? axis.ticktext?.[tick] : labels.find((it) => it.y === value)?.text;
-  if (name && !/^[\d.,]+[kMB%]?$/.test(name)) return plain(name);
-  if (Number.isInteger(value)) return value.toLocaleString("en-US").replace("-", "−");
-  return String(Number(value.toPrecision(4))).replaceAll("-", "−");
-}
-
-// A trace's points. Where the picture moves or cuts them, as on a bent axis, their hover text has the true value.
-function pointsOf(trace) {
-  const { x, y, customdata, hovertemplate: said } = trace;
-  const told = customdata?.length === x.length && !Array.isArray(customdata[0]) && said?.includes("%{customdata");
-  const across = told && !said.includes("%{x") ? customdata : x;
-  const up = told && across === x && !said.includes("%{y") ? customdata : y;
-  const drawn = (value) => value !== null && (typeof value !== "number" || Number.isFinite(value));
-  return [...across].map((at, i) => [at, up[i]]).filter(([at, height]) => drawn(at) && drawn(height));
-}
-
-const ink = (colour = "") =>
-  colour[0] === "#" ? [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16)).join() : colour.match(/\d+,\d+,\d+/)?.[0];
-
-// An edge of a band. Where a panel has several, it is named after the thickest curve of its hue, if there is one.
-function edgeName(node, band, side) {
-  const alike = node.data.filter((it) => (it.yaxis ?? "y") === (band.yaxis ?? "y"));
-  const several = alike.filter((it) => it.fill === "tonexty").length > 1;
-  const hue = alike.filter((it) => several && it.name && !it.fill && ink(it.line?.color) === ink(band.fillcolor));
-  const thickest = hue.filter((it) => it.line.width === Math.max(...hue.map((other) => other.line.width)));
-  return `${thickest.length === 1 ? `${thickest[0].name}: ` : ""}${band.name}, ${side} edge`;
-}
-
-// The curves with a name, each with its axes and rows; a band is its upper and its lower edge. Marks without a name
-// repeat what a curve shows.
-function curvesOf(node) {
-  const labels = node.wide.annotations ?? [];
-  return node._fullData.flatMap((trace, k) => {
-    const [given, next] = [node.data[k], node.data[k + 1]];
-    const upper = next?.fill === "tonexty" && !given.name;
-    const name = upper ? edgeName(node, next, "upper") : given.fill === "tonexty" ? edgeName(node, given, "lower") : given.name;
-    if (!name || trace.z || !trace.x?.length || trace.x.length !== trace.y?.length) return [];
-    const [x, y] = [trace.xaxis, trace.yaxis].map((id) => node._fullLayout[`${id[0]}axis${id.slice(1)}`]);
-    const beside = labels.filter((it) => it.yref === trace.yaxis);
-    const rows = pointsOf(trace).map(([at, height]) => [written(at, x, []), written(height, y, beside)]);
-    const across = plain(node.wide[`xaxis${trace.xaxis.slice(1)}`]?.title?.text) || trace.hovertemplate?.match(/^(.+?) = %\{(x|customdata)\}/)?.[1] || "across";
-    return rows.length ? [{ name: plain(name), panel: trace.yaxis, across, rows }] : [];
-  });
-}
-
-// What a panel shows: its axis' title, or the note above it; notes stand in the order of the panels.
-function titleOf(node, panel) {
-  const place = panel.slice(1);
-  const above = (node.wide.annotations ?? []).filter((it) => /paper|domain/.test(it.xref) && /paper|domain/.test(it.yref));
-  return plain(node.wide[`yaxis${place}`]?.title?.text ?? above[(Number(place) || 1) - 1]?.text) || "up";
-}
-
-// So many of the rows, evenly spread, the first and the last among them.
-function some(rows, most) {
-  if (rows.length <= most) return rows;
-  return Array.from({ length: most }, (_, i) => rows[Math.round((i * (rows.length - 1)) / (most - 1))]);
-}
-
-// Called at each drawing, and when a reader opens it; a closed one is not filled.
-function fillNumbers(node) {
-  node.numbers.hidden = !node._fullData.some(({ x, z }, k) => node.data[k].name && x?.length && !z);
-  if (!node.numbers.open) return;
-  const curves = curvesOf(node);
-  const most = Math.max(2, Math.floor(MOST_ROWS / curves.length));
-  const pane = node.numbers.lastChild;
-  pane.replaceChildren();
-  if (curves.some(({ rows }) => rows.length > most)) add(pane, "p", `${most} points of each longer curve, evenly spread.`);
-  for (const panel of new Set(curves.map((curve) => curve.panel))) {
-    const shown = curves.filter((curve) => curve.panel === panel);
-    const table = add(pane, "table");
-    add(table, "caption", titleOf(node, panel));
-    const head = add(add(table, "thead"), "tr");
-    for (const text of ["curve", shown[0].across, "value"]) add(head, "th", text, { scope: "col" });
-    for (const { name, rows } of shown) {
-      const body = add(table, "tbody");
-      for (const row of some(rows, most)) {
-        const line = add(body, "tr");
-        add(line, "th", name, { scope: "row" });
-        for (const value of row) add(line, "td", value);
-      }
-    }
-  }
 }
 
 // Adapt a drawn chart to a new width. A chart in a hidden tab has no width and waits.
@@ -266,7 +152,6 @@ async function drawNow(Plotly, node) {
   if (!node.drawnWidth) node.replaceChildren(); // the waiting text
   const turned = node.drawnWidth && width < NARROW !== node.drawnWidth < NARROW;
   node.drawnWidth = width || Infinity;
-  unfollow(node);
   keepZoom(node, fitting);
   if (BY_FINGER.matches) fitting.dragmode = false;
   node.classList.toggle("labelled", !fitting.showlegend);
@@ -349,77 +234,24 @@ async function prefetch(node, { ahead, ...picture }) {
 }
 
 // After a slider's move: a picture that was here before is shown again, while the server still works on it; it comes
-// to the same, and if it does not, the server's takes its place. Without one, the cursor goes ahead.
+// to the same, and if it does not, the server's takes its place.
+// Without one, the cursor goes ahead.
 function keepUp(node) {
-  if (!node.latest) return;
-  const known = node.remembered.get(stateNow(node.latest));
+  const known = node.latest && node.remembered.get(stateNow(node.latest));
   if (known) show(node, known);
-  // A picture that is there already is not drawn again, and its cursor may have been pushed aside since.
-  if (node.wide && (!known || node.drawn === node.wanted)) follow(node, sliderText("epsilon"));
-  tell(node, known);
-}
-
-const NUMBERS = /\d(?:[\d.,]*\d)?/g;
-
-// The headline is the sentence of one of the charts: it follows as its pictures do, and keeps its marks while nothing
-// but numbers change. Without a picture it is what the server said.
-function tell(node, picture) {
-  const line = document.querySelector(".takeaway");
-  if (line?.textContent === node.said.alt) {
-    line.own ??= line.cloneNode(true);
-    line.own.querySelectorAll("dfn").forEach((it) => it.replaceWith(it.textContent)); // of terms.js
-  }
-  if (line?.own?.textContent !== node.said.alt) return;
-  line.toggleAttribute("data-follows", Boolean(picture));
-  const alt = (picture ?? node.said).alt;
-  if (line.textContent === alt) return;
-  const bare = (text) => text.replace(NUMBERS, "#");
-  line.replaceChildren(...line.own.cloneNode(true).childNodes);
-  if (bare(alt) !== bare(line.textContent)) return void (line.textContent = alt);
-  const numbers = alt.match(NUMBERS) ?? [];
-  const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(NUMBERS, () => numbers.shift());
+  else if (node.wide) moveCursor(node, sliderText("epsilon"));
 }
 
 // While the slider of epsilon is dragged, the cursor follows on the curves that are there; new ones come on its release.
-// Its line and flag are pushed aside as they are: to have them drawn anew would make the release wait.
-function follow(node, said) {
+function moveCursor(node, said) {
   const { shapes = [], annotations = [] } = node.layout;
   const flag = annotations.findIndex((it) => it.name === "cursor" && it.text.startsWith("ε = "));
-  const axis = node._fullLayout.xaxis;
-  const place = axis.l2p(Math.log10(Number(said)));
-  const distance = place - axis.l2p(annotations[flag]?.x);
-  if (!Number.isFinite(distance)) return;
-  const seen = place >= 0 && place <= axis._length; // zoomed in, the axis may end before the slider does
-  const lines = shapes.flatMap(({ name }, i) => (name === "cursor" ? [i] : []));
-  const paths = lines.map((i) => `.shapelayer path[data-index="${i}"]`);
-  if (seen && !node.querySelector(`.annotation[data-index="${flag}"] .bg`)) return drawCursor(node, said, flag, lines);
-  for (const it of node.querySelectorAll([...paths, `.annotation[data-index="${flag}"]`].join())) {
-    it.style.transform = `translateX(${distance}px)`;
-    it.style.visibility = seen ? "" : "hidden";
-    it.style.clipPath = "none"; // which would be pushed along
-    const text = it.querySelector(".annotation-text");
-    if (!text || text.textContent === `ε = ${said}`) continue;
-    text.textContent = `ε = ${said}`;
-    const [box, wide] = [it.querySelector(".bg"), text.getBBox().width + 8];
-    box.setAttribute("width", wide);
-    box.setAttribute("x", Number(text.getAttribute("x")) - wide / 2);
-  }
-}
-
-// A flag that stood outside a zoomed axis was never drawn and cannot be pushed in.
-function drawCursor(node, said, flag, lines) {
-  unfollow(node);
+  if (flag < 0 || !said || annotations[flag].text === `ε = ${said}`) return;
   const change = { [`annotations[${flag}].x`]: Math.log10(Number(said)), [`annotations[${flag}].text`]: `ε = ${said}` };
-  for (const i of lines) change[`shapes[${i}].x0`] = change[`shapes[${i}].x1`] = Number(said);
+  shapes.forEach(({ name }, i) => {
+    if (name === "cursor") change[`shapes[${i}].x0`] = change[`shapes[${i}].x1`] = Number(said);
+  });
   window.Plotly.relayout(node, change);
-}
-
-// Back in their places, for whatever is drawn next.
-function unfollow(node) {
-  for (const it of node.querySelectorAll(".shapelayer path, .annotation")) {
-    for (const property of ["transform", "visibility", "clip-path"]) it.style.removeProperty(property);
-  }
 }
 
 // A slider says its value in words as it moves, and tells the server when it is let go. One observer serves all charts.

@@ -26,7 +26,7 @@ LARGE = "large figures"  # in the session: True while figures are drawn for the 
 # At import, so once per process.
 _component = st.components.v2.component(
     "live_figure",
-    js=text_beside(__file__, "live_figure.js"),
+    js=text_beside(__file__, "chart_numbers.js") + text_beside(__file__, "live_figure.js"),
     isolate_styles=False,  # plotly puts its styles into the document's head
 )
 

@@ -336,7 +336,7 @@ def test_each_curve_has_its_label_and_none_covers_another(server: Server, new_pa
     page = new_page()
     page.goto(f"{server.url}/{address}")
     settled(page, "light")
-    expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
+    expect(page.get_by_text("more …")).to_have_count(0, timeout=60_000)
     for width, height, _ in (LARGE, BETWEEN, PHONE):
         page.set_viewport_size({"width": width, "height": height})
         assert wrong_labels(page) == [], width

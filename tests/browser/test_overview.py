@@ -15,7 +15,6 @@ from pages.lectures.stories import STORIES
 
 from ..harness import Server
 from .looks import CUT, Chart, NewPage
-from .test_moves import check_drag, rest
 
 pytestmark = pytest.mark.browser
 
@@ -190,8 +189,6 @@ def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server:
     page.get_by_role("button", name="■ Stop").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     assert float(thumb.get_attribute("aria-valuetext") or "") < 0.2
-    rest(page)
-    check_drag(page)
 
 
 SOURCES = ("&source=synthetic+people", "", "&n=50,000")

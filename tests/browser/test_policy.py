@@ -102,7 +102,7 @@ def test_pages_keep_to_it_can_be_read_by_all_and_fit(
         until(page, f"Object.keys(({SYMBOLS})()).length > 0")  # the labels of the sidebar are there
     assert unread(page, view) == []
     assert page.locator(".st-key-ignored").all_inner_texts() == []
-    expect(page.get_by_text("refining …")).to_have_count(0, timeout=180_000)  # of many releases on a busy machine
+    expect(page.get_by_text("more …")).to_have_count(0, timeout=180_000)  # of many releases on a busy machine
     taken = page.get_by_test_id("stDownloadButton").get_by_role("button", disabled=False)
     if fewest := 4 if "download" in view else "Data" in view:
         expect(taken.nth(fewest - 1)).to_be_visible(timeout=60_000)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pages.background.polling import POLL_SECONDS
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages.background.jobs import PATIENCE_SECONDS
+from pages.background.asking import POLL_SECONDS
 
 from ..harness import ROOT, Server, fork
 from .looks import NewPage, until
@@ -25,10 +24,8 @@ import streamlit as st
 from pages.server import assets
 app = st.App(Path(__file__).with_name("main.py"), routes=assets.routes())
 """
-# A solve in the background waits until the test opens the gate. IN_HASTE: the patience with a page that asks no more,
-# once a test says so.
-IN_HASTE = 1.0
-MAIN = f"""
+# A solve in the background waits until the test opens the gate.
+MAIN = """
 import time
 from pathlib import Path
 
@@ -37,7 +34,7 @@ import streamlit as st
 from streamlit import runtime
 
 import dpcore
-from pages.background import jobs, tables
+from pages.background import asking, tables
 from pages.ui.live_figure import live_figure
 from pages.background.tables import refined
 from tests import slow
@@ -48,12 +45,11 @@ tables.AT_ONCE_SECONDS = 0
 def hold():
     print("solving", flush=True)
     while not Path(__file__).with_name("gate").exists():
-        hasty = Path(__file__).with_name("in haste").exists()
-        jobs.PATIENCE_SECONDS = {IN_HASTE} if hasty else {PATIENCE_SECONDS}
         time.sleep(0.02)
 
 
 slow.hold = hold
+asking.begin()
 n = st.select_slider("n", [60, 70, 80, 90, 100, 110, 120], key="n", bind="query-params")
 if n > 100:
     # What this run says leaves together with what the next one says.
@@ -63,10 +59,11 @@ experiment = dpcore.Experiment(
     dpcore.Problem("synthetic", n=n), (slow.Slow(),), sweep=dpcore.Axis("epsilon", (0.1, 1, 10)), repetitions=20
 )
 table, progress = refined(experiment, first=10)
-alt = f"n {{table.n.iloc[0]}}, {{table.repetitions.iloc[0]}} releases"
+alt = f"n {table.n.iloc[0]}, {table.repetitions.iloc[0]} releases"
 accuracy = table[table.metric == "accuracy"]
 live_figure(go.Figure(go.Scatter(x=accuracy.x, y=accuracy.q10)), key="chart", alt=alt, height=300)
 st.caption(progress or "full")
+asking.end()
 """
 CHART = ".st-key-chart .live-figure"
 # Notes what a visitor sees in each frame: the picture's description, once for as long as it stays, or that it is gone.
@@ -92,10 +89,6 @@ class Dashboard:
     gate: Path
 
     @property
-    def haste(self) -> Path:
-        return self.gate.with_name("in haste")
-
-    @property
     def url(self) -> str:
         return self.server.url
 
@@ -117,8 +110,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Dash
 @pytest.fixture
 def dashboard(served: Dashboard) -> Iterator[Dashboard]:
     """With the gate closed at the start, and open at the end."""
-    for file in (served.gate, served.haste):
-        file.unlink(missing_ok=True)
+    served.gate.unlink(missing_ok=True)
     yield served
     served.gate.touch()
 
@@ -144,7 +136,7 @@ def test_the_count_is_visible_then_the_same_chart_is_full_and_the_page_rests(das
     messages: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: messages.append(frame)))
     open_page(page, dashboard.url)
-    expect(page.get_by_text("10 of 20 releases, refining …")).to_be_visible()
+    expect(page.get_by_text("10 of 20 releases, about")).to_be_visible()
     dashboard.gate.touch()
     expect_picture(page, "n 60, 20 releases")
     expect(page.get_by_text("full")).to_be_visible()
@@ -159,7 +151,7 @@ def test_the_count_is_visible_then_the_same_chart_is_full_and_the_page_rests(das
 def test_moving_on_while_it_refines_ends_with_the_new_picture_and_shows_no_older_one(dashboard: Dashboard, page: Page):
     slider = page.locator(".st-key-n input[type=range]")
     open_page(page, f"{dashboard.url}/?n=70")
-    expect(page.get_by_text("refining …")).to_be_visible()
+    expect(page.get_by_text("more …")).to_be_visible()
     slider.press("ArrowRight")
     expect_picture(page, "n 80, 10 releases")
     slider.press("ArrowRight")
@@ -168,7 +160,6 @@ def test_moving_on_while_it_refines_ends_with_the_new_picture_and_shows_no_older
     expect_picture(page, "n 90, 20 releases")
     page.wait_for_timeout(700)  # an older picture would be there by then
     assert seen(page) == ["n 70, 10 releases", "n 80, 10 releases", "n 90, 10 releases", "n 90, 20 releases"]
-    assert dashboard.solves() <= 3 + 1 + 1 + 3, "what is given up ends with the solve that it is in"
 
 
 @pytest.mark.nightly  # in every run, without a browser: tests/pages/test_classroom.py
@@ -177,23 +168,11 @@ def test_two_visitors_of_one_picture_wait_for_one_computation(dashboard: Dashboa
     visitors = [new_page(), new_page()]
     for visitor in visitors:
         visitor.goto(f"{dashboard.url}/?n=80")
-        expect(visitor.get_by_text("refining …")).to_be_visible(timeout=60_000)
+        expect(visitor.get_by_text("more …")).to_be_visible(timeout=60_000)
     dashboard.gate.touch()
     for visitor in visitors:
         expect_picture(visitor, "n 80, 20 releases")
     assert dashboard.solves() - before == 3
-
-
-def test_a_page_that_is_left_stops_the_work(dashboard: Dashboard, page: Page):
-    before = dashboard.solves()
-    page.goto(f"{dashboard.url}/?n=70")
-    expect(page.get_by_text("refining …")).to_be_visible(timeout=60_000)
-    page.goto("about:blank")
-    dashboard.haste.touch()
-    page.wait_for_timeout(1000 * (IN_HASTE + 0.7))
-    dashboard.gate.touch()
-    page.wait_for_timeout(500)  # a solve would begin by then
-    assert dashboard.solves() - before == 1, "no solve begins for nobody"
 
 
 @pytest.mark.usefixtures("own_tab")
@@ -224,7 +203,7 @@ def test_a_move_that_meets_the_page_s_own_question_keeps_the_chart(dashboard: Da
 
     page.route_web_socket("**/_stcore/stream", between)
     open_page(page, f"{dashboard.url}/?n=100")
-    expect(page.get_by_text("refining …")).to_be_visible()
+    expect(page.get_by_text("more …")).to_be_visible()
     holding = True
     for n in (110, 120):
         slider.press("ArrowRight")

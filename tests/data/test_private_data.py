@@ -22,8 +22,8 @@ from dpcore.data.sources import declared
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.perturbation.non_private_descent import work
-from pages.background import jobs, tables
-from pages.background.jobs import join
+from pages.background import tables
+from pages.background.jobs import Job
 from pages.background.tables import TableQuestion
 from tests.decisions import last
 from tests.upload_page import people
@@ -494,9 +494,10 @@ def test_nothing_that_is_computed_from_the_records_outlives_them():
     table = dpcore.run(experiment)
     assert (table.status == "ok").all()
     cell = next(experiment.cells())
-    job = join(TableQuestion(dc.replace(experiment, repetitions=4)), "me")
-    until(job._finished.is_set)
-    assert job.snapshot is not None
+    job = Job(TableQuestion(dc.replace(experiment, repetitions=4)))
+    job.show("me", first=True)
+    job.wait(60, lambda table: False)
+    assert job.answer.snapshot is not None
     made = [
         data.load(key, 42, 3, 7),
         data.load(key, 100, 3, 7),
@@ -562,18 +563,8 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
         del records
         gc.collect()
     with caplog.at_level(logging.DEBUG):
-        job = join(TableQuestion(experiment), "me")
-        until(job._finished.is_set)
-    assert job.failed and "0.123456" not in caplog.text
+        job = Job(TableQuestion(experiment))
+        job.show("me", first=True)
+        until(lambda: job.answer.finished)
+    assert job.answer.failed and "0.123456" not in caplog.text
     assert ("no answer about private records: ValueError" in caplog.text) == still_there
-
-
-def test_an_answer_about_private_records_is_kept_by_those_who_ask_and_by_nobody_else():
-    records = hold()
-    question = Setting(Problem(records.key, n=42), splits=2)
-    mine = join(question, "me")
-    assert join(question, "somebody else") is not mine
-    until(lambda: mine.watch("me") or mine.finished)
-    assert mine.complete and question not in jobs._KNOWN
-    public = Setting(Problem("iris", n=42), splits=2)
-    assert join(public, "me") is join(public, "somebody else")

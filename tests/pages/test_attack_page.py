@@ -8,7 +8,6 @@ import json
 import random
 import re
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -22,13 +21,14 @@ from dpcore.audit.bugs import BUGS
 from dpcore.audit.game import Audit, worst_plan
 from pages.audit import attack
 from pages.audit import attack_words as words
+from pages.background.asking import SHOWN
 from pages.background.jobs import Job
 from pages.ui import sidebar
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from tests.chunks import fixed
 from tests.nights import each
-from tests.page_driver import charts, headline, open_script, said, shown, tells, texts
+from tests.page_driver import charts, finished, headline, open_script, said, shown, tells, texts
 
 CLAIM = Budget(1.0, 1e-6)
 PAGE = "audit/page.py"
@@ -36,22 +36,8 @@ STATES = ("Contradicted", "Suspicious", "No contradiction found")
 
 
 def job_of(page: AppTest) -> Job:
-    (job,) = page.session_state["jobs in the background"].jobs.values()
+    ((job, _),) = page.session_state[SHOWN].values()
     return job
-
-
-def settle(page: AppTest) -> AppTest:
-    """Wait for the last run, as a browser does by asking."""
-    deadline = time.monotonic() + 120
-    job = job_of(page)
-    while not job.finished:
-        assert time.monotonic() < deadline
-        for watcher in list(job._heard):
-            job.watch(watcher)
-        time.sleep(0.01)
-    page.run()
-    assert not page.exception
-    return page
 
 
 def open_page(**state) -> AppTest:
@@ -167,7 +153,7 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
         assert job_of(page) is not old and old.abandoned()
     finally:
         passes.release(10_000)
-    settle(page)
+    finished(page)
     assert "10,000 runs of the correct code" in said(page)
     (button,) = page.get("download_button")
     assert not button.proto.disabled
@@ -178,7 +164,7 @@ def test_an_error_is_said(monkeypatch):
         raise RuntimeError("no memory for this")
 
     monkeypatch.setattr(Audit, "play", fail)
-    page = settle(open_script(PAGE, seed=12))
+    page = finished(open_script(PAGE, seed=12))
     assert "An error" in texts(page)
     job = job_of(page)
     page.run()
@@ -257,12 +243,12 @@ def test_unused_controls_are_left_out_with_their_reasons():
 
 
 def test_chips_set_the_controls():
-    page = settle(open_script(PAGE, mechanism="phased_sgd", runs=1_000))
+    page = finished(open_script(PAGE, mechanism="phased_sgd", runs=1_000))
     next(b for b in page.button if b.label == "one seed for all").click().run()
     assert page.session_state["mechanism"] == "output_gaussian" and page.session_state["runs"] == 20_000
-    assert "“one seed for all”" in said(settle(page))
+    assert "“one seed for all”" in said(finished(page))
     next(b for b in page.button if b.label == "a factor 2 is missing").click().run()
-    assert headline(settle(page)) == headline(open_page())
+    assert headline(finished(page)) == headline(open_page())
 
 
 def test_the_code_repeats_the_audit(capsys):

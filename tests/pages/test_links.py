@@ -7,7 +7,6 @@ import json
 import math
 import random
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -16,11 +15,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
-from pages.background.jobs import Job
 from pages.ui import share_link
 from pages.ui.share_link import Control
 from tests.harness import ROOT
-from tests.page_driver import SCRIPTS, open_app, turn_to
+from tests.page_driver import SCRIPTS, finished, open_app, turn_to
 
 # Random states of each page, together 200, and the share of them in which a control of COSTLY moves: between two such
 # moves curves are cached, and what is on trial is the link.
@@ -61,40 +59,11 @@ def pictures(app: AppTest) -> list[dict[str, Any]]:
     return [{key: value for key, value in picture.items() if key != "ahead"} for picture in sent]
 
 
-def settled(app: AppTest) -> AppTest:
-    """Wait, as a browser does, for what is computed in the background, until the page is drawn with all of it."""
-    deadline, answered = time.monotonic() + LASTING, list[Job]()
-    while (asked := jobs_of(app)) != answered:
-        while not all(job.finished for job in asked):
-            for job in asked:
-                job.watch(app.session_state["watcher"])
-            time.sleep(0.01)
-            assert time.monotonic() < deadline
-        answered = asked
-        app.run()
-    return app
-
-
-def jobs_of(app: AppTest) -> list[Job]:
-    assert not app.exception, app.exception
-    return [job for held in held_in_the_background(app) for job in getattr(held, "jobs", {"": held}).values()]
-
-
-def held_in_the_background(app: AppTest) -> list[Any]:
-    return [held for key, held in app.session_state.to_dict().items() if key.endswith("in the background")]
-
-
-def under_way(app: AppTest) -> bool:
-    """Whether something is still computed in the background."""
-    assert not app.exception, app.exception
-    return not all(held.finished for held in held_in_the_background(app))
-
-
 def follow(page: str, query: str) -> AppTest:
     """A fresh session at this address."""
     app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=LASTING)
     app.query_params.update(parse_qs(query, keep_blank_values=True))
-    return settled(turn_to(app, SCRIPTS[page]).run())
+    return finished(turn_to(app, SCRIPTS[page]).run())
 
 
 def offered(app: AppTest) -> str:
@@ -135,7 +104,7 @@ def walk(page: str, states: int, share: float) -> Iterator[AppTest]:
     for _ in range(states):
         for key, (control, value) in drawn(app).items():
             app.session_state[key] = moved(control, value, share, draw)
-        yield settled(app.run())
+        yield finished(app.run())
 
 
 # A twentieth of the states in every run, all of them by night.

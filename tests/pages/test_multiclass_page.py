@@ -1,14 +1,11 @@
 """The page Multiclass: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
 
-import dataclasses as dc
 import html
 import json
 import random
 import re
 import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -20,15 +17,15 @@ from dpcore.figures.figure import Figure
 from dpcore.studies.multiclass import curves, decision_regions
 from dpcore.studies.multiclass.curves import AccuracyQuestion
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
-from pages.background import jobs, polling
+from pages.background import asking
+from pages.background.jobs import Job
 from pages.multiclass import words
 from pages.ui import sidebar
 from pages.ui.numbers import points, rounded, tenths
-from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, tells, texts
+from tests.page_driver import captions, charts, finished, open_script, said, shown, tells, texts
 
 PAGE = "multiclass/page.py"
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
-HELD = "jobs in the background"
 FIRST = curves.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
 
 
@@ -43,18 +40,17 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
     passes, compute = threading.Semaphore(0), AccuracyQuestion._of_draw
 
     def held(question, table, cancelled):
-        while not passes.acquire(timeout=0.01):
-            if cancelled():
-                raise CancelledError
+        passes.acquire()
         return compute(question, table, cancelled)
 
     monkeypatch.setattr(AccuracyQuestion, "_of_draw", held)
     yield passes
     passes.release(1_000)
-    deadline = time.monotonic() + 60
-    while not all(known.finished for known in jobs._KNOWN.values()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+
+
+def job_of(page: AppTest) -> Job:
+    ((job, _),) = page.session_state[asking.SHOWN].values()
+    return job
 
 
 def test_the_default_state_answers_the_question_without_a_click():
@@ -79,13 +75,13 @@ def test_the_default_state_answers_the_question_without_a_click():
 
 def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, monkeypatch):
     """And a slider that moves along the axis asks for nothing new."""
-    monkeypatch.setattr(polling, "FIRST_SECONDS", 60.0)  # on a busy machine, too
+    monkeypatch.setattr(asking, "FIRST_SECONDS", 60.0)  # on a busy machine, too
     gate.release(1)
     page = open_script(PAGE, seed=21)
     assert "6 of 12 releases, refining" in captions(page) and len(charts(page)) == 2
-    first, held = charts(page), page.session_state[HELD].jobs["accuracy"]
+    first, held = charts(page), job_of(page)
     page.select_slider(key="C").set_value(8).run()
-    assert page.session_state[HELD].jobs["accuracy"] is held and "With 8 classes" in said(page)
+    assert job_of(page) is held and "With 8 classes" in said(page)
     page.select_slider(key="C").set_value(5).run()
     gate.release(1)
     assert "Means of 12 releases" in captions(finished(page))
@@ -93,7 +89,7 @@ def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, 
 
 
 def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate, monkeypatch):
-    monkeypatch.setattr(polling, "FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(asking, "FIRST_SECONDS", 0.2)
     page = open_script(PAGE, seed=22)
     assert said(page) == "Computing the curves …" and len(charts(page)) == 1 and not page.exception
     (line,) = [each.proto.body for each in page.sidebar.get("html") if "not-used" in each.proto.body]
@@ -101,65 +97,6 @@ def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate
     page.select_slider(key="epsilon").set_value(2.0).run()  # the reader moves on
     gate.release(2)
     assert "Means of 12 releases" in captions(finished(page))
-
-
-def test_what_is_no_longer_asked_for_is_given_up(gate, monkeypatch):
-    monkeypatch.setattr(polling, "FIRST_SECONDS", 0.1)  # no curve comes
-    page = open_script(PAGE, seed=23)
-    old = page.session_state[HELD].jobs["accuracy"]
-    page.session_state["price_against"] = "excess"
-    page.run()
-    assert old.abandoned() and not page.session_state[HELD].jobs and len(charts(page)) == 2
-
-
-def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch):
-    """Nobody looks at their answers while the rest of it is drawn."""
-    draw, begin, begun, pauses = decision_regions.picture, jobs._begun, [], iter([1.2])
-
-    def slow(*arguments, **more):
-        time.sleep(next(pauses, 0.0))
-        return draw(*arguments, **more)
-
-    def begin_and_note(*arguments):
-        begun.append(begin(*arguments))
-        return begun[-1]
-
-    gate.release(1)
-    monkeypatch.setattr(jobs, "PATIENCE_SECONDS", 1.0)
-    monkeypatch.setattr(decision_regions, "picture", slow)
-    monkeypatch.setattr(jobs, "_begun", begin_and_note)
-    page = open_script(PAGE, seed=25)
-    assert page.session_state[HELD].jobs["accuracy"] is begun[0]
-    gate.release(1)
-    assert "Means of 12 releases" in captions(finished(page)) and len(begun) == 1
-
-
-def test_leaving_the_page_gives_its_questions_up_at_once(gate):
-    gate.release(1)
-    page = open_app(PAGE, seed=27)
-    old = page.session_state[HELD].jobs["accuracy"]
-    assert not old.abandoned()
-    page.switch_page("sources/page.py").run()
-    assert old.abandoned() and not page.exception
-    gate.release(2)
-    assert "Means of 12 releases" in captions(finished(page.switch_page(PAGE).run()))
-
-
-def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch):
-    draw = decision_regions.picture
-    shown = words.MulticlassState(dc.replace(FIRST, seed=26), CLASS_SOURCES["gaussian_classes"], 1.0, 1e-6, "auto")
-    asked = words.question("classes", shown)
-
-    def slow(*arguments, **more):
-        gate.release(1)
-        jobs._KNOWN[asked].wait(30)
-        return draw(*arguments, **more)
-
-    gate.release(1)
-    monkeypatch.setattr(jobs, "PATIENCE_SECONDS", 60.0)  # on a busy machine, too
-    monkeypatch.setattr(polling, "FIRST_SECONDS", 60.0)
-    monkeypatch.setattr(decision_regions, "picture", slow)
-    assert "Means of 12 releases" in captions(open_script(PAGE, seed=26))
 
 
 def test_an_error_is_said_and_the_page_stays(monkeypatch, caplog):
@@ -282,7 +219,7 @@ def test_random_states_show_no_error(case, few_runs):
     ],
 )
 def test_the_code_makes_the_picture_that_is_shown(state, few_runs, monkeypatch):
-    monkeypatch.setattr(polling, "FIRST_SECONDS", 60.0)  # on a busy machine, too
+    monkeypatch.setattr(asking, "FIRST_SECONDS", 60.0)  # on a busy machine, too
     page = finished(open_script(PAGE, behind="Code", **state))
     shown: list[str] = []
     with pytest.MonkeyPatch.context() as patch:

@@ -333,9 +333,9 @@ def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
     monkeypatch.setattr(beside, "QUICK", 4_000)  # that smaller states are heavy
     monkeypatch.setattr(tables, "AT_ONCE_SECONDS", 0.0)
     said = captions(open_page(n=500, noise="both", seed=91))
-    assert "from 4 draws" in said and "4 of 50 releases, refining" in said
+    assert "from 4 draws" in said and "4 of 50 releases, about" in said
     light = captions(open_page(n=300, noise="both", seed=91))
-    assert "from 50 draws" in light and "refining" not in light
+    assert "from 50 draws" in light and "releases, about" not in light
 
 
 def test_chips_set_the_controls():

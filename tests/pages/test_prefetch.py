@@ -19,12 +19,11 @@ from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
-from pages.background import jobs
+from pages.background.jobs import SHARED
 from pages.server import prefetch
 from pages.ui.share_link import Control
 from pages.ui.sidebar import DELTAS, Controls, delta_text
-from tests.page_driver import open_app
-from tests.pages.test_links import settled
+from tests.page_driver import finished, open_app
 from tests.upload_page import people
 
 
@@ -205,7 +204,7 @@ def test_an_answer_in_the_background_is_waited_for_and_left():
     question = AccuracyQuestion("classes", (2,), Records("gaussian_classes", 150, 31), epsilon=1.0, delta=1e-5)
     with pytest.raises(CancelledError):
         prefetch.answered(question, lambda: True)
-    assert not jobs._KNOWN[question]._heard, "nobody waits for it any more"
+    assert SHARED.job_of(question).rests, "nobody waits for it any more"
     found = prefetch.answered(question, lambda: False).snapshot
     assert found.datasets == question.datasets, "the whole answer"
 
@@ -217,7 +216,7 @@ def heroes(app) -> dict[str, dict[str, object]]:
 
 
 def test_another_view_begins_with_the_pictures_beside_its_epsilon():
-    app = settled(open_app("overview/page.py", n=300, place="output", delta=1e-5))
+    app = finished(open_app("overview/page.py", n=300, place="output", delta=1e-5))
 
     def offered() -> str:
         _, slider, _ = app.session_state[prefetch._MOVED]
@@ -225,17 +224,17 @@ def test_another_view_begins_with_the_pictures_beside_its_epsilon():
 
     assert offered() == "epsilon"
     app.session_state["delta"] = 1e-6
-    settled(app.run())
+    finished(app.run())
     assert offered() == "delta"
     app.session_state["seed"] = 8
-    settled(app.run())
+    finished(app.run())
     assert offered() == "delta", "chance is no slider"
     texts, _, up = app.session_state[prefetch._MOVED]
     app.session_state[prefetch._MOVED] = texts | {"n": "12,345"}, "delta", up
-    settled(app.run())
+    finished(app.run())
     assert offered() == "n", "from a place that the slider no longer has"
     app.switch_page("geometry/page.py")
-    settled(app.run())
+    finished(app.run())
     assert offered() == "epsilon"
 
 
@@ -244,7 +243,7 @@ def test_records_that_a_visitor_has_brought_along_are_drawn_when_they_are_asked_
     said = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
     held = UploadedRecords(read_sheet(people(), "people.csv", "sick"), said, "people.csv")
     monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
-    app = settled(open_app("decide/page.py"))
+    app = finished(open_app("decide/page.py"))
     assert prefetch.OFFERS not in app.session_state
     found = heroes(app).values()
     assert found and {picture["ahead"] for picture in found} == {""}
