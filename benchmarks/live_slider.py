@@ -34,7 +34,7 @@ NUMBERS = ("p50", "p95", "max", "page", "missed", "blank frames")
 # name, slider, key to press
 WALKS = (("step", "epsilon", "ArrowRight"), ("back", "epsilon", "ArrowLeft"), ("delta", "delta", "ArrowRight"))
 NEW_WALKS = tuple((slider, slider, "ArrowRight") for slider in ("epsilon", "delta", "n"))
-START, DELTA_MOVES = "epsilon=0.02&delta=1e-10", 7
+START, DELTA_MOVES = "epsilon=0.02&delta=10⁻¹⁰", 7
 REST_MS = 500  # without a change: more than there is between two messages of one script
 # The exchange comes before any page imports live_figure; the rest is app.py.
 STOCK = """

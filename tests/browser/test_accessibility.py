@@ -30,10 +30,10 @@ VIEWS = (
     "perturbation?side=Gradient+count",
     "perturbation?side=No+noise",
     "perturbation?side=Other+problems",
-    "perturbation?side=Other+problems&example=polynomial",
+    "perturbation?side=Other+problems&example=a+polynomial",
     "sparsity?tab=Simplex+sampling",
     "sparsity?tab=Online",
-    "geometry?view=n",
+    "geometry?view=sample+size+n",
     "geometry?beside_geometry=Rates",
     "geometry?beside_geometry=Noise+length",
     "geometry?beside_geometry=Tracing",
@@ -271,10 +271,15 @@ def check_arrows(page: Page) -> None:
 
 
 # Ends and middles of the sliders, each with all views that have charts of their own.
-PLACES = ("", "epsilon=0.01", "epsilon=10", "delta=1e-10", "n=200", "n=50,000", "lam=0.0001", "lam=0.005", "lam=1")
+PLACES = ("", "epsilon=0.01", "epsilon=10", "delta=10⁻¹⁰", "n=200", "n=50,000", "lam=0.0001", "lam=0.005", "lam=1")
 LABELLED = (*PAGES, *(it for it in VIEWS if not it.startswith(("?behind", "decide?behind")) and "lecture" not in it))
-LABELLED += ("perturbation?noise=both", "dimension?below=damage", "sparsity?against=n", "sparsity?against=p")
-LABELLED += ("multiclass?price_against=epsilon", "multiclass?price_against=excess")
+LABELLED += (
+    "perturbation?noise=both",
+    "dimension?below=excess+risk+and+theory",
+    "sparsity?against=n",
+    "sparsity?against=p",
+)
+LABELLED += ("multiclass?price_against=budget+ε", "multiclass?price_against=excess+risk")
 # Ends of the sliders that stand on one page alone, and of those whose ends differ from page to page.
 ENDS = (
     "audit?beside_attack=Scores&runs=1,000",
@@ -284,29 +289,29 @@ ENDS = (
     "sparsity?tab=Simplex+sampling&lam=0.0001",
     "sparsity?beside_ball=On+the+simplex&T=2&radius=4",
     "sparsity?beside_ball=Tracing&T=512&radius=4",
-    "sparsity?tab=Simplex+sampling&on=fresh&beside=Dimension&m=10000",
+    "sparsity?tab=Simplex+sampling&on=fresh+records&beside=Dimension&m=10000",
     "sparsity?tab=Online&steps_of_stream=50&p=8",
     "sparsity?tab=Online&steps_of_stream=5,000&p=2,048",
-    "audit?check=ledger&steps=10000000000&batch=1",
-    "audit?check=ledger&steps=1&batch=50,000",
-    "audit?check=ledger&steps=500&batch=all",
+    "audit?check=Accounting&steps=10,000,000,000&batch=1",
+    "audit?check=Accounting&steps=1&batch=50,000",
+    "audit?check=Accounting&steps=500&batch=all",
     "audit?beside_attack=Betting+test&runs=1,000,000",
     "audit?beside_attack=Trade-off+curve&runs=1,000,000",
     "dimension?p=8",
     "geometry?p_norm=∞&p=65,536",
-    "dimension?p=1,024&below=damage&noise_in=both",
+    "dimension?p=1,024&below=excess+risk+and+theory&noise_in=both",
     "geometry?p_norm=1+%2B+1/ln+d&p=8",
-    "geometry?view=n&p_norm=1.5&p=64",
-    "geometry?view=n&p_norm=∞&p=8",
+    "geometry?view=sample+size+n&p_norm=1.5&p=64",
+    "geometry?view=sample+size+n&p_norm=∞&p=8",
     "multiclass?C=10&columns=16",
-    "decide?n=300&more=repeated&releases=100&per_person=10",
+    "decide?n=300&more=repeated+releases&releases=100&per_person=10",
     "multiclass?C=2&columns=2",
-    "multiclass?price_against=epsilon&C=10&columns=16&beside_classes=λ",
-    "multiclass?price_against=excess&columns=2",
-    "multiclass?price_against=d&C=10",
+    "multiclass?price_against=budget+ε&C=10&columns=16&beside_classes=λ",
+    "multiclass?price_against=excess+risk&columns=2",
+    "multiclass?price_against=dimension&C=10",
     "decide?n=300&give_up=0.1",
     "decide?n=300&give_up=20",
-    "decide?n=300&more=repeated&releases=1&per_person=1",
+    "decide?n=300&more=repeated+releases&releases=1&per_person=1",
 )
 
 

@@ -91,7 +91,7 @@ def test_controls_change_the_attack_in_place_on_every_screen(server: Server, pag
 @pytest.mark.nightly  # in every run, without a browser: tests/pages/test_attack_page.py
 def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, page: Page, complaints: list[str]):
     """The picked version alone takes seconds here."""
-    query = "?mechanism=gradient+perturbation%2C+full+batch&version=correct+code&runs=50000&beside_attack=Betting+test"
+    query = "?mechanism=gradient+perturbation%2C+full+batch&version=correct+code&runs=50,000&beside_attack=Betting+test"
     charts = _, beside = open_attack(page, server.url, query)
     expect(page.get_by_text("of 50,000 runs")).to_be_visible()
     for chart in charts:

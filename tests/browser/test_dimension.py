@@ -49,7 +49,7 @@ def test_controls_change_the_charts_in_place_on_every_screen(server: Server, pag
     assert complaints == []
 
 
-STATES = ("", "?p=8&noise_in=both", "?p=1%2C024&noise_in=objective&below=damage+and+theory&epsilon=0.01")
+STATES = ("", "?p=8&noise_in=both", "?p=1%2C024&noise_in=objective&below=excess+risk+and+theory&epsilon=0.01")
 
 
 @pytest.mark.nightly  # in every run: first state in the test of the controls

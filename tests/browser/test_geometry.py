@@ -67,8 +67,8 @@ STATES = (
     "?p_norm=2&p=65%2C536&beside_geometry=Noise+length",
     "?p_norm=2&geometry_data=hard+for+L2",
     "?p_norm=1+%2B+1%2Fln+d&beside_geometry=Rates&epsilon=0.1",
-    "?view=n&p_norm=1.5&p=16&n=5%2C000&beside_geometry=Tracing",
-    "?view=n&p_norm=%E2%88%9E&p=8&n=20%2C000",
+    "?view=sample+size+n&p_norm=1.5&p=16&n=5%2C000&beside_geometry=Tracing",
+    "?view=sample+size+n&p_norm=%E2%88%9E&p=8&n=20%2C000",
 )
 
 

@@ -91,7 +91,9 @@ def test_charts_mean_what_sliders_do_and_moves_keep_their_zoom(server: Server, p
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("path", ("perturbation?side=λ", "sparsity?tab=Simplex+sampling", "geometry?view=n"))
+@pytest.mark.parametrize(
+    "path", ("perturbation?side=λ", "sparsity?tab=Simplex+sampling", "geometry?view=sample+size+n")
+)
 def test_charts_and_sliders_of_other_views_mean_the_same(server: Server, page: Page, path: str):
     open_page(page, server.url, path)
     check_meaning(page)

@@ -39,7 +39,7 @@ EACH_RUN = (
     "geometry?p_norm=∞&p=65,536",
     "multiclass?C=4&columns=16&n=300",
     "survey?n=500&share=0%25",
-    "audit?check=Accounting&delta=1e-10",
+    "audit?check=Accounting&delta=10⁻¹⁰",
     "decide?n=300&more=download",
     "sources",
     "?lecture=overview&step=2",
@@ -47,7 +47,7 @@ EACH_RUN = (
 BY_NIGHT = (
     *("", "?behind=Data", "perturbation", "dimension", "sparsity", "sparsity?tab=Online", "geometry", "multiclass"),
     *("audit", "audit?check=Accounting", "audit?beside_attack=Betting+test", "decide", "decide?more=download"),
-    *("decide?more=repeated+releases", "decide?n=300&more=repeated&releases=100&per_person=10"),
+    *("decide?more=repeated+releases", "decide?n=300&more=repeated+releases&releases=100&per_person=10"),
     *("audit?beside_attack=Scores&runs=1,000", "perturbation?lecture=perturbation&step=3"),
 )
 # Two widths take turns: a view is looked at first on the one and then on the other, on which the next one begins. Tests

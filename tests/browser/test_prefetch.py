@@ -32,7 +32,7 @@ def open_with_pictures_ahead(page: Page, url: str) -> None:
 @pytest.mark.usefixtures("own_tab")
 def test_the_next_step_has_its_picture_before_the_server_answers(below: Server, page: Page) -> None:
     line = Line(page)
-    open_with_pictures_ahead(page, f"{below.url}/?delta=1e-10&n=200")
+    open_with_pictures_ahead(page, f"{below.url}/?delta=10⁻¹⁰&n=200")
     said = page.get_by_role("figure").first.get_attribute("aria-label")
     page.evaluate(SEEN)
     line.hold()
