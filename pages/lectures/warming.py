@@ -1,4 +1,4 @@
-"""What a class will look at, computed before the server answers: the process keeps it for everybody who asks the same."""
+"""What a class will look at, computed before the server answers and kept for everybody who asks the same."""
 
 import contextlib
 import signal

@@ -1,5 +1,5 @@
 """What the server answers beside its pages: the chart library, from the installed plotly package and never fetched from
-elsewhere, pictures that are drawn ahead, addresses that pages had before, and rooms of phones."""
+elsewhere, pictures that are drawn ahead, and rooms of phones."""
 
 import functools
 import gzip
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from pages.rooms import routes as rooms
@@ -20,14 +20,12 @@ _FILE = Path(str(_PLOTLY.locate_file("plotly/package_data/plotly.min.js")))
 # Relative to the page: every page lies directly below the server's base path. The version is part of the name, so that
 # browsers may keep the file for ever.
 PLOTLY_JS_URL = f"assets/plotly-{_PLOTLY.version}.min.js"
-# Old address -> page of today, whose links understand their old options too.
-_NOW = {"start": "", "doors": "perturbation", "sparse": "sparsity", "classes": "multiclass", "trust": "audit"}
 
 
 def routes() -> list[Route]:
     """The routes to give to st.App, which wants the server's base path spelled out."""
     base = f"/{st.get_option('server.baseUrlPath').strip('/')}/".replace("//", "/")
-    answers = dict.fromkeys(_NOW, _lead_on) | {PLOTLY_JS_URL: _plotly_js, f"{prefetch.PATH}/{{token}}": prefetch.answer}
+    answers = {PLOTLY_JS_URL: _plotly_js, f"{prefetch.PATH}/{{token}}": prefetch.answer}
     return [*(Route(f"{base}{path}", endpoint) for path, endpoint in answers.items()), *rooms.routes(base)]
 
 
@@ -43,8 +41,3 @@ def _plotly_js(request: Request) -> Response:
     # Streamlit's middleware would compress too, but anew for every visitor. It adds Vary to the plain answer.
     headers = {**keep, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
     return Response(_compressed(), headers=headers, media_type="text/javascript")
-
-
-def _lead_on(request: Request) -> RedirectResponse:
-    *_, old = request.url.path.strip("/").split("/")
-    return RedirectResponse(f"./{_NOW[old]}" + (f"?{request.url.query}" if request.url.query else ""), 301)

@@ -117,21 +117,6 @@ def test_every_answer_says_what_browsers_must_not_do(server, path):
     )
 
 
-@pytest.mark.parametrize(
-    "old, new",
-    [
-        ("/start", "./"),
-        ("/doors?epsilon=2&lecture=doors&step=3", "./perturbation?epsilon=2&lecture=doors&step=3"),
-        ("/sparse?tab=Streaming&p=64&hide=", "./sparsity?tab=Streaming&p=64&hide="),
-        ("/classes?lecture=start", "./multiclass?lecture=start"),
-        ("/trust?check=add+it+up", "./audit?check=add+it+up"),
-    ],
-)
-def test_old_addresses_lead_to_the_pages_of_today_with_all_that_they_say(server, old, new):
-    status, headers, _ = ask(server, old)
-    assert (status, headers["Location"]) == (301, new)
-
-
 def test_what_is_no_origin_is_refused(server):
     for origin in ("http://[", "http://]:80", "//[x"):
         assert refusal(server, origin=origin) == 403
