@@ -24,6 +24,7 @@ def warm(lectures: Sequence[Story]) -> None:
     """
     preload_imports.start()
     preload_imports.wait()
+    print("The server answers when these steps are computed:", flush=True)
     with _ended_at_once(), rehearsal.without_warnings():
         for story in lectures:
             for number in range(1, len(story.steps) + 1):
