@@ -105,6 +105,7 @@ class UploadGuard:
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _ARRIVING.pop(session, None)
+                until.reschedule(None)
                 if message["status"] == 204:
                     _keep_only(session, file)
             await send(message)
