@@ -10,18 +10,15 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.server import arguments, assets, connections, host_guard, preload_imports, shared_cells, upload_lifetime
+from pages.server import arguments, assets, host_guard, preload_imports, upload_lifetime
 
 # On Streamlit Community Cloud, variables of the environment are set as secrets.
 st.secrets.load_if_toml_exists()
 host_guard.let_in_named_hosts()
 if Path(sys.argv[0]).name == "app.py":  # started by Streamlit; another server's arguments are its own
     arguments.accept(sys.argv[1:])
-shared_cells.begin()
 preload_imports.start()
 upload_lifetime.keep_in_memory()
-connections.bound_connections()
-connections.damp_log()
 
 
 def apologise(error: Exception) -> bool:

@@ -3,9 +3,8 @@
     python3 dev.py run [-- STREAMLIT ARGUMENTS]    for example: python3 dev.py run -- --server.port 8600
     python3 dev.py test [PYTEST ARGUMENTS]         ruff, mypy, kernels, pytest; stops at the first failure
 
-`run --servers N` starts N server processes at one address, for a full classroom (docs/deployment.md); it needs nginx.
-`run --lectures FOLDER` adds lectures of your own (docs/teachers_guide.md), `run --mechanism FILE` a mechanism of your
-own (docs/tutorial.md).
+`run --lectures FOLDER` adds lectures of your own, `run --warm NAME` computes a lecture before the server answers
+(docs/teachers_guide.md), `run --mechanism FILE` adds a mechanism of your own (docs/tutorial.md).
 
 Both keep their packages in .venv beside this file and install only when what is locked has changed.
 """
@@ -43,8 +42,8 @@ OUTCOMES = {
 }
 # What a goal needs: every package, with its version and the hashes of the files that may be installed for it.
 LOCKS = {"run": "requirements.lock", "test": "requirements-dev.lock"}
-# What `run` hands on to app.py (pages/server/arguments.py), each with a path.
-OURS = ("--lectures", "--mechanism")
+# What `run` hands on to app.py (pages/server/arguments.py), and what must follow each.
+OURS = {"--lectures": "path", "--mechanism": "path", "--warm": "name"}
 
 
 class Failure(Exception):
@@ -166,33 +165,27 @@ def warm(mark):
 
 
 def sort_arguments(arguments):
-    """Streamlit's arguments; those of app.py with absolute paths, since Streamlit is started in another folder; the
-    number of servers as it was given, or None."""
-    ours, theirs, servers = [], [], None
+    """Streamlit's arguments, and those of app.py with absolute paths, since Streamlit is started in another folder."""
+    ours, theirs = [], []
     waiting = iter(arguments)
     for each in waiting:
         name, _, value = each.partition("=")
-        if name not in (*OURS, "--servers"):
+        if name not in OURS:
             theirs.append(each)
             continue
         value = value or next(waiting, None)
         if value is None:
-            raise Failure(f"{name} must be followed by a {'number' if name == '--servers' else 'path'}: say which.")
-        if name == "--servers":
-            servers = value
-        else:
-            ours += [name, os.path.abspath(value)]
-    return theirs, ours, servers
+            raise Failure(f"{name} must be followed by a {OURS[name]}: say which.")
+        ours += [name, os.path.abspath(value) if OURS[name] == "path" else value]
+    return theirs, ours
 
 
 def run(arguments):
     warm(install("run")["run"])
-    arguments, ours, servers = sort_arguments(arguments)
+    arguments, ours = sort_arguments(arguments)
     given = re.search(r"--server\.port[= ](\d+)", " ".join(arguments))
     port = given.group(1) if given else str(free_port())
     options = ["--server.address", "localhost", "--server.port", port, *arguments, *(["--", *ours] if ours else [])]
-    if servers is not None:
-        return call(VENV_PYTHON, "-m", "pages.server.several_servers", servers, *options)
     print(f"The dashboard is at http://localhost:{port} (stop it with Ctrl-C).", flush=True)
     return call(VENV_PYTHON, "-m", "streamlit", "run", "app.py", *options)
 

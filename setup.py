@@ -15,7 +15,7 @@ class WithDashboard(build_py):
         dashboard = Path(self.build_lib, "price_of_privacy", "dashboard")
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree("pages", dashboard / "pages", ignore=ignored, dirs_exist_ok=True)
-        for file in ("app.py", ".streamlit/config.toml", "docs/nginx.conf", "docs/nginx_main.conf"):
+        for file in ("app.py", ".streamlit/config.toml"):
             (dashboard / file).parent.mkdir(exist_ok=True)
             shutil.copy2(file, dashboard / file)
 

@@ -1,6 +1,6 @@
 """From nothing to a picture: importing dpcore, compiling every kernel, and a server's first picture in a browser.
 
-    python -m benchmarks.cold_start [--starts 5] [--pages overview,perturbation]
+    python -m benchmarks cold_start [--starts 5] [--pages overview,perturbation]
 
 Compiling begins from an empty cache and a second process repeats it: that one must compile nothing. Seconds to a
 picture are those from the start of the server's process until the browser paints the page's first chart; the browser
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, sync_playwright
@@ -54,11 +55,15 @@ def picture_seconds(context: BrowserContext, page: str, port: int) -> tuple[floa
     return answers, painted
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks cold_start",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--pages", default=",".join(LIVE))
-    words = parser.parse_args()
+    words = parser.parse_args(arguments)
     print(f"import dpcore: {statistics.median(import_seconds() for _ in range(words.starts)):.3f} s")
     with tempfile.TemporaryDirectory() as folder:
         first, files = warm_seconds(Path(folder))
@@ -80,7 +85,3 @@ def main() -> None:
             middle = statistics.median(painted)
             print(f"| {page} | {statistics.median(answers):.2f} | {middle:.2f} | {max(painted):.2f} |", flush=True)
         context.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,18 @@
 """Milliseconds from a key press on a slider to the frame that shows the new picture, in a real browser.
 
-    python -m benchmarks.live_slider [--moves 15] [--pages overview,perturbation,...] [--unforeseen] [--json FILE]
+    python -m benchmarks live_slider [--moves 15] [--pages overview,...] [--unforeseen] [--checkout FOLDER ...]
 
-The app as it is and the same pages drawn by st.plotly_chart, each from its own server, with moves in turns: epsilon
-step by step over new values, whose pictures may be drawn ahead while the reader rests (step), back over the same ones
-(back), and delta, which nobody has moved before, over new values (delta, seven moves at most). "Page" is
-the time until nothing in it changes any more: texts, and charts once again. A frame is blank if the first chart of the
-page has no drawing or no height in it. Before the moves a reader zooms in; the result says whether the zoom is kept. A
-move whose picture does not change within 30 s is counted as missed. With --unforeseen only the app as it is, with
-nothing drawn ahead: moves of epsilon, delta and n to values that nobody foresaw. Needs a browser, as the tests do
-(tests/harness.py).
+This checkout, and others that are named, each from its own server, with moves in turns: epsilon step by step over new
+values, whose pictures may be drawn ahead while the reader rests (step), back over the same ones (back), and delta, not
+moved before, over new values (delta, seven moves at most). "Page" is the time until nothing in it changes
+any more: texts, and charts once again. A frame is blank if the first chart of the page has no drawing or no height in
+it. Before the moves a reader zooms in; the result says whether the zoom is kept. A move whose picture does not change
+within 30 s is counted as missed. With --unforeseen nothing is drawn ahead, and epsilon, delta and n move to values that
+nobody foresaw. Needs a browser, as the tests do (tests/harness.py).
 """
 
 import argparse
 import contextlib
-import json
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +22,6 @@ from playwright.sync_api import Page, sync_playwright
 from playwright.sync_api import TimeoutError as TooSlow
 
 from dpcore.core.facts import text_beside
-from pages.server import prefetch
 from tests.harness import FLAGS, ROOT, find_browser, serve
 from tests.page_driver import LIVE
 
@@ -36,22 +31,6 @@ WALKS = (("step", "epsilon", "ArrowRight"), ("back", "epsilon", "ArrowLeft"), ("
 NEW_WALKS = tuple((slider, slider, "ArrowRight") for slider in ("epsilon", "delta", "n"))
 START, DELTA_MOVES = "epsilon=0.02&delta=10⁻¹⁰", 7
 REST_MS = 500  # without a change: more than there is between two messages of one script
-# The exchange comes before any page imports live_figure; the rest is app.py.
-STOCK = """
-import streamlit as st
-from dpcore.core.blas import one_blas_thread
-from pages.ui import live_figure as ours
-
-def stock(figure, *, key, alt, height, ahead=None):
-    figure = figure.plotly.update_layout(height=height)
-    st.plotly_chart(figure, key=key)
-
-one_blas_thread()
-ours.live_figure = stock
-from pages.server import assets, upload_lifetime
-upload_lifetime.keep_in_memory()
-app = st.App(MAIN, routes=assets.routes(), lifespan=upload_lifetime.lifespan)
-"""
 WATCH = text_beside(__file__, "watch.js")
 RANGE = "document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range.map(it => it.toFixed(6)).join()"
 
@@ -123,41 +102,34 @@ def compare(
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks live_slider",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--moves", type=int, default=15)
     parser.add_argument("--pages", default=",".join(LIVE))
     parser.add_argument("--unforeseen", action="store_true", help="moves with nothing drawn ahead")
-    parser.add_argument("--json", type=Path)
-    words = parser.parse_args()
-    found = []
-    print("| page | drawn by | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |")
+    parser.add_argument("--checkout", type=Path, action="append", default=[], help="another checkout, in turns")
+    words = parser.parse_args(arguments)
+    print("| page | checkout | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |")
     print("|---" * 11 + "|")
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        stock = Path(place, "stock.py")
-        stock.write_text(f"from pathlib import Path\nMAIN = Path({str(ROOT / 'pages' / 'main.py')!r})\n{STOCK}")
-        shutil.copytree(ROOT / ".streamlit", Path(place, ".streamlit"))
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
         for name in words.pages.split(","):
-            scripts = {"live_figure": ROOT / "app.py"} | ({} if words.unforeseen else {"plotly_chart": stock})
-            with contextlib.ExitStack() as stack:
-                servers = {who: stack.enter_context(serve(script)) for who, script in scripts.items()}  # nothing known
+            with contextlib.ExitStack() as stack:  # new servers, which know nothing
+                folders = (ROOT, *words.checkout)
+                servers = {str(each): stack.enter_context(serve(each.resolve() / "app.py")) for each in folders}
                 # The pages' policy would forbid Playwright's own waiting, which evaluates strings.
                 pages = {who: browser.new_page(bypass_csp=True) for who in servers}
-                if words.unforeseen:
-                    pages["live_figure"].route(f"**/{prefetch.PATH}/**", lambda route: route.fulfill(status=204))
+                for page in pages.values() if words.unforeseen else ():
+                    page.route("**/ahead/**", lambda route: route.fulfill(status=204))
                 path = f"{'' if name == 'overview' else name}?{START}"
                 addresses = {who: f"{server.url}/{path}" for who, server in servers.items()}
                 for row in compare(pages, addresses, NEW_WALKS if words.unforeseen else WALKS, words.moves):
-                    found.append({"page": name, **row})
                     numbers = " | ".join(f"{row[key]:.0f}" for key in NUMBERS)
                     kept = " | ".join("kept" if row[key] else "lost" for key in ("node kept", "zoom kept"))
                     print(f"| {name} | {row['who']} | {row['walk']} | {numbers} | {kept} |", flush=True)
                 for page in pages.values():
                     page.close()
-    if words.json:
-        words.json.write_text(json.dumps(found, indent=1))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Output of a run: lines on the screen and in results.md, results.json and chart.html."""
+"""Output of a run: lines on the screen and in results.md, and results.json."""
 
 import dataclasses as dc
 import importlib.metadata
@@ -10,12 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
-
 from benchmarks.runner import Row
 
 _PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
-_COLOURS = {True: "#0072B2", False: "#D55E00", None: "#777777"}
 _WORDS = {True: "met", False: "missed", None: "not judged"}
 HEAD = "| work | who | CPU | wall | ratio | accuracy | target |\n|---|---|---|---|---|---|---|"
 
@@ -79,42 +76,12 @@ def _processor() -> str:
     return names[0].split(":", 1)[1].strip() if names else platform.processor()
 
 
-def chart(rows: Sequence[Row]) -> go.Figure:
-    """Time of each peer relative to ours, on a logarithmic axis, with a mark at each target."""
-    peers = [row for row in rows if row.ratio is not None]
-    names = [f"{heading(row)}<br>{row.who}" for row in peers]
-    figure = go.Figure()
-    for met, colour in _COLOURS.items():
-        chosen = [(name, row) for name, row in zip(names, peers, strict=True) if row.met is met]
-        figure.add_scatter(
-            x=[row.ratio for _, row in chosen], y=[name for name, _ in chosen], mode="markers", name=_WORDS[met],
-            marker={"color": colour, "size": 9}, hovertemplate="%{y}<br>%{x:.3g} times our CPU time<extra></extra>",
-        )  # fmt: skip
-    marked = [(name, row.target) for name, row in zip(names, peers, strict=True) if row.target.startswith("ratio")]
-    figure.add_scatter(
-        x=[float(target.split()[-1]) for _, target in marked], y=[name for name, _ in marked], mode="markers",
-        name="target", marker={"symbol": "line-ns", "size": 14, "line": {"color": "black", "width": 2}},
-    )  # fmt: skip
-    figure.add_vline(x=1.0, line={"dash": "dot", "color": "black"})
-    figure.update_layout(
-        title="CPU time of peers over ours, same work, same run",
-        xaxis={"type": "log", "title": "ratio; to the right of 1 ours is faster"},
-        yaxis={"autorange": "reversed", "categoryorder": "array", "categoryarray": names, "tickfont": {"size": 10}},
-        height=160 + 34 * len(names),
-        margin={"l": 20, "r": 20},
-        template="plotly_white",
-    )
-    figure.update_yaxes(automargin=True)
-    return figure
-
-
 def write(rows: Sequence[Row], folder: Path) -> None:
-    """results.json, results.md and chart.html, which loads nothing from elsewhere."""
+    """results.json and results.md."""
     folder.mkdir(parents=True, exist_ok=True)
     results = {"machine": machine(), "rows": [_plain(dc.asdict(row)) for row in rows]}
     (folder / "results.json").write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
     (folder / "results.md").write_text(f"{HEAD}\n{lines(rows)}\n")
-    chart(rows).write_html(folder / "chart.html", include_plotlyjs=True, include_mathjax=False)
 
 
 def _plain(value: Any) -> Any:

@@ -18,8 +18,7 @@ class Rival:
 
     run: does it once and returns the answer; an `Invitation` has it done by another Python; a string says why it is not
     run. judge: figures of an answer. target: what we want, such as "ratio >= 2.5": of `cpu`, `wall`, `ratio` or a
-    figure. times: `run` is this part of the work, its seconds are multiplied. once: too slow to be warmed up and
-    repeated. note: what else to know.
+    figure. times: `run` is this part of the work, its seconds are multiplied. note: what else to know.
     """
 
     who: str
@@ -27,7 +26,6 @@ class Rival:
     judge: Callable[[Any], Accuracy] = lambda answer: {}
     target: str = ""
     times: float = 1.0
-    once: bool = False
     note: str = ""
 
 
@@ -82,7 +80,7 @@ def compete(
         turns = [_turn_of(rival, interpreters, guests) for rival in work.rivals]
         for number in range(rounds + 1):
             for k, (rival, turn) in enumerate(zip(work.rivals, turns, strict=True)):
-                if isinstance(turn, str) or (rival.once and number != 1):
+                if isinstance(turn, str):
                     continue
                 cpu, wall, answer = turn()
                 if number > 0:

@@ -1,7 +1,6 @@
 """price-of-privacy: `run` starts the dashboard, `sweep` is `run` of python -m dpcore, and the others have its names."""
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
@@ -22,9 +21,9 @@ def cli() -> None:
 @click.option(
     "--mechanism", multiple=True, metavar="FILE", help="Python file with a mechanism of your own; repeatable."
 )
-@click.option("--servers", metavar="N", help="Number of server processes behind nginx, for a full classroom.")
+@click.option("--warm", multiple=True, metavar="NAME", help="Lecture to compute before the server answers; repeatable.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- STREAMLIT ARGUMENTS]")
-def run(lectures: str | None, mechanism: tuple[str, ...], servers: str | None, arguments: tuple[str, ...]) -> None:
+def run(lectures: str | None, mechanism: tuple[str, ...], warm: tuple[str, ...], arguments: tuple[str, ...]) -> None:
     """Start the dashboard, for example: price-of-privacy run -- --server.port 8600"""
     if importlib.util.find_spec("streamlit") is None:
         raise click.ClickException(
@@ -35,11 +34,7 @@ def run(lectures: str | None, mechanism: tuple[str, ...], servers: str | None, a
 
     ours = [] if lectures is None else ["--lectures", lectures]
     ours += [word for file in mechanism for word in ("--mechanism", file)]
-    if servers is not None:
-        ours = [word if word.startswith("--") else os.path.abspath(word) for word in ours]
-        os.chdir(app().parent)  # from where Python finds the module
-        command = [sys.executable, "-m", "pages.server.several_servers", servers, *arguments, "--", *ours]
-        os.execv(sys.executable, command)
+    ours += [word for name in warm for word in ("--warm", name)]
     streamlit(["run", str(app()), *arguments, "--", *ours], prog_name="streamlit")
 
 

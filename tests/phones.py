@@ -1,5 +1,7 @@
 """A room of phones as a server sees it: what asks the questions of `pages/rooms/join.js`, and the teacher's session."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import random
@@ -9,34 +11,27 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from streamlit.proto.Element_pb2 import Element
-from streamlit.proto.WidgetStates_pb2 import WidgetState
-
-from pages.server.headless_client import HeadlessClient
-
-_LOOK_SECONDS = 2.0
-_LESSON_SECONDS = 10.0  # after the last vote
+from .sessions import Session
 
 
-class Teacher(HeadlessClient):
-    """A session that can open a room and read its code, and the counts on its screen."""
+class Teacher(Session):
+    """A session that opens a room, with its code and the counts on its screen."""
 
-    button, code, counts = "", "", ""
+    @property
+    def texts(self) -> str:
+        return "\n".join(element.html.body for element in self.elements)
 
-    def _see(self, element: Element) -> None:
-        super()._see(element)
-        if element.WhichOneof("type") == "button" and element.button.id.endswith("room_button"):
-            self.button = element.button.id
-        elif element.WhichOneof("type") == "html":
-            if found := re.search(r'class="room-code">(\w+)<', element.html.body):
-                self.code = found[1]
-            if "room-bars" in element.html.body:
-                self.counts = element.html.body
+    @property
+    def code(self) -> str:
+        return re.findall(r'class="room-code">(\w+)<', self.texts)[0]
+
+    @property
+    def counts(self) -> list[int]:
+        return [int(count) for count in re.findall(r"<b>(\d+)</b>", self.texts)]
 
     async def open_room(self) -> None:
-        self._states[self.button] = WidgetState(id=self.button, trigger_value=True)
-        await self._rerun()
-        del self._states[self.button]
+        await self.visit("", "lecture=overview&step=1")
+        await self.press("room_button")
 
 
 class Phone:
@@ -65,24 +60,15 @@ class Phone:
         return json.loads(said)
 
 
-async def attend(phone: Phone, vote_at: float, until: float) -> float:
-    """Look and vote; both times by the monotonic clock. Returns the seconds of the vote."""
-    question = await phone.look()
-    await asyncio.sleep(max(0.0, vote_at - time.monotonic()))
-    took = await phone.vote(question["name"], random.randrange(len(question["answers"])))
-    while time.monotonic() < until:
-        await asyncio.sleep(_LOOK_SECONDS * (0.75 + random.random() / 2))
-        await phone.look()
-    return took
-
-
-async def lesson(url: str, phones: int, within: float) -> tuple[list[float], str]:
-    """The seconds of each vote, and the counts that the teacher saw last."""
+async def lesson(url: str, phones: int) -> tuple[list[float], list[int]]:
+    """The seconds of each vote while all vote at once, and the counts that the teacher sees then."""
     async with Teacher(url) as teacher:
-        await teacher.visit("", "lecture=overview&step=1")
         await teacher.open_room()
-        start = time.monotonic() + 2.0  # when all phones have joined
-        until = start + within + _LESSON_SECONDS
-        everybody = (attend(Phone(url, teacher.code), start + random.random() * within, until) for _ in range(phones))
-        took = await asyncio.gather(*everybody)
+
+        async def attend(phone: Phone) -> float:
+            question = await phone.look()
+            return await phone.vote(question["name"], random.randrange(len(question["answers"])))
+
+        took = await asyncio.gather(*(attend(Phone(url, teacher.code)) for _ in range(phones)))
+        await teacher.visit("", "lecture=overview&step=1")
         return list(took), teacher.counts

@@ -114,8 +114,9 @@ def test_the_address_is_printed_before_the_server_starts(project, capsys, monkey
 def test_own_lectures_and_mechanisms_reach_the_dashboard_by_their_whole_paths(project, tmp_path, monkeypatch):
     _, calls, _ = project
     monkeypatch.chdir(tmp_path)
-    dev.run(["--lectures", "mine", "--server.port", "8765", "--mechanism=a.py", "--mechanism", "/b.py"])
-    ours = f"--lectures {tmp_path / 'mine'} --mechanism {tmp_path / 'a.py'} --mechanism /b.py"
+    own = ["--mechanism=a.py", "--mechanism", "/b.py", "--warm", "all"]
+    dev.run(["--lectures", "mine", "--server.port", "8765", *own])
+    ours = f"--lectures {tmp_path / 'mine'} --mechanism {tmp_path / 'a.py'} --mechanism /b.py --warm all"
     assert calls[-1].endswith(f"--server.port 8765 -- {ours}")
     dev.run(["--server.port", "8765"])
     assert " -- " not in calls[-1]

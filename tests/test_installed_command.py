@@ -27,7 +27,7 @@ def test_run_starts_the_clone_s_dashboard_with_arguments_for_streamlit_and_for_i
     seen: list[list[str]] = []
     monkeypatch.setattr(streamlit.web.cli, "main", lambda arguments, prog_name: seen.append(arguments))
     called(monkeypatch, "run")
-    own = ("--lectures", "mine", "--mechanism", "a.py", "--mechanism", "b.py")
+    own = ("--lectures", "mine", "--mechanism", "a.py", "--mechanism", "b.py", "--warm", "all")
     called(monkeypatch, "run", *own, "--", "--server.port", "8600")
     script = str(ROOT / "app.py")
     assert seen == [["run", script, "--"], ["run", script, "--server.port", "8600", "--", *own]]

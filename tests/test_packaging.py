@@ -22,9 +22,9 @@ from packaging.utils import canonicalize_name
 
 import dpcore
 import pages
-from pages.server.headless_client import HeadlessClient
 
 from .harness import ROOT, free_port
+from .sessions import Session
 
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
@@ -166,7 +166,6 @@ def test_the_library_installs_alone_into_an_empty_environment_and_the_dashboard_
     assert wheel.name == f"dpcore-{dpcore.__version__}-py3-none-any.whl"
     inside = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
     dashboard = [*parts(source, "pages"), "app.py", ".streamlit/config.toml"]
-    dashboard += ["docs/nginx.conf", "docs/nginx_main.conf"]  # for `run --servers`
     packages = parts(source, "dpcore", "price_of_privacy")
     assert sorted(inside) == sorted([*packages, *(f"price_of_privacy/dashboard/{name}" for name in dashboard)])
     assert "dpcore/py.typed" in inside and not (Path(pages.__file__).parent / "py.typed").exists()
@@ -208,6 +207,6 @@ def wait_for(server: subprocess.Popen[bytes], port: int) -> None:
 
 
 async def figures(url: str) -> int:
-    async with HeadlessClient(url) as client:
-        await client.visit("perturbation")
-        return client.figures
+    async with Session(url) as session:
+        await session.see("perturbation")
+        return session.figures

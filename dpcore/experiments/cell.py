@@ -6,7 +6,6 @@ a prefix of 50, and a cell does not depend on the experiment around it.
 
 import dataclasses as dc
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from ..mechanisms.base import AdditiveMechanism, Prepared
 from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
 from . import metrics
-from .cell_store import CellStore
 from .lines import Rows
 
 
@@ -52,21 +50,6 @@ def _kilobytes(rows: Rows) -> int:
 _MOST_NUMBERS = 1_000_000  # of noise that is kept
 _DIRECTIONS: SharedCache[Array] = SharedCache(_MOST_NUMBERS, np.size)
 _CELLS: SharedCache[Rows] = SharedCache(60_000, _kilobytes)
-_store: CellStore | None = None
-
-
-def share_cells(folder: Path) -> None:
-    """Share what this process computes, except from private records, with all that share it through the same folder.
-
-    Raises ValueError for a folder that others may read or write.
-    """
-    global _store
-    _store = CellStore(folder)
-
-
-def _shared(cell: Cell) -> CellStore | None:
-    """Where the cell is shared with other processes, if it may be."""
-    return None if records.is_private(cell.problem.source) else _store
 
 
 def run_cell(cell: Cell, cancelled: Cancelled = never) -> Rows:
@@ -74,22 +57,13 @@ def run_cell(cell: Cell, cancelled: Cancelled = never) -> Rows:
 
     cancelled: asked before each solve; if it returns True, CancelledError is raised and nothing is kept.
     """
-    kept, store = records.kept_with(cell.problem.source, _CELLS), _shared(cell)
-
-    def rows() -> Rows:
-        if store is None:
-            return _compute(cell, cancelled)
-        return store.rows(cell, lambda: _compute(cell, cancelled), cancelled)
-
-    return [dict(row) for row in kept.get_unless(cancelled, cell, rows)]
+    kept = records.kept_with(cell.problem.source, _CELLS)
+    return [dict(row) for row in kept.get_unless(cancelled, cell, lambda: _compute(cell, cancelled))]
 
 
 def is_cached(cell: Cell) -> bool:
-    """True if `run_cell` has the rows in its cache, or another process has shared them."""
-    if cell in records.kept_with(cell.problem.source, _CELLS):
-        return True
-    store = _shared(cell)
-    return store is not None and cell in store
+    """True if `run_cell` has the rows in its cache."""
+    return cell in records.kept_with(cell.problem.source, _CELLS)
 
 
 def blank_rows(cell: Cell, status: str, reason: str) -> Rows:

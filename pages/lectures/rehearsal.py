@@ -1,8 +1,9 @@
 """Every step of a lecture, opened without a server: whether its page can say and show what the step asks for."""
 
+import contextlib
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,50 @@ from pages.lectures.reader import FaultyLecture, Story
 from pages.ui import share_link
 
 _PATIENCE_SECONDS = 600  # for a run of a page
+_SETTLED_SECONDS = 120  # for all that it computes in the background
 _LOOK_SECONDS = 0.2
+
+
+@contextlib.contextmanager
+def without_warnings() -> Iterator[None]:
+    """Streamlit would warn many times that there is no browser."""
+    logger = logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def opened(story: Story, number: int) -> AppTest:
+    """The page of a step, run once in the state on entering it."""
+    script = Path(__file__).parents[1] / story.page.lower() / "page.py"
+    page = AppTest.from_file(str(script), default_timeout=_PATIENCE_SECONDS)
+    for key, value in story.state(number).items():
+        page.session_state[key] = value
+    return page.run()
+
+
+def settle(page: AppTest) -> None:
+    """Run a page again until nothing more comes from the background."""
+    deadline = time.monotonic() + _SETTLED_SECONDS
+    while not page.exception and _waits(page) and time.monotonic() < deadline:
+        while _waits(page) and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
+        page.run()
+    _leave(page)
+
+
+def places(page: AppTest, key: str) -> Sequence[Any]:
+    """All places of a slider, where it stands last; none where the page has no such slider: also buttons may stay."""
+    if key not in {each.key for each in page.select_slider}:
+        return ()
+    control, value = page.session_state[share_link.HELD].drawn[key]
+    return [*(option for option in control.options if option != value), value]
 
 
 def rehearse(story: Story, file: Path) -> None:
     """Open all steps; raises FaultyLecture with a line for each fault, at the beginning of its step in the file."""
-    # Else it warns many times that there is no browser.
-    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
     faults = [
         f"{file}, line {step.line}: Step {number}: {sentence}"
         for number, step in enumerate(story.steps, 1)
@@ -31,16 +69,11 @@ def rehearse(story: Story, file: Path) -> None:
 
 def _faults(story: Story, number: int) -> Iterator[str]:
     step, state = story.steps[number - 1], story.state(number)
-    script = Path(__file__).parents[1] / story.page.lower() / "page.py"
-    page = AppTest.from_file(str(script), default_timeout=_PATIENCE_SECONDS)
-    for key, value in state.items():
-        page.session_state[key] = value
-    page.run()
+    page = opened(story, number)
     while not page.exception and step.shows and step.shows not in _shown(page) and _waits(page):
         time.sleep(_LOOK_SECONDS)
         page.run()
-    for each in _in_the_background(page):
-        each.leave(page.session_state["watcher"])
+    _leave(page)
     held = page.session_state.to_dict().get(share_link.HELD, share_link.Held())
     for key, (control, value) in held.drawn.items():
         if value != state.get(key, value):
@@ -59,6 +92,11 @@ def _shown(page: AppTest) -> set[str]:
     """The keys of all that a page has drawn."""
     ids = [str(getattr(getattr(each, "proto", None), "id", "")) for each in (*page.main, *page.sidebar)]
     return {each.split("-", 2)[-1] for each in ids if each}  # "$$ID-digest-key"
+
+
+def _leave(page: AppTest) -> None:
+    for each in _in_the_background(page):
+        each.leave(page.session_state["watcher"])
 
 
 def _waits(page: AppTest) -> bool:

@@ -1,44 +1,59 @@
-"""What a class will look at, computed before it comes in: the server keeps it for everybody who asks the same."""
+"""What a class will look at, computed before the server answers and kept for everybody who asks the same."""
 
-from collections.abc import Callable, Iterable
-from urllib.parse import urlencode
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator, Sequence
 
-from pages.lectures.reader import Story
-from pages.server.headless_client import HeadlessClient
+from pages.lectures import rehearsal, stories
+from pages.lectures.reader import FaultyLecture, Story
+from pages.server import preload_imports
 
 
-async def warm(story: Story, page: str, url: str, told: Callable[[str], None] = print) -> None:
-    """Open every step of a lecture and go through all places of the sliders that stay there, one slider at a time.
+def named(names: Sequence[str]) -> list[Story]:
+    """The lectures with these names, or all of them; raises FaultyLecture for a name that is none."""
+    if unknown := [name for name in names if name not in (*stories.STORIES, "all")]:
+        raise FaultyLecture(f"There is no lecture “{unknown[0]}”, only {', '.join(stories.STORIES)}, and all.")
+    return list(stories.STORIES.values()) if "all" in names else [stories.STORIES[name] for name in names]
 
-    page: what follows the server's address `url`. told: hears of each step.
 
-    Raises Broken where a step shows an error.
+def warm(lectures: Sequence[Story]) -> None:
+    """Open every step of these lectures and go through all places of the sliders that stay there, one at a time.
+
+    To be called before Streamlit's runtime exists, which the pages opened here replace for a while.
     """
-    for number, step in enumerate(story.steps, 1):
-        async with HeadlessClient(url) as client:
-            seconds = await client.visit(page, urlencode({"lecture": story.name, "step": number}))
-            await client.settle()
-            moves = await explore(client, step.kept)
-        told(f"{story.name}, step {number} of {len(story.steps)}: {seconds:.1f} s to open, {moves} places of sliders")
+    preload_imports.start()
+    preload_imports.wait()
+    print("The server answers when these steps are computed:", flush=True)
+    with _ended_at_once(), rehearsal.without_warnings():
+        for story in lectures:
+            for number in range(1, len(story.steps) + 1):
+                print(f"{story.name}, step {number} of {len(story.steps)}", flush=True)
+                _warm_step(story, number)
 
 
-async def explore(client: HeadlessClient, keys: Iterable[str], farthest: int | None = None) -> int:
-    """Put each slider on each of its places, at most so far from where it stands, and back; returns how many.
+def _warm_step(story: Story, number: int) -> None:
+    page = rehearsal.opened(story, number)
+    rehearsal.settle(page)
+    for key in story.steps[number - 1].kept:
+        for option in rehearsal.places(page, key):
+            if not page.exception:
+                page.session_state[key] = option
+                page.run()
+                rehearsal.settle(page)
+    if page.exception:
+        problem = page.exception[0].message
+        print(f"{story.name}, step {number}: the page stops with an error: {problem}", file=sys.stderr, flush=True)
 
-    A key that is no slider of the page is passed over: also buttons may stay in a lecture.
-    """
-    places = 0
-    for key in keys:
-        if key not in client.sliders:
-            continue
-        start, options = client.place(key), list(client.sliders[key].options)
-        reach = len(options) if farthest is None else farthest
-        for place, option in enumerate(options):
-            if place != start and abs(place - start) <= reach:
-                await client.move(key, option)
-                await client.settle()
-                places += 1
-        if places:
-            await client.move(key, options[start])
-            await client.settle()
-    return places
+
+@contextlib.contextmanager
+def _ended_at_once() -> Iterator[None]:
+    """Ctrl-C ends the process here; the server, which loads the app, would only take note of it."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,1 +1,1 @@
-"""Server code around the pages: access, imports, prefetched charts, uploads, warming."""
+"""Server code around the pages: access, imports, prefetched charts, uploads."""

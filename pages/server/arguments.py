@@ -1,8 +1,9 @@
 """What the command that starts the server adds: lectures and mechanisms of one's own.
 
-    streamlit run app.py -- --lectures FOLDER --mechanism FILE
+    streamlit run app.py -- --lectures FOLDER --mechanism FILE --warm NAME
 
-Only the command can add them, never a visitor: a mechanism is code that runs as the server's own.
+Only the command can add them, never a visitor: a mechanism is code that runs as the server's own. Lectures to be warmed
+are played here, before the server answers.
 """
 
 import argparse
@@ -18,6 +19,13 @@ def accept(arguments: Sequence[str]) -> None:
     parser.add_argument("--lectures", type=Path, metavar="FOLDER", help="with lectures of your own, one file each")
     parser.add_argument(
         "--mechanism", type=Path, action="append", default=[], metavar="FILE", help="of Python, which will be run"
+    )
+    parser.add_argument(
+        "--warm",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a lecture to compute before the server answers, or all",
     )
     asked = parser.parse_args(arguments)
     if asked.mechanism or entry_points(group="dpcore.mechanisms"):  # importing them takes a second
@@ -36,3 +44,11 @@ def accept(arguments: Sequence[str]) -> None:
             stories.add(asked.lectures)
         except (reader.FaultyLecture, OSError) as problem:
             sys.exit(str(problem))
+    if asked.warm:
+        from pages.lectures import reader, warming
+
+        try:
+            lectures = warming.named(asked.warm)
+        except reader.FaultyLecture as problem:
+            sys.exit(str(problem))
+        warming.warm(lectures)

@@ -18,8 +18,10 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from dpcore.core.facts import text_beside
 from pages.server import prefetch
-from pages.server.connections import sessions
 
+# Pages that one process serves at a time. A page takes a connection and an event loop with three descriptors, and
+# Streamlit keeps the loops of 128 closed pages: all together less than the 1,024 that most systems allow a process.
+MOST_PAGES = 100
 METRICS = "PRICE_OF_PRIVACY_METRICS"
 HOSTS = "PRICE_OF_PRIVACY_HOSTS"
 
@@ -42,7 +44,7 @@ HEADERS = {
     "Content-Security-Policy": "; ".join(_POLICY.splitlines()),
     "Referrer-Policy": "same-origin",
 }
-_FULL = "This server is full: it serves {} pages at a time. Please come back in a minute.\n"
+_FULL = f"This server is full: it serves {MOST_PAGES} pages at a time. Please come back in a minute.\n"
 _NO_METRICS = f"This server does not publish metrics; its operator can set {METRICS}=on.\n"
 _NOT_HERE = f"This server does not answer to that name; its operator can add the name to {HOSTS}.\n"
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
@@ -83,13 +85,13 @@ class HostGuard:
     rebinding): `server.allowedHosts` says which names are ours. Streamlit looks at it when a websocket is opened, and
     lets pages from any port of this computer open one; and it asks a server on the internet for its own address before
     it refuses others. Here only the same origin and `server.corsAllowedOrigins` pass. It also refuses more websockets
-    than there are descriptors for, and metrics, which reveal the size of other visitors' files.
+    than a process serves, and metrics, which reveal the size of other visitors' files.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self._base = st.get_option("server.baseUrlPath").strip("/")
-        self._sessions = 0
+        self._pages = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -101,11 +103,11 @@ class HostGuard:
             # To a websocket that was not accepted this is a plain answer too, instead of a connection.
             return await refusal(scope, receive, send)
         if scope["type"] == "websocket":
-            self._sessions += 1
+            self._pages += 1
             try:
                 return await self.app(scope, receive, send)
             finally:
-                self._sessions -= 1
+                self._pages -= 1
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -120,8 +122,8 @@ class HostGuard:
             return PlainTextResponse(_NOT_HERE, 400, HEADERS)
         if not _from_here(headers, scope["type"]):
             return PlainTextResponse("", 403, HEADERS)
-        if scope["type"] == "websocket" and self._sessions >= sessions():
-            return PlainTextResponse(_FULL.format(sessions()), 503, {**HEADERS, "Retry-After": "60"})
+        if scope["type"] == "websocket" and self._pages >= MOST_PAGES:
+            return PlainTextResponse(_FULL, 503, {**HEADERS, "Retry-After": "60"})
         if path == "_stcore/metrics" and os.environ.get(METRICS) != "on":
             return PlainTextResponse(_NO_METRICS, 403, HEADERS)
         return None

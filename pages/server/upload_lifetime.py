@@ -28,6 +28,7 @@ _PASSED_ON = ("forwarded", "via", "x-real-ip")
 _FRAME_BYTES = 2**12  # more than the form around a file has
 # A closed page may come back within this time (a short break of the network), and then has its records still.
 LEFT_SECONDS = 20.0
+MOST_SECONDS = 120.0  # of an upload on its way: 10 MB need a line of .7 Mbit/s
 CHECK_SECONDS = 5.0
 _LAST_SEEN: dict[str, float] = {}  # of each session that holds records or a room
 _ARRIVING: dict[str, asyncio.Timeout] = {}  # of each session: the upload that is on its way
@@ -104,6 +105,7 @@ class UploadGuard:
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _ARRIVING.pop(session, None)
+                until.reschedule(None)
                 if message["status"] == 204:
                     _keep_only(session, file)
             await send(message)
@@ -111,13 +113,14 @@ class UploadGuard:
         if earlier := _ARRIVING.pop(session, None):
             earlier.reschedule(0.0)
         try:
-            async with asyncio.timeout(None) as until:
+            async with asyncio.timeout(MOST_SECONDS) as until:
                 _ARRIVING[session] = until
                 await self.app(scope, receive, answer)
         except TimeoutError:
             if not until.expired():
                 raise
-            await PlainTextResponse("Another file of this page has come since.\n", 409)(scope, receive, send)
+            late = "Another file of this page has come since, or this one took too long.\n"
+            await PlainTextResponse(late, 409)(scope, receive, send)
         except ClientDisconnect:
             pass  # the sender has gone and waits for no answer
         finally:

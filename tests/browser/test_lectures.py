@@ -102,7 +102,6 @@ def test_every_step_is_reached_by_keyboard_and_can_be_read_from_the_last_row(
             predict(page, story)
         if name == "overview" and number == 2:
             expect(page.get_by_text(f"“{first_answer(story)}”")).to_be_visible()  # what the room said
-            drag(page)
             move_and_go_on(page, story)
     page.keyboard.press("PageDown")  # there is no step after the last
     page.keyboard.press("PageUp")
@@ -128,31 +127,6 @@ def predict(page: Page, story: Story) -> None:
     page.get_by_role("button", name=first_answer(story)).focus()
     page.keyboard.press("Enter")
     expect(page.locator(".st-key-option_0 button[kind=primary]")).to_be_visible()
-
-
-def drag(page: Page) -> None:
-    """While a slider is dragged the headline follows, or is pale until it is true."""
-    headline, thumb = page.locator(".takeaway").first, page.locator(".st-key-epsilon input[type=range]").locator("..")
-    box = thumb.bounding_box()
-    assert box
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x - 60, y, steps=4)
-    until(
-        page,
-        """() => {
-        const it = document.querySelector(".takeaway");
-        return getComputedStyle(it).opacity === "0.4" || !it.textContent.includes("ε\u00a0=\u00a01,");
-    }""",
-    )
-    page.mouse.move(x, y, steps=4)
-    expect(headline).to_contain_text("ε = 1,")
-    expect(headline).to_have_css("opacity", "1")  # true again
-    page.mouse.move(x - 60, y, steps=4)
-    page.mouse.up()
-    expect(headline).not_to_contain_text("ε = 1,")
-    expect(headline).to_have_css("opacity", "1")
 
 
 def move_and_go_on(page: Page, story: Story) -> None:

@@ -20,8 +20,7 @@ from pages.rooms import room, routes
 from pages.rooms.room import Asked, Room
 from pages.server.host_guard import HostGuard
 
-from ..harness import Server, fork, free_port
-from ..light_app import write_light_app
+from ..harness import Server, free_port
 from .looks import NewPage
 from .test_accessibility import violations
 
@@ -113,29 +112,6 @@ def test_a_phone_votes_once_and_the_screen_counts_and_shows_what_is_right(
     phone.bring_to_front()
     expect(phone.get_by_role("status")).to_contain_text("the room has ended")
     assert complaints == [] and "Traceback" not in server.log.read_text()
-
-
-# A teacher who has gone is missed after a moment.
-HASTE = """
-from pages.server import upload_lifetime
-upload_lifetime.LEFT_SECONDS, upload_lifetime.CHECK_SECONDS = 0.5, 0.1
-"""
-
-
-@pytest.mark.nightly  # in every run: what the session holds, and that it is cleared
-def test_a_room_ends_soon_after_the_teachers_page(tmp_path, new_page: NewPage):
-    script = write_light_app(tmp_path)
-    script.write_text(HASTE + script.read_text(encoding="utf-8"), encoding="utf-8")
-    with fork(script) as hasty:
-        teacher = new_page()
-        code = open_room(teacher, f"{hasty.url}/?lecture=overview&step=1")
-        phone = new_page(390, 844)
-        joined(phone, hasty.url, code)
-        time.sleep(2.0)
-        phone.reload()
-        expect(phone.locator("#answers button")).to_have_count(3)
-        teacher.goto("about:blank")
-        expect(phone.get_by_role("status")).to_contain_text("the room has ended")
 
 
 # The coin.

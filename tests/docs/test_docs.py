@@ -62,12 +62,8 @@ def test_the_picture_is_a_picture():
     assert (ROOT / "docs" / "overview.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_page_of_names_is_up_to_date():
-    """`python -m tools.generators` writes it."""
-    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == generators.api_page()
-
-
 def test_the_page_of_the_library_has_every_name_with_words():
+    """`python -m tools.generators` writes it; it is not kept here."""
     text = generators.api_page()
     for name in dpcore.__all__:
         assert re.search(rf"^### `{name}\b", text, re.MULTILINE), name

@@ -1,4 +1,4 @@
-"""The dashboard, which tells at /computed how many values each cache of the core has had to compute."""
+"""The dashboard, which tells at /computed how many values each cache has had to compute."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pages.server import assets
 one_blas_thread()
 
 def computed(request):
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("dpcore")]
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(("dpcore", "pages"))]
     caches = {{id(value): (f"{{m.__name__}}.{{name}}", value.misses) for m in modules for name, value in vars(m).items()
                if isinstance(value, SharedCache)}}
     return JSONResponse(dict(caches.values()))

@@ -1,36 +1,20 @@
-"""The Dockerfile and compose.yaml: what they hold, and by night a server that the Dockerfile's own lines build in a
-folder and start as a user who can write nothing there.
-"""
+"""The Dockerfile and compose.yaml: what an image holds, as whom it runs, and two of them behind nginx."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import os
 import re
-import shlex
-import shutil
-import subprocess
-import tempfile
-import time
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from pages.lectures.reader import PAGES
 from pages.rooms.room import LETTERS
 from pages.rooms.room import SETTING as SERVER
-from pages.server.headless_client import HeadlessClient
 from pages.server.host_guard import HOSTS
 
-from ..harness import ROOT, Server, free_port
-from .test_security import ask
+from ..harness import ROOT
 
 Line = tuple[str, str]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -123,124 +107,3 @@ def test_two_replicas_share_the_network_of_nginx_which_runs_the_documented_file(
     targets = {each["source"]: Path(each["target"]) for each in nginx["configs"]}
     assert targets["main"].parent == targets["site"].parent
     assert f"include {targets['site'].name};" in (ROOT / COMPOSE["configs"]["main"]["file"]).read_text()
-
-
-# The same tree in a folder
-
-
-@dataclass
-class Image:
-    """A folder in the place of an image's root, the environment there and the user."""
-
-    root: Path
-    environment: dict[str, str]
-    place: Path = field(default=Path("/"))
-    user: str = "0:0"
-
-    @property
-    def folder(self) -> Path:
-        return self.root / self.place.relative_to("/")
-
-    def start(self, command: list[str], log: Path, **environment: str) -> subprocess.Popen[bytes]:
-        """A command in a container: as its user, whose home is the root, and with nothing else in the environment."""
-        user, group = self.user.split(":")
-        change = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", "--no-new-privs"]
-        all_of_it = self.environment | {"HOME": str(self.root)} | environment
-        with log.open("a") as output:
-            return subprocess.Popen(
-                [*change, *command], cwd=self.folder, env=all_of_it, stdout=output, stderr=subprocess.STDOUT
-            )
-
-    def listing(self) -> dict[str, int]:
-        return {str(path): path.lstat().st_mtime_ns for path in self.root.rglob("*")}
-
-
-# What the image begins with, if every user of this machine can run it.
-PYTHON = shutil.which(value("FROM").replace(":", "").removesuffix("-slim"), path="/usr/local/bin:/usr/bin")
-
-
-def build(root: Path) -> Image:
-    """Follow the Dockerfile; Python is this machine's, without packages."""
-    subprocess.run([str(PYTHON), "-m", "venv", root / "python"], check=True)
-    image = Image(root, {"PATH": f"{root}/python/bin:/usr/bin:/bin"})
-    for word, rest in dockerfile():
-        match word:
-            case "WORKDIR":
-                image.place = Path(rest)
-                image.folder.mkdir(parents=True)
-            case "ENV":
-                image.environment |= dict(each.split("=", 1) for each in shlex.split(rest))
-            case "COPY":
-                source, target = rest.split()
-                for path in copied(source):
-                    inside = path.relative_to(source) if (ROOT / source).is_dir() else Path(path.name)
-                    place = image.folder / target / inside
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy2(ROOT / path, place)
-                    place.chmod(0o600)  # as they are where only their owner reads new files
-            case "RUN":
-                # With the caller's environment too: it says where packages come from.
-                subprocess.run(rest, shell=True, cwd=image.folder, env=os.environ | image.environment, check=True)
-            case "USER":
-                image.user = rest
-    return image
-
-
-@contextlib.contextmanager
-def running(image: Image, log: Path) -> Iterator[Server]:
-    """The image's command, once its health check passes."""
-    port = str(free_port())
-    settings = {"STREAMLIT_SERVER_PORT": port, HOSTS: "class.example.org"}
-    process = image.start(json.loads(value("CMD")), log, **settings)
-    try:
-        deadline = time.monotonic() + 60
-        while image.start(health_check(), log.with_name("health"), **settings).wait(60) != 0:
-            assert process.poll() is None and time.monotonic() < deadline, log.read_text()
-            time.sleep(0.2)
-        yield Server(f"http://localhost:{port}", log, process.pid)
-        assert process.poll() is None, log.read_text()
-    finally:
-        process.terminate()
-        process.wait(30)
-    assert image.start(health_check(), log.with_name("health"), **settings).wait(60) != 0, "it has ended"
-
-
-async def look(url: str) -> None:
-    """Visit every page, and move a slider where there is one."""
-    for page in ("", *(name.lower() for name in PAGES[1:])):
-        async with HeadlessClient(url) as client:
-            await client.visit(page)
-            await client.settle()
-            if slider := client.sliders.get("epsilon"):
-                await client.move("epsilon", slider.options[3])
-            assert client.figures, page
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0 or PYTHON is None or shutil.which("setpriv") is None,
-    reason="needs root, setpriv and the image's Python in /usr, to start the server as somebody else",
-)
-def test_the_image_s_own_commands_make_a_server_that_writes_nothing(tmp_path):
-    """Fetches all packages, as building the image does."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as everybody_s:
-        root, temporary, log = Path(folder), Path(everybody_s), tmp_path / "log"
-        root.chmod(0o755)
-        temporary.chmod(0o1777)
-        image = build(root)
-        image.environment["TMPDIR"] = everybody_s
-        before = image.listing()
-        with running(image, log) as server:
-            asyncio.run(look(server.url))
-            assert ask(server, "/", Host="class.example.org")[0] == 200
-            assert ask(server, "/", Host="example.org")[0] == 400
-            status = Path(f"/proc/{server.process}/status").read_text()
-            assert re.search(r"^Uid:\t1000\t1000\t1000\t1000$", status, re.MULTILINE)
-            (most,) = re.findall(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
-            assert int(most) < 700_000, "docs/deployment.md says how much memory a process takes"
-        assert image.listing() == before
-        # What had not been compiled would be compiled into a folder here, or else be said not to be kept.
-        assert list(temporary.iterdir()) == []
-    said = log.read_text()
-    assert "Traceback" not in said
-    assert "cannot be kept" not in said

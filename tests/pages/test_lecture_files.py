@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -185,24 +183,6 @@ def test_a_faulty_folder_ends_the_start_with_all_its_sentences(folder: Path):
             path.mkdir()
         with pytest.raises(SystemExit, match=sentence):
             arguments.accept(["--lectures", str(path)])
-
-
-def test_warming_knows_own_lectures_and_names_those_there_are(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["warm", "clinic"]) == 1
-    assert "There is no lecture “clinic”, only overview, perturbation, " in capsys.readouterr().err
-    assert main(["warm", "clinic", "--lectures", str(folder), "--url", "http://localhost:1"]) == 1
-    assert "no lecture" not in capsys.readouterr().err
-
-
-@pytest.mark.nightly
-def test_the_server_starts_with_good_lectures_and_no_other(folder: Path):
-    (folder / "clinic.yaml").write_text(CLINIC.replace("title:", "titel:"), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", "0", "--", "--lectures", str(folder)],
-        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert f"{folder / 'clinic.yaml'}, line 2: There is no “titel” here" in done.stderr
 
 
 # Steps that are copied.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import string
 import time
 from typing import Any
 
@@ -13,13 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import Budget, Experiment, Problem
+from dpcore import Budget, Problem
 from dpcore.accounting.attack_limits import attack_cap
 from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.ledger import Run, ledger_of
-from dpcore.figures.figure import Figure
-from dpcore.figures.overview import cost_figure
-from dpcore.figures.projector import ENLARGED, enlarged
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.dimension import orthant
@@ -38,11 +34,6 @@ from tests.page_driver import SCRIPTS, said, texts, turn_to
 
 from ..flat_fields import experiment_of
 
-STEPS = [
-    pytest.param(story, number, id=f"{story.name} {number}")
-    for story in STORIES.values()
-    for number in range(1, len(story.steps) + 1)
-]
 # Where a lecture's words stand.
 WORDS = 'class="lecture-words"'
 EVERY_STORY = pytest.mark.parametrize("story", STORIES.values(), ids=lambda story: story.name)
@@ -79,24 +70,12 @@ def test_a_story_has_six_to_ten_steps_on_its_own_page_and_ends_with_a_picture(st
     assert any(step.question for step in story.steps)
 
 
-@pytest.mark.parametrize("story, number", STEPS)
-def test_a_step_has_few_words_without_typed_numbers_and_few_controls(story: Story, number: int):
-    step = story.steps[number - 1]
-    assert 1 <= len(story.words(number).split()) <= 25
-    typed = "".join(literal for literal, *_ in string.Formatter().parse(step.words))
-    assert not re.search(r"\b\d", typed)
-    assert len(step.kept) <= 3 and set(step.kept) <= set(story.defaults)
-    assert set(step.state) <= set(story.defaults)
-    if step.question:
-        assert 2 <= len(step.question.options) <= 4 and len(set(step.question.options)) == len(step.question.options)
-        assert step.question.answer in (None, *range(len(step.question.options)))
-        assert not step.kept
-        if step.shows:  # the picture of the step before, which has no answer yet
-            assert (step.shows, story.state(number)) == (story.steps[number - 2].shows, story.state(number - 1))
-            changed = {key for key, value in story.state(number + 1).items() if value != story.state(number)[key]}
-            assert changed
-    else:
-        assert step.shows
+@EVERY_STORY
+def test_a_question_over_a_picture_does_not_show_its_answer(story: Story):
+    """The reader checks all that a file can break; this only who writes the story can."""
+    for number, step in enumerate(story.steps, 1):
+        if step.question and step.shows:
+            assert story.state(number + 1) != story.state(number)
 
 
 def test_where_the_right_answer_stands_is_no_hint():
@@ -407,36 +386,3 @@ def test_only_what_a_step_names_stays_on_the_screen():
     rules = whitelist(Step("", "cost", kept=("epsilon",)))
     assert ".st-key-cost" in rules and ".st-key-epsilon" in rules and ".takeaway" in rules
     assert ".takeaway" not in whitelist(Step("", "releases", aside=True)) and ".takeaway" not in whitelist(Step(""))
-
-
-# Large figures.
-
-
-def test_an_enlarged_figure_has_large_text_titles_and_lines_and_leaves_the_other_alone():
-    table = dpcore.run(Experiment(Problem("breast_cancer"), mechanisms=(dpcore.make_mechanism("output_gaussian"),)))
-    small = cost_figure(
-        table, mechanism="output_gaussian", epsilon=1.0, accuracy_title="right, %", theme="light", height=420
-    )
-    spec = small.to_dict()
-    spec["layout"]["legend"] = {"font": {"size": 10}}
-    small = Figure(**spec)
-    before = small.to_json()
-    large = enlarged(small)
-    assert small.to_json() == before
-
-    def fonts(node: Any) -> list[float]:
-        if isinstance(node, list | tuple):
-            return [size for each in node for size in fonts(each)]
-        if not isinstance(node, dict):
-            return []
-        own = [value["size"] for key, value in node.items() if key.endswith("font") and "size" in value]
-        return own + [size for value in node.values() for size in fonts(value)]
-
-    seen = large.to_dict()
-    sizes = ENLARGED * np.array(fonts(seen["data"]) + fonts(seen["layout"]))
-    assert len(sizes) > 10 and sizes.min() > 17.999
-    titles = [note.font.size * ENLARGED for note in large.layout.annotations if note.text == "right, %"]
-    assert titles == pytest.approx([24.0])
-    widths = [t.line.width for t in large.data if t.type == "scatter" and t.line.width]
-    assert widths and min(widths) * ENLARGED > 3.999
-    assert isinstance(large, Figure) and len(large.data) == len(small.data)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
-import errno
 import http.client
 import json
-import logging
-import os
 import re
 import shutil
-import socket
 import time
 import tomllib
 from asyncio import StreamReader, StreamWriter
@@ -25,9 +21,8 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.server import connections
+from pages.server import host_guard
 from pages.server.assets import PLOTLY_JS_URL
-from pages.server.connections import Damper
 from pages.server.host_guard import HEADERS, HOSTS, METRICS
 
 from ..harness import ROOT, Server, fork
@@ -271,16 +266,16 @@ def altered_app(folder: Path, before: str, routes: str = "assets.routes()") -> P
     return folder / "app.py"
 
 
-# As the server is, but it looks after closed pages all the time, tells how many bytes each session holds and which
-# uploads are on their way, and takes uploads or none as it is told.
+# As the server is, but it serves few pages, looks after closed ones all the time, tells how many bytes each session
+# holds and which uploads are on their way, and takes uploads or none, and for as long, as it is told.
 IN_HASTE = f"""
 import os
 os.environ[{METRICS!r}] = "on"
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from streamlit import runtime
-from pages.server import upload_lifetime
-from pages.server.assets import PLOTLY_JS_URL
+from pages.server import host_guard, upload_lifetime
+host_guard.MOST_PAGES = 5
 upload_lifetime.LEFT_SECONDS, upload_lifetime.CHECK_SECONDS = 0.4, 0.1
 def held(request):
     files = runtime.get_instance().uploaded_file_mgr.file_storage
@@ -290,6 +285,9 @@ def uploads(request):
     return JSONResponse({{}})
 def arriving(request):
     return JSONResponse({{session: id(until) for session, until in upload_lifetime._ARRIVING.items()}})
+def patience(request):
+    upload_lifetime.MOST_SECONDS = float(request.path_params["seconds"])
+    return JSONResponse({{}})
 """
 
 
@@ -297,7 +295,8 @@ def arriving(request):
 def in_haste(tmp_path_factory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("haste")
     routes = (
-        '[*assets.routes(), Route("/held", held), Route("/arriving", arriving), Route("/uploads/{taken}", uploads)]'
+        '[*assets.routes(), Route("/held", held), Route("/arriving", arriving), Route("/uploads/{taken}", uploads), '
+        'Route("/patience/{seconds}", patience)]'
     )
     app = altered_app(folder, IN_HASTE, routes)
     (folder / ".streamlit" / "secrets.toml").write_text(f'{HOSTS} = "class.example.org"')
@@ -392,170 +391,53 @@ def test_a_message_beyond_the_bound_ends_the_connection(server):
 # What it can hold
 
 
-# As the server is where 200 descriptors are allowed; its patience is what it is told.
-SMALL = """
-import resource
-resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200))
-from starlette.responses import JSONResponse
-from starlette.routing import Route
-from pages.server import connections
-connections._LOOK_SECONDS = 0.1
-async def patience(request):
-    connections.HEAD_SECONDS, connections.REQUEST_SECONDS = request.path_params.values()
-    return JSONResponse({})
-"""
-PATIENT, HASTY = (connections.HEAD_SECONDS, connections.REQUEST_SECONDS), (0.5, 1.0)
+def test_a_process_serves_a_bounded_number_of_pages(in_haste):
+    """Where five are as many as it serves, the sixth is refused; one that leaves makes room."""
 
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory) -> Iterator[Server]:
-    pytest.importorskip("resource")
-    routes = '[*assets.routes(), Route("/patience/{head:float}/{request:float}", patience)]'
-    with fork(altered_app(tmp_path_factory.mktemp("small"), SMALL, routes)) as running:
-        yield running
-
-
-def be_patient(server: Server, seconds: tuple[float, float]) -> None:
-    """Tell the server what the head of a request and the rest of it may take, once it has room for who says so."""
-    deadline = time.monotonic() + 60
-    while True:
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            assert ask(server, "/patience/{}/{}".format(*seconds))[0] == 200
-            return
-        assert time.monotonic() < deadline
-
-
-@pytest.fixture
-def small_and_hasty(small) -> Iterator[Server]:
-    be_patient(small, HASTY)
-    yield small
-    be_patient(small, PATIENT)
-
-
-def test_idle_connections_do_not_use_up_the_descriptors(small_and_hasty):
-    small = small_and_hasty
-    with contextlib.ExitStack() as idle:
-        for k in range(300):
-            idle.enter_context(socket.create_connection(("localhost", urlsplit(small.url).port)))
-            while k % 20 == 0 and wait_at(small):
-                time.sleep(0.01)
-        be_patient(small, HASTY)  # it answers again
-    log = small.log.read_text()
-    assert "Traceback" not in log and "the server is full" not in log and len(log) < 1_000
-
-
-def test_as_many_pages_as_there_are_descriptors_for(small):
     async def talk() -> None:
         async with contextlib.AsyncExitStack() as pages:
-            for _ in range(19):
-                await pages.enter_async_context(open_stream(small))
-            async with open_stream(small):
-                for _ in range(30):
-                    with pytest.raises(websockets.InvalidStatus) as refused:
-                        await open_stream(small)
-                    answer = refused.value.response
-                    assert answer.status_code == 503 and answer.headers["Retry-After"] == "60"
-                    assert b"it serves 20 pages at a time" in answer.body
-            latest = time.monotonic() + 20
-            while True:  # the one that left makes room
+            for _ in range(4):
+                await pages.enter_async_context(open_stream(in_haste))
+            async with open_stream(in_haste):
+                with pytest.raises(websockets.InvalidStatus) as refused:
+                    await open_stream(in_haste)
+                answer = refused.value.response
+                assert answer.status_code == 503 and answer.headers["Retry-After"] == "60"
+                assert f"it serves {host_guard.MOST_PAGES} pages at a time" in answer.body.decode()
+                assert (await asyncio.to_thread(ask, in_haste, "/"))[0] == 200, "what is no page is answered"
+            deadline = time.monotonic() + 20
+            while True:
                 with contextlib.suppress(websockets.InvalidStatus):
-                    async with open_stream(small):
-                        assert (await asyncio.to_thread(ask, small, "/"))[0] == 200
-                    break
-                assert time.monotonic() < latest
+                    async with open_stream(in_haste):
+                        break
+                assert time.monotonic() < deadline
                 await asyncio.sleep(0.05)
 
     asyncio.run(talk())
-    log = small.log.read_text()
-    assert "Traceback" not in log and len(log) < 1_000
+    assert "Traceback" not in in_haste.log.read_text()
 
 
-HEAD = "GET / HTTP/1.1\r\nHost: localhost\r\n"
-HEAD_SECONDS, REQUEST_SECONDS = HASTY
-# What begins and does not end -> how it goes on, by the byte, and after how long it is ended.
-ENDLESS = {
-    "": ("", HEAD_SECONDS),
-    "GET /": ("x", HEAD_SECONDS),
-    HEAD: ("X-a: b\r\n", HEAD_SECONDS),
-    f"{HEAD}\r\n{HEAD}": ("X-a: b\r\n", HEAD_SECONDS),
-    f"{HEAD}Content-Length: 1000\r\n\r\n": ("x", HEAD_SECONDS),  # answered, but the body does not end
-    "PUT {place} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n{tokens}\r\n{form}": ("1", REQUEST_SECONDS),
-    # an answer that nobody reads
-    f"GET /{PLOTLY_JS_URL} HTTP/1.1\r\nHost: localhost\r\n\r\n": (None, REQUEST_SECONDS),
-}
-
-
-def test_a_request_that_does_not_end_is_ended(small):
+def test_an_upload_that_does_not_end_is_ended(in_haste):
     """Bytes that come one by one do not help."""
-    tokens = {**tokens_of(small), "Content-Type": form(0)[1]}
-    said = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in tokens.items())
-    start = form(0)[0].decode().removesuffix("\r\n--x--\r\n")
-
-    async def ask_on(begin: str, goes_on: str | None, most: float, session: str, hasty: asyncio.Barrier) -> None:
-        with socket.socket() as connection:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            started = time.monotonic()
-            connection.connect(("localhost", urlsplit(small.url).port))
-            connection.sendall(begin.format(place=place(session), tokens=said, form=start).encode())
-            await hasty.wait()
-            while is_held(connection):
-                assert time.monotonic() - started < most + 60, begin  # a busy machine takes its time
-                with contextlib.suppress(OSError):
-                    connection.sendall((goes_on or "").encode())
-                await asyncio.sleep(0.05)
-            assert time.monotonic() - started > most, begin
-
-    async def lose_patience(hasty: asyncio.Barrier) -> None:
-        """Once all have begun."""
-        await asyncio.to_thread(be_patient, small, HASTY)
-        await hasty.wait()
+    tokens = tokens_of(in_haste)
 
     async def talk() -> None:
-        hasty = asyncio.Barrier(len(ENDLESS) + 1)
-        async with open_stream(small) as page, a_session(small) as session:
-            asked = [ask_on(begin, *more, session, hasty) for begin, more in ENDLESS.items()]
-            await asyncio.gather(*asked, lose_patience(hasty))
-            await page.send(BackMsg(rerun_script={}).SerializeToString())
-            assert await page.recv(), "a page that is left alone stays"
+        ask(in_haste, "/patience/0.5")
+        async with a_session(in_haste) as session:
+            reader, writer = await begun(in_haste, place(session), 1000, **tokens)
+            writer.write(form(0)[0].removesuffix(b"\r\n--x--\r\n"))
+            answer = asyncio.create_task(status_of(reader))
+            while not answer.done():
+                writer.write(b"1")
+                await asyncio.sleep(0.05)
+            assert await answer == 409
+            writer.close()
 
-    asyncio.run(talk())
-    be_patient(small, PATIENT)
-    assert "Traceback" not in small.log.read_text()
-
-
-def wait_at(server: Server) -> bool:
-    """Whether connections wait for the server to accept them, as Linux has it."""
-    place = f":{urlsplit(server.url).port:04X}"
-    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-    return any(row[1].endswith(place) and row[3] == "0A" and row[4].split(":")[1] != "00000000" for row in rows)
-
-
-def is_held(connection: socket.socket) -> bool:
-    """Whether the server still holds its end, as Linux has it."""
-    mine = f"{connection.getsockname()[1]:04X}"
-    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return any(row[2].endswith(f":{mine}") and row[3] == "01" for row in rows)
-
-
-def test_an_exhausted_system_is_one_line_a_minute(monkeypatch, caplog):
-    logger, now = logging.getLogger("test of the damper"), [1000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(logger, "filters", [Damper()])
-
-    def fail(number: int) -> None:
-        try:
-            raise OSError(number, os.strerror(number))
-        except OSError:
-            logger.exception("socket.accept() out of system resource")
-
-    for second in range(90):
-        now[0] = 1000.0 + second
-        for _ in range(100):
-            fail(errno.EMFILE)
-    lines = caplog.text.splitlines()
-    assert len(lines) == 2 and "Too many open files" in lines[0] and "5999 such errors" in lines[1]
-    fail(errno.EPERM)
-    assert "Traceback" in caplog.text, "other errors are told whole"
+    try:
+        asyncio.run(talk())
+    finally:
+        ask(in_haste, "/patience/120")
+    assert "Traceback" not in in_haste.log.read_text()
 
 
 # The sources
@@ -578,7 +460,6 @@ ALLOWED = {
     ("dpcore/mechanisms/own.py", "entry_points"): "packages that whoever runs the process has installed",
     ("dpcore/mechanisms/own.py", "exec_module"): "a file that the command which starts the process names",
     ("pages/server/arguments.py", "entry_points"): "asks whether there are any, and loads none",
-    ("pages/server/several_servers.py", "subprocess"): "the server itself and nginx, for whoever types the command",
     ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that its table lists",
     ("dpcore/cli/claims.py", "import_module"): "a function that whoever types the command wants audited",
     ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",

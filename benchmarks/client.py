@@ -28,22 +28,20 @@ class Broken(Exception):
     """The dashboard showed an error, or no answer came."""
 
 
-class HeadlessClient:
-    """One session; to be used as `async with HeadlessClient(url) as client`.
+class Client:
+    """One session; to be used as `async with Client(url) as client`.
 
-    url: of the server, with its base path if it has one. cookie: to be sent along, such as the one that keeps a
-    session on one of many servers.
+    url: of the server, with its base path if it has one.
 
     sliders: those on the page that can be moved, by key. figures: how many pictures the last run sent. errors: what the
     page showed instead of pictures, in words.
     """
 
-    def __init__(self, url: str, cookie: str = "") -> None:
+    def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         socket = "wss" if parts.scheme == "https" else "ws"
         self._url = url.rstrip("/")
         self._stream = urlunsplit((socket, parts.netloc, parts.path.rstrip("/") + "/_stcore/stream", "", ""))
-        self._headers = {"Cookie": cookie} if cookie else {}
         self.sliders: dict[str, Slider] = {}
         self.figures = 0
         self.errors: list[str] = []
@@ -58,9 +56,12 @@ class HeadlessClient:
 
     async def __aenter__(self) -> Self:
         self._socket = await websockets.connect(
-            self._stream, additional_headers=self._headers, subprotocols=[websockets.Subprotocol("streamlit")],
-            max_size=None, compression=None, proxy=None,
-        )  # fmt: skip
+            self._stream,
+            subprotocols=[websockets.Subprotocol("streamlit")],
+            max_size=None,
+            compression=None,
+            proxy=None,
+        )
         self._reader = asyncio.create_task(self._read())
         return self
 
@@ -220,7 +221,7 @@ class HeadlessClient:
                 self._set(element.slider, element.slider.raw_value[0])
             if not element.slider.disabled:
                 self._drawn[_key(element.slider.id)] = element.slider
-        elif kind == "bidi_component" and element.bidi_component.component_name == FIGURE:
+        elif kind == "plotly_chart" or (kind == "bidi_component" and element.bidi_component.component_name == FIGURE):
             self.figures += 1
         elif kind == "exception":
             self.errors.append(f"{element.exception.type}: {element.exception.message}")
