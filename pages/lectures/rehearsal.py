@@ -9,7 +9,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from pages.background.polling import IN_THE_BACKGROUND
+from pages.background.asking import SHOWN
 from pages.lectures.reader import FaultyLecture, Story
 from pages.ui import share_link
 
@@ -45,7 +45,6 @@ def settle(page: AppTest) -> None:
         while _waits(page) and time.monotonic() < deadline:
             time.sleep(_LOOK_SECONDS)
         page.run()
-    _leave(page)
 
 
 def places(page: AppTest, key: str) -> Sequence[Any]:
@@ -73,7 +72,6 @@ def _faults(story: Story, number: int) -> Iterator[str]:
     while not page.exception and step.shows and step.shows not in _shown(page) and _waits(page):
         time.sleep(_LOOK_SECONDS)
         page.run()
-    _leave(page)
     held = page.session_state.to_dict().get(share_link.HELD, share_link.Held())
     for key, (control, value) in held.drawn.items():
         if value != state.get(key, value):
@@ -94,18 +92,7 @@ def _shown(page: AppTest) -> set[str]:
     return {each.split("-", 2)[-1] for each in ids if each}  # "$$ID-digest-key"
 
 
-def _leave(page: AppTest) -> None:
-    for each in _in_the_background(page):
-        each.leave(page.session_state["watcher"])
-
-
 def _waits(page: AppTest) -> bool:
     """Whether more will come of what the page computes in the background."""
-    held = _in_the_background(page)
-    for each in held:
-        each.watch(page.session_state["watcher"])
-    return not all(each.finished for each in held)
-
-
-def _in_the_background(page: AppTest) -> list[Any]:
-    return [value for key, value in page.session_state.to_dict().items() if key.endswith(IN_THE_BACKGROUND)]
+    shown = page.session_state[SHOWN] if SHOWN in page.session_state else {}
+    return not all(job.answer.finished for job, _ in shown.values())

@@ -119,7 +119,7 @@ def invite() -> None:
 
 def count(question: Asked) -> None:
     """Draw the counts of a question that stands, as they come."""
-    # In a container of its own: see `pages.background.polling.follow`.
+    # In a container of its own: see `pages.background.asking.end`.
     with st.container(key="room_counts"):
         _poll(question)
 
