@@ -13,7 +13,7 @@ import re
 import statistics
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from ..core.validation import one_of
 from .cells import has_thousands, is_missing, number_in
@@ -139,18 +139,22 @@ def opened(content: bytes, name: str, form: Format) -> tuple[list[str], Iterator
     return names, _of_one_length(records, len(names), name)
 
 
-def text_of(content: bytes, form: Format) -> io.TextIOWrapper:
-    """Text of a CSV file, from its first record on."""
-    text = io.TextIOWrapper(io.BytesIO(content), form.encoding, newline="")
+def text_of(content: bytes, form: Format) -> TextIO:
+    """Text of a CSV file from its first record on, with one kind of line ends; blanks before these separate nothing."""
+    text: TextIO = io.TextIOWrapper(io.BytesIO(content), form.encoding)
+    if form.separator == " ":
+        text = io.StringIO("".join(_stripped(text)))
     if not _SEPARATOR_LINE.fullmatch(text.readline(_LONGEST_LINE)):
         text.seek(0)
     return text
 
 
+def _stripped(lines: Iterable[str]) -> Iterator[str]:
+    return (line.rstrip(" \n") + "\n" for line in lines)
+
+
 def cells_of(lines: Iterable[str], form: Format) -> "_csv.Reader":
     """Reader of the records in lines."""
-    if form.separator == " ":
-        lines = (line.rstrip() + "\n" for line in lines)
     return csv.reader(lines, delimiter=form.separator, quotechar=form.quote, skipinitialspace=True, strict=True)
 
 
@@ -236,7 +240,8 @@ def _sample(text: str, separator: str, quote: str) -> list[list[str]]:
     records: list[list[str]] = []
     with suppress(csv.Error):  # raised again when the file is read
         form = Format("utf-8-sig", separator, ".", True, quote)
-        for cells in cells_of(io.StringIO(text, newline=""), form):
+        lines = io.StringIO(text, newline=None)
+        for cells in cells_of(_stripped(lines) if separator == " " else lines, form):
             if not is_blank(cells):
                 records.append(cells)
             if len(records) == _SNIFFED_RECORDS:

@@ -273,28 +273,28 @@ def _csv_columns(
     if form.header:
         next(cells for cells in cells_of(text, form) if not is_blank(cells))
     found = [_Found(rows, min(MAX_TEXTS, _MAX_ALL_TEXTS // len(names))) for _ in names]
-    frames = pd.read_csv(
-        text,
-        sep=r"\s+" if form.separator == " " else form.separator,
-        quotechar=form.quote,
-        skipinitialspace=True,
-        header=None,
-        names=range(len(names)),
-        index_col=False,
-        dtype=object,
-        na_filter=False,
-        chunksize=max(_CHUNK // len(names), 1),
-    )
     start = 0
-    for frame in frames:
-        if start + len(frame) <= rows:
-            for place, column in enumerate(found):
-                column.add(start, frame[place].to_numpy(), form)
-        start += len(frame)
+    try:
+        for frame in pd.read_csv(
+            text,
+            sep=form.separator,
+            quotechar=form.quote,
+            skipinitialspace=True,
+            header=None,
+            names=range(len(names)),
+            index_col=False,
+            dtype=object,
+            na_filter=False,
+            chunksize=max(_CHUNK // len(names), 1),
+        ):
+            if start + len(frame) <= rows:
+                for place, column in enumerate(found):
+                    column.add(start, frame[place].to_numpy(), form)
+            start += len(frame)
+    except pd.errors.ParserError:
+        start = -1
     if start != rows:
-        raise ValueError(
-            f"{name} must be a CSV table of {rows:,} rows, got one that can also be read as {start:,} rows"
-        )
+        raise ValueError(f"{name} must be a CSV table with one line end throughout and no blanks around quotes")
     return {each: found[place].made(each, place, place in unread) for place, each in enumerate(names)}
 
 

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import os
+import random
 import tracemalloc
 from pathlib import Path
 
@@ -265,6 +266,24 @@ def test_no_two_quotes_make_records_disappear(separator):
             read += 1
             assert table.rows >= len(rows), content
     assert min(read, refused) > 100
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_cell_is_in_its_row_and_column(end):
+    """Random tables, some of which begin with empty cells, against the cells that were written."""
+    draw, kinds = (
+        random.Random(end),
+        {"7": "7", '"a"': "a", " b": "b", "": "", '"x,y"': "x,y", '"p""q"': 'p"q', " ": ""},
+    )
+    for _ in range(100):
+        rows = [[draw.choice([*kinds]) for _ in range(3)] for _ in range(draw.randint(2, 9))]
+        content = end.join(["k,l,m", *map(",".join, rows), ""]).encode()
+        table = data.read_table(content, "people.csv", form=Format("utf-8-sig", ",", ".", True))
+        for column, cells in zip(table.columns.values(), zip(*rows, strict=True), strict=True):
+            words = [(*column.words, "")[place] for place in column.places]
+            assert ["7" if number == 7 else word for number, word in zip(column.numbers, words, strict=True)] == [
+                kinds[cell] for cell in cells
+            ]
 
 
 def test_a_quoted_line_break_is_part_of_its_cell():
