@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -32,7 +31,7 @@ def read_libsvm(file: BinaryIO, name: str, p: int | None = None) -> "tuple[csr_a
         X, y = _loaded(content, most)
     except (ValueError, OverflowError):
         lines = content.splitlines()
-        wrong = _first_wrong(lines, lambda some: _is_whole(some, most))
+        wrong = _first_wrong(lines, most)
         text = shown(lines[wrong].decode("utf-8", "replace"))
         raise ValueError(_RULE.format(wrong + 1, name, most, text)) from None
     if len(y) < 2:
@@ -54,21 +53,14 @@ def _loaded(content: bytes, most: int) -> "tuple[csr_array, Array]":
     return csr_array(X), y
 
 
-def _is_whole(lines: list[bytes], most: int) -> bool:
-    try:
-        _loaded(b"\n".join(lines), most)
-    except (ValueError, OverflowError):
-        return False
-    return True
-
-
-def _first_wrong(lines: list[bytes], whole: Callable[[list[bytes]], bool]) -> int:
-    """Place of the first line that is not whole, by halves: at least one is not."""
+def _first_wrong(lines: list[bytes], most: int) -> int:
+    """Place of the first line that cannot be read, by halves: there is one."""
     low, high = 0, len(lines)
     while high - low > 1:
         middle = (low + high) // 2
-        if whole(lines[low:middle]):
+        try:
+            _loaded(b"\n".join(lines[low:middle]), most)
             low = middle
-        else:
+        except (ValueError, OverflowError):
             high = middle
     return low

@@ -146,9 +146,8 @@ class RawTable:
         except ValueError as error:
             raise ValueError(f"{shown(column)} {error}") from None
         decimal = self.form.decimal if self.form else "."
-        written = [name if math.isnan(number_in(name)) else name.replace(".", decimal) for name in names]
-        texts = [name for name in written if name in self.columns[column].words]
-        return (*(name for name in written if name not in texts), *sorted(texts))
+        known = sum(name not in self.columns[column].words for name in names)
+        return (*(name.replace(".", decimal) for name in names[:known]), *sorted(names[known:]))
 
     def with_label(self, label: str) -> "RawTable":
         """The table with its labels in this column; ValueError if it has none of that name."""
