@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcore import AttackSuccess, Problem, make_mechanism
 from dpcore.core.privacy import Budget
-from dpcore.data import SOURCES, Declared, Source, UploadedRecords, read_sheet
+from dpcore.data import SOURCES, Declared, Source, UploadedRecords, read_table
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.signed import SignedPlan, keyed_digest
 from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve, Signing
@@ -37,7 +37,7 @@ PEOPLE = people(100)
 def own_records(content: bytes = PEOPLE) -> UploadedRecords:
     """Records of the file, 70 of them for training."""
     declared = Declared(("age", "dose"), (0.0, 0.0), (101.0, 1.0), "yes")
-    return UploadedRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
+    return UploadedRecords(read_table(content, "people.csv", "sick"), declared, "people.csv")
 
 
 def signed(key: str = KEY, content: bytes = PEOPLE, epsilon: float = 1.0) -> SignedPlan:

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from ..core.losses import LOSSES, Loss, get_loss
 from ..core.privacy import LargeDelta
 from ..core.specification import LAM_RULES
-from ..data import Table, check_learnable, read_csv, read_libsvm
+from ..data import check_learnable, read_file
 from ..mechanisms import api, list_mechanisms, mechanism_class
 from ..mechanisms.plan import Release
 from ..solvers.multiclass.objective import ellipsoid_of
@@ -90,9 +90,10 @@ def _section(text: str, name: str) -> str:
     "path",
     required=True,
     type=click.Path(path_type=Path),
-    help="CSV file (separators, decimal commas, encoding are guessed), or LIBSVM file (.libsvm, .svm, .txt, or .gz).",
+    help="CSV file (also .tsv, .tab, .data, .dat; separators, decimal commas, encoding are guessed), Parquet file, or "
+    "LIBSVM file (.libsvm, .svm, .txt, or .gz).",
 )
-@click.option("--label", help="CSV only: name of the label column (-1 or +1 for classification).")
+@click.option("--label", help="Name of the label column (-1 or +1 for classification); not for LIBSVM.")
 @click.option(
     "--classes",
     "listed",
@@ -152,7 +153,7 @@ def solve(
         arguments["loss"] = mechanism_class(arguments["key"]).usual_loss
     loss = get_loss(arguments["loss"])
     names = _names(listed, arguments["key"], loss)
-    records = _read(path, label, p, names)
+    records = read_file(path, label, names=names, p=p)
     check_learnable(records, loss.classification or names is not None)
     arguments["classes"] = None if names is None else len(names)
     arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
@@ -262,23 +263,6 @@ def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
     if len(names) < 2 or not all(names):
         raise ValueError(f"--classes must be at least two names, separated by commas, got {listed!r}")
     return names
-
-
-def _read(path: Path, label: str | None, p: int | None, names: list[str] | None) -> Table:
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if suffix == ".csv":
-        if label is None:
-            raise ValueError("--label must name the column of y in a CSV file, got none")
-        if p is not None:
-            raise ValueError(f"--p must be left out for a CSV file, whose header line has the columns, got {p}")
-        return read_csv(path, label, names=names)
-    if suffix in (".libsvm", ".svm", ".txt"):
-        if label is not None:
-            raise ValueError(f"--label must be left out for a LIBSVM file, whose lines begin with y, got {label!r}")
-        return read_libsvm(path, p, names)
-    raise ValueError(
-        f"--data must be a .csv, .libsvm, .svm or .txt file (the last three also as .gz), got {path.name!r}"
-    )
 
 
 def _knobs(given: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
 from .bundled import bundled_records
 from .dictionary import mismatches, read_dictionary, write_dictionary
-from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
-from .lines import Format, sniff
+from .files import Table, check_learnable, read_file
+from .formats import Format, sniff
+from .libsvm import MAX_COLUMNS
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .population_risk import Population
-from .sheets import RawTable, Texts, read_sheet, sheet_columns
 from .sources import SOURCES, Source, Split, draw_split
 from .synthetic import TEST_RECORDS, draw_recipe
+from .tables import LIBSVM_LABEL, UPLOAD, Limits, RawTable, kind_of, read_table
 from .uploads import Category, Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
 
 MAX_VALUES = 50_000_000  # of a stored table: 400 MB

@@ -13,8 +13,8 @@ from .uploads import Category, Declared
 _MAX_BYTES = 2**20
 
 
-def write_dictionary(label: str | None, declared: Declared) -> str:
-    """Declaration as JSON. label: column of the labels, None for a LIBSVM file.
+def write_dictionary(label: str, declared: Declared) -> str:
+    """Declaration as JSON. label: column of the labels.
 
     >>> print(write_dictionary("sick", Declared(("age",), (0.0,), (120.0,), "yes")))
     {
@@ -49,7 +49,7 @@ def write_dictionary(label: str | None, declared: Declared) -> str:
     return json.dumps(written, indent=2, ensure_ascii=False)
 
 
-def read_dictionary(content: bytes, name: str) -> tuple[str | None, Declared]:
+def read_dictionary(content: bytes, name: str) -> tuple[str, Declared]:
     """Label column and declaration from JSON as `write_dictionary` writes it. name: of the file.
 
     Raises ValueError, naming the part that is missing or of another kind. Whether it fits a table is told by
@@ -73,15 +73,13 @@ def read_dictionary(content: bytes, name: str) -> tuple[str | None, Declared]:
         raise ValueError(f"{name} must be a column dictionary: {error}") from None
 
 
-def mismatches(
-    label: str | None, declared: Declared, columns: Sequence[str], numbers: Container[str], values: Sequence[str]
-) -> list[str]:
+def mismatches(declared: Declared, columns: Sequence[str], numbers: Container[str], values: Sequence[str]) -> list[str]:
     """What a dictionary declares and a table does not have, a clause each; empty if it fits.
 
     columns: of the table, but the label's. numbers: those that hold numbers. values: the labels that occur.
 
     >>> said = Declared(("age", "dose"), (0.0, 0.0), (120.0, 1.0), "yes")
-    >>> mismatches("sick", said, ("age", "name"), ("age",), ("0", "1"))
+    >>> mismatches(said, ("age", "name"), ("age",), ("0", "1"))
     ["the file has no column 'dose'", "no row has the label 'yes'"]
     """
     wrong = [f"the file has no column {shown(column)}" for column in declared.features if column not in columns]
@@ -95,10 +93,8 @@ def mismatches(
     return wrong
 
 
-def _declaration(found: dict[str, Any]) -> tuple[str | None, Declared]:
-    columns, label, norm = _of(found, "columns", list), found.get("label"), found.get("theta_norm")
-    if label is not None:
-        _of(found, "label", str)
+def _declaration(found: dict[str, Any]) -> tuple[str, Declared]:
+    columns, label, norm = _of(found, "columns", list), _of(found, "label", str), found.get("theta_norm")
     numbers: dict[str, tuple[float, float]] = {}
     categories = []
     for column in columns:

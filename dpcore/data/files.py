@@ -1,38 +1,29 @@
-"""Records from files: CSV with a header line, and LIBSVM. Nothing is scaled, clipped or dropped.
+"""Records of numbers from a file: a table, or LIBSVM. Nothing is scaled, clipped or dropped.
 
 Errors are ValueErrors of one sentence that names the file, the place and the rule.
 """
 
 import dataclasses as dc
-import itertools
+import gzip
+import io
 import math
-from array import array
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO
 
 import numpy as np
 
+from ..core.arrays import Array
 from ..core.records import Data
 from ..core.validation import integer, shown
-from .lines import (
-    CsvTable,
-    Format,
-    at_least_two,
-    class_in,
-    existing_file,
-    has_thousands,
-    in_ascii,
-    number_in,
-    numbered_lines,
-    opened,
-    word_of,
-)
+from .cells import class_in, has_thousands, number_in, word_of
+from .formats import Format
+from .libsvm import MAX_COLUMNS, read_libsvm
+from .tables import FILE, Column, RawTable, kind_of, line_of, read_table
 
-MAX_COLUMNS = 2**20  # of a problem, in any form
-_CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000
+_UNPACKED_BYTES = 100_000_000
 _LONGEST_WORD = 40  # of a label that a message writes as code
-_USE_LIBSVM = "write such records in the LIBSVM format and use read_libsvm"
 
 
 @dc.dataclass(frozen=True)
@@ -47,85 +38,98 @@ class Table:
     names: tuple[str, ...] = ()
 
 
-def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence[str | float] | None = None) -> Table:
-    """Numeric records from a CSV file; `label` names the column of y. form: its format, guessed by `sniff` if None.
+def read_file(
+    path: Path,
+    label: str | None = None,
+    *,
+    form: Format | None = None,
+    names: Sequence[str | float] | None = None,
+    p: int | None = None,
+) -> Table:
+    """Numeric records from a file, which `read_table` reads; a LIBSVM file, plain or .gz, stays sparse.
 
-    names: if labels are classes, as text or as numbers (1 and 1.0 are one class), the public list of all classes, in
-    order, at least two; the list of those that occur would depend on the records. Cells may be in quotes. Raises
-    ValueError, naming the line and column, if a field is missing or is no finite number or no class of the list, or a
-    quote is never closed, and for files beyond 100 MB or 10,000 columns, before they are read.
+    label: the column of y, for every file but LIBSVM. form: of a CSV file, guessed by `sniff` if None. names: if labels
+    are classes, as text or as numbers (1 and 1.0 are one class), the public list of all classes, in order, at least
+    two; the list of those that occur would depend on the records. p: of a LIBSVM file, the columns of the problem; by
+    default the largest index that occurs, which depends on the records, so a private release should give p. Raises
+    ValueError, naming the line and column, if a cell is missing or is no finite number or no class of the list.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "flowers.csv").write_text("width,kind\\n0.2,setosa\\n1.3,virginica\\n")
-    ...     table = read_csv(Path(folder) / "flowers.csv", "kind", names=("setosa", "versicolor", "virginica"))
+    ...     table = read_file(Path(folder) / "flowers.csv", "kind", names=("setosa", "versicolor", "virginica"))
     >>> table.columns, table.data.y.tolist()
     (('width',), [0.0, 2.0])
     """
-    classes = _classes(names)
-    path = existing_file(path)
-    if path.stat().st_size > _CSV_BYTES:
-        raise ValueError(
-            f"{path.name} must be at most {_CSV_BYTES // 10**6} MB as a dense table, "
-            f"got {path.stat().st_size / 1e6:.0f} MB; {_USE_LIBSVM}"
-        )
-    table = CsvTable(path.read_bytes(), path.name, form)
-    if len(table.columns) > _CSV_COLUMNS:
-        raise ValueError(
-            f"{path.name} must have at most {_CSV_COLUMNS:,} columns as a dense table, "
-            f"got {len(table.columns):,}; {_USE_LIBSVM}"
-        )
-    decimal = table.form.decimal
-
-    def refuse(column: str, cell: str, line: int, row: int = 0) -> NoReturn:
-        found = cell.strip()
-        rule = "a number"
-        advice = _text_label_advice(found) if column == label and found else ""
-        if has_thousands(found):
-            advice = "; write numbers without thousands separators"
-        if classes and column == label:
-            rule, advice = f"one of the {len(classes)} declared classes", ""
-        raise ValueError(
-            f"column {column!r} of {path.name} must hold {rule} in every row, got {shown(found)} in line {line}{advice}"
-        )
-
-    def label_of(cell: str, line: int) -> float:
-        number = classes.get(class_in(cell, decimal), math.nan) if classes else number_in(cell, decimal)
-        return number if math.isfinite(number) else refuse(label, cell, line)
-
-    features, X, y = table.read(label, label_of, refuse)
-    return Table(Data(X, y), features, _spelled(names))
+    path, classes = _existing(path), _classes(names)
+    plain = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
+    if kind_of(plain) == "libsvm":
+        if label is not None:
+            raise ValueError(f"label must be left out for a LIBSVM file, whose lines begin with y, got {label!r}")
+        return _sparse(path, p, classes, names)
+    if label is None:
+        raise ValueError(f"label must name the column of y in {path.name}, got none")
+    if p is not None:
+        raise ValueError(f"p must be left out for {path.name}, which has the columns, got {p}")
+    if plain != path.name:
+        raise ValueError(f"{path.name} must be a plain file, got a compressed one")
+    FILE.check(path.name, bytes=path.stat().st_size)
+    content = path.read_bytes()
+    table = read_table(content, path.name, label, form, FILE)
+    X = np.column_stack([table.columns[column].numbers for column in table.features])
+    y = _numbered(table.columns[label], classes) if classes else table.columns[label].numbers
+    for column, numbers in ((label, y), *zip(table.features, X.T, strict=True)):
+        wrong = np.flatnonzero(np.isnan(numbers))
+        if len(wrong):
+            raise ValueError(_no_number(content, path.name, table, column, int(wrong[0]), len(classes)))
+    return Table(Data(X, y), table.features, _spelled(names))
 
 
-def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] | None = None) -> Table:
-    """Sparse records from a LIBSVM file, plain or .gz: "label index:value index:value ..." on each line.
+def _no_number(content: bytes, name: str, table: RawTable, column: str, row: int, classes: int) -> str:
+    """Sentence about a cell that is no number or no class."""
+    rule, advice, place = "a number", "", f"row {row + 1}"
+    word = table.columns[column].places[row]
+    found = table.columns[column].words[word] if word >= 0 else ""
+    if table.form is not None:
+        line, cells = line_of(content, name, table.form, row)
+        found, place = cells[[*table.columns].index(column)].strip(), f"line {line}"
+    if column == table.label and found:
+        advice = _text_label_advice(found)
+    if has_thousands(found):
+        advice = "; write numbers without thousands separators, or name these in form="
+    if classes and column == table.label:
+        rule, advice = f"one of the {classes} declared classes", ""
+    return f"column {column!r} of {name} must hold {rule} in every row, got {shown(found)} in {place}{advice}"
 
-    Indices start at 1 and increase along a line; text after a # is a comment; labels are read unchanged, or are classes
-    of the list `names`, as for `read_csv`, all of them numbers. p: columns of the problem; by default the largest index
-    that occurs, which depends on the records, so a private release should give p. X is CSR and ends with the largest
-    index. Raises ValueError, naming the line, for anything else, "qid" included.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "people.txt").write_text("-1 1:0.5 3:1\\n+1 2:0.25 # the second\\n")
-    ...     read_libsvm(Path(folder) / "people.txt").data.X.toarray()
-    array([[0.5 , 0.  , 1.  ],
-           [0.  , 0.25, 0.  ]])
-    """
+def _sparse(path: Path, p: int | None, classes: dict[str, float], names: Sequence[str | float] | None) -> Table:
     if p is not None and integer("p", p, at_least=1) > MAX_COLUMNS:
         raise ValueError(f"p must be at most {MAX_COLUMNS:,}, got {p:,}")
-    path, classes = existing_file(path), _classes(names)
     text = next((name for name in classes if math.isnan(number_in(name))), None)
     if text is not None:
         raise ValueError(f"names must be numbers if labels are, got {shown(text)}")
-    table = libsvm_table(path.name, opened(path), p)
-    if not classes:
-        return table
-    y = np.array([classes.get(word_of(label), math.nan) for label in table.data.y.tolist()])
-    if np.isnan(y).any():
-        wrong = table.data.y[np.isnan(y)][0]
-        raise ValueError(f"labels must be one of the {len(classes)} declared classes in every record, got {wrong:g}")
-    return Table(dc.replace(table.data, y=y), table.columns, _spelled(names))
+    with _opened(path) as file:
+        X, y = read_libsvm(file, path.name, p)
+    if classes:
+        numbers = np.array([classes.get(word_of(label), math.nan) for label in y.tolist()])
+        if np.isnan(numbers).any():
+            wrong = y[np.isnan(numbers)][0]
+            raise ValueError(
+                f"labels must be one of the {len(classes)} declared classes in every record, got {wrong:g}"
+            )
+        y = numbers
+    columns = tuple(map(str, range(1, X.shape[1] + 1)))
+    return Table(Data(X, y, p or X.shape[1]), columns, _spelled(names))
+
+
+def _numbered(column: Column, classes: dict[str, float]) -> Array:
+    """Number of each row's class, nan for none of them."""
+    words = np.array([*(classes.get(word, math.nan) for word in column.words), math.nan])
+    known, places = np.unique(column.numbers, return_inverse=True)
+    numbers = np.array(
+        [math.nan if math.isnan(each) else classes.get(word_of(each), math.nan) for each in known.tolist()]
+    )
+    return np.where(np.isnan(column.numbers), words[column.places], numbers[places])
 
 
 def _classes(names: Sequence[str | float] | None) -> dict[str, float]:
@@ -145,29 +149,37 @@ def _spelled(names: Sequence[str | float] | None) -> tuple[str, ...]:
     return tuple(str(name).strip() for name in names or ())
 
 
-def libsvm_table(name: str, file: BinaryIO, p: int | None = None) -> Table:
-    """Records of an open file as `read_libsvm` returns them; messages call the file `name`."""
-    from scipy.sparse import csr_array
+def _existing(path: Path) -> Path:
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"path must be a file, got {path}, which is a folder")
+    if not path.exists():
+        raise ValueError(f"path must be a file, got {path} (No such file or directory)")
+    if not path.is_file():
+        raise ValueError(f"path must be a file, got {path}, which is a pipe or a device")
+    return path
 
-    labels, indices, values, starts = array("d"), array("i"), array("d"), array("i", [0])
-    for number, line in numbered_lines(name, file):
-        fields = line.partition("#")[0].split()
-        if fields:
-            try:
-                label, row_indices, row_values = _libsvm_row(fields, p or MAX_COLUMNS)
-            except ValueError as error:
-                raise ValueError(f"line {number} of {name} must {error}") from None
-            labels.append(label)
-            indices.extend(row_indices)
-            values.extend(row_values)
-            starts.append(len(indices))
-    at_least_two(name, len(labels))
-    if not indices:
-        raise ValueError(f"{name} must hold at least one index:value, got labels only")
-    columns = np.frombuffer(indices, np.intc) - 1
-    shape = (len(labels), int(columns.max()) + 1)
-    X = csr_array((np.frombuffer(values), columns, np.frombuffer(starts, np.intc)), shape)
-    return Table(Data(X, np.frombuffer(labels), p or shape[1]), tuple(map(str, range(1, shape[1] + 1))))
+
+def _opened(path: Path) -> BinaryIO:
+    """Open file of bytes, unpacked if its name ends in .gz; ValueError if that is more than 100 MB."""
+    if path.suffix.lower() != ".gz":
+        return path.open("rb")
+    try:
+        with gzip.open(path, "rb") as file:
+            content = file.read(_UNPACKED_BYTES + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path.name} must be a whole gzip file, got one that cannot be unpacked ({error})") from None
+    if len(content) > _UNPACKED_BYTES:
+        raise ValueError(
+            f"{path.name} must unpack to at most {_UNPACKED_BYTES // 10**6} MB, got more; unpack it and read that file"
+        )
+    return io.BytesIO(content)
+
+
+def _text_label_advice(found: str) -> str:
+    bare = found.strip('"')
+    word = f'"{bare}"' if bare.isalnum() and len(bare) <= _LONGEST_WORD else "WORD"
+    return f"; np.where(y == {word}, 1, -1) makes a text label a number"
 
 
 def check_learnable(table: Table, classification: bool) -> None:
@@ -187,36 +199,3 @@ def check_learnable(table: Table, classification: bool) -> None:
     low, high = (edge if isinstance(edge, np.ndarray) else edge.toarray() for edge in (X.min(axis=0), X.max(axis=0)))
     if (low == high).all():
         raise ValueError(f"X must have a column that varies, got {X.shape[1]} constant columns")
-
-
-def _text_label_advice(found: str) -> str:
-    bare = found.strip('"')
-    word = f'"{bare}"' if bare.isalnum() and len(bare) <= _LONGEST_WORD else "WORD"
-    return f"; np.where(y == {word}, 1, -1) makes a text label a number"
-
-
-def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float]]:
-    """Label, indices and values of a line; the text of a ValueError completes "line 3 of people.txt must ..."."""
-    try:
-        label = float(in_ascii(fields[0]))
-    except ValueError:
-        advice = _text_label_advice(fields[0])
-        raise ValueError(f"begin with a number as its label, got {shown(fields[0])}{advice}") from None
-    if len(fields) > 1 and fields[1].startswith("qid:"):
-        raise ValueError(f"hold no query ids, got {shown(fields[1])}")
-    indices, values = [], []
-    try:
-        for field in fields[1:]:
-            index, _, value = field.partition(":")
-            indices.append(int(in_ascii(index)))
-            values.append(float(in_ascii(value)))
-    except ValueError:
-        raise ValueError(f"hold index:value pairs of numbers, got {shown(field)}") from None
-    if not all(map(math.isfinite, (label, *values))):
-        raise ValueError(f"hold finite numbers, got {next(v for v in (label, *values) if not math.isfinite(v))}")
-    for before, after in itertools.pairwise((0, *indices)):
-        if after <= before:
-            raise ValueError(f"have increasing indices from 1 on, got {after}")
-    if indices and indices[-1] > p:
-        raise ValueError(f"have indices up to {p:,}, got {indices[-1]:,}")
-    return label, indices, values

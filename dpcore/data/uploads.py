@@ -18,15 +18,16 @@ from ..core.arrays import Array
 from ..core.cache import SharedCache
 from ..core.scaling import scale
 from ..core.validation import one_of, positive, shown
-from .lines import class_in, number_in
-from .sheets import MAX_SHEET_COLUMNS, RawTable
+from .cells import class_in, number_in
 from .sources import Source, Split, draw_split, training_records
+from .tables import RawTable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 PREFIX = "upload-"
 MIN_RECORDS = 10
+MAX_FEATURES = 1_000  # a level counting as one
 _LARGEST_BOUND = 1e100
 _HEAVILY = 0.01
 _MOST_TOLD = 5  # columns, in a refusal
@@ -106,18 +107,19 @@ class UploadedRecords:
     records are never used for training. `file`, `label`, `form` and `declared` suffice to make them again.
     """
 
-    def __init__(self, sheet: RawTable, declared: Declared, name: str) -> None:
+    def __init__(self, table: RawTable, declared: Declared, name: str) -> None:
         """Scale the records of a table. name: of the file. Raises ValueError for declarations that do not fit it."""
-        places = _declared_places(sheet, declared)
-        whole = sheet.labels >= 0
+        _check(table, declared)
+        values, labels = table.labels
+        whole = labels >= 0
         unlabelled = int((~whole).sum())
         gaps, unknown, levels = {}, {}, []
-        for column, place in zip(declared.columns, places, strict=True):
-            lacking = np.isnan(sheet.numbers[:, place])
+        for column in declared.columns:
+            lacking = np.isnan(table.columns[column].numbers)
             gaps[column] = int(lacking.sum())
             whole &= ~lacking
         for category in declared.categories:
-            found = _levels_in(sheet, category)
+            found = _levels_in(table, category)
             gaps[category.column] = int((found == _GAP).sum())
             unknown[category.column] = int((found == _UNKNOWN).sum())
             whole &= found >= 0
@@ -136,21 +138,21 @@ class UploadedRecords:
         if whole.sum() < MIN_RECORDS:
             raise ValueError(f"a table must hold at least {MIN_RECORDS} complete records, got {whole.sum()}")
         blocks = len(declared.features) + 1
-        values: Array = np.ones((int(whole.sum()), len(declared.columns) + 1))
+        scaled: Array = np.ones((int(whole.sum()), len(declared.columns) + 1))
         clipped = {}
         # One column at a time: a copy of all would take as much memory again for each step.
-        for i, (place, low, high) in enumerate(zip(places, declared.low, declared.high, strict=True)):
-            numbers = sheet.numbers[whole, place]
-            clipped[declared.columns[i]] = int(((numbers < low) | (numbers > high)).sum())
-            values[:, i] = scale(np.clip(numbers, low, high), np.array(low), np.array(high))
-        values /= math.sqrt(blocks)
-        self._X = _one_hot(values, [found[whole] for found in levels], declared.categories) if levels else values
+        for i, (column, low, high) in enumerate(zip(declared.columns, declared.low, declared.high, strict=True)):
+            numbers = table.columns[column].numbers[whole]
+            clipped[column] = int(((numbers < low) | (numbers > high)).sum())
+            scaled[:, i] = scale(np.clip(numbers, low, high), np.array(low), np.array(high))
+        scaled /= math.sqrt(blocks)
+        self._X = _one_hot(scaled, [found[whole] for found in levels], declared.categories) if levels else scaled
         p = self._X.shape[1]
         self.report = Report(len(whole), int((~whole).sum()), clipped, gaps, unknown, unlabelled)
-        self._y: Array = np.where(sheet.labels[whole] == sheet.values.index(declared.positive), 1.0, -1.0)
+        self._y: Array = np.where(labels[whole] == values.index(declared.positive), 1.0, -1.0)
         if (self._y == self._y[0]).all():
             raise ValueError("complete records must have two classes, got one of them in every row")
-        self.file, self.label, self.form, self.declared = name, sheet.label, sheet.form, declared
+        self.file, self.label, self.form, self.declared = name, table.label, table.form, declared
         self.key = PREFIX + secrets.token_hex(16)
         self.source = Source(
             self.key,
@@ -159,7 +161,7 @@ class UploadedRecords:
             records="records",
             things="records",
             outcome="classified correctly",
-            size=training_records(len(values)),
+            size=training_records(len(scaled)),
             p=p,
             # The rule of the bundled sets: coefficients of norm about 5 on the mapped features, times what they are
             # divided by, rounded.
@@ -223,25 +225,21 @@ def kept_with(source: str, cache: SharedCache[Any]) -> SharedCache[Any]:
     return held(source).like(cache) if is_private(source) else cache
 
 
-def _levels_in(sheet: RawTable, category: Category) -> NDArray[np.int16]:
+def _levels_in(table: RawTable, category: Category) -> NDArray[np.int16]:
     """Place of each row's level among those declared, [rows]; -1 for a gap, -2 for what is none of them."""
-    names = _names_of(sheet, category)
-    numbers = sheet.numbers[:, sheet.columns.index(category.column)]
-    found = np.where(np.isnan(numbers), _GAP, _UNKNOWN).astype(np.int16)
+    names, column = _names_of(table, category), table.columns[category.column]
+    found = np.where(column.missing, _GAP, _UNKNOWN).astype(np.int16)
     for place, name in enumerate(names):
         if not math.isnan(number := number_in(name)):
-            found[numbers == number] = place
-    if texts := sheet.texts.get(category.column):
-        known = {name: place for place, name in enumerate(names)}
-        places = np.array([known.get(word, _UNKNOWN) for word in texts.words], np.int16)
-        written = texts.places >= 0
-        found[written] = places[texts.places[written]]
+            found[column.numbers == number] = place
+        elif name in column.words:
+            found[column.places == column.words.index(name)] = place
     return found
 
 
-def _names_of(sheet: RawTable, category: Category) -> list[str]:
+def _names_of(table: RawTable, category: Category) -> list[str]:
     """Levels with one name for equal numbers; ValueError if they cannot be the levels of a column of the table."""
-    column, decimal = shown(category.column), sheet.form.decimal if sheet.form else "."
+    column, decimal = shown(category.column), table.form.decimal if table.form else "."
     names = [class_in(level, decimal) for level in category.levels]
     if len(set(names)) < len(names) or len(names) < 2 or not all(names):
         raise ValueError(
@@ -286,22 +284,22 @@ def _told(declared: Declared) -> str:
     return told
 
 
-def _declared_places(sheet: RawTable, declared: Declared) -> list[int]:
-    """Indices of the columns of numbers; ValueError for a declaration that does not fit the table."""
+def _check(table: RawTable, declared: Declared) -> None:
+    """Raise ValueError for a declaration that does not fit the table."""
     if not declared.features or len(set(declared.features)) < len(declared.features):
         raise ValueError(f"columns must be at least one, each once, got {shown(declared.features)}")
     for category in declared.categories:
-        one_of("columns", category.column, sheet.columns)
-        _names_of(sheet, category)
+        one_of("columns", category.column, table.features)
+        _names_of(table, category)
     wide = len(declared.columns) + sum(len(category.levels) for category in declared.categories)
-    if wide > MAX_SHEET_COLUMNS:
-        raise ValueError(f"features must be at most {MAX_SHEET_COLUMNS:,}, a level counting as one, got {wide:,}")
+    if wide > MAX_FEATURES:
+        raise ValueError(f"features must be at most {MAX_FEATURES:,}, a level counting as one, got {wide:,}")
     for column in declared.after_looking:
         one_of("after_looking", column, declared.features)
-    places = [sheet.columns.index(one_of("columns", column, sheet.columns)) for column in declared.columns]
-    if not len(declared.low) == len(declared.high) == len(places):
+    numbers = len([one_of("columns", column, table.features) for column in declared.columns])
+    if not len(declared.low) == len(declared.high) == numbers:
         raise ValueError(
-            f"low and high must have {len(places)} bounds each, got {len(declared.low)} and {len(declared.high)}"
+            f"low and high must have {numbers} bounds each, got {len(declared.low)} and {len(declared.high)}"
         )
     for column, low, high in zip(declared.columns, declared.low, declared.high, strict=True):
         if not -_LARGEST_BOUND <= low < high <= _LARGEST_BOUND:
@@ -309,11 +307,10 @@ def _declared_places(sheet: RawTable, declared: Declared) -> list[int]:
                 f"bounds of column {shown(column)} must be numbers up to {_LARGEST_BOUND:g}, low below high, "
                 f"got {low:g} and {high:g}"
             )
-    one_of("positive", declared.positive, sheet.values)
+    one_of("positive", declared.positive, table.labels[0])
     one_of("gaps", declared.gaps, ("refuse", "drop"))
     if declared.theta_norm is not None:
         positive("theta_norm", declared.theta_norm)
-    return places
 
 
 def _harmless(name: str) -> str:

@@ -16,7 +16,7 @@ import secrets
 from typing import Any
 
 from ..core.validation import check_real, integer, shown
-from ..data import Category, Declared, Format, UploadedRecords, read_sheet
+from ..data import Category, Declared, Format, UploadedRecords, read_table
 from . import api
 from .base import Mechanism
 from .plan import Plan, Release
@@ -59,7 +59,7 @@ class SignedPlan:
     calibrated: dict[str, float]
     seed: int
     file: str
-    label: str | None
+    label: str
     form: Format | None
     declared: Declared
     digest: str
@@ -106,7 +106,7 @@ class SignedPlan:
                 declared[name] = tuple(check_real(name, v, "finite numbers", lambda v: True) for v in declared[name])
             given["declared"] = Declared(**declared)
             given["seed"] = integer("seed", given["seed"], at_least=0)
-            for name in ("file", "digest"):
+            for name in ("file", "label", "digest"):
                 if not isinstance(given[name], str):
                     raise ValueError(f"{name} must be a text, got {shown(given[name])}")
             return cls(**given)
@@ -154,8 +154,8 @@ class SignedPlan:
     def release(self, content: bytes, key: str) -> Release:
         """Release from a file's bytes, once checked, with noise from the operating system's entropy."""
         self.check(content, key)
-        sheet = read_sheet(content, self.file, self.label or "", self.form)
-        records = UploadedRecords(sheet, self.declared, self.file)
+        table = read_table(content, self.file, self.label, self.form)
+        records = UploadedRecords(table, self.declared, self.file)
         plan = self.plan()
         return api.release_once(plan, records.draw(plan.spec.n, self.seed).train)
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore import Problem
 from dpcore.core.facts import text_beside
-from dpcore.data import UploadedRecords, held, is_private, read_sheet
+from dpcore.data import UploadedRecords, held, is_private, read_table
 from dpcore.figures.decide import budget_figure, equivalent_figure
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
@@ -120,15 +120,13 @@ def snippet(state: State) -> str:
 
 def _read(own: UploadedRecords) -> dict[str, Any]:
     """Steps by which a program reads an uploaded file, by name."""
-    read = partial(read_sheet, verbatim("content"), verbatim("name"))
-    if own.label is not None:
-        read = partial(read, own.label)
+    read = partial(read_table, verbatim("content"), verbatim("name"), own.label)
     if own.form is not None:
         read = partial(read, own.form)
     return {
         "name": verbatim(f"{own.file!r}  # in the folder where this runs"),
         "content": verbatim('open(name, "rb").read()'),
-        "sheet": read,
+        "table": read,
         "declared": own.declared,
-        "records": partial(UploadedRecords, verbatim("sheet"), verbatim("declared"), verbatim("name")),
+        "records": partial(UploadedRecords, verbatim("table"), verbatim("declared"), verbatim("name")),
     }

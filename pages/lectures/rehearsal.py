@@ -94,5 +94,5 @@ def _shown(page: AppTest) -> set[str]:
 
 def _waits(page: AppTest) -> bool:
     """Whether more will come of what the page computes in the background."""
-    shown = page.session_state[SHOWN] if SHOWN in page.session_state else {}
+    shown = page.session_state.get(SHOWN, {})
     return not all(job.answer.finished for job, _ in shown.values())

@@ -14,7 +14,7 @@ import streamlit as st
 from dpcore.core.facts import facts_beside
 from dpcore.core.validation import shown
 from dpcore.data import Category, Declared
-from dpcore.data.lines import number_in
+from dpcore.data.cells import number_in
 from pages.ui.html import listed, literal, readable
 from pages.ui.upload_levels import ask_levels
 

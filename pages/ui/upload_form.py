@@ -3,19 +3,19 @@
 The file's words and numbers appear in messages to its holder and nowhere else.
 """
 
-import contextlib
 import dataclasses as dc
-import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable
+from typing import Any, TypeVar
 
+import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpcore import data
 from dpcore.core.validation import shown
 from dpcore.data import Declared, Format, RawTable, Report, Source, UploadedRecords
+from dpcore.data.tables import CSV_ENDINGS, LIBSVM_ENDINGS, PARQUET_ENDING, Column
 from dpcore.mechanisms.signed import keyed_digest
 from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
 from pages.ui.html import listed, literal, readable
@@ -37,16 +37,18 @@ _CHOSEN = "upload"
 _DICTIONARY = "upload of a dictionary"
 _AFTER_LOOKING = "chosen after looking at the records: not covered by ε"
 _ROWS_SHOWN = 8  # of a table, beyond which it scrolls
-_SOON, _OFTEN = 1.0, 0.2  # seconds until a file's bar is shown, and between its moves
-_LIBSVM = ("txt", "svm", "libsvm")
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|", " ": "blanks"}
 _DECIMALS = {".": "decimal points", ",": "decimal commas"}
+_QUOTES = {'"': "double quotes", "'": "single quotes"}
+_THOUSANDS = {"": "nothing", ",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
 _ENCODINGS = {
     "utf-8-sig": "UTF-8",
     "utf-16": "UTF-16",
     "utf-16-le": "UTF-16 (little-endian)",
     "utf-16-be": "UTF-16 (big-endian)",
-    "cp1252": "Latin-1",
+    "cp1252": "Western European (Windows)",
+    "latin-1": "Latin-1",
+    "mac_roman": "Western European (Mac)",
 }
 
 
@@ -64,30 +66,11 @@ class _Upload:
     digest: str = ""
     looks: set[Hashable] = dc.field(default_factory=set)
     kept: dict[str, tuple[Hashable, Any]] = dc.field(default_factory=dict)
-    dictionary: tuple[str | None, Declared] | None = None
+    dictionary: tuple[str, Declared] | None = None
     refused: str = ""
     unfit: bool = False
     loaded: int = 0
     taken: int = 0
-
-
-class _Facts(NamedTuple):
-    """Facts about a table for the controls, which replace it once there are records.
-
-    columns: with numbers. texts: with texts that may be levels, more of them than numbers. others: with neither. gaps:
-    rows without a number, of each column. empty: rows with neither number nor text. unlabelled: rows without a label.
-    values: the labels that occur. suspects: as in `RawTable`. decimal: how numbers are written.
-    """
-
-    columns: tuple[str, ...]
-    texts: tuple[str, ...]
-    others: tuple[str, ...]
-    gaps: dict[str, int]
-    empty: dict[str, int]
-    unlabelled: int
-    values: tuple[str, ...]
-    suspects: dict[str, str]
-    decimal: str
 
 
 def upload_source() -> Source | None:
@@ -102,7 +85,7 @@ def upload_source() -> Source | None:
         return None
     held: _Upload | None = st.session_state.get(_HELD)
     if held is None:
-        types = ["csv", "parquet", *_LIBSVM]
+        types = [ending.removeprefix(".") for ending in (*CSV_ENDINGS, PARQUET_ENDING, *LIBSVM_ENDINGS)]
         st.file_uploader("Your own records: CSV, Parquet or LIBSVM", type=types, key=_CHOSEN, on_change=_take)
         st.caption(STAYS)
         return None
@@ -252,7 +235,7 @@ def note_looks(asked: Collection[Hashable]) -> int:
 def _arrived(uploader: str) -> tuple[str, bytes] | None:
     """Name and content of a file that has just come, which Streamlit then keeps no longer."""
     file, context = st.session_state[uploader], get_script_run_ctx()
-    if file is None or context is None:
+    if not isinstance(file, UploadedFile) or context is None:  # a DeletedFile once it has been taken
         return None
     context.uploaded_file_mgr.remove_session_files(context.session_id)
     return file.name, file.getvalue()
@@ -299,12 +282,12 @@ def _asked(widget: Callable[..., Any], key: str, label: str, *options: Any, **mo
 
 def _records(held: _Upload) -> UploadedRecords | None:
     """The records as declared by the controls; None while something is left to declare."""
-    form, label, place = None, "", 0
-    kind = held.name.lower().rpartition(".")[2]
-    if kind == "csv":
-        form = _format(held)
-    if kind not in _LIBSVM:
-        columns = data.sheet_columns(held.content, held.name, form)
+    kind = data.kind_of(held.name)
+    form = _format(held) if kind == "csv" else None
+    with st.spinner("Reading the file"):
+        table = _kept(held, "table", form, lambda: data.read_table(held.content, held.name, form=form))
+    if kind != "libsvm":
+        columns = [*table.columns]
         wanted = held.dictionary[0] if held.dictionary else None
         if wanted is not None and wanted not in columns:
             told = f"The dictionary does not fit this file, which has no column {shown(wanted)} for the label."
@@ -313,42 +296,12 @@ def _records(held: _Upload) -> UploadedRecords | None:
         chosen = _asked(st.selectbox, f"label {held.loaded}", "Which column is the label?", columns, at)
         if chosen is None:
             return None
-        label, place = chosen, columns.index(chosen)
-
-    bar = st.empty()
-
-    def read() -> RawTable:
-        with _progress(bar) as progress:
-            return data.read_sheet(held.content, held.name, label, form, progress)
-
-    def sheet() -> RawTable:
-        return _kept(held, "sheet", (label, form), read)
-
-    facts = _kept(held, "facts", (label, form), lambda: _facts(sheet(), form.decimal if form else "."))
-    said = _fitting(held, label or None, facts)
-    declared = _declared(facts, f"{place} {form} {held.loaded}", said, lambda column: sheet().levels(column))
+        table = table.with_label(chosen)
+    place = [*table.columns].index(table.label)
+    declared = _declared(table, f"{place} {form} {held.loaded}", _fitting(held, table))
     if declared is None:
         return None
-    records = _kept(held, "records", (label, form, declared), lambda: UploadedRecords(sheet(), declared, held.name))
-    held.kept.pop("sheet", None)  # read again where something else is declared
-    return records
-
-
-@contextlib.contextmanager
-def _progress(place: DeltaGenerator) -> Iterator[Callable[[float], None]]:
-    """Show how much of the file has been read, once that has taken a second."""
-    shown = time.monotonic() + _SOON - _OFTEN
-
-    def progress(share: float) -> None:
-        nonlocal shown
-        if (now := time.monotonic()) > shown + _OFTEN:
-            shown = now
-            place.progress(share, f"Reading the file: {share:.0%}")
-
-    try:
-        yield progress
-    finally:
-        place.empty()
+    return _kept(held, "records", (table.label, form, declared), lambda: UploadedRecords(table, declared, held.name))
 
 
 def _format(held: _Upload) -> Format:
@@ -358,15 +311,17 @@ def _format(held: _Upload) -> Format:
         told = st.empty()
         change = st.popover("Read it differently")
     with change:
-        chosen = [
-            _asked(st.selectbox, key, label, names, list(names).index(seems), names.__getitem__)
-            for key, label, names, seems in (
-                ("separator", "Columns are separated by", _SEPARATORS, guess.separator),
-                ("decimal", "Numbers are written with", _DECIMALS, guess.decimal),
-                ("encoding", "Text is written in", _ENCODINGS, guess.encoding),
+        chosen = {
+            key: _asked(st.selectbox, key, label, names, list(names).index(getattr(guess, key)), names.__getitem__)
+            for key, label, names in (
+                ("separator", "Columns are separated by", _SEPARATORS),
+                ("decimal", "Numbers are written with", _DECIMALS),
+                ("thousands", "Groups of three digits are separated by", _THOUSANDS),
+                ("quote", "Texts stand in", _QUOTES),
+                ("encoding", "Text is written in", _ENCODINGS),
             )
-        ]
-    separator, decimal, encoding = chosen
+        }
+        row_names = _asked(st.checkbox, "row names", "Rows begin with a name that the header lacks", guess.row_names)
     if not guess.header:
         st.warning(
             "Is the first line a header? It looks like the lines below it. Unless you say otherwise, it is read as a "
@@ -376,39 +331,29 @@ def _format(held: _Upload) -> Format:
         header = _asked(st.checkbox, "header", "The first line is a header", guess.header)
     first = "the first line is a header" if header else "the first line is a record"
     told.caption(
-        f"Read as: separated by {_SEPARATORS[separator]}, {_DECIMALS[decimal]}, {_ENCODINGS[encoding]}, {first}.",
+        f"Read as: separated by {_SEPARATORS[chosen['separator']]}, {_DECIMALS[chosen['decimal']]}, "
+        f"{_ENCODINGS[chosen['encoding']]}, {first}.",
         width="content",
     )
-    return Format(encoding, separator, decimal, header)
+    return Format(header=header, row_names=row_names, **chosen)
 
 
-def _facts(sheet: RawTable, decimal: str) -> _Facts:
-    rows = len(sheet.labels)
-    gaps = dict(zip(sheet.columns, sheet.gaps.tolist(), strict=True))
-    texts = {column: int((sheet.texts[column].places >= 0).sum()) for column in sheet.columns if column in sheet.texts}
-    columns = tuple(column for column in sheet.columns if rows - gaps[column] > texts.get(column, 0))
-    levels = tuple(column for column in texts if column not in columns)
-    if not columns and not levels:
-        raise ValueError("columns must hold numbers or levels in one column at least beside the label, got none")
-    return _Facts(
-        columns,
-        levels,
-        tuple(column for column in sheet.columns if column not in columns and column not in levels),
-        gaps,
-        {column: count - texts.get(column, 0) for column, count in gaps.items()},
-        int((sheet.labels < 0).sum()),
-        sheet.values,
-        sheet.suspects,
-        decimal,
-    )
+def _numeric(table: RawTable) -> tuple[str, ...]:
+    """Features with more numbers than texts."""
+    columns = ((name, table.columns[name]) for name in table.features)
+    return tuple(name for name, column in columns if np.count_nonzero(~np.isnan(column.numbers)) > _texts_in(column))
 
 
-def _fitting(held: _Upload, label: str | None, facts: _Facts) -> Declared | None:
+def _texts_in(column: Column) -> int:
+    return int(np.count_nonzero(np.isnan(column.numbers) & ~column.missing))
+
+
+def _fitting(held: _Upload, table: RawTable) -> Declared | None:
     """The loaded dictionary as far as it fits the table; what does not fit is told, and then nothing is confirmed."""
-    if held.dictionary is None or held.dictionary[0] != label:
+    if held.dictionary is None or held.dictionary[0] != table.label:
         return None
-    declared, columns = held.dictionary[1], (*facts.columns, *facts.texts, *facts.others)
-    wrong = data.mismatches(label, declared, columns, facts.columns, facts.values)
+    declared = held.dictionary[1]
+    wrong = data.mismatches(declared, table.features, _numeric(table), table.labels[0])
     if wrong:
         told = literal(readable("; ".join(wrong)))
         st.warning(f"The dictionary does not fit this file, so check and confirm the rest: {told}.")
@@ -425,33 +370,35 @@ def _fitting(held: _Upload, label: str | None, facts: _Facts) -> Declared | None
     return declared
 
 
-def _declared(
-    facts: _Facts, name: str, said: Declared | None, levels_in_file: Callable[[str], tuple[str, ...]]
-) -> Declared | None:
+def _declared(table: RawTable, name: str, said: Declared | None) -> Declared | None:
     """Declaration of a table by its holder, None while something is left to declare.
 
     name: tells the controls of different tables and dictionaries apart. said: a declaration with which they begin.
-    levels_in_file: those of a column that occur.
     """
-    usable = (*facts.columns, *facts.texts)
+    columns, values = _numeric(table), table.labels[0]
+    texts = tuple(column for column in table.features if column not in columns and table.columns[column].words)
+    usable = (*columns, *texts)
+    if not usable:
+        raise ValueError("columns must hold numbers or levels in one column at least beside the label, got none")
     which = "Which label counts as +1? All others count as −1."
-    at = facts.values.index(said.positive) if said and said.positive in facts.values else None
-    positive = _asked(st.selectbox, f"positive {name}", which, facts.values, at)
-    unsuspected = [column for column in facts.columns if column not in facts.suspects]
+    at = values.index(said.positive) if said and said.positive in values else None
+    positive = _asked(st.selectbox, f"positive {name}", which, values, at)
+    unsuspected = [column for column in columns if column not in table.suspects]
     used = [column for column in said.features if column in usable] if said else unsuspected
     used = _asked(st.multiselect, f"columns {name}", "Which columns are features?", usable, used)
-    _tell_left_out(facts, used)
-    codes = [each.column for each in said.categories if each.column in facts.columns] if said else []
-    if facts.columns:
+    _tell_left_out(table, columns, used)
+    codes = [each.column for each in said.categories if each.column in columns] if said else []
+    if columns:
         asked = "Which columns of numbers are codes of categories, not amounts?"
-        codes = _asked(st.multiselect, f"codes {name}", asked, facts.columns, codes, placeholder="none")
-    numbers = tuple(column for column in used if column in facts.columns and column not in codes)
+        codes = _asked(st.multiselect, f"codes {name}", asked, columns, codes, placeholder="none")
+    numbers = tuple(column for column in used if column in columns and column not in codes)
     categories = tuple(column for column in used if column not in numbers)
-    bounds = ask_bounds(numbers, categories, facts.columns, facts.decimal, levels_in_file) if used else None
+    decimal = table.form.decimal if table.form else "."
+    bounds = ask_bounds(numbers, categories, columns, decimal, table.levels) if used else None
     norm = "Guess at the norm of a good model, made without looking at the file (0: the default rule)"
     guess = (said and said.theta_norm) or 0.0
     theta_norm = _asked(st.number_input, f"norm {name}", norm, min_value=0.0, max_value=1e6, value=guess, format="%g")
-    drop = _drops(facts, numbers, categories, name, said is not None and said.gaps == "drop")
+    drop = _drops(table, numbers, categories, name, said is not None and said.gaps == "drop")
     if positive is None or bounds is None:
         return None
     low, high = zip(*bounds[0], strict=True) if bounds[0] else ((), ())
@@ -461,22 +408,23 @@ def _declared(
     )
 
 
-def _tell_left_out(facts: _Facts, used: Collection[str]) -> None:
+def _tell_left_out(table: RawTable, numeric: Collection[str], used: Collection[str]) -> None:
     """Table of the columns that are no features, each with the reason."""
-    reasons = {column: f"{facts.suspects.get(column, 'has no value')}" for column in facts.others}
-    reasons |= {
-        column: facts.suspects.get(column, "is text: choose it, and declare its levels") for column in facts.texts
-    }
-    reasons |= {column: facts.suspects.get(column, "was left out by you") for column in facts.columns}
-    left = {column: reason for column, reason in reasons.items() if column not in used}
+    left = {}
+    for name in table.features:
+        column = table.columns[name]
+        if name not in used:
+            usual = "is text: choose it, and declare its levels" if column.words else "has no value"
+            left[name] = column.suspect or ("was left out by you" if name in numeric else usual)
     if left:
         _table({"Left out": [*map(literal, left)], "because it": [*left.values()]})
 
 
-def _drops(facts: _Facts, numbers: Iterable[str], categories: Collection[str], name: str, said: bool) -> bool:
+def _drops(table: RawTable, numbers: Iterable[str], categories: Collection[str], name: str, said: bool) -> bool:
     """Whether to leave out rows with a gap; asks only where there are gaps, or may be undeclared levels."""
-    gaps = {literal(column): facts.gaps[column] for column in numbers}
-    gaps |= {literal(column): facts.empty[column] for column in categories} | {"the label": facts.unlabelled}
+    gaps = {literal(column): int(np.isnan(table.columns[column].numbers).sum()) for column in numbers}
+    gaps |= {literal(column): int(table.columns[column].missing.sum()) for column in categories}
+    gaps["the label"] = int((table.labels[1] < 0).sum())
     lacking = [f"{count:,} in {where}" for where, count in gaps.items() if count]
     if not lacking and not categories:
         return False

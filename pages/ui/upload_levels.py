@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from dpcore.core.facts import facts_beside
-from dpcore.data.lines import class_in
+from dpcore.data.cells import class_in
 from pages.ui.html import listed, literal, readable
 
 _PUBLIC = {row["name"]: row["levels"] for row in facts_beside(__file__, "public_levels.csv")}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import time
 import urllib.request
 from collections.abc import Iterator
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
+from dpcore.data import Declared, write_dictionary
 from dpcore.figures.style import Theme
 
 from ..harness import Server, fork
@@ -123,6 +126,30 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     assert "Traceback" not in log and "Doe" not in log and "people" not in log
 
 
+def test_a_dictionary_declares_a_file_at_once_and_the_page_goes_on(dashboard: Server, page: Page):
+    """A Parquet file; the dictionary's uploader goes on to name a file that is gone."""
+    page.goto(dashboard.url)
+    table = pd.read_csv(io.BytesIO(people())).to_parquet()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "people.parquet", "mimeType": "application/octet-stream", "buffer": table}
+    )
+    said(page, "Which column is the label?")
+    said_of_it = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
+    dictionary = write_dictionary("sick", said_of_it).encode()
+    page.get_by_role("button", name="Load a column dictionary").click()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "columns.json", "mimeType": "application/json", "buffer": dictionary}
+    )
+    said(page, "(your file): 42 to learn from, 2 results")
+    page.keyboard.press("Escape")
+    for form in (0, 1):
+        page.get_by_text("another page").click()
+        expect(page.get_by_text(FORM)).to_have_count(form)
+        rest(page)
+    said(page, "(your file): 42 to learn from, 2 results")
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
 @pytest.mark.parametrize(
     ("width", "height", "scheme"),
     [pytest.param(1366, 768, "dark", marks=pytest.mark.nightly), (390, 844, "light")],
@@ -143,7 +170,7 @@ def test_whoever_cannot_see_the_panel_or_holds_a_phone_declares_too(
     page.get_by_role("button", name="Import").click()
     page.get_by_role("button", name="Confirm").wait_for()
     page.get_by_role("button", name="Read it differently").click()
-    page.get_by_label("separated by").wait_for()
+    page.get_by_label("Columns are separated by").wait_for()
     page.evaluate(AXE)
     assert page.evaluate(CHECK) == []
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, special, stats
+from scipy import optimize, stats
 
 from dpcore import data
 from dpcore.core.losses import get_loss
@@ -21,29 +21,6 @@ CLASSES = [key for key in RECIPES if data.SOURCES[key].task == "classification"]
 NUMBERS = ("squared", "huber", "absolute")
 DRAWN = 1_000_000
 
-# The losses once more, as functions of the margin (labels +-1) and of the residual.
-MARGIN = {
-    "logistic": lambda m: np.logaddexp(0.0, -m),
-    "huber_hinge": lambda m: np.where(m > 1.5, 0.0, np.where(m < 0.5, 1.0 - m, (1.5 - m) ** 2 / 2.0)),
-    "hinge": lambda m: np.maximum(1.0 - m, 0.0),
-    "squared": lambda m: (1.0 - m) ** 2,
-    "huber": lambda m: RESIDUAL["huber"](1.0 - m),
-    "absolute": lambda m: np.abs(1.0 - m),
-}
-RESIDUAL = {
-    "squared": lambda u: u**2,
-    "huber": lambda u: np.where(np.abs(u) <= 0.5, u**2, np.abs(u) - 0.25),
-    "absolute": np.abs,
-}
-KINKS = {
-    "logistic": (0.0,),
-    "huber_hinge": (0.5, 1.5),
-    "hinge": (1.0,),
-    "squared": (),
-    "huber": (0.5, 1.5),
-    "absolute": (1.0,),
-}
-
 
 @pytest.fixture(autouse=True, scope="module")
 def large_splits_do_not_stay():
@@ -54,93 +31,6 @@ def large_splits_do_not_stay():
 def direction(r: int, norm: float, seed: int) -> np.ndarray:
     theta = np.random.default_rng([seed, r]).standard_normal(r)
     return theta * (norm / np.linalg.norm(theta))
-
-
-def split(kinks, low, high):
-    edges = [low, *sorted(k for k in kinks if low < k < high), high]
-    return list(itertools.pairwise(edges))
-
-
-def adaptive(loss: str, along: float, across: float, strength: float, r: int) -> float:
-    """E l by nested adaptive quadrature: b outside, then the coordinate along the truth; not the library's axes."""
-
-    def of(s, t):
-        return special.expit(t) * MARGIN[loss](s) + special.expit(-t) * MARGIN[loss](-s)
-
-    kinks = [sign * k for k in KINKS[loss] for sign in (-1, 1)]
-    if r == 1:
-        return sum(of(along * a, strength * a) for a in (-1.0, 1.0)) / 2.0
-    if r == 2:
-        size, angle = math.hypot(along, across), math.atan2(across, along)
-        turns = [angle + side * math.acos(k / size) for k in kinks if abs(k) < size for side in (-1, 1)]
-        pieces = split([t % (2 * math.pi) for t in turns], 0.0, 2 * math.pi)
-
-        def around(v):
-            return of(along * math.cos(v) + across * math.sin(v), strength * math.cos(v))
-
-        return sum(integrate.quad(around, *p, epsabs=1e-12)[0] for p in pieces) / (2 * math.pi)
-
-    def density(v, d):  # of arcsin of a coordinate on the sphere of R^d
-        return (
-            math.cos(v) ** (d - 2)
-            * math.exp(special.gammaln(d / 2) - special.gammaln((d - 1) / 2))
-            / math.sqrt(math.pi)
-        )
-
-    def inner(v):
-        b, room = math.sin(v), math.cos(v)
-
-        def at(u):
-            a = room * math.sin(u)
-            return of(along * a + across * b, strength * a) * density(u, r - 1)
-
-        ends = [(k - across * b) / (along * room) for k in kinks] if along else []
-        pieces = split([math.asin(e) for e in ends if abs(e) < 1], -math.pi / 2, math.pi / 2)
-        return density(v, r) * sum(integrate.quad(at, *p, epsabs=1e-11, epsrel=1e-11)[0] for p in pieces)
-
-    # Where a kink enters or leaves the inner range, the outer integrand has one.
-    size = math.hypot(along, across)
-    turns = [math.asin(side * k / size) for k in KINKS[loss] if k < size for side in (-1, 1)]
-    turns += [math.asin(k / across) for k in kinks if abs(k) < across]
-    pieces = split(turns, -math.pi / 2, math.pi / 2)
-    return sum(integrate.quad(inner, *p, epsabs=1e-10, epsrel=1e-10)[0] for p in pieces)
-
-
-# By day nested integrals, which take long with kinks, are those of two losses.
-@pytest.mark.parametrize(
-    "loss, r",
-    [
-        pytest.param(loss, r, marks=pytest.mark.nightly if r == 8 or (r == 3 and loss not in LINEAR[::3]) else ())
-        for loss in LINEAR
-        for r in (1, 2, 3, 8)
-    ],
-)
-def test_risk_with_logistic_labels_agrees_with_adaptive_quadrature(loss, r):
-    truth = direction(r, 6.0, seed=1)
-    thetas = np.stack([direction(r, norm, seed) for seed, norm in ((2, 0.4), (3, 9.0))])
-    risks = Population(truth).risk(get_loss(loss), thetas)
-    for theta, risk in zip(thetas, risks, strict=True):
-        along = theta @ truth / 6.0
-        across = math.sqrt(max(theta @ theta - along**2, 0.0))
-        assert abs(risk - adaptive(loss, along, across, 6.0, r)) < 1e-8
-
-
-@pytest.mark.parametrize("loss", NUMBERS)
-@pytest.mark.parametrize("r", [2, 3, 8])
-def test_risk_with_noisy_labels_agrees_with_adaptive_quadrature(loss, r):
-    truth, theta = direction(r, 0.8, seed=1), direction(r, 2.5, seed=2)
-    size = np.linalg.norm(theta - truth)
-    scale = math.exp(special.gammaln(r / 2) - special.gammaln((r - 1) / 2)) / math.sqrt(math.pi)
-
-    def inner(v):
-        at = size * math.sin(v)
-        pieces = split((at - 0.5, at + 0.5), -0.2, 0.2)
-        mean = sum(integrate.quad(lambda e: RESIDUAL[loss](at - e), *p)[0] for p in pieces) / 0.4
-        return mean * math.cos(v) ** (r - 2) * scale
-
-    turns = [math.asin(k / size) for k in (-0.7, -0.3, 0.3, 0.7)]
-    exact = sum(integrate.quad(inner, *p, epsabs=1e-11)[0] for p in split(turns, -math.pi / 2, math.pi / 2))
-    assert abs(Population(truth, noise=0.2).risk(get_loss(loss), theta[None])[0] - exact) < 1e-9
 
 
 @pytest.mark.parametrize("r", [1, 2, 3, 5, 8, 50, 1_000, 1_000_000])

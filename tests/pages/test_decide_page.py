@@ -16,7 +16,7 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Experiment, Problem, list_mechanisms, run
-from dpcore.data import Category, Declared, UploadedRecords, get_source, read_sheet
+from dpcore.data import Category, Declared, UploadedRecords, get_source, read_table
 from dpcore.figures.figure import Figure
 from dpcore.mechanisms.signed import SignedPlan, keyed_digest
 from dpcore.studies.decide import loss_curve
@@ -101,7 +101,7 @@ def test_a_what_if_is_named_and_has_no_equivalent_sample_size():
 @functools.cache
 def declared(oldest: float, content: bytes) -> UploadedRecords:
     said_of_it = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
-    return UploadedRecords(read_sheet(content, "people.csv", "sick"), said_of_it, "people.csv")
+    return UploadedRecords(read_table(content, "people.csv", "sick"), said_of_it, "people.csv")
 
 
 def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = people(400)) -> UploadedRecords:
@@ -344,7 +344,7 @@ LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for 
 def test_the_code_for_an_upload_reads_the_file_by_its_name_and_finds_the_page_s_number(
     name, content, said_of_it, tmp_path, monkeypatch
 ):
-    sheet = read_sheet(content, name, "sick")
+    sheet = read_table(content, name, "sick")
     held = UploadedRecords(sheet, said_of_it, name)
     monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
     page = finished(open_script(PAGE, give_up=20.0), "curve")

@@ -118,10 +118,12 @@ def answer(read: Callable[[], Any]) -> Any:
         return None
 
 
-def look_at(sheet: data.RawTable) -> None:
-    n = len(sheet.labels)
-    assert n >= 2 and sheet.numbers.shape == (n, len(sheet.columns))
-    assert not np.isinf(sheet.numbers).any() and np.all((sheet.labels >= -1) & (sheet.labels < len(sheet.values)))
+def look_at(table: data.RawTable) -> None:
+    assert table.rows >= 2 and table.label in table.columns
+    for column in table.columns.values():
+        assert len(column.numbers) == len(column.places) == table.rows and not np.isinf(column.numbers).any()
+    values, labels = table.labels
+    assert np.all((labels >= -1) & (labels < len(values)))
 
 
 @pytest.mark.parametrize("cases", CASES)
@@ -131,17 +133,17 @@ def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence(cases: int):
         draw = random.Random(f"sheet {case}")
         if draw.random() < 0.6:
             content = spoilt(CSV, draw)
-            sheet = answer(lambda content=content: data.read_sheet(content, "people.csv", "sick"))
+            table = answer(lambda content=content: data.read_table(content, "people.csv", "sick"))
         else:
             content = spoilt(LIBSVM, draw)
-            sheet = answer(lambda content=content: data.read_sheet(content, "people.txt"))
-        read, refused = read + (sheet is not None), refused + (sheet is None)
-        if sheet is None:
+            table = answer(lambda content=content: data.read_table(content, "people.txt"))
+        read, refused = read + (table is not None), refused + (table is None)
+        if table is None or answer(lambda table=table: table.labels) is None:
             continue
-        look_at(sheet)
-        p = len(sheet.columns)
-        declared = Declared(sheet.columns, (0.0,) * p, (1.0,) * p, draw.choice((*sheet.values, "yes")), "drop")
-        records = answer(functools.partial(UploadedRecords, sheet, declared, "people.csv"))
+        look_at(table)
+        p = len(table.features)
+        declared = Declared(table.features, (0.0,) * p, (1.0,) * p, draw.choice((*table.labels[0], "yes")), "drop")
+        records = answer(functools.partial(UploadedRecords, table, declared, "people.csv"))
         if records is None:
             continue
         held += 1
@@ -151,7 +153,7 @@ def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence(cases: int):
         inside = np.array([0.0, 1.0])
         beyond = [
             (column[np.isfinite(column)][:, None] != np.clip(column[np.isfinite(column)][:, None], *inside))
-            for column in sheet.numbers.T
+            for column in (table.columns[name].numbers for name in table.features)
         ]
         assert sum(records.report.clipped.values()) <= sum(int(each.sum()) for each in beyond)
     assert min(read, refused, held) > cases // 10, (read, refused, held)
@@ -169,10 +171,10 @@ def test_a_spoilt_file_is_read_or_refused_in_one_sentence(cases: int, tmp_path: 
                 CSV.replace(b"yes, twice", b"1").replace(b"yes", b"1").replace(b"no", b"-1").replace(b"\n,", b"\n1,")
             )
             path.write_bytes(spoilt(numbers, draw))
-            table = answer(lambda path=path: data.read_csv(path, "sick"))
+            table = answer(lambda path=path: data.read_file(path, "sick"))
         else:
             path.write_bytes(spoilt(LIBSVM, draw))
-            table = answer(lambda path=path: data.read_libsvm(path))
+            table = answer(lambda path=path: data.read_file(path))
         read, refused = read + (table is not None), refused + (table is None)
         if table is not None:
             X = table.data.X

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpcore import EPSILON_GRID, NotApplicable
-from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
+from dpcore.data import Declared, UploadedRecords, get_source, read_table
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
@@ -241,7 +241,7 @@ def test_another_view_begins_with_the_pictures_beside_its_epsilon():
 def test_records_that_a_visitor_has_brought_along_are_drawn_when_they_are_asked_for_and_only_then(monkeypatch):
     monkeypatch.setattr(loss_curve, "SPLITS", 2)
     said = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
-    held = UploadedRecords(read_sheet(people(), "people.csv", "sick"), said, "people.csv")
+    held = UploadedRecords(read_table(people(), "people.csv", "sick"), said, "people.csv")
     monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
     app = finished(open_app("decide/page.py"))
     assert prefetch.OFFERS not in app.session_state

@@ -460,6 +460,10 @@ ALLOWED = {
     ("dpcore/mechanisms/own.py", "entry_points"): "packages that whoever runs the process has installed",
     ("dpcore/mechanisms/own.py", "exec_module"): "a file that the command which starts the process names",
     ("pages/server/arguments.py", "entry_points"): "asks whether there are any, and loads none",
+    (
+        "dpcore/data/parquet.py",
+        "subprocess",
+    ): "a program of its own beside it, which reads a file and runs nothing in it",
     ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that its table lists",
     ("dpcore/cli/claims.py", "import_module"): "a function that whoever types the command wants audited",
     ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore import Problem
-from dpcore.data import Declared, UploadedRecords, get_source, load, read_sheet
+from dpcore.data import Declared, UploadedRecords, get_source, load, read_table
 from dpcore.experiments.cell import run_cell
 from dpcore.studies.decide.loss_curve import LostCurve, Setting, lost_curve, smallest_budget
 from dpcore.studies.decide.threshold_interval import crossing, falling, limits
@@ -44,7 +44,7 @@ def curve_of(pool: int, splits: int = 20) -> LostCurve:
     x = rng.uniform(-1.0, 1.0, (150, 2))
     y = rng.random(150) < 1.0 / (1.0 + np.exp(-6.0 * x[:, 0] - 2.0 * x[:, 1]))
     lines = ["a,b,y", *(f"{a:.6f},{b:.6f},{'yes' if one else 'no'}" for (a, b), one in zip(x, y, strict=True))]
-    sheet = read_sheet("\n".join(lines).encode(), "sample.csv", "y")
+    sheet = read_table("\n".join(lines).encode(), "sample.csv", "y")
     records = UploadedRecords(sheet, Declared(("a", "b"), (-1.0, -1.0), (1.0, 1.0), "yes"), "sample.csv")
     problem = Problem(records.key, n=105, seed=pool)
     return lost_curve(Setting(problem, "output_gaussian", splits=splits, epsilons=EPSILONS))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....core.arrays import Array
 from ....core.records import Data
-from ....data import clip_rows, read_libsvm, scale
+from ....data import clip_rows, read_file, scale
 
 FEATURES, ROWS = 8, 59_535
 # Declared: the largest range of each feature; and a middle, with a distance from it at which it is called far.
@@ -36,7 +36,7 @@ def cod_rna(file: Path | None, seed: int) -> CodRna:
     if file is None:
         words = f"a stand-in, not Cod-RNA: {ROWS:,} drawn records of {FEATURES} features, about one in three positive"
         return CodRna(*_drawn(np.random.default_rng([seed, 0])), words=words)
-    data = read_libsvm(file).data
+    data = read_file(file).data
     if data.p != FEATURES:
         raise ValueError(f"{file.name} must have the {FEATURES} features of Cod-RNA, got {data.p}")
     if not np.isin(data.y, (-1.0, 1.0)).all():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ....core.validation import integer
-from ....data import Declared, UploadedRecords, read_sheet
+from ....data import Declared, UploadedRecords, read_table
 from ....mechanisms.problem import Problem
 from ...decide.compare_mechanisms import CompareQuestion, ranked
 from .base import Claim, Outcome, ScoresOfMechanisms, Verdict, claim, protocol
@@ -132,13 +132,13 @@ def _held(path: Path) -> UploadedRecords:
     if not path.is_file():
         raise ValueError(f"--data must name a file, got {str(path)!r}")
     name = path.name
-    sheet = read_sheet(path.read_bytes(), name, _LABEL)
-    if len(sheet.values) != 2:
-        raise ValueError(f"the label of {name} must take two values, got {len(sheet.values)}")
-    columns = len(sheet.columns)
+    table = read_table(path.read_bytes(), name, _LABEL)
+    values, columns = table.labels[0], len(table.features)
+    if len(values) != 2:
+        raise ValueError(f"the label of {name} must take two values, got {len(values)}")
     # Which of two labels counts as +1 changes no accuracy.
-    said = Declared(sheet.columns, (0.0,) * columns, (1.0,) * columns, positive=sheet.values[1])
-    held = UploadedRecords(sheet, said, name)
+    said = Declared(table.features, (0.0,) * columns, (1.0,) * columns, positive=values[1])
+    held = UploadedRecords(table, said, name)
     beyond = {column: count for column, count in held.report.clipped.items() if count}
     if beyond:
         column, count = next(iter(beyond.items()))

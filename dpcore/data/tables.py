@@ -1,0 +1,399 @@
+"""Tables of files in memory: cells may be empty or text, labels may be words.
+
+One reader for page and command line. Nothing is scaled, clipped or dropped here; `uploads.py` does what a holder
+declares, and `files.py` refuses what is no number. Errors are ValueErrors of one sentence that names the file, the
+place and the rule.
+"""
+
+import dataclasses as dc
+import functools
+import io
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.arrays import Array
+from ..core.validation import shown
+from .cells import has_thousands, is_missing, number_in, plain_numbers, word_of
+from .formats import GZIP, Format, cells_of, is_blank, opened, sniff, text_of
+from .libsvm import read_libsvm
+from .parquet import read_parquet
+
+CSV_ENDINGS = (".csv", ".tsv", ".tab", ".data", ".dat")
+LIBSVM_ENDINGS = (".libsvm", ".svm", ".txt")
+PARQUET_ENDING = ".parquet"
+LIBSVM_LABEL = "label"  # what the column of the labels is called where a file has no names
+MAX_TEXTS = 1_000  # different ones in a column, whose levels a user can declare
+MAX_LABELS = 100  # values among which a user can pick
+_MAX_ALL_TEXTS = 100_000  # different ones of all columns: a text takes 20 times the memory of a number
+_NO_NAME = "column {} (no name)"
+_CHUNK = 2**20  # cells that are held as texts at a time
+_AS_WRITTEN = Format("utf-8-sig", ",", ".", False)  # of a Parquet file, as CSV
+_FEWEST_NUMBERED = 10
+_DATED = 0.9  # share of a column's different texts
+_CLOCK = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?( ?z|[+-]\d{2}:?\d{2})?"
+_DATES = re.compile(
+    rf"({_CLOCK}|\d{{4}}[-/.]\d{{1,2}}([-/.]\d{{1,2}})?|\d{{1,2}}[-/. ](\d{{1,2}}|[a-zäé]{{3,9}}\.?)[-/., ]+\d{{2,4}}"
+    rf"|[a-zäé]{{3,9}}\.? \d{{1,2}},? \d{{4}})([t ,]+{_CLOCK})?",
+    re.IGNORECASE,
+)
+_ID_NAME = re.compile(
+    r"(.*[^a-z])?(id|ids|uuid|guid|identifier|ssn|iban|e-?mail|phone|telephone)([^a-z].*)?|(?-i:.*[a-z]I[Dd])"
+    r"|__index_level_\d+__|unnamed: ?\d+",  # the last two are what pandas calls an index
+    re.IGNORECASE,
+)
+
+
+@dc.dataclass(frozen=True)
+class Limits:
+    """Largest file that is read."""
+
+    bytes: int
+    lines: int
+    columns: int
+    cells: int
+    advice: str = "leave some out"
+
+    def check(self, name: str, **found: int) -> None:
+        """Raise ValueError for a file with more of anything."""
+        for kind, count in found.items():
+            most = getattr(self, kind)
+            if count > most:
+                raise ValueError(f"{name} must have at most {most:,} {kind}, got {count:,}; {self.advice}")
+
+
+UPLOAD = Limits(bytes=10_000_000, lines=1_000_000, columns=1_001, cells=5_000_000)
+FILE = Limits(
+    bytes=100_000_000,
+    lines=50_000_000,
+    columns=10_001,
+    cells=50_000_000,
+    advice="write such records in the LIBSVM format",
+)
+
+
+@dc.dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """Column of a table.
+
+    numbers: [rows], nan where a cell has none. words: the different texts that are neither empty nor numbers. places:
+    [rows], each cell's place in `words`, -1 for none. suspect: reason why this is hardly a feature, "" for none.
+    """
+
+    numbers: Array
+    words: tuple[str, ...]
+    places: NDArray[np.int16]
+    suspect: str = ""
+
+    @functools.cached_property
+    def missing(self) -> NDArray[np.bool_]:
+        """Rows with neither a number nor a text, or with a word for a missing value."""
+        # A dash is a value, not a gap, if some values are +.
+        gaps = [is_missing(word) and not (word == "-" and "+" in self.words) for word in self.words]
+        return np.isnan(self.numbers) & np.array([*gaps, True])[self.places]
+
+    @functools.cached_property
+    def values(self) -> tuple[tuple[str, ...], NDArray[np.int16]]:
+        """The different values, numbers first, and each row's place among them, -1 for a gap.
+
+        Raises ValueError for more than `MAX_TEXTS`, which its reader completes.
+        """
+        known, places = np.unique(self.numbers, return_inverse=True)  # one nan, at the end
+        known = known[~np.isnan(known)]
+        used = np.unique(self.places[(self.places >= 0) & ~self.missing])
+        names = (*map(word_of, known.tolist()), *(self.words[place] for place in used))
+        if len(names) > MAX_TEXTS:
+            raise ValueError(f"must have at most {MAX_TEXTS:,} different values, got more")
+        order = np.full(len(self.words) + 1, -1)
+        order[used] = len(known) + np.arange(len(used))
+        return names, np.where(np.isnan(self.numbers), order[self.places], places).astype(np.int16)
+
+
+@dc.dataclass(frozen=True, eq=False, repr=False)
+class RawTable:
+    """Table in memory. name: of the file. columns: by name. label: of the column of the labels, "" while none is
+    picked. form: in which a CSV file was read, None for other files."""
+
+    name: str
+    columns: dict[str, Column]
+    label: str = ""
+    form: Format | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values())).numbers)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of all columns but the label's."""
+        return tuple(column for column in self.columns if column != self.label)
+
+    @property
+    def suspects(self) -> dict[str, str]:
+        """Columns that are hardly features, each with the reason."""
+        return {column: self.columns[column].suspect for column in self.features if self.columns[column].suspect}
+
+    def levels(self, column: str) -> tuple[str, ...]:
+        """The different values of a column, numbers first, for a holder who declares that they are public."""
+        try:
+            names, _ = self.columns[column].values
+        except ValueError as error:
+            raise ValueError(f"{shown(column)} {error}") from None
+        decimal = self.form.decimal if self.form else "."
+        known = sum(name not in self.columns[column].words for name in names)
+        return (*(name.replace(".", decimal) for name in names[:known]), *sorted(names[known:]))
+
+    def with_label(self, label: str) -> "RawTable":
+        """The table with its labels in this column; ValueError if it has none of that name."""
+        if label not in self.columns:
+            known = ", ".join([*self.columns][:20]) + (", ..." if len(self.columns) > 20 else "")
+            advice = ""
+            if self.form and not self.form.header:
+                advice = "; its first line counts as a record: put a line of names above it, or pass form= if it is one"
+            raise ValueError(f"label must be a column of {self.name} ({known}), got {shown(label)}{advice}")
+        return dc.replace(self, label=label)
+
+    @functools.cached_property
+    def labels(self) -> tuple[tuple[str, ...], NDArray[np.int16]]:
+        """The labels that occur, sorted, and each row's place among them, -1 for a missing one."""
+        try:
+            names, places = self.columns[self.label].values
+        except ValueError:
+            names = ("",) * (MAX_LABELS + 1)
+        if len(names) > MAX_LABELS or self.columns[self.label].suspect.startswith("holds more than"):
+            raise ValueError(f"the label of {self.name} must take at most {MAX_LABELS} different values, got more")
+        if not names:
+            raise ValueError(f"the label of {self.name} must have a value in some row, got none")
+        order = sorted(range(len(names)), key=names.__getitem__)
+        ranks = np.array([*np.argsort(order), -1], np.int16)
+        return tuple(names[place] for place in order), ranks[places]
+
+
+def kind_of(name: str) -> str:
+    """csv, libsvm or parquet, by the ending of a file's name; ValueError for another one.
+
+    >>> kind_of("people.TSV")
+    'csv'
+    """
+    ending = Path(name.lower()).suffix
+    if ending in (".xls", ".xlsx", ".ods"):
+        raise ValueError(f"{name} must be a table without a program's format: save it from the spreadsheet as CSV")
+    for kind, endings in (("csv", CSV_ENDINGS), ("libsvm", LIBSVM_ENDINGS), ("parquet", (PARQUET_ENDING,))):
+        if ending in endings:
+            return kind
+    known = ", ".join((*CSV_ENDINGS, *LIBSVM_ENDINGS, PARQUET_ENDING))
+    raise ValueError(f"a file's name must end in one of {known}, got {name}")
+
+
+def read_table(
+    content: bytes, name: str, label: str = "", form: Format | None = None, limits: Limits = UPLOAD
+) -> RawTable:
+    """Table of a file in memory, read as CSV, Parquet or LIBSVM by the ending of its name.
+
+    label: name of the column of the labels; a LIBSVM file has them in `LIBSVM_LABEL`. form: of a CSV file, guessed by
+    `sniff` if None. A cell without a finite number is nan; texts are kept while they are few. Columns of a LIBSVM file
+    are named by their indices, and missing entries are 0. A column without a name is named by its place, and so is a
+    second one of the same name. Raises ValueError for a file beyond the limits, before it is stored, for fewer than two
+    rows, and for what `opened`, `as_csv` and `read_libsvm` refuse.
+
+    >>> table = read_table(b"age,sex,sick\\n50,f,yes\\n,m,no\\n", "people.csv", "sick")
+    >>> table.columns["age"].numbers.tolist(), table.levels("sex"), table.labels[0]
+    ([50.0, nan], ('f', 'm'), ('no', 'yes'))
+    >>> read_table(b"-1 2:0.5\\n+1 1:0.25\\n", "people.txt").columns["1"].numbers.tolist()
+    [0.0, 0.25]
+    """
+    limits.check(name, bytes=len(content))
+    kind = kind_of(name)
+    if kind == "libsvm":
+        return RawTable(name, _libsvm_columns(content, name, limits), LIBSVM_LABEL)
+    if kind == "csv":
+        form = form or sniff(content, name)
+        table = RawTable(name, _csv_columns(content, name, form, limits), form=form)
+    else:
+        facts, written = read_parquet(content, name, limits.lines, limits.columns, limits.cells)
+        width = len(facts.columns)
+        limits.check(name, lines=facts.rows, columns=width, cells=facts.rows * width)
+        table = RawTable(name, _csv_columns(written, name, _AS_WRITTEN, limits, facts.columns, facts.unread))
+    return table.with_label(label) if label else table
+
+
+def line_of(content: bytes, name: str, form: Format, row: int) -> tuple[int, list[str]]:
+    """Line in which a row of a CSV file begins, and its cells."""
+    _, records = opened(content, name, form)
+    return next(itertools.islice(records, row, None))
+
+
+def _column_names(written: Sequence[str], name: str, limits: Limits) -> tuple[str, ...]:
+    """Names of the columns, each once. Quotes are no part of names if all of these stand in them."""
+    limits.check(name, columns=len(written))
+    names = [" ".join(cell.split()) for cell in written]
+    if all(re.fullmatch("'.*'|\".*\"", each) for each in names if each):
+        names = [each[1:-1].strip() for each in names]
+    counts = Counter(names)
+    seen: Counter[str] = Counter()
+    for place, each in enumerate(names):
+        seen[each] += 1
+        if not each:
+            names[place] = _NO_NAME.format(place + 1)
+        elif counts[each] > 1 and seen[each] > 1:
+            names[place] = f"{each} (column {place + 1})"
+    if len({*names}) < len(names):
+        raise ValueError(
+            f"columns of {name} must have different names, got {shown(Counter(names).most_common(1)[0][0])} twice"
+        )
+    return tuple(names)
+
+
+def _csv_columns(
+    content: bytes,
+    name: str,
+    form: Format,
+    limits: Limits,
+    known: Sequence[str] = (),
+    unread: Collection[int] = (),
+) -> dict[str, Column]:
+    """Columns of a CSV file. known: their names, if the file has none. unread: places of columns left out before."""
+    import pandas as pd
+
+    written, records = opened(content, name, form)
+    names = _column_names(known or written, name, limits)
+    rows = 0
+    for rows, _ in enumerate(records, start=1):  # all is known to be well before anything is stored
+        if rows > limits.lines or rows * len(names) > limits.cells:
+            limits.check(name, lines=rows, cells=rows * len(names))
+    _at_least_two(name, rows)
+    text = text_of(content, form)
+    if form.header:
+        next(cells for cells in cells_of(text, form) if not is_blank(cells))
+    found = [_Found(rows, min(MAX_TEXTS, _MAX_ALL_TEXTS // len(names))) for _ in names]
+    start = 0
+    try:
+        for frame in pd.read_csv(
+            text,
+            sep=form.separator,
+            quotechar=form.quote,
+            skipinitialspace=True,
+            header=None,
+            names=range(len(names)),
+            index_col=False,
+            dtype=object,
+            na_filter=False,
+            chunksize=max(_CHUNK // len(names), 1),
+        ):
+            if start + len(frame) <= rows:
+                for place, column in enumerate(found):
+                    column.add(start, frame[place].to_numpy(), form)
+            start += len(frame)
+    except pd.errors.ParserError:
+        start = -1
+    if start != rows:
+        raise ValueError(f"{name} must be a CSV table with one line end throughout and no blanks around quotes")
+    return {each: found[place].made(each, place, place in unread) for place, each in enumerate(names)}
+
+
+class _Found:
+    """Cells of a column while it is read; beyond `most` different texts nothing more of them is kept."""
+
+    def __init__(self, rows: int, most: int) -> None:
+        self._numbers = np.full(rows, math.nan)
+        self._places = np.full(rows, -1, np.int16)
+        self._words: dict[str, int] = {}
+        self._most = most
+
+    def add(self, start: int, cells: NDArray[np.object_], form: Format) -> None:
+        import pandas as pd
+
+        stop = start + len(cells)
+        numbers = plain_numbers(cells.tolist()) if form.decimal == "." else None
+        if numbers is None or not np.isfinite(numbers).all():
+            codes, different = pd.factorize(cells)
+            stripped = [cell.strip() for cell in different]
+            known = np.array([number_in(cell, form.decimal, form.thousands) for cell in stripped])
+            known[np.isinf(known)] = math.nan
+            places = [
+                self._place(cell) if np.isnan(number) else -1 for cell, number in zip(stripped, known, strict=True)
+            ]
+            numbers = known[codes]
+            self._places[start:stop] = np.array(places, np.int16)[codes]
+        self._numbers[start:stop] = numbers
+
+    def _place(self, word: str) -> int:
+        if not word or len(self._words) > self._most:
+            return -1
+        return self._words.setdefault(word, len(self._words))
+
+    def made(self, name: str, place: int, unread: bool) -> Column:
+        words = (*self._words,)
+        several = len(words) > self._most
+        if name == _NO_NAME.format(place + 1):
+            suspect = "has no name"
+        elif unread:
+            suspect = "holds neither numbers nor texts"
+        else:
+            suspect = self._suspect(words) or _numbering(self._numbers)
+            if not suspect and _ID_NAME.fullmatch(name):
+                suspect = "is named like an ID"
+        if several:
+            words, self._places[:] = (), -1
+        return Column(self._numbers, words, self._places, suspect)
+
+    def _suspect(self, words: tuple[str, ...]) -> str:
+        texts = [word for word in words if not is_missing(word)]
+        if not texts:
+            return ""
+        if any(map(has_thousands, texts)):
+            return "has thousands separators"
+        if sum(bool(_DATES.fullmatch(word)) for word in texts) >= _DATED * len(texts):
+            return "holds dates or times"
+        if len(words) > self._most:
+            return f"holds more than {self._most:,} different texts"
+        written = np.array([not is_missing(word) for word in (*words, "")])[self._places]
+        return "has a different text in every row" if len(texts) == written.sum() >= _FEWEST_NUMBERED else ""
+
+
+def _libsvm_columns(content: bytes, name: str, limits: Limits) -> dict[str, Column]:
+    if content.startswith(GZIP):
+        raise ValueError(f"{name} must be a plain text file, got a compressed one")
+    limits.check(name, lines=content.count(b"\n"))
+    X, y = read_libsvm(io.BytesIO(content), name)
+    rows, width = X.shape
+    limits.check(name, columns=width + 1, cells=rows * width)
+    none = np.full(rows, -1, np.int16)
+    filled = np.asfortranarray(X.toarray())
+    columns = {
+        str(place + 1): Column(filled[:, place], (), none, _numbering(filled[:, place])) for place in range(width)
+    }
+    return {LIBSVM_LABEL: Column(y, (), none), **columns}
+
+
+def _at_least_two(name: str, records: int) -> None:
+    if records < 2:
+        raise ValueError(f"{name} must hold at least 2 records, got {records}")
+
+
+def _numbering(cells: Array) -> str:
+    """Reason why a column of numbers seems to hold dates or to number the rows, else ""."""
+    rows = np.flatnonzero(~np.isnan(cells))
+    known = cells[rows]
+    if len(known) < _FEWEST_NUMBERED:
+        return ""
+    step = (known[-1] - known[0]) / (rows[-1] - rows[0])
+    if step and np.allclose(known, known[0] + step * (rows - rows[0]), rtol=0.0, atol=abs(step) / 1e3):
+        return "counts the rows"
+    if (known != np.rint(known)).any():
+        return ""
+    if _are_days(known):
+        return "holds dates"
+    return "has a different value in every row" if len(np.unique(known)) == len(known) else ""
+
+
+def _are_days(known: Array) -> bool:
+    """Whether all numbers are days like 20260131."""
+    parts = ((known // 10_000, 1900, 2100), (known // 100 % 100, 1, 12), (known % 100, 1, 31))
+    return all(((low <= part) & (part <= high)).all() for part, low, high in parts)
