@@ -174,7 +174,7 @@ def short_run(monkeypatch) -> Iterator[tuple[threading.Event, list[tuple[object,
         told("half of it")
         return NOTHING
 
-    slow = dc.replace(get_reproduction("iyengar"), run=run)
+    slow = dc.replace(get_reproduction("kamath-three-ways"), run=run)
     monkeypatch.setattr("pages.sources.short_run.get_reproduction", lambda name: dc.replace(slow, name=name))
     yield go_on, started
     go_on.set()
@@ -213,7 +213,7 @@ def test_a_silent_watcher_is_gone(short_run, monkeypatch):
 
 
 def test_choosing_another_figure_leaves_the_one_before(short_run):
-    page = open_script("sources/page.py", about="reproductions", reproduced="iyengar")
+    page = open_script("sources/page.py", about="reproductions", reproduced="kamath-three-ways")
     (left,) = page.session_state["jobs in the background"].jobs.values()
     assert not left.abandoned()
     page.session_state["reproduced"] = "talwar-rate"
