@@ -16,7 +16,6 @@ import pytest
 import dpcore
 from dpcore import __main__ as shell
 from dpcore.__main__ import main
-from dpcore.experiments import tuning_gap
 from dpcore.mechanisms import api
 from tests.classifiers import KEY, class_data
 from tests.harness import ROOT
@@ -311,7 +310,9 @@ def test_run_replaces_its_output_only_when_it_is_whole(capsys, tmp_path, monkeyp
     def fail(*arguments, **options):
         raise dpcore.Unconverged("nothing was released")
 
-    def broken(self, path, **options):
+    def broken(self, path, write=pd.DataFrame.to_csv, **options):
+        if path.suffix != ".part":
+            return write(self, path, **options)
         path.write_text("half a ta")
         raise OSError(28, "No space left on device", str(path))
 
@@ -341,21 +342,14 @@ def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsy
     assert (tmp_path / "link.csv").is_symlink() and len(pd.read_csv(tmp_path / "real.csv")) == 2
     monkeypatch.setattr(dpcore.experiments.run, "run", None)  # calling it would be another error
     os.mkfifo(tmp_path / "pipe")
-    for place, message in ((tmp_path, "must be a file that can"), (tmp_path / "pipe", "must be a file that can")):
+    for place in (tmp_path, tmp_path / "pipe", tmp_path / "nowhere" / "out.csv", tmp_path / "e.json" / "out.csv"):
         code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", place)
-        assert code == 2 and message in err
-    code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "nowhere" / "out.csv")
-    assert code == 2 and os.strerror(errno.ENOENT) in err and err.count("\n") == 1
+        assert code == 2 and "--output must be a file that can be written" in err
 
 
 def test_an_output_that_cannot_be_written_is_named_as_it_was_given(capsys, tmp_path, monkeypatch):
     (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dpcore.experiments.run, "run", None)  # calling it would be another error
-    nowhere = call(capsys, "run", "e.json", "-o", "nowhere/out.csv")
-    assert nowhere == (2, "", f"Error: nowhere/out.csv cannot be used: {os.strerror(errno.ENOENT)}\n")
-    below = call(capsys, "run", "e.json", "-o", "e.json/out.csv")
-    assert below == (2, "", f"Error: e.json/out.csv cannot be used: {os.strerror(errno.ENOTDIR)}\n")
 
     def full(self, path, **options):
         raise OSError(28, "No space left on device", path)
@@ -442,31 +436,12 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_regret_shows_a_bar_to_whoever_watches_and_to_nobody_else(capsys, monkeypatch):
-    monkeypatch.setattr(tuning_gap, "LAMS", (0.1,))
-    words = ["regret", "--source", "iris", "--seeds", "2", "--mechanism", "output_gamma"]
-    code, out, err = call(capsys, *words)
-    assert (code, err) == (0, "") and "loss by lam = auto" in out
+def test_a_bar_is_shown_to_whoever_watches_and_to_nobody_else(capsys, tmp_path, monkeypatch):
+    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
+    words = ["run", tmp_path / "e.json", "-o", tmp_path / "out.csv"]
+    code, _, err = call(capsys, *words)
+    assert (code, err) == (0, "")
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", watched := Terminal())
         assert call(capsys, *words)[0] == 0
-    assert "cases" in watched.getvalue()
-
-
-@pytest.mark.parametrize(
-    "words, sentence",
-    [
-        (["--seeds", "1"], "seeds must be an integer >= 2, got 1"),
-        (["--rule", "0.1"], "rule must be one of auto, published, population, got '0.1'"),
-        (["--rule", "best"], "rule must be one of auto, published, population, got 'best'"),
-        (["--source", "moon"], "source must"),
-        (["--source", "iris", "--mechanism", "oracle"], "mechanism must be one of"),
-    ],
-)
-def test_regret_refuses_its_arguments_before_a_bar_begins(monkeypatch, words, sentence):
-    monkeypatch.setattr(tuning_gap, "regret_table", None)  # calling it would be another error
-    monkeypatch.setattr(sys, "stderr", watched := Terminal())
-    with pytest.raises(SystemExit) as stop:
-        main(["regret", *words])
-    assert stop.value.code == 2
-    assert watched.getvalue().startswith(f"Error: {sentence}") and watched.getvalue().count("\n") == 1
+    assert "cells" in watched.getvalue()

@@ -106,7 +106,7 @@ def test_a_run_onto_a_full_disk_names_its_file_and_goes_on_from_what_it_kept(
     assert told.startswith(f"Error: {output} cannot be used: ")
     assert sorted(path.name for path in folder.iterdir()) == ["e.json", f"{output}.unfinished"]
     main(["run", "e.json", "-o", output, "--resume", "--json"])
-    assert json.loads(capsys.readouterr().out)["cells_reused"] == 1
+    assert json.loads(capsys.readouterr().out)["cells_reused"] == 2
     read = table(folder / output)
     read.to_csv(folder / "read.csv", index=False)  # whatever the kind of file, the same numbers
     assert_frame_equal(pd.read_csv(folder / "read.csv"), whole)

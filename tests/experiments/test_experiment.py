@@ -214,12 +214,6 @@ def test_a_cell_equals_its_parts_put_together_by_hand(change):
         assert row["mean"] == pytest.approx(mean - reference.risk, rel=1e-7)
 
 
-def test_rows_arrive_as_they_are_made():
-    seen = []
-    table = dpcore.run(SMALL, on_row=seen.append)
-    assert [row["x"] for row in seen] == list(table.x) and len(seen) == len(table)
-
-
 @pytest.mark.parametrize(
     "axis", [Axis("n", (100, 400)), Axis("delta", (1e-8, 1e-4)), Axis("lam", (0.01, 0.1)), Axis("p", (2, 5))]
 )
@@ -342,13 +336,13 @@ def test_a_cell_that_cannot_be_certified_costs_the_table_no_other(monkeypatch, e
 def test_what_is_done_when_a_run_is_cancelled_stays_and_the_rest_says_so():
     full = dpcore.run(MANY)
     cells._CELLS.clear()
-    seen = []
+    done = []
     # A cell that is computed here asks before it begins, before its solve and before its evaluation.
-    part = dpcore.run(MANY, on_row=seen.append, cancelled=after(2 * 3))
+    part = dpcore.run(MANY, on_cell=lambda place, rows: done.append(place), cancelled=after(2 * 3))
     same(part[:4], full[:4])
     assert list(part.x[4:]) == [80, 90] and (part.status[4:] == "cancelled").all() and part["mean"][4:].isna().all()
     assert (part.reason[4:] == "the run was cancelled before this point was computed").all()
-    assert list(part.n[4:]) == [80, 90] and [row["status"] for row in seen] == list(part.status)
+    assert list(part.n[4:]) == [80, 90] and done == [0, 1]
     misses = cells._CELLS.misses
     same(dpcore.run(MANY), full)
     assert cells._CELLS.misses == misses + 2, "what was done is not computed again"
@@ -408,7 +402,7 @@ def test_a_cancelled_run_in_processes_keeps_what_they_have_begun_and_cancels_the
     stop = threading.Event()
     many = replace(MANY, sweep=Axis("n", tuple(range(60, 72))))
     with ProcessPoolExecutor(1, mp_context=get_context("fork")) as processes:  # begins at once
-        table = dpcore.run(many, processes, on_row=lambda row: stop.set(), cancelled=stop.is_set)
+        table = dpcore.run(many, processes, on_cell=lambda place, rows: stop.set(), cancelled=stop.is_set)
     assert list(table.x.unique()) == list(many.sweep.values)
     assert (table.status[:2] == "ok").all() and table.status.iloc[-1] == "cancelled"
     done = table[table.status == "ok"].drop(columns=[*VARYING, "reason"])
@@ -420,7 +414,7 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
     class Full(Exception):
         pass
 
-    def refuse(row):
+    def refuse(place, rows):
         raise Full
 
     with ThreadPoolExecutor(1) as threads:
@@ -430,7 +424,7 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
         gate = threading.Event()
         submit(gate.wait, 0.2)
         with pytest.raises(Full):
-            dpcore.run(replace(MANY, sweep=Axis("n", tuple(range(60, 80)))), threads, on_row=refuse)
+            dpcore.run(replace(MANY, sweep=Axis("n", tuple(range(60, 80)))), threads, on_cell=refuse)
         assert submitted[-1].cancelled()
 
 
@@ -524,7 +518,7 @@ def test_equal_experiments_have_equal_digests():
 def test_readers_cannot_change_the_cache():
     (cell,) = SMALL.cells()
     cells.run_cell(cell)[0]["mean"] = 12345.0
-    dpcore.run(SMALL, on_row=lambda row: row.update(mean=-1.0))
+    dpcore.run(SMALL, on_cell=lambda place, rows: rows[0].update(mean=-1.0))
     assert dpcore.run(SMALL)["mean"].between(0, 100).all()
 
 
