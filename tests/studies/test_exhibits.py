@@ -3,7 +3,6 @@
 import dataclasses as dc
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -16,12 +15,11 @@ from dpcore.audit.objective_worst_pair import FAR, HuberPair, pair_plan, worst_f
 from dpcore.mechanisms.noise import generalized_gaussian
 from dpcore.studies.papers import exhibits
 from dpcore.studies.papers.exhibits import EXHIBITS, ExhibitResult, pure_bounds, rounded_down, run_exhibit
-from tests.harness import ROOT
 from tests.nights import each
 
 KEYS = tuple(EXHIBITS)
 LAWS = {"objective_gamma": stats.laplace, "objective_gaussian": stats.norm}
-# (epsilon, delta): delta over the published one, as docs/errata.md has it.
+# (epsilon, delta): delta over the published one.
 FACTORS = {(1.0, 1e-5): 23.62, (2.0, 1e-5): 31.31, (1.0, 1e-3): 1.354}
 
 
@@ -153,7 +151,7 @@ def test_the_gaussian_bound_is_made_of_two_clopper_pearson_bounds_with_half_the_
 @pytest.mark.parametrize("key", KEYS)
 def test_every_exhibit_is_contradicted_by_its_usual_runs(key):
     """The bounds stay below what is true: each fails to with probability 0.05 and 0.001."""
-    found = run_exhibit(key)  # those of the errata, whose test finds them in the cache; of the page's see its own
+    found = run_exhibit(key)
     assert found.verdict == "contradicted" and found.claimed < found.certified_999 < found.certified_95
     assert found.runs == EXHIBITS[key].runs and (found.title, found.source) == (
         EXHIBITS[key].title,
@@ -284,19 +282,3 @@ def test_the_command_shows_one_or_all_and_ends_well(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["exhibit", "--runs", "500"])
     assert stop.value.code == 2 and "--runs" in capsys.readouterr().err
-
-
-def test_the_errata_quote_what_the_command_prints():
-    """Table rows: key, published, exact or nothing, 95%, 99.9%, runs; bounds as they are shown, up to rounding."""
-    text = (ROOT / "docs" / "errata.md").read_text()
-    rows = [[cell.strip() for cell in row.split("|")] for row in re.findall(r"^\| `(\w+` \|.*)\|$", text, re.MULTILINE)]
-    quoted = {row[0].rstrip("`"): row[1:] for row in rows}
-    assert set(quoted) == set(KEYS)
-    for key, (published, exact, shown, flagged, runs) in quoted.items():
-        found = run_exhibit(key)
-        assert float(published) == pytest.approx(found.claimed, rel=1e-3)
-        assert (exact == "-") == (found.exact is None) and int(runs.replace(",", "")) == found.runs
-        for cell, value in ((exact, found.exact), (shown, found.certified_95), (flagged, found.certified_999)):
-            assert value is None or value * (1.0 - 3e-3) <= float(cell) <= value * (1.0 + 1e-9), (key, cell)
-    for factor in FACTORS.values():
-        assert f"{math.floor(10 * factor) / 10:g}" in text
