@@ -44,8 +44,8 @@ _REPRODUCTIONS = """# Figures and claims of the papers, reproduced
 Written by `python -m tools.documents` from the words of `dpcore/studies/papers/reproductions/` and one run of each with
 seed 0. `python -m dpcore reproduce NAME -o DIR` does one again and writes its table, claims and figure; the page
 *Sources* does it with few repetitions. Published values were read off curves, to two digits at best. **Agrees**: the
-claim holds in the numbers computed here. **Differs**: it does not, and the difference is named. **Unexplained**: it does
-not, and no cause was found.
+claim holds in the numbers computed here. **Differs**: it does not, and the difference is named. **Unexplained**: it
+does not, and no cause was found.
 """
 
 
