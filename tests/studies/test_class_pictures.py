@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 
 import dpcore
-from dpcore import Budget, NotApplicable, Spec
+from dpcore import Budget, Spec
 from dpcore.core.rng import generator
 from dpcore.studies.multiclass import curves, decision_regions
 from dpcore.studies.multiclass.curves import Records
@@ -140,10 +140,3 @@ def test_true_ellipses_are_at_two_standard_deviations():
     assert real.centres == pytest.approx(middle[:, 2:])
     telling = middle.var(axis=0) / train.X.var(axis=0)
     assert telling[2:].min() > telling[:2].max() and found.columns == (0, 1)
-
-
-def test_no_picture_without_a_guarantee():
-    with pytest.raises(NotApplicable, match="Gaussian noise needs delta > 0, got delta = 0"):
-        decision_regions.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=0.0)
-    with pytest.raises(NotApplicable, match="needs lam > "):
-        decision_regions.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=1e-6, lam=1e-5)

@@ -9,9 +9,8 @@ import pytest
 
 from dpcore import Data, __main__
 from dpcore.core.losses import get_loss
-from dpcore.figures.named_bars import corrections_figure
 from dpcore.solvers.simplex.entropic import minimise_entropic
-from dpcore.studies.papers import errata, two_vertices
+from dpcore.studies.papers import errata
 
 
 def run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -64,16 +63,6 @@ def test_the_table_is_complete_and_in_its_order():
         assert each.erratum.setting in each.sentence
 
 
-def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():
-    """All 2^7 sequences, one by one, against the sum over counts."""
-    share, epsilon = 1.0 / (1.0 + np.exp(-0.4)), 0.3
-    counts = np.array([bin(k).count("1") for k in range(2**7)])
-    one, other = (s**counts * (1.0 - s) ** (7 - counts) for s in (share, 1.0 - share))
-    plain = np.maximum(one - np.exp(epsilon) * other, 0.0).sum()
-    assert two_vertices.two_column_delta(7, 0.8, epsilon) == pytest.approx(plain, rel=1e-12)
-    assert two_vertices.two_column_delta(7, 0.4, epsilon) < 0.9 * plain
-
-
 @pytest.mark.parametrize("p", [10, 1_000])
 def test_entropy_of_the_published_weight_forces_almost_ln_p_times_the_rate(p):
     """The solver's minimiser on records (-a, 0, ..., 0); no a on a grid leaves more than Lambert's."""
@@ -108,19 +97,6 @@ def test_json_says_the_same_and_a_wrong_name_is_refused(capsys):
     with pytest.raises(SystemExit):
         run("errata nothing", capsys)
     assert "objective_gaussian" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_figure_has_a_bar_for_each_erratum(theme):
-    found = errata.recomputed()
-    kinds = [each.erratum.kind for each in found]
-    drawn = corrections_figure(
-        [each.name for each in found], [each.times for each in found], kinds, errata.KINDS, theme=theme, height=600
-    )
-    bars = {y: start + x for t in drawn.data for y, start, x in zip(t["y"], t["base"], t["x"], strict=True)}
-    assert [bars[y] for y in range(len(found) - 1, -1, -1)] == pytest.approx([each.times for each in found])
-    assert [t["name"] for t in drawn.data] == list(errata.KINDS.values())
-    assert [len(t["y"]) for t in drawn.data] == [kinds.count(kind) for kind in errata.KINDS]
 
 
 def test_only_what_is_drawn_depends_on_the_seed():

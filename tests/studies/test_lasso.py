@@ -30,25 +30,6 @@ def squared_error(records, thetas):
     return np.mean((thetas @ records.X.T - records.y) ** 2, axis=-1)
 
 
-@pytest.mark.parametrize("p, stored", [(24, 24), (40, 16)])
-def test_moments_are_those_of_the_records_that_load_gives(p, stored):
-    ns = (50, 200, 300)
-    rng = np.random.default_rng(0)
-    for n, here in zip(ns, problem.instances(ns, p, stored, 0.7, seed=3), strict=True):
-        records = data.load(problem.SOURCE, n, stored, 3).train
-        thetas = rng.laplace(size=(5, stored))
-        assert here.risk.values(thetas) == pytest.approx(squared_error(records, thetas), rel=1e-12)
-        assert (here.n, here.p, here.stored) == (n, p, stored)
-        assert here.spec == Spec("squared", n, p, 0.0, Domain(math.inf, 1.0, 1.1), 0.7, set="l1_ball")
-        assert here.nothing == pytest.approx(np.mean(records.y**2), rel=1e-12)
-        # F* by duality: no point of the ball is better than a point whose Frank-Wolfe gap is 0.
-        found = minimise_on_l1_ball(fw.Records(get_loss("squared"), records), 0.7)
-        gradient = 2.0 * (records.X @ found.theta - records.y) @ records.X / n
-        gap = gradient @ found.theta + 0.7 * np.abs(gradient).max()
-        assert abs(found.theta).sum() <= 0.7 * (1 + 1e-12) and gap <= 1e-8
-        assert here.best == pytest.approx(squared_error(records, found.theta), abs=2e-9)
-
-
 def test_curves_over_T_are_what_the_mechanism_releases():
     n, p, repetitions = 400, 12, 10
     setting = dc.replace(SETTING, repetitions=repetitions, radius=2.0)
@@ -209,9 +190,3 @@ def test_published_noise_says_what_it_spends_and_nothing_is_released():
             "frank_wolfe_polytope", records.X, records.y, epsilon=1.0, delta=1e-6, y_max=1.1, radius=1.0, T=20,
             accounting="published",
         )  # fmt: skip
-
-
-def test_points_without_a_plan_have_reasons_instead_of_values():
-    found = curves.against_n(dc.replace(SETTING, accounting="published", delta=0.0), p=64, T="auto", ns=(500, 5_000))
-    assert np.isnan(found.private.measured.mean).all() and np.isnan(found.dense).all()
-    assert all("needs delta > 0" in reason for reason in found.private.reasons)

@@ -16,7 +16,6 @@ from dpcore.studies.papers.reproductions import bassily_transition as bassily
 from dpcore.studies.papers.reproductions import kamath_three_ways as kamath
 from dpcore.studies.papers.reproductions import pathak_raj_accuracy as pathak
 from dpcore.studies.papers.reproductions import talwar_rate as talwar
-from dpcore.studies.papers.reproductions.base import ExcessOfMechanisms
 from tests.cli.test_cli import call
 
 NAMES = ["talwar-rate", "kamath-three-ways", "pathak-raj-accuracy", "bassily-transition"]
@@ -106,14 +105,6 @@ def test_verdicts_of_private_lasso_turn(rates):
         for e in rates.exponents
     ]
     assert told(exponents=tuple(near))[1] == "agrees" and with_mean(talwar.HARD_BOUND, -0.9)[1] == "unexplained"
-
-
-def test_an_exponent_that_no_line_fits_is_told_as_none():
-    with smaller(talwar, NS=(1_000, 2_000, 4_000), PS=(16, 64), P=16, N=1_000):
-        few = talwar.rates(2, 0, quiet)
-    assert few.of(talwar.HARD).reason == "only 3 points" and np.isnan(few.of(talwar.HARD).mean)
-    assert "none (only 3 points)" in talwar.claims_of(few)[0].found
-    assert verdicts(talwar.claims_of(few))[0] == "differs"
 
 
 def test_lemma_1_asks_for_n_times_the_noise_which_learns_nothing(ways):
@@ -219,31 +210,6 @@ def test_a_missing_file_and_too_few_runs_are_one_sentence(tmp_path, capsys):
     ):
         code, _, error = call(capsys, "reproduce", name, *arguments, "-o", tmp_path / "out")
         assert code == 2 and "must" in error and "Traceback" not in error, name
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_figures_hold_the_numbers(theme, rates, ways):
-    names = [e.curve for e in rates.exponents]
-    means, errors, claimed = (np.array([getattr(e, f) for e in rates.exponents]) for f in ("mean", "se", "claimed"))
-    figure = reproduction_figure(rates.exponents, theme=theme)
-    published, found = figure.data
-    assert np.array_equal(published.x, claimed) and np.array_equal(found.x, means)
-    assert np.array_equal(found.error_x.array, 2 * errors)
-    assert [str(text) for text in figure.layout.yaxis.ticktext] == names
-    narrow = figure.layout.meta["narrow"]
-    assert [note["text"] for note in narrow["annotations"]] == ["fitted exponents", *names]
-    assert narrow["margin"]["l"] < 50, "a phone's chart has room for its marks"
-
-    shown = {name: (kamath._KEYS[name], measured) for name, measured in ways.ways.items()}
-    figure = reproduction_figure(ExcessOfMechanisms(ways.epsilon, shown, ways.nothing), theme=theme)
-    drawn = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
-    assert list(drawn) == list(ways.ways)
-    for name, trace in drawn.items():
-        assert np.array_equal(trace.y, ways.ways[name].mean)
-        assert figure.layout.yaxis.range[0] < np.log10(trace.y.min())
-    labels = [str(note.text) for note in figure.layout.annotations]
-    assert all(name.replace(", ", ",<br>") in labels for name in ways.ways)
-    assert (drawn[kamath.OUTPUT].line.dash, drawn[kamath.LEMMA_1].line.dash) == ("solid", "dash")
 
 
 @pytest.mark.nightly
