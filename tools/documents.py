@@ -71,11 +71,12 @@ def _of(paper: str) -> Iterator[str]:
 
 def reproductions_page(folder: Path) -> str:
     """Each reproduction with its protocol and its claims, as found in FOLDER/NAME."""
-    parts = [_REPRODUCTIONS]
+    parts, before = [_REPRODUCTIONS], ""
     for name in REPRODUCTIONS:
         chosen, found = get_reproduction(name), json.loads((folder / name / "claims.json").read_text(encoding="utf-8"))
-        parts.append(f"## {chosen.title}\n{chosen.source}: `python -m dpcore reproduce {name}`. {found['records']}.\n")
-        parts.append(f"{chosen.protocol}\n")
+        parts.append(f"## {chosen.title}\n{chosen.source}: `{name}`. Records: {found['records']}.\n")
+        parts.append("Protocol as above.\n" if chosen.protocol == before else f"{chosen.protocol}\n")
+        before = chosen.protocol
         if name.startswith("jain-thakurta-1"):
             parts.append(_panel(pd.read_csv(folder / name / "table.csv"), PUBLISHED[name[-1]]))
         parts += [claim_line(claim) for claim in found["claims"]] + [""]
@@ -84,7 +85,7 @@ def reproductions_page(folder: Path) -> str:
 
 def claim_line(claim: dict[str, Any]) -> str:
     """A claim as an item of a list."""
-    why = f" {claim['why']}" if claim["why"] else ""
+    why = f" {claim['why']}" if claim["verdict"] != "agrees" else ""
     compared = f"Published: {claim['published']}. Here: {claim['found']}."
     return f"- **{claim['verdict'].title()}**: {claim['words']} {compared}{why}"
 

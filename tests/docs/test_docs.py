@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dpcore
+from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from tests.harness import ROOT
 from tools import documents
 
@@ -65,6 +66,13 @@ def test_the_picture_is_a_picture():
 def test_the_errata_are_those_of_the_files_that_hold_them():
     """`python -m tools.documents` writes them."""
     assert (ROOT / "docs" / "errata.md").read_text(encoding="utf-8") == documents.errata_page()
+
+
+def test_the_reproductions_have_the_protocols_of_today():
+    """Their verdicts are compared by night (`tests/studies/test_reproduced_claims.py`)."""
+    text = (ROOT / "docs" / "reproductions.md").read_text(encoding="utf-8")
+    for chosen in map(get_reproduction, REPRODUCTIONS):
+        assert f"## {chosen.title}\n{chosen.source}: `{chosen.name}`. " in text and chosen.protocol in text
 
 
 def test_the_packages_of_the_architecture_are_those_of_the_contract():

@@ -4,7 +4,6 @@ import dataclasses as dc
 import itertools
 import math
 import re
-from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +16,7 @@ from dpcore import Budget, Data
 from dpcore.data import load_classes
 from dpcore.solvers.multiclass.objective import ClassRecords
 from dpcore.studies.multiclass import curves, one_vs_rest, reference_risk
-from dpcore.studies.multiclass.curves import AccuracyQuestion, Records, accuracy_against, accuracy_against_lam
+from dpcore.studies.multiclass.curves import Records, accuracy_against, accuracy_against_lam
 from dpcore.studies.multiclass.one_vs_rest import runs_of
 from tests.studies.plain_classes import many, plain_features
 
@@ -179,44 +178,6 @@ def same(one, other):
     pairs = [(getattr(one, f.name), getattr(other, f.name)) for f in dc.fields(one)]
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in pairs if isinstance(a, np.ndarray))
     return pairs
-
-
-def test_the_answer_grows_by_one_draw_of_the_records_after_the_other():
-    asked = AccuracyQuestion("classes", (2, 4), Records(DRAWN, 90, 5), 1.0, 1e-5, repetitions=2, datasets=3)
-    found = list(asked.snapshots())
-    assert [now.datasets for now in found] == [1, 2, 3]
-    for now in found:
-        alone = accuracy_against(
-            "classes", (2, 4), Records(DRAWN, 90, 5), epsilon=1.0, delta=1e-5, repetitions=2, datasets=now.datasets
-        )
-        same(now, alone)
-        same(now.learners["split"], alone.learners["split"])
-    one_draw = {"epsilon": 1.0, "delta": 1e-5, "repetitions": 2, "datasets": 1}
-    each = [accuracy_against("classes", (2, 4), Records(DRAWN, 90, 5 + k), **one_draw) for k in range(3)]
-    last = found[-1]
-    for key in last.learners:
-        assert last.learners[key].mean == pytest.approx(np.mean([one.learners[key].mean for one in each], axis=0))
-    for name in ("plain", "logistic", "bayes", "chance"):
-        assert getattr(last, name) == pytest.approx(np.mean([getattr(one, name) for one in each], axis=0))
-
-
-def test_what_is_given_up_ends_between_two_models_and_is_not_kept():
-    """At every moment at which it asks; afterwards the answer is that of an undisturbed process."""
-    asked = AccuracyQuestion("classes", (2, 3), Records(DRAWN, 80, 91), 1.0, 1e-5, repetitions=2, datasets=1)
-    moments = itertools.count()
-    (whole,) = asked.snapshots(lambda: next(moments) < 0)
-    times = next(moments)
-    assert times > 10
-    curves._runs.cache.clear()
-    curves._plain.cache.clear()
-    for stop in range(times):
-        now = itertools.count()
-        with pytest.raises(CancelledError):
-            list(asked.snapshots(lambda stop=stop, now=now: next(now) >= stop))
-        curves._runs.cache.clear()
-        curves._plain.cache.clear()
-    (again,) = asked.snapshots()
-    same(whole, again)
 
 
 # Excess risk

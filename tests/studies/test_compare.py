@@ -2,7 +2,6 @@
 
 import dataclasses as dc
 import math
-from concurrent.futures import CancelledError
 
 import pytest
 
@@ -72,17 +71,6 @@ def test_as_good_is_decided_on_the_same_splits():
     assert table._as_good((10.3, 19.9, 30.0), least)
     # One point more on every split is more, however much splits differ.
     assert not table._as_good((11.0, 21.1, 31.0), least)
-
-
-def test_rows_come_one_by_one_until_cancelled():
-    told: list[bool] = []
-    question = table.CompareQuestion(dc.replace(PROBLEM, seed=77), **SMALL)
-    arriving = question.snapshots(lambda: bool(told))
-    (row,) = next(arriving)
-    assert row.status == "ok"
-    told.append(True)
-    with pytest.raises(CancelledError):
-        list(arriving)
 
 
 def test_pure_budgets_leave_pure_mechanisms():

@@ -138,26 +138,6 @@ def test_on_one_column_the_gaussian_answer_is_the_best_point_of_the_ball_for_its
     assert len(set(found.gaussian.mean)) > 2
 
 
-def test_records_hard_for_l1_are_those_on_which_the_exponential_mechanism_loses_most():
-    """Against the weights of all 2 d vertices; both sets together are at each order the harder one."""
-    d, n, epsilon = 40, 200, 1.5
-    losses = []
-    for k in range(1, n + 1):
-        scores = np.zeros(2 * d)
-        scores[[0, d]] = k / n, -k / n
-        weights = np.exp(scores / vertex_temperature(n, epsilon))
-        losses.append(k / n - scores @ weights / weights.sum())
-    asked = {"d": d, "n": n, "epsilon": epsilon, "delta": 1e-6, "seed": 3, "repetitions": 5}
-    one, few, each = (against_order(**asked, records=name) for name in ("l1", "l2", "each"))
-    assert one.rows == {"l1": 1 + int(np.argmax(losses))} and one.mean[0] == pytest.approx(max(losses), rel=1e-9)
-    assert one.vertices.se[0] < 1e-12 and one.signal == pytest.approx(np.full(len(one.signal), one.rows["l1"] / n))
-    assert (each.mean == np.maximum(one.mean, few.mean)).all() and set(each.records) == {"l1", "l2"}
-    for k, name in enumerate(each.records):
-        mine = one if name == "l1" else few
-        assert each.signal[k] == mine.signal[k] and each.gaussian.mean[k] == mine.gaussian.mean[k]
-        assert each.se[k] == mine.se[k] and each.vertices.noiseless[k] == mine.vertices.noiseless[k]
-
-
 @pytest.fixture(scope="module")
 def along_d():
     norms = (1.0, 1.01, 1.1, 1.25, 2.0)

@@ -111,22 +111,6 @@ def test_pure_budgets_have_a_valley_too():
     assert made.m * made.eta == pytest.approx(made.spent_epsilon)
 
 
-def test_draws_share_their_randomness_along_m_and_along_lam():
-    """A curve through few m is part of one through many, and lam moves it smoothly: not so with other draws."""
-    many = valley_of(**SMALL, lam=0.05, repetitions=6, ms=(1, 2, 5, 20, 50))
-    few = valley_of(**SMALL, lam=0.05, repetitions=6, ms=(2, 50))
-    assert few.training.mean == pytest.approx(many.training.mean[[1, 4]], rel=1e-6)
-    moved = valley_of(**SMALL, lam=0.0501, repetitions=6, ms=(2, 50)).training.mean - few.training.mean
-
-    split = records.load("synthetic_mixture", 400, 12, 3)
-    plan = SimplexSampling(m=2).calibrate(problem.spec_of("huber", split, 0.05), Budget(1.0, 1e-6))
-    weights = SimplexSampling(m=2).prepare(plan, split.train)
-    models = sampled_models(weights, [2, 50], [np.random.default_rng(r) for r in range(6)], 1.0)
-    level = problem.minimum_of("huber", 400, 12, 12, 3).risk
-    others = np.array([[huber(split.train.X @ t, split.train.y) - level for t in along] for along in models])
-    assert np.abs(moved).max() < 0.1 * np.abs(others.mean(axis=0) - few.training.mean).max()
-
-
 def test_the_display_residual_does_not_show(monkeypatch):
     rough = valley_of(**SMALL, lam="auto", repetitions=40)
     monkeypatch.setattr(excess_by_draws, "_DISPLAY_RESIDUAL", 1e-10)

@@ -13,7 +13,6 @@ from dpcore.studies.sparsity.streaming.regret import play, regret_curve
 from dpcore.theory import sampling_and_regret as theory
 
 BUDGET = {"epsilon": 4.0, "delta": 1e-4}
-every_adversary = pytest.mark.parametrize("adversary", ADVERSARIES)
 
 
 def by_hand(adversary: str, p: int, T: int, runs: int, seed: int):
@@ -30,26 +29,6 @@ def by_hand(adversary: str, p: int, T: int, runs: int, seed: int):
 
 def _data(X: np.ndarray) -> Data:
     return Data(X, np.zeros(len(X)))
-
-
-@every_adversary
-def test_a_play_is_the_same_stream_step_by_step(adversary):
-    T, p = 300, 9
-    made = play(adversary, p, T, **BUDGET, repetitions=10, seed=4)
-    plan, X, sums, weights, arms = by_hand(adversary, p, T, 10, 4)
-    assert made.plan == plan and made.marks.tolist() == list(range(T + 1))
-    assert np.array_equal(made.arms, arms[0])
-    regrets = np.pad(X[np.arange(T), arms].cumsum(axis=1), ((0, 0), (1, 0))) - sums.min(axis=1)
-    assert made.regret == pytest.approx(regrets[0], abs=1e-9)
-    assert made.q10 == pytest.approx(np.quantile(regrets, 0.1, axis=0), abs=1e-9)
-    assert made.q90 == pytest.approx(np.quantile(regrets, 0.9, axis=0), abs=1e-9)
-    expected = np.append(0.0, (weights * X).sum(axis=1).cumsum()) - sums.min(axis=1)
-    assert made.expected == pytest.approx(expected, abs=1e-9)
-    assert np.array_equal(made.leader, sums.argmin(axis=1))
-    assert made.trust[:-1] == pytest.approx(weights[np.arange(T), made.leader[:-1]], abs=1e-12)
-    assert made.trust[0] == pytest.approx(1 / p) and (made.trust >= 1 / p).all()
-    assert made.expected[-1] <= made.bound == plan.mechanism.bounds(plan)[0].value
-    assert made.one_run == plan.mechanism.bounds(plan)[1].value
 
 
 def test_long_plays_are_thinned_and_their_marks_are_exact():
