@@ -31,19 +31,6 @@ def cell_line(place: int, rows: Rows) -> bytes:
     return as_line({"cell": place, "count": len(rows), "digest": digest, "rows": rows})
 
 
-def read_object(line: bytes) -> dict[str, Any] | None:
-    """What `as_line` wrote, or None if the line holds something else.
-
-    >>> read_object(as_line({"a": 0.1})), read_object(b"[]"), read_object(b"{")
-    ({'a': 0.1}, None, None)
-    """
-    try:
-        found = json.loads(line)
-    except _DAMAGED:
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def read_cell(line: bytes) -> tuple[int, Rows] | None:
     """Place and rows of a cell, or None if the line is not whole and unchanged.
 

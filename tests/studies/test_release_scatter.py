@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dpcore import Axis, Experiment, NotApplicable, Problem, data, make_mechanism
+from dpcore import Axis, Experiment, Problem, data, make_mechanism
 from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Budget
 from dpcore.core.rng import generator
@@ -75,15 +75,6 @@ def test_many_records_on_a_circle_stand_for_themselves_as_a_few():
     assert made.excess[20, 4] == pytest.approx(here, rel=1e-9)
 
 
-def test_other_records_stay_as_they_are():
-    inside = data.load("synthetic_correlated", 600, 2, 3).train
-    on, logistic = data.load("synthetic", 600, 2, 3).train, get_loss("logistic")
-    assert on_circle(logistic, inside) is None, "inside the circle"
-    assert on_circle(get_loss("huber_hinge"), on) is None, "a loss that is no sum of few waves"
-    assert on_circle(logistic, data.load("synthetic", 600, 3, 3).train) is None, "on a sphere"
-    assert on_circle(logistic, data.load("synthetic", 500, 2, 3).train) is None, "no fewer than the few"
-
-
 @pytest.mark.parametrize("lam, epsilon", [(0.05, 1.0), (0.001, 3.0), ("auto", 0.1)])
 def test_the_window_holds_the_best_model_and_nearly_all_others(lam, epsilon):
     made = scattered(lam=lam, epsilon=epsilon)
@@ -121,19 +112,3 @@ def test_a_rate_has_its_published_shape(key):
     if key == "output_gaussian":
         expected = [published_output_rate(1.0, 1.0, 200, 30.0, Budget(e, 1e-6)) for e in epsilons]
         assert values == pytest.approx(expected)
-
-
-def test_a_mechanism_without_rate_or_guarantee_is_refused():
-    (cell,) = Experiment(
-        Problem(n=200, loss="hinge"), mechanisms=("output_gamma",), sweep=Axis("epsilon", (1.0,))
-    ).cells()
-    with pytest.raises(ValueError, match=r"mechanism must .*published.*, got output_gamma"):
-        rate_shape(cell)
-    (cell,) = Experiment(Problem(n=200, delta=0.0), sweep=Axis("epsilon", (1.0,))).cells()
-    with pytest.raises(NotApplicable):
-        rate_shape(cell)
-
-
-def test_a_picture_has_two_columns():
-    with pytest.raises(ValueError, match="problem must have p = 2 columns, which are drawn, got p = 3"):
-        scattered(("output_gaussian",), p=3)
