@@ -3,35 +3,15 @@
 A row fits into the cache, so that moving it and applying a function to it reads the memory once.
 """
 
-import numpy as np
 from numba import njit
 
 _REORDERED = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
-_BLOCK = 512
 
 
 @njit(nogil=True)
 def apply(function, z, y, h, out):
     """out[i] = function(z[i]; y[i])."""
     function(z, y, h, out)
-
-
-@njit(**_REORDERED)
-def apply_along(function, z, change, share, y, h, before, end, out):
-    """end = z + share change, out[i] = function(end[i]; y[i]); returns <out - before, change>.
-
-    It works in blocks that stay in the nearest cache, where three passes cost hardly more than one.
-    """
-    total = 0.0
-    for start in range(0, z.size, _BLOCK):
-        block = slice(start, min(start + _BLOCK, z.size))
-        here, moved, earlier, there, values = z[block], change[block], before[block], end[block], out[block]
-        for i in range(here.size):
-            there[i] = here[i] + share * moved[i]
-        function(there, y[block], h, values)
-        for i in range(here.size):
-            total += (values[i] - earlier[i]) * moved[i]
-    return total
 
 
 @njit(nogil=True)
@@ -140,18 +120,3 @@ def means_of_rows(function, z, y, h, out):
         for i in range(values.size):
             total += values[i]
         out[r] = total / values.size
-
-
-@njit(nogil=True, error_model="numpy")
-def sweep(function, X, theta, y, h, rows, z, slopes, pulled):
-    """z = X theta [n], slopes[i] = function(z[i]; y[i]) and pulled = slopes X [r], by blocks of `rows` rows."""
-    part = np.empty_like(pulled)
-    for j in range(pulled.size):
-        pulled[j] = 0.0
-    for start in range(0, z.size, rows):
-        block = slice(start, min(start + rows, z.size))
-        np.dot(X[block], theta, z[block])
-        function(z[block], y[block], h, slopes[block])
-        np.dot(slopes[block], X[block], part)
-        for j in range(pulled.size):
-            pulled[j] += part[j]
