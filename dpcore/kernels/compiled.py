@@ -5,7 +5,6 @@ Importing this module compiles nothing that an earlier process has compiled (`di
 
 import sys
 
-from .bits import count_differing
 from .csr import kink_sweep, pull_rows, unsigned
 from .disk_cache import CACHE_FOLDER, keep_on_disk, prune_old_caches, unkept
 from .frank_wolfe import best_of_noisy, draw_vertices, follow, tally
