@@ -75,15 +75,12 @@ def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slop
 
 
 @njit(forceinline=True, **_OPTIONS)
-def gap(log_absent, n, u):
-    """Number of records skipped before the next one of a batch, for a uniform u; n if none is left."""
-    passed = math.log1p(-u) / log_absent
+def gap(log_absent, n, rng):
+    """Number of records skipped before the next one of a batch, drawn from rng; n if none is left."""
+    if log_absent == -math.inf:
+        return 0
+    passed = math.log1p(-rng.random()) / log_absent
     return int(passed) if passed < n else n
-
-
-@njit(forceinline=True, **_OPTIONS)
-def _gap(log_absent, n, rng):
-    return 0 if log_absent == -math.inf else gap(log_absent, n, rng.random())
 
 
 @njit(**_OPTIONS)
@@ -121,7 +118,7 @@ def stochastic_descent(
         share = 1.0 / (rate * n) if rate > 0.0 else 1.0
         pull = lam
         estimate[:] = 0.0
-        i = _gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
+        i = gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
         while i < n:
             label[0] = y[i]
             if radial:
@@ -129,7 +126,7 @@ def stochastic_descent(
                 pull += _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope, estimate)
             else:
                 _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate)
-            i += 1 + _gap(log_absent, n, rng) if rate > 0.0 else n
+            i += 1 + gap(log_absent, n, rng) if rate > 0.0 else n
         if sigma != 0.0:
             for j in range(s):
                 estimate[j] += sigma * rng.standard_normal()
