@@ -3,6 +3,7 @@
 A row fits into the cache, so that moving it and applying a function to it reads the memory once.
 """
 
+import numpy as np
 from numba import njit
 
 _REORDERED = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
@@ -17,13 +18,15 @@ def apply(function, z, y, h, out):
 @njit(nogil=True)
 def row_means(function, margins, noise, scale, y, h, out):
     """out[r] = mean_i function(margins[i] + scale * noise[r, i]; y[i]), a repetition per row of `noise`."""
-    z = margins.copy()
-    values = margins.copy()
+    z, values = np.empty(margins.size), np.empty(margins.size)
     for r in range(noise.shape[0]):
         for i in range(z.size):
             z[i] = margins[i] + scale * noise[r, i]
         function(z, y, h, values)
-        out[r] = values.mean()
+        total = 0.0
+        for i in range(values.size):
+            total += values[i]
+        out[r] = total / values.size
 
 
 @njit(nogil=True)
@@ -100,8 +103,9 @@ def move_rows(function, z, rows, shares, moved, moves, y, h, out):
 @njit(**_REORDERED)
 def mean_of_rows(function, z, y, h, out):
     """out[i] = mean over the rows r of function(z[r, i]; y[i])."""
-    values = out.copy()
-    out[:] = 0
+    values = np.empty_like(out)
+    for i in range(out.size):
+        out[i] = out.dtype.type(0.0)
     for r in range(z.shape[0]):
         function(z[r], y, h, values)
         for i in range(out.size):
@@ -113,7 +117,7 @@ def mean_of_rows(function, z, y, h, out):
 @njit(**_REORDERED)
 def means_of_rows(function, z, y, h, out):
     """out[r] = mean over i of function(z[r, i]; y[i]); the sums are in double precision for every z."""
-    values = y.copy()
+    values = np.empty_like(y)
     for r in range(z.shape[0]):
         function(z[r], y, h, values)
         total = 0.0

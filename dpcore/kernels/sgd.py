@@ -112,12 +112,14 @@ def stochastic_descent(
     z, label, slope = np.empty(1), np.empty(1), np.empty(1)
     idle, taken = 0.0, 0
     log_absent = math.log1p(-rate) if rate < 1.0 else -math.inf
-    average[:] = 0.0
+    for j in range(s):
+        average[j] = 0.0
     for t in range(1, steps + 1):
         eta = step / math.sqrt(t) if decaying else step
         share = 1.0 / (rate * n) if rate > 0.0 else 1.0
         pull = lam
-        estimate[:] = 0.0
+        for j in range(s):
+            estimate[j] = 0.0
         i = gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
         while i < n:
             label[0] = y[i]
