@@ -153,10 +153,10 @@ def _text(path: Path) -> str:
 def warm(as_json: bool) -> None:
     """Compile all kernels once; later processes load them from disk."""
     started = time.perf_counter()
-    from .warm import pieces, warm_up  # compiles the losses
+    from .warm import helper, pieces, warm_up  # compiles the losses
 
     todo, done = pieces(), []
-    with progress(len(todo), "Compiling") as bar:
+    with progress(len(todo), "Compiling") as bar, helper():
         for name in warm_up(todo):
             done.append(name)
             bar.update(1)

@@ -9,7 +9,6 @@ from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Budget
 from dpcore.core.rng import generator
 from dpcore.experiments.metrics import risk
-from dpcore.studies.perturbation.circle import on_circle
 from dpcore.studies.perturbation.published_rates import rate_shape
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from dpcore.theory.erm import published_output_rate
@@ -59,20 +58,6 @@ def test_the_landscape_is_the_risk_above_the_best_model():
         here = risk(loss, np.array([made.x[j], made.y[i]]), train) - best.risk
         assert made.excess[i, j] == pytest.approx(here, rel=1e-9)
     assert made.excess.min() >= -best.gap
-
-
-def test_many_records_on_a_circle_stand_for_themselves_as_a_few():
-    """Descents and the landscape are those of all 600 records up to rounding, with and without noise."""
-    made, train = scattered(("noisy_gd",), n=600, lam="auto"), data.load("synthetic", 600, 2, 3).train
-    (each,), mechanism, loss = made.mechanisms, make_mechanism("noisy_gd"), get_loss("logistic")
-    assert on_circle(loss, train).n < 300
-    prepared = mechanism.prepare(each.plan, train)
-    for r in (0, 49):
-        assert each.thetas[r] == pytest.approx(mechanism.release(each.plan, prepared, generator(3, "noisy_gd", r)))
-    quiet = mechanism.paths(each.plan, prepared, generator(3, "noisy_gd", 0))[1]
-    assert each.theta_hat == pytest.approx(quiet[each.plan.descent.first :].mean(axis=0))
-    here = risk(loss, np.array([made.x[4], made.y[20]]), train) - problem_of(n=600).reference().risk
-    assert made.excess[20, 4] == pytest.approx(here, rel=1e-9)
 
 
 @pytest.mark.parametrize("lam, epsilon", [(0.05, 1.0), (0.001, 3.0), ("auto", 0.1)])
