@@ -127,8 +127,22 @@ def test_arguments_that_contradict_one_another_are_named(key, changes, parts):
     said_by(ValueError, lambda: calibrated(key, changes), parts)
 
 
+TINY = {"n": 2, "set": "l1_ball", "loss": "squared", "R": 1e60, "radius": 1e60, "epsilon": 1e-98}
 # What is asked, and what the reason must name: what is missing and what was got.
 UNPROVED = [
+    *(
+        (
+            key,
+            {"set": "l1_ball", "loss": "squared", "R": R, "radius": R},
+            "R times radius between 1e-120 and 1e+120...scale",
+        )
+        for key in ("frank_wolfe_general", "frank_wolfe_polytope")
+        for R in (1e100, 1e-70)
+    ),
+    *(
+        (key, TINY | {"accounting": "published"}, f"{key} needs noise...epsilon = 1e-98; scale the rec")
+        for key in ("frank_wolfe_general", "frank_wolfe_polytope")
+    ),
     ("frank_wolfe_general", {"delta": 0.0}, "delta > 0...delta = 0"),
     ("frank_wolfe_general", {"loss": "hinge"}, "without kinks...hinge"),
     ("frank_wolfe_general", {"loss": "mean"}, "linear prediction...mean"),
@@ -225,6 +239,7 @@ UNPROVED = [
     ("simplex_sampling", {"loss": "mean"}, "linear prediction...mean"),
     ("simplex_sampling", {"loss": "hinge"}, "second derivative...hinge"),
     ("simplex_sampling", {"lam": 0.0}, "lam > 0...lam = 0"),
+    ("simplex_sampling", {"lam": 0.02, "accounting": "published"}, "Theorem 3 as published gives m = "),
     ("simplex_sampling", {"lam": "published", "p": 1}, "'published'...one column"),
     ("simplex_sampling", {"lam": "population", "p": 1}, "'population'...one column"),
     ("tree_frank_wolfe", {"delta": 0.0}, "delta > 0...delta = 0"),
@@ -344,3 +359,22 @@ def test_an_argument_of_a_function_is_named_with_its_rule_and_value(call, parts)
 )
 def test_what_needs_delta_says_so(call):
     said_by(NotApplicable, call, "delta > 0...delta = 0")
+
+
+@pytest.mark.parametrize(
+    "key, changes, parts",
+    [
+        ("ftrl", {"p": 1}, "single arm"),
+        ("simplex_sampling", {"p": 1, "lam": 1.0}, "one column...audited"),
+        ("frank_wolfe_polytope", {"accounting": "published"}, "laplace noise"),
+        ("polyhedral_frank_wolfe", {"accounting": "published", "variant": "published"}, "laplace noise"),
+    ],
+)
+def test_what_has_no_likelihoods_or_no_worst_pair_is_not_audited(key, changes, parts):
+    plan = calibrated(key, changes)
+
+    def audit() -> None:
+        pair = [plan.mechanism.prepare(plan, data) for data in plan.mechanism.worst_pair(plan)]
+        plan.mechanism.log_ratio(plan, *pair, np.ones((1, plan.steps)))
+
+    said_by(NotApplicable, audit, parts)
