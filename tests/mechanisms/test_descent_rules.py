@@ -100,34 +100,19 @@ def test_no_mean_excess_is_above_its_upper_bound(monkeypatch):
 
 
 TABLE = [
-    # n, p, epsilon, smooth bound, measured mean of all iterates, averaged bound, last-iterate bound
-    (2_000, 10, 0.1, 0.626, 0.216, 0.882, 15.4),
-    (2_000, 10, 1.0, 0.0744, 0.024, 0.260, 6.0),
-    (2_000, 10, 10.0, 0.0121, 0.0029, 0.250, 5.7),
-    (10_000, 10, 0.1, 0.149, 0.050, 0.289, 6.6),
-    (10_000, 10, 1.0, 0.0193, 0.0048, 0.251, 5.8),
-    (10_000, 50, 1.0, 0.0393, 0.018, 0.253, 5.8),
+    # n, p, epsilon, smooth bound, averaged bound, last-iterate bound
+    (2_000, 10, 0.1, 0.626, 0.882, 15.4),
+    (2_000, 10, 10.0, 0.0121, 0.250, 5.7),
+    (10_000, 50, 1.0, 0.0393, 0.253, 5.8),
 ]
 
 
-@functools.cache
-def sphere(n: int, p: int) -> tuple[Data, float]:
-    """Labels from a logistic model of norm 10, and the least risk in the ball of 5."""
-    rng = np.random.default_rng(0)
-    X, truth = rng.standard_normal((n, p)), rng.standard_normal(p)
-    X /= np.linalg.norm(X, axis=1)[:, None]
-    scores = X @ (truth * 10.0 / np.linalg.norm(truth))
-    data = Data(X, np.where(rng.random(n) < 1 / (1 + np.exp(-scores)), 1.0, -1.0))
-    return data, minimise_in_ball(get_loss("logistic"), data, 5.0).risk
-
-
 @pytest.mark.shows("rate", "noisy_gd", "noisy_sgd")
-@pytest.mark.parametrize("n, p, epsilon, smooth, mean, averaged, last", TABLE)
-def test_bounds_and_means_are_those_of_the_sheet(n, p, epsilon, smooth, mean, averaged, last):
+@pytest.mark.parametrize("n, p, epsilon, smooth, averaged, last", TABLE)
+def test_bounds_are_those_of_the_sheet(n, p, epsilon, smooth, averaged, last):
     """The smooth bound to three digits, with the sheet's 1,000 steps. The averaged bound to a per cent: it counts the
     start, not theta_T, so ours is larger by 1 / (2T). The last-iterate bound to two digits, times what ours is sharper:
-    2.1 + 0.75 ln T in the place of 2.5 + 1.5 ln T. The measured mean comes
-    from other records of the same law: within a quarter; the smooth bound lies 2 to 6 times above it."""
+    2.1 + 0.75 ln T in the place of 2.5 + 1.5 ln T."""
     spec, budget = Spec("logistic", n, p, 0.0, radius=5.0, theta_norm=5.0), Budget(epsilon, 1 / n**2)
 
     def calibrated(**knobs) -> Plan:
@@ -139,13 +124,6 @@ def test_bounds_and_means_are_those_of_the_sheet(n, p, epsilon, smooth, mean, av
     plan = calibrated(rule="last_iterate")
     sharper = (2.1 + 0.75 * math.log(plan.steps)) / (2.5 + 1.5 * math.log(plan.steps))
     assert upper(plan) / sharper == pytest.approx(last, abs=0.051)
-
-    data, best = sphere(n, p)
-    plan = calibrated(rule="smooth")
-    prepared = plan.mechanism.prepare(plan, data)
-    thetas = plan.mechanism.draws([plan], [prepared], [np.random.default_rng(r) for r in range(5)], never).thetas[0]
-    found = np.mean([risk(get_loss("logistic"), theta, data) for theta in thetas]) - best
-    assert found == pytest.approx(mean, rel=0.25) and 2 * found < upper(plan) < 6 * found
 
 
 # What the rules minimise

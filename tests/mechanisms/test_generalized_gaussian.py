@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec
@@ -59,20 +58,6 @@ def test_no_replaced_record_moves_the_mean_further_than_the_sensitivity_and_one_
     assert farthest <= plan.ledger[0].sensitivity * (1 + 1e-12)
     worst = [mechanism.prepare(plan, data) for data in mechanism.worst_pair(plan)]
     assert mechanism.separation(plan, *worst) == pytest.approx(plan.ledger[0].sensitivity, rel=1e-12)
-
-
-@LAWS
-def test_releases_are_the_mean_and_noise_of_the_declared_law(law):
-    """Kolmogorov-Smirnov on lengths of 4,000 releases, false alarm 1e-6; half the noise is rejected."""
-    plan = plan_of(noise=law)
-    data, mechanism = people(plan), plan.mechanism
-    prepared = mechanism.prepare(plan, data)
-    assert np.allclose(prepared.theta, data.X.mean(axis=0), rtol=0, atol=1e-15)
-    order = lp_noise(law, math.inf, 12).order
-    rngs = [np.random.default_rng(seed) for seed in range(4_000)]
-    for used, correct in ((plan, True), (plan.weakened(0.5), False)):
-        away = (mechanism.release_many(used, prepared, rngs) - data.X.mean(axis=0)) / plan.scale
-        assert bool(stats.kstest(length(away, order)[:, 0], stats.chi(12).cdf).pvalue > 1e-6) is correct
 
 
 @pytest.mark.shows("upper", "generalized_gaussian")

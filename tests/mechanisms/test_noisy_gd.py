@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 from scipy.special import ndtr
 
-import dpcore
-from dpcore import Axis, Budget, Data, Domain, NotApplicable, Spec
+from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
@@ -19,8 +18,6 @@ from dpcore.solvers import minimise_in_ball
 from tests.nights import each
 from tests.problems import BALL, LOCATION, PROBLEMS, for_loss
 from tests.solvers.test_descent import plain_gradient
-
-from ..flat_fields import experiment_of
 
 BUDGET = Budget(1.0, 1e-5)
 RULES = ("auto", "smooth", "averaging", "last_iterate")
@@ -191,23 +188,3 @@ def test_without_noise_the_minimiser_over_the_ball_comes_back(key, rule):
 
 
 # Many columns, and plans as values
-
-
-def test_a_hundred_thousand_columns_cost_what_the_stored_ones_do():
-    """Without a ball idle columns change nothing; in a ball their noise takes up its room."""
-    facts = dict(source="synthetic_padded", n=400, sweep=Axis("epsilon", (1.0,)), repetitions=20, lam=0.0)
-
-    def excess(p, radius, rule):
-        table = dpcore.run(
-            experiment_of(mechanisms=(NoisyGD(rule=rule, steps=50, step=1.0),), p=p, radius=radius, **facts)
-        )
-        assert set(table.status) == {"ok"}
-        return float(table[table.metric == "excess_empirical_risk"]["mean"].iloc[0])
-
-    assert excess(100_000, None, "auto") == pytest.approx(excess(8, None, "auto"), rel=1e-3)
-    crowded, free = excess(100_000, 5.0, "auto"), excess(8, 5.0, "auto")
-    assert crowded > free + 0.1
-    data = dpcore.data.load("synthetic_padded", 400, 100_000, 0).train
-    mechanism = NoisyGD(rule="last_iterate")
-    plan = mechanism.calibrate(Spec("logistic", 400, 100_000, "auto", radius=5.0), BUDGET)
-    assert mechanism.release(plan, mechanism.prepare(plan, data), np.random.default_rng(0)).shape == (8,)

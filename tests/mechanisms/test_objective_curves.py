@@ -70,16 +70,3 @@ def test_a_cell_equals_exact_solves_put_together_by_hand(key, loss, lam):
     check("excess_empirical_risk", risks(thetas) - best.risk, risks(centres) - best.risk, 0.005, 1e-6)
     check("accuracy", right(thetas), right(centres), 0.0, 0.001)
     check("excess_population_risk", population(thetas), population(centres), 0.005, 1e-6)
-
-
-@every_key
-def test_points_below_the_smallest_lam_say_so_and_the_others_stand(key):
-    facts = dict(source="synthetic", n=300, p=3, mechanisms=(key,), repetitions=4)
-    table = dpcore.run(experiment_of(lam=0.005, **facts))
-    refused = table[table.status == "not applicable"]
-    assert 0 < len(refused) < 19 and refused.x.max() < table[table.status == "ok"].x.min()
-    assert refused.reason.str.startswith(f"{key} needs lam > ").all()
-    whole = dpcore.run(experiment_of(lam="auto", **facts))
-    assert (whole.status == "ok").all() and len(whole) == 2 * 19
-    hinge = dpcore.run(experiment_of(loss="hinge", **facts))
-    assert (hinge.status == "not applicable").all() and hinge.reason.str.contains("without kinks").all()

@@ -1,15 +1,13 @@
 """Output perturbation of location losses: how far one record moves the minimiser, its certificate, bounds, audits."""
 
 import dataclasses as dc
-import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import dpcore
-from dpcore import Data, Unconverged
+from dpcore import Unconverged
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.solvers import minimise, minimise_in_ball
@@ -83,19 +81,6 @@ def test_no_replaced_point_moves_the_minimiser_farther(key, radius):
 
 
 # The certificate
-
-
-@every_key
-@pytest.mark.parametrize("lam", [1e-3, 0.3, 100.0])
-@pytest.mark.parametrize("radius", [None, 0.05, 0.5])
-def test_every_shape_of_points_is_certified_to_the_tolerance_of_the_proof(key, lam, radius):
-    rng = np.random.default_rng([2, 9])
-    plan = plan_for("output_gaussian", key, n=9, lam=lam, radius=radius)
-    for name, X in shapes(9, rng).items():
-        for table in (X, csr_array(X)):
-            found = minimise(get_loss(key), Data(table, np.zeros(9)), lam, tol=plan.tol, radius=radius)
-            assert found.distance <= plan.tol, name
-            assert radius is None or np.linalg.norm(found.theta) <= radius * (1 + 1e-12), name
 
 
 @every_key
@@ -207,26 +192,6 @@ def test_automatic_lam_of_the_mean_is_the_best_one_for_a_mean_at_half_of_R(noise
 
     lam, least = excess("auto")
     assert all(least < excess(factor * lam)[1] for factor in (0.9, 1.1))
-
-
-@pytest.mark.parametrize("key", ["geometric_median", "smooth_median"])
-@pytest.mark.parametrize("p", [1, 10])
-def test_automatic_lam_of_a_median_is_better_than_a_third_or_three_times_of_it(key, p):
-    """On clusters at R / 2, and with a fifth of the records opposite: the mean of ln excess over sizes and budgets."""
-    rng, direction = np.random.default_rng(3), np.ones(p) / math.sqrt(p)
-    logs = []
-    for outliers, epsilon, n in itertools.product((0.0, 0.2), (0.5, 2.0), (200, 2_000)):
-        X = 0.5 * direction + 0.1 * rng.standard_normal((n, p)) / math.sqrt(p)
-        X[: int(outliers * n)] -= 1.2 * direction
-        facts = {"n": n, "p": p, "epsilon": epsilon}
-        auto = float(plan_for("output_gaussian", key, lam="auto", **facts).spec.lam)
-        least = plain_risk(key, X, minimiser_of(plan_for("output_gaussian", key, lam=1e-3, **facts), X))
-        for factor in (1.0, 1.0 / 3.0, 3.0):
-            plan = plan_for("output_gaussian", key, lam=factor * auto, **facts)
-            models = minimiser_of(plan, X) + plan.scale * np.random.default_rng(5).standard_normal((60, p))
-            logs.append(math.log(np.mean([plain_risk(key, X, model) for model in models]) - least))
-    auto, third, triple = np.reshape(logs, (-1, 3)).mean(axis=0)
-    assert auto < min(third, triple) - 0.1
 
 
 # Audits

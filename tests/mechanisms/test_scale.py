@@ -208,18 +208,6 @@ def test_many_entries_are_not_copied_again_and_again(name, monkeypatch):
     assert _peak(name, data, 60) < TABLES[name] * table + 8 * vectors
 
 
-@pytest.mark.parametrize("part", ["norms", "largest entries", "masses"])
-def test_sums_over_entries_make_no_second_table(part, monkeypatch):
-    monkeypatch.setattr(dpcore.core.arrays, "_BLOCK_ENTRIES", 1 << 14)
-    data = sparse_records(20_000, 40_000, 60)
-    sums = {
-        "norms": lambda: data.norms(2.0),
-        "largest entries": lambda: data.norms(np.inf),
-        "masses": lambda: data.masses,
-    }
-    assert _bytes(sums[part]) < 0.2 * data.X.data.nbytes
-
-
 # A release at full size, and how much memory the process had at most.
 FULL_SIZE = """
 import resource, sys

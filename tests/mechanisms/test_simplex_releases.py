@@ -9,9 +9,7 @@ from scipy import stats
 from dpcore import Data
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.api import release_once
-from dpcore.mechanisms.simplex import sampling
 from dpcore.mechanisms.simplex.sampling import PreparedWeights, sampled_models, tempered
-from dpcore.solvers.simplex.entropic import minimise_entropic
 from tests.mechanisms.test_simplex_sampling import LARGE, every_loss, plan_for, records
 
 
@@ -46,27 +44,6 @@ def test_the_weights_are_what_their_gradient_says_and_scale_with_the_radius(key)
     assert release_once(plan, data, seed=4).theta == pytest.approx(
         2.5 * release_once(same, Data(2.5 * data.X, data.y), seed=4).theta
     )
-
-
-def test_neighbouring_plans_are_prepared_from_each_other_and_end_where_cold_starts_end(monkeypatch):
-    data = records("logistic", 100, 6, seed=4, idle=3)
-    plans = [plan_for("logistic", n=100, p=9, lam=lam, m=2) for lam in (0.5, 0.01, 0.08, 0.002, 0.08)]
-    cold = [plan.mechanism.prepare(plan, data) for plan in plans]
-    starts = []
-
-    def noted(*args, start, **facts):
-        starts.append(start)
-        return minimise_entropic(*args, start=start, **facts)
-
-    monkeypatch.setattr(sampling, "minimise_entropic", noted)
-    warm = plans[0].mechanism.prepare_many(plans, data, lambda: False)
-    for plan, found, other in zip(plans, warm, cold, strict=True):
-        assert np.abs(found.log_weights - other.log_weights).max() <= 2 * plan.tol
-    largest, second = warm[0], warm[2]
-    step = math.log(0.01 / 0.08) / math.log(0.08 / 0.5)
-    ahead = second.log_weights + step * (second.log_weights - largest.log_weights)
-    assert len(starts) == 4 and starts[0] is None and starts[1] is largest.log_weights
-    assert starts[2] == pytest.approx(ahead, rel=1e-12)
 
 
 def counts_of(plan, prepared, releases, seed):
