@@ -10,9 +10,8 @@ from dpcore.figures.multiclass import (
     ellipses_figure,
     membership_leak_figure,
     regions_figure,
-    tuning_figure,
 )
-from dpcore.figures.style import FAMILIES, MUTED
+from dpcore.figures.style import FAMILIES
 from dpcore.studies.multiclass import curves, one_vs_rest
 from dpcore.studies.multiclass.curves import Records
 
@@ -99,25 +98,7 @@ def test_what_has_no_guarantee_leaves_no_trace_of_itself():
 # Another lam
 
 
-def test_tuning_takes_any_number_of_budgets_and_none_that_is_granted():
-    records = Records(DRAWN, 100, 0)
-    one = curves.accuracy_against_lam((1.0,), records, delta=1e-5, repetitions=2)
-    assert len(tuning_figure(one, theme="light", height=380).data) == 4
-    five = curves.accuracy_against_lam((0.1, 0.3, 1.0, 3.0, 10.0), records, delta=1e-5, repetitions=2)
-    looks = {(t.line.dash, t.line.width) for t in tuning_figure(five, theme="light", height=380).data[:5]}
-    assert len(looks) == 5
-    none = curves.accuracy_against_lam((1.0,), records, delta=0.0, repetitions=2)
-    assert np.isnan(named(tuning_figure(none, theme="light", height=380), "oracle, not private").y).all()
-
-
 # Decisions and ellipses
-
-
-def outline_of(trace):
-    """The outlines of a trace, cut at its gaps."""
-    points = np.column_stack([np.asarray(trace.x, float), np.asarray(trace.y, float)])
-    gaps = np.flatnonzero(np.isnan(points[:, 0]))
-    return [points[a:b] for a, b in zip([0, *(gaps[:-1] + 1)], gaps, strict=True)]
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -149,23 +130,6 @@ def test_decisions(drawn, theme):
     for side in ("xaxis", "yaxis"):
         fits(figure, drawn.axis, side)
     assert figure.layout.yaxis.scaleanchor == "x"
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_ellipses(drawn, theme):
-    figure = ellipses_figure(drawn, theme=theme, height=400)
-    for trace, name, outlines, ink, dash in zip(
-        figure.data,
-        ("true ellipses, 2 standard deviations", "without privacy", "private release"),
-        (drawn.true, drawn.hidden, drawn.ellipses),
-        (MUTED[theme], FAMILIES[theme]["reference"], FAMILIES[theme]["objective"]),
-        ("dot", "dash", "solid"),
-        strict=True,
-    ):
-        assert (trace.name, trace.line.color, trace.line.dash) == (name, ink, dash)
-        shown = outline_of(trace)
-        assert len(shown) == 3 and all(np.array_equal(a, b) for a, b in zip(shown, outlines, strict=True))
-    assert list(figure.layout.xaxis.range) == [drawn.axis[0], drawn.axis[-1]] == list(figure.layout.yaxis.range)
 
 
 @pytest.mark.parametrize("make", [regions_figure, ellipses_figure])

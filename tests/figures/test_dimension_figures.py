@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore.figures.dimension import dimension_figure, orthant_figure
+from dpcore.figures.dimension import dimension_figure
 from dpcore.figures.style import BACKGROUND, FAMILIES
-from dpcore.studies.dimension import noise_growth, orthant
+from dpcore.studies.dimension import noise_growth
 
 from ..flat_fields import experiment_of
 
@@ -23,12 +23,6 @@ def draw(mechanisms=ANSWER, p=128, lower="distance", theme="light", **changes):
         table, grown, p=p, lower=lower, accuracy_title="people classified correctly, %", theme=theme, height=420
     )
     return table, grown, figure
-
-
-def draw_orthant(p=128, theme="light", **changes):
-    arguments = {"n": 300, "epsilon": 1.0, "delta": 1e-6, "lam": 0.05, "seed": 0} | changes
-    example = orthant.example(PS, **arguments)
-    return example, orthant_figure(example, p=p, theme=theme, height=290)
 
 
 def trace(figure, name, panel="y"):
@@ -71,8 +65,3 @@ def test_a_refusal_leaves_the_others_and_nothing_at_all_is_no_error():
     assert [t.name for t in figure.data if t.yaxis == "y"][2:] == ["Gaussian noise", "Gamma noise"]
     _, _, empty = draw(("objective_gaussian",), lam=1e-4, epsilon=0.1)
     assert [t.name for t in empty.data] == ["without privacy", "always the larger class"]
-
-
-def test_refused_objective_perturbation_leaves_output_perturbation_on_the_orthant():
-    _, figure = draw_orthant(lam=1e-4, epsilon=0.1)
-    assert [t.name for t in figure.data] == ["output, cut at 0", "output, free"]

@@ -236,17 +236,6 @@ def test_one_release_is_marked_at_the_cursor(released):
     assert [a.text for a in figure.layout.annotations].count("one release") == len(diamonds)
 
 
-def test_of_several_mechanisms_one_is_shown_in_full():
-    keys = ("output_gaussian", "objective_gaussian", "noisy_sgd")
-    table, figure = draw(mechanisms=keys, source="iris", n=105)
-    assert (table.status == "ok").all()
-    widths = {trace.name: trace.line.width for trace in figure.data if trace.yaxis == "y" and trace.line.color}
-    assert widths["output perturbation"] > max(widths["objective perturbation"], widths["gradient perturbation"])
-    bounds = [trace for trace in figure.data if trace.name == "upper bound"]
-    mine = table[(table.mechanism == "output_gaussian") & (table.metric == "excess_empirical_risk")]
-    assert len(bounds) == 1 and np.array_equal(bounds[0].y, mine.bound)
-
-
 @pytest.mark.parametrize("centres", [[0.0], [10.0, 11.0, 12.0], [95.0, 96.0, 97.0], [0.0, 50.0, 99.0], []])
 def test_labels_never_overlap_and_stay_below_the_top(centres):
     heights = [16, 32, 16][: len(centres)]

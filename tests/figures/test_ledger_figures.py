@@ -8,7 +8,6 @@ import pytest
 
 from dpcore.accounting.ledger import EpsilonCurve, Run, ledger_of, noise_curves
 from dpcore.figures.audit.ledger import ledger_figure, noise_figure
-from dpcore.figures.style import BACKGROUND, FAMILIES
 
 STEPS = (1, 10, 1_000, 80_000, 4_000_000, 12_000_000)
 ONE, BATCH, FULL = Run(2000, 1, 100.0, 1e-6), Run(2000, 50, 3.0, 1e-6), Run(2000, 2000, 100.0, 1e-6)
@@ -29,20 +28,6 @@ def draw_noise(epsilon=1.0, theme="light", published=97.0):
 def trace(figure, name):
     (found,) = (t for t in figure.data if t.name == name)
     return found
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@RUNS
-def test_one_family_one_colour_and_a_line_of_its_own_for_each_accounting(run, theme):
-    curves, figure = draw(run, theme=theme)
-    looks = [(t.line.dash, t.line.width) for t in figure.data[: len(curves)]]
-    assert {t.line.color for t in figure.data[: len(curves)]} == {FAMILIES[theme]["gradient"]}
-    assert len(set(looks)) == len(curves)
-    assert trace(figure, "Kamath's claim").line.dash not in {
-        t.line.dash for t in figure.data[: len(curves)] if t.name != "Kamath's claim"
-    }
-    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
-    assert "layout" not in figure.layout.template.to_plotly_json()
 
 
 def test_a_curve_that_ends_has_a_cross_where_it_ends():

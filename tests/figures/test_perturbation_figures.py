@@ -123,24 +123,6 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     assert not [s for s in nowhere.layout.shapes if s.type == "line"]
 
 
-@pytest.fixture(scope="module")
-def made():
-    mechanisms = tuple(dpcore.make_mechanism(key) for key in KEYS[:2])
-    return release_scatter(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0)
-
-
-def test_the_scatter_draws_releases_centres_and_the_best_model(made):
-    figure = release_scatter_figure(made, theme="dark", height=HEIGHT)
-    for each, name in zip(made.mechanisms, ("output, Gaussian", "objective, Gaussian"), strict=True):
-        dots = named(figure, name)
-        assert np.array_equal(np.column_stack([dots.x, dots.y]), each.thetas)
-    crosses = [t for t in figure.data if (t.name or "").endswith(", without noise")]
-    assert [(t.x[0], t.y[0]) for t in crosses] == [tuple(c.theta_hat) for c in made.mechanisms]
-    star = named(figure, "best model")
-    assert (star.x[0], star.y[0]) == tuple(made.best)
-    assert figure.layout.yaxis.scaleanchor == "x", "distances are the same in all directions"
-
-
 @pytest.mark.parametrize("lam, epsilon, seed", [(0.05, 1.0, 1), (0.001, 3.0, 2), (0.01, 0.3, 3), ("auto", 10.0, 4)])
 def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed):
     problem = Problem("synthetic", n=300, p=2, lam=lam, seed=seed)

@@ -93,21 +93,6 @@ def test_bounds_hold_on_average_and_a_twentieth_of_the_noise_does_not(noise, per
 
 
 @every_noise
-@both_places
-def test_one_run_in_ten_at_most_is_above_its_band(noise, perturbed):
-    """Binomial tests of 300 runs, false alarm 1e-6; against the ball of 2, with records of a single kind too."""
-    alike = Data(np.tile([[0.6, 0.8]], (40, 1)), np.zeros(40))
-    for data in (class_data(40, 2, 3), alike):
-        plan = plan_of(n=40, p=2, lam=0.25, epsilon=0.5, noise=noise, perturbed=perturbed, theta_norm=1e-6)
-        excess = plain_risks(data, released(plan, data, 300)) - 2.0
-        band = upper(plan, "excess_empirical_risk", "probability")
-        above = int((excess > band).sum())
-        assert stats.binomtest(above, 300, 0.1, alternative="greater").pvalue > FALSE_ALARM
-        within = int((excess > band / 20.0).sum())
-        assert stats.binomtest(within, 300, 0.1, alternative="greater").pvalue < FALSE_ALARM
-
-
-@every_noise
 @pytest.mark.parametrize("classes, p", [(2, 1), (3, 2), (5, 4)])
 def test_the_band_of_margins_is_missed_by_one_draw_in_ten(noise, classes, p):
     """sum_c |<noise, (e_c - e_0) (x) X>| at ||X|| = 1, 2,000 draws, binomial tests with false alarm 1e-6."""

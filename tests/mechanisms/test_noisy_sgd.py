@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses as dc
-import json
 import math
 from concurrent.futures import CancelledError
 
@@ -12,13 +11,11 @@ from scipy import stats
 
 import dpcore
 from dpcore import Budget, Data, NotApplicable, Plan, Spec
-from dpcore.__main__ import main
 from dpcore.accounting.subsampled_rdp import subsampled_epsilon, subsampled_multiplier
 from dpcore.audit.game import Audit
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
 from dpcore.mechanisms.gradient import sgd
-from dpcore.mechanisms.gradient.base import descent_of
 from dpcore.solvers import minimise_in_ball
 from tests.oracles import DP_ACCOUNTING
 from tests.problems import for_loss, random_records
@@ -167,15 +164,6 @@ def test_batches_are_small_and_see_each_record_sixteen_times_within_limits(n, ba
     assert plan_for(n, batch=float(n)).steps == 400
 
 
-def test_batches_of_classes_may_let_the_noise_move_a_prediction_by_fourteen_times_what_lam_allows():
-    """Twice as far as with all records in each step."""
-    plan = dpcore.make_mechanism("noisy_sgd").calibrate(
-        Spec("logistic", 1_000, 8, 0.0, theta_norm=10.0), Budget(0.3, 1e-6)
-    )
-    noise = plan.mechanism.estimate_error(plan) / math.sqrt(8 * plan.steps)
-    assert descent_of(plan).step * plan.steps * noise == pytest.approx(14 * 10 ** (2 / 3) / 16)
-
-
 def test_what_the_published_noise_costs_is_always_less_than_was_asked_for():
     """A tenth of it at epsilon = 1; up to the end of the theorem's range, for small and large n and delta."""
     for n in (2, 20, 500, 3000):
@@ -277,21 +265,3 @@ def test_only_pairs_whose_other_records_have_no_gradient_are_audited():
 
 
 # Files
-
-
-def test_the_command_line_solves_a_csv_file_with_knobs(tmp_path, capsys):
-    path = tmp_path / "records.csv"
-    rows = np.column_stack([DATA.X, DATA.y])
-    np.savetxt(path, rows, delimiter=",", header="a,b,c,d,e,sick", comments="", fmt="%.17g")
-    common = ["solve", "noisy_sgd", "--data", str(path), "--label", "sick", "--epsilon", "1", "--delta", "1e-5"]
-    common += ["--R", "1", "--seed", "5", "--json"]
-    for options, knobs in (
-        ([], {}),
-        (["--knob", "batch=12.5", "--knob", "steps=30"], {"batch": 12.5, "steps": 30}),
-        (["--knob", "batches=single", "--accounting", "published"], LITERAL),
-    ):
-        main([*common, *options])
-        facts = json.loads(capsys.readouterr().out)
-        mine = dpcore.solve("noisy_sgd", DATA.X, DATA.y, epsilon=1.0, delta=1e-5, seed=5, **knobs)
-        assert facts["theta"] == mine.theta.tolist() and facts["steps"] == mine.plan.steps
-        assert facts["spent"]["epsilon"] == mine.spent.epsilon <= 1.0

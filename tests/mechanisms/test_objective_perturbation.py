@@ -9,18 +9,16 @@ import math
 
 import numpy as np
 import pytest
-from scipy import fft, special
+from scipy import special
 
 import dpcore
 from dpcore import Budget, Data, Domain, Plan, Spec
 from dpcore.accounting.attack_limits import attack_cap
 from dpcore.accounting.gaussian import hockey_stick
 from dpcore.accounting.objective import linear_vertices, objective_delta, objective_epsilon, objective_mu
-from dpcore.accounting.tradeoff import ObjectiveCurve
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.objective import base
 from dpcore.mechanisms.objective.base import volume_charge
-from dpcore.studies.decide.repeated_releases import repeated_releases
 from tests.nights import each
 
 KEYS = ("objective_gamma", "objective_gaussian")
@@ -200,49 +198,6 @@ def test_solver_noise_makes_every_vertex_longer(one_sided, epsilon):
 
 
 # Several releases, exactly
-
-
-def composed_delta(plan: Plan, releases: int, epsilon: float) -> float:
-    """At most what releases without solver noise tell: their losses, each rounded down to a grid, added up."""
-    worst, width = 0.0, 2e-3 * plan.spent.epsilon
-    for zero, one in neighbours(plan.spec.loss)[:: 9 if plan.spec.loss == "huber" else 1]:
-        p, q = interval_masses(plan, zero, one)
-        seen = np.minimum(p, q) > 1e-30
-        for a, b in ((p[seen], q[seen]), (q[seen], p[seen])):
-            at = np.floor(np.log(a / b) / width).astype(int)
-            low, size = at.min(), fft.next_fast_len(int(releases * np.ptp(at)) + 1)
-            law = fft.irfft(fft.rfft(np.bincount(at - low, a, size)) ** releases, size)
-            losses = width * (np.arange(size) + releases * low)
-            worst = max(worst, float(law @ np.maximum(-np.expm1(np.minimum(epsilon - losses, 0.0)), 0.0)))
-    return worst
-
-
-@every_loss
-@pytest.mark.parametrize("epsilon", [0.3, 1.0])
-def test_repeated_releases_keep_what_is_guaranteed_of_them_exactly_in_one_dimension(loss, epsilon):
-    for stiffer, releases in itertools.product((1.0, 1e4), (2, 10, 100)):
-        plan = plan_of("objective_gaussian", loss, epsilon, lam=stiffer * lam_of(loss, epsilon))
-        guaranteed = repeated_releases(plan, releases).epsilon
-        assert composed_delta(plan, releases, guaranteed) <= DELTA
-    if loss == "huber_hinge":
-        assert composed_delta(plan, 100, 0.7 * guaranteed) > DELTA, "a stiff problem comes close"
-
-
-@pytest.mark.parametrize("one_sided", [True, False])
-@pytest.mark.parametrize("charge", [0.0, 0.5])
-def test_what_a_curve_allows_needs_its_mu_or_less_and_not_much_less(one_sided, charge):
-    """The most likely event on one data set that the curve allows, for each probability on the other."""
-    mu, vertices = 0.6, linear_vertices(one_sided=one_sided)
-    curve = ObjectiveCurve(mu, charge, vertices)
-    epsilons = np.append(0.0, charge + np.linspace(0.0, 10.0, 3000))
-    deltas = [objective_delta(e, mu, charge, vertices) for e in epsilons]
-    false = np.array([1e-7, 1e-5, 1e-3, 1e-2])
-    true = np.min(np.exp(epsilons) * false[:, None] + deltas, axis=1)
-    for i in range(len(false)):
-        (needed,) = curve.needed(true[i : i + 1], false[i : i + 1])
-        assert 0.88 * mu < needed <= mu
-        assert curve.needed(1.2 * true[i : i + 1], false[i : i + 1])[0] > mu
-    assert curve.needed(true, false).max() == pytest.approx(mu, rel=0.12)
 
 
 # Two dimensions, by quadrature over theta

@@ -169,19 +169,6 @@ def test_rates_are_shapes_with_the_published_exponents():
     assert not rates("output_gamma", loss="hinge"), "the earlier rates are for smooth losses"
 
 
-def test_one_run_bands_in_numbers():
-    """sqrt(2/pi) + sqrt(2 ln 10) = 2.9439 for Gaussian noise; for Gamma each half misses with 5%."""
-    gaussian, gamma = (dpcore.make_mechanism(key) for key in ("output_gaussian", "output_gamma"))
-    for p in (1, 7, 500):
-        assert gaussian.law.mean_draw_band(p, 0.1) == pytest.approx(0.797885 + 2.145966, rel=1e-6)
-    assert gamma.law.mean_draw_band(1, 0.1) == pytest.approx(-math.log(0.05), rel=1e-9)
-    # Gamma(9) at 95% is 14.4347; K_9 / 9 + sqrt(2 ln 20 / 8) is above 1.
-    assert gamma.law.mean_draw_band(9, 0.1) == pytest.approx(14.434657, rel=1e-6)
-    share = gamma.law.reach(400)[0] / 400 + math.sqrt(2 * math.log(20) / 399)
-    assert gamma.law.mean_draw_band(400, 0.1) == pytest.approx(stats.gamma.ppf(0.95, 400) * share, rel=1e-9)
-    assert share < 0.2
-
-
 @every_noise
 @pytest.mark.parametrize("key, y_max", [("hinge", 1.0), ("squared", 0.6), ("huber", 0.6)])
 def test_upper_bounds_in_numbers(noise, key, y_max):
