@@ -198,6 +198,3 @@ def test_the_worst_pair_attains_the_sensitivity(loss, R, y_max, size, q):
     assert ((zero.X != one.X).any(axis=1) | (zero.y != one.y)).sum() == 1
     prepared = [plan.mechanism.prepare(plan, data) for data in (zero, one)]
     assert plan.mechanism.separation(plan, *prepared) == pytest.approx(plan.ledger[0].sensitivity, rel=1e-12)
-
-
-# Audits

@@ -181,6 +181,3 @@ def test_the_log_ratio_is_that_of_two_gaussian_densities():
                 expected += sign * stats.norm.logpdf(seen, mean, plan.scale).sum()
             theta = theta * t / (t + 2) + LqBall(1.5).extreme(seen[None])[0] * 2 / (t + 2)
         assert ratio == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-# Sets and audits

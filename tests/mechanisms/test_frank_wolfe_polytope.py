@@ -224,6 +224,3 @@ def test_lower_bounds_of_the_l1_ball_stand_beside_the_upper_one():
     plan = plan_for(budget=Budget(0.1), p=2_000, T=30)
     (lower,) = [b.value for b in plan.mechanism.bounds(plan) if b.form == "lower"]
     assert 0.0 < lower < upper(plan)
-
-
-# Lists of vertices

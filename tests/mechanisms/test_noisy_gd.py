@@ -182,9 +182,3 @@ def test_without_noise_the_minimiser_over_the_ball_comes_back(key, rule):
     smooth = rule == "auto" and key in SMOOTH
     assert -1e-8 <= excess <= (1e-5 if smooth else 0.01)
     assert np.linalg.norm(released) <= radius * (1 + 1e-9)
-
-
-# Audits
-
-
-# Many columns, and plans as values

@@ -262,6 +262,3 @@ def test_only_pairs_whose_other_records_have_no_gradient_are_audited():
     prepared = plan.mechanism.prepare(plan, DATA)
     with pytest.raises(NotApplicable, match=r"one record .* gradient"):
         plan.mechanism.log_ratio(plan, prepared, prepared, np.zeros((1, 10)))
-
-
-# Files

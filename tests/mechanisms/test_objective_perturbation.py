@@ -197,9 +197,6 @@ def test_solver_noise_makes_every_vertex_longer(one_sided, epsilon):
     assert longer == pytest.approx(weights @ each / math.sqrt(2.0 * math.pi), rel=1e-3)
 
 
-# Several releases, exactly
-
-
 # Two dimensions, by quadrature over theta
 
 

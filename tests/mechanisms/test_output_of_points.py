@@ -192,6 +192,3 @@ def test_automatic_lam_of_the_mean_is_the_best_one_for_a_mean_at_half_of_R(noise
 
     lam, least = excess("auto")
     assert all(least < excess(factor * lam)[1] for factor in (0.9, 1.1))
-
-
-# Audits

@@ -261,6 +261,3 @@ def test_the_likelihood_is_that_of_the_vertices_drawn(shape, variant):
 
     assert level(plan) > 1e-6
     assert level(plan.weakened(0.8)) < 1e-6
-
-
-# Audits
