@@ -1,4 +1,4 @@
-"""The figures of an attack as pure functions: what is drawn, in which look, and that no verdict is colour alone."""
+"""The figures of an attack: what they draw, and that no verdict is colour alone."""
 
 from __future__ import annotations
 

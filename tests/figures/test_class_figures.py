@@ -1,4 +1,4 @@
-"""Figures of many classes show the engine's numbers, and every mark that its legend names."""
+"""Figures of many classes: decisions, guesses, and what they leave out where nothing is guaranteed."""
 
 import dataclasses as dc
 

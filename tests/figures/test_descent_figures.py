@@ -1,4 +1,4 @@
-"""Gradient perturbation from inside: figures of its bounds, its path and its work, and Kamath's bound."""
+"""Gradient perturbation from inside: its path, and Kamath's bound."""
 
 import dataclasses as dc
 import math

@@ -1,4 +1,4 @@
-"""The figures of the dimension page as pure functions: what is drawn, in which look, and what a cursor move changes."""
+"""The figures of the page Dimension: looks, labels, and what they leave out."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Figures as pure functions of the table: the palette, what is drawn, and that labels keep apart."""
+"""The palette, the builder of charts and its labels, and the figure of the page Overview."""
 
 import itertools
 import math

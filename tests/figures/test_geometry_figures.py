@@ -1,4 +1,4 @@
-"""Figures of the page Geometry show the engine's numbers, and every mark that its legend names."""
+"""Figures of the page Geometry: the axis of norm orders, and the ball."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Figures of private Frank-Wolfe show the engine's numbers, and every mark that its legend names."""
+"""Figures of private Frank-Wolfe: what is marked, and what leaves no trace."""
 
 import dataclasses as dc
 

@@ -1,4 +1,4 @@
-"""The figures of the ledger as pure functions: what is drawn, in which look, and what a cursor move changes."""
+"""The figures of the ledger: the cursor, the axis, and where a curve ends."""
 
 import json
 import math

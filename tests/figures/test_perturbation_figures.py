@@ -1,4 +1,4 @@
-"""Figures of the perturbation page as pure functions: what is drawn, in which look, and that labels keep apart."""
+"""Figures of the page Perturbation: looks, layers, refusals, contours and leaks."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Figures of streams: what is drawn is what the engine found, in both themes, and fits its axes."""
+"""Figures of streams: what is counted where it cannot be drawn, and plays."""
 
 import dataclasses as dc
 

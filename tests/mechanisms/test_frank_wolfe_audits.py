@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe's choices: their law, what one record does to them by enumeration, and audits."""
+"""Private Frank-Wolfe's choices: their law, and what one record does to them by enumeration."""
 
 import math
 from itertools import product

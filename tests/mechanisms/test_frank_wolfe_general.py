@@ -1,4 +1,4 @@
-"""Frank-Wolfe with noisy gradients: its scale, what one record can do, its bound on six sets, and audits."""
+"""Frank-Wolfe with noisy gradients: its scale, what one record can do, and its bound on six sets."""
 
 import math
 

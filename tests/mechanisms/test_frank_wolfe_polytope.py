@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe on polytopes: what noise costs, explicit bounds and published rates, vertex lists, refusals."""
+"""Private Frank-Wolfe on polytopes: what noise costs, explicit bounds and published rates."""
 
 import math
 

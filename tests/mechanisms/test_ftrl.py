@@ -1,4 +1,4 @@
-"""Private FTRL (follow the regularised leader): its law, its cost, its regret, and audits. Seeds are fixed."""
+"""Private FTRL (follow the regularised leader): its law, its cost and its regret. Seeds are fixed."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Large-margin Gaussian classifier: its bounds in every run, on average, in one run of ten, and on fresh records."""
+"""Large-margin Gaussian classifier: its bounds on average, in one run of ten, and on fresh records."""
 
 import math
 

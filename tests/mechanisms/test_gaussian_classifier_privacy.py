@@ -1,4 +1,4 @@
-"""Large-margin Gaussian classifier: exact likelihood ratios and audits of its guarantee, and of versions with bugs."""
+"""Large-margin Gaussian classifier: exact likelihood ratios against its guarantee, and the noise as published."""
 
 import math
 

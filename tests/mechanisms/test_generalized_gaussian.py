@@ -1,4 +1,4 @@
-"""The mean with noise that fits a norm: its plan, release, bounds and audit, and the exhibit with the quoted kappa."""
+"""The mean with noise that fits a norm: its plan, its bounds, its guarantee, and the exhibit with the quoted kappa."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Noisy gradient descent: its scale, what one record can do to a gradient, its limits, and audits of every step."""
+"""Noisy gradient descent: its scale, what one record can do to a gradient, its likelihood ratios and its limits."""
 
 import dataclasses as dc
 import itertools

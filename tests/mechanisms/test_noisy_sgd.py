@@ -1,4 +1,4 @@
-"""Noise in stochastic gradient steps: Kamath's algorithm to the letter, scales, costs, bounds, audits, files."""
+"""Noise in stochastic gradient steps: Kamath's algorithm to the letter, scales, costs, bounds, likelihood ratios."""
 
 import copy
 import dataclasses as dc

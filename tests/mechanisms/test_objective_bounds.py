@@ -1,4 +1,4 @@
-"""Bounds of objective perturbation: in every run, on average, in one run of ten, and as published."""
+"""Bounds of objective perturbation: on average, in one run of ten, and as published."""
 
 import math
 

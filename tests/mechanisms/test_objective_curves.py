@@ -1,4 +1,4 @@
-"""Curves of objective perturbation: a cell against exact solves put together by hand, and its pairs of draws."""
+"""Curves of objective perturbation: a cell against exact solves put together by hand."""
 
 import numpy as np
 import pytest

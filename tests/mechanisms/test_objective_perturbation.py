@@ -1,4 +1,4 @@
-"""Objective perturbation: exact laws against the guarantee, the volume element, output noise, the refusals.
+"""Objective perturbation: exact laws against the guarantee, the volume element, and what its accounting allows.
 
 In one dimension theta -> b = -J'(theta) falls, so P(theta <= t) = P(b >= -J'(t)) is exact: neither a density nor a
 volume element enters, and the claim is tested against the definition of differential privacy itself.

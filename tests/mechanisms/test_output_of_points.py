@@ -1,4 +1,4 @@
-"""Output perturbation of location losses: how far one record moves the minimiser, its certificate, bounds, audits."""
+"""Output perturbation of location losses: how far one record moves the minimiser, its certificate and its bounds."""
 
 import dataclasses as dc
 import math

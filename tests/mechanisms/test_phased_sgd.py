@@ -1,4 +1,4 @@
-"""Phased stochastic gradient descent: what a record can move, its noise, refusals and audits."""
+"""Phased stochastic gradient descent: what a record can move, and its noise."""
 
 import dataclasses as dc
 import itertools

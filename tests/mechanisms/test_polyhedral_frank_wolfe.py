@@ -1,4 +1,4 @@
-"""One-pass Frank-Wolfe on a polytope: what its noise costs, what its bounds guarantee, and what audits see."""
+"""One-pass Frank-Wolfe on a polytope: what its noise costs, and what its bounds guarantee."""
 
 import functools
 import itertools

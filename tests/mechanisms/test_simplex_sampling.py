@@ -1,4 +1,4 @@
-"""Simplex sampling: how many draws, what they cost by enumeration, bounds, refusals and audits."""
+"""Simplex sampling: how many draws, what they cost by enumeration, bounds and refusals."""
 
 import dataclasses as dc
 import math

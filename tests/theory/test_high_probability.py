@@ -1,4 +1,4 @@
-"""Bounds that hold in most runs: their lemmas against exact laws, their sums step by step, runs on fresh records."""
+"""Bounds that hold in most runs: their tails against exact laws, their sums step by step, runs on fresh records."""
 
 import math
 
