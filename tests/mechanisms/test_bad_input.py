@@ -140,7 +140,7 @@ RECORDS = [
 ]
 
 
-@pytest.mark.parametrize("change, sentence", RECORDS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("change, sentence", RECORDS)
 def test_bad_records_in_python(change, sentence):
     with pytest.raises(ValueError) as caught:
         dpcore.solve("output_gaussian", **({"X": X, "y": Y, **GOOD} | change))

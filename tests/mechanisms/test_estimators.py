@@ -234,7 +234,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("make, changes, message", REFUSED, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize("make, changes, message", REFUSED)
 def test_what_is_refused_at_fit_is_one_sentence_and_spends_nothing(make, changes, message):
     at_fit = {"X": DATA.X, "y": TARGET if make is regressor else WORDS}
     at_fit |= {name: changes[name] for name in ("X", "y", "refit") if name in changes}
