@@ -150,7 +150,7 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
         assert button.proto.disabled
         old = job_of(page)
         page.select_slider(key="runs").set_value(10_000).run()
-        assert job_of(page) is not old and old.abandoned()
+        assert job_of(page) is not old and old.rests
     finally:
         passes.release(10_000)
     finished(page)

@@ -78,7 +78,7 @@ def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, 
     monkeypatch.setattr(asking, "FIRST_SECONDS", 60.0)  # on a busy machine, too
     gate.release(1)
     page = open_script(PAGE, seed=21)
-    assert "6 of 12 releases, about" in captions(page) and len(charts(page)) == 2
+    assert "6 of 12 releases, refining" in captions(page) and len(charts(page)) == 2
     first, held = charts(page), job_of(page)
     page.select_slider(key="C").set_value(8).run()
     assert job_of(page) is held and "With 8 classes" in said(page)
@@ -95,7 +95,7 @@ def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate
     (line,) = [each.proto.body for each in page.sidebar.get("html") if "not-used" in each.proto.body]
     assert ">p</dfn>" in line and ">d</dfn>" not in line, "the page has a d of its own"
     page.select_slider(key="epsilon").set_value(2.0).run()  # the reader moves on
-    gate.release(2)
+    gate.release(4)  # what was asked for before comes to the end of its step
     assert "Means of 12 releases" in captions(finished(page))
 
 
