@@ -32,7 +32,6 @@ def run_pages(
     asking.begin()
     set_controls.begin()
     prefetch.begin()
-    prefetch.begin()
     remarks = st.empty()
     share_link.begin(page.url_path)
     script = folder / scripts[chosen]
