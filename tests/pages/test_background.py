@@ -322,6 +322,13 @@ def test_tables_and_pictures_of_an_upload_are_kept_with_it_alone():
     assert (len(tables._TABLES), len(pictures._MADE)) == before
 
 
+def test_a_question_about_an_upload_is_kept_by_its_session_alone():
+    records = own_records()
+    asked = dpcore.Experiment(dpcore.Problem(records.key, n=30), sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2)
+    assert asking.ask(TableQuestion(asked, 2), None).snapshot is not None
+    assert TableQuestion(asked) not in jobs.SHARED._known
+
+
 def test_jobs_of_an_upload_go_with_it():
     records, known = own_records(), Jobs()
     known.job_of(TableQuestion(dpcore.Experiment(dpcore.Problem(records.key, n=30))))
