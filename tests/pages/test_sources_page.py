@@ -25,7 +25,7 @@ from pages.ui.html import readable
 from pages.ui.terms import GLOSSARY
 from tests.harness import ROOT
 from tests.page_driver import LIVE, SCRIPTS, charts, open_script, said, shown, texts
-from tests.pages.test_links import follow, remarks, settled
+from tests.pages.test_links import finished, follow, remarks
 
 SCRIPT = "sources/page.py"
 ADDRESSES = sorted({*(row["address"] for row in words.ALGORITHMS), *(each.page for each in errata.ERRATA.values())})
@@ -79,7 +79,7 @@ def test_every_reproduction_has_its_command():
 
 
 def test_a_figure_done_again_says_what_its_run_says():
-    page = settled(open_script(SCRIPT, about="reproductions", reproduced="kamath-three-ways", seed=3, behind="Code"))
+    page = finished(open_script(SCRIPT, about="reproductions", reproduced="kamath-three-ways", seed=3, behind="Code"))
     chosen = get_reproduction("kamath-three-ways")
     outcome = chosen.run(None, runs=chosen.few, seed=3, told=lambda words: None)
     (chart,) = charts(page).values()
@@ -117,7 +117,7 @@ def test_an_error_in_a_short_run_is_told_without_its_words(monkeypatch, caplog):
 
     broken = dc.replace(get_reproduction("iyengar"), run=fail)
     monkeypatch.setattr("pages.sources.short_run.get_reproduction", lambda name: broken)
-    page = settled(open_script(SCRIPT, about="reproductions", reproduced="iyengar", seed=4))
+    page = finished(open_script(SCRIPT, about="reproductions", reproduced="iyengar", seed=4))
     assert not page.exception and not charts(page) and "An error, noted in the server's log" in said(page)
     assert "inner words" not in texts(page) and "inner words" in caplog.text
     before = len(caplog.records)
