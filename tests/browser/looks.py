@@ -21,7 +21,7 @@ class NewPage(Protocol):
     def __call__(self, width: int = ..., height: int = ..., scheme: Theme = ...) -> Page: ...
 
 
-def until(page: Page, condition: str, *, arg: object = None, seconds: float = 60.0) -> None:
+def until(page: Page, condition: str, *, arg: object = None, seconds: float = 120.0) -> None:
     """Wait until JavaScript says so; Playwright's own waiting evaluates strings, which the pages' policy forbids."""
     deadline = time.monotonic() + seconds
     while not page.evaluate(condition, arg):
@@ -49,7 +49,7 @@ class Chart:
 
     def shown(self) -> None:
         """Wait until it is drawn."""
-        expect(self.page.locator(f"{self.where} .main-svg").first).to_be_visible(timeout=60_000)
+        expect(self.page.locator(f"{self.where} .main-svg").first).to_be_visible()
 
     def settled(self) -> None:
         """Wait until it fills its place, with the fonts loaded, and none of its labels moves any more."""

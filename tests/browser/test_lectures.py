@@ -54,7 +54,7 @@ def begin(page: Page, url: str, story: Story, step: int = 1) -> None:
 
 def arrived(page: Page, story: Story, number: int) -> None:
     """Wait until a step is on the screen, and its chart at rest."""
-    expect(page.locator(".lecture-step")).to_have_text(f"{number} of {len(story.steps)}", timeout=60_000)
+    expect(page.locator(".lecture-step")).to_have_text(f"{number} of {len(story.steps)}")
     expect(page.locator(".lecture-words")).to_have_text(story.words(number))
     shows = story.steps[number - 1].shows
     if shows == "attack_success":

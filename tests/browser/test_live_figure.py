@@ -82,7 +82,7 @@ def dashboard(folder: Path, port: int) -> Iterator[Server]:
 
 def open_chart(page: Page, url: str) -> None:
     page.goto(url)
-    expect(page.locator(f"{CHART} .main-svg").first).to_be_visible(timeout=30_000)
+    expect(page.locator(f"{CHART} .main-svg").first).to_be_visible()
 
 
 def look(page: Page, expression: str) -> object:

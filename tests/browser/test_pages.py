@@ -86,7 +86,7 @@ IN_ADDRESS = "([key, said]) => new URLSearchParams(location.search).get(key) ===
 def rest(page: Page) -> None:
     """Until the script has answered, what it shows later is there, and the charts are at rest."""
     until(page, f"{ANSWERED} && !document.querySelector('[data-testid=stStatusWidget]') && ({DRAWN})()")
-    expect(page.get_by_text("more …")).to_have_count(0, timeout=60_000)
+    expect(page.get_by_text("more …")).to_have_count(0)
     until(page, SETTLED, arg=".live-figure")
 
 
@@ -107,7 +107,7 @@ def check_meaning(page: Page) -> None:
     sliders = {key for key in ("epsilon", "n") if page.locator(f".st-key-{key} input[type=range]:enabled").count()}
     assert "epsilon" in sliders
     assert all({*sliders, "theme", "scale"} <= set(keys) for keys in page.evaluate(STATES))
-    assert page.evaluate(MISUNDERSTOOD) == []
+    until(page, f"({MISUNDERSTOOD})().length === 0")
 
 
 def zoom(page: Page, panel: Locator) -> None:
@@ -141,9 +141,9 @@ def test_a_link_opens_its_page_and_moves_change_it_in_place(server: Server, page
         chart.shown()
     rest(page)
     headline = page.locator(".takeaway").first
-    for where in (".takeaway", charts[0].where):
-        box = page.locator(where).first.bounding_box()
-        assert box and 0 < box["y"] < 0.6 * LARGE[1], "without scrolling"
+    for seen in (headline, page.locator(charts[0].where)):
+        top = seen.evaluate("it => it.getBoundingClientRect().y")
+        assert 0 < top < 0.6 * LARGE[1], "without scrolling"
     assert all(chart.look("it.getAttribute('aria-label')") for chart in charts)
     check_screens(page, charts)
 

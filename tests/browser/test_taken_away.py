@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 def taken(page: Page, label: str, folder: Path) -> Path:
     """The file that a button gives, once it can be pressed."""
     button = page.get_by_role("button", name=label)
-    expect(button).to_be_enabled(timeout=60_000)
+    expect(button).to_be_enabled()
     page.locator("[data-test-script-state=notRunning]").wait_for()
     with page.expect_download() as waiting:
         button.click()
@@ -38,7 +38,7 @@ def test_the_report_is_that_of_the_attack_which_is_shown(server: Server, page: P
 def test_the_briefing_says_what_the_page_says(server: Server, page: Page, new_page: NewPage, tmp_path: Path):
     page.goto(f"{server.url}/decide?n=1%2C000&give_up=5&more=download")
     Chart(page, "budget").shown()
-    expect(page.get_by_text(re.compile(r"all \d+ splits"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile(r"all \d+ splits"))).to_be_visible()
     numbers = json.loads(taken(page, "Numbers (JSON)", tmp_path).read_text(encoding="utf-8"))
     shown = page.get_by_text(re.compile("is the smallest privacy budget")).inner_text()
     budget, reference = float(f"{numbers['budget']['value']:.2g}"), 100 * numbers["reference"]

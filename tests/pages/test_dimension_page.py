@@ -15,8 +15,6 @@ from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import sidebar
 from pages.ui.details import readout
 from pages.ui.html import plain
-from pages.ui.numbers import rounded
-from pages.ui.verdict import NO_LOWER
 from tests.page_driver import headline, shown, spaced, tells, texts
 
 from ..flat_fields import experiment_of
@@ -64,18 +62,6 @@ def test_the_default_state_teaches_without_a_click():
     )
     for row in slope_rows(table, grown, example):
         assert row.name in texts(page)
-
-
-def test_the_view_of_excess_risk_says_where_its_bounds_are_informative():
-    """Everywhere for Gaussian noise: below what learning nothing costs, and at most ten times the measurement."""
-    _, table, grown, _ = computed()
-    rows = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "output_gaussian")]
-    measured, bound = (rows["mean"] - rows.noiseless).to_numpy(float), grown["output_gaussian"].damage_bound
-    assert (bound < rows.nothing_learned - rows.noiseless).all()
-    assert ((measured <= bound) & (bound <= 10.0 * measured)).all()
-    said = words.verdict_of(table, grown, 2**20)
-    assert tells(said, "Gaussian noise all along this axis", f"{rounded(bound[-1] / measured[-1], 2)} (", NO_LOWER)
-    assert said in texts(open_page(below="damage")) and said not in texts(open_page())
 
 
 def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():

@@ -11,7 +11,6 @@ import dpcore
 from dpcore import Budget, Problem, data
 from dpcore.accounting.attack_limits import attack_cap
 from dpcore.audit.attack_success import AttackSuccessQuestion
-from dpcore.experiments.tuning_gap import regret_at
 from dpcore.figures.style import FAMILIES
 from pages.overview import words
 from pages.ui import sidebar
@@ -202,17 +201,6 @@ def test_words_for_costs():
     noun, value, rest = words.readouts(row, source)[0]
     assert (noun, value) == ("Accuracy loss, percentage points", "1.0")
     assert tells(rest, "0.0 from noise", "1.0 from regularisation", f"{100 / there:.0f}%", f"{there:.1f}")
-
-
-@pytest.mark.parametrize("lam", ["auto", "population", 0.5])
-def test_the_assumptions_say_what_the_best_lam_would_gain(lam):
-    page = open_page(behind="Assumptions", lam=lam, place="output", source="iris", n=200, epsilon=3.0)
-    assert not page.exception and not page.error
-    lost = regret_at(dpcore.Experiment(dpcore.Problem("iris", n=200, delta=1e-6, lam=lam, seed=7), repetitions=50), 3.0)
-    gain = f"would gain {words.percentage_points(lost)}" if lost >= 0.05 else "no λ of a grid does better"
-    assert gain in texts(page)
-    name = {"auto": "λ = auto", "population": "λ = theory"}.get(lam, "set by hand")
-    assert name in texts(page)
 
 
 def test_a_refused_release_has_no_lam_to_judge():

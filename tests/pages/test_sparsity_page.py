@@ -7,8 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.studies.sparsity.simplex import excess_by_draws, published_draws, single_release
 from dpcore.studies.sparsity.streaming import regret
-from pages.sparsity import simplex, streaming_words
-from pages.sparsity import streaming as tab
+from pages.sparsity import simplex
 from pages.ui.numbers import amount, rounded, worded
 from tests.page_driver import captions, said, shown, tells, texts
 
@@ -91,23 +90,6 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     free = float(re.search(r"without privacy it is ([\d.]+\d)", said(page))[1])
     assert 0 < free < 0.2 * play.expected[-1]
     assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "T steps instead of n records" in texts(page)
-
-
-def test_the_online_tab_says_what_both_bounds_are_worth_for_the_reader_s_arms():
-    page = open_page(tab="streaming", adversary="fair", p=128)
-    budget = {"epsilon": 1.0, "delta": 1e-6, "seed": 7}
-    curve = regret.regret_curve("fair", 128, tab.LENGTHS, repetitions=streaming_words.REPETITIONS, **budget)
-    k = tab.LENGTHS.index(tab.FIRST_LENGTH)
-    assert np.allclose(curve.expected[k:], curve.nothing[k:], rtol=0.2), "nobody learns a fair coin"
-    assert tells(texts(page), "p = 128", f"the measurement is {rounded(curve.expected[k] / curve.least[k], 2)} times")
-    assert tells(texts(page), "Upper bound", "nowhere on this axis")
-    default = texts(open_page(tab="streaming"))
-    assert tells(default, "Upper bound", "from T = 2,000 on") and "Lower bound" in default
-
-
-def test_the_counterexample_s_ratios_are_those_of_the_errata():
-    page = open_page(tab="streaming", adversary="counterexample", stream_lam="published", p=128)
-    assert tells(captions(page), "6.51 / 19.5 / 39.1 times", "equation (12) at p = 10 / 1,000 / 1,000,000")
 
 
 def test_a_lam_that_overspends_says_so_and_one_that_cannot_be_played_gives_the_reason():
