@@ -70,7 +70,7 @@ def test_the_landing_address_answers_both_questions_and_says_what_its_words_mean
     expect(page.locator("[data-testid=stDataFrame]")).to_have_count(0)
     expect(page.get_by_role("radio", name="Data", exact=True)).to_be_focused()
     lines = waiting.value.path().read_text().splitlines()
-    assert len(lines) == 1 + (2 + 2 + 1) * len(EPSILON_GRID), "noisy SGD has no rule for λ = theory: its reason"
+    assert len(lines) == 1 + 3 * 2 * len(EPSILON_GRID), "three mechanisms, two metrics"
     assert lines[0].startswith("mechanism,label,accounting,rule,axis,x,metric")
     assert complaints == []
 

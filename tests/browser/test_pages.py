@@ -66,11 +66,11 @@ OTHER_RANGES = f"""before => Object.entries(({RANGES})())
 DRAWN = "() => [...document.querySelectorAll('.live-figure')].every(it => it._fullLayout && it.clientWidth)"
 # Of each chart: the sliders that say something else than what the server says they said when it was drawn.
 MISUNDERSTOOD = """() => [...document.querySelectorAll('.live-figure')].flatMap(it =>
-    Object.entries(it.wanted.state).map(([key, said]) => {
+    Object.entries(it.latest.state).map(([key, said]) => {
         const slider = document.querySelector(`.st-key-${CSS.escape(key)} input[type=range]`);
         return [key, said, slider?.getAttribute('aria-valuetext') ?? said];
     })).filter(([key, said, seen]) => said !== seen)"""
-STATES = "() => [...document.querySelectorAll('.live-figure')].map(it => Object.keys(it.wanted.state))"
+STATES = "() => [...document.querySelectorAll('.live-figure')].map(it => Object.keys(it.latest.state))"
 # Counts the frames without a headline.
 WITHOUT = """() => {
     window.without = 0;
@@ -80,6 +80,8 @@ WITHOUT = """() => {
     };
     look();
 }"""
+IN_SIGHT = f"""places => places.map(place => document.querySelector(place)?.getBoundingClientRect().y)
+    .every(y => y > 0 && y < {0.6 * LARGE[1]})"""
 IN_ADDRESS = "([key, said]) => new URLSearchParams(location.search).get(key) === said"
 
 
@@ -141,9 +143,7 @@ def test_a_link_opens_its_page_and_moves_change_it_in_place(server: Server, page
         chart.shown()
     rest(page)
     headline = page.locator(".takeaway").first
-    for seen in (headline, page.locator(charts[0].where)):
-        top = seen.evaluate("it => it.getBoundingClientRect().y")
-        assert 0 < top < 0.6 * LARGE[1], "without scrolling"
+    until(page, IN_SIGHT, arg=[".takeaway", charts[0].where])
     assert all(chart.look("it.getAttribute('aria-label')") for chart in charts)
     check_screens(page, charts)
 

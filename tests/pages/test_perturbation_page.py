@@ -9,10 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import data
-from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.release_scatter import release_scatter
 from pages.background import tables
-from pages.perturbation import beside, exact_answers, words
+from pages.perturbation import beside, words
 from pages.ui.details import readout
 from pages.ui.html import plain
 from pages.ui.numbers import rounded
@@ -176,21 +175,6 @@ def test_a_refusal_shows_on_every_part_of_the_page():
     assert "needs λ &gt;" in headline(page) and "no guarantee" in headline(page)
     assert "objective: refused" in captions(page)
     assert readout("Gaussian objective perturbation", "refused", "no guarantee here") in texts(page)
-
-
-@pytest.mark.parametrize("seed", [7, 8])
-def test_exact_answers_print_the_records_they_name(seed):
-    median, vector, fit = median_leak(seed), support_vector_leak(seed), polynomial_fit(seed)
-    for leak, said in (
-        ("median", exact_answers.median_words(median)),
-        ("vector", exact_answers.vector_words(vector)),
-        ("curve", exact_answers.curve_words(fit)),
-    ):
-        assert said in texts(open_page(side="No noise", leak=leak, seed=seed))
-    assert f"**{median.before[median.owner_before]:,.0f}**" in exact_answers.median_words(median)
-    assert f"{np.abs(vector.before).min():.3f}, is |x| of person {vector.replaced + 1}" in exact_answers.vector_words(
-        vector
-    )
 
 
 def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
