@@ -1,4 +1,4 @@
-"""python -m dpcore list | info | solve | run | warm | audit | exhibit | errata | regret | reproduce."""
+"""python -m dpcore list | info | solve | run | warm | audit | exhibit | errata | reproduce."""
 
 import sys
 from collections.abc import Sequence
@@ -26,7 +26,6 @@ for command in (
     experiments.warm,
     claims.audit,
     claims.exhibit,
-    experiments.regret,
     claims.errata,
     claims.reproduce,
 ):

@@ -7,11 +7,10 @@ collects and leaves out the same tests, and the one that spread them says so.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any
 from zlib import crc32
 
@@ -44,30 +43,6 @@ LEFT_OUT = pytest.StashKey[list[str]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Pairwise())
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Nothing that is collected goes before the end, so that no collection of garbage need look through it."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
-        gc.set_threshold(5_000, 10, 5)
-        gc.freeze()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Every second process reads the files from the end, so that it finds half of them compiled by its neighbour."""
-    report = yield
-    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    if int(number) % 2 and isinstance(collector, pytest.Session | pytest.Directory):
-        report.result.reverse()
-    return report
 
 
 @pytest.hookimpl(trylast=True)  # after -m and -k: a test nobody asked for is not missing
@@ -134,15 +109,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line("Any of these helps:")
     for remedy in REMEDIES:
         terminalreporter.write_line(f"  - {remedy}")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def all_is_frozen() -> Iterator[None]:
-    """After a file in which a test has looked at everything."""
-    yield
-    if not gc.get_freeze_count():
-        gc.collect()
-        gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

@@ -8,7 +8,8 @@ import json
 import os
 import re
 import time
-from types import SimpleNamespace
+from pathlib import Path
+from types import CodeType, SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -53,9 +54,24 @@ SCRIPTS = {
 LIVE = tuple(page for page in SCRIPTS if page != "sources")  # those on which sliders move something
 
 
+# As pages/ui/navigation.py runs a page's script.
+_ALONE = """
+from pages.background import asking
+from tests.page_driver import compiled
+asking.begin()
+exec(compiled({script!r}), {{"__name__": "__main__", "__file__": {script!r}}})
+asking.end()
+"""
+
+
+@functools.cache
+def compiled(script: str) -> CodeType:
+    return compile(Path(script).read_bytes(), script, "exec")
+
+
 def open_script(script: str, **state: Any) -> AppTest:
     """A page by itself: its script below pages/, with these controls."""
-    return _run(AppTest.from_file(str(ROOT / "pages" / script), default_timeout=60), state)
+    return _run(AppTest.from_string(_ALONE.format(script=str(ROOT / "pages" / script)), default_timeout=60), state)
 
 
 def open_source(source: str) -> AppTest:

@@ -16,10 +16,20 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-reada
 def written(path: Path) -> Iterator[None]:
     """Context in which a file is written: an error of the disk names the file and leaves no part of it behind."""
     try:
+        with named(path):
+            yield
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Context in which an error of the disk names this file: libraries and a full disk name none."""
+    try:
         yield
     except OSError as error:
-        path.unlink(missing_ok=True)
-        error.filename = str(path)  # libraries and a full disk name none
+        error.filename = str(path)
         raise
 
 

@@ -162,20 +162,6 @@ class Loss:
         kernels.apply_to_rows(table[self.key], z, np.arange(len(z)), y, z.dtype.type(self.shape), out)
         return out
 
-    def sweep(self, X: Array, theta: Array, y: Array) -> tuple[Array, Array, Array]:
-        """z = X theta, dl/dz there and sum_i dl/dz_i x_i, in one pass over a table that is larger than the caches."""
-        (z, slopes), pulled = np.empty((2, len(y))), np.empty_like(theta)
-        rows = max(_SWEPT // X.shape[1], 16)
-        kernels.sweep(kernels.DERIVATIVE[self.key], X, theta, y, self.shape, rows, z, slopes, pulled)
-        return z, slopes, pulled
-
-    def along(self, z: Array, change: Array, share: float, y: Array, before: Array) -> tuple[Array, Array, float]:
-        """z + share change and dl/dz there, [n] each, and the inner product of change with dl/dz - before."""
-        end, slopes = np.empty((2, len(z)))
-        derivative = kernels.DERIVATIVE[self.key]
-        turn = kernels.apply_along(derivative, z, change, share, y, self.shape, before, end, slopes)
-        return end, slopes, turn
-
     def curvature(self, z: Array, y: Array) -> Array:
         """d2l/dz2 at (z_i; y_i), shape [n], of a smooth loss of a linear prediction."""
         return self._apply(kernels.CURVATURE, z, y)
@@ -258,7 +244,6 @@ def _near_differences(data: Data, thetas: Array, near: Array) -> Iterator[tuple[
 
 
 _H = 0.5  # h of the kernels, in the margin or the residual
-_SWEPT = 1 << 15  # entries that fit into a processor's cache
 SMOOTHING = 0.1  # within this of the distance, a smooth median's loss is nearly quadratic
 
 LOSSES = {

@@ -23,7 +23,8 @@ from ..mechanisms.base import AdditiveMechanism, Prepared
 from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
 from . import metrics
-from .lines import Rows
+
+Rows = list[dict[str, Any]]  # one for each point and metric
 
 
 @dc.dataclass(frozen=True)

@@ -34,7 +34,6 @@ _PATIENCE_SECONDS = 0.05
 def run(
     experiment: Experiment,
     executor: Executor | None = None,
-    on_row: Callable[[dict[str, Any]], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
     *,
     known: Mapping[int, list[dict[str, Any]]] | None = None,
@@ -42,16 +41,15 @@ def run(
 ) -> pd.DataFrame:
     """Table of an experiment: one row per point of the sweep, mechanism and metric (columns: `COLUMNS`).
 
-    executor: any concurrent.futures executor, whose workers compute the cells; None computes here. on_row: called with
-    each row as it arrives; cells of an executor arrive in any order, and the table puts them in theirs. cancelled:
-    asked by this thread between cells, and between the solves of a cell that is computed here or in threads; once it
-    returns True, finished points stay in the table and in the cache, and every other point becomes a row with status
+    executor: any concurrent.futures executor, whose workers compute the cells; None computes here. cancelled: asked by
+    this thread between cells, and between the solves of a cell that is computed here or in threads; once it returns
+    True, finished points stay in the table and in the cache, and every other point becomes a row with status
     "cancelled" (a cell that another process has begun is finished and kept). A mechanism that does not apply gives a
     row with status "not applicable" and its reason; a cell whose solver cannot certify its accuracy gives rows with
     status "unconverged".
 
-    on_cell: called for each computed cell with its place among `experiment.cells()` and its points; known: such points
-    of an earlier run, which are not computed again (`dpcore.experiments.checkpoint` keeps them on disk).
+    on_cell: called for each computed cell, as it is finished, with its place among `experiment.cells()` and its rows;
+    known: such rows of an earlier run, which are not computed again (`dpcore.experiments.unfinished` keeps them).
 
     Raises RuntimeError if the executor drops a cell that was not cancelled.
 
@@ -60,28 +58,20 @@ def run(
     >>> list(table.metric)
     ['accuracy', 'excess_empirical_risk']
     """
-    cells = list(experiment.cells())
-    done = dict(known or {})
-    rows: dict[int, list[dict[str, Any]]] = {}
-
-    def add(place: int, points: list[dict[str, Any]]) -> None:
-        axis = experiment.sweep.name
-        for point in points:
-            x = point["epsilon"] if axis == "epsilon" else getattr(cells[place].problem, axis)
-            row = {"axis": axis, "x": x, **point}
-            rows.setdefault(place, []).append({column: row.get(column) for column in COLUMNS})
-            if on_row is not None:
-                on_row(dict(rows[place][-1]))
-
-    for place in sorted(done):
-        add(place, done[place])
-    wanted = {place: cell for place, cell in enumerate(cells) if place not in done}
+    rows = dict(known or {})
+    wanted = {place: cell for place, cell in enumerate(experiment.cells()) if place not in rows}
+    axis = experiment.sweep.name
     with closing(_computed(wanted, executor, cancelled)) as arriving:
         for place, points in arriving:
+            rows[place] = [_row(axis, wanted[place], point) for point in points]
             if on_cell is not None and points[0]["status"] != "cancelled":
-                on_cell(place, points)
-            add(place, points)
+                on_cell(place, [dict(row) for row in rows[place]])
     return _table([row for place in sorted(rows) for row in rows[place]])
+
+
+def _row(axis: str, cell: Cell, point: dict[str, Any]) -> dict[str, Any]:
+    x = point["epsilon"] if axis == "epsilon" else getattr(cell.problem, axis)
+    return {column: {"axis": axis, "x": x, **point}.get(column) for column in COLUMNS}
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

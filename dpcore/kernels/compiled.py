@@ -5,19 +5,16 @@ Importing this module compiles nothing that an earlier process has compiled (`di
 
 import sys
 
-from .bits import count_differing
 from .csr import kink_sweep, pull_rows, unsigned
 from .disk_cache import CACHE_FOLDER, keep_on_disk, prune_old_caches, unkept
 from .frank_wolfe import best_of_noisy, draw_vertices, follow, tally
 from .frank_wolfe_sparse import AFFINE, CONSTANT, SIGMOID, sparse_frank_wolfe
 from .lazy_registry import Entries
-from .lbfgs import fold_secants, keep_secant, unfold_secants
 from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE, VALUE
 from .multiclass_hinge import margin_curvatures, margin_losses, margin_slope
 from .multiplicative_weights import play_stream
 from .passes import (
     apply,
-    apply_along,
     apply_to_rows,
     forces_of_rows,
     gaussian_mean,
@@ -26,13 +23,11 @@ from .passes import (
     move_rows,
     row_accuracies,
     row_means,
-    sweep,
 )
 from .random_draws import draw_counts, fill_normals
 from .sgd import records_of, stochastic_descent
 from .sgd_one_pass import average_of_phase
 from .sgd_shared_noise import coupled_descent
-from .threefry import counted_normals, counted_uniforms
 
 for _name, _module in list(sys.modules.items()):
     if _name.startswith(f"{__package__}."):

@@ -17,14 +17,22 @@ def _own(scores, labels, own):
 
 
 @njit(**_OPTIONS)
+def _sum(values):
+    total = 0.0
+    for i in range(values.size):
+        total += values[i]
+    return total
+
+
+@njit(**_OPTIONS)
 def margin_losses(scores, labels, h, pulls, losses):
     """losses[r] = sum_i sum_{c != y_i} psi(m), pulls [R, C, n]: its derivatives by the scores; NaN stays in losses."""
     n = labels.size
     own, total, value = np.empty(n), np.empty(n), np.empty(n)
     for r in range(scores.shape[0]):
         _own(scores[r], labels, own)
-        total[:] = 0.0
-        value[:] = 0.0
+        for i in range(n):
+            total[i] = value[i] = 0.0
         for c in range(scores.shape[1]):
             row, out = scores[r, c], pulls[r, c]
             for i in range(n):
@@ -36,7 +44,7 @@ def margin_losses(scores, labels, h, pulls, losses):
                 value[i] += s * short + h * s * (1.0 - s)
         for i in range(n):
             pulls[r, labels[i], i] = total[i]
-        losses[r] = value.sum()
+        losses[r] = _sum(value)
 
 
 @njit(**_OPTIONS)
@@ -47,7 +55,8 @@ def margin_curvatures(scores, labels, h, moved):
     for r in range(scores.shape[0]):
         _own(scores[r], labels, own)
         _own(moved[r], labels, own_moved)
-        total[:] = 0.0
+        for i in range(n):
+            total[i] = 0.0
         for c in range(scores.shape[1]):
             row, out = scores[r, c], moved[r, c]
             for i in range(n):
@@ -73,4 +82,4 @@ def margin_slope(start, moves, labels, h, t):
             turn = moved[i] - own_moved[i]
             m = row[i] - own[i] + t * turn
             total[i] -= min(max((1.0 + h - m) / (2.0 * h), 0.0), 1.0) * turn
-    return total.sum()
+    return _sum(total)

@@ -52,7 +52,8 @@ def play_stream(costs, first, lam_sum, idle, uniforms, scores, sums, ends, arms,
             each = exp(sharpness * origin)
             for j in range(r):
                 sums[j] = exp(sharpness * (origin - scores[j]))
-        sums[r:] = 0.0
+        for j in range(r, sums.size):
+            sums[j] = 0.0
         product = 0.0
         for j in range(r):
             product += sums[j] * costs[t, j]

@@ -7,7 +7,6 @@ import numpy as np
 from numba import njit
 
 _REORDERED = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
-_BLOCK = 512
 
 
 @njit(nogil=True)
@@ -16,34 +15,18 @@ def apply(function, z, y, h, out):
     function(z, y, h, out)
 
 
-@njit(**_REORDERED)
-def apply_along(function, z, change, share, y, h, before, end, out):
-    """end = z + share change, out[i] = function(end[i]; y[i]); returns <out - before, change>.
-
-    It works in blocks that stay in the nearest cache, where three passes cost hardly more than one.
-    """
-    total = 0.0
-    for start in range(0, z.size, _BLOCK):
-        block = slice(start, min(start + _BLOCK, z.size))
-        here, moved, earlier, there, values = z[block], change[block], before[block], end[block], out[block]
-        for i in range(here.size):
-            there[i] = here[i] + share * moved[i]
-        function(there, y[block], h, values)
-        for i in range(here.size):
-            total += (values[i] - earlier[i]) * moved[i]
-    return total
-
-
 @njit(nogil=True)
 def row_means(function, margins, noise, scale, y, h, out):
     """out[r] = mean_i function(margins[i] + scale * noise[r, i]; y[i]), a repetition per row of `noise`."""
-    z = margins.copy()
-    values = margins.copy()
+    z, values = np.empty(margins.size), np.empty(margins.size)
     for r in range(noise.shape[0]):
         for i in range(z.size):
             z[i] = margins[i] + scale * noise[r, i]
         function(z, y, h, values)
-        out[r] = values.mean()
+        total = 0.0
+        for i in range(values.size):
+            total += values[i]
+        out[r] = total / values.size
 
 
 @njit(nogil=True)
@@ -120,8 +103,9 @@ def move_rows(function, z, rows, shares, moved, moves, y, h, out):
 @njit(**_REORDERED)
 def mean_of_rows(function, z, y, h, out):
     """out[i] = mean over the rows r of function(z[r, i]; y[i])."""
-    values = out.copy()
-    out[:] = 0
+    values = np.empty_like(out)
+    for i in range(out.size):
+        out[i] = out.dtype.type(0.0)
     for r in range(z.shape[0]):
         function(z[r], y, h, values)
         for i in range(out.size):
@@ -133,25 +117,10 @@ def mean_of_rows(function, z, y, h, out):
 @njit(**_REORDERED)
 def means_of_rows(function, z, y, h, out):
     """out[r] = mean over i of function(z[r, i]; y[i]); the sums are in double precision for every z."""
-    values = y.copy()
+    values = np.empty_like(y)
     for r in range(z.shape[0]):
         function(z[r], y, h, values)
         total = 0.0
         for i in range(values.size):
             total += values[i]
         out[r] = total / values.size
-
-
-@njit(nogil=True, error_model="numpy")
-def sweep(function, X, theta, y, h, rows, z, slopes, pulled):
-    """z = X theta [n], slopes[i] = function(z[i]; y[i]) and pulled = slopes X [r], by blocks of `rows` rows."""
-    part = np.empty_like(pulled)
-    for j in range(pulled.size):
-        pulled[j] = 0.0
-    for start in range(0, z.size, rows):
-        block = slice(start, min(start + rows, z.size))
-        np.dot(X[block], theta, z[block])
-        function(z[block], y[block], h, slopes[block])
-        np.dot(slopes[block], X[block], part)
-        for j in range(pulled.size):
-            pulled[j] += part[j]

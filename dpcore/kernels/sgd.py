@@ -1,6 +1,7 @@
 """Projected stochastic gradient descent, one record or a random batch a step, with Gaussian noise on each estimate.
 
-Records come as a tuple: (X,) dense [n, r], or the CSR triple (pointers, columns, values) with unsigned indices.
+Records come as a tuple (X, pointers, columns, values): a dense table X [n, r] and three empty arrays, or an empty X and
+the CSR triple with unsigned indices.
 numba's draws from a Generator are numpy's own, so the loop can be followed step by step from Python.
 """
 
@@ -15,15 +16,17 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "cont
 
 
 def records_of(X):
-    """Tuple in which `stochastic_descent` takes a dense or CSR table."""
-    return (X,) if isinstance(X, np.ndarray) else (unsigned(X.indptr), unsigned(X.indices), X.data)
+    """Tuple in which kernels take a dense or CSR table: one type for both, so that they are compiled once."""
+    if isinstance(X, np.ndarray):
+        return X, np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0)
+    return np.empty((0, 0)), unsigned(X.indptr), unsigned(X.indices), X.data
 
 
 @njit(forceinline=True, **_OPTIONS)
 def _dense_row(records, i, r):
-    if len(records) == 1:
-        return records[0][i]
-    pointers, columns, values = records
+    X, pointers, columns, values = records
+    if X.size > 0:
+        return X[i]
     x = np.zeros(r)
     for k in range(pointers[i], pointers[i + 1]):
         x[columns[k]] = values[k]
@@ -53,9 +56,10 @@ def _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope
 @njit(forceinline=True, **_OPTIONS)
 def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate):
     """Add share l'(z) x_i to estimate, for losses of z = <x_i, theta>."""
+    X, pointers, columns, values = records
     product = 0.0
-    if len(records) == 1:
-        x = records[0][i]
+    if X.size > 0:
+        x = X[i]
         for j in range(x.size):
             product += x[j] * theta[j]
         z[0] = product
@@ -64,7 +68,6 @@ def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slop
         for j in range(x.size):
             estimate[j] += weight * x[j]
     else:
-        pointers, columns, values = records
         for k in range(pointers[i], pointers[i + 1]):
             product += values[k] * theta[columns[k]]
         z[0] = product
@@ -75,15 +78,12 @@ def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slop
 
 
 @njit(forceinline=True, **_OPTIONS)
-def gap(log_absent, n, u):
-    """Number of records skipped before the next one of a batch, for a uniform u; n if none is left."""
-    passed = math.log1p(-u) / log_absent
+def gap(log_absent, n, rng):
+    """Number of records skipped before the next one of a batch, drawn from rng; n if none is left."""
+    if log_absent == -math.inf:
+        return 0
+    passed = math.log1p(-rng.random()) / log_absent
     return int(passed) if passed < n else n
-
-
-@njit(forceinline=True, **_OPTIONS)
-def _gap(log_absent, n, rng):
-    return 0 if log_absent == -math.inf else gap(log_absent, n, rng.random())
 
 
 @njit(**_OPTIONS)
@@ -115,13 +115,15 @@ def stochastic_descent(
     z, label, slope = np.empty(1), np.empty(1), np.empty(1)
     idle, taken = 0.0, 0
     log_absent = math.log1p(-rate) if rate < 1.0 else -math.inf
-    average[:] = 0.0
+    for j in range(s):
+        average[j] = 0.0
     for t in range(1, steps + 1):
         eta = step / math.sqrt(t) if decaying else step
         share = 1.0 / (rate * n) if rate > 0.0 else 1.0
         pull = lam
-        estimate[:] = 0.0
-        i = _gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
+        for j in range(s):
+            estimate[j] = 0.0
+        i = gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
         while i < n:
             label[0] = y[i]
             if radial:
@@ -129,7 +131,7 @@ def stochastic_descent(
                 pull += _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope, estimate)
             else:
                 _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate)
-            i += 1 + _gap(log_absent, n, rng) if rate > 0.0 else n
+            i += 1 + gap(log_absent, n, rng) if rate > 0.0 else n
         if sigma != 0.0:
             for j in range(s):
                 estimate[j] += sigma * rng.standard_normal()

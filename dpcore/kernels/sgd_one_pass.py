@@ -138,6 +138,7 @@ def average_of_phase(derivative, records, y, h, first, count, step, order, radiu
     columns, beyond which they are 0. theta [R, p], p >= r: the starts theta_0, inside the ball; left at theta_count.
     average [R, p]: output.
     """
+    X, pointers, columns, values = records
     runs, p = theta.shape
     dense = np.zeros(p)
     scratch = np.empty((3, p))
@@ -146,13 +147,12 @@ def average_of_phase(derivative, records, y, h, first, count, step, order, radiu
         for j in range(p):
             average[k, j] = theta[k, j]
     for i in range(first, first + count):
-        if len(records) == 1:
-            row = records[0][i]
+        row = dense
+        if X.size > 0:
+            row = X[i]
         else:
-            pointers, columns, values = records
             for k in range(pointers[i], pointers[i + 1]):
                 dense[columns[k]] = values[k]
-            row = dense
         r = row.size
         for k in range(runs):
             product = 0.0
@@ -169,8 +169,7 @@ def average_of_phase(derivative, records, y, h, first, count, step, order, radiu
                 project_row(at, order, radius, scratch)
             for j in range(p):
                 mean[j] += at[j]
-        if len(records) == 3:
-            pointers, columns, values = records
+        if X.size == 0:
             for k in range(pointers[i], pointers[i + 1]):
                 dense[columns[k]] = 0.0
     for k in range(runs):

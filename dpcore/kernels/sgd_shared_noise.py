@@ -9,14 +9,11 @@ import numpy as np
 from numba import njit
 
 from .sgd import gap
-from .threefry import counted_normals, counted_uniforms
 from .vector_math import CONTRACT, ONE, ZERO, single
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 # Sums here must not be reordered.
 _ORDERED = _OPTIONS | {"fastmath": CONTRACT}
-# Normals that are drawn at once stay in a processor's first cache.
-_NORMALS, _UNIFORMS = 2048, 256
 
 
 @njit(forceinline=True, **_OPTIONS)
@@ -63,51 +60,32 @@ def _move(theta, rest, weights, x, push, normals, pull):
 
 @njit(**_OPTIONS)
 def coupled_descent(
-    derivative, X, y, h, lam, step, decaying, rate, sigma, radius, idle_columns, along, across, key, other_key, high,
-    start, first, theta, rest, shrink, idle, sums,
+    derivative, X, y, h, lam, step, decaying, rate, sigma, radius, idle_columns, rng, start, stop, first,
+    theta, rest, shrink, idle, sums,
 ):  # fmt: skip
-    """Take steps start + 1, ..., start + k of M runs of `sgd.stochastic_descent`, k = along.size, r = s columns.
+    """Take steps start + 1, ..., stop of M runs of `sgd.stochastic_descent`, r = s columns.
 
     float32: X [n, s], y [n], h, and the state: theta [M, s], rest [M, s] (rounding errors of theta), shrink [M] and
     idle [M], all 0 at the start. An iterate is (1 - shrink) theta: the projection is applied in the next step, which
     reads theta anyway. idle: the norm in the `idle_columns`, before the projection.
     float64: step [M] and sigma [M], of each run. sums [M, s]: the iterates after the steps from `first` on are added.
 
-    All runs see the same records and normals. The uniforms and normals of these steps are those of the counters
-    (0, high), (1, high), ... under the key (key, other_key), so no two calls of one key may have the same `high`. Each
-    step takes its uniforms as `sgd.stochastic_descent` does. Normals come in blocks of b = max(1, 2048 // s) steps,
-    each of ceil(b s / 2) pairs, and step i of a block has those from i s to i s + s. along [k], standard normal, and
-    across [k], chi-square with idle_columns - 1 degrees of freedom, are the noise in the idle columns, float64.
+    All runs see the same records and normals, those that `sgd.stochastic_descent` draws from rng.
     """
     n, s, models = y.size, theta.shape[1], theta.shape[0]
-    block = max(1, _NORMALS // s)
-    pairs = (block * s + 1) // 2
-    normals, uniforms = np.empty(2 * pairs, np.float32), np.empty(_UNIFORMS)
     z, labels, slopes = np.empty(models, np.float32), np.empty(models, np.float32), np.empty(models, np.float32)
-    push, pull = np.empty(models, np.float32), np.empty(models, np.float32)
+    push, pull, normals = np.empty(models, np.float32), np.empty(models, np.float32), np.zeros(s, np.float32)
     single_radius, single_lam = single(radius), single(lam)
     log_absent = math.log1p(-rate) if rate < 1.0 else -math.inf
     share = 1.0 / (rate * n) if rate > 0.0 else 1.0
-    drawn = 0
-    for k in range(along.size):
-        t = start + k + 1
-        inside = k % block
-        if inside == 0:
-            counted_normals(normals, k // block * pairs, high, key, other_key)
+    noisy, along, across = False, ZERO, ZERO
+    for m in range(models):
+        noisy = noisy or sigma[m] != 0.0
+    for t in range(start + 1, stop + 1):
         falling = 1.0 / math.sqrt(t) if decaying else 1.0
-        i, waits = -1, False
-        x = X[0]
-        while True:
-            if rate < 1.0:
-                if drawn % _UNIFORMS == 0:
-                    counted_uniforms(uniforms, drawn, high, key, other_key)
-                u = uniforms[drawn % _UNIFORMS]
-                drawn += 1
-                i = i + 1 + gap(log_absent, n, u) if rate > 0.0 else int(n * u)
-            else:
-                i += 1
-            if i >= n:
-                break
+        x, waits = X[0], False
+        i = gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
+        while i < n:
             if waits:
                 _add(rest, slopes, x)
             x, waits = X[i], True
@@ -118,8 +96,7 @@ def coupled_descent(
             derivative(z, labels, h, slopes)
             for m in range(models):
                 slopes[m] *= single(-step[m] * falling * share)
-            if rate == 0.0:
-                break
+            i += 1 + gap(log_absent, n, rng) if rate > 0.0 else n
         if not waits:
             for m in range(models):
                 slopes[m] = ZERO
@@ -127,13 +104,18 @@ def coupled_descent(
             eta = step[m] * falling
             push[m] = -eta * sigma[m]
             pull[m] = shrink[m] + single(eta) * single_lam * (ONE - shrink[m])
+        if noisy:
+            for j in range(s):
+                normals[j] = rng.standard_normal()
         # The last record of a batch is added with the noise.
-        _move(theta, rest, slopes, x, push, normals[inside * s : inside * s + s], pull)
+        _move(theta, rest, slopes, x, push, normals, pull)
         _squares(theta, z)
-        if idle_columns > 0:
+        if idle_columns > 0 and noisy:
+            along = single(rng.standard_normal())
+            across = single(2.0 * rng.standard_gamma(0.5 * (idle_columns - 1))) if idle_columns > 1 else ZERO
             for m in range(models):
-                side = (ONE - pull[m]) * idle[m] - push[m] * single(along[k])
-                idle[m] = np.sqrt(side * side + push[m] * push[m] * single(across[k]))
+                side = (ONE - pull[m]) * idle[m] - push[m] * along
+                idle[m] = np.sqrt(side * side + push[m] * push[m] * across)
                 z[m] += idle[m] * idle[m]
         for m in range(models):
             far = z[m] > single_radius * single_radius

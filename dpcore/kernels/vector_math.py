@@ -1,4 +1,4 @@
-"""exp, log(1 + e) and log written so that LLVM vectorises the caller's loop, in double and in single precision.
+"""exp and log(1 + e) written so that LLVM vectorises the caller's loop, in double and in single precision.
 
 numba's own exp calls the C library once per element (about 4 ns); these polynomials take well under 1 ns
 in a loop over an array. Relative error below 4e-16, in single precision below 3e-7 (see tests). Only the `contract`
@@ -80,13 +80,6 @@ _SINGLE_LOG2_E, _SINGLE_ROUND = single(_LOG2_E), single(12582912.0)  # 1.5 * 2^2
 _SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = single(0.693359375), single(-2.12194440e-4)
 _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 _E2, _E3, _E4, _E5, _E6 = (single(1.0 / f) for f in (2.0, 6.0, 24.0, 120.0, 720.0))
-# Mantissas lie in [sqrt(1/2), sqrt(2)): these are the bits of the smallest.
-_ROOT_HALF = np.int32(0x3F3504F3)
-# Moshier's logf: log(1 + f) = f - f^2 / 2 + f^3 (...).
-_L0, _L1, _L2 = single(3.3333331174e-1), single(-2.4999993993e-1), single(2.0000714765e-1)
-_L3, _L4, _L5 = single(-1.6668057665e-1), single(1.4249322787e-1), single(-1.2420140846e-1)
-_L6, _L7, _L8 = single(1.1676998740e-1), single(-1.1514610310e-1), single(7.0376836292e-2)
-_HALF = single(0.5)
 _A3, _A5, _A7, _A9, _A11, _A13 = (single(1.0 / k) for k in (3.0, 5.0, 7.0, 9.0, 11.0, 13.0))
 
 
@@ -122,25 +115,6 @@ def single_log1p_unit(e):
     a = a * t + _A3
     a = a * t + ONE
     return TWO * s * a
-
-
-@numba.njit(fastmath=CONTRACT, error_model="numpy")
-def single_log(x):
-    """ln x for normal float32 x > 0. Source: S. Moshier's logf (Cephes)."""
-    bits = np.float32(x).view(np.int32)
-    k = np.int32(np.int32(bits - _ROOT_HALF) >> _MANTISSA)
-    f = np.int32(bits - np.int32(k << _MANTISSA)).view(np.float32) - ONE
-    s = _L8
-    s = s * f + _L7
-    s = s * f + _L6
-    s = s * f + _L5
-    s = s * f + _L4
-    s = s * f + _L3
-    s = s * f + _L2
-    s = s * f + _L1
-    s = s * f + _L0
-    square, exponent = f * f, single(k)
-    return exponent * _SINGLE_LN2_HIGH + (f + (square * f * s + (exponent * _SINGLE_LN2_LOW - _HALF * square)))
 
 
 def _in_either(double_form, single_form):

@@ -104,21 +104,10 @@ def solve(
     X: Any,
     y: Any = None,
     *,
-    epsilon: float,
-    delta: float = 0.0,
     loss: str | None = None,
-    lam: float | str = "auto",
-    R: float = 1.0,
-    q: float | None = None,
-    y_max: float = 1.0,
-    radius: float | None = None,
-    theta_norm: float = 10.0,
-    set: SetName | ConvexSet | None = None,
-    classes: int | None = None,
-    accounting: str = "tight",
     clip: bool = False,
     seed: int | None = None,
-    **knobs: object,
+    **arguments: Any,
 ) -> Release:
     """Release one private model.
 
@@ -126,7 +115,7 @@ def solve(
     y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression, 0 to C - 1 for classes, not used by location
     losses and linear costs, for which it may be left out. clip: scale rows beyond R down to norm R instead, and
     count them in `Release.clipped`. seed: None draws the noise from the operating system's entropy, and only then does
-    the guarantee hold; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
+    the guarantee hold; an integer repeats a run, for teaching and tests. arguments: epsilon, and others of `calibrate`.
 
     Records are refused only for properties of single records. A single class or a constant column is accepted, because
     a refusal that depends on all records together could distinguish neighbours.
@@ -148,24 +137,7 @@ def solve(
         X = as_matrix(X)
         y = np.zeros(X.shape[:1])
     data = Data(X, y)
-    plan = calibrate(
-        key,
-        n=data.n,
-        p=data.p,
-        epsilon=epsilon,
-        delta=delta,
-        loss=loss,
-        lam=lam,
-        R=R,
-        q=q,
-        y_max=y_max,
-        radius=radius,
-        theta_norm=theta_norm,
-        set=set,
-        classes=classes,
-        accounting=accounting,
-        **knobs,
-    )
+    plan = calibrate(key, n=data.n, p=data.p, loss=loss, **arguments)
     return release_once(plan, data, clip=clip, seed=seed)
 
 

@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Protocol
 
 from streamlit.runtime import Runtime
@@ -112,7 +113,8 @@ class Job:
 
     def _queue(self, threads: ThreadPoolExecutor) -> None:
         self._queued_at = time.monotonic()
-        threads.submit(self._step).add_done_callback(Future.result)  # a fault of ours is logged
+        with suppress(RuntimeError):  # the process is about to end
+            threads.submit(self._step).add_done_callback(Future.result)  # a fault of ours is logged
 
     def _step(self) -> None:
         """Take one step, unless nobody shows the question any more, and queue the next one behind those of others."""

@@ -20,7 +20,7 @@ from pages.rooms import screen
 from pages.rooms.room import Asked
 from pages.ui.html import framed, unbroken
 from pages.ui.live_figure import LARGE
-from pages.ui.set_controls import set_controls
+from pages.ui.set_controls import set_address, set_controls
 
 # At import, so once per process.
 _keys = st.components.v2.component("lecture_keys", js=text_beside(__file__, "keys.js"), isolate_styles=False)
@@ -91,13 +91,14 @@ def _offer(stories: list[Story]) -> None:
 def _turn_to(story: Story, number: int) -> None:
     """Ask for a step, or for the nearest there is; runs before the next script run."""
     step = min(max(number, 1), len(story.steps))
-    st.query_params.from_dict({"lecture": story.name, "step": str(step)})
+    place = {"lecture": story.name, "step": str(step)}
+    set_address(place)
+    st.query_params.from_dict(place)  # nothing else is left in the address
 
 
 def _leave() -> None:
     """Back to the page, with the controls as they stand."""
-    for name in ("lecture", "step"):
-        st.query_params.pop(name, None)
+    set_address({"lecture": None, "step": None})
 
 
 def _enter(story: Story, number: int) -> dict[str, Any]:

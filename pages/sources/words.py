@@ -27,7 +27,7 @@ ALGORITHMS = facts_beside(__file__, "algorithms.csv")
 # Where a mechanism's curves are.
 SHOWN = {row["mechanism"]: row["address"] for row in ALGORITHMS if row["mechanism"]}
 FORMULA = text_beside(__file__, "formula.md")
-VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained", "undecided": "undecided"}
+VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
 VERDICTS = text_beside(__file__, "verdicts.md")
 
 
@@ -126,8 +126,7 @@ def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
     few = f"{said}, computed with {chosen.few} of the {chosen.runs} repetitions."
     if not others:
         return few
-    other = "One is undecided" if others[0].verdict == "undecided" else "One that does not"
-    return f"{few} {other}: {readable(others[0].words)}"
+    return f"{few} One that does not: {readable(others[0].words)}"
 
 
 def records(chosen: Reproduction, outcome: Outcome) -> str:

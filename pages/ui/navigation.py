@@ -32,16 +32,19 @@ def run_pages(
     asking.begin()
     set_controls.begin()
     prefetch.begin()
-    prefetch.begin()
     remarks = st.empty()
     share_link.begin(page.url_path)
     script = folder / scripts[chosen]
     # Not the page's own run(): its widgets would belong to the page. So they belong to the main script, and a control
     # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would
     # carry a page's controls over one by one, each with an entry of its own in the browser's history.
-    with _place(chosen), around(chosen):
-        exec(_compiled(script, script.stat().st_mtime_ns), {"__name__": "__main__", "__file__": str(script)})
-    share_link.end(remarks)
+    try:
+        with _place(chosen), around(chosen):
+            exec(_compiled(script, script.stat().st_mtime_ns), {"__name__": "__main__", "__file__": str(script)})
+        share_link.end(remarks)
+    except Exception:
+        set_controls.end()  # so that the reader can move on from a page that met an error
+        raise
     set_controls.end()
     asking.end()
 

@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 RUN = "run"  # key of the field; pages/ui/theme.css keeps it out of sight
+_ADDRESS = "address: "  # how the key of a setting begins that is no control's
 _RUNS = "runs of the page"  # in the session: a _Runs
 
 
@@ -51,26 +52,51 @@ def begin() -> None:
             setting.run += setting.run == mine.number
     mine.number, mine.under_way = max(mine.number, shown) + 1, True
     for key, setting in list(mine.settings.items()):
-        said = st.session_state.get(key)
+        said = _said(key)
         moved = said != setting.value and said not in setting.older
         if setting.run <= shown or moved:
             del mine.settings[key]
         else:
             # In each run: of two answers that come together the browser heeds the last one only.
-            st.session_state[key] = setting.value
-    mine.not_drawn, mine.place = set(mine.settings), st.empty()
+            _say(key, setting.value)
+    mine.not_drawn = {key for key in mine.settings if not key.startswith(_ADDRESS)}
+    mine.place = st.empty()
 
 
 def set_controls(values: Mapping[str, Any]) -> None:
     """Set controls, by their keys: in a callback, or in a run that has not drawn them yet."""
+    _mine().not_drawn |= values.keys()
+    _set(values)
+
+
+def set_address(values: Mapping[str, str | None]) -> None:
+    """Set what the address says under names that are no controls; None: nothing."""
+    _set({f"{_ADDRESS}{name}": value for name, value in values.items()})
+
+
+def _set(values: Mapping[str, Any]) -> None:
     mine = _mine()
     for key, value in values.items():
         last = mine.settings.get(key)
         older = [*last.older, last.value] if last else []
         run = mine.number if mine.under_way else mine.number + 1
-        mine.settings[key] = _Setting(value, run, [*older, st.session_state.get(key)])
-        mine.not_drawn.add(key)
+        mine.settings[key] = _Setting(value, run, [*older, _said(key)])
+        _say(key, value)
+
+
+def _said(key: str) -> Any:
+    if key.startswith(_ADDRESS):
+        return st.query_params.get(key.removeprefix(_ADDRESS))
+    return st.session_state.get(key)
+
+
+def _say(key: str, value: Any) -> None:
+    if not key.startswith(_ADDRESS):
         st.session_state[key] = value
+    elif value is None:
+        st.query_params.pop(key.removeprefix(_ADDRESS), None)
+    else:
+        st.query_params[key.removeprefix(_ADDRESS)] = value
 
 
 def is_drawn(key: str) -> None:

@@ -95,13 +95,6 @@ def test_epsilon_is_rounded_to_the_private_side_at_any_size(mu, delta):
     assert gaussian.hockey_stick(gaussian.gaussian_epsilon(mu, delta), mu) <= delta
 
 
-@given(epsilons, epsilons, deltas, deltas)
-def test_noise_falls_with_epsilon_and_delta(e1, e2, d1, d2):
-    small = gaussian.gaussian_mu(Budget(min(e1, e2), min(d1, d2)))
-    large = gaussian.gaussian_mu(Budget(max(e1, e2), max(d1, d2)))
-    assert small <= large * (1 + 1e-9)
-
-
 @given(epsilons, deltas)
 def test_published_and_classical_multipliers_are_valid_where_they_are_proved(epsilon, delta):
     published = gaussian.published_multiplier(Budget(epsilon, delta))
@@ -109,13 +102,6 @@ def test_published_and_classical_multipliers_are_valid_where_they_are_proved(eps
     if epsilon < 1:
         classical = gaussian.classical_multiplier(Budget(epsilon, delta))
         assert gaussian.hockey_stick(epsilon, 1 / classical) <= delta
-
-
-def test_the_classical_formula_fails_where_it_is_refused():
-    """At delta 1e-5 the formula first fails near epsilon 8.42: the refusal protects, it is not a formality."""
-    textbook = math.sqrt(2 * math.log(1.25 / 1e-5))
-    assert gaussian.hockey_stick(8.0, 8.0 / textbook) < 1e-5
-    assert gaussian.hockey_stick(9.0, 9.0 / textbook) > 1e-5
 
 
 def test_golden_attack_success():
@@ -130,17 +116,6 @@ def test_a_mechanism_never_allows_more_than_its_guarantee(epsilon, delta):
     budget = Budget(epsilon, delta)
     limit = attack_limits.gaussian_attack_limit(gaussian.gaussian_mu(budget))
     assert 0.5 <= limit <= attack_limits.attack_cap(budget) + 1e-12 <= 1 + 1e-12
-
-
-def test_attack_limit_is_what_the_best_threshold_reaches():
-    """2 x 10^6 games at mu = 1, false alarm 1e-6 (4.9 standard errors); the twin that claims mu = 1.01 is caught."""
-    rng = np.random.default_rng(5)
-    games = 2_000_000
-    bits = rng.random(games) < 0.5
-    wins = np.mean((rng.standard_normal(games) + bits > 0.5) == bits)
-    error = 4.9 * 0.5 / math.sqrt(games)
-    assert abs(wins - attack_limits.gaussian_attack_limit(1.0)) < error
-    assert abs(wins - attack_limits.gaussian_attack_limit(1.01)) > error
 
 
 def test_deltas_below_the_normal_numbers_are_refused():

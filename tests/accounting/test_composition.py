@@ -53,14 +53,6 @@ def test_rho_by_hand_solves_its_equation_and_is_never_better(epsilon, delta):
     assert rho <= zcdp.zcdp_rho(Budget(epsilon, delta))
 
 
-@given(epsilons, epsilons, deltas, deltas)
-def test_rho_rises_with_epsilon_and_delta_and_epsilon_falls_with_delta(e1, e2, d1, d2):
-    small, large = Budget(min(e1, e2), min(d1, d2)), Budget(max(e1, e2), max(d1, d2))
-    assert zcdp.zcdp_rho(small) <= zcdp.zcdp_rho(large) * (1 + 1e-9)
-    assert zcdp.zcdp_epsilon(e1, small.delta) >= zcdp.zcdp_epsilon(e1, large.delta) * (1 - 1e-9)
-    assert zcdp.zcdp_epsilon(small.epsilon, d1) <= zcdp.zcdp_epsilon(large.epsilon, d1) * (1 + 1e-9)
-
-
 @pytest.mark.parametrize("case", DP_ACCOUNTING["zcdp"], ids=str)
 def test_zcdp_agrees_with_dp_accounting(case):
     """Theirs is the least over 560 orders, so ours is a little below it: by less than one part in 10^4."""
@@ -122,15 +114,6 @@ def test_bounded_range_figures_of_the_sheet():
     assert 2 * gaussian.gaussian_mu(budget) / 10 == pytest.approx(0.04734, abs=5e-6)
 
 
-def test_the_published_frank_wolfe_scale_costs_what_the_sheet_says():
-    """eta = epsilon sqrt(2 / (T L)) a step, T steps: by bounded range and by pure privacy with the same noise."""
-    for epsilon, ranged, pure in [(0.1, 0.0737, 0.154), (1.0, 0.853, 1.797), (5.0, 4.93, 11.0)]:
-        eta = epsilon * math.sqrt(2 / (1000 * math.log(1e6)))
-        rho = zcdp.bounded_range_rho(eta, 1000)
-        assert zcdp.zcdp_epsilon(rho, 1e-6) == pytest.approx(ranged, rel=6e-3)
-        assert zcdp.zcdp_epsilon(4 * rho, 1e-6) == pytest.approx(pure, rel=6e-3)
-
-
 @given(epsilons, deltas, st.integers(1, 10_000))
 def test_bounded_range_inverts_and_basic_composition_wins_for_few_choices(epsilon, delta, times):
     eta = zcdp.bounded_range_eta(Budget(epsilon, delta), times)
@@ -167,22 +150,6 @@ def test_advanced_composition_is_the_published_formula():
     assert composition.advanced_epsilon(0.3, 7, 0.01) == pytest.approx(
         0.3 * math.sqrt(14 * math.log(100)) + 2.1 * (math.exp(0.3) - 1), rel=1e-12
     )
-
-
-@given(st.floats(1e-6, 5.0), st.integers(1, 10**6), st.floats(1e-12, 0.5))
-def test_composition_grows_with_epsilon_and_times_and_falls_with_slack(epsilon, times, slack):
-    base = composition.advanced_epsilon(epsilon, times, slack)
-    assert composition.advanced_epsilon(1.01 * epsilon, times, slack) > base
-    assert composition.advanced_epsilon(epsilon, times + 1, slack) > base
-    assert composition.advanced_epsilon(epsilon, times, 1.01 * slack) < base
-
-
-@pytest.mark.parametrize(
-    "n, epsilon, published",
-    [(500, 0.1, 861.1), (500, 5, 17.2), (2000, 0.1, 1053), (2000, 1, 105.3), (10_000, 1, 127.6), (10_000, 5, 25.5)],
-)
-def test_kamath_s_multiplier_is_the_sheets(n, epsilon, published):
-    assert kamath.kamath_multiplier(n, Budget(epsilon, 1 / n**2)) == pytest.approx(published, rel=2e-3)
 
 
 @pytest.mark.parametrize("n, largest", [(500, 7.05), (2000, 7.80), (10_000, 8.58)])

@@ -5,12 +5,11 @@ import math
 import os
 import subprocess
 
-import numpy as np
 import pytest
 
 from dpcore import Budget
 from dpcore.accounting import gaussian, kamath, zcdp
-from dpcore.accounting.subsampled_rdp import SAMPLINGS, renyi, subsampled_epsilon, subsampled_multiplier
+from dpcore.accounting.subsampled_rdp import SAMPLINGS, subsampled_epsilon, subsampled_multiplier
 
 from ..oracles import DP_ACCOUNTING, SCRIPT
 
@@ -41,28 +40,6 @@ def test_multipliers_of_the_table(n, epsilon, published, uniform, poisson, limit
         assert subsampled_epsilon(noise, rate, times, budget.delta, "poisson") == pytest.approx(spent, rel=7e-3)
 
 
-@pytest.mark.parametrize("n, spent", [(500, 0.0100), (2000, 0.0141), (10_000, 0.0191)])
-def test_the_sheets_smallest_epsilons_stop_at_its_largest_order(n, spent):
-    """At epsilon 0.1 its orders end at 600, where the best is near 4000: ours are lower, and its figure is theirs."""
-    delta = 1 / n**2
-    noise = kamath.kamath_multiplier(n, Budget(0.1, delta))
-    divergence = n**2 * float(renyi(600.0, noise, 1 / n, "poisson"))
-    assert divergence + math.log1p(-1 / 600) - math.log(600 * delta) / 599 == pytest.approx(spent, rel=6e-3)
-    assert subsampled_epsilon(noise, 1 / n, n**2, delta, "poisson") < 0.0075
-
-
-def test_the_published_noise_wastes_what_the_sheet_says():
-    """8.7 to 13.0 times the noise of Poisson batches; 6 to 13 times that of a uniform index."""
-    ratios = {s: [] for s in SAMPLINGS}
-    for n, epsilon, *_ in TABLE:
-        budget = Budget(epsilon, 1 / n**2)
-        for sampling in SAMPLINGS:
-            tight = subsampled_multiplier(budget, 1 / n, n**2, sampling)
-            ratios[sampling].append(kamath.kamath_multiplier(n, budget) / tight)
-    assert [round(f(ratios["poisson"]), 1) for f in (min, max)] == [8.7, 13.0]
-    assert 6 < min(ratios["uniform"]) < 6.5 and 12.5 < max(ratios["uniform"]) < 13
-
-
 @pytest.mark.pairwise
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 8.0, 60.0])
@@ -72,34 +49,6 @@ def test_the_multiplier_is_private_and_not_wasteful(epsilon, delta, rate, times,
     z = subsampled_multiplier(Budget(epsilon, delta), rate, times, sampling)
     assert subsampled_epsilon(z, rate, times, delta, sampling) <= epsilon
     assert subsampled_epsilon(z * (1 - 1e-6), rate, times, delta, sampling) > epsilon
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_the_multiplier_falls_with_the_budget_and_rises_with_steps_and_rate(sampling):
-    def z(epsilon=1.0, delta=1e-6, rate=0.01, times=1000):
-        return subsampled_multiplier(Budget(epsilon, delta), rate, times, sampling)
-
-    for values in (
-        [z(epsilon=e) for e in np.geomspace(50, 0.01, 12)],
-        [z(delta=d) for d in np.geomspace(0.1, 1e-30, 12)],
-        [z(times=int(t)) for t in np.geomspace(1, 1e8, 9)],
-        [z(rate=q) for q in np.geomspace(1e-6, 1, 12)],
-    ):
-        assert np.all(np.diff(values) > 0)
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_epsilon_falls_with_noise_and_delta_and_rises_with_steps_and_rate(sampling):
-    def spent(z=2.0, delta=1e-6, rate=0.01, times=1000):
-        return subsampled_epsilon(z, rate, times, delta, sampling)
-
-    for values in (
-        [spent(z=z) for z in np.geomspace(100, 0.1, 60)],
-        [spent(delta=d) for d in np.geomspace(0.1, 1e-30, 60)],
-        [spent(times=int(t)) for t in np.geomspace(1, 1e8, 60)],
-        [spent(rate=q) for q in np.geomspace(1e-6, 1, 60)],
-    ):
-        assert np.all(np.diff(values) >= 0) and values[-1] > values[0]
 
 
 def test_where_delta_covers_the_loss_epsilon_is_next_to_nothing():

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import CancelledError
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dpcore import Budget, NotApplicable, run_audit
+from dpcore import Budget, run_audit
 from dpcore.audit import all_versions
-from dpcore.audit.all_versions import AllVersions, TrialsQuestion, standing_of
+from dpcore.audit.all_versions import AllVersions, TrialsQuestion
 from dpcore.audit.bugs import BUGS
-from dpcore.audit.game import Audit
-from dpcore.core import chunks
 from dpcore.core.cancel import never
 
 from ..chunks import fixed
@@ -64,28 +60,6 @@ def test_a_missing_factor_2_jumps_over_the_claim_and_the_correct_code_does_not(s
         assert correct.verdict != "contradicted" and correct.report.certified_epsilon_999 < 1.0
 
 
-def test_pictures_of_a_standing_hold_all_runs():
-    audit = Audit("output_gaussian", seed=5, bug="halved_noise")
-    audit.play(3_000)
-    now, scores = standing_of(audit, last=False), audit.scores
-    assert (now.false[0], now.missed[0], now.false[-1], now.missed[-1]) == (0.0, 1.0, 1.0, 0.0)
-    assert (np.diff(now.false) >= 0.0).all() and (np.diff(now.missed) <= 0.0).all()
-    false, missed = np.mean(scores.zeros >= 0.0), np.mean(scores.ones < 0.0)
-    assert np.interp(false, now.false, now.missed) == pytest.approx(missed, abs=0.02)
-    assert now.zeros.sum() == pytest.approx(1.0) and now.ones.sum() == pytest.approx(1.0)
-    upper = now.edges[1:] > 1e-12
-    assert now.ones[upper].sum() == pytest.approx(np.mean(scores.ones >= 0.0), abs=0.05)
-    assert np.isfinite(now.edges).all() and now.report is None
-
-
-def test_scores_without_end_are_drawn_too():
-    audit = Audit("output_gaussian", bug="variance_as_deviation", seed=1)
-    audit.play(1_000)
-    audit._scores[0][:3] = np.inf, -np.inf, 0.0
-    now = standing_of(audit, last=False)
-    assert np.isfinite(now.false).all() and now.ones.sum() == pytest.approx(1.0)
-
-
 def standing(logs: list[float], report=None) -> all_versions.Standing:
     nothing = np.empty(0)
     pairs = np.arange(len(logs))
@@ -121,49 +95,3 @@ def test_what_is_wanted_plays_first_and_the_correct_code_beside_it(in_chunks):
         ("noise_at_80_percent", "fixed_seed", None), 500
     )
     assert next(snapshots).standings["fixed_seed"].runs == 1_000, "to its end before the next"
-
-
-def test_what_is_wanted_is_no_part_of_the_question():
-    one, other = (asked("output_gaussian", 1_000, wanted=version) for version in (None, "fixed_seed"))
-    assert one == other and hash(one) == hash(other) and one != asked("output_gaussian", 1_000, seed=1)
-
-
-def test_what_cannot_be_asked_for_is_refused():
-    with pytest.raises(ValueError, match="runs must be an integer >= 1000, got 999"):
-        asked("output_gaussian", 999)
-    with pytest.raises(ValueError, match="seed must be an integer >= 0, got -1"):
-        asked("output_gaussian", 1_000, -1)
-    with pytest.raises(NotApplicable):
-        next(TrialsQuestion("output_gaussian", Budget(1.0), 1_000, 0).snapshots())
-
-
-@pytest.mark.parametrize("milliseconds", [0.01, 0.2, 2.0])
-def test_no_chunk_is_longer_than_a_reader_who_moves_on_may_wait(milliseconds, monkeypatch):
-    """By the clock of a machine on which each run takes so long: 50 ms, the first chunk included."""
-    begun, now, play = [], [0.0], Audit.play
-
-    def timed(audit: Audit, runs: int) -> None:
-        begun.append(runs)
-        now[0] += runs * milliseconds / 1e3
-        play(audit, runs)
-
-    monkeypatch.setattr(Audit, "play", timed)
-    monkeypatch.setattr(chunks, "time", SimpleNamespace(thread_time=lambda: now[0]))
-    held = played(asked("output_gamma", 2_000))[-1]
-    assert sum(begun) == 2_000 * len(held.versions)
-    assert max(begun) * milliseconds <= 50.0
-
-
-def test_what_is_given_up_within_a_chunk_plays_no_other_and_is_not_measured(monkeypatch):
-    begun, measured, play = [], [], Audit.play
-
-    def counted(audit: Audit, runs: int) -> None:
-        begun.append(runs)
-        play(audit, runs)
-
-    monkeypatch.setattr(Audit, "play", counted)
-    monkeypatch.setattr(all_versions, "standing_of", lambda *_, **__: measured.append(1))
-    monkeypatch.setattr(all_versions, "ChunkSizer", fixed(1_000))  # with which there would be something to show
-    with pytest.raises(CancelledError):
-        played(asked("output_gamma", 1_000), lambda: bool(begun))
-    assert len(begun) == 1 and not measured

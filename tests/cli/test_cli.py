@@ -1,7 +1,6 @@
 """The command line: what it prints, and one sentence with exit code 2 for what the user can mend."""
 
 import dataclasses as dc
-import errno
 import gzip
 import io
 import json
@@ -16,11 +15,10 @@ import pytest
 import dpcore
 from dpcore import __main__ as shell
 from dpcore.__main__ import main
-from dpcore.experiments import tuning_gap
 from dpcore.mechanisms import api
 from tests.classifiers import KEY, class_data
 from tests.harness import ROOT
-from tests.problems import LINEAR, PROBLEMS
+from tests.problems import PROBLEMS
 
 DATA = PROBLEMS["full rank"]
 SOLVE = ["solve", "output_gaussian", "--label", "sick", "--epsilon", "1", "--delta", "1e-5", "--R", "1"]
@@ -105,15 +103,6 @@ def test_every_kind_of_file_gives_the_same_release(capsys, csv, libsvm, tmp_path
         facts = json.loads(out)
         assert (code, err) == (0, "") and np.allclose(facts["theta"], plain.theta, atol=1e-7)
         assert facts["columns"] == list("123456") and facts["p"] == 6
-
-
-def test_declared_columns_of_a_libsvm_file_are_all_released(capsys, libsvm):
-    code, out, _ = call(capsys, "solve", "output_gamma", "--data", libsvm, "--p", 9, *PRICE)
-    facts = json.loads(out)
-    assert code == 0 and len(facts["theta"]) == facts["p"] == 9 and facts["columns"] == list("123456789")
-    assert all(facts["theta"])
-    code, _, err = call(capsys, "solve", "output_gamma", "--data", libsvm, "--p", 5, *PRICE)
-    assert code == 2 and "from 1 to 5 at most" in err
 
 
 FLOWERS, KINDS = class_data(40, 3, 3), ("setosa", "7.50", "virginica")
@@ -207,14 +196,6 @@ def test_classes_that_do_not_fit_are_refused_in_one_sentence(capsys, flowers, ke
     assert (code, out) == (2, "") and err.startswith(f"Error: {sentence}") and err.count("\n") == 1
 
 
-def test_a_file_of_one_class_is_refused_by_its_name(capsys, flowers):
-    frame = pd.read_csv(flowers)
-    frame["kind"] = "virginica"
-    frame.to_csv(flowers, index=False)
-    code, _, err = call(capsys, *CLASSES, "--data", flowers, "--label", "kind", "--classes", ",".join(KINDS))
-    assert (code, err) == (2, "Error: y must hold two classes, got 'virginica' in every row\n")
-
-
 def test_options_of_solve_reach_the_plan(capsys, csv, monkeypatch):
     plans = []
     calibrate = api.calibrate
@@ -269,12 +250,6 @@ def test_a_large_delta_is_a_line_on_stderr_and_a_field(capsys, csv):
     assert err == "" and json.loads(out)["warnings"] == []
 
 
-def test_the_losses_of_linear_predictions_are_offered(capsys, csv):
-    for loss in LINEAR:
-        code, out, err = call(capsys, *SOLVE, "--data", csv, "--lam", "0.1", "--loss", loss, "--json")
-        assert (code, err) == (0, "") and json.loads(out)["loss"] == loss
-
-
 def test_run_writes_the_table(capsys, tmp_path):
     chosen = dpcore.Experiment(
         dpcore.Problem("synthetic", n=100), sweep=dpcore.Axis("epsilon", (0.5, 1.0)), repetitions=2
@@ -287,15 +262,6 @@ def test_run_writes_the_table(capsys, tmp_path):
     (tmp_path / "e.json").write_text('{"problem": {"source": "moon"}}')
     code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")
     assert code == 2 and "source must" in err
-
-
-@pytest.mark.parametrize(
-    "text", ['{"sweep": {"name": "epsilon"}}', '{"sweep": 3}', '{"mechanisms": 3}', '{"problem": {"n": "x"}}']
-)
-def test_malformed_experiments_end_in_one_sentence(capsys, tmp_path, text):
-    (tmp_path / "e.json").write_text(text)
-    code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")
-    assert code == 2 and err.startswith("Error: ") and "must be" in err
 
 
 def files(folder) -> list[str]:
@@ -311,7 +277,9 @@ def test_run_replaces_its_output_only_when_it_is_whole(capsys, tmp_path, monkeyp
     def fail(*arguments, **options):
         raise dpcore.Unconverged("nothing was released")
 
-    def broken(self, path, **options):
+    def broken(self, path, write=pd.DataFrame.to_csv, **options):
+        if path.suffix != ".part":
+            return write(self, path, **options)
         path.write_text("half a ta")
         raise OSError(28, "No space left on device", str(path))
 
@@ -341,31 +309,9 @@ def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsy
     assert (tmp_path / "link.csv").is_symlink() and len(pd.read_csv(tmp_path / "real.csv")) == 2
     monkeypatch.setattr(dpcore.experiments.run, "run", None)  # calling it would be another error
     os.mkfifo(tmp_path / "pipe")
-    for place, message in ((tmp_path, "must be a file that can"), (tmp_path / "pipe", "must be a file that can")):
+    for place in (tmp_path, tmp_path / "pipe", tmp_path / "nowhere" / "out.csv", tmp_path / "e.json" / "out.csv"):
         code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", place)
-        assert code == 2 and message in err
-    code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "nowhere" / "out.csv")
-    assert code == 2 and os.strerror(errno.ENOENT) in err and err.count("\n") == 1
-
-
-def test_an_output_that_cannot_be_written_is_named_as_it_was_given(capsys, tmp_path, monkeypatch):
-    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dpcore.experiments.run, "run", None)  # calling it would be another error
-    nowhere = call(capsys, "run", "e.json", "-o", "nowhere/out.csv")
-    assert nowhere == (2, "", f"Error: nowhere/out.csv cannot be used: {os.strerror(errno.ENOENT)}\n")
-    below = call(capsys, "run", "e.json", "-o", "e.json/out.csv")
-    assert below == (2, "", f"Error: e.json/out.csv cannot be used: {os.strerror(errno.ENOTDIR)}\n")
-
-    def full(self, path, **options):
-        raise OSError(28, "No space left on device", path)
-
-    monkeypatch.setattr(dpcore.experiments.run, "run", lambda *arguments, **options: pd.DataFrame())
-    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    late = call(capsys, "run", "e.json", "-o", "out.csv")
-    assert late == (2, "", f"Error: out.csv cannot be used: {os.strerror(errno.ENOSPC)}\n") and files(tmp_path) == [
-        "e.json"
-    ]
+        assert code == 2 and "--output must be a file that can be written" in err
 
 
 def test_a_run_warns_of_a_large_delta_once_for_each_setting(capsys, tmp_path):
@@ -384,17 +330,6 @@ def test_a_run_warns_of_a_large_delta_once_for_each_setting(capsys, tmp_path):
     # Gamma noise spends no delta.
     (tmp_path / "e.json").write_text(dc.replace(asked, mechanisms=("output_gamma",)).to_json())
     assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")[2] == ""
-
-
-def test_an_interrupted_run_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
-    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
-
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(dpcore.experiments.run, "run", interrupted)
-    assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")[0] == 130
-    assert files(tmp_path) == ["e.json"]
 
 
 def test_every_command_speaks_json():
@@ -442,31 +377,12 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_regret_shows_a_bar_to_whoever_watches_and_to_nobody_else(capsys, monkeypatch):
-    monkeypatch.setattr(tuning_gap, "LAMS", (0.1,))
-    words = ["regret", "--source", "iris", "--seeds", "2", "--mechanism", "output_gamma"]
-    code, out, err = call(capsys, *words)
-    assert (code, err) == (0, "") and "loss by lam = auto" in out
+def test_a_bar_is_shown_to_whoever_watches_and_to_nobody_else(capsys, tmp_path, monkeypatch):
+    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
+    words = ["run", tmp_path / "e.json", "-o", tmp_path / "out.csv"]
+    code, _, err = call(capsys, *words)
+    assert (code, err) == (0, "")
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", watched := Terminal())
         assert call(capsys, *words)[0] == 0
-    assert "cases" in watched.getvalue()
-
-
-@pytest.mark.parametrize(
-    "words, sentence",
-    [
-        (["--seeds", "1"], "seeds must be an integer >= 2, got 1"),
-        (["--rule", "0.1"], "rule must be one of auto, published, population, got '0.1'"),
-        (["--rule", "best"], "rule must be one of auto, published, population, got 'best'"),
-        (["--source", "moon"], "source must"),
-        (["--source", "iris", "--mechanism", "oracle"], "mechanism must be one of"),
-    ],
-)
-def test_regret_refuses_its_arguments_before_a_bar_begins(monkeypatch, words, sentence):
-    monkeypatch.setattr(tuning_gap, "regret_table", None)  # calling it would be another error
-    monkeypatch.setattr(sys, "stderr", watched := Terminal())
-    with pytest.raises(SystemExit) as stop:
-        main(["regret", *words])
-    assert stop.value.code == 2
-    assert watched.getvalue().startswith(f"Error: {sentence}") and watched.getvalue().count("\n") == 1
+    assert "cells" in watched.getvalue()

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import dpcore
+from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from tests.harness import ROOT
-from tools import generators
+from tools import documents
 
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -62,14 +63,16 @@ def test_the_picture_is_a_picture():
     assert (ROOT / "docs" / "overview.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_page_of_the_library_has_every_name_with_words():
-    """`python -m tools.generators` writes it; it is not kept here."""
-    text = generators.api_page()
-    for name in dpcore.__all__:
-        assert re.search(rf"^### `{name}\b", text, re.MULTILINE), name
-    assert " at 0x" not in text, "an address in memory is another one tomorrow"
-    for key in dpcore.list_mechanisms():
-        assert f"### `{key}`" in text
+def test_the_errata_are_those_of_the_files_that_hold_them():
+    """`python -m tools.documents` writes them."""
+    assert (ROOT / "docs" / "errata.md").read_text(encoding="utf-8") == documents.errata_page()
+
+
+def test_the_reproductions_have_the_protocols_of_today():
+    """Their verdicts are compared by night (`tests/studies/test_reproduced_claims.py`)."""
+    text = (ROOT / "docs" / "reproductions.md").read_text(encoding="utf-8")
+    for chosen in map(get_reproduction, REPRODUCTIONS):
+        assert f"## {chosen.title}\n{chosen.source}: `{chosen.name}`. " in text and chosen.protocol in text
 
 
 def test_the_packages_of_the_architecture_are_those_of_the_contract():

@@ -100,19 +100,6 @@ def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
         assert curve.mean[0] < -0.1 and curve.draws.min() < -0.1 and curve.noiseless[0] < -0.1
 
 
-def test_zero_noise_and_zero_rows_are_ordinary():
-    data = Data(np.array([[0.0, 0.0], [0.5, 0.5], [-0.5, 0.1]]), [1, 1, -1])
-    loss = get_loss("logistic")
-    reference = minimise_in_ball(loss, data, 5.0)
-    centres, directions = np.array([[1.0, 1.0]]), np.array([[1.0, -1.0], [0.5, 2.0]])
-    for curve in curves_of(loss, data, data, reference, Additive(centres, np.zeros(1), directions, ONE)):
-        assert np.allclose(curve.draws, curve.noiseless[0])
-        assert np.allclose(curve.mean, curve.noiseless)
-    # The record of zeros stays at margin 0 under any noise and is never classified correctly.
-    accurate, _ = curves_of(loss, data, data, reference, Additive(centres, np.full(1, 1e6), directions, ONE))
-    assert accurate.mean[0] == pytest.approx(1 / 3, abs=1e-4)
-
-
 def test_standard_error_of_sampled_means():
     _, (_, curve) = engine("full rank", "logistic", 50)
     assert not curve.exact
@@ -176,24 +163,6 @@ def test_released_metrics_are_those_of_each_model():
     assert excess.noiseless[0] == pytest.approx(risk(loss, centres[0], split.train) - reference.risk, abs=1e-12)
     assert population.noiseless[0] == pytest.approx(split.population.risk(loss, centres)[0] - best, abs=1e-12)
     assert (excess.reference, population.reference) == (0.0, 0.0)
-
-
-def test_risks_that_a_solver_knows_are_taken_from_it():
-    split, reference, centres, thetas = mirrored_releases(4)
-    known = np.array([[1.0, 2.0, 3.0, 5.0]])
-    curve = curves_of(get_loss("logistic"), split.train, split.test, reference, Drawn(centres, thetas, known))[1]
-    assert np.array_equal(curve.draws, known - reference.risk)
-    assert curve.mean[0] == pytest.approx(2.75 - reference.risk) and curve.se[0] == pytest.approx(1.25)
-
-
-@pytest.mark.parametrize("repetitions", [2, 5])
-def test_pairs_must_be_whole_and_more_than_one(repetitions):
-    split, reference, centres, thetas = mirrored_releases(6)
-    releases, loss = Drawn(centres, thetas[:, :repetitions]), get_loss("logistic")
-    with pytest.raises(ValueError, match=f"repetitions must .*4, got {repetitions}"):
-        curves_of(loss, split.train, split.test, reference, releases)
-    with pytest.raises(ValueError, match=f"repetitions must .*4, got {repetitions}"):
-        population_curve(loss, split.population, 10.0, releases)
 
 
 def test_r_squared_is_the_explained_share_of_the_variance():
@@ -285,12 +254,6 @@ def test_population_risk_comes_on_request_and_for_known_laws_only():
     assert list(dpcore.run(experiment_of(**facts)).metric) == ["accuracy", "excess_empirical_risk"]
     with pytest.raises(ValueError, match=r"population must .*'iris'"):
         dpcore.Experiment(dpcore.Problem("iris"), population=True)
-
-
-def test_the_table_carries_the_one_run_band():
-    table = dpcore.run(dpcore.Experiment(sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2))
-    accurate, excess = table.iloc[0], table.iloc[1]
-    assert np.isnan(accurate.one_run_bound) and excess.one_run_bound > excess["mean"]
 
 
 def test_the_table_says_what_was_spent_and_which_bound_is_which():

@@ -1,30 +1,21 @@
-"""The figures of an attack as pure functions: what is drawn, in which look, and that no verdict is colour alone."""
+"""The figures of an attack: what they draw, and that no verdict is colour alone."""
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
 
 from dpcore.audit.report import VERDICTS
-from dpcore.figures.audit.attack import LONGEST, Row, betting_figure, ink_of, plane_figure, ruler_figure, scores_figure
+from dpcore.figures.audit.attack import LONGEST, betting_figure, ink_of, plane_figure, ruler_figure
 from dpcore.figures.style import BACKGROUND
-from tests.figures.test_figures import contrast
+
+from .pictures import BET, CURVE, FALSE, ROWS
+from .test_figures import contrast
 
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
-ROWS = [
-    Row("correct code", "no contradiction found", 0.9, 0.8, "no contradiction found"),
-    Row("80% of the noise", "suspicious", 1.05, 0.95, "suspicious"),
-    Row("half the noise", "contradicted", 2.0, 1.9, "contradicted"),
-    Row("lambda of the sum", "contradicted", 13.4, 12.2, "contradicted"),
-    Row("one seed for all", "37% played", math.nan, math.nan, None),
-]
-FALSE = np.linspace(0.0, 1.0, 11)
-CURVE = (np.array([0.0, 0.3, 1.0]), np.array([1.0, 0.4, 0.0]))
 CORRECT = (np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.48, 0.0]))
-BET = (np.array([0.0, 2.0, 20.0, 200.0]), np.array([-2.0, -1.0, 5.0, 900.0]))
 
 
 def ruler(rows=ROWS, picked=2, theme="light"):
@@ -37,23 +28,6 @@ def plane(correct=CORRECT, errors=(0.4, 0.45), verdict="contradicted", theme="li
 
 def betting(correct=BET, verdict="contradicted", theme="light", runs=20_000):
     return betting_figure(BET, correct, runs=runs, verdict=verdict, theme=theme, height=350)
-
-
-def scores(theme="light"):
-    edges = np.linspace(-1.0, 1.0, 5)
-    return scores_figure(edges, np.full(4, 0.25), np.array([0.1, 0.2, 0.3, 0.4]), theme=theme, height=350)
-
-
-ALL = pytest.mark.parametrize("draw", [ruler, plane, betting, scores], ids=lambda f: f.__name__)
-
-
-@THEMES
-@ALL
-def test_house_style(draw, theme):
-    figure = draw(theme=theme)
-    json.loads(figure.to_json())
-    assert figure.layout.paper_bgcolor == BACKGROUND[theme] and figure.layout.uirevision == "keep"
-    assert "narrow" in figure.layout.meta and "layout" not in figure.layout.template.to_plotly_json()
 
 
 @THEMES
@@ -82,17 +56,6 @@ def test_the_claim_is_a_line_and_longer_bars_say_how_long_they_are():
         "certified with 99.9%, as the headline says"
     )
     assert figure.layout.xaxis.range == (0.0, LONGEST)
-
-
-@pytest.mark.parametrize("picked", range(5))
-def test_the_picked_row_stands_out(picked):
-    figure, other = ruler(picked=picked), ruler(picked=(picked + 1) % 5)
-    bold = [k for k, name in enumerate(figure.layout.yaxis.ticktext) if name.startswith("<b>")]
-    assert bold == [picked]
-    band = figure.layout.shapes[0]
-    assert band.y0 < picked < band.y1 and band.y1 - band.y0 < 1
-    for one, two in zip(figure.data, other.data, strict=True):
-        assert np.array_equal(one.x, two.x, equal_nan=True), "only the look of the rows changes"
 
 
 def test_phones_read_the_verdict_below_the_name():
@@ -134,11 +97,3 @@ def test_the_bet_is_drawn_from_the_first_run_to_just_beyond_the_axis():
     (beyond,) = [a for a in figure.layout.annotations if a.text.startswith("↑ this code (10")]
     assert (beyond.yref, beyond.yanchor) == ("paper", "top") and beyond.yshift < 0, "below the drawing"
     assert figure.layout.xaxis.range[1] == pytest.approx(math.log10(20_000)), "as long as the runs will be"
-
-
-def test_the_score_s_two_histograms_differ_in_more_than_colour():
-    first, second = scores().data
-    assert list(first.y) == [0.25] * 4 and list(second.y) == [0.1, 0.2, 0.3, 0.4]
-    assert np.allclose(first.x, [-0.75, -0.25, 0.25, 0.75]) and np.allclose(first.width, 0.5)
-    assert first.marker.pattern.shape != second.marker.pattern.shape
-    assert scores().layout.shapes[0].x0 == 0.0

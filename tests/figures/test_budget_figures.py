@@ -2,72 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
 
-from dpcore.figures.decide import budget_figure, equivalent_figure, uses_figure
-from dpcore.figures.style import BACKGROUND
-from dpcore.studies.decide.deployments import Deployment
+from dpcore.figures.decide import uses_figure
 from dpcore.studies.decide.threshold_interval import Answer
 
-THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
-EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
-LOST = np.array([40.0, 20.0, 4.0, 0.5])
+from . import pictures
+from .pictures import LOST, USES
+
 NOWHERE = Answer(math.inf, math.inf, math.inf, 0.01, 10.0)
-USES = [
-    Deployment("A statistical office", "a census", "2021-08", 19.61, 0.0, "person", "central", False, "", "", ""),
-    Deployment("A network", "its statistics", "2020", 0.15, 0.0, "query", "central", True, "", "", ""),
-]
+LOOK = {"family": "output", "theme": "light", "height": 400}
 
 
-def budget(theme="light", lost=LOST, at_most=5.0, answer=Answer(0.8, 0.6, 1.2, 0.01, 10.0), epsilon=1.0, learnable=9.0):  # noqa: B008
-    return budget_figure(
-        EPSILONS,
-        lost,
-        lost - 1.0,
-        lost + 1.0,
-        at_most=at_most,
-        answer=answer,
-        epsilon=epsilon,
-        family="output",
-        theme=theme,
-        height=400,
-        learnable=learnable,
-    )
-
-
-def equivalent(theme="light", size=np.array([math.nan, 50.0, 500.0, 900.0]), epsilon=1.0):  # noqa: B008
-    return equivalent_figure(
-        EPSILONS,
-        size,
-        0.8 * size,
-        np.minimum(1000.0, 1.2 * size),
-        n=1000,
-        metric="log loss",
-        epsilon=epsilon,
-        family="output",
-        theme=theme,
-        height=350,
-    )
-
-
-def uses(theme="light"):
-    return uses_figure(USES, epsilon=1.0, theme=theme)
-
-
-ALL = pytest.mark.parametrize("draw", [budget, equivalent, uses], ids=lambda f: f.__name__)
-
-
-@THEMES
-@ALL
-def test_house_style(draw, theme):
-    figure = draw(theme)
-    json.loads(figure.to_json())
-    assert figure.layout.paper_bgcolor == BACKGROUND[theme] and figure.layout.uirevision == "keep"
-    assert "narrow" in figure.layout.meta and "layout" not in figure.layout.template.to_plotly_json()
+def budget(lost=LOST, **changes):
+    return pictures.budget(lost, **LOOK, **changes)
 
 
 def named(figure, start):
@@ -130,7 +81,7 @@ def test_a_refused_part_of_the_curve_is_left_open():
 
 
 def test_equivalent_sizes_are_drawn_against_all_records_and_name_their_metric():
-    figure = equivalent()
+    figure = pictures.equivalent(**LOOK)
     assert list(named(figure, "all 1,000").y) == [1000.0] * 2
     assert any("log loss" in note.text for note in figure.layout.annotations)
     low, high = figure.layout.yaxis.range
@@ -139,7 +90,7 @@ def test_equivalent_sizes_are_drawn_against_all_records_and_name_their_metric():
 
 
 def test_uses_are_sorted_and_say_their_unit():
-    figure = uses()
+    figure = uses_figure(USES, epsilon=1.0, theme="light")
     assert list(figure.data[0].x) == [0.15, 19.61]
     assert ["per query" in text for text in figure.layout.yaxis.ticktext] == [True, False]
     phone = figure.layout.meta["narrow"]

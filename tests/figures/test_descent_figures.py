@@ -1,4 +1,4 @@
-"""Gradient perturbation from inside: figures of its bounds, its path and its work, and Kamath's bound."""
+"""Gradient perturbation from inside: its path, and Kamath's bound."""
 
 import dataclasses as dc
 import math
@@ -11,17 +11,11 @@ from dpcore import Axis, Experiment, NotApplicable, Problem, data
 from dpcore.accounting import kamath
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
-from dpcore.figures.noisy_sgd import noisy_sgd_figure
 from dpcore.figures.perturbation import (
     RULE_NAMES,
-    bounds_figure,
-    descent_cost_figure,
-    excess_figure,
     release_scatter_figure,
 )
-from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms.gradient.base import schedule_of
-from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.theory import gradient_descent as theory
@@ -43,27 +37,6 @@ def named(figure, name):
     return found
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_bounds_are_the_table_s_and_kamath_s_stands_on_its_own_panel(theme):
-    experiment = ruled()
-    table, bound = dpcore.run(experiment), kamath_bound(next(experiment.cells()))
-    figure = bounds_figure(table, kamath=bound, epsilon=1.0, theme=theme, height=HEIGHT)
-    for rule, name in RULE_NAMES.items():
-        rows = table[(table.metric == "excess_empirical_risk") & (table.rule == rule)]
-        assert np.array_equal(named(figure, f"{name}: measured").y, rows["mean"])
-        assert np.array_equal(named(figure, f"{name}: bound").y, rows.bound)
-        assert (rows.bound > rows["mean"]).all()
-        assert named(figure, f"{name}: bound").line.color == FAMILIES[theme]["gradient"]
-    told = named(figure, "Kamath: bound")
-    assert told.yaxis == "y2" and np.array_equal(told.y, bound, equal_nan=True)
-    lower, upper = figure.layout.yaxis, figure.layout.yaxis2
-    assert lower.domain[1] < upper.domain[0], "the axis is broken"
-    for axis, key in ((lower, "y"), (upper, "y2")):
-        drawn = np.concatenate([t.y[np.isfinite(t.y)] for t in figure.data if (t.yaxis or "y") == key])
-        assert axis.range[0] <= math.log10(drawn.min()) and math.log10(drawn.max()) <= axis.range[1]
-    assert figure.layout.meta["narrow"]["height"] > HEIGHT
-
-
 def test_kamath_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_accounting_does():
     """n = 200, B = 10, LR = 1: D sqrt(1 + p z^2) (2.5 + 1.5 ln n^2) / n up to the constants of `bounds`."""
     experiment = ruled(p=5, delta=1e-4)
@@ -81,18 +54,6 @@ def test_kamath_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_accounti
     assert np.isnan(found).sum() == 1
     wider = kamath_bound(next(ruled(p=5, delta=1e-4, theta_norm=5.0).cells()))
     assert wider[0] == pytest.approx(found[0] / 2.0)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_work_shows_both_descents_over_the_gradients_they_took(theme):
-    made = work(Problem("synthetic", 30, 3, seed=4))
-    figure = descent_cost_figure(made, theme=theme, height=HEIGHT)
-    for progress, name in ((made.full, "all records a step"), (made.single, "one record a step")):
-        curve, proved = named(figure, name), named(figure, f"{name}: bound")
-        excess = progress.risks - made.best
-        assert np.array_equal(curve.x, progress.gradients) and np.array_equal(proved.x, progress.gradients)
-        assert np.array_equal(curve.y, np.where(excess > 0, excess, np.nan), equal_nan=True)
-        assert np.array_equal(proved.y, made.bound)
 
 
 def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
@@ -118,22 +79,6 @@ def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
     assert still.mechanisms[0].path is None and np.array_equal(still.mechanisms[0].thetas, each.thetas)
 
 
-def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
-    table = dpcore.run(
-        Experiment(Problem("synthetic", n=200), mechanisms=("output_gaussian", "noisy_gd"), repetitions=4)
-    )
-    wasteful = dpcore.make_mechanism("output_gaussian", accounting="kamath")
-    exhibit = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms=(wasteful,), repetitions=4))
-    look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT}
-    figure = excess_figure(table, **look, exhibits={"n-fold": exhibit})
-    curve = named(figure, "n-fold")
-    rows = exhibit[exhibit.metric == "excess_empirical_risk"]
-    assert np.array_equal(curve.y, rows["mean"]) and curve.line.color == FAMILIES["light"]["output"]
-    assert figure.layout.yaxis.range[1] >= math.log10(rows["mean"].max())
-    step = named(figure, "gradient perturbation")
-    assert step.line.color == FAMILIES["light"]["gradient"] and step.marker.symbol == "triangle-up"
-
-
 @pytest.mark.parametrize("knobs", [{"batch": 30.0}, {"batches": "single", "steps": 200}])
 def test_a_path_of_noisy_sgd_ends_in_its_release_and_without_noise_has_the_same_batches(knobs):
     mechanism, problem = dpcore.make_mechanism("noisy_sgd", **knobs), Problem("synthetic", n=300, p=2)
@@ -144,19 +89,3 @@ def test_a_path_of_noisy_sgd_ends_in_its_release_and_without_noise_has_the_same_
     assert path[first:].mean(axis=0) == pytest.approx(released)
     little, _ = mechanism.paths(dc.replace(plan, scale=1e-7 * plan.scale), prepared, generator(0, "path", 0))
     assert np.abs(little - quiet).max() < 1e-4 * np.abs(path - quiet).max(), "other batches would lead elsewhere"
-
-
-@pytest.mark.parametrize(("along", "cursor"), [("batch", 50.0), ("steps", 100.0)])
-def test_noisy_sgd_is_drawn_along_its_knob_beside_its_bound_and_all_records(along, cursor):
-    steps = [{"steps": T} for T in (50, 100)] if along == "steps" else [{"batch": b, "steps": 50} for b in (20, 50)]
-    swept = [dpcore.make_mechanism("noisy_sgd", **knobs) for knobs in steps]
-    mechanisms, sweep = (*swept, dpcore.make_mechanism("noisy_gd")), dpcore.Axis("epsilon", (1.0,))
-    table = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms, sweep=sweep, repetitions=4))
-    figure = noisy_sgd_figure(table, along=along, cursor=cursor, theme="light", height=HEIGHT)
-    rows = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "noisy_sgd")]
-    mean, bound = named(figure, "noisy SGD, mean"), named(figure, "upper bound")
-    assert list(mean.x) == list(bound.x) == list(rows[along]) and cursor in mean.x
-    assert np.array_equal(mean.y, rows["mean"]) and np.array_equal(bound.y, rows.bound)
-    (full,) = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "noisy_gd")]["mean"]
-    assert set(named(figure, "noisy GD, all records").y) == {full}
-    assert figure.layers == ["upper", "nothing", "plain"]

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import plotly.io
 import pytest
 
 from dpcore.figures.figure import Figure
@@ -82,3 +83,10 @@ def test_a_copy_is_a_copy():
     before = json.dumps(figure.to_dict())
     figure.to_dict()["layout"]["height"] = 1
     assert figure.layout.height == 300 and json.dumps(figure.to_dict()) == before
+
+
+def test_a_figure_at_the_end_of_a_notebook_s_cell_is_drawn_as_plotlys_own(monkeypatch):
+    monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
+    figure = Figure([{"type": "scatter", "y": [1.0, 2.0]}], {"height": 300})
+    drawn = figure._repr_mimebundle_()["application/vnd.plotly.v1+json"]
+    assert drawn["layout"]["height"] == 300 and drawn["data"][0]["type"] == "scatter"

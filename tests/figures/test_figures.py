@@ -1,7 +1,6 @@
-"""Figures as pure functions of the table: the palette, what is drawn, and that labels keep apart."""
+"""The palette, the builder of charts and its labels, and the figure of the page Overview."""
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -109,56 +108,12 @@ def draw(epsilon=1.0, theme="light", released=None, **changes):
     return table, figure
 
 
-def test_curves_are_the_table():
-    table, figure = draw()
-    excess = table[table.metric == "excess_empirical_risk"]
-    traces = {(t.name, t.yaxis): t for t in figure.data}
-    assert np.array_equal(traces["upper bound", "y2"].y, excess.bound)
-    assert np.array_equal(traces["output perturbation", "y2"].y, excess["mean"])
-    accuracy = table[table.metric == "accuracy"]
-    assert np.array_equal(traces["output perturbation", "y"].y, 100 * accuracy["mean"])
-    assert set(traces["without privacy", "y"].y) == {100 * accuracy.reference.iloc[0]}
-    assert set(traces["always the larger class", "y"].y) == {100 * accuracy.nothing_learned.iloc[0]}
-    assert set(traces["nothing learned", "y2"].y) == {excess.nothing_learned.iloc[0]}
-    known = excess[excess.lower_bound.notna()]
-    assert np.array_equal(traces["lower bound, hardest data", "y2"].y, known.lower_bound) and len(known)
-    assert traces["upper bound", "y2"].line.dash == "dash"
-
-
 @pytest.mark.parametrize("repetitions, banded", [(9, False), (10, True)])
 def test_a_band_is_drawn_and_named_from_ten_releases_on(repetitions, banded):
     _, figure = draw(repetitions=repetitions)
     bands = [trace for trace in figure.data if trace.name == "8 of 10 runs"]
     assert [len(band.x) > 0 for band in bands] == [banded] * 2 and any(band.showlegend for band in bands) is banded
     assert any("8 of 10" in (a.text or "") for a in figure.layout.annotations) is banded
-
-
-def test_a_cursor_move_changes_the_cursor_only():
-    """Stable traces and a constant uirevision are what keeps zoom and node alive in the browser."""
-    _, one = draw(epsilon=1.0)
-    _, other = draw(epsilon=0.1)
-    assert one.layout.uirevision == other.layout.uirevision == "keep"
-    differing = [i for i, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b]
-    assert [one.data[i].mode for i in differing] == ["markers", "markers"]
-    assert other.layout.shapes[0].x0 == 0.1
-    assert "ε = 0.1" in [a.text for a in other.layout.annotations]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("changes", [{}, {"lam": 1.0}, {"lam": 1e-4}, {"delta": 1e-10}])
-def test_everything_positive_is_inside_the_axes(theme, changes):
-    table, figure = draw(theme=theme, **changes)
-    low, high = figure.layout.yaxis2.range
-    excess = table[table.metric == "excess_empirical_risk"]
-    for column in ("mean", "bound", "noiseless"):
-        shown = excess[column][excess[column] > 1e-5 * excess.bound.max()]
-        assert (np.log10(shown) > low).all() and (np.log10(shown) < high).all()
-    accuracy = table[table.metric == "accuracy"]
-    assert figure.layout.yaxis.range[0] <= min(50.0, 100 * accuracy.q10.min()), "the band is not cut"
-    assert 100 * accuracy.q90.max() < figure.layout.yaxis.range[1]
-    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
-    assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"
-    json.loads(figure.to_json())
 
 
 def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_value():
@@ -279,24 +234,6 @@ def test_one_release_is_marked_at_the_cursor(released):
     places = [(*trace.x, *trace.y) for trace in diamonds]
     assert places == ([] if released is None else [(0.5, 100 * released)])
     assert [a.text for a in figure.layout.annotations].count("one release") == len(diamonds)
-
-
-def test_of_several_mechanisms_one_is_shown_in_full():
-    keys = ("output_gaussian", "objective_gaussian", "noisy_sgd")
-    table, figure = draw(mechanisms=keys, source="iris", n=105)
-    assert (table.status == "ok").all()
-    widths = {trace.name: trace.line.width for trace in figure.data if trace.yaxis == "y" and trace.line.color}
-    assert widths["output perturbation"] > max(widths["objective perturbation"], widths["gradient perturbation"])
-    bounds = [trace for trace in figure.data if trace.name == "upper bound"]
-    mine = table[(table.mechanism == "output_gaussian") & (table.metric == "excess_empirical_risk")]
-    assert len(bounds) == 1 and np.array_equal(bounds[0].y, mine.bound)
-
-
-def test_the_phone_layout_has_a_legend_instead_of_labels():
-    _, figure = draw()
-    narrow = figure.layout.meta["narrow"]
-    assert narrow["showlegend"] and narrow["margin"]["r"] < 30
-    assert len(narrow["annotations"]) < len(figure.layout.annotations)
 
 
 @pytest.mark.parametrize("centres", [[0.0], [10.0, 11.0, 12.0], [95.0, 96.0, 97.0], [0.0, 50.0, 99.0], []])

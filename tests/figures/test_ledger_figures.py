@@ -1,6 +1,5 @@
-"""The figures of the ledger as pure functions: what is drawn, in which look, and what a cursor move changes."""
+"""The figures of the ledger: the cursor, the axis, and where a curve ends."""
 
-import itertools
 import json
 import math
 
@@ -9,19 +8,10 @@ import pytest
 
 from dpcore.accounting.ledger import EpsilonCurve, Run, ledger_of, noise_curves
 from dpcore.figures.audit.ledger import ledger_figure, noise_figure
-from dpcore.figures.style import BACKGROUND, FAMILIES
 
 STEPS = (1, 10, 1_000, 80_000, 4_000_000, 12_000_000)
 ONE, BATCH, FULL = Run(2000, 1, 100.0, 1e-6), Run(2000, 50, 3.0, 1e-6), Run(2000, 2000, 100.0, 1e-6)
 RUNS = pytest.mark.parametrize("run", [ONE, BATCH, FULL], ids=["one", "batch", "full"])
-NAMES = {
-    "basic": "basic composition",
-    "advanced": "advanced composition",
-    "kamath": "Kamath's claim",
-    "uniform": "Rényi, random subset",
-    "poisson": "Rényi, Poisson batch",
-    "exact": "exact",
-}
 
 
 def draw(run=ONE, at=1_000, theme="light", target=1.0, steps=STEPS):
@@ -40,31 +30,6 @@ def trace(figure, name):
     return found
 
 
-@RUNS
-def test_every_curve_is_the_ledger_s(run):
-    curves, figure = draw(run)
-    for curve in curves:
-        name = "Rényi" if run.full and curve.kind == "poisson" else NAMES[curve.kind]
-        drawn = trace(figure, name)
-        assert np.array_equal(drawn.x, STEPS) and np.array_equal(drawn.y, curve.epsilon, equal_nan=True)
-        assert drawn.showlegend is bool(np.isfinite(curve.epsilon).any())
-    assert set(trace(figure, "target, ε = 1").y) == {1.0}
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@RUNS
-def test_one_family_one_colour_and_a_line_of_its_own_for_each_accounting(run, theme):
-    curves, figure = draw(run, theme=theme)
-    looks = [(t.line.dash, t.line.width) for t in figure.data[: len(curves)]]
-    assert {t.line.color for t in figure.data[: len(curves)]} == {FAMILIES[theme]["gradient"]}
-    assert len(set(looks)) == len(curves)
-    assert trace(figure, "Kamath's claim").line.dash not in {
-        t.line.dash for t in figure.data[: len(curves)] if t.name != "Kamath's claim"
-    }
-    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
-    assert "layout" not in figure.layout.template.to_plotly_json()
-
-
 def test_a_curve_that_ends_has_a_cross_where_it_ends():
     _, figure = draw(Run(2000, 50, 100.0, 1e-6))
     claim = trace(figure, "Kamath's claim")
@@ -78,15 +43,6 @@ def test_the_cursor_has_a_flag_a_line_and_a_mark_on_every_curve():
     marks = figure.data[-1]
     assert set(marks.x) == {80_000.0} and marks.marker.symbol == "triangle-up"
     assert np.array_equal(marks.y, [curve.epsilon[3] for curve in curves], equal_nan=True)
-
-
-@RUNS
-def test_a_cursor_move_leaves_curves_and_zoom(run):
-    (_, one), (_, other) = (draw(run, at=at) for at in (1, 4_000_000))
-    assert one.layout.uirevision == other.layout.uirevision == "keep"
-    for a, b in zip(one.data[:-1], other.data[:-1], strict=True):
-        assert a.name == b.name and np.array_equal(a.y, b.y, equal_nan=True)
-    assert one.layout.yaxis == other.layout.yaxis
 
 
 @RUNS
@@ -108,44 +64,6 @@ def test_where_no_accounting_says_anything_the_target_is_drawn_alone():
     low, high = figure.layout.yaxis.range
     assert low < math.log10(3.0) < high
     json.loads(figure.to_json())
-
-
-@RUNS
-@pytest.mark.parametrize("target", [0.01, 10.0])
-def test_labels_behind_the_curves_do_not_overlap(run, target):
-    _, figure = draw(run, target=target)
-    low, high = figure.layout.yaxis.range
-    placed = [a for a in figure.layout.annotations if a.yref == "y"]
-    assert all(low <= a.y <= high for a in placed), "a browser hides what lies outside"
-    middles = sorted((a.y - low) / (high - low) * 320 + a.yshift for a in placed)
-    assert all(b - a >= 15.9 for a, b in itertools.pairwise(middles))
-    assert len(placed) == sum(t.showlegend for t in figure.data)
-
-
-def test_narrow_screens_get_a_legend_instead_of_labels():
-    _, figure = draw()
-    narrow = figure.layout.meta["narrow"]
-    assert narrow["showlegend"] and not figure.layout.showlegend
-    assert {a["text"] for a in narrow["annotations"]} == {"ε by each accounting method", "T = 1,000"}
-    assert narrow["height"] - narrow["margin"]["b"] == 400 - figure.layout.margin.b
-
-
-def test_tick_labels_leave_room_for_the_flag():
-    _, figure = draw(at=1_000)
-    ticks = dict(zip(figure.layout.xaxis.tickvals, figure.layout.xaxis.ticktext, strict=True))
-    assert ticks[1_000] == "" and ticks[1] == "1" and ticks[1_000_000] == "1M"
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_noise_figure_shows_published_against_proved(theme):
-    noises, figure = draw_noise(theme=theme)
-    names = {"published": "as published", "uniform": "proved, one random index", "poisson": "proved, Poisson batch"}
-    for kind, name in names.items():
-        drawn = trace(figure, name)
-        assert np.array_equal(drawn.x, noises[kind][0]) and np.array_equal(drawn.y, noises[kind][1])
-        assert drawn.line.color == FAMILIES[theme]["gradient"]
-    assert set(figure.data[-1].x) == {1.0} and list(figure.data[-1].y) == [97.0, 9.9, 9.1]
-    assert "ε = 1" in [a.text for a in figure.layout.annotations]
 
 
 def test_without_published_noise_the_cursor_has_two_marks():

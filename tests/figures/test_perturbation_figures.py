@@ -1,9 +1,8 @@
-"""Figures of the perturbation page as pure functions: what is drawn, in which look, and that labels keep apart."""
+"""Figures of the page Perturbation: looks, layers, refusals, contours and leaks."""
 
 import itertools
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -12,10 +11,10 @@ import dpcore
 from dpcore import Axis, Problem, data
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
-from dpcore.figures.perturbation import excess_figure, fit_figure, leak_figure, release_scatter_figure, valley_figure
+from dpcore.figures.perturbation import excess_figure, leak_figure, release_scatter_figure, valley_figure
 from dpcore.figures.style import BACKGROUND, FAMILIES
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
+from dpcore.studies.perturbation.exact_answers_leak import median_leak, support_vector_leak
 from dpcore.studies.perturbation.release_scatter import release_scatter
 
 from ..flat_fields import experiment_of
@@ -43,18 +42,6 @@ def excess_of(table, key):
     return table[(table.mechanism == key) & (table.metric == "excess_empirical_risk")]
 
 
-def test_curves_are_the_table():
-    table = table_of()
-    figure = draw(table)
-    for key, place in (("output_gaussian", "output"), ("objective_gaussian", "objective")):
-        rows, mean = excess_of(table, key), named(figure, f"{place} perturbation")
-        assert np.array_equal(mean.x, rows.x) and np.array_equal(mean.y, rows["mean"])
-        assert np.array_equal(named(figure, f"{place}: upper bound").y, rows.bound)
-        bands = [t for t in figure.data if t.line.width == 0 and np.array_equal(t.x, rows.x)]
-        assert any(np.array_equal(t.y, rows.q90) for t in bands) and any(np.array_equal(t.y, rows.q10) for t in bands)
-    assert np.array_equal(named(figure, "regularisation alone").y, excess_of(table, "output_gaussian").noiseless)
-
-
 def test_look_says_family_noise_and_kind():
     """Colour and symbol are the family, line and filling the noise, dashes the kind of curve."""
     figure = draw(table_of(KEYS))
@@ -69,16 +56,6 @@ def test_look_says_family_noise_and_kind():
         assert trace.marker.color == (colour if gaussian else BACKGROUND["light"])
         assert named(figure, f"{name}: bound").line.dash == "dash"
     assert not [t for t in figure.data if t.line.width == 0], "four bands would cover the curves"
-
-
-def test_a_cursor_move_changes_the_cursor_only():
-    table = table_of()
-    one, other = draw(table, 1.0), draw(table, 0.1)
-    assert one.layout.uirevision == other.layout.uirevision == "keep"
-    differing = [i for i, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b]
-    assert [one.data[i].mode for i in differing] == ["markers", "markers"]
-    assert [s.x0 for s in other.layout.shapes if s.type == "line"] == [0.1]
-    assert "ε = 0.1" in [a.text for a in other.layout.annotations]
 
 
 def test_regularisation_is_one_level_for_one_lam_and_a_curve_each_for_a_rule():
@@ -123,56 +100,6 @@ def test_all_mechanisms_refused_is_a_chart_and_not_an_error():
     json.loads(figure.to_json())
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("changes", [{}, {"lam": "auto"}, {"lam": 1.0}, {"lam": 0.001}, {"delta": 1e-10}])
-def test_everything_positive_is_inside_the_axes(theme, changes):
-    table = table_of(KEYS, **changes)
-    figure = draw(table, theme=theme)
-    low, high = figure.layout.yaxis.range
-    for column in ("mean", "bound", "noiseless"):
-        shown = table[column].dropna().astype(float)[table.metric == "excess_empirical_risk"]
-        shown = np.log10(shown[shown > 1e-8 * table.bound.max()])
-        assert (shown > low).all() and (shown < high).all()
-    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
-    assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"
-
-
-def test_a_rate_is_a_shape_through_the_first_point():
-    table = table_of()
-    values = 7.0 / np.array(EPSILONS)
-    figure = draw(table, rates={"published rate,<br>shape only": values})
-    trace = named(figure, "published rate,<br>shape only")
-    start = excess_of(table, "output_gaussian")["mean"].iloc[0]
-    assert trace.y == pytest.approx(values * start / values[0])
-    low, high = figure.layout.yaxis.range
-    assert low < math.log10(trace.y.min()) and math.log10(trace.y.max()) < high
-    assert "published rate,<br>shape only" in [a.text for a in figure.layout.annotations]
-
-
-@pytest.mark.parametrize("changes", [{}, {"keys": KEYS}, {"keys": KEYS, "lam": "auto"}, {"lam": 1.0}])
-def test_labels_behind_curves_keep_apart(changes):
-    figure = draw(table_of(**changes), rates={"published rate,<br>shape only": 1.0 / np.array(EPSILONS)})
-    low, high = figure.layout.yaxis.range
-    size = HEIGHT - figure.layout.margin.t - figure.layout.margin.b
-    labels = [a for a in figure.layout.annotations if a.yref == "y"]
-    assert len(labels) >= 5
-    ends = {t.name: max(math.log10(t.y[-1]), low) for t in figure.data if t.name and len(t.y)}
-    name = re.compile("(↓ )?(.*?)(<br>[^<]*⁻[^<]*)?").fullmatch
-    texts = {trace.replace(", ", ",<br>") if "hardest" in trace else trace: end for trace, end in ends.items()}
-    assert all(a.y == pytest.approx(texts[name(a.text)[2]]) for a in labels), "each at the end of its own curve"
-    boxes = sorted(((a.y - low) / (high - low) * size + a.yshift, 16 * (1 + a.text.count("<br>"))) for a in labels)
-    for (one, tall), (other, taller) in itertools.pairwise(boxes):
-        assert other - one >= (tall + taller) / 2 - 1e-6
-    assert boxes[-1][0] <= size
-
-
-def test_the_phone_has_a_legend_instead_of_labels():
-    figure = draw(table_of())
-    narrow = figure.layout.meta["narrow"]
-    assert narrow["showlegend"] and narrow["margin"]["r"] < 30
-    assert len(narrow["annotations"]) < len(figure.layout.annotations)
-
-
 def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     lams = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
     table = table_of(sweep=Axis("lam", lams), epsilon=0.5)
@@ -194,24 +121,6 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     assert not figure.layout.showlegend and figure.layout.meta["narrow"]["showlegend"]
     nowhere = valley_figure(table, lam=None, theme="light", height=HEIGHT)
     assert not [s for s in nowhere.layout.shapes if s.type == "line"]
-
-
-@pytest.fixture(scope="module")
-def made():
-    mechanisms = tuple(dpcore.make_mechanism(key) for key in KEYS[:2])
-    return release_scatter(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0)
-
-
-def test_the_scatter_draws_releases_centres_and_the_best_model(made):
-    figure = release_scatter_figure(made, theme="dark", height=HEIGHT)
-    for each, name in zip(made.mechanisms, ("output, Gaussian", "objective, Gaussian"), strict=True):
-        dots = named(figure, name)
-        assert np.array_equal(np.column_stack([dots.x, dots.y]), each.thetas)
-    crosses = [t for t in figure.data if (t.name or "").endswith(", without noise")]
-    assert [(t.x[0], t.y[0]) for t in crosses] == [tuple(c.theta_hat) for c in made.mechanisms]
-    star = named(figure, "best model")
-    assert (star.x[0], star.y[0]) == tuple(made.best)
-    assert figure.layout.yaxis.scaleanchor == "x", "distances are the same in all directions"
 
 
 @pytest.mark.parametrize("lam, epsilon, seed", [(0.05, 1.0, 1), (0.001, 3.0, 2), (0.01, 0.3, 3), ("auto", 10.0, 4)])
@@ -245,12 +154,3 @@ def test_the_published_record_is_filled_and_the_replaced_one_a_diamond(make):
         assert filled == [owner]
         assert [k for k, s in enumerate(trace.marker.symbol) if s == "diamond"] == [leak.replaced]
     assert [s.x0 for s in figure.layout.shapes] == [marks[0][0], marks[1][0]]
-
-
-def test_both_curves_and_all_records_are_drawn():
-    fit = polynomial_fit(2)
-    figure = fit_figure(fit, theme="light", height=300)
-    assert np.array_equal(named(figure, "before").y, fit.curve_before)
-    assert np.array_equal(named(figure, "after").y, fit.curve_after)
-    assert named(figure, "the record, after").y[0] == fit.after[fit.replaced]
-    assert len(named(figure, "other records").x) == len(fit.x) - 1

@@ -7,14 +7,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import sparse
 
 import dpcore
-from dpcore import Budget, Data, Domain, Spec, Unconverged, solvers
-from dpcore.core.losses import get_loss
+from dpcore import Budget, Data, Domain, Unconverged, solvers
 from dpcore.mechanisms import api
 from dpcore.mechanisms.noise.rounding import on_grid
-from tests.problems import CLASSIFYING, LINEAR, POINTS, PROBLEMS, UNREGULARISED
+from tests.problems import CLASSIFYING, POINTS, PROBLEMS, UNREGULARISED
 
 DATA = PROBLEMS["full rank"]
 GOOD = dict(epsilon=1.0, delta=1e-5, lam=0.1)
@@ -42,78 +41,21 @@ def test_solve_releases_what_the_plan_says():
     assert back.plan == plan and np.array_equal(back.theta, release.theta)
 
 
-def test_only_an_unseeded_release_carries_its_guarantee():
-    free = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD) for _ in range(2)]
+def test_only_an_unseeded_release_carries_its_guarantee(monkeypatch):
+    """Its noise is of the operating system's randomness."""
+    asked, fresh = [], np.random.default_rng
+    with monkeypatch.context() as patch:
+        patch.setattr(np.random, "default_rng", lambda seed=None: asked.append(seed) or fresh(seed))
+        free = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD) for _ in range(2)]
+    assert asked == [None, None]
     assert not np.array_equal(free[0].theta, free[1].theta) and not free[0].seeded
     tied = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=3) for _ in range(2)]
     assert np.array_equal(tied[0].theta, tied[1].theta) and tied[0].seeded
 
 
-def test_an_unseeded_release_asks_the_operating_system_and_adds_all_of_its_noise(monkeypatch):
-    """Chi-square on 300 unseeded releases (1,800 draws), false alarm 1e-6; the twin with 75% of the noise is caught."""
-    asked = []
-    fresh = np.random.default_rng
-    monkeypatch.setattr(np.random, "default_rng", lambda seed=None: asked.append(seed) or fresh(seed))
-    releases = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD) for _ in range(300)]
-    assert asked == [None] * 300
-    plan = dpcore.calibrate("output_gaussian", n=DATA.n, p=DATA.p, **GOOD)
-    assert releases[0].plan == plan
-    noise = np.stack([r.theta for r in releases]) - plan.mechanism.prepare(plan, DATA).theta
-    for correct, scale in ((True, plan.scale), (False, plan.weakened(0.75).scale)):
-        tail = stats.chi2.cdf((noise**2).sum() / scale**2, noise.size)
-        assert bool(2 * min(tail, 1 - tail) > 1e-6) is correct
-
-
 def test_lists_and_integer_labels_are_tables_too():
     release = dpcore.solve("output_gaussian", [[0.5, 0.0], [0, -0.5], [0.1, 0.1]], [1, -1, 1], **GOOD, seed=0)
     assert release.theta.shape == (2,)
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"epsilon": "1"}, "epsilon must be .* > 0, got '1'"),
-        ({"epsilon": True}, "epsilon must be .* > 0, got True"),
-        ({"seed": 0.5}, "seed must be an integer >= 0, got 0.5"),
-        ({"steps": 7}, "output_gaussian has no knob 'steps'"),
-        ({"y": None}, "y must be given for output_gaussian, got None"),
-        ({"y": np.ones(3)}, r"y must have shape \(120,\) to match X, got \(3,\)"),
-        ({"y": (DATA.y + 1) / 2}, r"y must be -1 or \+1 for logistic loss, got 0"),
-        ({"y": ["yes"] * 120}, "y must be a rectangular table of numbers"),
-        ({"X": DATA.X[:, 0]}, r"X must have shape \(n >= 2, p >= 1\), got \(120,\)"),
-        ({"X": DATA.X[:1], "y": DATA.y[:1]}, r"X must have shape \(n >= 2, p >= 1\), got \(1, 6\)"),
-        ({"X": [[0.1, 0.2], [0.3]], "y": [1, -1]}, "X must be a rectangular table of numbers"),
-        ({"X": DATA.X * 1j}, "X must be a rectangular table of numbers"),
-        ({"X": np.array([["0.1"], ["0.2"]], dtype=object), "y": [1, -1]}, "X must be a rectangular table of numbers"),
-        ({"X": np.ma.masked_less(DATA.X, 0.0)}, "X must have a value in every place, got a masked array"),
-        ({"X": sparse.csr_array(DATA.X * 1j)}, "X must hold numbers, got complex128 values"),
-        ({"X": sparse.csr_array(np.where(DATA.X[3, 2] == DATA.X, np.inf, DATA.X))}, "X must be finite, got inf"),
-        ({"X": np.array(0.5)}, r"X must have shape \(n >= 2, p >= 1\), got \(1,\)"),
-        ({"X": np.zeros((120, 2, 3))}, r"X must have shape \(n >= 2, p >= 1\), got \(120, 2, 3\)"),
-        ({"X": np.zeros((120, 0))}, r"X must have shape \(n >= 2, p >= 1\), got \(120, 0\)"),
-        ({"X": [[10**400]] * 2, "y": [1, -1]}, "X must be a rectangular table of numbers"),
-        ({"X": [[{}]] * 2, "y": [1, -1]}, "X must be a rectangular table of numbers"),
-        ({"X": None}, "X must be finite, got nan"),
-        ({"X": "many"}, "X must be a rectangular table of numbers"),
-        ({"X": pd.DataFrame(DATA.X).astype("datetime64[ns]")}, "X must be a rectangular table of numbers"),
-        ({"X": pd.DataFrame({"a": [1, None]}, dtype="Int8"), "y": [1, -1]}, "X must be"),
-        ({"X": np.full((2, 1), 1e300), "y": [1, -1]}, r"got 2 of 2 rows beyond it"),
-        ({"y": DATA.y == 1.0}, r"y must be -1 or \+1 for logistic loss, got 0"),
-        ({"y": np.array(1.0)}, r"y must have shape \(120,\) to match X, got \(1,\)"),
-        ({"y": DATA.y[:, None]}, r"y must have shape \(120,\) to match X, got \(120, 1\)"),
-        ({"y": DATA.y * np.inf}, "y must be finite"),
-        ({"epsilon": 1 + 0j}, r"epsilon must be a finite number > 0, got \(1\+0j\)"),
-        ({"epsilon": None}, "epsilon must be a finite number > 0, got None"),
-        ({"epsilon": 1e-320}, "epsilon must be between 1e-100 and 1e100"),
-        ({"lam": 1e-200}, "lam must be between 1e-100 and 1e100, got 1e-200"),
-        ({"X": np.where(DATA.X[3, 2] == DATA.X, np.nan, DATA.X)}, r"X must be finite, got nan at position \(3, 2\)"),
-    ],
-)
-def test_bad_input_is_refused_in_one_sentence(change, message):
-    arguments = {"X": DATA.X, "y": DATA.y, **GOOD} | change
-    with pytest.raises(ValueError, match=message) as caught:
-        dpcore.solve("output_gaussian", **arguments)
-    assert "\n" not in str(caught.value)
 
 
 FORMS = {
@@ -220,13 +162,6 @@ def test_columns_that_no_record_fills_are_released_like_the_others(key):
         assert np.allclose((again[1] - again[0])[:5, 5] if key in CLASSIFYING else again, thetas[3], atol=1e-6)
 
 
-def test_the_losses_of_linear_predictions_release():
-    for loss in map(get_loss, LINEAR):
-        y = DATA.y if loss.classification else 0.5 * DATA.y
-        release = dpcore.solve("output_gaussian", DATA.X, y, **GOOD, loss=loss.key, y_max=1.0)
-        assert release.plan.spec.loss == loss.key and np.isfinite(release.theta).all()
-
-
 def test_an_unconverged_solver_releases_nothing(monkeypatch):
     """No solver can certify a distance far below rounding."""
     monkeypatch.setattr(solvers, "tolerance", lambda *facts: 1e-40)
@@ -295,24 +230,10 @@ def test_budgets_compare_componentwise():
     assert Budget(2.0).pure and not Budget(2.0, 1e-9).pure
 
 
-def test_read_only_arrays_are_accepted():
-    X, y = DATA.X.copy(), DATA.y.copy()
-    X.flags.writeable = y.flags.writeable = False
-    one = dpcore.solve("output_gaussian", X, y, **GOOD, seed=1)
-    assert np.array_equal(one.theta, dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=1).theta)
-
-
 def test_arrays_that_fit_are_not_copied():
     X, y = np.ones((4, 2)), np.ones(4)
     assert Data(X, y).X is X and Data(X, y).y is y
     assert Data(np.asfortranarray(X), y).X.flags.c_contiguous
-
-
-def test_records_must_be_those_that_were_calibrated_for():
-    from dpcore.data import check_records
-
-    with pytest.raises(ValueError, match=r"X must have shape \(100, 6\) .*, got \(120, 6\)"):
-        check_records(DATA, Spec("logistic", 100, 6))
 
 
 def test_every_public_name_resolves():
@@ -320,12 +241,6 @@ def test_every_public_name_resolves():
     assert set(dpcore.__all__) <= set(dir(dpcore))
     with pytest.raises(AttributeError, match="'nothing'"):
         dpcore.nothing  # noqa: B018
-
-
-@pytest.mark.parametrize("clip", ["no", "", 0, None, float("nan"), np.array([True, False])])
-def test_clip_is_said_with_a_bool(clip):
-    with pytest.raises(ValueError, match=r"^clip must be .*True.*, got .*$"):
-        dpcore.solve("output_gaussian", 5 * DATA.X, DATA.y, **GOOD, clip=clip)
 
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())

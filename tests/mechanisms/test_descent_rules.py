@@ -96,44 +96,23 @@ def test_no_mean_excess_is_above_its_upper_bound(monkeypatch):
     assert {case[3] for case in exceeded(upper)} >= {str(LONG)}
 
 
-@pytest.mark.nightly
-def test_no_mean_excess_is_above_its_upper_bound_in_any_shape():
-    """As above, each with each: 2,000 cases."""
-    assert exceeded(upper, every_shape=True) == []
-
-
 # Measured by another implementation: logistic loss on the unit sphere, a ball of 5, delta = 1 / n^2
 
 
 TABLE = [
-    # n, p, epsilon, smooth bound, measured mean of all iterates, averaged bound, last-iterate bound
-    (2_000, 10, 0.1, 0.626, 0.216, 0.882, 15.4),
-    (2_000, 10, 1.0, 0.0744, 0.024, 0.260, 6.0),
-    (2_000, 10, 10.0, 0.0121, 0.0029, 0.250, 5.7),
-    (10_000, 10, 0.1, 0.149, 0.050, 0.289, 6.6),
-    (10_000, 10, 1.0, 0.0193, 0.0048, 0.251, 5.8),
-    (10_000, 50, 1.0, 0.0393, 0.018, 0.253, 5.8),
+    # n, p, epsilon, smooth bound, averaged bound, last-iterate bound
+    (2_000, 10, 0.1, 0.626, 0.882, 15.4),
+    (2_000, 10, 10.0, 0.0121, 0.250, 5.7),
+    (10_000, 50, 1.0, 0.0393, 0.253, 5.8),
 ]
 
 
-@functools.cache
-def sphere(n: int, p: int) -> tuple[Data, float]:
-    """Labels from a logistic model of norm 10, and the least risk in the ball of 5."""
-    rng = np.random.default_rng(0)
-    X, truth = rng.standard_normal((n, p)), rng.standard_normal(p)
-    X /= np.linalg.norm(X, axis=1)[:, None]
-    scores = X @ (truth * 10.0 / np.linalg.norm(truth))
-    data = Data(X, np.where(rng.random(n) < 1 / (1 + np.exp(-scores)), 1.0, -1.0))
-    return data, minimise_in_ball(get_loss("logistic"), data, 5.0).risk
-
-
 @pytest.mark.shows("rate", "noisy_gd", "noisy_sgd")
-@pytest.mark.parametrize("n, p, epsilon, smooth, mean, averaged, last", TABLE)
-def test_bounds_and_means_are_those_of_the_sheet(n, p, epsilon, smooth, mean, averaged, last):
+@pytest.mark.parametrize("n, p, epsilon, smooth, averaged, last", TABLE)
+def test_bounds_are_those_of_the_sheet(n, p, epsilon, smooth, averaged, last):
     """The smooth bound to three digits, with the sheet's 1,000 steps. The averaged bound to a per cent: it counts the
     start, not theta_T, so ours is larger by 1 / (2T). The last-iterate bound to two digits, times what ours is sharper:
-    2.1 + 0.75 ln T in the place of 2.5 + 1.5 ln T. The measured mean comes
-    from other records of the same law: within a quarter; the smooth bound lies 2 to 6 times above it."""
+    2.1 + 0.75 ln T in the place of 2.5 + 1.5 ln T."""
     spec, budget = Spec("logistic", n, p, 0.0, radius=5.0, theta_norm=5.0), Budget(epsilon, 1 / n**2)
 
     def calibrated(**knobs) -> Plan:
@@ -145,13 +124,6 @@ def test_bounds_and_means_are_those_of_the_sheet(n, p, epsilon, smooth, mean, av
     plan = calibrated(rule="last_iterate")
     sharper = (2.1 + 0.75 * math.log(plan.steps)) / (2.5 + 1.5 * math.log(plan.steps))
     assert upper(plan) / sharper == pytest.approx(last, abs=0.051)
-
-    data, best = sphere(n, p)
-    plan = calibrated(rule="smooth")
-    prepared = plan.mechanism.prepare(plan, data)
-    thetas = plan.mechanism.draws([plan], [prepared], [np.random.default_rng(r) for r in range(5)], never).thetas[0]
-    found = np.mean([risk(get_loss("logistic"), theta, data) for theta in thetas]) - best
-    assert found == pytest.approx(mean, rel=0.25) and 2 * found < upper(plan) < 6 * found
 
 
 # What the rules minimise
@@ -200,14 +172,6 @@ def test_steps_are_so_many_that_more_would_gain_little():
     assert upper(at(epsilon=0.1, rule="averaging", steps=10**6)) == pytest.approx(limit, rel=1e-3)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_steps_stay_between_their_limits_and_know_no_data(rule):
-    fewest, most = {"auto": (30, 1_000), "smooth": (30, 1_000)}.get(rule, (5, 400))
-    assert at(epsilon=1e-3, rule=rule).steps == fewest and at(epsilon=100.0, rule=rule).steps == most
-    many = [at(epsilon=epsilon, rule=rule).steps for epsilon in (0.03, 0.1, 0.3, 1.0, 3.0)]
-    assert many == sorted(many)
-
-
 @pytest.mark.parametrize("n, most", [(50, 300), (599, 300), (1_000, 500), (1_999, 999), (100_000, 1_000)])
 def test_under_auto_few_records_get_one_step_for_two_of_them_at_most(n, most):
     assert at(dc.replace(SPEC, n=n), epsilon=1e4).steps == most
@@ -230,18 +194,6 @@ def test_under_auto_noise_moves_a_coordinate_by_seven_times_the_size_that_lam_al
                 facts.norm / math.hypot(facts.gradient, quiet.mechanism.estimate_error(quiet)) / math.sqrt(quiet.steps)
             )
         assert descent_of(quiet).step == pytest.approx(stable)
-
-
-@pytest.mark.parametrize("key", ["logistic", "hinge", "squared"])
-def test_plans_do_not_depend_on_the_unit_of_the_features(key):
-    """x -> c x and theta -> theta / c is the same problem: T is the same, and steps scale like theta / gradient."""
-    for rule in RULES:
-        if rule == "smooth" and key == "hinge":
-            continue
-        one, other = (at(Spec(key, 500, 7, 0.0, Domain(R=c), 5.0 / c, 5.0 / c), rule=rule) for c in (1.0, 8.0))
-        assert one.steps == other.steps and other.scale == pytest.approx(8 * one.scale)
-        assert descent_of(other).step == pytest.approx(descent_of(one).step / 64)
-        assert upper(other) == pytest.approx(upper(one))
 
 
 @pytest.mark.parametrize("key", ["logistic", "hinge"])

@@ -1,4 +1,4 @@
-"""Frank-Wolfe with noisy gradients: its scale, what one record can do, its bound on six sets, and audits."""
+"""Frank-Wolfe with noisy gradients: its scale, what one record can do, and its bound on six sets."""
 
 import math
 
@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from scipy.special import ndtr
 
-import dpcore
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.accounting.gaussian import gaussian_epsilon, gaussian_mu, hockey_stick
 from dpcore.core.losses import get_loss
@@ -15,9 +14,7 @@ from dpcore.core.sets import Ball, Box, GroupL1Ball, L1Ball, LqBall, Polytope, S
 from dpcore.mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, largest_gradient, noisy_models
 from dpcore.solvers.frank_wolfe import vertices as fw
 from dpcore.solvers.frank_wolfe.noisy_gradient import descend_noisy
-from tests.audits import refuted
 
-KEY = "frank_wolfe_general"
 BUDGET = Budget(1.0, 1e-5)
 L1 = L1Ball()
 SETS = (L1, Simplex(), Ball(), LqBall(1.5), GroupL1Ball(2), Box())
@@ -113,36 +110,11 @@ def test_no_replaced_record_moves_the_gradient_beyond_the_sensitivity_and_the_wo
     assert 0.4 * plan.ledger[0].sensitivity < moves.max() <= plan.ledger[0].sensitivity * (1 + 1e-12)
 
 
-def test_squared_loss_nearly_attains_its_sensitivity_at_a_vertex_of_the_l1_ball():
-    p = 400
-    theta, x = np.eye(p)[:1], np.ones(p)
-    other = np.where(np.arange(p) == 0, -1.0, 1.0)
-    pair = [Data(np.stack([row, row]), [label] * 2) for row, label in ((x, -1.0), (other, 1.0))]
-    gradients = [get_loss("squared").gradients(data, theta)[0] / 50 for data in pair]
-    share = np.linalg.norm(gradients[0] - gradients[1]) / plan_for(p=p).ledger[0].sensitivity
-    assert share == pytest.approx(math.sqrt((p - 1) / p), rel=1e-12)
-
-
 # The bound
 
 
 def upper(plan) -> float:
     return next(bound.value for bound in plan.mechanism.bounds(plan) if bound.form == "upper")
-
-
-@every_set
-def test_the_noisy_choice_is_worse_by_the_width_where_the_gradient_is_zero_and_never_by_more(shape):
-    """Of 20,000 choices each. Means within 5 standard errors: false alarm below 1e-6 a set."""
-    p, rng = 6, np.random.default_rng(11)
-    width = shape.width(p)
-    for gradient in (np.zeros(p), rng.standard_normal(p), 3.0 * np.eye(p)[0]):
-        noise = rng.standard_normal((20_000, p))
-        worse = shape.extreme(gradient + noise) @ gradient - shape.extreme(gradient) @ gradient
-        assert worse.mean() - 5 * worse.std() / math.sqrt(20_000) <= width.value + width.error
-        # Where all choices are equally good, the width is what the argument loses.
-        lost = -(shape.extreme(gradient + noise) * noise).sum(axis=1)
-        if not gradient.any():
-            assert abs(lost.mean() - width.value) <= width.error + 5 * lost.std() / math.sqrt(20_000)
 
 
 @pytest.mark.shows("upper", "frank_wolfe_general")
@@ -180,30 +152,6 @@ def test_both_bounds_of_a_drawn_width_by_hand():
         assert values == pytest.approx({"upper": expected, "rate": rate}, rel=1e-12), "of the noise that was planned"
 
 
-def test_the_tuned_bound_pays_p_to_the_third_just_beyond_the_polytope():
-    """Entries of records bounded by 1. On the L1 ball the polytope's bound grows like (ln 2p)^(2/3), and noisy
-    gradients cost p^(1/3) more; on Lq balls the set's own geometry comes on top, p^(2 (1 - 1/q)), 0 as q falls to 1."""
-    P = np.array([100, 1_000, 10_000])
-
-    def tuned(key, shape):
-        mechanism, domain = dpcore.make_mechanism(key, T="bound"), Domain(q=np.inf)
-        specs = [Spec("squared", 5_000_000, int(p), 0.0, domain, radius=1.0, set=shape) for p in P]
-        return np.array([upper(mechanism.calibrate(spec, Budget(1.0, 1e-12))) for spec in specs])
-
-    def power(x, values):
-        return float(np.polyfit(np.log(x), np.log(values), 1)[0])
-
-    assert power(np.log(2 * P), tuned("frank_wolfe_polytope", "l1_ball")) == pytest.approx(2 / 3, abs=0.005)
-    for shape, extra in ((L1Ball(), 0.0), (LqBall(1.05), 2 * (1 - 1 / 1.05)), (LqBall(1.5), 2 / 3)):
-        widths = np.array([shape.width(int(p)).value for p in P])
-        reach = np.array([shape.norm(1, int(p)) for p in P])
-        # Gamma^(1/3) (slope width)^(2/3), what the bound would be if the gradient cost no sqrt(p).
-        rest = (reach * (reach + 1) * widths) ** (2 / 3)
-        bound = tuned(KEY, shape)
-        assert power(P, bound / rest) == pytest.approx(1 / 3, abs=0.005)
-        assert power(P, bound) == pytest.approx(1 / 3 + extra, abs=0.06)
-
-
 @pytest.mark.shows("rate", "frank_wolfe_general")
 def test_figures_of_one_problem():
     """Records of +-1, n = 10^4, p = 200, epsilon = 1."""
@@ -217,43 +165,6 @@ def test_figures_of_one_problem():
 
 
 # Runs
-
-
-@every_set
-def test_releases_repeat_by_seed_and_the_transcript_leads_to_them(shape):
-    data = records(50, 4, 2)
-    plan = plan_for(shape, T=9, radius=1.5, budget=Budget(300.0, 1e-5))
-    mechanism, prepared = plan.mechanism, plan.mechanism.prepare(plan, data)
-    many = mechanism.release_many(plan, prepared, rngs_of(4, 3))
-    one = np.array([mechanism.release(plan, prepared, rng) for rng in rngs_of(4, 3)])
-    assert np.allclose(many, one, rtol=1e-12, atol=1e-14) and not np.array_equal(one[0], one[1])
-    rows = mechanism.transcripts(plan, prepared, rngs_of(4, 3))
-    theta = np.full((3, 4), 1.5 / 4) if isinstance(shape, Simplex) else np.zeros((3, 4))
-    for t, seen in enumerate(np.split(rows, 8, axis=1), start=1):
-        theta = theta * t / (t + 2) + 1.5 * shape.extreme(seen) * 2 / (t + 2)
-    assert np.allclose(many, theta, rtol=1e-10, atol=1e-13)
-    assert rows.shape == (3, 8 * 4)
-
-
-@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
-def test_steps_get_fresh_normal_noise_of_the_planned_size(loss):
-    """2,000 runs of 4 steps in 3 columns: Kolmogorov-Smirnov and the correlation of steps, false alarm 1e-6. Nine
-    tenths of the noise are found."""
-    data = records(20, 3, 3)
-    data = Data(data.X, np.sign(data.y))
-    plan = plan_for(loss=loss, n=20, p=3, T=5)
-
-    def levels(made):
-        rows = plan.mechanism.transcripts(made, plan.mechanism.prepare(plan, data), rngs_of(6, 2000))
-        theta, noise = np.zeros((2000, 3)), []
-        for t, seen in enumerate(np.split(rows, 4, axis=1), start=1):
-            noise.append((seen - get_loss(loss).gradients(data, theta)) / plan.ledger[0].scale)
-            theta = theta * t / (t + 2) + L1Ball().extreme(seen) * 2 / (t + 2)
-        noise = np.stack(noise, axis=1)
-        lagged = (noise[:, 1:] * noise[:, :-1]).sum() / math.sqrt(noise[:, 1:].size)
-        return min(stats.kstest(noise.ravel(), "norm").pvalue, 2 * stats.norm.sf(abs(lagged)))
-
-    assert levels(plan) > 1e-6 > levels(plan.weakened(0.9))
 
 
 def test_the_log_ratio_is_that_of_two_gaussian_densities():
@@ -270,70 +181,3 @@ def test_the_log_ratio_is_that_of_two_gaussian_densities():
                 expected += sign * stats.norm.logpdf(seen, mean, plan.scale).sum()
             theta = theta * t / (t + 2) + LqBall(1.5).extreme(seen[None])[0] * 2 / (t + 2)
         assert ratio == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def test_draws_stand_around_a_run_without_noise():
-    data = records(60, 4, 8)
-    plans = [plan_for(n=60, T=20, budget=Budget(e, 1e-5)) for e in (1.0, 1e9)]
-    mechanism = plans[0].mechanism
-    prepared = mechanism.prepare_many(plans, data, lambda: False)
-    drawn = mechanism.draws(plans, prepared, rngs_of(2, 3), lambda: False)
-    assert drawn.thetas.shape == (2, 6, 4) and drawn.centres.shape == (2, 4)
-    assert np.allclose(drawn.thetas[1], drawn.centres[1], atol=1e-12), "at epsilon = 1e9 no choice is changed"
-    assert len(np.unique(drawn.thetas[0], axis=0)) == 6
-    best = fw.descend(
-        fw.risk_of(get_loss("squared"), data), [fw.Run(20, 0.0)], fw.Best(signed=True), size=1.0, start=np.zeros(4)
-    )
-    assert np.allclose(drawn.centres[0], fw.models(best, [fw.Run(20, 0.0)], 1.0, np.zeros(4), 4)[0])
-
-
-@pytest.mark.parametrize("shape", [L1, Ball()], ids=lambda shape: shape.label)
-def test_draws_and_their_centres_ask_whether_somebody_cancelled(shape):
-    data, asked = records(60, 4, 8), []
-    plan = plan_for(shape, n=60, T=100)
-    prepared = plan.mechanism.prepare(plan, data)
-    noisy_models(fw.risk_of(get_loss("squared"), data), [plan], rngs_of(2, 2), cancelled=lambda: bool(asked.append(1)))
-    one_descent = len(asked)
-    plan.mechanism.draws([plan], [prepared], rngs_of(2, 1), lambda: bool(asked.append(2)))
-    assert one_descent > 0 and asked.count(2) == 2 * one_descent
-
-
-# Sets and audits
-
-
-def test_a_polytope_is_taken_by_its_vertices():
-    plan = plan_for(VERTICES, p=3, T=12, radius=2.0)
-    theta = plan.mechanism.release(plan, plan.mechanism.prepare(plan, records(50, 3, 1)), np.random.default_rng(0))
-    shares = np.linalg.lstsq(np.vstack([VERTICES.table.T, np.ones(4)]), np.append(theta / 2.0, 1.0), rcond=None)[0]
-    assert shares.min() > -1e-12 and np.allclose(VERTICES.table.T @ shares, theta / 2.0)
-    prepared = plan.mechanism.prepare(plan, records(50, 3, 1))
-    rows, walked = plan.mechanism.transcripts(plan, prepared, [np.random.default_rng(0)]), 2.0 * VERTICES.table.mean(0)
-    for t, seen in enumerate(rows.reshape(11, 3), start=1):
-        walked = walked * t / (t + 2) + 2.0 * VERTICES.extreme(seen) * 2 / (t + 2)
-    assert np.allclose(theta, walked, rtol=1e-12, atol=1e-13), "from the mean of the vertices"
-
-
-@pytest.mark.parametrize("shape", [L1Ball(), Simplex(), LqBall(1.5)], ids=lambda shape: shape.label)
-def test_runs_of_correct_code_pass_an_audit_and_halved_noise_does_not(shape):
-    """False "contradicted" in at most one audit of a thousand; seeds are fixed."""
-    radius = 0.4 / shape.norm(1, 3)
-    plan = plan_for(shape, "huber_hinge", n=10, p=3, radius=radius, T=4)
-    correct = dpcore.run_audit(plan, runs=3_000)
-    assert correct.verdict == "no contradiction found" and correct.sensitivity_share == pytest.approx(1.0)
-    assert correct.certified_epsilon_95 > 0.6
-    assert refuted(plan, 2_000, 6_000, bug="halved_noise")
-
-
-def test_the_published_scale_keeps_the_little_that_it_claims():
-    plan = plan_for(loss="huber_hinge", n=10, p=3, radius=0.4, accounting="published", budget=Budget(20.0, 1e-5))
-    assert plan.spent.epsilon < 5.0
-    assert dpcore.run_audit(plan, runs=10_000).verdict == "no contradiction found"
-    assert refuted(plan, 5_000, 20_000, bug="halved_noise")
-
-
-def test_solve_releases_a_model_of_the_set():
-    data = records(200, 4, 0)
-    release = dpcore.solve(KEY, data.X, data.y, epsilon=1.0, delta=1e-5, radius=0.7, set=Box(), R=4.0, seed=3)
-    assert np.abs(release.theta).max() <= 0.7 * (1 + 1e-12) and release.spent == Budget(1.0, 1e-5)
-    again = dpcore.solve(KEY, data.X, data.y, epsilon=1.0, delta=1e-5, radius=0.7, set=Box(), R=4.0, seed=3)
-    assert np.array_equal(release.theta, again.theta)

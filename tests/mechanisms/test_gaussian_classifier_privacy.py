@@ -1,4 +1,4 @@
-"""Large-margin Gaussian classifier: exact likelihood ratios and audits of its guarantee, and of versions with bugs."""
+"""Large-margin Gaussian classifier: exact likelihood ratios against its guarantee, and the noise as published."""
 
 import math
 
@@ -8,10 +8,7 @@ import pytest
 import dpcore
 from dpcore import Data
 from dpcore.mechanisms.multiclass import models
-from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, classify, smat
-from dpcore.solvers.multiclass.objective import features as all_features
-from dpcore.solvers.multiclass.solver import minimise_ellipsoids
-from tests.audits import refuted
+from dpcore.solvers.multiclass.objective import smat
 from tests.classifiers import class_data, plain_log_densities, plan_of, released, replaced
 from tests.nights import each
 
@@ -104,34 +101,9 @@ def test_gaussian_noise_keeps_delta(classes, lam):
 
 # Audits
 
-FOUR = pytest.mark.parametrize(
-    "noise, perturbed", [(a, b) for a in ("gaussian", "gamma") for b in ("objective", "output")]
-)
-
 
 def audited(noise, perturbed, classes):
     return plan_of(n=10, classes=classes, lam=1e4, noise=noise, perturbed=perturbed)
-
-
-@pytest.mark.pairwise
-@pytest.mark.parametrize("perturbed", ["objective", "output"])
-@pytest.mark.parametrize("noise", ["gaussian", "gamma"])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_audits_find_half_the_noise_and_nothing_else(noise, perturbed, classes):
-    """An audit of correct code errs once in a thousand; the seed is fixed."""
-    plan = audited(noise, perturbed, classes)
-    found = dpcore.run_audit(plan, runs=2_000, seed=3)
-    assert found.verdict == "no contradiction found" and found.sensitivity_share == pytest.approx(1.0, abs=3e-6)
-    assert refuted(plan, 4_000, 8_000, 16_000, bug="halved_noise")
-
-
-@pytest.mark.nightly
-@FOUR
-def test_long_audits_of_two_classes_find_a_fifth_missing(noise, perturbed):
-    plan = audited(noise, perturbed, 2)
-    assert dpcore.run_audit(plan, runs=400_000, seed=3).verdict == "no contradiction found"
-    found = dpcore.run_audit(plan, runs=400_000, seed=3, bug="noise_at_80_percent")
-    assert found.verdict == "contradicted"
 
 
 @pytest.mark.parametrize("perturbed", ["objective", "output"])
@@ -149,18 +121,3 @@ def test_one_matrix_for_all_classes_hides_nothing(perturbed, classes, monkeypatc
     moved = released(plan, data, 50)
     assert np.ptp(moved, axis=0).max() <= 1e-9 * plan.scale + 2.0 * plan.tol
     assert dpcore.run_audit(plan, runs=500, seed=0).verdict == "contradicted"
-
-
-def test_noise_of_its_own_for_each_class_is_noise_in_v_and_a_common_part():
-    """Minimisers for B and for B less its mean differ by the mean over -mu, in every class: the same decisions."""
-    data, rng = class_data(12, 2, 3), np.random.default_rng(0)
-    records, mu = ClassRecords(data.X, data.y, 3), 0.7
-    B = rng.standard_normal((20, 3, 6))
-    mean = B.mean(1, keepdims=True)
-    whole, within = (
-        minimise_ellipsoids(MulticlassObjective(records, mu, noise=b), distance=1e-8).weights for b in (B, B - mean)
-    )
-    assert np.abs(whole - (within - mean / mu)).max() <= 3e-8
-    places = all_features(rng.uniform(-0.7, 0.7, (500, 2)))
-    decided = classify(whole, places)
-    assert np.array_equal(decided, classify(within, places)) and len(np.unique(decided)) == 3

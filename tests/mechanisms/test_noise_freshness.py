@@ -125,16 +125,6 @@ def test_repetitions_and_seeds_share_no_noise(key, way):
         check_apart(runs[one].steps, runs[other].steps, f"runs {one} and {other}")
 
 
-@every_case
-def test_releases_made_together_are_those_made_one_by_one(key, way):
-    """Each takes its own generator's noise, in the same order: the others beside it change nothing."""
-    plan, prepared = made(key, way)
-    together = plan.mechanism.release_many(plan, prepared, streams_of(key)()[:2])
-    alone = [plan.mechanism.release(plan, prepared, rng) for rng in streams_of(key)()[:2]]
-    for one, other in zip(together, alone, strict=True):
-        assert np.linalg.norm(one - other) <= 2.0 * plan.tol + 1e-9 * np.linalg.norm(one)
-
-
 @pytest.mark.parametrize("key", [key for key in dpcore.list_mechanisms() if key not in EXEMPT])
 def test_releases_without_a_seed_share_no_noise(key):
     """Each has the operating system's entropy."""

@@ -1,4 +1,4 @@
-"""Bounds of objective perturbation: in every run, on average, in one run of ten, and as published."""
+"""Bounds of objective perturbation: on average, in one run of ten, and as published."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dpcore
-from dpcore import Budget, Data, Plan, Spec
+from dpcore import Budget, Data, Plan
 from dpcore.core.losses import get_loss
 from dpcore.data import load
 from dpcore.theory import erm
@@ -16,7 +16,6 @@ from tests.problems import PROBLEMS, for_loss
 FALSE_ALARM = 1e-6
 every_key = pytest.mark.parametrize("key", ["objective_gamma", "objective_gaussian"])
 every_loss = pytest.mark.parametrize("loss", ["logistic", "huber_hinge", "huber"])
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
 
 def upper(plan: Plan, quantity: str, holds: str = "expectation") -> float:
@@ -34,35 +33,6 @@ def released(plan: Plan, data: Data, seeds: range) -> list[tuple[np.ndarray, np.
         b, solver_noise = (event.scale * plan.mechanism.law.direction(p, p, again) for event in plan.ledger)
         pairs.append((b, theta - solver_noise))
     return pairs
-
-
-@every_key
-@every_loss
-@every_problem
-def test_the_pathwise_inequalities_hold_in_every_run_against_every_model(key, loss, name):
-    """F(theta) - F(ref) - lam/2 ||ref||^2 <= (L / n lam) sum |<b, x_i>|, and <= ||P b||^2 / 2 lam, P onto the records.
-
-    Among the references is ref = theta + b / lam, for which the first proof loses least.
-    """
-    data, chosen = for_loss(loss, PROBLEMS[name]), get_loss(loss)
-    _, singular, rows = np.linalg.svd(data.X, full_matrices=False)
-    rows = rows[singular > 1e-10]
-    rng = np.random.default_rng(1)
-
-    def risk(theta):
-        return chosen.value(data.X @ theta, data.y).mean()
-
-    smallest = 2.0 * chosen.curvature_bound / data.n
-    for lam in (smallest, 30.0 * smallest):
-        plan = dpcore.make_mechanism(key).calibrate(Spec(loss, data.n, data.p, lam), Budget(1.5, 1e-5))
-        for b, theta in released(plan, data, range(8)):
-            slack = plan.tol + 1e-12
-            moved = np.abs(data.X @ b).mean() / lam
-            curved = ((rows @ b) ** 2).sum() / (2.0 * lam)
-            for ref in (theta + b / lam, 0.0 * theta, -theta, *rng.standard_normal((4, data.p))):
-                most = risk(ref) + 0.5 * lam * (ref @ ref)
-                assert risk(theta) <= most + moved + slack
-                assert risk(theta) <= most + curved + slack
 
 
 @pytest.mark.pairwise

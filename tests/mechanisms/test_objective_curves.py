@@ -1,11 +1,10 @@
-"""Curves of objective perturbation: a cell against exact solves put together by hand, and its pairs of draws."""
+"""Curves of objective perturbation: a cell against exact solves put together by hand."""
 
 import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Budget, Experiment, Problem, Spec, solvers
-from dpcore.core.cancel import never
+from dpcore import Axis, Budget, Problem, Spec, solvers
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.data import load
@@ -71,50 +70,3 @@ def test_a_cell_equals_exact_solves_put_together_by_hand(key, loss, lam):
     check("excess_empirical_risk", risks(thetas) - best.risk, risks(centres) - best.risk, 0.005, 1e-6)
     check("accuracy", right(thetas), right(centres), 0.0, 0.001)
     check("excess_population_risk", population(thetas), population(centres), 0.005, 1e-6)
-
-
-@every_key
-def test_draws_come_in_pairs_and_few_are_the_beginning_of_many(key):
-    split = load("synthetic", N, P, SEED)
-    mechanism = dpcore.make_mechanism(key)
-    plan = mechanism.calibrate(Spec("logistic", N, P, 0.05, split.domain), Budget(1.0, 1e-6))
-    prepared = [mechanism.prepare(plan, split.train)]
-
-    def draws(pairs: int) -> np.ndarray:
-        rngs = [generator(SEED, key, r) for r in range(pairs)]
-        drawn = mechanism.draws([plan], prepared, rngs, never)
-        thetas, risks = drawn.thetas, drawn.risks
-        values = get_loss("logistic").value((thetas[0] @ split.train.X.T).ravel(), np.tile(split.train.y, 2 * pairs))
-        assert np.allclose(risks[0], values.reshape(-1, N).mean(axis=1), rtol=1e-5)
-        return thetas[0]
-
-    few, many = draws(3), draws(10)
-    size = np.linalg.norm(many - prepared[0].theta, axis=1).mean()
-    assert np.abs(few - many[:6]).max() < 0.01 * size
-    gradient = np.array(
-        [get_loss("logistic").derivative(split.train.X @ t, split.train.y) @ split.train.X for t in many]
-    )
-    b = -(gradient / N + 0.05 * many)
-    assert np.abs(b[0::2] + b[1::2]).max() < 0.01 * np.abs(b).max(), "noise of opposite signs"
-    assert np.linalg.norm(b[0] - b[2]) > 0.1 * np.linalg.norm(b[0])
-
-
-@every_key
-@pytest.mark.parametrize("asked, drawn", [(2, 4), (3, 4), (4, 4), (5, 6), (20, 20)])
-def test_the_table_says_how_many_releases_it_holds(key, asked, drawn):
-    sweep = Axis("epsilon", (1.0,))
-    table = dpcore.run(Experiment(Problem("synthetic", n=60, p=2), mechanisms=(key,), repetitions=asked, sweep=sweep))
-    assert set(table.repetitions) == {drawn} and (table.se > 0.0).all()
-
-
-@every_key
-def test_points_below_the_smallest_lam_say_so_and_the_others_stand(key):
-    facts = dict(source="synthetic", n=300, p=3, mechanisms=(key,), repetitions=4)
-    table = dpcore.run(experiment_of(lam=0.005, **facts))
-    refused = table[table.status == "not applicable"]
-    assert 0 < len(refused) < 19 and refused.x.max() < table[table.status == "ok"].x.min()
-    assert refused.reason.str.startswith(f"{key} needs lam > ").all()
-    whole = dpcore.run(experiment_of(lam="auto", **facts))
-    assert (whole.status == "ok").all() and len(whole) == 2 * 19
-    hinge = dpcore.run(experiment_of(loss="hinge", **facts))
-    assert (hinge.status == "not applicable").all() and hinge.reason.str.contains("without kinks").all()

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 import dpcore
-from dpcore import Budget, Data, NotApplicable, Spec
+from dpcore import Budget, Data, NotApplicable
 from dpcore.accounting.gaussian import gaussian_epsilon, hockey_stick
 from dpcore.core.losses import get_loss
 from tests.problems import LINEAR, PROBLEMS, for_loss
@@ -15,7 +15,6 @@ from tests.problems import LINEAR, PROBLEMS, for_loss
 FALSE_ALARM = 1e-6
 every_loss = pytest.mark.parametrize("key", LINEAR)
 every_noise = pytest.mark.parametrize("noise", ["output_gaussian", "output_gamma"])
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
 
 def distance(plan, one: Data, other: Data) -> float:
@@ -67,19 +66,6 @@ def test_no_neighbour_exceeds_the_sensitivity(key, lam, radius):
 
 
 @every_loss
-@every_problem
-def test_random_replacements_stay_within_the_sensitivity(key, name):
-    data = for_loss(key, PROBLEMS[name])
-    plan = dpcore.calibrate("output_gaussian", n=data.n, p=data.p, epsilon=1.0, delta=1e-5, loss=key, lam=0.02)
-    rng = np.random.default_rng(4)
-    for _ in range(10):
-        X, y = data.X.copy(), data.y.copy()
-        x = rng.standard_normal(data.p)
-        X[0], y[0] = x / np.linalg.norm(x), rng.choice([-1.0, 1.0])
-        assert distance(plan, data, Data(X, y)) <= plan.ledger[0].sensitivity
-
-
-@every_loss
 def test_the_solver_tolerance_is_part_of_the_sensitivity(key):
     """Two minimisers certified to tol can be 2 tol further apart than the exact ones; the plan pays for it."""
     data = for_loss(key, PROBLEMS["full rank"])
@@ -87,45 +73,6 @@ def test_the_solver_tolerance_is_part_of_the_sensitivity(key):
     L = get_loss(key).lipschitz(plan.spec)
     assert plan.ledger[0].sensitivity == pytest.approx(2 * L / (data.n * 0.1) + 2 * plan.tol, rel=1e-15)
     assert 0 < plan.mechanism.prepare(plan, data).distance <= plan.tol
-
-
-def noise_of(plan, draws: int) -> np.ndarray:
-    mechanism = plan.mechanism
-    data = PROBLEMS["full rank"]
-    prepared = mechanism.prepare(plan, data)
-    rngs = [np.random.default_rng([11, r]) for r in range(draws)]
-    return mechanism.release_many(plan, prepared, rngs) - prepared.theta
-
-
-def chi_square_p_value(noise: np.ndarray, scale: float) -> float:
-    """Two-sided p-value of sum of squares / scale^2 against its chi-square law."""
-    statistic = float((noise**2).sum()) / scale**2
-    lower = stats.chi2.cdf(statistic, noise.size)
-    return 2 * min(lower, 1 - lower)
-
-
-@pytest.mark.parametrize("accounting", ["tight", "published", "classical"])
-def test_gaussian_noise_has_the_planned_scale(accounting):
-    """Chi-square on 24,000 draws, false alarm 1e-6; the twin with 95% of the noise must be caught (power 0.999)."""
-    data = PROBLEMS["full rank"]
-    mechanism = dpcore.make_mechanism("output_gaussian", accounting=accounting)
-    plan = mechanism.calibrate(Spec("logistic", data.n, data.p, 0.1), Budget(0.5, 1e-5))
-    assert chi_square_p_value(noise_of(plan, 4000), plan.scale) > FALSE_ALARM
-    assert chi_square_p_value(noise_of(plan.weakened(0.95), 4000), plan.scale) < FALSE_ALARM
-
-
-def test_gaussian_noise_is_normal_and_independent():
-    """Kolmogorov-Smirnov on 24,000 draws and the largest correlation of 15 pairs; false alarm 1e-6 each."""
-    data = PROBLEMS["full rank"]
-    plan = dpcore.calibrate("output_gaussian", n=data.n, p=data.p, epsilon=1.0, delta=1e-5, lam=0.1)
-    noise = noise_of(plan, 4000) / plan.scale
-    assert stats.kstest(noise.ravel(), "norm").pvalue > FALSE_ALARM
-    assert stats.kstest(stats.t(5).rvs(24_000, random_state=0) / math.sqrt(5 / 3), "norm").pvalue < FALSE_ALARM
-    correlation = np.corrcoef(noise.T)[np.triu_indices(data.p, 1)]
-    limit = stats.norm.isf(FALSE_ALARM / 2 / correlation.size) / math.sqrt(4000)
-    assert np.abs(correlation).max() < limit
-    shared = noise + 0.5 * noise[:, :1]
-    assert np.abs(np.corrcoef(shared.T)[np.triu_indices(data.p, 1)]).max() > limit
 
 
 @pytest.mark.parametrize("accounting", ["tight", "published", "classical"])
@@ -143,15 +90,6 @@ def test_spent_is_what_the_noise_costs(accounting, epsilon):
 def test_a_generous_delta_is_no_error(accounting):
     plan = dpcore.calibrate("output_gaussian", n=50, p=2, epsilon=0.1, delta=0.5, lam=0.1, accounting=accounting)
     assert plan.spent.epsilon <= 1e-9
-
-
-def test_the_classical_form_is_refused_from_epsilon_1():
-    arguments = dict(n=500, p=2, delta=1e-5, lam=0.1, accounting="classical")
-    assert dpcore.calibrate("output_gaussian", epsilon=0.999, **arguments).scale > 0
-    with pytest.raises(
-        NotApplicable, match="epsilon < 1 only, got epsilon = 1; the tight accounting has no such limit"
-    ):
-        dpcore.calibrate("output_gaussian", epsilon=1.0, **arguments)
 
 
 @pytest.mark.parametrize("accounting, factor", [("tight", 1.0), ("published", 2.0)])
@@ -192,20 +130,6 @@ def test_padding_with_zeros_is_the_literal_simulation(noise):
     if noise == "output_gamma":
         small = np.stack([mechanism.law.direction(8, 8, rng) for _ in range(draws)])
         assert stats.ks_2samp(np.linalg.norm(literal, axis=1), np.linalg.norm(small, axis=1)).pvalue < FALSE_ALARM
-
-
-@every_noise
-def test_padded_and_literal_records_release_the_same_model(noise):
-    """p = 64 with 56 columns of zeros: the optimum, the plan and the curve do not care how the zeros are stored."""
-    data = PROBLEMS["full rank"]
-    stored = Data(np.hstack([data.X, np.zeros((data.n, 64 - data.p))]), data.y)
-    padded = Data(data.X, data.y, p=64)
-    plan = dpcore.calibrate(noise, n=data.n, p=64, epsilon=1.0, delta=1e-5, lam=0.05)
-    full, short = (plan.mechanism.prepare(plan, d).theta for d in (stored, padded))
-    assert full.shape == (64,) and short.shape == (data.p,)
-    assert np.allclose(full, np.concatenate([short, np.zeros(64 - data.p)]), atol=1e-9)
-    released = plan.mechanism.release(plan, plan.mechanism.prepare(plan, padded), np.random.default_rng(0))
-    assert released.shape == (data.p,)
 
 
 def test_gamma_is_pure_and_says_what_it_spends():

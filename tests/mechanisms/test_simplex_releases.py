@@ -1,21 +1,15 @@
 """Releases of simplex sampling: weights, idle columns, the law of the draws, and pictures of them."""
 
-import dataclasses as dc
 import math
-import pickle
 
 import numpy as np
 import pytest
 from scipy import stats
 
-import dpcore
 from dpcore import Data
 from dpcore.core.losses import get_loss
-from dpcore.core.privacy import Unconverged
 from dpcore.mechanisms.api import release_once
-from dpcore.mechanisms.simplex import sampling
-from dpcore.mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models, tempered
-from dpcore.solvers.simplex.entropic import minimise_entropic
+from dpcore.mechanisms.simplex.sampling import PreparedWeights, sampled_models, tempered
 from tests.mechanisms.test_simplex_sampling import LARGE, every_loss, plan_for, records
 
 
@@ -50,27 +44,6 @@ def test_the_weights_are_what_their_gradient_says_and_scale_with_the_radius(key)
     assert release_once(plan, data, seed=4).theta == pytest.approx(
         2.5 * release_once(same, Data(2.5 * data.X, data.y), seed=4).theta
     )
-
-
-def test_neighbouring_plans_are_prepared_from_each_other_and_end_where_cold_starts_end(monkeypatch):
-    data = records("logistic", 100, 6, seed=4, idle=3)
-    plans = [plan_for("logistic", n=100, p=9, lam=lam, m=2) for lam in (0.5, 0.01, 0.08, 0.002, 0.08)]
-    cold = [plan.mechanism.prepare(plan, data) for plan in plans]
-    starts = []
-
-    def noted(*args, start, **facts):
-        starts.append(start)
-        return minimise_entropic(*args, start=start, **facts)
-
-    monkeypatch.setattr(sampling, "minimise_entropic", noted)
-    warm = plans[0].mechanism.prepare_many(plans, data, lambda: False)
-    for plan, found, other in zip(plans, warm, cold, strict=True):
-        assert np.abs(found.log_weights - other.log_weights).max() <= 2 * plan.tol
-    largest, second = warm[0], warm[2]
-    step = math.log(0.01 / 0.08) / math.log(0.08 / 0.5)
-    ahead = second.log_weights + step * (second.log_weights - largest.log_weights)
-    assert len(starts) == 4 and starts[0] is None and starts[1] is largest.log_weights
-    assert starts[2] == pytest.approx(ahead, rel=1e-12)
 
 
 def counts_of(plan, prepared, releases, seed):
@@ -161,21 +134,3 @@ def test_draws_share_their_noise_between_plans_and_not_within_a_pair():
     assert (large >= small).all(), "more draws go on from fewer"
     pairs = drawn.thetas[1].reshape(50, 2, 6)[:, :, 0]
     assert abs(np.corrcoef(pairs.T)[0, 1]) < 0.6, "independent: a false alarm in 1 of 10^5"
-
-
-def test_a_release_needs_its_certificate_and_its_own_kind_of_preparation():
-    data = records("huber", 60, 4, seed=12)
-    plan = plan_for(n=60, p=4, lam=0.3)
-    prepared = plan.mechanism.prepare(plan, data)
-    with pytest.raises(Unconverged, match="nothing was released"):
-        plan.mechanism.release(plan, dc.replace(prepared, distance=2 * plan.tol), np.random.default_rng(0))
-    other = dpcore.calibrate("output_gaussian", n=60, p=4, epsilon=1.0, delta=1e-5, loss="huber", R=2.0)
-    with pytest.raises(TypeError, match="prepare, got Prepared"):
-        plan.mechanism.release(plan, other.mechanism.prepare(other, data), np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"X must have \|\|x\|\|_inf <= R"):
-        plan.mechanism.prepare(plan, Data(2 * data.X, data.y))
-    copy = pickle.loads(pickle.dumps((plan, prepared)))
-    again, same = copy[0].mechanism.release(copy[0], copy[1], np.random.default_rng(1)), np.random.default_rng(1)
-    assert copy[0] == plan and np.array_equal(again, plan.mechanism.release(plan, prepared, same))
-    assert repr(plan.mechanism) == "SimplexSampling(accounting='tight', m='auto')"
-    assert eval(repr(SimplexSampling("published", 7))) == SimplexSampling("published", m=7)

@@ -5,21 +5,18 @@ import math
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import stats
 
-import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.losses import Loss, get_loss
-from dpcore.core.sets import Ball, LqBall, dual_order, kappa_lq, length, norm_ball
+from dpcore.core.sets import LqBall, dual_order, kappa_lq, length, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
 from dpcore.mechanisms.noise.generalized_gaussian import lp_noise
 from dpcore.solvers.frank_wolfe.tree import Tree, batch_mean, nodes, tree_of
 from dpcore.theory import frank_wolfe as theory
-from tests.audits import refuted
 
-KEY = "tree_frank_wolfe"
 BUDGET = Budget(1.0, 1e-6)
 LAWS = ("gaussian", "generalized_gaussian")
 every_law = pytest.mark.parametrize("law", LAWS)
@@ -155,75 +152,6 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
 # Runs
 
 
-@every_law
-@pytest.mark.parametrize("scales", ["displacement", "fixed"])
-def test_releases_repeat_by_seed_and_the_transcript_leads_to_them(law, scales):
-    data = dense_records(200, 4, 1.5, 2)
-    plan = plan_for(n=200, d=4, T=3, noise=law, scales=scales, budget=Budget(20.0, 1e-5))
-    mechanism, prepared = plan.mechanism, plan.mechanism.prepare(plan, data)
-    many = mechanism.release_many(plan, prepared, rngs_of(4, 3))
-    one = np.array([mechanism.release(plan, prepared, rng) for rng in rngs_of(4, 3)])
-    assert np.allclose(many, one, rtol=1e-10, atol=1e-12) and not np.allclose(one[0], one[1])
-    assert (length(many, 1.5) <= 1 + 1e-12).all()
-    rows = mechanism.transcripts(plan, prepared, rngs_of(4, 3))
-    assert rows.shape == (3, 14 * 4)
-    parts = iter(np.split(rows, 14, axis=1))
-    # No record is looked at once the transcript is known.
-    blank = Data(np.zeros((200, 4)), np.ones(200))
-    assert np.allclose(runs_of(plan).walk(blank, 3, lambda *_: next(parts)), many, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "law, p_norm", [("gaussian", 1.5), ("generalized_gaussian", 2.0), ("generalized_gaussian", 1.1)]
-)
-@pytest.mark.parametrize("scales", ["displacement", "fixed"])
-def test_every_node_gets_fresh_noise_of_its_own_size(law, p_norm, scales):
-    """800 runs of two phases in 12 columns: lengths by Kolmogorov-Smirnov, and the correlation of successive nodes,
-    false alarm 1e-6 each. Nine tenths of the noise are found."""
-    data = dense_records(60, 12, p_norm, 3)
-    plan = plan_for(p_norm, n=60, d=12, T=2, noise=law, scales=scales)
-    runs = runs_of(plan)
-
-    def levels(made):
-        rows = plan.mechanism.transcripts(made, plan.mechanism.prepare(plan, data), rngs_of(6, 800))
-        noise, parts = [], iter(np.split(rows, 6, axis=1))
-
-        def replay(node, mean, away):
-            seen = next(parts)
-            sensitivity = runs.facts.L0 * 2 / runs.tree.batch
-            if away is not None:
-                moved = length(away, p_norm) if scales == "displacement" else 4.0 / 2**node.depth
-                sensitivity = np.minimum(2 * runs.facts.L1 * moved, 4 * runs.facts.L0) / len(node.batch)
-            M = plan.scale / plan.ledger[0].sensitivity
-            noise.append((seen - mean) / (M * runs.law.widening * sensitivity))
-            return seen
-
-        runs.walk(data, 800, replay)
-        found = np.array(noise)
-        squares = length(found, runs.law.order)[..., 0] ** 2
-        lagged = (found[1:] * found[:-1]).sum() / math.sqrt((found[1:] ** 2 * found[:-1] ** 2).sum())
-        return min(stats.kstest(squares.ravel(), stats.chi2(12).cdf).pvalue, 2 * stats.norm.sf(abs(lagged)))
-
-    assert levels(plan) > 1e-6 > levels(plan.weakened(0.9))
-
-
-def test_at_p_2_both_laws_are_one():
-    """4,000 releases of each law with one multiplier: Kolmogorov-Smirnov for every coordinate, false alarm 1e-6 over
-    five. Scales that differ by 30% are told apart."""
-    data = dense_records(60, 5, 2.0, 1)
-    gaussian, general = (plan_for(2.0, n=60, d=5, T=1, noise=law) for law in LAWS)
-    assert gaussian.ledger[0].sensitivity == pytest.approx(general.ledger[0].sensitivity, rel=1e-12)
-
-    def levels(factor):
-        made = [dc.replace(plan, scale=0.02 * f) for plan, f in ((gaussian, 1.0), (general, factor))]
-        sides = [plan.mechanism.prepare(plan, data) for plan in made]
-        runs = zip(made, sides, (0, 1), strict=True)
-        drawn = [plan.mechanism.transcripts(plan, side, rngs_of(seed, 4_000)) for plan, side, seed in runs]
-        return [stats.ks_2samp(drawn[0][:, j], drawn[1][:, j]).pvalue for j in range(5)]
-
-    assert min(levels(1.0)) > 2e-7 > min(levels(1.3))
-
-
 def test_the_log_ratio_is_that_of_the_densities_of_all_nodes():
     n, rng = 20, np.random.default_rng(0)
     plan = plan_for(n=n, d=2, T=2, budget=Budget(5.0, 1e-5))
@@ -255,29 +183,6 @@ def test_the_log_ratio_is_that_of_the_densities_of_all_nodes():
                 path[node.depth :] = [(x, estimate)] * (node.phase + 1 - node.depth)
                 x = (1 - node.step) * x + node.step * LqBall(1.5).extreme(estimate[None])[0]
             assert ratio == pytest.approx(expected, rel=1e-8, abs=1e-8) and abs(ratio) > 1e-6
-
-
-def test_sparse_records_and_idle_columns_mean_the_same():
-    data, plan = dense_records(120, 3, 1.5, 5), plan_for(n=120, d=6, T=2)
-    wide = Data(np.pad(data.X, ((0, 0), (0, 3))), data.y)
-    forms = (wide, Data(sparse.csr_array(wide.X), data.y), Data(data.X, data.y, p=6))
-    found = [plan.mechanism.release_many(plan, plan.mechanism.prepare(plan, d), rngs_of(1, 4)) for d in forms]
-    assert np.allclose(found[0], found[1], rtol=1e-10, atol=1e-12)
-    assert found[2].shape == (4, 3) and np.allclose(found[0][:, :3], found[2], rtol=1e-10, atol=1e-12)
-
-
-def test_draws_stand_around_a_run_without_noise_and_plans_share_theirs():
-    data = dense_records(4_000, 4, 1.5, 8)
-    plans = [plan_for(n=4_000, d=4, budget=Budget(e, 1e-5)) for e in (0.1, 1.0, 1e12)]
-    assert len({plan.mechanism.T for plan in plans}) > 1
-    mechanism = plans[0].mechanism
-    prepared = mechanism.prepare_many(plans, data, lambda: False)
-    drawn = mechanism.draws(plans, prepared, rngs_of(2, 3), lambda: False)
-    assert drawn.thetas.shape == (3, 6, 4) and drawn.centres.shape == (3, 4)
-    assert np.allclose(drawn.thetas[2], drawn.centres[2], atol=1e-4)
-    assert len(np.unique(drawn.thetas[0], axis=0)) == 6
-    alone = mechanism.draws(plans[1:2], prepared[:1], rngs_of(2, 3), lambda: False)
-    assert np.allclose(alone.thetas[0], drawn.thetas[1], atol=1e-5)
 
 
 def test_gradients_are_counted_record_by_record(monkeypatch):
@@ -338,36 +243,6 @@ def test_the_mean_excess_on_fresh_records_is_below_the_bound(law, scales, p_norm
     assert excess.mean() > 0.0005 * upper(plan)
 
 
-def test_two_steps_without_noise_come_within_a_thirtieth_of_the_bound():
-    """Squared loss in one column, F(x) = E (x z - y)^2 with x y = 0.1 on average: the steps go to 1 and to -1/3."""
-    n = 100_000
-    rng = np.random.default_rng(0)
-    z = rng.choice([-1.0, 1.0], n)
-    data = Data(z[:, None], 0.1 * z)
-    plan = plan_for(2.0, "squared", n=n, d=1, T=1)
-    theta = runs_of(plan).models([0.0], data, rngs_of(0, 1))[0, 0, 0]
-    assert theta == pytest.approx(-1 / 3, abs=1e-12)
-    facts, b = runs_of(plan).facts, runs_of(plan).tree.batch
-    bound = theory.tree_frank_wolfe_bound(facts.diameter, facts.L0, facts.L1, T=1, b=b, kappa=1.0, noise=0.0)
-    assert bound / 30 < (theta - 0.1) ** 2 <= bound
-
-
-def test_real_displacements_and_gaussian_noise_lose_less():
-    """50 runs in 100 columns at p = 1.1, n = 10,000: standard errors are below 3% of the means, which are 1.7 and
-    2.0 times the smallest."""
-    fresh, data = dense_records(4_000, 100, 1.1, 99), dense_records(10_000, 100, 1.1, 0)
-    best = np.logaddexp(0.0, -(fresh.X @ np.full(100, 100 ** (-1 / 1.1)))).mean()
-
-    def mean(**knobs):
-        plan = plan_for(1.1, n=10_000, d=100, T=2, **knobs)
-        models = plan.mechanism.release_many(plan, plan.mechanism.prepare(plan, data), rngs_of(1, 50))
-        return np.logaddexp(0.0, -(fresh.X @ models.T)).mean() - best
-
-    real, fixed = mean(), mean(scales="fixed")
-    assert 1.5 * real < fixed
-    assert 1.5 * real < mean(noise="generalized_gaussian")
-
-
 @pytest.mark.shows("rate", "tree_frank_wolfe")
 def test_the_published_rate_is_a_shape():
     plan = plan_for(1.5, n=10_000, d=100)
@@ -382,30 +257,6 @@ def test_the_published_rate_is_a_shape():
 
 def test_a_phase_reads_three_records_and_each_further_one_four_times_as_many():
     assert plan_for(n=48, T=3).steps == 14 and plan_for(n=3).steps == 2
-
-
-@pytest.mark.parametrize(
-    "shape, knobs",
-    [(Ball(), {}), (LqBall(1.1), {"scales": "fixed"}), (LqBall(1.1), {"noise": "generalized_gaussian"})],
-    ids=str,
-)
-def test_runs_of_correct_code_pass_an_audit_and_halved_noise_does_not(shape, knobs):
-    """False "contradicted" in at most one audit of a thousand; seeds are fixed."""
-    mechanism = TreeFrankWolfe(T=2, **knobs)
-    spec = dc.replace(mechanism.worst_spec, set=shape, domain=Domain(shape.q if shape != Ball() else 2.0))
-    plan = mechanism.calibrate(spec, Budget(1.0, 1e-5))
-    correct = dpcore.run_audit(plan, runs=3_000)
-    assert correct.verdict == "no contradiction found" and correct.sensitivity_share == pytest.approx(1.0)
-    assert correct.certified_epsilon_95 > 0.1  # zCDP leaves the attacker more room than Gaussian noise does
-    assert refuted(plan, 2_000, 6_000, bug="halved_noise")
-
-
-def test_solve_releases_a_model_of_the_ball():
-    data = dense_records(2_000, 4, 1.5, 0)
-    facts = dict(epsilon=1.0, delta=1e-6, loss="logistic", radius=0.7, seed=3)
-    release = dpcore.solve(KEY, data.X, data.y * np.where(np.arange(2_000) % 2, 1, -1), **facts)
-    assert length(release.theta, 1.5)[0] <= 0.7 * (1 + 1e-12) and release.spent == BUDGET
-    assert get_loss("logistic").classification
 
 
 def test_rounding_of_two_gradients_is_small_beside_the_noise_of_iterates_an_ulp_apart():

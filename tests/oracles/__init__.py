@@ -1,8 +1,7 @@
-"""What other implementations say: frozen, with a version and how it was made, or asked in an environment of theirs."""
+"""What other implementations say, frozen, with a version and how it was made."""
 
 import json
 from pathlib import Path
 
 SCRIPT = Path(__file__).with_name("dp_accounting_values.py")
 DP_ACCOUNTING = json.loads(SCRIPT.with_name("dp_accounting.json").read_text())
-DIFFPRIVLIB = SCRIPT.with_name("diffprivlib_models.py")

@@ -68,13 +68,13 @@ def test_the_default_state_teaches_without_a_click():
     assert tells(said(page), f"right {100 * broken.attack_success:.1f} ± ", " times in 100")
     assert f"the claimed noise allows {100 * broken.attack.limit:.1f}." in said(page)
     pale, dark = figure(page, "certified")["data"]
-    bars = dict(zip(job_of(page).snapshot.versions, numbers(pale["x"]), strict=True))
+    bars = dict(zip(job_of(page).answer.snapshot.versions, numbers(pale["x"]), strict=True))
     assert bars["missing_factor_2"] == broken.certified_epsilon_95 > 1.5
     assert bars[None] == correct.certified_epsilon_95 < 1.0
     assert numbers(dark["x"])[0] == correct.certified_epsilon_999
     assert BUGS["missing_factor_2"].sentence in texts(page)
     limit, _, before, now, mark = figure(page, "false alarms")["data"]
-    curve, standings = job_of(page).snapshot.curves[None], job_of(page).snapshot.standings
+    curve, standings = job_of(page).answer.snapshot.curves[None], job_of(page).answer.snapshot.standings
     assert np.array_equal(numbers(limit["y"]), curve.missed(attack.FALSE))
     assert np.array_equal(numbers(now["y"]), standings["missing_factor_2"].missed)
     assert np.array_equal(numbers(before["y"]), standings[None].missed)
@@ -90,9 +90,9 @@ def test_a_bug_shows_to_the_attack_that_reaches_its_term_and_the_page_says_to_wh
     seen = open_page(mechanism="phased_sgd", version="noise_falls_by_8", runs=1_000, attack_phased_sgd="last_phase")
     assert said(seen).startswith("Contradicted with 99.9% confidence")
     assert "this bug shows to" not in texts(seen)
-    shown = len(job_of(seen).snapshot.versions)
+    shown = len(job_of(seen).answer.snapshot.versions)
     found = report_of("noise_falls_by_8", key="phased_sgd", runs=1_000, shown=shown, term="last_phase")
-    assert job_of(seen).snapshot.standings["noise_falls_by_8"].report.facts() == found.facts()
+    assert job_of(seen).answer.snapshot.standings["noise_falls_by_8"].report.facts() == found.facts()
 
 
 def test_a_pass_is_never_called_a_proof():
@@ -144,7 +144,7 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
         assert button.proto.disabled
         old = job_of(page)
         page.select_slider(key="runs").set_value(10_000).run()
-        assert job_of(page) is not old and old.abandoned()
+        assert job_of(page) is not old and old.rests
     finally:
         passes.release(10_000)
     finished(page)
@@ -167,7 +167,7 @@ def test_an_error_is_said(monkeypatch):
 
 def here(**changes) -> words.AttackState:
     """The default state with another standing of the picked version."""
-    asked, made = job_of(open_page()).question, job_of(open_page()).snapshot
+    asked, made = job_of(open_page()).answer.question, job_of(open_page()).answer.snapshot
     now = dc.replace(made.standings["missing_factor_2"], **changes)
     shown = dc.replace(made, standings=made.standings | {"missing_factor_2": now})
     return words.AttackState(asked, shown, "missing_factor_2")
@@ -197,16 +197,16 @@ def test_the_code_repeats_the_audit(capsys):
     page = open_page(behind="Code", version="halved_noise", runs=5_000, epsilon=0.5)
     exec(page.code[0].value, {})
     told, text = capsys.readouterr().out.strip().rsplit("\n", 1)
-    facts, report = json.loads(text), job_of(page).snapshot.standings["halved_noise"].report
+    facts, report = json.loads(text), job_of(page).answer.snapshot.standings["halved_noise"].report
     assert told == report.sentence and facts == json.loads(report.to_json())
     assert (facts["runs"], facts["seed"], facts["bug"]) == (5_000, 7, "halved_noise")
-    assert facts["comparisons"] == job_of(page).snapshot.tests == 2 * len(job_of(page).snapshot.versions)
+    assert facts["comparisons"] == job_of(page).answer.snapshot.tests == 2 * len(job_of(page).answer.snapshot.versions)
 
 
 def test_the_table_holds_every_version_and_why_others_are_missing():
     page = open_page(behind="Data")
-    held = job_of(page).snapshot
-    made = words.table(words.AttackState(job_of(page).question, held, None)).set_index("version")
+    held = job_of(page).answer.snapshot
+    made = words.table(words.AttackState(job_of(page).answer.question, held, None)).set_index("version")
     assert set(made.index) == {words.CORRECT, *BUGS}
     assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
     assert made.not_applicable.notna().sum() == len(held.refused)

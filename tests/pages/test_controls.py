@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import sidebar
+from pages.ui import set_controls, sidebar
 from pages.ui.sidebar import Drawn, wanted
 from tests.harness import ROOT
 from tests.page_driver import SCRIPTS, captions, open_app
@@ -131,7 +131,7 @@ def walk(app: AppTest) -> Iterator[tuple[str, AppTest]]:
 def sidebars(monkeypatch) -> AppTest:
     """The app, whose pages end below their sidebars: what they compute is not asked for here."""
     whole = sidebar._reset_all
-    monkeypatch.setattr(sidebar, "_reset_all", lambda: (whole(), st.stop()))
+    monkeypatch.setattr(sidebar, "_reset_all", lambda: (whole(), set_controls.end(), st.stop()))
     return AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60).run()
 
 

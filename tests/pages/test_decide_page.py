@@ -82,7 +82,7 @@ def test_the_smallest_equivalent_size_is_not_called_equal_nor_more_lost_than_can
 
 
 def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
-    page = finished(open_script(PAGE, at_hand="iris", n=105, give_up=0.1), "curve")
+    page = finished(open_script(PAGE, at_hand="iris", n=105, give_up=0.1))
     assert "Not reachable." in said(page) and "not reachable" in readouts(page)[0]
     (chart,) = [c for c in charts(page).values() if c["alt"].startswith("Not reachable")]
     assert not any("smallest budget" in a["text"] for a in json.loads(chart["figure"])["layout"]["annotations"])
@@ -241,7 +241,7 @@ def test_the_page_says_that_looking_spends_privacy():
 
 def test_a_refused_budget_has_no_attack_and_a_refused_mechanism_no_curve():
     state = {"n": 500, "way": "objective_gaussian", "lam": 1e-4, "epsilon": 0.01, "more": "download"}
-    page = finished(open_script(PAGE, **state), "curve")
+    page = finished(open_script(PAGE, **state))
     assert tells(captions(page), "Nothing is released", "no briefing")
 
 
@@ -309,7 +309,7 @@ def test_the_code_for_an_upload_reads_the_file_by_its_name_and_finds_the_page_s_
     sheet = read_table(content, name, "sick")
     held = UploadedRecords(sheet, said_of_it, name)
     monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
-    page = finished(open_script(PAGE, give_up=20.0), "curve")
+    page = finished(open_script(PAGE, give_up=20.0))
     page.pills(key="behind").set_value("Code").run()
     budget, code = readouts(page)[0], page.code[0].value
     assert held.key not in code and f"n={held.source.size}" in code

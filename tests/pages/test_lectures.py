@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import time
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui import share_link
 from tests.harness import ROOT
-from tests.page_driver import SCRIPTS, said, texts, turn_to
+from tests.page_driver import SCRIPTS, finished, said, texts, turn_to
 
 from ..flat_fields import experiment_of
 
@@ -257,13 +256,7 @@ def test_decide_half_the_loss_another_mechanism_more_people_and_more_releases():
 
 def settled(page: AppTest) -> str:
     """The headline once all runs are in."""
-    held = page.session_state["jobs in the background"]
-    deadline = time.monotonic() + 60
-    while not held.finished:
-        assert time.monotonic() < deadline
-        held.watch(page.session_state["watcher"])
-        time.sleep(0.02)
-    return said(page.run())
+    return said(finished(page))
 
 
 def test_audit_outputs_reveal_a_missing_factor_and_kamath_wastes_noise():

@@ -20,9 +20,10 @@ from pages.ui import set_controls, url_controls
 set_controls.begin()
 for label, values in st.session_state.setdefault("chips", {}).items():
     st.button(label, key=label, on_click=set_controls.set_controls, args=(values,))
+st.button("next", key="next", on_click=set_controls.set_address, args=({"step": "2"},))
 epsilon = url_controls.slider("epsilon", "budget", (1, 2, 3, 4), 1)
 noise = url_controls.select("noise", "noise", ("gaussian", "gamma", "laplace"), "gaussian")
-st.caption(f"{epsilon} {noise}")
+st.caption(f"{epsilon} {noise}{st.query_params.get('step', '')}")
 set_controls.end()
 """
 CHIPS = {"gamma": {"noise": "gamma"}, "both": {"noise": "laplace", "epsilon": 4}, "first": {"epsilon": 1}}
@@ -140,3 +141,15 @@ def test_in_every_order_what_was_asked_for_last_is_shown(seed):
                 browser.catch_up()
                 shows = wanted.copy()
         assert browser.told == "{epsilon} {noise}".format(**wanted)
+
+
+def test_a_step_of_a_lecture_is_not_taken_back_by_an_older_address(browser):
+    browser.press("next")
+    assert browser.told == "1 gaussian2"
+    browser.page.query_params.clear()  # as the browser says that has not heard of it
+    browser.poll()
+    assert browser.told == "1 gaussian2"
+    browser.catch_up()
+    browser.page.query_params.clear()  # and as it says when the reader has left
+    browser.poll()
+    assert browser.told == "1 gaussian"

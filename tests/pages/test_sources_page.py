@@ -5,10 +5,8 @@ import functools
 import html
 import json
 import re
-from typing import get_args
 from urllib.parse import unquote_plus
 
-import pandas as pd
 import pytest
 
 from dpcore import list_mechanisms
@@ -17,7 +15,6 @@ from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.papers import errata
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
-from dpcore.studies.papers.reproductions.base import Claim, Outcome, Verdict
 from pages.sources import words
 from pages.sources.table import link, table, text
 from pages.ui.html import readable
@@ -86,26 +83,13 @@ def test_a_figure_done_again_says_what_its_run_says():
     assert f"runs={chosen.few}, seed=3" in page.code[-1].value
 
 
-def test_an_undecided_claim_is_not_told_as_one_that_fails():
-    chosen = get_reproduction("iyengar")
-    open_one = Claim("The claim.", "published", "found", "undecided", "more runs would decide")
-    told = {
-        verdict: words.verdicts(chosen, Outcome("", pd.DataFrame(), (), (dc.replace(open_one, verdict=verdict),)))
-        for verdict in get_args(Verdict)
-    }
-    assert list(words.VERDICT) == list(told)
-    assert told["undecided"].endswith("repetitions. One is undecided: The claim.")
-    assert all(told[verdict].endswith("One that does not: The claim.") for verdict in ("differs", "unexplained"))
-    assert told["agrees"].endswith("repetitions.")
-
-
 def test_an_error_in_a_short_run_is_told_without_its_words(monkeypatch, caplog):
     def fail(*_args, **_kwargs):
         raise ArithmeticError("inner words")
 
-    broken = dc.replace(get_reproduction("iyengar"), run=fail)
+    broken = dc.replace(get_reproduction("kamath-three-ways"), run=fail)
     monkeypatch.setattr("pages.sources.short_run.get_reproduction", lambda name: broken)
-    page = finished(open_script(SCRIPT, about="reproductions", reproduced="iyengar", seed=4))
+    page = finished(open_script(SCRIPT, about="reproductions", reproduced="kamath-three-ways", seed=4))
     assert not page.exception and not charts(page) and "An error, noted in the server's log" in said(page)
     assert "inner words" not in texts(page) and "inner words" in caplog.text
     before = len(caplog.records)

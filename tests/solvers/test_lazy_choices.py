@@ -57,7 +57,7 @@ def columns_at(key, data, noise, signed, theta, made):
     found = np.empty(TIMES, np.int64)
     _repeat(
         np.random.default_rng(1), found, kernels.DERIVATIVE[key], loss.shape, data.y,
-        kernels.records_of(data.by_columns), data.masses, made.light, made.heavy, scores, data.p, signed, SIZE,
+        kernels.records_of(data.by_columns)[1:], data.masses, made.light, made.heavy, scores, data.p, signed, SIZE,
         1.0 / b, reach, z, np.empty(len(scores)), np.empty(n), np.empty(n), np.empty(n),
     )  # fmt: skip
     return found

@@ -11,7 +11,6 @@ import dpcore
 from dpcore import Axis, Budget, Data, Domain, Experiment, Problem, Spec, data
 from dpcore.core.losses import SMOOTHING, get_loss
 from dpcore.experiments.metrics import curves_of, risk
-from dpcore.experiments.tuning_gap import cases, regret_at, regret_table
 from dpcore.mechanisms.base import Drawn
 from dpcore.mechanisms.worst_pairs import opposite_labels
 from dpcore.solvers import minimise_in_ball
@@ -223,14 +222,6 @@ def test_points_are_released_without_labels():
     thetas = [dpcore.solve("noisy_gd", table, **facts).theta for table in (X, csr_array(X), X.tolist())]
     labelled = dpcore.solve("noisy_gd", X, np.linspace(-1.0, 1.0, 300), **facts).theta
     assert np.allclose(thetas, labelled, rtol=0.0, atol=1e-12) and thetas[0].shape == (3,)
-
-
-def test_regret_has_no_points_to_count_where_nothing_is_predicted():
-    assert cases(["synthetic_location"]) == [] and len(cases(["synthetic_location", "iris"])) == len(cases(["iris"]))
-    with pytest.raises(ValueError, match=r"sources must .* predicted, got synthetic_location"):
-        regret_table(["synthetic_location"], seeds=2)
-    with pytest.raises(ValueError, match=r"source must .* predicted, got 'synthetic_location'"):
-        regret_at(Experiment(Problem("synthetic_location", loss="mean")), 1.0)
 
 
 def test_the_pages_do_not_offer_points():

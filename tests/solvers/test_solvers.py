@@ -168,57 +168,12 @@ def test_directions_solve_the_newton_system(loss, monkeypatch):
             assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
 
 
-def test_directions_in_single_precision_are_as_accurate_as_asked(monkeypatch):
-    monkeypatch.setattr(erm.objective, "MAX_FACTOR", 0)
-    loss, data = get_loss("logistic"), PROBLEMS["more columns than rows"]
-    rng = np.random.default_rng(12)
-    z, gradient = data.X @ rng.standard_normal(data.p), rng.standard_normal(data.p)
-    hessian = (data.X.T * loss.curvature(z, data.y)) @ data.X / data.n + 1e-3 * np.eye(data.p)
-    for form, scale in itertools.product((data, sparse(data)), (1e-12, 1.0, 1e12)):
-        exact, rough = (
-            erm.objective.Objective(loss, form, 1e-3).newton_direction(z, scale * gradient, 1e-3, single=single)
-            for single in (False, True)
-        )
-        for direction in (exact, rough):
-            assert np.linalg.norm(hessian @ direction / scale + gradient) <= 2e-3 * np.linalg.norm(gradient)
-        assert not np.array_equal(exact, rough) and rough.dtype == np.float64
-
-
-@pytest.mark.parametrize("scale", [1e-15, 1e15])
-def test_numbers_beyond_single_precision_get_directions_in_double(scale, monkeypatch):
-    """Squares of 1e30 are ordinary floats; products of a few of them overflow in single precision."""
-    monkeypatch.setattr(erm.objective, "MAX_FACTOR", 0)
-    data, lam = Data(scale * SMALL.X, SMALL.y), scale**2 * 1e-3
-    loss, gradient = get_loss("squared"), np.ones(SMALL.p)
-    for form in (data, sparse(data)):
-        objective = erm.objective.Objective(loss, form, lam)
-        direction = objective.newton_direction(np.zeros(data.n), gradient, 1e-9, single=True)
-        hessian = 2 * data.gram + lam * np.eye(data.p)
-        assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
-
-
-@every_smooth_loss
-def test_newton_survives_useless_directions_in_single_precision(loss, monkeypatch):
-    """Single precision is tried first, and again only after a step that halved the gradient."""
-    original, asked = erm.objective.Objective.newton_direction, []
-
-    def useless_in_single(self, z, gradient, accuracy, single=False):
-        asked.append(single)
-        return -1e-6 * gradient if single else original(self, z, gradient, accuracy)
-
-    monkeypatch.setattr(smooth, "_ways", lambda *problem: [])
-    monkeypatch.setattr(erm.objective.Objective, "newton_direction", useless_in_single)
-    found = minimise(loss, SMALL, 1e-3, tol=1e-8)
-    assert np.linalg.norm(plain_objective(loss, SMALL, 1e-3, found.theta)[1]) <= 1.001e-11
-    assert len(asked) >= 2 and asked[:3] == [True, False, True][: len(asked)]
-
-
 @every_smooth_loss
 @pytest.mark.parametrize("lam", [1e-6, 1e-10])
 def test_ill_conditioned_records_are_solved_by_conjugate_gradients(loss, lam, monkeypatch):
     """Condition numbers up to 1e10, beyond what a product in single precision resolves."""
     monkeypatch.setattr(erm.objective, "MAX_FACTOR", 0)
-    monkeypatch.setattr(smooth, "_ways", lambda *problem: [])
+    monkeypatch.setattr(smooth, "_MAX_STEPS", 0)
     rng = np.random.default_rng(13)
     common = rng.standard_normal((60, 1))
     X = common + 1e-4 * rng.standard_normal((60, 8))

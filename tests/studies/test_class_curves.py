@@ -4,30 +4,21 @@ import dataclasses as dc
 import itertools
 import math
 import re
-from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.linalg import helmert
 from scipy.optimize import brentq, minimize
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
-import dpcore
-from dpcore import Budget, Data, Spec, solvers
-from dpcore.core.losses import get_loss
-from dpcore.core.rng import generator
+from dpcore import Budget, Data
 from dpcore.data import load_classes
-from dpcore.mechanisms.noise.spherical import NOISES
-from dpcore.mechanisms.objective.gaussian import ObjectiveGaussian
-from dpcore.mechanisms.output.gaussian import OutputGaussian
 from dpcore.solvers.multiclass.objective import ClassRecords
 from dpcore.studies.multiclass import curves, one_vs_rest, reference_risk
-from dpcore.studies.multiclass.curves import AccuracyQuestion, Records, accuracy_against, accuracy_against_lam
+from dpcore.studies.multiclass.curves import Records, accuracy_against, accuracy_against_lam
 from dpcore.studies.multiclass.one_vs_rest import runs_of
-from tests.class_records import plain_psi
-from tests.studies.plain_classes import lowest, many, plain_features, two
+from tests.studies.plain_classes import many, plain_features
 
 DRAWN = "gaussian_classes"
 BUDGETS = (Budget(2.0, 1e-5), Budget(20.0, 1e-5))
@@ -75,18 +66,6 @@ def test_a_wider_ball_has_no_larger_least_risk_and_the_gap_covers_what_is_left()
         reference_risk.least_in_ball(records, 0.0)
 
 
-def test_mean_losses_by_loops():
-    split = table(DRAWN, 12, C=3)
-    weights = np.random.default_rng(0).standard_normal((2, 3, 6))
-    records = ClassRecords(np.array(split.train.X), split.train.y, 3)
-    scores = weights @ plain_features(split.train.X).T
-    for found, s in zip(reference_risk.mean_losses(records, weights), scores, strict=True):
-        every = [
-            plain_psi(s[c, i] - s[int(y), i], 0.5) for i, y in enumerate(split.train.y) for c in range(3) if c != y
-        ]
-        assert found == pytest.approx(sum(every) / 12, rel=1e-12)
-
-
 # What one-vs-rest may spend
 
 
@@ -115,102 +94,7 @@ def along(learner, split, budgets, **asked):
     return SimpleNamespace(**words, **{name: np.array(values) for name, values in stacked.items()})
 
 
-@pytest.mark.parametrize("learner, kind", [("split", ObjectiveGaussian), ("split_answer", OutputGaussian)])
-def test_every_record_enters_the_problem_of_every_class(monkeypatch, learner, kind):
-    split, solved, drawn, asked = table(DRAWN, 60, C=4, m=20), [], [], []
-
-    def noted(calls, function):
-        def call(*arguments, **more):
-            calls.append(arguments)
-            return function(*arguments, **more)
-
-        return call
-
-    monkeypatch.setattr(solvers, "minimise_against_rest", noted(solved, solvers.minimise_against_rest))
-    monkeypatch.setattr(solvers, "perturbed_against_rest", noted(drawn, solvers.perturbed_against_rest))
-    monkeypatch.setattr(kind, "calibrate", noted(asked, kind.calibrate))
-    along(learner, split, BUDGETS[:1], repetitions=2)
-    signs = np.array([np.where(split.train.y == c, 1.0, -1.0) for c in range(4)])
-    assert len(solved) == 1 and len(drawn) == (learner == "split")
-    for _, X, labels, *_ in solved + drawn:
-        assert np.allclose(X, plain_features(split.train.X), atol=1e-15) and np.array_equal(labels, signs)
-    ((_, _, share),) = asked
-    assert share == one_vs_rest.split_budget(BUDGETS[0], 4, output=learner == "split_answer")
-    if learner == "split":
-        assert 4 * share.epsilon == pytest.approx(BUDGETS[0].epsilon)
-
-
 # Runs
-
-
-def pairs_of(draw, learner, seed, size):
-    """B, -B, B', -B', ... from the generators of a learner."""
-    halves = [draw(generator(seed, f"classes {learner}", r)) for r in range(size // 2)]
-    return [sign * half for half in halves for sign in (1.0, -1.0)]
-
-
-def first_smallest(scores):
-    return [min(range(len(column)), key=lambda c: column[c]) for column in scores.T]
-
-
-@pytest.mark.parametrize("learner", ["ellipsoids", "pure", "answer"])
-@pytest.mark.parametrize("lam", ["auto", 0.02])
-def test_ellipsoids_are_those_of_a_plain_solver(learner, lam):
-    """Decisions are equal. The solver leaves 1e-6 of F, so 1e-3 of a model's length, and the risk is linear in that:
-    1e-2 is left to it."""
-    split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
-    found = along(learner, split, BUDGETS, lam=lam, repetitions=4, seed=5)
-    knobs = {"pure": {"noise": "gamma"}, "answer": {"perturbed": "output"}}.get(learner, {})
-    mechanism = dpcore.make_mechanism("gaussian_classifier", **knobs)
-    law = NOISES[mechanism.noise]
-    Z, fresh = plain_features(split.train.X), plain_features(split.test.X)
-    basis = helmert(C).T
-    for k, budget in enumerate(BUDGETS):
-        plan = mechanism.calibrate(Spec("multiclass_hinge", 60, 2, lam, split.domain, classes=C), budget)
-        ridge = float(plan.spec.lam)
-        assert found.lam[k] == ridge and found.bounds[k] == mechanism.bounds(plan)
-
-        def whole(weights, ridge=ridge):
-            return many(weights, Z, split.train.y)[0] + 0.5 * ridge * (weights**2).sum()
-
-        quiet = lowest(many, (C, q), ridge, np.zeros((C, q)), Z, split.train.y)
-        assert found.quiet[k] == np.mean(first_smallest(quiet @ fresh.T) == split.test.y)
-        for r, coordinates in enumerate(pairs_of(lambda rng: law.direction(12, 12, rng), learner, 5, 4)):
-            B = plan.scale * basis @ coordinates.reshape(C - 1, q)
-            if learner == "answer":
-                weights = quiet + B
-                assert np.isnan(found.each[k, r])
-            else:
-                weights = lowest(many, (C, q), ridge, B, Z, split.train.y)
-                assert found.each[k, r] == pytest.approx((B**2).sum() / (2.0 * ridge), rel=1e-12)
-                assert found.over[k, r] <= found.each[k, r]
-            assert found.accuracy[k, r] == np.mean(first_smallest(weights @ fresh.T) == split.test.y)
-            assert found.risk[k, r] == pytest.approx(many(weights, Z, split.train.y)[0], rel=1e-2)
-            assert found.over[k, r] == pytest.approx(whole(weights) - whole(quiet), rel=1e-2)
-
-
-@pytest.mark.parametrize("learner", ["split", "split_answer"])
-def test_one_against_the_others_is_that_of_a_plain_solver(learner):
-    """Solved to the accuracy of a picture: at most one of 80 decisions may differ."""
-    split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
-    found = along(learner, split, BUDGETS, repetitions=4, seed=5)
-    output = learner == "split_answer"
-    mechanism = dpcore.make_mechanism("output_gaussian" if output else "objective_gaussian")
-    Z, fresh = plain_features(split.train.X), plain_features(split.test.X)
-    assert get_loss("huber_hinge").shape == 0.5
-    for k, budget in enumerate(BUDGETS):
-        plan = mechanism.calibrate(Spec("huber_hinge", 60, q), one_vs_rest.split_budget(budget, C, output))
-        ridge, thetas, quiet = float(plan.spec.lam), np.empty((4, C, q)), np.empty((C, q))
-        assert found.lam[k] == ridge and found.bounds[k] == ()
-        for c in range(C):
-            signs = np.where(split.train.y == c, 1.0, -1.0)
-            quiet[c] = lowest(two, (q,), ridge, np.zeros(q), Z, signs)
-            for r, b in enumerate(pairs_of(lambda rng: rng.standard_normal(q), f"{learner} {c}", 5, 4)):
-                noise = plan.scale * b
-                thetas[r, c] = quiet[c] + noise if output else lowest(two, (q,), ridge, noise, Z, signs)
-        for got, models in ((found.quiet[k], quiet), *zip(found.accuracy[k], thetas, strict=True)):
-            assert abs(got - np.mean(first_smallest(-models @ fresh.T) == split.test.y)) <= 1.5 / 80
-    assert np.isnan(found.risk).all() and np.isnan(found.over).all() and np.isnan(found.each).all()
 
 
 @pytest.mark.parametrize("learner", one_vs_rest.LEARNERS)
@@ -290,108 +174,10 @@ def test_each_place_of_an_axis_has_its_own_records_and_budget():
             assert found.logistic[k] == pytest.approx(np.mean(right), abs=2e-3)
 
 
-def test_ellipsoids_without_privacy_are_those_of_a_plain_solver():
-    """PLAIN_MU is a ridge of the sum of losses: lam = 1 / n. At most one of 45 decisions may differ."""
-    found = accuracy_against("epsilon", (1.0,), Records("iris", 105, 3), epsilon=1.0, delta=1e-5, datasets=1)
-    split = table("iris", 105, 3)
-    weights = lowest(many, (3, 15), 1 / 105, np.zeros((3, 15)), plain_features(split.train.X), split.train.y)
-    right = np.mean(first_smallest(weights @ plain_features(split.test.X).T) == split.test.y)
-    assert abs(found.plain[0] - right) <= 1.5 / 45 and np.isnan(found.bayes[0])
-
-
 def same(one, other):
     pairs = [(getattr(one, f.name), getattr(other, f.name)) for f in dc.fields(one)]
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in pairs if isinstance(a, np.ndarray))
     return pairs
-
-
-def test_what_comes_from_the_cache_is_what_is_computed_afresh(monkeypatch):
-    computed = []
-    monkeypatch.setattr(curves, "runs_of", lambda *a, **kw: computed.append(1) or runs_of(*a, **kw))
-    call = ("epsilon", (0.7, 7.0), Records(DRAWN, 130, 11))
-    shared = {"epsilon": 1.0, "delta": 1e-5, "repetitions": 2}
-    first = accuracy_against(*call, **shared)
-    assert len(computed) == 8
-    kept = accuracy_against(*call, **shared)
-    assert len(computed) == 8
-    curves._runs.cache.clear()
-    curves._plain.cache.clear()
-    fresh = accuracy_against(*call, **shared)
-    assert len(computed) == 16
-    for other in (kept, fresh):
-        same(first, other)
-        for key in first.learners:
-            same(first.learners[key], other.learners[key])
-
-
-def test_the_answer_grows_by_one_draw_of_the_records_after_the_other():
-    asked = AccuracyQuestion("classes", (2, 4), Records(DRAWN, 90, 5), 1.0, 1e-5, repetitions=2, datasets=3)
-    found = list(asked.snapshots())
-    assert [now.datasets for now in found] == [1, 2, 3]
-    for now in found:
-        alone = accuracy_against(
-            "classes", (2, 4), Records(DRAWN, 90, 5), epsilon=1.0, delta=1e-5, repetitions=2, datasets=now.datasets
-        )
-        same(now, alone)
-        same(now.learners["split"], alone.learners["split"])
-    one_draw = {"epsilon": 1.0, "delta": 1e-5, "repetitions": 2, "datasets": 1}
-    each = [accuracy_against("classes", (2, 4), Records(DRAWN, 90, 5 + k), **one_draw) for k in range(3)]
-    last = found[-1]
-    for key in last.learners:
-        assert last.learners[key].mean == pytest.approx(np.mean([one.learners[key].mean for one in each], axis=0))
-    for name in ("plain", "logistic", "bayes", "chance"):
-        assert getattr(last, name) == pytest.approx(np.mean([getattr(one, name) for one in each], axis=0))
-
-
-def test_questions_are_equal_wherever_the_slider_of_their_axis_stands():
-    def asked(axis, **other):
-        whole = {"epsilon": 1.0, "delta": 1e-5, "d": 2, "classes": 3} | other
-        d, C = whole.pop("d"), whole.pop("classes")
-        return AccuracyQuestion(axis, (2, 4), Records(DRAWN, 90, 5, d, C), **whole)
-
-    for axis in ("epsilon", "d", "classes"):
-        for other in ({"epsilon": 2.0}, {"d": 4}, {"classes": 2}, {"delta": 1e-6}):
-            assert (asked(axis) == asked(axis, **other)) is (axis in other)
-    assert asked("d").source == DRAWN
-
-
-def test_what_is_given_up_ends_between_two_models_and_is_not_kept():
-    """At every moment at which it asks; afterwards the answer is that of an undisturbed process."""
-    asked = AccuracyQuestion("classes", (2, 3), Records(DRAWN, 80, 91), 1.0, 1e-5, repetitions=2, datasets=1)
-    moments = itertools.count()
-    (whole,) = asked.snapshots(lambda: next(moments) < 0)
-    times = next(moments)
-    assert times > 10
-    curves._runs.cache.clear()
-    curves._plain.cache.clear()
-    for stop in range(times):
-        now = itertools.count()
-        with pytest.raises(CancelledError):
-            list(asked.snapshots(lambda stop=stop, now=now: next(now) >= stop))
-        curves._runs.cache.clear()
-        curves._plain.cache.clear()
-    (again,) = asked.snapshots()
-    same(whole, again)
-
-
-def test_what_an_axis_refuses():
-    shared = {"epsilon": 1.0, "delta": 1e-5, "repetitions": 2}
-    for axis in ("classes", "d"):
-        message = f"axis must be 'epsilon' for source 'iris', whose records are given, got '{axis}'"
-        with pytest.raises(ValueError, match=message):
-            accuracy_against(axis, (3, 4), Records("iris", 105, 0), **shared)
-    drawn = Records(DRAWN, 100, 0)
-    with pytest.raises(ValueError, match=r"classes must .*integer, got 2\.5"):
-        accuracy_against("classes", (2.5,), drawn, **shared)
-    with pytest.raises(ValueError, match="datasets must be an integer >= 1, got 0"):
-        accuracy_against("classes", (2,), drawn, datasets=0, **shared)
-    with pytest.raises(ValueError, match=r"axis must .*epsilon, classes, d, got 'n'"):
-        accuracy_against("n", (2,), drawn, **shared)
-    with pytest.raises(ValueError, match="source must "):
-        accuracy_against("epsilon", (2.0,), Records("nothing", 100, 0), **shared)
-    none = accuracy_against("epsilon", (1.0,), drawn, epsilon=1.0, delta=0.0, learners=("ellipsoids", "pure"))
-    assert none.reasons == {"ellipsoids": ("Gaussian noise needs delta > 0, got delta = 0",), "pure": ("",)}
-    assert np.isnan(none.learners["ellipsoids"].mean[0]) and np.isfinite(none.learners["pure"].mean[0])
 
 
 # Excess risk

@@ -8,11 +8,10 @@ import pytest
 from scipy.optimize import brentq
 
 import dpcore
-from dpcore import Budget, NotApplicable, Spec
+from dpcore import Budget, Spec
 from dpcore.core.rng import generator
-from dpcore.studies.multiclass import curves, decision_regions
+from dpcore.studies.multiclass import decision_regions
 from dpcore.studies.multiclass.curves import Records
-from tests.studies.plain_classes import lowest, many, plain_features
 
 DRAWN = "gaussian_classes"
 
@@ -64,41 +63,6 @@ PICTURES = [
 
 
 @pytest.mark.parametrize("records, epsilon", PICTURES, ids=lambda v: getattr(v, "source", v))
-def test_a_picture_shows_the_release(records, epsilon):
-    found = decision_regions.picture(records, epsilon=epsilon, delta=1e-6)
-    split, raw, shifted, farthest = released(records, epsilon, 1e-6)
-    assert farthest <= 1.0 + 1e-9 and np.linalg.eigvalsh(shifted)[:, 0].min() > -1e-9
-    # Decisions on the plane, where no score is within 1e-9 of another; rows go upwards.
-    rows, columns = np.meshgrid(found.axis, found.axis, indexing="ij")
-    flat = np.zeros((rows.size, split.train.p))
-    flat[:, found.columns] = np.stack([columns.ravel(), rows.ravel()], axis=1)
-    scores = outlined(raw, flat)
-    ordered = np.sort(scores, axis=0)
-    clear = ordered[1] - ordered[0] > 1e-9
-    assert clear.mean() > 0.99
-    leads = found.private.reshape(split.classes, -1)
-    assert np.array_equal(leads.argmax(axis=0)[clear], scores.argmin(axis=0)[clear])
-    assert leads.max(axis=0) == pytest.approx(ordered[1] - ordered[0], abs=1e-8 * np.abs(scores).max())
-    assert ((leads > 0.0).sum(axis=0)[clear] == 1).all()
-    # On the test records.
-    guess = outlined(raw, split.test.X).argmin(axis=0)
-    assert found.right == (guess == split.test.y).mean()
-    weights = lowest(
-        many,
-        (split.classes, (split.train.p + 1) * (split.train.p + 2) // 2),
-        curves.PLAIN_MU / split.train.n,
-        np.zeros((split.classes, (split.train.p + 1) * (split.train.p + 2) // 2)),
-        plain_features(split.train.X),
-        split.train.y,
-    )
-    plain = (weights @ plain_features(split.test.X).T).argmin(axis=0)
-    # Two solvers may disagree on a record in 200 that lies on a border.
-    assert found.plain_right == pytest.approx((plain == split.test.y).mean(), abs=0.005)
-    assert found.agree == pytest.approx((plain == guess).mean(), abs=0.005)
-    assert found.plan.spent == Budget(epsilon, 1e-6) and found.names == split.names
-
-
-@pytest.mark.parametrize("records, epsilon", PICTURES, ids=lambda v: getattr(v, "source", v))
 def test_each_ellipse_is_the_largest_in_its_own_region(records, epsilon):
     """A level of the class's score; classes without one have their centre in another's region."""
     found = decision_regions.picture(records, epsilon=epsilon, delta=1e-6)
@@ -140,10 +104,3 @@ def test_true_ellipses_are_at_two_standard_deviations():
     assert real.centres == pytest.approx(middle[:, 2:])
     telling = middle.var(axis=0) / train.X.var(axis=0)
     assert telling[2:].min() > telling[:2].max() and found.columns == (0, 1)
-
-
-def test_no_picture_without_a_guarantee():
-    with pytest.raises(NotApplicable, match="Gaussian noise needs delta > 0, got delta = 0"):
-        decision_regions.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=0.0)
-    with pytest.raises(NotApplicable, match="needs lam > "):
-        decision_regions.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=1e-6, lam=1e-5)

@@ -2,13 +2,12 @@
 
 import dataclasses as dc
 import math
-from concurrent.futures import CancelledError
 
 import pytest
 
 from dpcore import Experiment, Problem, list_mechanisms, make_mechanism, run
 from dpcore.studies.decide import compare_mechanisms as table
-from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
+from dpcore.studies.decide.loss_curve import Setting, lost_curve
 
 PROBLEM = Problem("synthetic", n=300, p=4)
 SMALL = {"splits": 2}
@@ -66,30 +65,12 @@ def test_the_smallest_budgets_come_first_and_the_smallest_losses_are_marked():
     assert 1 <= found.best.sum() < len(known)
 
 
-def test_budgets_are_those_of_the_curve_of_decide(rows):
-    for row in rows:
-        if row.status == "ok":
-            curve = lost_curve(Setting(dc.replace(PROBLEM, loss=row.loss), row.mechanism, **SMALL))
-            assert row.smallest == smallest_budget(curve, 2.0)
-
-
 def test_as_good_is_decided_on_the_same_splits():
     least = (10.0, 20.0, 30.0)
     assert table._as_good(least, least)
     assert table._as_good((10.3, 19.9, 30.0), least)
     # One point more on every split is more, however much splits differ.
     assert not table._as_good((11.0, 21.1, 31.0), least)
-
-
-def test_rows_come_one_by_one_until_cancelled():
-    told: list[bool] = []
-    question = table.CompareQuestion(dc.replace(PROBLEM, seed=77), **SMALL)
-    arriving = question.snapshots(lambda: bool(told))
-    (row,) = next(arriving)
-    assert row.status == "ok"
-    told.append(True)
-    with pytest.raises(CancelledError):
-        list(arriving)
 
 
 def test_pure_budgets_leave_pure_mechanisms():
@@ -103,12 +84,3 @@ def test_who_is_not_proved_for_the_loss_shows_another_and_says_so():
     refused = found["objective_gaussian"]
     assert (refused.status, refused.loss) == ("ok", "logistic") and "hinge" in refused.reason
     assert (found["output_gaussian"].loss, found["output_gaussian"].reason) == ("hinge", "")
-
-
-def test_sources_and_words_are_checked_before_anything_is_computed():
-    with pytest.raises(ValueError, match=r"epsilon must be one of 0\.01, "):
-        table.CompareQuestion(PROBLEM, epsilon=0.0)
-    with pytest.raises(ValueError, match="splits must be an integer >= 2"):
-        table.CompareQuestion(PROBLEM, splits=1)
-    with pytest.raises(ValueError, match="at_most must be a number of points > 0"):
-        table.CompareQuestion(PROBLEM, at_most=0.0)

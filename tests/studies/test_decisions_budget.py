@@ -7,15 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import EPSILON_GRID, NotApplicable, Problem, make_mechanism
+from dpcore import EPSILON_GRID, NotApplicable, Problem
 from dpcore.data import load
-from dpcore.experiments.experiment import Experiment
-from dpcore.experiments.run import run
 from dpcore.studies.decide.loss_curve import LostCurve, Setting, lost_curve, smallest_budget
 from dpcore.studies.decide.threshold_interval import answer, band, crossing, falling, limits
 from tests.decisions import covered, kept, thirds
-
-from ..flat_fields import changed
 
 # 17 curves with three thresholds each are 51 questions.
 CURVES = (
@@ -78,19 +74,6 @@ def test_intervals_cover_on_50_made_up_curves():
             half.append(low <= truth <= high)
     assert np.mean(whole) >= 0.93
     assert np.mean(half) < 0.85
-
-
-def test_a_curve_is_the_experiments_of_its_seeds():
-    setting = Setting(Problem("breast_cancer", n=150, seed=3), "objective_gaussian", splits=3)
-    curve = lost_curve(setting)
-    for split, seed in enumerate(setting.seeds):
-        table = run(
-            Experiment(Problem("breast_cancer", n=150, seed=seed), mechanisms=("objective_gaussian",), repetitions=4)
-        )
-        rows = table[table.metric == "accuracy"]
-        assert np.array_equal(curve.lost[split], 100.0 * (rows.reference - rows["mean"]).to_numpy(float))
-        assert np.array_equal(curve.lam, rows.lam.to_numpy(float))
-    assert setting.seeds[0] == 3, "the first split is that of an experiment on the same problem"
 
 
 def test_splits_are_shared_and_the_first_are_the_beginning():
@@ -182,32 +165,3 @@ def test_limits_are_students_or_wider_and_lean_with_the_skew():
     assert lean[1].mean() > 1.2 > lean[0].mean()
     wide, narrow = limits(normal, confidence=0.99), limits(normal, confidence=0.8)
     assert (wide[1] - wide[0] > narrow[1] - narrow[0]).all()
-
-
-def test_limits_do_not_hang_on_rounding_where_values_repeat():
-    """Resamples of equal values have no spread, up to rounding, which differs from machine to machine."""
-    rows = np.array([0.1, 0.1, 0.1, 0.1, 0.7, 0.7])[:, None] * np.linspace(0.3, 3.0, 30)
-    for moved in (rows, rows[:, ::-1] + 0.1):
-        low, high = limits(moved)
-        half = 2.570582 * moved.std(axis=0, ddof=1) / math.sqrt(6)
-        assert (high - low < 6.0 * half).all()
-    assert np.ptp((high - low) / half) < 1e-6, "the same in every unit"
-
-
-def test_settings_are_checked_as_experiments_are():
-    with pytest.raises(ValueError, match=r"source must .*nobody"):
-        Setting(Problem("nobody"))
-    with pytest.raises(ValueError, match="splits must be an integer >= 2"):
-        Setting(Problem(), splits=1)
-    with pytest.raises(ValueError, match=r"splits must .*at most"):
-        Setting(Problem(), splits=10**6)
-    with pytest.raises(ValueError, match=r"loss must .*prediction"):
-        Setting(Problem("synthetic_location", loss="mean"))
-    with pytest.raises(ValueError, match="classification loss"):
-        Setting(Problem(loss="squared"))
-    with pytest.raises(ValueError, match="at_most must be a number of points > 0"):
-        smallest_budget(made_up(np.ones((3, 19))), 0.0)
-    with pytest.raises(ValueError, match=r"splits must .*2"):
-        smallest_budget(made_up(np.ones((1, 19))), 1.0)
-    named = Setting(Problem(), make_mechanism("output_gaussian"))
-    assert named == Setting(Problem()) and hash(named) == hash(Setting(Problem())) and changed(named, seed=1) != named

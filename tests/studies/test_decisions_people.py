@@ -6,15 +6,11 @@ import numpy as np
 import pytest
 
 from dpcore import NotApplicable, Problem
-from dpcore.core.losses import get_loss
-from dpcore.experiments.cell import run_cell
-from dpcore.experiments.metrics import accuracy, risk
 from dpcore.studies.decide import sample_size
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 from dpcore.studies.decide.sample_size import SIZES, SampleSizeQuestion
 from dpcore.studies.decide.threshold_interval import falling
-from pages.ui import sidebar
 from tests.decisions import last
 from tests.nights import each
 
@@ -45,19 +41,6 @@ def test_the_search_ends_early_and_misses_nothing(monkeypatch):
         assert getattr(early[-1].answer(), field) == pytest.approx(getattr(full.answer(), field), rel=1e-6)
 
 
-def test_whoever_comes_back_does_not_wait_for_the_same_splits_again(monkeypatch):
-    setting = Setting(Problem("synthetic", n=150, seed=3), splits=3, epsilons=(1.0, 10.0))
-    asked, learned = EquivalentSampleSizeQuestion(setting), []
-    learner = Problem.learner
-    monkeypatch.setattr(Problem, "learner", lambda self, data=None: learned.append(self.seed) or learner(self, data))
-    next(asked.snapshots())
-    before = set(learned)
-    assert before == set(setting.seeds[:2])
-    learned.clear()
-    found = last(asked)
-    assert not before & set(learned) and found.best.shape[1] == 3
-
-
 def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
     wide = SampleSizeQuestion(Setting(Problem("synthetic", p=2_000), splits=2), 0.01, 1.0)
     assert max(wide.sizes) == 20_000, "no more records than fit into memory"
@@ -70,19 +53,6 @@ def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
         last(SampleSizeQuestion(Setting(Problem("synthetic", delta=0.0)), epsilon=1.0, at_most=5.0))
     never = last(SampleSizeQuestion(Setting(Problem("wine"), splits=2), epsilon=0.01, at_most=0.5)).answer()
     assert not never.reachable
-
-
-def test_questions_are_equal_wherever_the_sliders_stand():
-    here, there = (
-        Setting(Problem("synthetic", n=300)),
-        Setting(Problem("synthetic", n=5_000), epsilons=(1.0,)),
-    )
-    assert SampleSizeQuestion(here, 1.0, 5.0) == SampleSizeQuestion(there, 1.0, 5.0)
-    assert SampleSizeQuestion(here, 1.0, 5.0) != SampleSizeQuestion(here, 2.0, 5.0)
-    assert sidebar.SAMPLE_SIZES == SIZES
-    for epsilon, at_most, named in ((0.0, 5.0, "epsilon"), (1.0, 0.0, "at_most")):
-        with pytest.raises(ValueError, match=f"{named} must be"):
-            SampleSizeQuestion(here, epsilon, at_most)
 
 
 @pytest.mark.parametrize(
@@ -116,30 +86,6 @@ def test_the_equivalent_sample_size_tends_to_n_and_is_never_above(setting):
         assert all(w.first <= w.low <= w.value <= w.high <= n for w in worth)
 
 
-def test_noise_never_lowers_the_mean_loss():
-    """The reason for n' <= n, without the cut at n: exact for output perturbation, whatever its law and the split."""
-    for mechanism, loss in (
-        ("output_gaussian", "logistic"),
-        ("output_gamma", "huber_hinge"),
-        ("output_gaussian", "hinge"),
-    ):
-        sizes = last(
-            EquivalentSampleSizeQuestion(
-                Setting(Problem("iris", n=60, loss=loss, lam=0.01), mechanism, epsilons=EPSILONS, splits=3)
-            )
-        )
-        above = sizes.private("loss") - sizes.same[0, :, -1]
-        assert (above >= -1e-3 * sizes.same[0, :, -1]).all(), "but for the distance to which models are found"
-        assert above[:, 0].min() > 0.1
-    sizes = last(
-        EquivalentSampleSizeQuestion(
-            Setting(Problem("synthetic", n=300), "objective_gaussian", epsilons=EPSILONS, splits=10)
-        )
-    )
-    above = sizes.private("loss") - sizes.same[0, :, -1]
-    assert (above.mean(axis=0) >= -3.0 * above.std(axis=0, ddof=1) / np.sqrt(10)).all()
-
-
 def test_noise_of_one_size_keeps_its_cost():
     """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the sizes vanish."""
     sizes = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=5)))
@@ -147,24 +93,6 @@ def test_noise_of_one_size_keeps_its_cost():
     assert worth == sorted(worth) and worth[-1] < 500
     above = (sizes.private("loss") - sizes.same[0, :, -1]).mean(axis=0)
     assert above[-1] > 0.5 * above[2] > 0.0
-
-
-@pytest.mark.parametrize("mechanism", ["output_gaussian", "objective_gaussian"])
-def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
-    setting = Setting(Problem("breast_cancer", n=120), mechanism, splits=2)
-    sizes = last(EquivalentSampleSizeQuestion(setting))
-    assert sizes.sizes.tolist() == [10, 15, 20, 30, 50, 70, 100, 120]
-    for split in range(2):
-        for size in (30, 120):
-            problem, fewer = setting.cell(split).problem, changed(setting, n=size).cell(split).problem
-            test, model = fewer.load().test, problem.learner(fewer.load().train)
-            g = sizes.sizes.tolist().index(size)
-            assert sizes.best[0, split, g] == pytest.approx(risk(get_loss("logistic"), model, test), abs=1e-6)
-            assert sizes.best[1, split, g] == -accuracy(model, test)
-        rows = [row for row in run_cell(setting.cell(split)) if row["metric"] == "fresh_risk"]
-        quiet, mean = (np.array([row[name] for row in rows]) for name in ("noiseless", "mean"))
-        assert sizes.same[0, split, -1] == pytest.approx(quiet, abs=1e-4)
-        assert np.array_equal(sizes.private("loss")[split], mean)
 
 
 def test_the_best_learner_of_a_data_set_needs_far_fewer_records_than_a_private_one():

@@ -10,37 +10,10 @@ import dpcore
 from dpcore import Budget, Domain, Plan, Spec
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.power_law import power_law
-from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe
 from dpcore.solvers.frank_wolfe import tree
 from dpcore.studies.geometry import excess_by_n, noise, synthetic_data
-
-
-@pytest.mark.parametrize("p_norm", [1.0, 1.5, 3.0])
-def test_curves_on_fresh_records_are_those_of_single_releases(p_norm):
-    """Bounds and work of each plan; the excess of runs on tables of their own, made one by one."""
-    found = excess_by_n.excess_against_n(p_norm, d=6, epsilon=2.0, delta=1e-6, seed=4, ns=(300, 900), runs=5)
-    mechanism = dpcore.make_mechanism(excess_by_n.learner_key(p_norm))
-    for k, n in enumerate((300, 900)):
-        spec = Spec("logistic", n, 6, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
-        plan = mechanism.calibrate(spec, Budget(2.0, 1e-6))
-        mean, tail = (bound.value for bound in mechanism.bounds(plan) if bound.form == "upper")
-        assert (found.bound[k], found.tail[k]) == (mean, tail) and found.gradients[k] == mechanism.gradients(plan)
-        thetas = []
-        for table in range(4, 9):
-            data = synthetic_data.synthetic_records(p_norm, n, 6, table)
-            rngs = [generator(table, mechanism.key, k)]
-            drawn = mechanism.draws([plan], [mechanism.prepare(plan, data)], rngs, lambda: False)
-            thetas += [drawn.thetas[0, 0], drawn.centres[0]]
-        excess = synthetic_data.population_excess(np.array(thetas), p_norm, count=10_000, seed=4)
-        runs, plain = excess[::2], excess[1::2]
-        assert np.allclose(found.private.mean[k], runs.mean(), rtol=1e-9)
-        assert np.allclose(found.private.se[k], runs.std(ddof=1) / math.sqrt(5.0), rtol=1e-9)
-        assert np.isnan([found.private.q10[k], found.private.q90[k]]).all(), "five runs make no band"
-        assert np.allclose(found.plain[k], plain.mean(), rtol=1e-9) and found.above[k] == (runs > tail).sum()
-    assert found.private.mean[1] < found.bound[1] and found.nothing == synthetic_data.optimum(p_norm, 6).nothing
-    assert found.exponents == (None, None, None), "two points make no power law"
 
 
 def test_the_first_curves_are_those_of_fewer_runs():

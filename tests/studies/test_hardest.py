@@ -1,6 +1,5 @@
 """The instance of the lower bound for 1 < p <= 2: its gap, its constant, and who is traced."""
 
-import itertools
 import math
 
 import numpy as np
@@ -8,12 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from dpcore import Budget
-from dpcore.accounting.gaussian import gaussian_mu
-from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, length, norm_ball
-from dpcore.experiments.summary import auc
 from dpcore.studies.geometry.excess_by_norm import fingerprinted
-from dpcore.studies.geometry.hardest_data import EPSILONS, gap, hardest_records, hardest_tracing, scores
+from dpcore.studies.geometry.hardest_data import gap, hardest_records, hardest_tracing, scores
 
 ORDERS = (1.05, 1.2, 1.5, 1.8, 2.0)
 
@@ -139,44 +135,3 @@ def test_members_are_traced_only_where_privacy_is_weak(found):
     assert (np.diff(found.excess) < 0).all() and (np.diff(found.auc)[3:] > 0).all()
     # Privacy costs nearly everything: beside it x = 0 is as good.
     assert found.excess[0] > 0.9 * found.signal and found.excess[-1] < 0.1 * found.signal
-
-
-def test_a_point_of_the_curve_by_hand():
-    p, d, n, budget = 1.25, 50, 20, Budget(30.0, 1e-4)
-    found = hardest_tracing(seed=5, p_norm=p, d=d, delta=1e-4)
-    # A record turned round moves the mean by 2/n in l_q*, by d^(1/2 - 1/q*) times that in L2.
-    turned = hardest_records(p, d, n, np.random.default_rng(0))
-    moved = 2 / n * turned.entry * np.linalg.norm(turned.members[0])
-    rows = []
-    for repetition in range(8):
-        rng = generator(5, "geometry hardest", repetition)
-        instance = hardest_records(p, d, n, rng)
-        noise = moved / gaussian_mu(budget) * rng.standard_normal(d)
-        x = minimiser(instance.mean + noise, p)
-        member, stranger = (scores(x, who, instance.bias) for who in (instance.members, instance.strangers))
-        rows.append((auc(member, stranger), gap(x, instance.mean, p)))
-    expected = np.mean(rows, axis=0)
-    k = EPSILONS.index(30.0)
-    at = (found.auc[k], found.excess[k])
-    assert at == pytest.approx(expected, rel=1e-9) and found.n == n
-    # The limit is Phi(mu / 2).
-    assert found.limit[k] == pytest.approx(0.5 * math.erfc(-gaussian_mu(budget) / 2 / math.sqrt(2)))
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    (
-        ({"p_norm": 1.0}, "p_norm must be"),
-        ({"p_norm": 2.5}, "p_norm must be"),
-        ({"delta": 0.0}, "delta"),
-    ),
-)
-def test_bad_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        hardest_tracing(seed=0, **({"p_norm": 1.5, "d": 10, "delta": 1e-6} | arguments))
-
-
-def test_draws_differ():
-    seeds = [hardest_tracing(seed=seed, p_norm=1.5, d=40, delta=1e-6) for seed in (1, 2)]
-    assert seeds[0].excess[0] != seeds[1].excess[0]
-    assert all(a != b for a, b in itertools.pairwise(seeds[0].excess))

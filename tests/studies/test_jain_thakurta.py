@@ -14,19 +14,15 @@ import pandas as pd
 import pytest
 
 from dpcore.data.sources import training_records
-from dpcore.figures.sources.reproductions import reproduction_figure
-from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.studies.papers.reproductions import accuracies as acc
 from dpcore.studies.papers.reproductions import cod_rna as rna
 from dpcore.studies.papers.reproductions import jain_thakurta as jt
 from dpcore.studies.papers.reproductions import jain_thakurta_simplex as simplex
 from dpcore.studies.papers.reproductions import jain_thakurta_url as url
-from dpcore.studies.papers.reproductions.base import RightAgainst
 from dpcore.studies.papers.reproductions.jain_thakurta import PUBLISHED
 from tests.cli.test_cli import call
 from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 
-NAMES = [f"jain-thakurta-1{panel}" for panel in "abcd"]
 TRAINED = training_records(rna.ROWS)
 
 
@@ -227,30 +223,6 @@ def test_every_published_mark_lies_on_its_axis():
             assert all(40.0 <= right <= 100.0 for _, right in marks)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_figure_holds_the_means_the_published_marks_and_the_refusals(theme):
-    table = pd.DataFrame(
-        [
-            {"run": run, "x": x, "larger_class": 60.0 + run, "mechanism": key, "right": right + run}
-            for run in (0, 1)
-            for key, values in {"none": (88.0, 88.0), "objective_gamma": (math.nan, 80.0)}.items()
-            for x, right in zip((0.001, 1.0), values, strict=True)
-        ]
-    )
-    chart = RightAgainst(table, {"objective_gamma": ((0.001, 54.0), (1.0, 88.0))}, "privacy budget ε")
-    figure = reproduction_figure(chart, theme=theme)
-    shown = {trace.name: trace for trace in figure.data if trace.showlegend}
-    ours, larger = "objective perturbation, Gamma", "always the larger class"
-    assert list(shown[larger].x) == [0.001, 1.0] and list(shown[larger].y) == [60.5, 60.5]
-    others = [f"{ours}, as published", f"{ours}, refused here", larger]
-    assert list(shown) == ["without privacy", ours, *others]
-    assert np.array_equal(shown[ours].y, [math.nan, 80.5], equal_nan=True)
-    marks = shown[f"{ours}, as published"]
-    assert list(marks.y) == [54.0, 88.0] and "open" in marks.marker.symbol
-    assert list(shown[f"{ours}, refused here"].x) == [0.001]
-    assert figure.layout.xaxis.type == "log" and figure.layout.yaxis.range[0] < shown[f"{ours}, refused here"].y[0]
-
-
 def test_a_stand_in_says_so_and_a_file_that_is_not_cod_rna_is_refused(tmp_path, capsys):
     code, words, _ = call(capsys, "reproduce", "jain-thakurta-1c", "--runs", 1, "-o", tmp_path / "out")
     assert code == 0 and "a stand-in, not Cod-RNA" in words
@@ -261,10 +233,3 @@ def test_a_stand_in_says_so_and_a_file_that_is_not_cod_rna_is_refused(tmp_path, 
         (tmp_path / "other.txt").write_text(text)
         code, _, error = call(capsys, "reproduce", "jain-thakurta-1b", "--data", tmp_path / "other.txt", "-o", tmp_path)
         assert code == 2 and rule in error and "Traceback" not in error
-
-
-def test_every_panel_is_registered_and_says_what_it_does():
-    for name in NAMES:
-        found = get_reproduction(name)
-        assert REPRODUCTIONS[name] and found.name == name and found.minutes > 0 and len(found.protocol) > 200
-        assert bool(found.file) == (name != "jain-thakurta-1a")

@@ -1,4 +1,4 @@
-"""Figure 1 of Jain and Thakurta on the real records of Cod-RNA, and its full protocol.
+"""Figure 1 of Jain and Thakurta on the real records of Cod-RNA.
 
 Seeds are fixed; how far limits lie from what is measured stands in tests/studies/test_jain_thakurta.py.
 """
@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from dpcore.data.sources import training_records
-from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.studies.papers.reproductions import accuracies as acc
 from dpcore.studies.papers.reproductions import cod_rna as rna
-from dpcore.studies.papers.reproductions import get_reproduction
 from dpcore.studies.papers.reproductions import jain_thakurta as jt
 from dpcore.studies.papers.reproductions.jain_thakurta import PUBLISHED
-from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
+from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex
 
 COD_RNA = "cod-rna.txt.gz"
 TRAINED = training_records(rna.ROWS)
@@ -71,23 +69,3 @@ def test_lambda_of_the_sum_as_literally_published_is_chance():
     means = means_over(rna.cod_rna(real_file(), 0), jt.POINTS_B, 3, literal)
     assert means.loc[:5.0, "objective_gaussian"].isna().all() and means.loc[10.0].notna().all()
     assert means[["output_gaussian", "output_gamma"]].loc[:1.0].to_numpy().mean() < jt.CHANCE
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("panel", "abcd")
-def test_full_protocol(panel):
-    """As the command does it: 20 runs, on the real file where there is one; about 10 minutes in all, most of (a)."""
-    file = real_file() if os.environ.get("DPCORE_DATA") and panel != "a" else None
-    outcome = get_reproduction(f"jain-thakurta-1{panel}").run(file, runs=None, seed=1, told=quiet)
-    expected = {
-        "a": ["agrees", "unexplained", "agrees", "unexplained", "agrees", "differs"],
-        "b": ["agrees", "agrees", "agrees", "differs", "differs"],
-        "c": ["agrees", "agrees", "unexplained", "agrees"],
-        "d": ["agrees", "agrees", "agrees", "unexplained"],
-    }
-    told = verdicts(outcome.claims)
-    # The level of the stand-in on the simplex is not the published one.
-    assert told[file is None and panel == "d" :] == expected[panel][file is None and panel == "d" :]
-    assert all(claim.why for claim in outcome.claims if claim.verdict != "agrees")
-    assert outcome.table.run.nunique() == jt.RUNS and reproduction_figure(outcome.chart, theme="light").plotly.data
-    assert ("stand-in" in outcome.records) == (file is None)

@@ -30,45 +30,6 @@ def squared_error(records, thetas):
     return np.mean((thetas @ records.X.T - records.y) ** 2, axis=-1)
 
 
-@pytest.mark.parametrize("p, stored", [(24, 24), (40, 16)])
-def test_moments_are_those_of_the_records_that_load_gives(p, stored):
-    ns = (50, 200, 300)
-    rng = np.random.default_rng(0)
-    for n, here in zip(ns, problem.instances(ns, p, stored, 0.7, seed=3), strict=True):
-        records = data.load(problem.SOURCE, n, stored, 3).train
-        thetas = rng.laplace(size=(5, stored))
-        assert here.risk.values(thetas) == pytest.approx(squared_error(records, thetas), rel=1e-12)
-        assert (here.n, here.p, here.stored) == (n, p, stored)
-        assert here.spec == Spec("squared", n, p, 0.0, Domain(math.inf, 1.0, 1.1), 0.7, set="l1_ball")
-        assert here.nothing == pytest.approx(np.mean(records.y**2), rel=1e-12)
-        # F* by duality: no point of the ball is better than a point whose Frank-Wolfe gap is 0.
-        found = minimise_on_l1_ball(fw.Records(get_loss("squared"), records), 0.7)
-        gradient = 2.0 * (records.X @ found.theta - records.y) @ records.X / n
-        gap = gradient @ found.theta + 0.7 * np.abs(gradient).max()
-        assert abs(found.theta).sum() <= 0.7 * (1 + 1e-12) and gap <= 1e-8
-        assert here.best == pytest.approx(squared_error(records, found.theta), abs=2e-9)
-
-
-def test_curves_over_T_are_what_the_mechanism_releases():
-    n, p, repetitions = 400, 12, 10
-    setting = dc.replace(SETTING, repetitions=repetitions, radius=2.0)
-    found = curves.against_T(setting, n=n, p=p, Ts=(2, 7, 30))
-    (here,) = problem.instances((n,), p, p, 2.0, 7)
-    records = data.load(problem.SOURCE, n, p, 7).train
-    for k, T in enumerate((2, 7, 30)):
-        mechanism = FrankWolfePolytope(T=T)
-        plan = mechanism.calibrate(here.spec, Budget(1.0, 1e-6))
-        prepared = mechanism.prepare(plan, records)
-        rngs = [generator(7, mechanism.key, r) for r in range(repetitions)]
-        excess = squared_error(records, mechanism.release_many(plan, prepared, rngs)) - here.best
-        assert found.private.measured.mean[k] == pytest.approx(excess.mean(), rel=1e-9)
-        assert found.private.measured.q90[k] == pytest.approx(np.quantile(excess, 0.9), rel=1e-9)
-        assert found.private.bound[k] == min(b.value for b in plan.mechanism.bounds(plan) if b.form == "upper")
-        assert found.private.spent[k] == plan.spent.epsilon <= 1.0 and found.private.T[k] == T
-    alone = curves.against_T(setting, n=n, p=p, Ts=(7,))
-    assert alone.private.measured.mean[0] == pytest.approx(found.private.measured.mean[1], rel=1e-12)
-
-
 def test_the_U_shape_over_T():
     """n = 10,000, p = 200, epsilon = 1: the least excess near T = 12, ten times that at either end."""
     found = curves.against_T(dc.replace(SETTING, delta=1e-8, repetitions=16), n=10_000, p=200)
@@ -177,28 +138,6 @@ def test_many_columns_cost_little_one_by_one_and_everything_all_at_once():
     assert found.stored.tolist() == [16, 64, 256, 512, 512, 512, 512]
 
 
-def test_a_path_says_what_was_chosen():
-    walked = curves.path(SETTING, n=5_000, p=64, T=20)
-    truth = data.load(problem.SOURCE, 5_000, 64, 7).truth
-    assert np.array_equal(walked.truth, truth) and np.count_nonzero(truth) == 4
-    assert walked.share.sum() == pytest.approx(1.0 - 2.0 / (20 * 21))
-    theta = np.zeros(64)
-    for column, sign, share in zip(walked.columns, walked.signs, walked.share, strict=True):
-        theta[column] += sign * share
-    right = [truth[column] * sign > 0 for column, sign in zip(walked.columns, walked.signs, strict=True)]
-    assert walked.right.tolist() == right and any(right)
-    assert walked.found == len({column for column, good in zip(walked.columns, right, strict=True) if good})
-    records = data.load(problem.SOURCE, 5_000, 64, 7).train
-    (here,) = problem.instances((5_000,), 64, 64, 1.0, 7)
-    assert walked.excess == pytest.approx(squared_error(records, theta) - here.best, abs=1e-12)
-    mechanism = FrankWolfePolytope(T=20)
-    prepared = mechanism.prepare(walked.plan, records)
-    assert mechanism.release(walked.plan, prepared, generator(7, mechanism.key, 0)) == pytest.approx(theta, abs=1e-12)
-    far = curves.path(dc.replace(SETTING, epsilon=0.01), n=5_000, p=65_536, T=20)
-    idle = far.columns >= len(far.truth)
-    assert idle.mean() > 0.9 and not far.right[idle].any()
-
-
 def test_published_noise_says_what_it_spends_and_nothing_is_released():
     setting = dc.replace(SETTING, accounting="published")
     found = curves.against_T(setting, n=5_000, p=64, Ts=(20, 100))
@@ -209,9 +148,3 @@ def test_published_noise_says_what_it_spends_and_nothing_is_released():
             "frank_wolfe_polytope", records.X, records.y, epsilon=1.0, delta=1e-6, y_max=1.1, radius=1.0, T=20,
             accounting="published",
         )  # fmt: skip
-
-
-def test_points_without_a_plan_have_reasons_instead_of_values():
-    found = curves.against_n(dc.replace(SETTING, accounting="published", delta=0.0), p=64, T="auto", ns=(500, 5_000))
-    assert np.isnan(found.private.measured.mean).all() and np.isnan(found.dense).all()
-    assert all("needs delta > 0" in reason for reason in found.private.reasons)

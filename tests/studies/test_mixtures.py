@@ -8,22 +8,19 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq
 
 from dpcore import data as records
 from dpcore.accounting.zcdp import zcdp_epsilon
 from dpcore.core.cache import SharedCache
-from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Budget, NotApplicable, Unconverged
 from dpcore.core.records import Data
 from dpcore.core.rng import generator
 from dpcore.core.specification import Spec
-from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
 from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, single_release
 from dpcore.studies.sparsity.simplex import data as problem
 from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
-from dpcore.studies.sparsity.simplex.data import stored_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley as valley_of
 from dpcore.studies.sparsity.simplex.single_release import support as support_of
 
@@ -44,49 +41,6 @@ def empty_caches(monkeypatch):
 def huber(z, y, h=0.5):
     r = np.abs(z - y)
     return float(np.mean([e * e / (2 * h) if e <= h else e - h / 2 for e in r]))
-
-
-def best_on_simplex(data):
-    """F* by sequential quadratic programming, from the uniform mixture."""
-    p = data.stored
-
-    def slope(w):
-        return np.clip((data.X @ w - data.y) / 0.5, -1.0, 1.0) @ data.X / data.n
-
-    equal = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(p)}
-    found = minimize(
-        lambda w: huber(data.X @ w, data.y),
-        np.full(p, 1.0 / p),
-        jac=slope,
-        bounds=[(0.0, 1.0)] * p,
-        constraints=[equal],
-        method="SLSQP",
-        options={"ftol": 1e-14, "maxiter": 500},
-    )
-    return found.fun
-
-
-@pytest.mark.parametrize("lam", ["auto", 0.05])
-def test_a_valley_is_what_loops_over_releases_give(lam, monkeypatch):
-    monkeypatch.setattr(excess_by_draws, "_DISPLAY_RESIDUAL", 1e-10)
-    made = valley_of(**SMALL, lam=lam, repetitions=10, ms=(1, 7, 60))
-    split = records.load("synthetic_mixture", 400, 12, 3)
-    spec = Spec("huber", 400, 12, lam, split.domain, set="simplex")
-    levels = best_on_simplex(split.train), huber(split.test.X @ split.truth, split.test.y)
-    for k, m in enumerate((1, 7, 60)):
-        mechanism = SimplexSampling(m=m)
-        plan = mechanism.calibrate(spec, Budget(1.0, 1e-6))
-        weights = mechanism.prepare(plan, split.train)
-        rngs = [generator(3, "simplex_sampling", r) for r in range(10)]
-        thetas = [sampled_models(weights, [m], [rng], 1.0)[0, 0] for rng in rngs]
-        assert made.lam[k] == float(plan.spec.lam)
-        for measured, data, level in zip((made.training, made.fresh), (split.train, split.test), levels, strict=True):
-            excess = np.array([huber(data.X @ theta, data.y) - level for theta in thetas])
-            assert measured.mean[k] == pytest.approx(excess.mean(), abs=PRECISE)
-            assert measured.se[k] == pytest.approx(excess.std(ddof=1) / math.sqrt(10), abs=PRECISE)
-            assert measured.q10[k] == pytest.approx(np.quantile(excess, 0.1), abs=PRECISE)
-            assert measured.q90[k] == pytest.approx(np.quantile(excess, 0.9), abs=PRECISE)
-            assert measured.noiseless[k] == pytest.approx(huber(data.X @ weights.theta, data.y) - level, abs=PRECISE)
 
 
 @pytest.mark.parametrize("loss", ["huber", "squared"])
@@ -155,42 +109,6 @@ def test_pure_budgets_have_a_valley_too():
     made = valley_of(**(SMALL | {"delta": 0.0}), lam="auto", repetitions=2, ms=(1, 10))
     assert made.affordable.all()
     assert made.m * made.eta == pytest.approx(made.spent_epsilon)
-
-
-def test_draws_share_their_randomness_along_m_and_along_lam():
-    """A curve through few m is part of one through many, and lam moves it smoothly: not so with other draws."""
-    many = valley_of(**SMALL, lam=0.05, repetitions=6, ms=(1, 2, 5, 20, 50))
-    few = valley_of(**SMALL, lam=0.05, repetitions=6, ms=(2, 50))
-    assert few.training.mean == pytest.approx(many.training.mean[[1, 4]], rel=1e-6)
-    moved = valley_of(**SMALL, lam=0.0501, repetitions=6, ms=(2, 50)).training.mean - few.training.mean
-
-    split = records.load("synthetic_mixture", 400, 12, 3)
-    plan = SimplexSampling(m=2).calibrate(problem.spec_of("huber", split, 0.05), Budget(1.0, 1e-6))
-    weights = SimplexSampling(m=2).prepare(plan, split.train)
-    models = sampled_models(weights, [2, 50], [np.random.default_rng(r) for r in range(6)], 1.0)
-    level = problem.minimum_of("huber", 400, 12, 12, 3).risk
-    others = np.array([[huber(split.train.X @ t, split.train.y) - level for t in along] for along in models])
-    assert np.abs(moved).max() < 0.1 * np.abs(others.mean(axis=0) - few.training.mean).max()
-
-
-def test_a_new_cache_gives_the_same_bits(monkeypatch):
-    first = valley_of(**SMALL, lam="auto", repetitions=10)
-    by_p = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
-    excess_by_draws._measure.cache.clear()
-    excess_against_columns.cache.clear()
-    monkeypatch.setattr(problem, "_REFERENCES", SharedCache(1))
-    second = valley_of(**SMALL, lam="auto", repetitions=10)
-    assert second.training is not first.training
-    assert (second.training.mean == first.training.mean).all() and (second.fresh.q90 == first.fresh.q90).all()
-    again = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
-    assert again is not by_p and (again.projected.mean == by_p.projected.mean).all()
-
-
-def test_moving_epsilon_at_a_fixed_lam_measures_nothing_again():
-    tight = valley_of(**SMALL, lam=0.05, repetitions=2)
-    loose = valley_of(**(SMALL | {"epsilon": 4.0}), lam=0.05, repetitions=2)
-    assert loose.training is tight.training
-    assert loose.affordable.sum() > tight.affordable.sum()
 
 
 def test_the_display_residual_does_not_show(monkeypatch):
@@ -263,58 +181,6 @@ def nearest(v):
     return np.maximum(v - t, 0.0)
 
 
-def test_the_equivalent_sample_size_is_what_loops_over_releases_give():
-    by_p = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=5, repetitions=4, ps=(10,))
-    split = records.load("synthetic_mixture", 300, 10, 5)
-    train, level = split.train, best_on_simplex(split.train)
-    plan = SimplexSampling().calibrate(Spec("huber", 300, 10, "auto", split.domain, set="simplex"), Budget(1.0, 1e-6))
-    weights = SimplexSampling().prepare(plan, train)
-    rngs = [generator(5, "simplex_sampling", r) for r in range(4)]
-    models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
-    assert by_p.sampling.mean[0] == pytest.approx(
-        np.mean([huber(train.X @ t, train.y) for t in models]) - level, abs=PRECISE
-    )
-    assert by_p.nothing[0] == pytest.approx(huber(np.zeros(300), train.y) - level, abs=PRECISE)
-
-    mechanism = make_mechanism("objective_gaussian")
-    domain = split.domain.in_norm(2.0, 10)
-    assert math.sqrt(10) == domain.R
-    plan = mechanism.calibrate(Spec("huber", 300, 10, "auto", domain, theta_norm=1.0), Budget(1.0, 1e-6))
-    prepared, lam = mechanism.prepare(plan, train), float(plan.spec.lam)
-    excess, on_simplex = [], []
-    for rng in (generator(5, "objective_gaussian", r) for r in range(2)):
-        b = plan.scale * rng.standard_normal(10)
-        for sign in (1.0, -1.0):
-            theta = minimiser(train, lam, sign * b)
-            excess.append(huber(train.X @ theta, train.y) - level)
-            on_simplex.append(huber(train.X @ nearest(theta), train.y) - level)
-    assert by_p.objective.mean[0] == pytest.approx(np.mean(excess), rel=5e-3)
-    assert by_p.projected.mean[0] == pytest.approx(np.mean(on_simplex), rel=5e-3)
-    assert by_p.objective.noiseless[0] == pytest.approx(huber(train.X @ prepared.theta, train.y) - level, abs=PRECISE)
-
-
-def minimiser(data, lam, b):
-    """argmin F + (lam/2) ||theta||^2 + <b, theta>."""
-
-    def gradient(t):
-        return np.clip((data.X @ t - data.y) / 0.5, -1.0, 1.0) @ data.X / data.n + lam * t + b
-
-    def value(t):
-        return huber(data.X @ t, data.y) + lam / 2 * t @ t + b @ t
-
-    return minimize(value, np.zeros(len(b)), jac=gradient, method="BFGS", options={"gtol": 1e-9}).x
-
-
-def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():
-    by_p = excess_against_columns(
-        n=2_000, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=8, ps=(8, 64, 256)
-    )
-    assert (by_p.projected.mean >= -PRECISE).all()  # inside the simplex nothing is better than F*
-    assert (np.diff(by_p.objective.mean) > 0).all()
-    # Draws grow far more slowly with p than that of objective perturbation does.
-    assert by_p.sampling.mean[2] / by_p.sampling.mean[0] < 0.2 * by_p.objective.mean[2] / by_p.objective.mean[0]
-
-
 def test_what_a_mechanism_refuses_is_a_reason_and_no_crash():
     by_p = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=4, ps=(8,))
     assert by_p.objective_reasons[0] and math.isnan(by_p.objective.mean[0]) and math.isnan(by_p.projected.q10[0])
@@ -372,34 +238,3 @@ def test_a_release_without_idle_columns_has_no_share_of_them():
     assert (seen.idle.columns, seen.idle.weight, seen.idle.drawn, seen.others.columns) == (0, 0.0, 0.0, 0)
     assert seen.distinct == np.count_nonzero(seen.drawn) <= seen.plan.steps
     assert support_of(**SMALL, lam="auto", m="auto") is seen
-
-
-def test_filled_columns_stop_where_a_slider_would():
-    assert stored_columns(100, 512) == 512 and stored_columns(100, 10_000) == 640
-    assert stored_columns(100_000, 64) == 25 and stored_columns(10**7, 64) == 8 and stored_columns(10**7, 4) == 4
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"lam": "published"}, "lam must be a number or 'auto'"),
-        ({"repetitions": 1}, "repetitions must be"),
-        ({"lam": -1.0}, "lam must be"),
-        ({"epsilon": 0.0}, "epsilon must be"),
-        ({"ms": (0,)}, "m must be"),
-    ],
-)
-def test_arguments_out_of_range_are_refused_in_one_sentence(change, words):
-    with pytest.raises(ValueError, match=words):
-        valley_of(**(SMALL | {"lam": "auto", "repetitions": 2} | change))
-
-
-@pytest.mark.parametrize("repetitions", [2, 5])
-def test_pairs_of_noise_need_an_even_number_of_repetitions(repetitions):
-    with pytest.raises(ValueError, match=r"repetitions must .*4"):
-        excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=repetitions)
-
-
-def test_the_losses_of_the_loops_are_those_of_the_library():
-    z, y = np.linspace(-2, 2, 9), np.full(9, 0.25)
-    assert huber(z, y) == pytest.approx(get_loss("huber").value(z, y).mean())

@@ -6,12 +6,9 @@ from scipy.stats import chi2
 
 import dpcore
 from dpcore import data
-from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Budget
 from dpcore.core.records import Data
 from dpcore.core.specification import Spec
-from dpcore.mechanisms.output.base import OutputPerturbation
-from dpcore.solvers import minimise
 from dpcore.studies.dimension import noise_growth
 
 from ..flat_fields import experiment_of
@@ -104,39 +101,3 @@ def test_the_length_is_that_of_the_model_without_noise():
 def test_a_mechanism_that_does_not_apply_has_no_numbers():
     found = grown("objective_gaussian", lam=1e-6)["objective_gaussian"]
     assert np.isnan(found.distance).all() and np.isnan(found.length) and found.earlier_source == ""
-
-
-def test_cells_with_a_curve_over_epsilon_are_refused():
-    with pytest.raises(ValueError, match=r"cells must .*epsilon.*, got 2"):
-        noise_growth.growth_of(dpcore.Experiment(sweep=dpcore.Axis("epsilon", (0.5, 1.0))).cells())
-
-
-def test_one_reference_serves_every_number_of_idle_columns_and_no_other_columns():
-    def reference(source, p):
-        return dpcore.Problem(source, n=300, p=p).reference()
-
-    assert reference("synthetic_padded", 8) is reference("synthetic_padded", 2**20)
-    assert reference("synthetic", 8) is not reference("synthetic", 16)
-
-
-def test_one_minimiser_serves_every_law_and_every_number_of_idle_columns(monkeypatch):
-    solved, prepare = [], OutputPerturbation.prepare
-
-    def counted(mechanism, plan, train, start=None):
-        solved.append(float(plan.spec.lam))
-        return prepare(mechanism, plan, train, start)
-
-    monkeypatch.setattr(OutputPerturbation, "prepare", counted)
-    asked = {"source": "synthetic_padded", "n": 310, "sweep": dpcore.Axis("p", PS)}
-    found = {}
-    for lam in (0.05, 0.2):
-        swept = experiment_of(mechanisms=("output_gaussian", "output_gamma"), lam=lam, **asked)
-        found[lam] = dpcore.run(swept), noise_growth.growth_of(swept.cells())
-    assert solved == [0.05, 0.2]
-    for lam, (table, grown_by) in found.items():
-        train = data.load("synthetic_padded", 310, 8, 0).train
-        alone = minimise(get_loss("logistic"), train, lam, tol=1e-9).theta
-        risks = table[table.metric == "excess_empirical_risk"].noiseless
-        assert len(set(risks)) == 1 and (table.status == "ok").all()
-        for growth in grown_by.values():
-            assert growth.length == pytest.approx(np.linalg.norm(alone), rel=1e-6)

@@ -29,17 +29,6 @@ def kink(n: int) -> Data:
     return Data(np.ones((n, 1)), np.where(np.arange(n) % 3, 1.0, -1.0))
 
 
-@pytest.mark.parametrize("key", ["logistic", "hinge", "geometric_median"])
-def test_gradient_descent_takes_the_steps_of_a_plain_loop(key):
-    loss, data, steps = get_loss(key), PROBLEMS["full rank"], 30
-    progress = projected_descent(loss, data, RADIUS, steps=steps, G=1.0)
-    theta, risks = np.zeros(data.stored), []
-    for t in range(1, steps + 1):
-        theta = project(theta - 2.0 * RADIUS / math.sqrt(t) * loss.gradients(data, theta[None])[0], RADIUS)
-        risks.append(risk(loss, data, theta))
-    np.testing.assert_allclose(progress.risks, np.array(risks)[progress.steps - 1], rtol=1e-9)
-
-
 def test_one_record_a_step_costs_the_square_of_n_where_all_records_cost_the_cube():
     """At T = n^2 steps, Kamath's count."""
     n = 30
@@ -48,12 +37,6 @@ def test_one_record_a_step_costs_the_square_of_n_where_all_records_cost_the_cube
     single = projected_descent(get_loss("hinge"), data, RADIUS, steps=n**2, G=1.0, rng=np.random.default_rng(0))
     assert (full.gradients[-1], single.gradients[-1]) == (n**3, n**2)
     assert np.array_equal(full.steps, single.steps)
-
-
-def test_checkpoints_begin_at_the_first_step_end_at_the_last_and_ascend():
-    for steps in (1, 2, 39, 1000, 4_000_000):
-        seen = projected_descent(get_loss("hinge"), kink(2), RADIUS, steps=steps, G=1.0).steps
-        assert seen[0] == 1 and seen[-1] == steps and (np.diff(seen) > 0).all() and len(seen) <= 40
 
 
 HARD = {**PROBLEMS, "a kink on the line": kink(30)}

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dpcore import Axis, Experiment, NotApplicable, Problem, data, make_mechanism
+from dpcore import Axis, Experiment, Problem, data, make_mechanism
 from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Budget
 from dpcore.core.rng import generator
 from dpcore.experiments.metrics import risk
-from dpcore.studies.perturbation.circle import on_circle
 from dpcore.studies.perturbation.published_rates import rate_shape
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from dpcore.theory.erm import published_output_rate
@@ -61,29 +60,6 @@ def test_the_landscape_is_the_risk_above_the_best_model():
     assert made.excess.min() >= -best.gap
 
 
-def test_many_records_on_a_circle_stand_for_themselves_as_a_few():
-    """Descents and the landscape are those of all 600 records up to rounding, with and without noise."""
-    made, train = scattered(("noisy_gd",), n=600, lam="auto"), data.load("synthetic", 600, 2, 3).train
-    (each,), mechanism, loss = made.mechanisms, make_mechanism("noisy_gd"), get_loss("logistic")
-    assert on_circle(loss, train).n < 300
-    prepared = mechanism.prepare(each.plan, train)
-    for r in (0, 49):
-        assert each.thetas[r] == pytest.approx(mechanism.release(each.plan, prepared, generator(3, "noisy_gd", r)))
-    quiet = mechanism.paths(each.plan, prepared, generator(3, "noisy_gd", 0))[1]
-    assert each.theta_hat == pytest.approx(quiet[each.plan.descent.first :].mean(axis=0))
-    here = risk(loss, np.array([made.x[4], made.y[20]]), train) - problem_of(n=600).reference().risk
-    assert made.excess[20, 4] == pytest.approx(here, rel=1e-9)
-
-
-def test_other_records_stay_as_they_are():
-    inside = data.load("synthetic_correlated", 600, 2, 3).train
-    on, logistic = data.load("synthetic", 600, 2, 3).train, get_loss("logistic")
-    assert on_circle(logistic, inside) is None, "inside the circle"
-    assert on_circle(get_loss("huber_hinge"), on) is None, "a loss that is no sum of few waves"
-    assert on_circle(logistic, data.load("synthetic", 600, 3, 3).train) is None, "on a sphere"
-    assert on_circle(logistic, data.load("synthetic", 500, 2, 3).train) is None, "no fewer than the few"
-
-
 @pytest.mark.parametrize("lam, epsilon", [(0.05, 1.0), (0.001, 3.0), ("auto", 0.1)])
 def test_the_window_holds_the_best_model_and_nearly_all_others(lam, epsilon):
     made = scattered(lam=lam, epsilon=epsilon)
@@ -121,19 +97,3 @@ def test_a_rate_has_its_published_shape(key):
     if key == "output_gaussian":
         expected = [published_output_rate(1.0, 1.0, 200, 30.0, Budget(e, 1e-6)) for e in epsilons]
         assert values == pytest.approx(expected)
-
-
-def test_a_mechanism_without_rate_or_guarantee_is_refused():
-    (cell,) = Experiment(
-        Problem(n=200, loss="hinge"), mechanisms=("output_gamma",), sweep=Axis("epsilon", (1.0,))
-    ).cells()
-    with pytest.raises(ValueError, match=r"mechanism must .*published.*, got output_gamma"):
-        rate_shape(cell)
-    (cell,) = Experiment(Problem(n=200, delta=0.0), sweep=Axis("epsilon", (1.0,))).cells()
-    with pytest.raises(NotApplicable):
-        rate_shape(cell)
-
-
-def test_a_picture_has_two_columns():
-    with pytest.raises(ValueError, match="problem must have p = 2 columns, which are drawn, got p = 3"):
-        scattered(("output_gaussian",), p=3)

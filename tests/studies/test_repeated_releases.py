@@ -119,25 +119,6 @@ def test_zcdp_allows_what_gaussian_noise_does():
     assert curve.attack_limit() < 1.2 * GaussianCurve(0.3 * 4).attack_limit()
 
 
-@pytest.mark.parametrize("key", dpcore.list_mechanisms())
-def test_order_of_what_is_proved(key):
-    plan = plan_of(key)
-    plain = sev.repeated_releases(plan)
-    assert 0.9 < plain.epsilon <= plan.spent.epsilon
-    assert sev.guarantee_alone(plan.spent, 1, 1) == plan.spent and plain.limit <= plan.mechanism.attack_limit(plan)
-    spent = {}
-    for k, g in itertools.product((1, 2, 20), (1, 2, 4)):
-        found = spent[k, g] = sev.repeated_releases(plan, k, g)
-        assert found.exact <= found.basic * (1 + 1e-3)
-        assert math.isnan(found.advanced) or found.exact <= found.advanced
-        assert 0.5 <= found.limit <= found.cap <= 1.0
-        assert found.epsilon >= plain.epsilon and found.limit >= plain.limit
-        for before in ((k // 2, g), (k // 10, g), (k, g // 2)):
-            if before in spent:
-                assert spent[before].epsilon <= found.epsilon and spent[before].limit <= found.limit
-    assert spent[2, 1].epsilon > 1.2 * plain.epsilon and spent[1, 2].epsilon > 1.9 * plain.epsilon
-
-
 def test_gaussian_noise_of_several_releases_and_records_is_exact():
     plan = plan_of("noisy_gd")
     mu = gaussian_mu(plan.spent)
@@ -192,15 +173,6 @@ def test_steps_on_random_batches_cost_no_more_than_by_renyi_divergences(n, delta
     assert renyi / 1.2 < found.exact <= renyi * (1 + 1e-6) and found.epsilon <= found.exact
     # A chain of records starts from the same curve, and stays finite where the transform's rounding exceeds delta.
     assert found.epsilon < sev.repeated_releases(plan, releases, records=2).epsilon < math.inf
-
-
-@pytest.mark.parametrize("key", dpcore.list_mechanisms())
-def test_repeated_releases_cost_at_most_what_basic_composition_says(key):
-    plan = plan_of(key)
-    for k, g in ((3, 1), (10, 1), (1000, 1), (2, 3), (1, 5)):
-        alone = sev.guarantee_alone(plan.spent, k, g)
-        assert sev.repeated_releases(plan, k, g, delta=alone.delta).epsilon <= alone.epsilon
-    assert sev.guarantee_alone(plan.spent, 10, 1).delta == 10 * plan.spent.delta
 
 
 @pytest.mark.parametrize("key", ["frank_wolfe_polytope", "simplex_sampling", "polyhedral_frank_wolfe"])

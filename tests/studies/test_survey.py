@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 from decimal import Decimal, localcontext
 
@@ -13,10 +12,8 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from dpcore import EPSILON_GRID
-from dpcore.figures.survey import estimate_figure, survey_figure
 from dpcore.studies.survey.coin import DRAWS, Coin, coin_for
 from dpcore.studies.survey.estimates import (
-    MOST_PEOPLE,
     against_people,
     central_bound,
     error_bound,
@@ -104,34 +101,3 @@ def test_a_simulated_class_knows_its_share_and_a_real_one_does_not():
     found = simulated(50, 0.3, 1.0, seed=7)
     assert found.share == 0.3 and found == simulated(50, 0.3, 1.0, seed=7) != simulated(50, 0.3, 1.0, seed=8)
     assert survey_of(found.yes, 50, found.coin).share is None
-
-
-@pytest.mark.parametrize(
-    "call, rule",
-    [
-        (lambda: survey_of(3, 2, coin_for(1.0)), "yes must be at most n = 2, got 3"),
-        (lambda: survey_of(0, 0, coin_for(1.0)), "n must be an integer >= 1, got 0"),
-        (lambda: error_bound(MOST_PEOPLE + 1, coin_for(1.0)), f"n must be at most {MOST_PEOPLE}, got"),
-        (lambda: simulated(10, 1.5, 1.0, 7), "share must be from 0 to 1, got 1.5"),
-        (lambda: simulated(10, 0.5, 1.0, -1), "seed must be an integer >= 0, got -1"),
-    ],
-)
-def test_bad_input_is_a_sentence(call: object, rule: str):
-    with pytest.raises(ValueError, match=rule):
-        call()  # type: ignore[operator]
-
-
-@pytest.mark.parametrize("room", [None, (3, 1.0), (27, 0.38)])
-def test_the_figures_show_the_bounds_the_room_and_the_estimate(room: tuple[int, float] | None):
-    curves = against_people(1.0, (10, 30, 100))
-    drawn = json.loads(survey_figure(curves, n=30, theme="light", height=400, room=room).to_json())
-    marks = [trace for trace in drawn["data"] if trace.get("name") == "your room"]
-    assert [list(trace["x"]) for trace in marks] == [[] if room is None else [room[0]]]
-    low, _ = drawn["layout"]["xaxis"]["range"]
-    assert 10**low < min(10, room[0] if room else 10)
-    found = simulated(30, 0.3, 1.0, 7) if room is None else survey_of(10, 27, coin_for(1.0))
-    picture = estimate_figure(found, central=central_bound(found.n, 1.0), theme="dark", height=300)
-    beside = json.loads(picture.to_json())
-    words = " ".join(note["text"] for note in beside["layout"]["annotations"])
-    assert f"estimate: {100 * found.estimate:.0f}%" in words
-    assert sum("true share" in trace.get("name", "") for trace in beside["data"]) == (room is None)

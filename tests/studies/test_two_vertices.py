@@ -78,7 +78,7 @@ def test_the_law_of_the_model_is_that_of_all_sequences_of_choices():
     ],
 )
 def test_laplace_noise_as_published_breaks_its_guarantee_where_epsilon_is_large(epsilon, delta, T, choices, model):
-    """Multiples of the claimed delta, as docs/errata.md has them: of all choices together, and of the model alone."""
+    """Multiples of the claimed delta: of all choices together, and of the model alone."""
     pair = pair_of(epsilon, delta, T)
     assert delta_of_choices(pair, epsilon) / delta == pytest.approx(choices, rel=3e-3)
     if model is not None:

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from dpcore import Budget, Data, Domain, Spec
-from dpcore.core.sets import dual_order, norm_ball
+from dpcore.core.sets import dual_order
 from dpcore.mechanisms import make_mechanism
 from dpcore.studies.geometry.excess_by_norm import vertex_temperature
 from dpcore.studies.sparsity.streaming.adversaries import counterexample_regret
@@ -129,42 +129,6 @@ def test_the_bound_is_its_plain_sum_also_where_delta_counts(p, epsilon, delta):
     assert value(spec, epsilon, delta) == pytest.approx(layered(spec, epsilon, delta), rel=1e-9)
 
 
-@pytest.mark.pairwise
-@pytest.mark.parametrize("shape", [(1.0, 1.0, 1.0), (0.5, 2.0, 3.0), (4.0, 1.0, 1.0)])
-@pytest.mark.parametrize("p", [1, 3, 8])
-@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0])
-def test_two_exact_choices_of_frank_wolfe_lie_above_the_bound(shape, p, epsilon):
-    """T = 2 and T = 3: all sequences of vertices with their exact probabilities, averaged over all 2p data sets."""
-    spec, worst = problem(30, p, *shape), {2: 0.0, 3: 0.0}
-    r, rho = spec.size, min(spec.domain.R, spec.domain.y_max / spec.size)
-    vertices = np.vstack([np.eye(p), -np.eye(p)])
-    for T in worst:
-        plan = make_mechanism("frank_wolfe_polytope", T=T).calibrate(spec, Budget(epsilon))
-
-        def law(theta, j, sign, k, plan=plan):
-            reach = spec.domain.R * np.abs(theta).sum() + spec.domain.y_max
-            noise = plan.scale * reach / (spec.domain.R * r + spec.domain.y_max)
-            slope = 2 * k / spec.n * rho * (rho * theta[j] - sign * spec.domain.y_max)
-            weights = -r * vertices[:, j] * slope / noise
-            weights = np.exp(weights - weights.max())
-            return weights / weights.sum()
-
-        for k in (1, 3, 10, 30):
-            means = []
-            for j, sign in itertools.product(range(p), (1.0, -1.0)):
-                first, mean = law(np.zeros(p), j, sign, k), 0.0
-                for a in range(2 * p):
-                    theta = 2 / 3 * r * vertices[a]
-                    if T == 2:
-                        mean += first[a] * excess(spec, sign * theta[j], k)
-                        continue
-                    ends = 0.5 * theta[j] + 0.5 * r * vertices[:, j]
-                    mean += first[a] * law(theta, j, sign, k) @ excess(spec, sign * ends, k)
-                means.append(mean)
-            worst[T] = max(worst[T], float(np.mean(means)))
-    assert value(spec, epsilon) <= min(worst.values())
-
-
 @pytest.mark.shows("lower", "frank_wolfe_polytope")
 @pytest.mark.parametrize("T", ["auto", 5])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.0), (1.0, 1e-4)])
@@ -232,20 +196,6 @@ def test_the_signal_is_the_k_of_the_bound():
     gains = {k: k / 60 * (1.0 - math.exp(0.3 * k) / 2) for k in range(1, 61)}  # M = 1 alone, E_1 = 1
     assert packing_signal(spec, budget) == max(gains, key=gains.get)
     assert packing_signal(spec, Budget(10.0)) == 1
-
-
-@pytest.mark.parametrize("p_norm", [1.0, 1.2, 1.5, 2.0, 4.0, math.inf])
-def test_no_model_agrees_with_more_of_the_linear_packing_than_is_said(p_norm):
-    """All sign vectors and all axes of 10 dimensions, and models at random and at the ends of the ball."""
-    d, q, rng = 10, dual_order(p_norm), np.random.default_rng(1)
-    signs = d ** (-1.0 / q) * np.array(list(itertools.product((-1.0, 1.0), repeat=d)))
-    axes = np.vstack([np.eye(d), -np.eye(d)])
-    models = norm_ball(p_norm).extreme(rng.standard_normal((200, d)) * (rng.random((200, d)) < 0.6))
-    for c in (0.0, 0.05, 0.2, 0.5, 0.8, 0.99):
-        most = min(0.5, math.exp(-(c**2) * d ** min(2.0 / q, 1.0) / 2))
-        assert (models @ signs.T > c + 1e-12).mean(axis=1).max() <= most
-        few = d if c == 0.0 else min(c**-p_norm, d)
-        assert (models @ axes.T > c + 1e-12).mean(axis=1).max() <= few / (2 * d) + 1e-12
 
 
 @pytest.mark.pairwise

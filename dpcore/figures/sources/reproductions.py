@@ -14,7 +14,6 @@ from ...studies.papers.reproductions.base import (
     ExcessOfMechanisms,
     Exponent,
     RightAgainst,
-    ScoresOfMechanisms,
 )
 from ..chart import LEGEND_ROW, Chart
 from ..figure import Figure
@@ -24,7 +23,6 @@ from ..multiclass import accuracy_figure
 from ..style import LARGER, NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, note
 
 _PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begins
-_DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 def reproduction_figure(given: base.Chart, *, theme: Theme) -> Figure:
@@ -36,8 +34,6 @@ def reproduction_figure(given: base.Chart, *, theme: Theme) -> Figure:
             return _exponents_figure(given, theme, 360)
         case ExcessOfMechanisms():
             return _excess_figure(given, theme, 430)
-        case ScoresOfMechanisms():
-            return _scores_figure(given, theme, 640)
         case ExcessAgainstOrder(found, others, p_norm):
             return order_figure(found, others, p_norm=p_norm, theme=theme, height=430)
         case AccuracyOfClassifiers(accuracies, epsilon):
@@ -114,34 +110,6 @@ def _excess_figure(given: ExcessOfMechanisms, theme: Theme, height: int) -> Figu
         may=[np.array([given.nothing])],
         heading="excess risk on the training records",
         depth=math.inf,  # Lemma 1's noise must not push the others off the axis
-    )
-
-
-def _scores_figure(given: ScoresOfMechanisms, theme: Theme, height: int) -> Figure:
-    """Accuracy on test records against epsilon, a curve for each mechanism that applies."""
-    chart = Chart(theme, height, right=24)
-    for level, ink, name, dash in (
-        (given.plain, chart.colours["reference"], "not private", "solid"),
-        (given.larger, chart.muted, LARGER, "dot"),
-    ):
-        levels, hover = np.full(len(given.epsilon), level), f"{name}: %{{y:.1%}}<extra></extra>"
-        chart.curve(given.epsilon, levels, ink, name, dash=dash, hovertemplate=hover)
-    used: dict[str, int] = {}
-    for mechanism, values in given.scores.items():
-        family, name = mechanism_class(mechanism).family, given.labels[mechanism]
-        ink, nth = chart.colours[family], used.get(family, 0)
-        used[family] = nth + 1
-        marker = {"symbol": SYMBOLS[family] + ("-open" if nth else ""), "size": 8, "color": ink}
-        hover = f"ε = %{{x}}<br>{name}: %{{y:.1%}}<extra></extra>"
-        look: Look = {"mode": "lines+markers", "marker": marker, "hovertemplate": hover}
-        chart.curve(given.epsilon, values, ink, name, width=2, dash=_DASHES[nth % len(_DASHES)], **look)
-    low, high = float(np.log10(given.epsilon[0]) - 0.1), float(np.log10(given.epsilon[-1]) + 0.1)
-    chart.heading("accuracy on test records")
-    return chart.below(
-        chart.log_axis(low, high, title="privacy budget ε  (smaller = more private)", standoff=8),
-        chart.axis(tickformat=".0%"),
-        drop=54,
-        stacked=True,
     )
 
 

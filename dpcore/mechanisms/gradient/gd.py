@@ -75,7 +75,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
 
     def with_and_without_noise(self, plan: Plan, prepared: Prepared, rngs: Generators) -> tuple[Array, Array]:
         data, p = records_of(prepared), plan.spec.p
-        (thetas,) = _descend([plan], data, p, rngs, np.ones(1), quiet=True)
+        (thetas,) = _descend([plan], data, p, rngs, np.ones(1), pictures=True, quiet=True)
         return thetas[:-1], thetas[-1]
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:

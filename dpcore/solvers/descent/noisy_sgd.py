@@ -15,10 +15,9 @@ from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
-from .noisy_gd import idle_noise
 
-# Steps of coupled runs in one call, and the largest number of coordinates of visited records; both are part of what a
-# seed means.
+# Steps of coupled runs in one call, and the largest number of coordinates of visited records, between two questions
+# whether the result is still wanted.
 _CALL_STEPS, _CALL_NUMBERS = 1 << 14, 1 << 19
 # Single precision is used only if lengths and moves lie between these and slopes are accurate to _SLOPE_ERROR.
 _SINGLE_RANGE, _SLOPE_ERROR, _ROUNDING = (1e-9, 1e9), 1e-3, 6e-8
@@ -115,8 +114,7 @@ def coupled_descents(
     their rounding errors are kept (`dpcore.kernels.sgd_shared_noise`). If its range does not suffice, and for sparse
     records or other losses, each run is one of `noisy_descent` from a copy of rng.
 
-    Randomness: in single precision rng gives a key of 64 bits for `dpcore.kernels.threefry`, which makes records and
-    normals; then, with idle columns, for each block of steps as many normals and as many chi-squares.
+    Randomness: that of one run of `noisy_descent` with noise, all of it from rng.
 
     >>> from dpcore.core.losses import get_loss
     >>> data, rng = Data([[1.0], [1.0]], [0.5, 0.5]), np.random.default_rng(0)
@@ -140,16 +138,13 @@ def coupled_descents(
     models, r, idle_columns = len(step), data.stored, data.p - data.stored if math.isfinite(radius) else 0
     theta, rest = np.zeros((models, r), np.float32), np.zeros((models, r), np.float32)
     shrink, idle, sums = np.zeros(models, np.float32), np.zeros(models, np.float32), np.zeros((models, r))
-    key, other_key = rng.integers(1 << 32, size=2, dtype=np.uint32)
     call = max(1, min(_CALL_STEPS, int(_CALL_NUMBERS / (r * max(1.0, rate * data.n)))))
-    for number, start in enumerate(range(0, steps, call)):
+    for start in range(0, steps, call):
         go_on(cancelled)
-        left = min(call, steps - start)
-        along, across = (noise[:left] for noise in idle_noise(rng, call, idle_columns))
         kernels.coupled_descent(
             kernels.SINGLE_DERIVATIVE[loss.key], X, y, h, float(lam), step, decaying, float(rate), sigma,
-            float(radius), idle_columns, along, across, key, other_key, np.uint32(number),
-            start, first, theta, rest, shrink, idle, sums,
+            float(radius), idle_columns, rng, start, min(start + call, steps), first,
+            theta, rest, shrink, idle, sums,
         )  # fmt: skip
     return sums / (steps - first + 1)
 

@@ -151,9 +151,10 @@ def _multiplier_rounds(kinks: Kinks, data: Data, lam: float, goal: float, point:
         smoothed = _Smoothed(kinks, point.alpha, width)
         problem = Objective(smoothed, data, lam)
         # A gradient of this norm adds a tenth of the goal to the gap.
-        theta, _, taken = newton(problem, point.theta, problem.gradient(point.theta), math.sqrt(0.2 * goal * lam))
-        alpha = smoothed.multipliers(data.X @ theta)
-        point = Point(theta, duality_gap(kinks, data, lam, theta, alpha), point.steps + taken, alpha)
+        here, taken = newton(problem, problem.at(point.theta), math.sqrt(0.2 * goal * lam))
+        alpha = smoothed.multipliers(here.z)
+        gap = duality_gap(kinks, data, lam, here.theta, alpha)
+        point = Point(here.theta, gap, point.steps + taken, alpha)
         width *= _SHRINK
     return point
 

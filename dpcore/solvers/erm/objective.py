@@ -14,22 +14,16 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ... import kernels
 from ...core.arrays import Array, column_sums
-from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 
 # Largest system that is factored; Newton directions of larger ones come from conjugate gradients.
 MAX_FACTOR = 1500
 _MAX_CG = 2000
-# Fewest entries for products in single precision, and fewest columns: in narrower tables the vectors cost as much.
-_MANY, _NARROW = 1 << 17, 16
-# Rows that are summed in single precision.
-_SUMMED = 512
-# Bytes that stay in a cache between two passes.
-_CACHE = 1 << 24
-SINGLE_ACCURACY = 1e-4
-# Single precision is used only if the entries of a Hessian's diagonal lie between these.
-SINGLE_RANGE = 1e-18, 1e18
+# Entries of a dense table that stay in a processor's cache between two products.
+_CACHED = 1 << 17
+
+Inverse = Callable[[Array], Array]
 
 
 @dc.dataclass(frozen=True)
@@ -61,16 +55,11 @@ class Minimum:
 
 @dc.dataclass(frozen=True)
 class Iterate:
-    """State at the start of a step: theta [r], predictions z [n] and slopes l'(z) [n], grad J [r].
-
-    exact: all were computed from the records at this theta in double precision.
-    """
+    """State at the start of a step: theta [r], its predictions z [n], grad J [r]."""
 
     theta: Array
     z: Array
-    slopes: Array
     gradient: Array
-    exact: bool = True
 
     @functools.cached_property
     def norm(self) -> float:
@@ -98,135 +87,79 @@ class Objective:
     linear: Array | float = 0.0
 
     def at(self, theta: Array) -> Iterate:
-        """Predictions, slopes and gradient at theta, in double precision."""
-        if self.vast and self.data.weights is None and isinstance(self.loss, Loss) and theta.any():
-            z, slopes, pulled = self.loss.sweep(self.data.X, theta, self.data.y)
-            return Iterate(theta, z, slopes, pulled / self.data.n + self.lam * theta + self.linear)
-        z = self.predictions(theta)
-        slopes = self.slopes(z)
-        return Iterate(theta, z, slopes, self.pull(slopes) + self.lam * theta + self.linear)
+        """Predictions and gradient at theta, from the records."""
+        X, n = self.data.X, self.data.n
+        if not isinstance(X, np.ndarray) or X.size <= _CACHED:
+            z = self.predictions(theta)
+            pulled = self.pull(self.slopes(z))
+        else:  # both products read a block of rows while it is in the cache
+            z, pulled, rows = np.empty(n), np.zeros(len(theta)), max(_CACHED // X.shape[1], 16)
+            for block in (slice(start, start + rows) for start in range(0, n, rows)):
+                z[block] = X[block] @ theta
+                pulled += self.slopes(z[block], block) @ X[block]
+            pulled /= n
+        return Iterate(theta, z, pulled + self.lam * theta + self.linear)
 
     def predictions(self, theta: Array) -> Array:
         """X theta, shape [n]; most solves start at 0, where it needs no product."""
         return self.data.X @ theta if theta.any() else np.zeros(self.data.n)
 
-    def slopes(self, z: Array) -> Array:
-        """l'(z_i), shape [n]."""
-        slopes, weights = self.loss.derivative(z, self.data.y), self.data.weights
-        return slopes if weights is None else weights * slopes
+    def slopes(self, z: Array, rows: slice = slice(None)) -> Array:
+        """l'(z_i) of these rows, for predictions z of them."""
+        slopes, weights = self.loss.derivative(z, self.data.y[rows]), self.data.weights
+        return slopes if weights is None else weights[rows] * slopes
 
-    def curvatures(self, z: Array, rows: Any = slice(None)) -> Array:
-        """l''(z_i) of these rows."""
-        curvatures, weights = self.loss.curvature(z[rows], self.data.y[rows]), self.data.weights
-        return curvatures if weights is None else weights[rows] * curvatures
-
-    def along(self, end: Array, change: Array, share: float, before: Array) -> tuple[Array, Array, float]:
-        """z = end + share change and l'(z), shape [n], and (1/n) sum_i change_i (l'(z_i) - before_i)."""
-        assert isinstance(self.loss, Loss)
-        if self.data.weights is None:
-            z, slopes, turn = self.loss.along(end, change, share, self.data.y, before)
-        else:
-            z = end + share * change
-            slopes = self.slopes(z)
-            turn = float(change @ (slopes - before))
-        return z, slopes, turn / self.data.n
+    def curvatures(self, z: Array) -> Array:
+        """l''(z_i), shape [n]."""
+        curvatures, weights = self.loss.curvature(z, self.data.y), self.data.weights
+        return curvatures if weights is None else weights * curvatures
 
     def pull(self, values: Array) -> Array:
         """(1/n) sum_i values_i x_i, shape [r]."""
         X = self.data.X
-        return _pull_rows(X, values) if self.wide and self.data.sparse else values @ X / self.data.n
+        if isinstance(X, np.ndarray):
+            return values @ X / len(values)
+        out = np.empty(X.shape[1])
+        kernels.pull_rows(kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data, values, out)
+        return out / len(values)
 
-    def gradient(self, theta: Array, z: Array | None = None) -> Array:
-        """grad J(theta), shape [r]; z: the predictions X theta where they are known."""
-        z = self.predictions(theta) if z is None else z
-        return self.pull(self.slopes(z)) + self.lam * theta + self.linear
+    def gradient(self, theta: Array) -> Array:
+        """grad J(theta), shape [r]."""
+        return self.at(theta).gradient
 
-    def newton_direction(self, z: Array, gradient: Array, accuracy: float, single: bool = False) -> Array:
+    def newton_direction(self, z: Array, gradient: Array, accuracy: float) -> Array:
         """-H^{-1} gradient with H = X' diag(l''(z)) X / n + lam I, in the cheapest of three ways.
 
-        accuracy: relative residual at which conjugate gradients may stop. single: they may use single precision.
-        Raises Unconverged where H has no Cholesky factor in double precision.
+        accuracy: relative residual at which conjugate gradients may stop.
+        Raises Unconverged where H has no Cholesky factor.
         """
-        weights = self.curvatures(z) / self.data.n
-        curved = np.flatnonzero(weights)
-        if min(len(curved), len(gradient)) > MAX_FACTOR:
-            return self._by_conjugate_gradients(weights, gradient, accuracy, single)
+        curvatures = self.curvatures(z)
+        curved = np.flatnonzero(curvatures)
         # Records without curvature do not enter the Hessian.
         if not len(curved):
             return -gradient / self.lam
-        return ridge_solution(scale_rows(self.data.X[curved], weights[curved]), self.lam, -gradient)
+        if min(len(curved), len(gradient)) > MAX_FACTOR:
+            return self._by_conjugate_gradients(curvatures, gradient, accuracy)
+        return ridge_solution(scale_rows(self.data.X[curved], curvatures[curved] / self.data.n), self.lam, -gradient)
 
-    def _by_conjugate_gradients(self, weights: Array, gradient: Array, accuracy: float, single: bool) -> Array:
+    def _by_conjugate_gradients(self, curvatures: Array, gradient: Array, accuracy: float) -> Array:
         # Curvatures are replaced by their mean: as good a preconditioner, without a pass over the records.
-        diagonal = weights.sum() * self.mean_squares + self.lam
-        single = single and SINGLE_RANGE[0] < diagonal.min() and diagonal.max() < SINGLE_RANGE[1]
-        X = self.single if single else self.data.X
-        length = float(np.linalg.norm(gradient))
-        weights, scale = weights.astype(X.dtype), (1.0 / diagonal).astype(X.dtype)
-        accuracy = max(accuracy, SINGLE_ACCURACY) if single else accuracy
+        diagonal = curvatures.mean() * self.mean_squares + self.lam
 
         def image(v: Array) -> Array:
-            return (weights * (X @ v)) @ X + self.lam * v
+            return self.pull(curvatures * (self.data.X @ v)) + self.lam * v
 
-        right = (gradient / -length).astype(X.dtype)
-        return length * conjugate_gradients(image, right, lambda v: scale * v, accuracy, _MAX_CG).astype(np.float64)
-
-    @property
-    def wide(self) -> bool:
-        """True if products with X take long enough for single precision to pay."""
-        X = self.data.X
-        return X.size >= _MANY and X.shape[1] >= _NARROW if isinstance(X, np.ndarray) else X.nnz >= _MANY
-
-    @property
-    def vast(self) -> bool:
-        """True if X is a table too large to stay in a cache between two passes."""
-        return isinstance(self.data.X, np.ndarray) and self.data.X.nbytes > _CACHE
-
-    @functools.cached_property
-    def single(self) -> Any:
-        """X in single precision; a table is stored by rows, which makes products with one vector fastest."""
-        return self.data.single if self.data.sparse else self.data.X.astype(np.float32)
+        goal = accuracy * float(np.linalg.norm(gradient))
+        return conjugate_gradients(image, -gradient, lambda v: v / diagonal, goal, _MAX_CG)
 
     @functools.cached_property
     def mean_squares(self) -> Array:
         """Diagonal of X'X / n, shape [r]."""
         X, weights = self.data.X, self.data.weights
-        if weights is not None:
-            return np.einsum("i,ij,ij->j", weights, X, X) / self.data.n
-        light = "single" in self.__dict__ or (self.wide and not self.vast)
-        if light and SINGLE_RANGE[0] < (squares := _mean_squares(self.single)).max() < SINGLE_RANGE[1]:
-            return squares
-        return (np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else column_sums(X, np.square)) / self.data.n
-
-
-def _mean_squares(X: Any) -> Array:
-    """Mean squares of the columns of a table in single precision, [r]."""
-    with np.errstate(over="ignore"):
-        if isinstance(X, np.ndarray):
-            return np.einsum("ij,ij->j", X, X).astype(np.float64) / len(X)
-        return pull_single(type(X)((np.square(X.data), X.indices, X.indptr), shape=X.shape), np.ones(X.shape[0]))
-
-
-def pull_single(X: Any, weights: Array) -> Array:
-    """(1/n) sum_i weights_i x_i, [r], for X in single precision.
-
-    Sums over more than a few hundred rows are in double precision, so errors hardly exceed those of the entries.
-    """
-    if not isinstance(X, np.ndarray):
-        return _pull_rows(X, weights)
-    n, light = len(weights), weights.astype(np.float32)
-    blocks = n // _SUMMED
-    summed = blocks * _SUMMED
-    parts = light[:summed].reshape(blocks, 1, _SUMMED) @ X[:summed].reshape(blocks, _SUMMED, X.shape[1])
-    return (parts.sum(axis=(0, 1), dtype=np.float64) + light[summed:] @ X[summed:]) / n
-
-
-def _pull_rows(X: Any, weights: Array) -> Array:
-    """(1/n) sum_i weights_i x_i, [r], for a CSR table in either precision; sums are in double."""
-    out = np.empty(X.shape[1])
-    kernels.pull_rows(kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data, weights, out)
-    out /= len(weights)
-    return out
+        if not isinstance(X, np.ndarray):
+            return column_sums(X, np.square) / self.data.n
+        squares = np.einsum("ij,ij->j", X, X) if weights is None else np.einsum("i,ij,ij->j", weights, X, X)
+        return squares / self.data.n
 
 
 def conjugate_gradients(
@@ -249,7 +182,7 @@ def conjugate_gradients(
     return solution
 
 
-def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:
+def cholesky_inverse(matrix: Array, lam: float) -> Inverse:
     """Function b -> (matrix + lam I)^{-1} b for a symmetric positive semidefinite matrix, which is overwritten."""
     matrix.flat[:: matrix.shape[0] + 1] += lam
     try:

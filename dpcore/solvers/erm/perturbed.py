@@ -173,14 +173,12 @@ class _Walk:
     def _finish(self, lam: float, linear: Array, row: Any) -> None:
         """Newton's method in double precision for one repetition."""
         problem = Objective(self.task.loss, self.task.data, lam, linear[row])
-        theta = self.theta[row]
+        here = problem.at(self.theta[row])
         while True:
-            gradient = problem.gradient(theta)
-            goal = float(self.task.goal((gradient - lam * theta - linear[row])[None])[0])
-            residual = float(np.linalg.norm(gradient))
-            if residual <= goal:
+            goal = float(self.task.goal((here.gradient - lam * here.theta - linear[row])[None])[0])
+            if here.norm <= goal:
                 break
             go_on(self.cancelled)
-            theta = newton(problem, theta, gradient, goal)[0]
-        self.theta[row], self.residuals[row] = theta, residual
-        self.z[row] = self.records.predictions(theta[None])[0]
+            here, _ = newton(problem, here, goal)
+        self.theta[row], self.residuals[row] = here.theta, here.norm
+        self.z[row] = self.records.predictions(here.theta[None])[0]

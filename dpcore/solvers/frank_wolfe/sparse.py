@@ -155,11 +155,12 @@ class Table:
         gradient, linear = np.empty(h), np.empty(h)
         rows = np.empty(n), np.empty(n, np.int64), np.zeros(2, np.int64)
         squared = loss.key == "squared"
+        columns_of, rows_of = (kernels.records_of(table)[1:] for table in (data.by_columns, self.rows))
         for first in range(1, run.T, _BLOCK_STEPS):
             go_on(cancelled)
             kernels.sparse_frank_wolfe(
                 kernels.DERIVATIVE[loss.key], squared, data.y, loss.shape,
-                kernels.records_of(data.by_columns), data.masses, self.light, kernels.records_of(self.rows), self.heavy,
+                columns_of, data.masses, self.light, rows_of, self.heavy,
                 data.p, self.signed, self.lazy, self.size, self.noise, self.local, self.declared, self.kept, rng,
                 first, min(first + _BLOCK_STEPS, run.T), predictions, norm, gradient, linear, *rows, columns, signs,
             )  # fmt: skip

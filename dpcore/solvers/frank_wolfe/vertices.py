@@ -76,7 +76,7 @@ class Exponential(Choice):
     def choose(self, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
         columns, signs = np.empty(len(scores), np.int64), np.empty(len(scores))
         uniforms = next(self.uniforms)[0][streams]
-        room = np.empty(scores.shape[1])
+        room, scores = np.empty(scores.shape[1]), scores.astype(float, copy=False)
         kernels.draw_vertices(scores, 1.0 / noise, self.idle, self.signed, uniforms, room, columns, signs)
         return columns, signs
 

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
-from ..erm.objective import SINGLE_ACCURACY, SINGLE_RANGE, conjugate_gradients, dense, ridge_solution
+from ..erm.objective import conjugate_gradients, dense, ridge_solution
 
 _MAX_CG = 500
 # Larger systems are solved by conjugate gradients, which are faster because most steps need few digits. So are systems
@@ -109,7 +109,7 @@ class SimplexObjective:
         s = np.zeros_like(w)
         if len(solved):
             diagonal = trace[solved] * (curvature.mean() / curvature.max())
-            system = _System(self, solved, w[solved], curvature, z, diagonal, single=accuracy > SINGLE_ACCURACY)
+            system = _System(self, solved, w[solved], curvature, z, diagonal)
             s[solved] = system.solve(right[solved], accuracy)
         change = w * s
         bent = curvature * (self.push(change) - z * change.sum())
@@ -129,8 +129,6 @@ class _System:
         curvature: Array,
         z: Array,
         diagonal: Array,
-        *,
-        single: bool,
     ) -> None:
         # Approximately the system's: a preconditioner.
         self.diagonal = diagonal + objective.lam
@@ -140,9 +138,7 @@ class _System:
         rows = np.flatnonzero(curvature)
         factored = _MAX_FACTOR if diagonal.sum() > _STIFF * objective.lam else _MAX_EASY_FACTOR
         self.small = min(len(rows), len(columns)) <= factored
-        # Conjugate gradients that need few digits may have products in single precision.
-        within = SINGLE_RANGE[0] < self.diagonal.min() and self.diagonal.max() < SINGLE_RANGE[1]
-        X: Any = objective.data.single if single and within and not self.small else objective.data.X
+        X: Any = objective.data.X
         # Taking rows or columns costs several products, so products use all unless few are needed.
         if len(rows) < (1.0 if self.small else _ENOUGH) * len(z):
             X, curvature, z = X[rows], curvature[rows], z[rows]
@@ -170,9 +166,9 @@ class _System:
 
     def _times(self, v: Array) -> Array:
         weighted = self.roots * v
-        spread = np.zeros(self.X.shape[1], self.X.dtype)
+        spread = np.zeros(self.X.shape[1])
         spread[self.kept] = weighted[: self.stored]
         bent = self.scale**2 * (self.X @ spread - self.centre * weighted.sum())
         pulled = np.zeros_like(v)
-        pulled[: self.stored] = (bent.astype(self.X.dtype) @ self.X)[self.kept]
+        pulled[: self.stored] = (bent @ self.X)[self.kept]
         return self.roots * (pulled - bent @ self.centre) + self.lam * v

@@ -11,12 +11,9 @@ from ...core.privacy import NotApplicable
 from ...core.records import Data
 from ...core.rng import generator
 from ...mechanisms import Mechanism
-from ...mechanisms.base import PreparedRecords
 from ...mechanisms.gradient.base import GradientPerturbation
-from ...mechanisms.gradient.gd import NoisyGD
 from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
-from .circle import on_circle
 
 _COLUMNS, _GRID, _RELEASES = 2, 33, 50
 # Models that are meant to lie inside the window, and the steps in which it grows: a small move must not rescale it.
@@ -77,10 +74,9 @@ def release_scatter(
     if problem.p != _COLUMNS:
         raise ValueError(f"problem must have p = {_COLUMNS} columns, which are drawn, got p = {problem.p:,}")
     train, best, loss = problem.load().train, problem.reference(), get_loss(problem.loss)
-    few = on_circle(loss, train) or train
-    made = tuple(_release(mechanism, problem, epsilon, train, few, walks) for mechanism in mechanisms)
+    made = tuple(_release(mechanism, problem, epsilon, train, walks) for mechanism in mechanisms)
     x, y = _window(best.theta, [each for each in made if each.plan])
-    return ReleaseScatter(made, best.theta, x, y, _risks(loss, few, x, y) - best.risk)
+    return ReleaseScatter(made, best.theta, x, y, _risks(loss, train.merged or train, x, y) - best.risk)
 
 
 def _risks(loss: Loss, data: Data, x: Array, y: Array) -> Array:
@@ -93,17 +89,12 @@ def _risks(loss: Loss, data: Data, x: Array, y: Array) -> Array:
     return risks
 
 
-def _release(
-    mechanism: Mechanism, problem: Problem, epsilon: float, train: Data, few: Data, walks: bool
-) -> MechanismReleases:
-    """few: stand for the records `train` in descents, whose steps read all of them."""
+def _release(mechanism: Mechanism, problem: Problem, epsilon: float, train: Data, walks: bool) -> MechanismReleases:
     try:
         plan = problem.plan(mechanism, epsilon)
     except NotApplicable as error:
         return MechanismReleases(mechanism.key, np.empty((0, _COLUMNS)), np.full(_COLUMNS, np.nan), None, str(error))
     prepared = mechanism.prepare(plan, train)
-    if isinstance(mechanism, NoisyGD) and isinstance(prepared, PreparedRecords):
-        prepared = dc.replace(prepared, data=few)
     rngs = [generator(problem.seed, mechanism.key, r) for r in range(_RELEASES)]
     if not isinstance(mechanism, GradientPerturbation):
         return MechanismReleases(mechanism.key, mechanism.release_many(plan, prepared, rngs), prepared.theta, plan)

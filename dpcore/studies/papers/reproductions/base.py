@@ -13,7 +13,7 @@ from ....experiments.summary import Summary
 from ...geometry.excess_by_norm import AgainstOrder
 from ...multiclass.curves import Accuracies
 
-Verdict = Literal["agrees", "differs", "unexplained", "undecided"]
+Verdict = Literal["agrees", "differs", "unexplained"]
 
 
 @dc.dataclass(frozen=True)
@@ -21,8 +21,7 @@ class Claim:
     """Claim of a paper's figure or text, beside the result found here.
 
     words: the claim in a sentence. published: what the paper shows. found: the same in this run's numbers. verdict:
-    "differs" is explained in `why`; "unexplained" says in `why` what was tried; "undecided" is what the runs' errors
-    leave open.
+    "differs" is explained in `why`; "unexplained" says in `why` what was tried.
     """
 
     words: str
@@ -96,21 +95,6 @@ class ExcessOfMechanisms:
 
 
 @dc.dataclass(frozen=True)
-class ScoresOfMechanisms:
-    """Accuracy on test records against epsilon [K] for each mechanism that applies.
-
-    scores: mechanism -> mean accuracy [K], nan where there is none. plain, larger: accuracy without privacy, and of the
-    larger class. labels: mechanism -> name.
-    """
-
-    epsilon: Array
-    scores: Mapping[str, Array]
-    plain: float
-    larger: float
-    labels: Mapping[str, str]
-
-
-@dc.dataclass(frozen=True)
 class ExcessAgainstOrder:
     """Excess of linear losses against the norm order, marked at p_norm; others: the same at other d."""
 
@@ -127,14 +111,7 @@ class AccuracyOfClassifiers:
     epsilon: float
 
 
-Chart = (
-    RightAgainst
-    | tuple[Exponent, ...]
-    | ExcessOfMechanisms
-    | ScoresOfMechanisms
-    | ExcessAgainstOrder
-    | AccuracyOfClassifiers
-)
+Chart = RightAgainst | tuple[Exponent, ...] | ExcessOfMechanisms | ExcessAgainstOrder | AccuracyOfClassifiers
 
 
 @dc.dataclass(frozen=True)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import data as records
-from .... import kernels
 from ....core.arrays import Array
 from ....core.cache import SharedCache, shared
 from ....core.privacy import Budget
@@ -26,6 +25,7 @@ LOSS = "squared"
 # Columns that are filled at most, and values of the table that they are counted from.
 MAX_COLUMNS, MAX_FILLED = 512, 25_600_000
 _FEWEST = 8  # columns that are filled at least
+_BLOCK = 4_096  # records that are unpacked at once
 
 _BEST: SharedCache[float] = SharedCache(256)
 
@@ -135,30 +135,26 @@ def truth(stored: int, seed: int) -> Array:
 def _moments(ns: tuple[int, ...], stored: int, seed: int) -> dict[int, Quadratic]:
     """Moments of the first n records for all n, from one draw of them that is not kept.
 
-    Features are -1 and +1, as bits: two columns agree but for the bits in which they differ, and the labels of records
-    that are alike in eight columns are added up before they meet these.
+    Features are -1 and +1, as bits: two columns agree in the records in which both or neither have theirs set. Counts
+    below 2^24 are exact in single precision. The labels of records that are alike in eight columns are added up before
+    they meet these.
     """
     octets, y = draw_octets(SOURCE, ns[-1], stored, np.random.default_rng([seed, *SOURCE.encode()]))
-    differing, linear, square, found = np.zeros((stored, stored), np.int64), np.zeros(stored), 0.0, {}
+    both, linear, square, found = np.zeros((stored, stored)), np.zeros(stored), 0.0, {}
     signs = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
     for start, n in zip((0, *ns), ns, strict=False):
         new = slice(start, n)
-        kernels.count_differing(_bit_columns([octet[new] for octet in octets])[:stored], differing)
+        for block in (slice(first, min(first + _BLOCK, n)) for first in range(start, n, _BLOCK)):
+            bits = np.unpackbits(np.stack([octet[block] for octet in octets], axis=1), axis=1, count=stored)
+            bits = bits.astype(np.float32)
+            both += bits.T @ bits
+        one = both.diagonal()
+        agreeing = n - one - one[:, None] + 2.0 * both
         sums = np.stack([np.bincount(octet[new], weights=y[new], minlength=256) for octet in octets])
         linear = linear + (sums @ signs).ravel()[:stored]
         square += float(y[new] @ y[new])
-        found[n] = Quadratic((n - 2.0 * (differing + differing.T)) / n, linear / n, square / n)
+        found[n] = Quadratic((2.0 * agreeing - n) / n, linear / n, square / n)
     return found
-
-
-def _bit_columns(octets: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint64]:
-    """The bits of each column in a row of words, filled up with zeros; [8 len(octets), words]."""
-    bytes_each = -(-len(octets[0]) // 8)
-    rows = np.zeros((8 * len(octets), -(-bytes_each // 8) * 8), np.uint8)
-    masks = (128 >> np.arange(8)).astype(np.uint8)[:, None]
-    for k, octet in enumerate(octets):
-        rows[8 * k : 8 * k + 8, :bytes_each] = np.packbits(octet & masks, axis=1)
-    return rows.view(np.uint64)
 
 
 @dc.dataclass(frozen=True)

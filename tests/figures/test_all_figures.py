@@ -1,0 +1,311 @@
+"""What every figure owes, whatever it shows, and that its curves are the engine's numbers."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+
+from dpcore.figures import style
+from dpcore.figures.figure import Figure
+from dpcore.theory import sampling_and_regret as theory
+
+from ..harness import ROOT
+from . import pictures
+from .pictures import EPSILONS, KEYS, all_figures, classified, orders, padded, plane, setting, table, valley
+
+# Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
+CUT = (
+    *("ruler", "betting", "function, betting test", "budget", "ellipses", "ball", "exhibits", "corrections", "regret"),
+    "descent cost",
+)
+# Figures whose words stand beside their marks.
+WITHOUT_LEGEND = ("leak", "ruler", "uses")
+# The palette of one theme alone.
+PALETTES = {
+    theme: {*style.FAMILIES[theme].values(), style.BACKGROUND[theme], style.TEXT[theme], style.MUTED[theme]}
+    for theme in ("light", "dark")
+}
+
+
+@functools.cache
+def drawn(theme: str = "light", place: int = 0) -> dict[str, Figure]:
+    """All figures, the cursor at the first or the second of its places; without a second place only those that have
+    a cursor."""
+    return {
+        name: draw(**{argument: places[place] for argument, places in cursor.items()})
+        for name, draw, cursor in all_figures(theme)
+        if cursor or place == 0
+    }
+
+
+def test_every_public_figure_function_is_drawn_here_and_returns_figures():
+    found, named = {}, inspect.getsource(pictures)
+    for file in (ROOT / "dpcore" / "figures").rglob("*.py"):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and re.fullmatch("[a-z].*_figures?", node.name):
+                found[node.name] = ast.unparse(node.returns) if node.returns else ""
+    assert len(found) > 30 and set(found.values()) <= {"Figure", "dict[str, Figure]"}
+    assert [name for name in found if f".{name}" not in named] == []
+
+
+@pytest.mark.parametrize("theme, other", [("light", "dark"), ("dark", "light")])
+def test_the_look_is_the_theme_s_and_the_browser_keeps_its_zoom(theme, other):
+    for name, figure in drawn(theme).items():
+        layout = json.loads(sent := figure.to_json())["layout"]
+        assert layout["paper_bgcolor"] == layout["plot_bgcolor"] == style.BACKGROUND[theme], name
+        assert layout["uirevision"] == "keep" and layout["template"] == {}, f"{name}: a template brings its own colours"
+        assert not set(re.findall("#[0-9A-Fa-f]{6}", sent)) & (PALETTES[other] - PALETTES[theme]), name
+
+
+def test_what_is_drawn_lies_inside_its_axes():
+    """But bounds, whose labels then point there, and the edges of bands."""
+    traces = [(name, figure, trace) for name, figure in drawn().items() for trace in figure.data]
+    for name, figure, trace in traces:
+        if name.startswith(CUT):
+            continue
+        if trace.type not in ("scatter", "bar") or trace.meta in ("upper", "lower", "plain") or not trace.name:
+            continue
+        if trace.line.width == 0 if trace.type == "scatter" else trace.base is not None:
+            continue
+        for values, axis in ((trace.y, f"yaxis{(trace.yaxis or 'y')[1:]}"), (trace.x, "xaxis")):
+            shown = figure.layout[axis]
+            if shown.range is None or np.asarray(values).dtype.kind not in "fiu":
+                continue
+            values = np.asarray(values, float)[np.isfinite(np.asarray(values, float))]
+            values = np.log10(values) if shown.type == "log" else values
+            low, high = sorted(shown.range)
+            slack = 1e-6 * (high - low)
+            assert ((values >= low - slack) & (values <= high + slack)).all(), (name, trace.name)
+
+
+def test_a_move_of_the_cursor_changes_marks_at_the_cursor_only():
+    for name, other in drawn(place=1).items():
+        one = drawn()[name]
+        assert [trace.name for trace in one.data] == [trace.name for trace in other.data], name
+        for before, after in zip(one.data, other.data, strict=True):
+            same = before.type == after.type and np.array_equal(before.y, after.y, equal_nan=True)
+            assert same or (before.mode == "markers" and before.hoverinfo == "skip"), (name, before.name)
+        assert one.layout.yaxis == other.layout.yaxis, name
+        lines = [[shape.x0 for shape in figure.layout.shapes if shape.name == "cursor"] for figure in (one, other)]
+        assert lines[0] and lines[0][0] != lines[1][0], name
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_no_tick_label_is_half_hidden_by_the_cursor_s_flag(place):
+    for name, figure in drawn(place=place).items():
+        flag = next((note.x for note in figure.layout.annotations if note.name == "cursor"), None)
+        wide = figure.layout.xaxis.to_plotly_json()
+        narrow = wide | figure.layout.meta["narrow"].get("xaxis", {})
+        for axis, least in ((wide, 0.03), (narrow, 0.06)) if flag is not None else ():
+            ticks = np.log10(axis["tickvals"]) if axis.get("type") == "log" else np.asarray(axis["tickvals"], float)
+            away = np.abs(ticks - flag) / (axis["range"][1] - axis["range"][0])
+            texts = axis.get("ticktext", ticks)
+            assert not [text for text, far in zip(texts, away, strict=True) if 1e-9 < far < least and text != ""], name
+
+
+def test_labels_keep_apart_and_a_phone_has_a_legend_in_their_place():
+    for name, figure in drawn().items():
+        layout, narrow = figure.layout, figure.layout.meta["narrow"]
+        for axis in ("y", "y2"):
+            labels = [note for note in layout.annotations if (note.yref, note.xref) == (axis, "paper")]
+            if len(labels) > 1:
+                (low, high), (bottom, top) = (shown := layout[f"yaxis{axis[1:]}"]).range, shown.domain or (0, 1)
+                size = (layout.height - layout.margin.t - layout.margin.b) * (top - bottom) / (high - low)
+                boxes = [((it.y - low) * size + (it.yshift or 0), 16 * (1 + it.text.count("<br>"))) for it in labels]
+                for (one, tall), (two, taller) in itertools.pairwise(sorted(boxes)):
+                    assert two - one >= (tall + taller) / 2 - 1e-6, name
+        entries = [trace.name for trace in figure.data if trace.showlegend is not False and trace.name]
+        assert len(entries) == len(set(entries)), f"{name}: an entry comes twice"
+        assert layout.showlegend or narrow.get("showlegend") or name in WITHOUT_LEGEND, name
+        if narrow.get("showlegend"):
+            assert narrow["height"] > layout.height and narrow["margin"]["r"] <= layout.margin.r, name
+            figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
+
+
+def test_what_claims_no_privacy_says_none():
+    """Exhibits of outputs without a guarantee, and objective perturbation on the orthant, which has none."""
+    for name in ("membership leak", "existence", "theorem", "orthant"):
+        figure = drawn()[name]
+        said = [note.text for note in figure.layout.annotations] + [trace.name or "" for trace in figure.data]
+        said += [trace.hovertemplate or "" for trace in figure.data]
+        assert not re.search(r"ε|δ|epsilon|privat|privacy|budget", " ".join(said), re.IGNORECASE)
+
+
+# The numbers
+
+
+def rows_of(found, key, metric="excess_empirical_risk"):
+    return found[(found.mechanism == key) & (found.metric == metric)]
+
+
+def shape(values, through):
+    """A rate, which has no constant: through the first point."""
+    return values / values[0] * through[0]
+
+
+def numbers() -> dict[str, dict[str, object]]:
+    """Of each figure what some of its traces hold, by their names; behind "@" the panel."""
+    made = table()
+    excess, right = rows_of(made, KEYS[0]), rows_of(made, KEYS[0], "accuracy")
+    (answer, grown), descent = padded(KEYS[0], KEYS[2]), pictures.descents()
+    steps, people, columns, traced = map(setting, ("steps", "people", "columns", "tracing"))
+    free, fixed, by_p, beside = valley("auto"), valley(0.1), pictures.columns(), pictures.beside()
+    (streams, private_free), play, order = pictures.streams(), pictures.play(), orders()[1]
+    lengths, mean, members, learners = map(plane, ("lengths", "mean", "members", "people"))
+    accuracy, tuned, drift = classified("epsilon"), classified("tuned"), classified("excess")
+    rules, kamath = pictures.rules()
+    damage = rows_of(answer, KEYS[0])
+    ledger = {curve.kind: curve.epsilon for curve in pictures.ledgers()[0]}
+    law = (people.n * np.log(people.n)) ** (-2 / 3)
+    return {
+        "cost": {
+            "output perturbation@y": 100 * right["mean"],
+            "output perturbation@y2": excess["mean"],
+            "upper bound": excess.bound,
+            "lower bound, hardest data": excess.lower_bound.dropna(),
+            "without privacy": 100 * right.reference.iloc[0],
+            "always the larger class": 100 * right.nothing_learned.iloc[0],
+            "nothing learned": excess.nothing_learned.iloc[0],
+        },
+        "excess": {
+            "output perturbation": excess["mean"],
+            "output: upper bound": excess.bound,
+            "objective: upper bound": rows_of(made, KEYS[1]).bound,
+            "regularisation alone": excess.noiseless,
+        },
+        "excess under rules": {
+            "rate,<br>shape only": shape(
+                1 / np.array(EPSILONS), rows_of(table(*KEYS, lam="auto"), KEYS[0])["mean"].to_numpy()
+            )
+        },
+        "bounds": {
+            **{
+                f"{name}: {word}": rows_of(rules[rules.rule == rule], "noisy_gd")[column]
+                for rule, name in pictures.perturbation.RULE_NAMES.items()
+                for word, column in (("measured", "mean"), ("bound", "bound"))
+            },
+            "Kamath: bound@y2": kamath,
+        },
+        "descent cost": {
+            "all records a step: bound": descent.bound,
+            "one record a step": np.where((gap := descent.single.risks - descent.best) > 0, gap, np.nan),
+        },
+        "dimension of 2, distance": {
+            "Gamma noise@y": 100 * rows_of(answer, KEYS[2], "accuracy")["mean"],
+            "Gamma noise@y2": grown[KEYS[2]].distance,
+            "without privacy": 100 * answer.reference[0],
+            "always the larger class": 100 * answer[answer.metric == "accuracy"].nothing_learned.dropna().iloc[0],
+            "‖θ̂‖, its own length": grown[KEYS[0]].length,
+        },
+        "dimension of 2, damage": {
+            "Gaussian noise@y2": (lost := (damage["mean"] - damage.noiseless).to_numpy()),
+            "Gaussian noise: bound": grown[KEYS[0]].damage_bound,
+            "Gaussian noise: earlier theory, shape only": shape(grown[KEYS[0]].earlier, lost),
+        },
+        "orthant": {
+            "output, cut at 0": pictures.orthants().projected,
+            "objective, held ≥ 0": pictures.orthants().constrained,
+            "objective, free": pictures.orthants().free_objective,
+        },
+        "steps": {"private, mean": steps.private.measured.mean, "upper bound": steps.private.bound},
+        "people": {
+            "private, mean": people.private.measured.mean,
+            "every column matters, mean": people.dense,
+            "(n ln n)⁻²⁄³, shape only": law * people.dense[1] / law[1],
+        },
+        "columns": {
+            "exponential mechanism over vertices, mean": columns.private.measured.mean,
+            "noise in the whole gradient, mean": columns.whole.measured.mean,
+            "nothing learned, θ = 0": columns.nothing,
+        },
+        "remark": {
+            "Frank-Wolfe": beside.frank_wolfe.mean,
+            "n⁻¹⁄³, shape only": shape(beside.n ** (-1 / 3), beside.sampling.mean),
+        },
+        "tracing": {"private model": traced.auc, "limit of every attack": traced.limit},
+        "draws, fresh": {"measured mean": free.fresh.mean, "upper bound": free.bound("fresh"), "λ": free.lam},
+        "draws, training": {"measured mean": fixed.training.mean, "privacy spent": fixed.spent_epsilon},
+        "simplex columns": {
+            "objective, projected": by_p.projected.mean,
+            "ln p, shape only": shape(np.log(by_p.p), by_p.sampling.mean),
+            "nothing learned, θ = 0": by_p.nothing,
+        },
+        "published draws": {"tight": pictures.draws().ours, "as published": pictures.draws().published},
+        "regret": {
+            "p = 8": streams[1].expected,
+            "p = 8: upper bound": streams[1].bound,
+            "p = 64: non-private": private_free.expected,
+            "p = 64: lower bound, hardest data": streams[-1].least,
+            "equation (12), p = 64,<br>shape only": [
+                theory.published_stream_rate(T, 64, 1.0, pictures.dpcore.Budget(4.0, 1e-4))
+                / theory.published_stream_rate(200, 2, 1.0, pictures.dpcore.Budget(4.0, 1e-4))
+                * streams[0].expected[-1]
+                for T in (20, 60, 200)
+            ],
+        },
+        "play": {"this run": play.regret, "exact mean": play.expected, "upper bound, 90% of runs": play.one_run},
+        "orders": {
+            "exponential mechanism, mean": order.vertices.mean,
+            "Gaussian noise, mean": order.gaussian.mean,
+            "lower bound in the ball, hardest data": order.least,
+        },
+        "rates": {
+            "cost of sampling": np.minimum([row.sampling for row in plane("rows")], 1.0),
+            "cost of privacy": np.minimum([row.privacy for row in plane("rows")], 1.0),
+        },
+        "lengths": {"Gaussian": lengths.gaussian, "generalised Gaussian": lengths.generalized},
+        "private mean": {"upper bound": mean.bound},
+        "members": {
+            "AUC: a member scores above a non-member": members.auc,
+            "excess, share of “nothing learned”": np.minimum(members.excess / members.signal, 1.2),
+        },
+        "learners": {
+            "private, mean": learners.private.mean,
+            "upper bound": learners.bound,
+            "reconstructed rate, shape only": shape(learners.rate, learners.private.mean),
+        },
+        "accuracy, epsilon": {
+            "large-margin Gaussian classifier": accuracy.learners["ellipsoids"].mean,
+            "one-vs-rest": accuracy.learners["split"].mean,
+            "Bayes classifier, true distribution": accuracy.bayes,
+            "non-private logistic regression": accuracy.logistic,
+            "the largest class": accuracy.chance,
+        },
+        "classes' excess": {"upper bound, best": drift.bound},
+        "tuning": {
+            "ε = 1": tuned.accuracy[1],
+            "default λ": tuned.accuracy[:, list(tuned.factor).index(1.0)],
+            "oracle, not private": np.nanmax(tuned.accuracy, axis=1),
+        },
+        "theorem": {
+            "violates Theorem 2, proved for each draw": ((found := classified("theorem")).low > found.bound).mean(
+                axis=1
+            )
+        },
+        "ledger": {
+            "Rényi, Poisson batch": ledger["poisson"],
+            "Kamath's claim": ledger["kamath"],
+            "advanced composition": ledger["advanced"],
+            "target, ε = 1": 1.0,
+        },
+        "noise": {"proved, Poisson batch": pictures.ledgers()[1]["poisson"][1]},
+        "reproduction": {"phases": [0.5, np.nan], "always the larger class": 0.55},
+    }
+
+
+def test_curves_are_the_engine_s_numbers():
+    for name, traces_of in numbers().items():
+        for words, values in traces_of.items():
+            called, _, panel = words.partition("@")
+            traces = [trace for trace in drawn()[name].data if trace.name == called]
+            (trace,) = (trace for trace in traces if not panel or (trace.yaxis or "y") == panel)
+            found = np.asarray(trace.y, float)
+            expected = np.full(len(found), values) if np.ndim(values) == 0 else np.asarray(values, float)
+            assert found == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, words)
