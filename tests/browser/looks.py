@@ -163,9 +163,10 @@ UNTOLD = """(it, inks) => {
 }"""
 
 
-# Texts of the page, outside the charts and their tables, that are wider than the box that hides their overflow.
+# Texts of the page, outside charts and tables that scroll, that are wider than the box that hides their overflow.
 CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
-    .filter(e => !e.closest('.live-figure, .live-figure-numbers') && e.innerText?.trim() && e.clientWidth)
+    .filter(e => !e.closest('.live-figure, .live-figure-numbers, .sources-table'))
+    .filter(e => e.innerText?.trim() && e.clientWidth)
     .filter(e => getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.innerText)"""
 
