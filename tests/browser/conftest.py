@@ -23,7 +23,8 @@ from ..harness import FLAGS, ROOT, Server, find_browser, fork, free_port
 from ..light_app import write_light_app
 from .looks import NewPage
 
-expect.set_options(timeout=20_000)  # a busy machine is no defect
+PATIENCE = 120_000  # ms: a busy machine is no defect
+expect.set_options(timeout=PATIENCE)
 
 
 # For the package, not the session: while Playwright runs, no other test could use asyncio in this thread.
@@ -34,6 +35,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
     with sync_playwright() as playwright:
         start = playwright.chromium.launch_persistent_context
         with start(profile, executable_path=find_browser(), args=list(FLAGS)) as running:
+            running.set_default_timeout(PATIENCE)
             yield running
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore.figures.style import BACKGROUND, Theme
+from dpcore.figures.style import Theme
 
 # What a test calls the state of its page.
 State = TypeVar("State")
@@ -22,7 +21,7 @@ class NewPage(Protocol):
     def __call__(self, width: int = ..., height: int = ..., scheme: Theme = ...) -> Page: ...
 
 
-def until(page: Page, condition: str, *, arg: object = None, seconds: float = 60.0) -> None:
+def until(page: Page, condition: str, *, arg: object = None, seconds: float = 120.0) -> None:
     """Wait until JavaScript says so; Playwright's own waiting evaluates strings, which the pages' policy forbids."""
     deadline = time.monotonic() + seconds
     while not page.evaluate(condition, arg):
@@ -50,7 +49,7 @@ class Chart:
 
     def shown(self) -> None:
         """Wait until it is drawn."""
-        expect(self.page.locator(f"{self.where} .main-svg").first).to_be_visible(timeout=60_000)
+        expect(self.page.locator(f"{self.where} .main-svg").first).to_be_visible()
 
     def settled(self) -> None:
         """Wait until it fills its place, with the fonts loaded, and none of its labels moves any more."""
@@ -164,9 +163,10 @@ UNTOLD = """(it, inks) => {
 }"""
 
 
-# Texts of the page, outside the chart, that are wider than the box that hides their overflow.
+# Texts of the page, outside charts and tables that scroll, that are wider than the box that hides their overflow.
 CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
-    .filter(e => !e.closest('.live-figure') && e.innerText?.trim() && e.clientWidth)
+    .filter(e => !e.closest('.live-figure, .live-figure-numbers, .sources-table'))
+    .filter(e => e.innerText?.trim() && e.clientWidth)
     .filter(e => getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.innerText)"""
 
@@ -174,50 +174,3 @@ CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
 # Width, height, and whether two charts stand side by side there.
 Screen = tuple[int, int, bool]
 LARGE, BETWEEN, PHONE = (1440, 900, True), (1024, 768, False), (390, 844, False)
-
-
-def on_every_screen(states: Sequence[object], dark: Sequence[object]) -> Callable[..., None]:
-    """Parametrise a test by `screens`, `scheme` and `states`.
-
-    All states on a large screen that is then made as narrow as a phone, the first of them opened on a phone, all light,
-    and some of them in between, dark: each screen has a layout of its own, and colours are the same on each. In every
-    run the first state on a screen that is made narrower and narrower, and the last of the dark ones if it is another;
-    the others by night.
-    """
-    night, again = pytest.mark.nightly, dark[-1] == states[0]
-    looks = [
-        pytest.param((LARGE, BETWEEN, PHONE), "light", states[:1], id="1440, 1024 and 390"),
-        pytest.param((LARGE, PHONE), "light", states[1:], id="1440 and 390, others", marks=night),
-        pytest.param((PHONE,), "light", states[:1], id="390", marks=night),
-        pytest.param((BETWEEN,), "dark", dark[-1:], id="1024", marks=night if again else ()),
-        *(pytest.param((BETWEEN,), "dark", (state,), id="1024, others", marks=night) for state in dark[:-1]),
-    ]
-    return pytest.mark.parametrize("screens, scheme, states", looks)
-
-
-def check_two_charts(
-    new_page: NewPage,
-    open_page: Callable[[Page, State], tuple[Chart, Chart]],
-    screens: Sequence[Screen],
-    scheme: Theme,
-    states: Sequence[State],
-) -> None:
-    """In no state is anything cut, covered or wider than the screen, and the charts stand as there is room for."""
-    page = new_page(scheme=scheme)
-    for state in states:
-        charts: tuple[Chart, ...] = ()
-        for width, height, beside in screens:
-            page.set_viewport_size({"width": width, "height": height})
-            charts = charts or open_page(page, state)
-            for chart in charts:
-                chart.wait(f"it.layout?.paper_bgcolor === '{BACKGROUND[scheme]}'")
-            settled(page, *charts)
-            for chart in charts:
-                assert (broken := chart.broken_labels()) == [], (state, width, broken)
-            assert page.evaluate(CUT) == [], (state, width)
-            scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert scroll <= 0, "the page scrolls sideways"
-            first, second = (page.locator(chart.where).bounding_box() for chart in charts)
-            assert first and second
-            assert (second["x"] > first["x"] + first["width"]) is beside, (state, width)
-            assert (second["y"] > first["y"] + first["height"]) is not beside, (state, width)

@@ -44,7 +44,7 @@ def test_the_library_is_there_before_the_first_figure_and_loaded_once(page: Page
         until(page, "window.Plotly !== undefined")
         assert page.locator(".live-figure").count() == 0
         (tmp_path / "go on").touch()
-        expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=30_000)
+        expect(page.locator(".live-figure .main-svg").first).to_be_visible()
         expect(page.locator(".st-key-library")).to_have_count(0)
         assert page.locator("script[src*=plotly]").count() == 1
         node = page.locator(".live-figure").first.element_handle()

@@ -94,7 +94,7 @@ def test_a_file_goes_from_upload_to_the_page_to_sign(
     assert {*asked} <= {label, counts, features, codes, leave, loss, *(row for row in asked if "Levels of" in row)}
 
     page.goto(f"{server.url}/decide")
-    page.get_by_role("combobox", name="Records").wait_for(timeout=60_000)
+    page.get_by_role("combobox", name="Records").wait_for()
     choose(page, "Records", [own])
     with page.expect_file_chooser() as choosing:
         page.get_by_test_id("stFileUploaderDropzone").get_by_text(upload, exact=True).click()
@@ -126,7 +126,7 @@ def test_a_file_goes_from_upload_to_the_page_to_sign(
     expect(page.get_by_text(told)).to_be_visible()
 
     move(page, loss, asked[loss])
-    expect(page.get_by_text(re.compile(rf"{splits} \d+ splits"))).to_be_visible(timeout=120_000)
+    expect(page.get_by_text(re.compile(rf"{splits} \d+ splits"))).to_be_visible()
     budget = page.get_by_role("button", name=next_above).inner_text().partition(",")[0]
     page.get_by_role("button", name=next_above).click()
     rest(page)

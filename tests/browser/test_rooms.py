@@ -22,7 +22,7 @@ from pages.server.host_guard import HostGuard
 
 from ..harness import Server, free_port
 from .looks import NewPage
-from .test_accessibility import violations
+from .readable import violations
 
 pytestmark = pytest.mark.browser
 

@@ -19,7 +19,7 @@ from dpcore.figures.style import Theme
 from ..harness import Server, fork
 from ..upload_page import declare, hand_over, people, write_app
 from .looks import NewPage, until
-from .test_accessibility import AXE, CHECK, FADED
+from .readable import AXE, CHECK, FADED
 
 pytestmark = pytest.mark.browser
 

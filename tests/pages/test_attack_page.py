@@ -5,12 +5,10 @@ from __future__ import annotations
 import base64
 import dataclasses as dc
 import json
-import random
 import re
 import threading
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
@@ -23,16 +21,12 @@ from pages.audit import attack
 from pages.audit import attack_words as words
 from pages.background.asking import SHOWN
 from pages.background.jobs import Job
-from pages.ui import sidebar
-from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from tests.chunks import fixed
-from tests.nights import each
-from tests.page_driver import charts, finished, headline, open_script, said, shown, tells, texts
+from tests.page_driver import charts, finished, open_script, said, shown, tells, texts
 
 CLAIM = Budget(1.0, 1e-6)
 PAGE = "audit/page.py"
-STATES = ("Contradicted", "Suspicious", "No contradiction found")
 
 
 def job_of(page: AppTest) -> Job:
@@ -199,58 +193,6 @@ def test_the_sentence_has_three_states_whatever_it_rests_on():
     assert "breaks its guarantee of **ε = 1**, refuted by its attack success" in told
 
 
-# A quick one always.
-@pytest.mark.parametrize("case", each(15, (1, 0, *range(2, 15))))
-def test_random_states_show_no_error_and_the_audit_s_numbers(case):
-    rng = random.Random(case)
-    keys = dpcore.list_mechanisms()
-    chosen = {
-        "mechanism": keys[case % len(keys)],
-        "version": rng.choice([words.CORRECT, *BUGS]),
-        "runs": rng.choice([1_000, 2_000]),
-        "epsilon": rng.choice(dpcore.EPSILON_GRID),
-        "delta": rng.choice(sidebar.DELTAS),
-        "seed": rng.randrange(1_000),
-        "beside_attack": rng.choice(attack.SIDES),
-        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
-    }
-    page = open_page(**chosen)
-    assert not page.error, chosen
-    held = job_of(page).answer.snapshot
-    version = chosen["version"] if chosen["version"] in held.versions else None
-    assert any(state in said(page) for state in STATES), chosen
-    budget = Budget(chosen["epsilon"], chosen["delta"])
-    found = report_of(
-        version,
-        key=chosen["mechanism"],
-        runs=chosen["runs"],
-        seed=chosen["seed"],
-        budget=budget,
-        shown=len(held.versions),
-    )
-    sure = found.certified_epsilon_999 if found.verdict == "contradicted" else found.certified_epsilon_95
-    assert f"ε ≥ {rounded(sure)}" in texts(page), chosen
-    assert f"right {100 * found.attack_success:.1f} ± " in said(page)
-    assert not re.search(r"\bnan\b|\binf\b", (texts(page) + headline(page)).lower()), chosen
-
-
-def test_unused_controls_are_left_out_with_their_reasons():
-    page = open_page(behind="Assumptions")
-    assert [slider.label.split()[0] for slider in page.sidebar.select_slider] == ["ε", "δ"]
-    assert texts(page).count("n audit uses two data sets of its own") == 3
-    assert "δ > 1/n²" not in texts(page), "n does not enter"
-    assert readable(report_of("missing_factor_2").pair) in texts(page)
-
-
-def test_chips_set_the_controls():
-    page = finished(open_script(PAGE, mechanism="phased_sgd", runs=1_000))
-    next(b for b in page.button if b.label == "one seed for all").click().run()
-    assert page.session_state["mechanism"] == "output_gaussian" and page.session_state["runs"] == 20_000
-    assert "“one seed for all”" in said(finished(page))
-    next(b for b in page.button if b.label == "a factor 2 is missing").click().run()
-    assert headline(finished(page)) == headline(open_page())
-
-
 def test_the_code_repeats_the_audit(capsys):
     page = open_page(behind="Code", version="halved_noise", runs=5_000, epsilon=0.5)
     exec(page.code[0].value, {})
@@ -268,7 +210,3 @@ def test_the_table_holds_every_version_and_why_others_are_missing():
     assert set(made.index) == {words.CORRECT, *BUGS}
     assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
     assert made.not_applicable.notna().sum() == len(held.refused)
-
-
-def test_the_report_s_file_says_what_was_attacked():
-    assert words.file_name(here()) == "audit_output_gaussian_missing_factor_2.json"

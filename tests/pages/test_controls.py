@@ -15,8 +15,6 @@ from tests.harness import ROOT
 from tests.page_driver import SCRIPTS, captions, open_app
 from tests.two_pages import write_pages
 
-GRID = (200, 500, 2000, 5000)
-
 
 @pytest.fixture
 def app(tmp_path: Path) -> AppTest:

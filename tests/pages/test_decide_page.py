@@ -20,7 +20,6 @@ from dpcore.data import Category, Declared, UploadedRecords, get_source, read_ta
 from dpcore.figures.figure import Figure
 from dpcore.mechanisms.signed import SignedPlan, keyed_digest
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.decide.deployments import DEPLOYMENTS
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 from dpcore.studies.decide.threshold_interval import Answer
@@ -228,15 +227,6 @@ def test_a_state_has_one_loss_on_all_of_the_page_and_overview_shows_its_first_sp
         assert f"{points(100 * (seen.reference - seen.mean)).replace(' ', ' percentage ')} fewer" in said(there)
 
 
-def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
-    page = opened(more="deployments", epsilon=1.0)
-    larger, smaller = sum(one.epsilon > 1.0 for one in DEPLOYMENTS), sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
-    told = f"**{larger} of {len(DEPLOYMENTS)}** published deployments have a larger ε than 1, a weaker guarantee"
-    assert tells(texts(page), f"{told} (the same: 1, smaller: {smaller})", "not advice")
-    (frame,) = [frame.value for frame in page.dataframe]
-    assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
-
-
 def test_an_interval_names_its_ends_and_leaves_open_what_is_beyond_the_scale():
     assert words.interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)) == "0.35 to 0.62"
     assert words.interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0)) == "6 or more"
@@ -253,34 +243,6 @@ def test_a_refused_budget_has_no_attack_and_a_refused_mechanism_no_curve():
     state = {"n": 500, "way": "objective_gaussian", "lam": 1e-4, "epsilon": 0.01, "more": "download"}
     page = finished(open_script(PAGE, **state))
     assert tells(captions(page), "Nothing is released", "no briefing")
-
-
-LONG = "noisy_sgd"  # half a minute
-WAYS = [pytest.param(way, marks=pytest.mark.nightly if way == LONG else ()) for way in words.mechanisms()]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_every_way_gives_an_answer(way):
-    page = opened(way=way, n=300, give_up=20.0)
-    assert "smallest" in said(page) or "Not reachable" in said(page)
-
-
-def test_the_code_behind_the_picture_runs_and_draws_it(monkeypatch):
-    page = opened(behind="Code")
-    (code,) = [block.value for block in page.code]
-    shown: list[str] = []
-    monkeypatch.setattr(Figure, "show", lambda self: shown.append(self.to_json()))
-    exec(code, {})
-    drawn = json.loads(next(iter(charts(page).values()))["figure"])
-    (again,) = map(json.loads, shown)
-    assert again["data"][2]["y"] == drawn["data"][2]["y"]
-
-
-def test_the_briefing_says_the_page_s_numbers():
-    page = finished(open_app(PAGE, **SMALL, more="download", give_up=5.0))
-    assert not page.error and "being computed" not in captions(page)
-    offered = {each.proto.label: each for each in page.get("download_button")}
-    assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)
 
 
 def test_a_key_is_shown_once_and_the_release_of_the_briefing_needs_it(monkeypatch):

@@ -1,6 +1,5 @@
 """The dimension page without a browser: every state speaks its table's numbers, and its code redraws its charts."""
 
-import random
 import re
 
 import numpy as np
@@ -10,18 +9,13 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import data
 from dpcore.core.power_law import PowerLaw, power_law
-from dpcore.figures.figure import Figure
-from dpcore.figures.style import FAMILIES
 from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import sidebar
 from pages.ui.details import readout
-from pages.ui.html import emphasised, plain
-from pages.ui.numbers import rounded
-from pages.ui.verdict import NO_LOWER
-from tests.nights import each
-from tests.page_driver import headline, open_script, shown, spaced, tells, texts
+from pages.ui.html import plain
+from tests.page_driver import headline, shown, spaced, tells, texts
 
 from ..flat_fields import experiment_of
 
@@ -70,88 +64,6 @@ def test_the_default_state_teaches_without_a_click():
         assert row.name in texts(page)
 
 
-def test_one_model_flies_away_and_its_predictions_stay_the_other_is_destroyed():
-    """The page's lesson in its own numbers, which no seed changes."""
-    for seed in (1, 2, 3):
-        _, table, grown, example = computed(seed=seed)
-        accuracy = table[table.metric == "accuracy"]
-        gaussian, gamma = (accuracy[accuracy.mechanism == key]["mean"].to_numpy() for key in words.MECHANISMS["output"])
-        assert np.ptp(gaussian) < 1e-12 and gamma[0] - gamma[-1] > 0.2 and gamma[-1] < 0.51
-        slopes = {row.name: row for row in slope_rows(table, grown, example)}
-        assert slopes["excess, Gaussian"].measured.slope == pytest.approx(0.0, abs=1e-9)
-        assert 0.5 < slopes["excess, Gamma"].measured.slope < slopes["excess, Gamma"].earlier.slope
-        assert slopes["excess, Gaussian"].earlier.slope == pytest.approx(0.5)
-        assert slopes["distance, Gaussian"].measured.slope == pytest.approx(0.5)
-        assert slopes["orthant, output"].measured.slope == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("case", each(6, range(12)))
-def test_random_states_show_no_error_and_true_numbers(case):
-    rng = random.Random(case)
-    chosen = {
-        "noise_in": rng.choice(list(words.PLACES)),
-        "below": rng.choice(list(words.PANELS)),
-        "epsilon": rng.choice(dpcore.EPSILON_GRID),
-        "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice([n for n in sidebar.SAMPLE_SIZES if n <= 2000]),
-        "p": rng.choice(sidebar.DIMENSIONS),
-        "lam": rng.choice(sidebar.LAMBDAS),
-        "seed": rng.randrange(100),
-        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
-    }
-    page = open_page(**chosen)
-    assert not page.exception and not page.error, chosen
-    ps = tuple(sorted({*PS, chosen["p"]}))
-    fields = {key: chosen[key] for key in ("noise_in", "epsilon", "delta", "n", "lam", "seed")}
-    _, table, grown, _ = computed(ps=ps, **fields)
-    colour = FAMILIES["light"]["reference" if chosen["noise_in"] == "both" else chosen["noise_in"]]
-    assert headline(page) == spaced(emphasised(words.takeaway(table, grown, chosen["p"], SOURCE), colour))
-    assert not re.search(r"\bnan\b", texts(page).lower())
-
-
-def test_the_view_of_excess_risk_says_where_its_bounds_are_informative():
-    """Everywhere for Gaussian noise: below what learning nothing costs, and at most ten times the measurement."""
-    _, table, grown, _ = computed()
-    rows = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "output_gaussian")]
-    measured, bound = (rows["mean"] - rows.noiseless).to_numpy(float), grown["output_gaussian"].damage_bound
-    assert (bound < rows.nothing_learned - rows.noiseless).all()
-    assert ((measured <= bound) & (bound <= 10.0 * measured)).all()
-    said = words.verdict_of(table, grown, 2**20)
-    assert tells(said, "Gaussian noise all along this axis", f"{rounded(bound[-1] / measured[-1], 2)} (", NO_LOWER)
-    assert said in texts(open_page(below="damage")) and said not in texts(open_page())
-
-
-def test_unused_controls_are_left_out_and_p_reaches_a_million():
-    page = open_page()
-    sliders = {slider.label: slider for slider in page.sidebar.select_slider}
-    assert "m draws" not in sliders
-    assert page.session_state["p"] == 2**20 and "p dimension (to 1,048,576)" in sliders
-
-
-def test_chips_set_the_controls():
-    page = open_script("dimension/page.py")
-    next(b for b in page.button if b.label == "p = 8").click().run()
-    assert page.session_state["p"] == 8 and "no idle one" in headline(page)
-    next(b for b in page.button if b.label == "p = 1,024").click().run()
-    assert "With 1,016 idle columns" in headline(page)
-    next(b for b in page.button if b.label == "ε = 0.1").click().run()
-    assert page.session_state["epsilon"] == 0.1
-
-
-def test_the_code_redraws_both_charts(monkeypatch):
-    page = open_page(behind="Code", noise_in="both", below="damage", p=64)
-    drawn = []
-    monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
-    exec(page.code[0].value, {})
-    ps = tuple(sorted({*PS, 64}))
-    _, table, _, example = computed(noise_in="both", ps=ps)
-    rows = table[(table.metric == "accuracy") & (table.mechanism == "objective_gamma")]
-    assert np.array_equal(next(t for t in drawn[0].data if t.name == "objective, Gamma").y, 100 * rows["mean"])
-    assert any(t.name == "output, Gamma: bound" for t in drawn[0].data), "the panel that the page shows"
-    assert drawn[0].layout.shapes[0].x0 == drawn[1].layout.shapes[0].x0 == 64
-    assert np.array_equal(next(t for t in drawn[1].data if t.name == "objective, held ≥ 0").y, example.constrained)
-
-
 def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
     _, table, grown, _ = computed()
     rows = table[(table.metric == "accuracy") & (table.x == 8)].set_index("mechanism")["mean"]
@@ -161,52 +73,12 @@ def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
     assert "costs less" not in words.takeaway(swapped, grown, 8, SOURCE)
 
 
-@pytest.mark.parametrize("delta, count", [(1e-6, "every ε"), (1e-3, "of 19 ε")])
-def test_the_assumptions_count_the_budgets_at_which_gamma_noise_is_smaller(delta, count):
-    said = words.small_p_line(experiment_at(delta=delta), 1000)
-    assert count in said
-    smaller = 0
-    for epsilon in dpcore.EPSILON_GRID:
-        gaussian, gamma = (
-            dpcore.calibrate(key, n=1000, p=8, epsilon=epsilon, delta=delta, lam=0.02).scale
-            for key in words.MECHANISMS["output"]
-        )
-        smaller += 3 * gamma < gaussian  # sqrt(p + 1) = 3
-    assert count != "of 19 ε" or f"for {smaller} of 19 ε" in said
-
-
-def test_the_noises_break_even_where_they_move_predictions_equally_far():
-    _, _, grown, _ = computed()
-    even = words.break_even(grown)
-    gaussian, gamma = (
-        dpcore.calibrate(key, n=1000, p=8, epsilon=1.0, delta=1e-6, lam=0.02).scale
-        for key in words.MECHANISMS["output"]
-    )
-    assert gamma * (even + 1) ** 0.5 == pytest.approx(gaussian, rel=1e-6)
-    _, table, _, _ = computed(ps=(8, int(even) - 1, int(even) + 2))
-    accuracy = table[table.metric == "accuracy"].pivot(index="x", columns="mechanism", values="mean")
-    ahead = accuracy.output_gamma > accuracy.output_gaussian
-    assert ahead.tolist() == [True, True, False]
-
-
 @pytest.mark.parametrize("rule", ["auto", "population", 0.05])
 def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
     lam = words.one_lam(sidebar.Controls(1.0, 1e-6, n=1000, p=8, lam=rule, m="auto", seed=7))
     for p in (8, 2**20):
         public = {"n": 1000, "p": p, "epsilon": 1.0, "delta": 1e-6}
         assert dpcore.calibrate("output_gaussian", lam=rule, **public).spec.lam == lam
-
-
-def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy():
-    said = words.own_lam_line(experiment_at())
-    own = dpcore.Experiment(
-        dpcore.Problem(SOURCE.key, n=1000, seed=7),
-        mechanisms=("output_gamma",),
-        sweep=dpcore.Axis("p", (2**20,)),
-        repetitions=2,
-    )
-    row = dpcore.run(own).iloc[0]
-    assert f"{row.lam:.3g}" in said and f"{100 * row['mean']:.1f}%" in said
 
 
 def test_a_refusal_is_told_and_the_other_place_stays():
@@ -266,23 +138,8 @@ def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
     assert row.earlier.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.p * np.log(gamma.p)), 1)[0])
 
 
-def test_projection_onto_the_orthant_moves_a_prediction_half_root_p_times_as_far():
-    _, _, _, example = computed()
-    assert "512 times as far" in words.orthant_takeaway(example, 2**20)
-    assert "1.41 times as far" in words.orthant_takeaway(example, 8)
-
-
 def test_the_answer_and_the_question_share_their_rows_where_exponents_are_equal():
     _, table, grown, example = computed(noise_in="both")
     names = [row.name for row in slope_rows(table, grown, example)]
     assert len(names) == len(set(names)) == 8
     assert names[:2] == ["excess, output, Gaussian", "excess, output, Gamma"]
-
-
-def test_each_place_of_the_noise_has_cards_of_its_own():
-    _, table, grown, _ = computed(noise_in="both")
-    (output, _), (objective, _) = words.readouts(table, grown, 1 << 20, SOURCE)
-    assert output[0].endswith("output perturbation") and objective[0].endswith("objective perturbation")
-    now = table[(table.metric == "accuracy") & (table.x == 1 << 20)].set_index("mechanism")["mean"]
-    for place, card in (("output", output), ("objective", objective)):
-        assert card[1] == " · ".join(f"{100 * now[f'{place}_{law}']:.1f}%" for law in ("gaussian", "gamma"))

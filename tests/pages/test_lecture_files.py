@@ -102,13 +102,6 @@ def test_all_faults_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["check", str(tmp_path / "none.yaml")]) == 1
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", stories.STORIES)
-def test_the_dashboards_own_lectures_have_nothing_wrong(name: str, capsys: pytest.CaptureFixture[str]):
-    assert main(["check", str(shipped(name))]) == 0
-    assert f"nothing is wrong with its {len(stories.STORIES[name].steps)} steps" in capsys.readouterr().out
-
-
 # A teacher's own.
 
 GUIDE = (ROOT / "docs" / "teachers_guide.md").read_text(encoding="utf-8")

@@ -2,7 +2,6 @@
 
 import html
 import json
-import random
 import re
 import threading
 from collections.abc import Iterator
@@ -12,15 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore.data import CLASS_SOURCES
-from dpcore.figures.figure import Figure
 from dpcore.studies.multiclass import curves, decision_regions
 from dpcore.studies.multiclass.curves import AccuracyQuestion
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.background import asking
 from pages.background.jobs import Job
 from pages.multiclass import words
-from pages.ui import sidebar
 from pages.ui.numbers import points, rounded, tenths
 from tests.page_driver import captions, charts, finished, open_script, said, shown, tells, texts
 
@@ -159,13 +155,6 @@ def test_every_side_says_what_it_shows(side, phrase):
     assert len([chart for chart in charts(page) if phrase in chart]) == 1, "the sentence for screen readers"
 
 
-def test_the_oracle_s_gain_is_that_of_the_tuning():
-    found = curves.accuracy_against_lam((1.0, 10.0, 30.0), FIRST, delta=1e-6)
-    told = captions(open_page(beside_classes="λ"))
-    for epsilon, gain in zip(found.epsilon, 100 * (found.accuracy.max(axis=1) - found.accuracy[:, 3]), strict=True):
-        assert np.isnan(gain) or f"{points(gain)} at ε = {epsilon:g}" in told
-
-
 @pytest.mark.parametrize("side", ["Minimisers", "Theorem 2"])
 def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
     page = open_page(classifier="published", beside_published=side, behind="Assumptions")
@@ -185,53 +174,3 @@ def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
     written = texts(page) + said(page) + json.dumps([chart["figure"] for chart in charts(page).values()])
     assert not re.search(r"ε\s*=|private", written), "no label of what it does not keep"
     assert not page.sidebar.select_slider
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("case", range(14))
-def test_random_states_show_no_error(case, few_runs):
-    rng = random.Random(case)
-    state = {
-        "classifier": rng.choice(["repaired"] * 5 + ["published"]),
-        "price_against": rng.choice(list(words.VIEWS)),
-        "class_records": rng.choice([key for key in CLASS_SOURCES if key != "digits"]),
-        "C": rng.choice(words.CLASSES),
-        "columns": rng.choice([d for d in words.COLUMNS if d < 12]),
-        "epsilon": rng.choice(dpcore.EPSILON_GRID),
-        "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice((200, 500, 1_000)),
-        "lam": rng.choice(sidebar.LAMBDAS),
-        "beside_classes": rng.choice(words.SIDES),
-        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data"]),
-    }
-    page = finished(open_script(PAGE, **state))
-    assert not page.error, state
-    assert "nan" not in said(page) and "nan" not in captions(page), state
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        {},
-        {"price_against": "epsilon", "class_records": "iris"},
-        {"price_against": "excess"},
-        {"classifier": "published"},
-    ],
-)
-def test_the_code_makes_the_picture_that_is_shown(state, few_runs, monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_SECONDS", 60.0)  # on a busy machine, too
-    page = finished(open_script(PAGE, behind="Code", **state))
-    shown: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "show", lambda self: shown.append(self.to_json()))
-        exec(page.code[0].value, {})
-    data = json.loads(shown[0])["data"]
-    assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data
-
-
-@pytest.mark.nightly
-def test_large_tables_are_drawn_with_fewer_releases_and_the_caption_says_how_many():
-    large = {"n": 2_000, "C": 10, "columns": 16}
-    assert "Means of 2 releases" in captions(open_page(**large))
-    assert "Means of 2 releases" in captions(open_page(price_against="excess", **large))
-    assert "Means of 12 releases" in captions(open_page())

@@ -1,11 +1,9 @@
 """The start page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
 
 import base64
-import json
 import random
 import re
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,9 +11,7 @@ import dpcore
 from dpcore import Budget, Problem, data
 from dpcore.accounting.attack_limits import attack_cap
 from dpcore.audit.attack_success import AttackSuccessQuestion
-from dpcore.experiments.tuning_gap import regret_at
-from dpcore.figures.figure import Figure
-from dpcore.figures.style import FAMILIES, PERTURBATIONS
+from dpcore.figures.style import FAMILIES
 from pages.overview import words
 from pages.ui import sidebar
 from pages.ui.details import readout
@@ -24,7 +20,7 @@ from tests.nights import each
 from tests.page_driver import captions, charts, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
-from .test_links import settled
+from .test_links import finished
 
 KEYS = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 SHOWN = ["breast_cancer", "digits", "wine", "iris", "synthetic", "synthetic_correlated"]
@@ -32,7 +28,7 @@ SHOWN = ["breast_cancer", "digits", "wine", "iris", "synthetic", "synthetic_corr
 
 def open_page(**state) -> AppTest:
     """The page once all its answers are there."""
-    return settled(open_app(**state))
+    return finished(open_app(**state))
 
 
 def table_of(place: str = "objective", proof: str = "tight", **changes):
@@ -88,23 +84,9 @@ def test_the_default_state_teaches_without_a_click():
         assert spaced(readout(noun, value, rest)) in texts(page)
 
 
-def test_all_three_perturbations_are_drawn_in_the_colours_of_their_families():
-    (chart,) = charts(open_page()).values()
-    traces = {
-        (trace["name"], trace.get("yaxis", "y")): trace
-        for trace in json.loads(chart["figure"])["data"]
-        if trace.get("name") and trace["mode"] == "lines"
-    }
-    for place, name in PERTURBATIONS.items():
-        if place != "selection":
-            look = traces[name, "y"]["line"]
-            assert look["color"] == FAMILIES["light"][place] and (look["width"] == 3) == (place == "objective")
-            assert len(np.frombuffer(base64.b64decode(traces[name, "y"]["y"]["bdata"]))) == len(dpcore.EPSILON_GRID)
-
-
 def test_perturbation_shows_the_same_number():
     """One state, one number: the same split, releases and reference."""
-    page = settled(open_app("perturbation/page.py", records="breast_cancer"))
+    page = finished(open_app("perturbation/page.py", records="breast_cancer"))
     assert f"{100 * at_cursor(table_of())['mean']:.1f}" in texts(page)
 
 
@@ -112,7 +94,7 @@ def test_one_release_is_marked_and_every_further_one_is_counted():
     page = open_page(place="output", source="iris", epsilon=2.0)
     for _ in range(2):
         page.button(key="release").click().run()
-        page = settled(page)
+        page = finished(page)
         (chart,) = charts(page).values()
         assert "one release" in chart["figure"]
         (text,) = (spaced(m.value) for m in page.markdown if "One release" in m.value)
@@ -177,50 +159,11 @@ def test_what_is_hardly_better_than_the_larger_class_says_so():
     assert "coin: 50" not in texts(page)
 
 
-def test_another_data_set_starts_with_its_own_people():
-    page = open_page()
-    page.selectbox(key="source").set_value("synthetic").run()
-    assert page.session_state["n"] == 5000
-    assert "With 5,000 people" in headline(page)
-    page.selectbox(key="source").set_value("breast_cancer").run()
-    assert page.session_state["n"] == 398
-
-
-def test_chips_set_the_controls():
-    page = open_page()
-    next(b for b in page.button if b.label == "5,000 patients").click().run()
-    assert page.session_state["n"] == 5000
-    assert "With 5,000 patients drawn with replacement from 398 (a what-if)" in headline(page)
-    next(b for b in page.button if b.label == "ε = 0.1").click().run()
-    assert "ε = 0.1" in headline(page)
-
-
 def test_a_refusal_is_a_sentence_and_the_rest_of_the_page_stays():
     page = open_page(place="output", proof="classical")
     assert "<b" in headline(page) and "proved for ε &lt; 1 only" in headline(page)
     assert not page.exception and "from regularisation" not in texts(page) and len(charts(page)) == 1
     assert "release" not in [button.key for button in page.button], "nothing can be released"
-
-
-def test_the_code_redraws_the_chart_and_prints_the_headline_s_number(monkeypatch, capsys):
-    page = open_page(behind="Code", source="synthetic", n=500, epsilon=0.1)
-    drawn = []
-    monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
-    exec(page.code[0].value, {})
-    table = table_of(source="synthetic", n=500)
-    private = next(t for t in drawn[0].data if t.name == "objective perturbation" and t.yaxis == "y")
-    assert np.array_equal(private.y, 100 * table[table.metric == "accuracy"]["mean"])
-    row = at_cursor(table, 0.1)
-    printed = capsys.readouterr().out.split()[-2:]
-    assert printed == [f"{100 * row['mean']:.1f}", f"{100 * row.reference:.1f}"]
-    assert f"{printed[0]}%" in headline(page)
-
-
-def test_re_roll_changes_the_seed_and_the_numbers():
-    page = open_page(source="synthetic", n=500)
-    before = headline(page)
-    next(b for b in page.button if b.label == "New seed").click().run()
-    assert page.session_state["seed"] == 8 and headline(page) != before
 
 
 @pytest.mark.parametrize("delta, n, expected", [(1e-6, 398, None), (1e-4, 398, "δ > 1/n²"), (1e-3, 5000, "δ ≥ 1/n")])
@@ -258,17 +201,6 @@ def test_words_for_costs():
     noun, value, rest = words.readouts(row, source)[0]
     assert (noun, value) == ("Accuracy loss, percentage points", "1.0")
     assert tells(rest, "0.0 from noise", "1.0 from regularisation", f"{100 / there:.0f}%", f"{there:.1f}")
-
-
-@pytest.mark.parametrize("lam", ["auto", "population", 0.5])
-def test_the_assumptions_say_what_the_best_lam_would_gain(lam):
-    page = open_page(behind="Assumptions", lam=lam, place="output", source="iris", n=200, epsilon=3.0)
-    assert not page.exception and not page.error
-    lost = regret_at(dpcore.Experiment(dpcore.Problem("iris", n=200, delta=1e-6, lam=lam, seed=7), repetitions=50), 3.0)
-    gain = f"would gain {words.percentage_points(lost)}" if lost >= 0.05 else "no λ of a grid does better"
-    assert gain in texts(page)
-    name = {"auto": "λ = auto", "population": "λ = theory"}.get(lam, "set by hand")
-    assert name in texts(page)
 
 
 def test_a_refused_release_has_no_lam_to_judge():

@@ -1,7 +1,5 @@
 """The perturbation page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
 
-import dataclasses as dc
-import random
 import re
 
 import numpy as np
@@ -10,26 +8,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import Budget, data
-from dpcore.figures.figure import Figure
-from dpcore.figures.perturbation import RULE_NAMES, excess_figure
-from dpcore.figures.style import FAMILIES
-from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
-from dpcore.studies.perturbation.non_private_descent import work
-from dpcore.studies.perturbation.private_polynomials import private_polynomials
-from dpcore.studies.perturbation.published_rates import kamath_bound
+from dpcore import data
 from dpcore.studies.perturbation.release_scatter import release_scatter
-from dpcore.theory.erm import published_output_rate
 from pages.background import tables
-from pages.perturbation import batches, beside, exact_answers, words
-from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_RECORDS
-from pages.ui import sidebar
+from pages.perturbation import beside, words
 from pages.ui.details import readout
-from pages.ui.html import emphasised, plain
+from pages.ui.html import plain
 from pages.ui.numbers import rounded
-from pages.ui.pickers import SHOWN
 from pages.ui.verdict import NO_LOWER
-from tests.nights import each
 from tests.page_driver import captions, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
@@ -166,125 +152,6 @@ def assert_between_bounds(table):
     assert (rows.lower_bound < rows["mean"]).all()
 
 
-def test_controls_without_use_are_left_out_and_n_stops_early():
-    page = open_page()
-    sliders = {slider.label: slider for slider in page.sidebar.select_slider}
-    assert "m draws" not in sliders
-    assert not sliders["λ regularisation"].disabled
-    assert sliders["n records"].options[-1] == "10,000", "every draw is a minimisation"
-    assert "**n** stops at 10,000" in texts(open_page(behind="Assumptions"))
-
-
-@pytest.mark.parametrize("case", each(9, range(14)))
-def test_random_states_show_no_error_and_true_numbers(case):
-    rng = random.Random(case)
-    source = rng.choice([*SHOWN, words.HARDEST])
-    chosen = {
-        "records": source,
-        "noise": rng.choice(list(words.PICKED_NOISES)),
-        "epsilon": rng.choice(dpcore.EPSILON_GRID),
-        "delta": rng.choice(sidebar.DELTAS),
-        "n": rng.choice([200, 300, 500]),
-        "lam": rng.choice(sidebar.LAMBDAS),
-        "seed": rng.randrange(100),
-        "ball": rng.choice(words.BALLS),
-        "side": rng.choice(SIDES),
-        "leak": rng.choice(list(exact_answers.LEAKS)),
-        "layers": rng.sample(["bounds", "bias", "rates", "lemma"], rng.randrange(5)),
-        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
-    }
-    same = ("noise", "delta", "n", "lam", "seed")
-    norm = chosen["ball"] if source.startswith("synthetic") else data.SOURCES[source].theta_norm
-    more = {"p": data.SOURCES[source].p or 8, "theta_norm": float(norm)}
-    table = table_of(source=source, **more, **{key: chosen[key] for key in same})
-    page = open_page(**chosen)
-    assert not page.exception and not page.error, chosen
-    here = table[table.x == chosen["epsilon"]]
-    colour = FAMILIES["light"][words.winner(here)]
-    assert headline(page) == spaced(emphasised(words.takeaway(here, data.SOURCES[source]), colour))
-    assert not re.search(r"\bnan\b", (texts(page) + captions(page)).lower())
-
-
-def test_the_valley_s_floor_is_the_table_s():
-    page = open_page(side="λ", epsilon=0.5)
-    swept = table_of(
-        sweep=dpcore.Axis("lam", tuple(lam for lam in sidebar.LAMBDAS if not isinstance(lam, str))),
-        epsilon=0.5,
-        repetitions=20,
-    )
-    excess = swept[(swept.metric == "excess_empirical_risk") & (swept.mechanism == "output_gaussian")]
-    best = excess.loc[excess["mean"].astype(float).idxmin()]
-    assert f"output: {rounded(best['mean'])} at λ = {best.x:g};" in captions(page)
-
-
-@pytest.mark.parametrize("example", ["median", "polynomial"])
-def test_examples_say_how_far_releases_lie_from_the_answer_without_noise(example):
-    problem = dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=7)
-    output = (dpcore.make_mechanism("output_gaussian"),)
-    if example == "median":
-        points = dc.replace(problem, source="synthetic_location", p=2, loss="geometric_median")
-        (releases,) = release_scatter(output, points, 1.0).mechanisms
-        away = np.sqrt(((releases.thetas - releases.theta_hat) ** 2).sum(axis=1).mean())
-        parts = ("Geometric median of 300 synthetic points", f"output: {rounded(away, 2)}", "objective: refused")
-    else:
-        made = private_polynomials(output, problem, 1.0)
-        away = np.sqrt(((made.fits[0].curves - made.best) ** 2).mean())
-        parts = ("degree 7, fitted to 300 synthetic records", f"output: {rounded(away, 2)}", "gradient: ")
-    assert tells(captions(open_page(side="Other problems", example=example)), *parts)
-
-
-def test_the_path_says_how_far_noise_led_it():
-    problem = dpcore.Problem("synthetic", n=300, p=2, theta_norm=BALL, seed=7)
-    (releases,) = release_scatter((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).mechanisms
-    said = captions(open_page(side="Descent path"))
-    assert f"{releases.plan.steps} noisy steps from 0" in said
-    assert f"lies {rounded(np.linalg.norm(releases.path[-1] - releases.quiet_path[-1]), 2)} from where" in said
-
-
-def test_bounds_say_how_loose_they_are_and_kamath_s_that_it_says_nothing():
-    page = open_page(side="Bounds", seed=5)
-    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
-    sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
-    tables = [
-        dpcore.run(
-            dpcore.Experiment(
-                dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=5),
-                mechanisms=rules,
-                sweep=sweep,
-                repetitions=repetitions,
-            )
-        )
-        for repetitions in (FEWEST, BOUND_REPETITIONS)
-    ]
-    kamath = kamath_bound(
-        next(dpcore.Experiment(dpcore.Problem("synthetic", n=300, theta_norm=BALL), sweep=sweep).cells())
-    )
-    said = captions(page)
-    assert any(beside.bounds_caption(table, kamath, 2.0 * BALL) in said for table in tables)
-    assert "n² = 90,000 steps exceeds 12" in said and "holds, for ε < 2√ln(1/δ)" in said
-    ratios = tables[0].bound / tables[0]["mean"]
-    assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
-
-
-def test_work_counts_gradients():
-    page = open_page(side="Gradient count")
-    done = work(dpcore.Problem("synthetic", WORK_RECORDS, 8, theta_norm=BALL, seed=7))
-    assert beside.work_caption(done, PEOPLE) in captions(page)
-    assert tells(captions(page), f"n³ = {WORK_RECORDS**3:,} gradients", f"n² = {WORK_RECORDS**2:,} gradients")
-
-
-def test_n_fold_noise_says_what_it_costs_and_what_it_guarantees():
-    page = open_page(layers=["lemma"], epsilon=0.5)
-    wasteful = dpcore.make_mechanism("output_gaussian", accounting="kamath")
-    problem = dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=7)
-    table = dpcore.run(dpcore.Experiment(problem, mechanisms=(wasteful,)))
-    row = table[(table.x == 0.5) & (table.metric == "excess_empirical_risk")].iloc[0]
-    said = captions(page)
-    assert tells(said, "noise is 300 times", f"excess risk is {rounded(row['mean'])}")
-    assert f"privacy spent ε = {rounded(row.spent_epsilon, 2)}." in said and row.spent_epsilon < 0.01
-    assert "n times the noise" not in headline(page), "an exhibit never wins"
-
-
 def test_pure_noise_has_two_places_and_says_why():
     page = open_page(noise="gamma")
     assert "Gradient perturbation is missing" in captions(page)
@@ -310,21 +177,6 @@ def test_a_refusal_shows_on_every_part_of_the_page():
     assert readout("Gaussian objective perturbation", "refused", "no guarantee here") in texts(page)
 
 
-@pytest.mark.parametrize("seed", [7, 8])
-def test_exact_answers_print_the_records_they_name(seed):
-    median, vector, fit = median_leak(seed), support_vector_leak(seed), polynomial_fit(seed)
-    for leak, said in (
-        ("median", exact_answers.median_words(median)),
-        ("vector", exact_answers.vector_words(vector)),
-        ("curve", exact_answers.curve_words(fit)),
-    ):
-        assert said in texts(open_page(side="No noise", leak=leak, seed=seed))
-    assert f"**{median.before[median.owner_before]:,.0f}**" in exact_answers.median_words(median)
-    assert f"{np.abs(vector.before).min():.3f}, is |x| of person {vector.replaced + 1}" in exact_answers.vector_words(
-        vector
-    )
-
-
 def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
     asked = {
         people: experiment_of(mechanisms=mechanisms_of("both"), n=people, repetitions=50) for people in (300, 10_000)
@@ -336,14 +188,6 @@ def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
     assert "from 4 draws" in said and "4 of 50 releases, about" in said
     light = captions(open_page(n=300, noise="both", seed=91))
     assert "from 50 draws" in light and "releases, about" not in light
-
-
-def test_chips_set_the_controls():
-    page = open_page()
-    next(b for b in page.button if b.label == "λ too small").click().run()
-    assert page.session_state["lam"] == 0.0001 and "no guarantee" in headline(page)
-    next(b for b in page.button if b.label == "pure ε").click().run()
-    assert page.session_state["noise"] == "gamma" and "Same guarantee: ε =" in texts(page)
 
 
 def test_on_the_hardest_data_the_page_says_how_far_measurements_lie_above_the_lower_bound():
@@ -369,47 +213,3 @@ def test_another_data_set_starts_with_its_own_people():
     assert page.session_state["n"] == 105 and not page.exception
     page.selectbox(key="records").set_value("synthetic").run()
     assert page.session_state["n"] == 1000, "what can be drawn at once, not all 5,000"
-
-
-@pytest.mark.parametrize("layers", [["plain"], ["upper", "rates"], ["lemma"]])
-def test_the_code_redraws_the_chart(monkeypatch, layers):
-    page = open_page(behind="Code", noise="both", epsilon=0.1, layers=layers, lam=0.01)
-    drawn = []
-    monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
-    exec(page.code[0].value, {})
-    fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "lam": 0.01, "theta_norm": BALL, "repetitions": 50}
-    experiment = experiment_of(mechanisms=mechanisms_of("both"), seed=7, **fields)
-    table = dpcore.run(experiment)
-    published = [published_output_rate(1.0, 1.0, 300, BALL, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
-    expected = excess_figure(
-        table,
-        epsilon=0.1,
-        theme="light",
-        height=500,
-        rates={words.RATE: np.array(published)} if "rates" in layers else {},
-        exhibits={words.LEMMA: dpcore.run(words.lemma(experiment))} if "lemma" in layers else {},
-    )
-    assert [t.name for t in drawn[0].data] == [t.name for t in expected.data]
-    for one, other in zip(drawn[0].data, expected.data, strict=True):
-        assert np.asarray(one.y, float) == pytest.approx(np.asarray(other.y, float))
-
-
-@pytest.mark.parametrize("along", ["batch", "steps", "path"])
-def test_noisy_sgd_has_a_view_with_its_batch_its_steps_and_a_path(along, monkeypatch):
-    monkeypatch.setattr(batches, "REPETITIONS", 4)
-    page = open_page(side="Noisy SGD", sgd_along=along, sgd_batch=20, sgd_steps=50, n=200)
-    assert not page.exception
-    said = next(text for text in captions(page).split("\n") if "50" in text and "20 records" in text)
-    if along != "path":
-        table = dpcore.run(
-            dpcore.Experiment(
-                dpcore.Problem("synthetic", n=200, p=8, theta_norm=BALL, seed=7),
-                (dpcore.make_mechanism("noisy_sgd", batch=20, steps=50), dpcore.make_mechanism("noisy_gd")),
-                sweep=dpcore.Axis("epsilon", (1.0,)),
-                repetitions=4,
-            )
-        )
-        excess = table[table.metric == "excess_empirical_risk"]
-        own, full = excess["mean"]
-        assert rounded(own) in said and rounded(full) in said and "1,000 gradients" in said
-        assert f"{rounded(excess.bound.iloc[0] / own, 2)} times" in said

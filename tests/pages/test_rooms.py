@@ -6,7 +6,6 @@ import asyncio
 import gc
 import json
 import re
-import statistics
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -20,9 +19,7 @@ from pages.rooms.limits import Limit
 from pages.rooms.room import MOST_PHONES, MOST_ROOMS, Asked, Refused, Room
 from pages.server import upload_lifetime
 from pages.server.host_guard import HEADERS, HostGuard
-from tests.phones import lesson
 
-from ..harness import ROOT, serve
 from ..page_driver import texts
 from .test_lectures import open_step
 
@@ -225,25 +222,6 @@ def test_a_wrong_number_of_a_server_stops_it_with_a_sentence(monkeypatch: pytest
     monkeypatch.setenv(room.SETTING, said)
     with pytest.raises(ValueError, match=f"must be a whole number from 1 to 19, got {said!r}: give each server"):
         routes.routes("/")
-
-
-def test_nginx_sends_a_code_to_the_process_with_its_letter():
-    conf = (ROOT / "docs" / "nginx.conf").read_text()
-    servers = re.findall(r"^    server (127\S+)", conf, re.M)
-    assert len(servers) == 2
-    told = dict(re.findall(r'^    "~\*\^/join/(\w)" *(\S+);', conf, re.M))
-    assert told == {room.LETTERS[k]: server for k, server in enumerate(servers)}
-    deployment = (ROOT / "docs" / "deployment.md").read_text()
-    ports = dict(re.findall(rf"{room.SETTING}=(\d) .*--server.port (\d+)", deployment))
-    assert ports == {str(k): server.split(":")[1] for k, server in enumerate(servers, 1)}
-
-
-@pytest.mark.nightly
-def test_two_hundred_phones_that_vote_at_once_are_all_counted():
-    with serve(ROOT / "app.py") as server:
-        took, counts = asyncio.run(lesson(server.url, 200))
-    print(f"replies to 200 votes at once: 95% within {statistics.quantiles(took, n=100)[94]:.2f} s")
-    assert sum(counts) == len(took) == 200
 
 
 # The teacher's screen.

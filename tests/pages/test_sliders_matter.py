@@ -12,7 +12,7 @@ from pages.ui import share_link
 from pages.ui.share_link import Control
 from tests.page_driver import SCRIPTS, open_app
 
-from .test_links import pictures, settled
+from .test_links import finished, pictures
 from .test_prefetch import everything, heroes
 
 # What each view opens with: few people and columns; numbers where a rule would choose, so that they have neighbours.
@@ -66,7 +66,7 @@ def another(app: AppTest, key: str) -> Any:
 @pytest.mark.parametrize("view", CASES)
 def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, few_runs, monkeypatch):
     """From its new place a slider has the picture at the old one ahead: the same as the page drew there."""
-    app = settled(open_app(SCRIPTS[view.split(",")[0]], **VIEWS[view]))
+    app = finished(open_app(SCRIPTS[view.split(",")[0]], **VIEWS[view]))
     keys, before, drawn = movable(app), figures(app), heroes(app)
     assert {"epsilon", "delta"} <= set(keys) and before
     texts, beside = app.session_state.to_dict().get(prefetch._MOVED, ({},))[0], prefetch.beside
@@ -74,7 +74,7 @@ def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, few_runs, monkey
     for key in keys:
         stands, moved = app.session_state[key], another(app, key)
         app.session_state[key] = moved
-        assert figures(settled(app.run())) != before, f"{key} = {moved} changes nothing"
+        assert figures(finished(app.run())) != before, f"{key} = {moved} changes nothing"
         if texts and key != "seed":  # which is no slider; and one view draws nothing ahead
             options = control_of(app, key).options
             assert app.session_state[prefetch._MOVED][1:] == (key, options.index(moved) > options.index(stands))

@@ -582,17 +582,23 @@ def test_left_sessions_are_closed_and_no_others(monkeypatch):
     )
     monkeypatch.setattr(upload_lifetime.runtime, "get_instance", lambda: server)
     monkeypatch.setattr(upload_lifetime, "CHECK_SECONDS", 0.01)
-    monkeypatch.setattr(upload_lifetime, "LEFT_SECONDS", 0.2)
-    monkeypatch.setattr(
-        upload_lifetime, "_LAST_SEEN", dict.fromkeys(("open", "left"), upload_lifetime.time.monotonic())
-    )
+    now, looks = [100.0], [0]
 
-    async def serve_for(seconds: float) -> list[str]:
+    def seconds() -> float:
+        looks[0] += 1
+        return now[0]
+
+    monkeypatch.setattr(upload_lifetime, "time", SimpleNamespace(monotonic=seconds))
+    monkeypatch.setattr(upload_lifetime, "_LAST_SEEN", dict.fromkeys(("open", "left"), 100.0))
+
+    async def look_at(second: float) -> list[str]:
+        now[0], looks[0] = second, 0
         async with upload_lifetime.lifespan(None):
-            await asyncio.sleep(seconds)
-            return list(closed)
+            while looks[0] < 2:
+                await asyncio.sleep(0.01)
+        return list(closed)
 
-    assert asyncio.run(serve_for(0.1)) == [], "a short break of the network costs nothing"
-    assert asyncio.run(serve_for(0.4)) == ["left"]
+    assert asyncio.run(look_at(100.0 + upload_lifetime.LEFT_SECONDS)) == [], "a short break costs nothing"
+    assert asyncio.run(look_at(101.0 + upload_lifetime.LEFT_SECONDS)) == ["left"]
     assert held["open"].session_state and not held["left"].session_state
     assert list(upload_lifetime._LAST_SEEN) == ["open"]

@@ -1,0 +1,158 @@
+"""What holds of every page, a row each: its code draws its picture, its chips set what there is, its ends are whole."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.figures.figure import Figure
+from pages.background.asking import SHOWN
+from pages.ui.share_link import Control
+from tests.harness import ROOT
+from tests.page_driver import LIVE, SCRIPTS, charts, finished, open_app, texts
+
+from .test_links import STATES, cheap, drawn
+
+# A page's view -> what it opens with; each bound, noise and set of records that has a chart of its own.
+VIEWS: dict[str, dict[str, Any]] = {
+    "overview": {"source": "synthetic", "n": 500, "epsilon": 0.1},
+    "perturbation": {"n": 300, "noise": "both", "layers": ["upper", "rates"], "lam": 0.01},
+    "perturbation, λ": {"n": 300, "side": "λ"},
+    "dimension": {"noise_in": "both", "below": "damage", "p": 64},
+    "sparsity": {"n": 2_000, "p": 64},
+    "sparsity, n": {"against": "n", "T": 12},
+    "sparsity, p": {"against": "p", "n": 2_000, "p": 128},
+    "sparsity, simplex": {"tab": "simplex", "p": 64, "lam": 0.05, "m": 20, "on": "fresh"},
+    "sparsity, streaming": {"tab": "streaming", "p": 8},
+    "geometry": {"p": 1_024},
+    "geometry, n": {"view": "n", "p_norm": "1.5", "p": 8},
+    "geometry, box": {"view": "n", "p_norm": "∞", "p": 8},
+    "multiclass": {"n": 500},
+    "multiclass, epsilon": {"price_against": "epsilon", "class_records": "iris"},
+    "multiclass, excess": {"price_against": "excess"},
+    "multiclass, published": {"classifier": "published"},
+    "survey": {},
+    "audit": {"check": "ledger", "batch": 100, "steps": 1_000, "epsilon": 0.5},
+    "decide": {"n": 500},
+}
+
+
+def chips_of(page: str) -> dict[str, dict[str, Any]]:
+    """label -> control -> value, of the chips that a page reads from files."""
+    found: dict[str, dict[str, Any]] = {}
+    for file in sorted((ROOT / "pages" / page).glob("*chips.json")):
+        found |= json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def traces(figure: str) -> list[dict[str, Any]]:
+    """What a figure draws; a page's switches hide some of it."""
+    return [{key: value for key, value in trace.items() if key != "visible"} for trace in json.loads(figure)["data"]]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_code_draws_a_picture_that_is_shown_and_chips_set_values_that_there_are(view, few_runs, monkeypatch):
+    page = view.partition(",")[0]
+    app = finished(open_app(SCRIPTS[page], behind="Code", **VIEWS[view]))
+    shown: list[str] = []
+    monkeypatch.setattr(Figure, "show", lambda self: shown.append(self.to_json()))
+    exec(app.code[0].value, {})
+    pictures = [traces(chart["figure"]) for chart in charts(app).values()]
+    assert shown and all(traces(picture) in pictures for picture in shown)
+
+    controls = {key: control for key, (control, _) in drawn(app).items()}
+    offered = chips_of(page)
+    chips = [button.label for button in app.button if str(button.key).startswith("chip_")]
+    assert (chips and set(chips) & set(offered)) or page == "overview"
+    for label in chips:
+        values = {key: value for key, value in offered.get(label, {}).items() if key in controls}
+        for key, value in values.items():
+            here = all(app.session_state[other] == values[other] for other in values if other != key)
+            assert not here or value in controls[key].options, (label, key)
+
+
+def test_a_chip_sets_its_controls():
+    page = open_app("overview/page.py")
+    next(button for button in page.button if button.label == "5,000 patients").click().run()
+    assert page.session_state["n"] == 5_000 and not page.exception
+
+
+ENDLESS = ("runs",)  # a million runs of each version of a mechanism are played while one looks, for many minutes
+WATCHED_SECONDS = 10.0
+LONG = ("decide", "multiclass", "audit")  # seconds a corner, even of small problems
+
+
+def ends(control: Control, *, all_of_them: bool) -> list[Any]:
+    """The first and the last value; of switches that may all be on, none and all."""
+    if control.many:
+        return [[], list(control.options)]
+    options = control.options if all_of_them and control.key not in ENDLESS else cheap(control)
+    return [options[0], options[-1]]
+
+
+def refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} in a picture")
+
+
+def look_at(app: AppTest) -> None:
+    """What a visitor sees is whole: pictures of finite numbers, no error, and no number missing in a sentence."""
+    assert not app.exception and not app.error, (app.exception, app.error)
+    assert not re.search(r"\bnan\b|\binf\b", re.sub(r"<[^>]+>", "", texts(app)).lower())
+    for element in app.get("bidi_component"):
+        if not element.proto.json:
+            continue
+        chart = json.loads(element.proto.json)
+        figure = json.loads(chart["figure"], parse_constant=refuse)
+        assert chart["alt"] and "nan" not in chart["alt"].lower().replace("finan", "").split(), chart["alt"]
+        for name, axis in figure["layout"].items():
+            if name.startswith(("xaxis", "yaxis")) and "range" in axis:
+                low, high = axis["range"]
+                assert low is not None and high is not None and low != high, (name, axis["range"])
+
+
+def under_way(app: AppTest) -> bool:
+    jobs = app.session_state[SHOWN].values() if SHOWN in app.session_state else ()
+    return any(not job.answer.finished for job, _ in jobs)
+
+
+def watch(app: AppTest) -> None:
+    """Look at all that a page shows while its numbers come, a while at most: some of a corner's take many minutes."""
+    deadline = time.monotonic() + WATCHED_SECONDS
+    look_at(app)
+    while under_way(app) and time.monotonic() < deadline:
+        time.sleep(0.5)
+        look_at(app.run())
+    look_at(app.run())
+
+
+def visit(app: AppTest, rng: random.Random, *, all_of_them: bool) -> None:
+    """Take every control that the page has drawn to one of its ends."""
+    for key, (control, _) in drawn(app).items():
+        app.session_state[key] = rng.choice(ends(control, all_of_them=all_of_them))
+    app.run()
+    watch(app) if all_of_them else look_at(finished(app))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("page", STATES)
+def test_every_page_stands_at_the_ends_of_its_controls(page):
+    app, rng = open_app(SCRIPTS[page], n=300), random.Random(0)
+    for _ in range(20):
+        visit(app, rng, all_of_them=True)
+
+
+@pytest.mark.parametrize("page", [page for page in STATES if page not in LONG])
+def test_some_corners_of_small_problems(page):
+    app, rng = open_app(SCRIPTS[page], n=300), random.Random(1)
+    for _ in range(2):
+        visit(app, rng, all_of_them=False)
+
+
+def test_no_page_is_forgotten():
+    assert {view.partition(",")[0] for view in VIEWS} == set(LIVE)
