@@ -269,16 +269,14 @@ class Chart:
         y2: Look | None = None,
         *,
         narrow: Look | None = None,
-        size: int = 14,
         labels: Callable[[Collection[str]], list[Look]] = lambda _: [],
         **layout: Any,
     ) -> Figure:
         """The chart without a legend.
 
-        narrow: changes for narrow screens. size: px of text without its own size. labels: as of a `Figure`. layout:
-        further attributes.
+        narrow: changes for narrow screens. labels: as of a `Figure`. layout: further attributes.
         """
-        font = {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"}
+        font = {"color": self.text, "size": 14, "family": "Source Sans, Source Sans Pro, sans-serif"}
         made = {
             "height": self.height,
             "template": {},
@@ -286,7 +284,7 @@ class Chart:
             "plot_bgcolor": self.paper,
             "font": font,
             "hovermode": "closest",
-            "hoverlabel": {"bgcolor": self.paper, "font": font | {"size": size - 1}, "align": "left"},
+            "hoverlabel": {"bgcolor": self.paper, "font": font | {"size": 13}, "align": "left"},
             "uirevision": "keep",
             "margin": {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom},
             "showlegend": False,

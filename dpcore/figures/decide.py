@@ -1,9 +1,7 @@
-"""Figures of the page Decide: accuracy loss and equivalent sample size against epsilon, budgets of deployments; and
-charts for a projector, with large type and a legend instead of labels."""
+"""Figures of the page Decide: accuracy loss and equivalent sample size against epsilon, and budgets of deployments."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +17,6 @@ _ROW = 34  # px of a deployment
 _CLOSE = 6.0  # times the acceptable loss are on the axis
 _LOSS, _EQUIVALENT, _SURE = "accuracy loss, percentage points", "records without privacy", "95% interval"
 _AXIS_TITLE = "privacy budget ε  (smaller = more private)"
-_SIZE, _PHONE = 20, 16  # px of all text on a wall, but of a phone's legend
-_WALL_ROW = 30  # px of a row of the legend
-Shares = Sequence[float | None] | Array
 
 
 def budget_figure(
@@ -54,7 +49,7 @@ def budget_figure(
     chart.end(lost, f"accuracy loss<br>(band: {_SURE})", colour)
     chart.level(epsilons, at_most, chart.colours["reference"], accepted, label=accepted, dash="dash")
     if learnable is not None:
-        all_lost(chart, epsilons, learnable)
+        chart.level(epsilons, learnable, chart.muted, f"{LARGER}: loss {_tenths(learnable)}", dash="dot")
         chart.end([learnable], LARGER if learnable > top else f"{LARGER}:<br>loss {_tenths(learnable)}", chart.muted)
     _sure(chart, answer, at_most, float(epsilons[-1]), colour)
     chart.dot([epsilon], [here], colour)
@@ -146,11 +141,6 @@ def uses_figure(uses: Sequence[Deployment], *, epsilon: float, theme: Theme) -> 
     return chart.figure(thinned(across, epsilon, 0.12, 600), upright | {"ticktext": names}, narrow=narrow)
 
 
-def all_lost(chart: Chart, epsilons: Array, learnable: float) -> None:
-    """Add the loss of a model that always predicts the larger class."""
-    chart.level(epsilons, learnable, chart.muted, f"{LARGER}: loss {_tenths(learnable)}", dash="dot")
-
-
 def _sure(chart: Chart, answer: Answer, height: float, end: float, colour: str) -> None:
     """Add the answer's interval as a thick line on the threshold; an open end goes to the end of the axis."""
     ends = [answer.low, min(answer.high, end)] if math.isfinite(answer.low) else []
@@ -191,105 +181,6 @@ def _top(lost: Array, high: Array, at_most: float, here: float) -> float:
     drawn = np.concatenate([values[np.isfinite(values)] for values in (lost, high)])
     wanted = max(_CLOSE * at_most, 1.3 * here if math.isfinite(here) else 0.0)
     return min(wanted, max(1.5 * at_most, 1.12 * float(drawn.max(initial=1.0))))
-
-
-def lost_on_wall(
-    epsilons: Shares,
-    mean: Shares,
-    smooth: Shares,
-    low: Shares,
-    high: Shares,
-    *,
-    at_most: float,
-    budget: tuple[float | None, float | None, float | None],
-    epsilon: float,
-    sure: str,
-    family: str,
-    learnable: float | None,
-) -> Figure:
-    """Accuracy loss in percentage points against epsilon, with the acceptable loss and the smallest budget for it.
-
-    mean: dots; smooth, low, high: the line and its interval; [K] each. budget: (value, low, high), None where beyond
-    the axis. sure: name of the interval. learnable: points above the larger class.
-    """
-    x, heights, lower, upper = (np.array(values, float) for values in (epsilons, mean, low, high))
-    value, least, most = budget
-    ends = [] if least is None else [least, x[-1] if most is None else most]
-    answer = [] if value is None else [value]
-    chart = _wall()
-    colour, accepted = chart.colours[family], f"acceptable loss: {plain_number(at_most)}"
-    chart.band(x, lower, upper, colour, sure)
-    chart.curve(x, smooth, colour, "accuracy loss, mean", width=4)
-    _dots(chart, x, heights, "as measured", {"color": colour, "size": 7})
-    chart.level(x, at_most, chart.colours["reference"], accepted, width=3, dash="dash")
-    if learnable is not None:
-        all_lost(chart, x, learnable)
-    chart.curve(ends, [at_most] * len(ends), colour, f"smallest budget, {sure}", width=12, opacity=0.5)
-    diamond = {"color": chart.paper, "size": 17, "symbol": "diamond", "line": {"color": colour, "width": 3}}
-    _dots(chart, answer, [at_most] * len(answer), "smallest budget", diamond)
-    top = 1.1 * max(1.0, 1.5 * at_most, float(np.nanmax(upper)))
-    bottom = min(0.0, float(np.nanmin(np.append(lower, heights)))) - 0.02 * top
-    return _on_wall(chart, x, epsilon, "accuracy loss, points", chart.axis(range=[bottom, top], nticks=6))
-
-
-def equivalent_on_wall(
-    epsilons: Shares, size: Shares, low: Shares, high: Shares, *, n: int, epsilon: float, sure: str, family: str
-) -> Figure:
-    """Equivalent sample size of n records against epsilon, on logarithmic axes.
-
-    size, low, high: [K] as epsilons; None below the smallest size that was tried. sure: name of the interval.
-    """
-    x, sizes, lower = (np.array(values, float) for values in (epsilons, size, low))
-    chart = _wall()
-    colour = chart.colours[family]
-    chart.band(x, lower, high, colour, sure)
-    chart.curve(x, sizes, colour, "equivalent sample size", width=4)
-    _dots(chart, x, sizes, "as measured", {"color": colour, "size": 7}, showlegend=False)
-    chart.level(x, n, chart.colours["reference"], f"all {n:,}", width=3, dash="dash")
-    least = float(np.min(positive([sizes, lower]), initial=n / 3))
-    upright = chart.log_axis(math.log10(least) - 0.1, math.log10(n) + 0.12)
-    return _on_wall(chart, x, epsilon, _EQUIVALENT, upright)
-
-
-def _dots(chart: Chart, x: Any, y: Any, name: str, look: Look, **more: Any) -> None:
-    hover: Look = {"hovertemplate": f"ε = %{{x:.3~g}}<br>{name}: %{{y:.3~g}}<extra></extra>", "showlegend": len(x) > 0}
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    chart.marks(x, y, look, name=name, cliponaxis=False, **hover | more)
-
-
-def _wall() -> Chart:
-    return Chart("light", 460, left=84, right=36, top=44, bottom=78)
-
-
-def _on_wall(chart: Chart, x: Array, epsilon: float, title: str, upright: Look) -> Figure:
-    """Figure with epsilon along its axis, a cursor with its flag, and a legend below that a phone stacks."""
-    ink, rows, top = {"color": chart.text, "size": _SIZE}, chart.entries(), chart.top
-    chart.write(title, 0, 1, size=_SIZE, yshift=top - 6, yanchor="top")
-    chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
-    words, cursor = chart.notes
-    cursor |= {"y": 1, "yanchor": "bottom", "yshift": 3, "font": {"color": chart.paper, "size": _SIZE}}
-    if math.log10(epsilon) - math.log10(x[0]) < 0.45 * math.log10(x[-1] / x[0]):
-        cursor |= {"xanchor": "left"}  # clear of the axis's title
-    right = {"xref": "paper", "x": 1, "xanchor": "right"} if epsilon > x[-1] / 3 else {}
-    below, stacked = _WALL_ROW * math.ceil(rows / 3), _WALL_ROW * rows
-    along = chart.log_axis(math.log10(x[0]), math.log10(x[-1]), tickfont=ink)
-    wide = chart.legend(chart.height, below, drop=chart.bottom)
-    tall = chart.legend(chart.height - below + stacked, stacked, drop=chart.bottom, stacked=True)
-    wide["legend"] |= {"font": ink}
-    tall["legend"] |= {"font": ink | {"size": _PHONE}}
-    tall["height"] += top
-    tall["margin"] = {"l": 70, "r": 16, "t": 2 * top, "b": chart.bottom + stacked}
-    more = {
-        "xaxis": {"title": {"text": "privacy budget ε"}},
-        "annotations": [words | {"yshift": 2 * top - 6}, cursor | right],
-    }
-    return chart.figure(
-        along | {"title": {"text": "privacy budget ε (smaller = more private)", "standoff": 8, "font": ink}},
-        upright | {"tickfont": ink},
-        narrow=tall | more,
-        size=_SIZE,
-        **wide,
-    )
 
 
 def _tenths(value: float) -> str:

@@ -12,7 +12,6 @@ import streamlit as st
 
 from dpcore.core.facts import text_beside
 from dpcore.figures.figure import Figure
-from dpcore.figures.projector import ENLARGED, enlarged
 from dpcore.figures.style import Theme
 from pages.server import prefetch
 from pages.server.assets import PLOTLY_JS_URL
@@ -22,6 +21,7 @@ from pages.ui.html import unbroken
 from pages.ui.sidebar import Controls
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
+ENLARGED = 1.35  # then a figure is laid out in less room and drawn so many times larger
 
 # At import, so once per process.
 _component = st.components.v2.component(
@@ -57,12 +57,10 @@ def live_figure(
     """
     st.session_state.setdefault(PROVED, {})[key] = figure
     share_link.note_chart(key)
-    large = bool(st.session_state.get(LARGE))
-    scale = ENLARGED if large else 1.0
+    scale = ENLARGED if st.session_state.get(LARGE) else 1.0
 
     def told(figure: Figure, alt: str, state: dict[str, str]) -> dict[str, Any]:
-        shown = enlarged(figure) if large else figure
-        return {"figure": shown.to_json(), "alt": alt, "height": height, "scale": scale, "state": state}
+        return {"figure": figure.to_json(), "alt": alt, "height": height, "scale": scale, "state": state}
 
     state = share_link.state() | {"theme": str(st.context.theme.type), "scale": str(scale)}
     data = {**told(figure, alt, state), "src": PLOTLY_JS_URL, "ahead": ""}

@@ -45,7 +45,7 @@ def check_keys(page: Page) -> None:
     assert seen == ["curve", "attack", "curve", "sign", "sign", "question"]
     page.keyboard.press("PageDown")
     box = page.locator(".chart .nsewdrag").first.bounding_box()
-    point = "(it => it._fullLayout.xaxis.d2p(1))(document.querySelector('.chart'))"
+    point = "(it => LARGER * it._fullLayout.xaxis.d2p(1))(document.querySelector('.chart'))"
     assert box
     page.mouse.move(box["x"] + page.evaluate(point), box["y"] + 0.97 * box["height"])
     page.locator(".chart .hovertext").first.wait_for()
@@ -54,7 +54,7 @@ def check_keys(page: Page) -> None:
     sizes = page.evaluate(
         "[...document.querySelectorAll('.slide p, .slide li, .slide dd, .chart text')]"
         ".filter(e => e.textContent.trim() && !e.closest('.hovertext'))"
-        ".map(e => parseFloat(getComputedStyle(e).fontSize))"
+        ".map(e => parseFloat(getComputedStyle(e).fontSize) * (e.closest('.chart') ? LARGER : 1))"
     )
     assert min(sizes) >= 20
 

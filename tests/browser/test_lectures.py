@@ -16,12 +16,13 @@ from .looks import CUT, OVERLAPS, Chart, NewPage, until
 
 pytestmark = pytest.mark.browser
 
-# What a room sees: large text in panel, sentence, controls and chart, thick curves, titles, few controls, no frame.
+# What a room sees: large text in panel, sentence, controls and chart, few controls, no frame.
 SEEN = """() => {
     const shown = e => e.getBoundingClientRect().width > 1 && getComputedStyle(e).visibility !== 'hidden';
     const all = where => [...document.querySelectorAll(where)].filter(shown);
     const scale = e => +(e.closest('.live-figure')?.style.transform.match(/[\\d.]+/) ?? 1);
     const size = e => parseFloat(getComputedStyle(e).fontSize) * scale(e);
+    const need = e => e.closest('.live-figure') ? 16 : 18;
     const texts = all('.stApp p, .stApp label, .stApp button, .live-figure text')
         .filter(e => e.textContent.trim() && !e.querySelector('p'));
     const charts = all('.live-figure');
@@ -31,10 +32,11 @@ SEEN = """() => {
     const curves = all('.scatterlayer .js-line').map(e => parseFloat(e.style.strokeWidth) * scale(e));
     const sideways = e => e.scrollWidth - e.clientWidth;
     return {
-        small: texts.filter(e => size(e) < 17.9).map(e => `${e.textContent.slice(0, 40)}: ${size(e)}`),
+        small: texts.filter(e => size(e) < 0.99 * need(e))
+            .map(e => `${e.textContent.slice(0, 40)}: ${size(e) / need(e)}`),
         charts: charts.length,
         titles: titles.map(size),
-        thin: curves.filter(width => width > 0 && width < 3.99).length,
+        thin: curves.filter(width => width > 0 && width < 1.34).length,
         controls: all('[data-testid=stSlider], [data-testid=stSelectbox], [data-testid=stButtonGroup], '
             + '[data-testid=stNumberInput]').length,
         frame: all('[data-testid=stHeader], [data-testid=stToolbar], .stMain h1, .st-key-chips, .st-key-behind').length,
@@ -73,7 +75,7 @@ def read_from_the_last_row(page: Page, story: Story, number: int) -> None:
     assert seen["small"] == [] and seen["thin"] == 0 and seen["frame"] == 0, (number, seen)
     assert seen["controls"] == len(step.kept) <= 3, number
     assert seen["charts"] == (step.shows not in ("", "attack_success")), number
-    assert all(title == pytest.approx(24, abs=0.1) for title in seen["titles"]), number
+    assert all(title == pytest.approx(18.9, abs=0.1) for title in seen["titles"]), number
     assert seen["sideways"] <= 0, (number, seen)
     assert page.evaluate(CUT) == [], number
     if seen["charts"]:
@@ -149,7 +151,7 @@ def move_and_go_on(page: Page, story: Story) -> None:
     expect(lost).to_contain_text("ε = 1,")
 
 
-# A screen's pixels are larger on the wall where it has fewer: text may shrink with it, from 18 px at 1366 x 768.
+# A screen's pixels are larger on the wall where it has fewer: text may shrink with it, from its size at 1366 x 768.
 SCREENS = ((1280, 720), (1024, 768), (1440, 900), (390, 844))
 
 
@@ -166,7 +168,7 @@ def fits(page: Page, width: int, height: int) -> None:
         edges = beside.evaluate_all("all => all.map(it => it.getBoundingClientRect().bottom)")
         assert bar and all(edge <= bar["y"] for edge in edges), "under the bar"
         assert page.evaluate(CUT) == []
-    seen, least = page.evaluate(SEEN), 17.9 * min(1.0, width / 1366, height / 768)
+    seen, least = page.evaluate(SEEN), 0.99 * min(1.0, width / 1366, height / 768)
     assert seen["sideways"] <= 0, seen
     assert width < 768 or [text for text in seen["small"] if float(text.rpartition(" ")[2]) < least] == []
     words = page.locator(".lecture-words").bounding_box()

@@ -34,13 +34,12 @@ def test_the_page_says_what_the_download_says():
     assert json.loads(reader.scripts["briefing"]) == document
     charts = json.loads(reader.scripts["charts"])
     drawn = {trace["name"]: trace for trace in charts["lost"]["data"] if "name" in trace}
-    assert plain(drawn["as measured"]["x"]) == document["curve"]["epsilons"]
-    assert plain(drawn["as measured"]["y"]) == document["curve"]["mean"]
+    assert plain(drawn["accuracy loss, mean"]["x"]) == document["curve"]["epsilons"]
     assert plain(drawn["accuracy loss, mean"]["y"]) == document["curve"]["smooth"]
     assert set(plain(drawn["always the larger class: loss 33.0"]["y"])) == {document["learnable"]}
     assert plain(drawn["95% interval"]["y"]) == document["curve"]["low"]
     assert plain(drawn["smallest budget, 95% interval"]["x"]) == [document["budget"]["low"], document["budget"]["high"]]
-    assert plain(drawn["smallest budget"]["x"]) == [document["budget"]["value"]]
+    assert plain(drawn[f"smallest budget: ε = {document['budget']['value']:.2g}"]["x"]) == [document["budget"]["value"]]
     assert plain(charts["equivalent"]["data"][2]["y"]) == document["equivalent"]["size"]
     for label in reader.labels:
         assert words.fill("ε = {guarantee.epsilon:plain}", document) in label

@@ -2,6 +2,7 @@
 "use strict";
 
 const NARROW = 700; // px of a screen; as in page.css
+const LARGER = 1.55; // times, on a wall and on paper: letters of 13 px are read from the last row
 const LEAST = 0.6; // below that nobody can read it; content.py allows no text that needs less
 const CONFIG = {
   displaylogo: false,
@@ -30,7 +31,11 @@ function draw(node, onPaper) {
   const { data, layout } = figures[node.dataset.chart];
   const narrow = !onPaper && window.innerWidth < NARROW;
   const fitting = narrow ? merge(layout, layout.meta?.narrow) : layout;
+  const scale = narrow ? 1 : LARGER;
   node.style.height = `${fitting.height}px`;
+  node.style.width = `${100 / scale}%`;
+  node.style.transform = `scale(${scale})`;
+  node.style.marginBottom = `${(scale - 1) * fitting.height}px`;
   window.Plotly.react(node, data, { ...fitting, width: node.clientWidth }, { ...CONFIG, displayModeBar: onPaper ? false : "hover" });
 }
 

@@ -6,6 +6,7 @@ page.html forbids the browser every request (blob: is for "download as picture":
 
 import html
 import json
+import math
 import re
 from collections.abc import Iterable
 from importlib.metadata import distribution
@@ -13,14 +14,19 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import numpy as np
+
 from dpcore.core.facts import text_beside
-from dpcore.figures.decide import equivalent_on_wall, lost_on_wall
+from dpcore.figures.decide import budget_figure, equivalent_figure
+from dpcore.figures.figure import Figure
 from dpcore.figures.icon_array import icons_svg
 from dpcore.figures.style import FAMILIES, GRID
+from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.briefing import words
 from pages.decide.briefing.content import Briefing
 
 _SAID = (words.budget, words.cost, words.floor, words.guarantee, words.equivalent, words.needed)
+_HEIGHT, _WIDER = 300, 24  # px of a chart and of its right margin, before page.js draws it larger
 _LOST = {"epsilons": "ε", "mean": "accuracy loss", "smooth": "drawn", "low": "at least", "high": "at most"}
 _SIZES = {"epsilons": "ε", "size": "equivalent sample size", "low": "at least", "high": "at most"}
 
@@ -116,32 +122,46 @@ def _table(write: _Writer, record: str, columns: dict[str, str], form: str) -> s
     return f"<details><summary>Numbers of the chart</summary><table><tr>{head}</tr>{rows}</table></details>"
 
 
-def _sure(document: words.Document) -> str:
-    return words.fill("{confidence:percent} interval", document)
+def _on_slide(figure: Figure) -> dict[str, Any]:
+    """For plotly.js, with room for labels in whichever font the reader's machine has."""
+    made = figure.to_dict()
+    made["layout"]["margin"]["r"] += _WIDER
+    return made
 
 
 def _lost_chart(document: words.Document) -> dict[str, Any]:
-    curve, answer = document["curve"], document["budget"]
-    return lost_on_wall(
-        **curve,
+    curve, (value, least, most) = document["curve"], _beyond(document["budget"])
+    epsilons, smooth, low, high = (np.array(curve[name]) for name in ("epsilons", "smooth", "low", "high"))
+    made = budget_figure(
+        *(epsilons, smooth, low, high),
         at_most=document["at_most"],
+        answer=Answer(value, least, most, epsilons[0], epsilons[-1]),
         learnable=document["learnable"],
-        budget=(answer["value"], answer["low"], answer["high"]),
         epsilon=document["guarantee"]["epsilon"],
-        sure=_sure(document),
         family=document["family"],
-    ).to_dict()
+        theme="light",
+        height=_HEIGHT,
+    )
+    return _on_slide(made)
+
+
+def _beyond(answer: dict[str, float | None]) -> list[float]:
+    """Value and interval of an answer; what the document does not know is beyond the axis."""
+    return [math.inf if (found := answer[name]) is None else found for name in ("value", "low", "high")]
 
 
 def _equivalent_chart(document: words.Document) -> dict[str, Any]:
     found = document["equivalent"]
-    return equivalent_on_wall(
-        **{name: found[name] for name in ("epsilons", "size", "low", "high")},
+    made = equivalent_figure(
+        *(np.array(found[name], float) for name in ("epsilons", "size", "low", "high")),
         n=document["n"],
+        metric="same score",  # which one, in anyone's words, the slide says
         epsilon=document["guarantee"]["epsilon"],
-        sure=_sure(document),
         family=document["family"],
-    ).to_dict()
+        theme="light",
+        height=_HEIGHT,
+    )
+    return _on_slide(made)
 
 
 def _plotly() -> str:
