@@ -8,12 +8,9 @@ import pandas as pd
 
 import dpcore
 from dpcore import Experiment, Problem
-from dpcore.core.arrays import Array
 from dpcore.data import Source
 from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import (
-    RULE_NAMES,
-    bounds_figure,
     descent_cost_figure,
     release_scatter_figure,
     valley_figure,
@@ -21,7 +18,6 @@ from dpcore.figures.perturbation import (
 from dpcore.figures.style import Theme
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import DescentCost, work
-from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from pages.background.pictures import made_once
 from pages.background.tables import refined
@@ -34,9 +30,8 @@ from pages.ui.live_figure import captioned_figure
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Releases", "Descent path", "Noisy SGD", "λ", "Bounds", "Gradient count", "No noise", "Other problems")
-VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
-BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+SIDES = ("Releases", "Descent path", "Noisy SGD", "λ", "Gradient count", "No noise", "Other problems")
+VALLEY_REPETITIONS = 20
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
 WORK_RECORDS = 100  # all records in each of n^2 steps are n^3 gradients
 # Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many records
@@ -65,8 +60,6 @@ def show_beside(
         show_batches(experiment, controls, theme, height)
     elif side == "λ":
         _show_valley(experiment, controls, here, theme, height)
-    elif side == "Bounds":
-        _show_bounds(experiment, controls, theme, height)
     elif side == "Gradient count":
         problem = experiment.problem
         done = work(dc.replace(problem, n=min(problem.n, WORK_RECORDS)))
@@ -101,18 +94,6 @@ def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame,
     captioned_figure(figure, said, key="valley", height=height, progress=progress)
 
 
-def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, height: int) -> None:
-    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
-    sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
-    problem = dc.replace(experiment.problem, lam="auto")
-    ruled = dpcore.Experiment(problem, rules, sweep=sweep, repetitions=BOUND_REPETITIONS)
-    table, progress = refined(ruled, first=FEWEST)
-    kamath = kamath_bound(next(ruled.cells()))
-    picture = bounds_figure(table, kamath=kamath, epsilon=controls.epsilon, theme=theme, height=height)
-    said = bounds_caption(table, kamath, worst=2.0 * problem.theta_norm)
-    captioned_figure(picture, said, key="proved", height=height, progress=progress)
-
-
 def releases_caption(made: ReleaseScatter, n: int) -> str:
     """Distance of each mechanism's releases of a classifier from its model without noise."""
     return f"Two features, {n:,} synthetic people, same ε and rule for λ: {words.spread(made)}"
@@ -130,29 +111,6 @@ def path_caption(made: ReleaseScatter, n: int) -> str:
         f"{rounded(astray, 2)} from where the same steps end without noise (dotted). The release is the mean of the "
         f"second half of the path, {rounded(end, 2)} from the last iterate. Triangles: {len(each.thetas)} releases."
     )
-
-
-def bounds_caption(table: pd.DataFrame, kamath: Array, worst: float) -> str:
-    """Each rule's bound over its measurement, and why Kamath's bound has a panel of its own.
-
-    worst: the excess of the worst model of the ball.
-    """
-    rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
-    parts = []
-    for rule, name in RULE_NAMES.items():
-        ratio = (rows.bound / rows["mean"])[rows.rule == rule].astype(float)
-        parts.append(f"{name} {rounded(ratio.min(), 2)} to {rounded(ratio.max(), 2)}")
-    said = f"Upper bound divided by measurement, for each rule for the steps: {'; '.join(parts)}."
-    told = kamath[np.isfinite(kamath)]
-    if len(told):
-        vacuous = "every" if (told > worst).all() else f"{int((told > worst).sum())} of the {len(told)}"
-        said += (
-            f" The bound of Kamath's lecture for n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, the "
-            f"largest excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} ε where it is drawn."
-        )
-    if len(told) < len(kamath):
-        said += " It is drawn only where its accounting holds, for ε < 2√ln(1/δ)."
-    return said
 
 
 def work_caption(made: DescentCost, source: Source) -> str:

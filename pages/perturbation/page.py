@@ -15,7 +15,6 @@ from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.beside import SIDES, first_repetitions, show_beside
 from pages.server import prefetch
-from pages.ui import url_controls
 from pages.ui.code import verbatim
 from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, framed, plain
@@ -45,13 +44,8 @@ controls = sidebar(
 left, right = st.container(key="halves").columns([1.55, 1], gap="medium")
 with left, st.container(horizontal=True, vertical_alignment="center", key="above"):
     badge = st.empty()
-    norm = source.theta_norm  # of real records as on every page
-    if source.key.startswith("synthetic"):
-        norm = url_controls.select(
-            "ball", "reference over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170
-        )
 with left:
-    drawn, layers = st.container(), pick_layers(rates="published rates", lemma="n-fold noise")
+    drawn, layers = st.container(), pick_layers(rates="published rates")
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)
 keys = [f"{family}_{law}" for law in noises for family in ("output", "objective")]
@@ -61,7 +55,8 @@ mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
-    problem = controls.problem(source.key, theta_norm=float(norm))
+    drawn_here = source.key.startswith("synthetic")  # real records as on every page
+    problem = controls.problem(source.key, theta_norm=words.NORM if drawn_here else source.theta_norm)
     return dpcore.Experiment(problem, mechanisms, repetitions=REPETITIONS)
 
 
@@ -71,13 +66,12 @@ chart = partial(excess_figure, height=HEIGHT)
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)
-    exhibits = {words.LEMMA: prefetch.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {}
     rates = {words.RATE: rate_shape(next(asked.cells()))} if "rates" in layers else {}
     figure, sentence = made_once(
         source.key,
         ("excess", asked, controls.epsilon, theme, progress if found is table else None, *layers),
         lambda: (
-            chart(found, epsilon=controls.epsilon, theme=theme, rates=rates, exhibits=exhibits).showing(layers),
+            chart(found, epsilon=controls.epsilon, theme=theme, rates=rates).showing(layers),
             plain(words.takeaway(found[found.x == controls.epsilon], source)),
         ),
     )
@@ -104,11 +98,7 @@ with left:
             figure, key="perturbation", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls)
         )
     paragraph(said.verdict)
-    small = [said.caption]
-    if "lemma" in layers:
-        exhibit = dpcore.run(words.lemma(experiment))
-        small.append(words.lemma_caption(exhibit[exhibit.x == controls.epsilon]))
-    small_print(" ".join(filter(None, (*small, progress))))
+    small_print(" ".join(filter(None, (said.caption, progress))))
 with right:
     side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)
     show_beside(side, experiment, controls, here, theme, HEIGHT)

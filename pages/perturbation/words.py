@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from dpcore import Experiment, make_mechanism, run
+from dpcore import Experiment, run
 from dpcore.core.facts import facts_beside, text_beside
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
@@ -27,20 +27,13 @@ from pages.ui.sources import assumed, neighbours_line, records_line
 from pages.ui.verdict import NO_LOWER, verdict
 
 RATE = "published rate,<br>shape only"
-LEMMA = "output: n times the noise<br>(Kamath's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
 HARDEST = "synthetic_hardest"
-BALLS = (6, 10, 20, 40)  # norms of the models that F* is taken over
+NORM = 6.0  # F* of drawn records is taken over models of at most this norm
 CHIPS = chips_beside(__file__, "chips.json")
 
 FORMULA = text_beside(__file__, "formula.md")
 _LAM_LINES = {row["lam"]: row["line"] for row in facts_beside(__file__, "lam_lines.csv")}
-
-
-def lemma(experiment: Experiment) -> Experiment:
-    """Output perturbation with the noise that Lemma 1 of Kamath's lecture asks for."""
-    wasteful = make_mechanism("output_gaussian", accounting="kamath")
-    return dc.replace(experiment, mechanisms=(wasteful,))
 
 
 @dc.dataclass(frozen=True)
@@ -262,15 +255,6 @@ def _errors(rows: pd.DataFrame) -> str:
     return f"{rows.se.max() / rows['mean'].abs().max():.1%} at the cursor"
 
 
-def lemma_caption(table: pd.DataFrame) -> str:
-    """The cost of n times the noise, and the privacy it spends; table: its rows at the cursor."""
-    row = table[table.metric == "excess_empirical_risk"].iloc[0]
-    return (
-        f"Lemma 1 of Kamath's lecture states a sensitivity of 2n/λ; 2L/λ is correct. Its noise is {row.n:,} times "
-        f"larger: the excess risk is {rounded(row['mean'])}, the privacy spent ε = {rounded(row.spent_epsilon, 2)}."
-    )
-
-
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
     """The assumptions behind the curves, the bounds and the guarantees."""
     ok = table[table.status == "ok"]
@@ -288,11 +272,9 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
 
 
 def snippet(experiment: Experiment, layers: list[str], chart: partial[Figure]) -> str:
-    """Python that redraws the chart from an empty file. chart: without the layers that are computed for it."""
+    """Python that redraws the chart from an empty file. chart: without the rates that are computed for it."""
     if "rates" in layers:
         chart = partial(chart, rates={RATE: partial(rate_shape, verbatim("next(experiment.cells())"))})
-    if "lemma" in layers:
-        chart = partial(chart, exhibits={LEMMA: partial(run, experiment_call(lemma(experiment)))})
     return script({"experiment": experiment_call(experiment), "table": partial(run, verbatim("experiment"))}, chart)
 
 

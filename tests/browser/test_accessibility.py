@@ -26,7 +26,6 @@ VIEWS = (
     "?place=output&proof=textbook",
     "perturbation?side=Descent+path",
     "perturbation?side=λ",
-    "perturbation?side=Bounds",
     "perturbation?side=Gradient+count",
     "perturbation?side=No+noise",
     "perturbation?side=Other+problems",

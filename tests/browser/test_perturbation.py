@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 # Few records: these tests look at the page, and every draw through the question is a minimisation.
 STATE = "n=300"
-SIDES = {"releases": "side=Releases", "valley": "side=λ", "proved": "side=Bounds", "work": "side=Gradient+count"}
+SIDES = {"releases": "side=Releases", "valley": "side=λ", "work": "side=Gradient+count"}
 
 
 def open_perturbation(page: Page, url: str, query: str = STATE, key: str = "perturbation") -> Chart:
@@ -83,12 +83,11 @@ def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: 
 
 STATES = (
     ("", "releases"),
-    ("noise=both&layers=upper+bound&layers=non-private&layers=published+rates&layers=n-fold+noise", "valley"),
+    ("noise=both&layers=upper+bound&layers=non-private&layers=published+rates", "valley"),
     ("lam=0.0001&epsilon=0.01", "valley"),
     ("noise=both&lam=0.05&epsilon=10", "releases"),
     ("epsilon=0.01&leak=a+classifier", "exact_vector"),
     ("leak=a+curve", "exact_curve"),
-    ("layers=n-fold+noise", "proved"),
     ("epsilon=10", "work"),
 )
 

@@ -12,17 +12,16 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import Budget, data
 from dpcore.figures.figure import Figure
-from dpcore.figures.perturbation import RULE_NAMES, excess_figure
+from dpcore.figures.perturbation import excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.private_polynomials import private_polynomials
-from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.theory.erm import published_output_rate
 from pages.background import tables
 from pages.perturbation import batches, beside, exact_answers, words
-from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_RECORDS
+from pages.perturbation.beside import SIDES, WORK_RECORDS
 from pages.ui import sidebar
 from pages.ui.details import readout
 from pages.ui.html import emphasised, plain
@@ -35,7 +34,7 @@ from tests.page_driver import captions, headline, open_app, spaced, tells, texts
 from ..flat_fields import experiment_of
 
 PEOPLE = data.SOURCES["synthetic"]
-BALL = float(words.BALLS[0])
+BALL = words.NORM
 
 
 def open_page(**state) -> AppTest:
@@ -187,14 +186,13 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "n": rng.choice([200, 300, 500]),
         "lam": rng.choice(sidebar.LAMBDAS),
         "seed": rng.randrange(100),
-        "ball": rng.choice(words.BALLS),
         "side": rng.choice(SIDES),
         "leak": rng.choice(list(exact_answers.LEAKS)),
-        "layers": rng.sample(["bounds", "bias", "rates", "lemma"], rng.randrange(5)),
+        "layers": rng.sample(["upper", "plain", "rates"], rng.randrange(4)),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
     same = ("noise", "delta", "n", "lam", "seed")
-    norm = chosen["ball"] if source.startswith("synthetic") else data.SOURCES[source].theta_norm
+    norm = BALL if source.startswith("synthetic") else data.SOURCES[source].theta_norm
     more = {"p": data.SOURCES[source].p or 8, "theta_norm": float(norm)}
     table = table_of(source=source, **more, **{key: chosen[key] for key in same})
     page = open_page(**chosen)
@@ -241,48 +239,11 @@ def test_the_path_says_how_far_noise_led_it():
     assert f"lies {rounded(np.linalg.norm(releases.path[-1] - releases.quiet_path[-1]), 2)} from where" in said
 
 
-def test_bounds_say_how_loose_they_are_and_kamath_s_that_it_says_nothing():
-    page = open_page(side="Bounds", seed=5)
-    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
-    sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
-    tables = [
-        dpcore.run(
-            dpcore.Experiment(
-                dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=5),
-                mechanisms=rules,
-                sweep=sweep,
-                repetitions=repetitions,
-            )
-        )
-        for repetitions in (FEWEST, BOUND_REPETITIONS)
-    ]
-    kamath = kamath_bound(
-        next(dpcore.Experiment(dpcore.Problem("synthetic", n=300, theta_norm=BALL), sweep=sweep).cells())
-    )
-    said = captions(page)
-    assert any(beside.bounds_caption(table, kamath, 2.0 * BALL) in said for table in tables)
-    assert "n² = 90,000 steps exceeds 12" in said and "holds, for ε < 2√ln(1/δ)" in said
-    ratios = tables[0].bound / tables[0]["mean"]
-    assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
-
-
 def test_work_counts_gradients():
     page = open_page(side="Gradient count")
     done = work(dpcore.Problem("synthetic", WORK_RECORDS, 8, theta_norm=BALL, seed=7))
     assert beside.work_caption(done, PEOPLE) in captions(page)
     assert tells(captions(page), f"n³ = {WORK_RECORDS**3:,} gradients", f"n² = {WORK_RECORDS**2:,} gradients")
-
-
-def test_n_fold_noise_says_what_it_costs_and_what_it_guarantees():
-    page = open_page(layers=["lemma"], epsilon=0.5)
-    wasteful = dpcore.make_mechanism("output_gaussian", accounting="kamath")
-    problem = dpcore.Problem("synthetic", n=300, theta_norm=BALL, seed=7)
-    table = dpcore.run(dpcore.Experiment(problem, mechanisms=(wasteful,)))
-    row = table[(table.x == 0.5) & (table.metric == "excess_empirical_risk")].iloc[0]
-    said = captions(page)
-    assert tells(said, "noise is 300 times", f"excess risk is {rounded(row['mean'])}")
-    assert f"privacy spent ε = {rounded(row.spent_epsilon, 2)}." in said and row.spent_epsilon < 0.01
-    assert "n times the noise" not in headline(page), "an exhibit never wins"
 
 
 def test_pure_noise_has_two_places_and_says_why():
@@ -371,7 +332,7 @@ def test_another_data_set_starts_with_its_own_people():
     assert page.session_state["n"] == 1000, "what can be drawn at once, not all 5,000"
 
 
-@pytest.mark.parametrize("layers", [["plain"], ["upper", "rates"], ["lemma"]])
+@pytest.mark.parametrize("layers", [["plain"], ["upper", "rates"]])
 def test_the_code_redraws_the_chart(monkeypatch, layers):
     page = open_page(behind="Code", noise="both", epsilon=0.1, layers=layers, lam=0.01)
     drawn = []
@@ -387,29 +348,27 @@ def test_the_code_redraws_the_chart(monkeypatch, layers):
         theme="light",
         height=500,
         rates={words.RATE: np.array(published)} if "rates" in layers else {},
-        exhibits={words.LEMMA: dpcore.run(words.lemma(experiment))} if "lemma" in layers else {},
     )
     assert [t.name for t in drawn[0].data] == [t.name for t in expected.data]
     for one, other in zip(drawn[0].data, expected.data, strict=True):
         assert np.asarray(one.y, float) == pytest.approx(np.asarray(other.y, float))
 
 
-@pytest.mark.parametrize("along", ["batch", "steps", "path"])
-def test_noisy_sgd_has_a_view_with_its_batch_its_steps_and_a_path(along, monkeypatch):
+@pytest.mark.parametrize("along", ["batch", "steps"])
+def test_noisy_sgd_has_a_view_with_its_batch_and_its_steps(along, monkeypatch):
     monkeypatch.setattr(batches, "REPETITIONS", 4)
     page = open_page(side="Noisy SGD", sgd_along=along, sgd_batch=20, sgd_steps=50, n=200)
     assert not page.exception
     said = next(text for text in captions(page).split("\n") if "50" in text and "20 records" in text)
-    if along != "path":
-        table = dpcore.run(
-            dpcore.Experiment(
-                dpcore.Problem("synthetic", n=200, p=8, theta_norm=BALL, seed=7),
-                (dpcore.make_mechanism("noisy_sgd", batch=20, steps=50), dpcore.make_mechanism("noisy_gd")),
-                sweep=dpcore.Axis("epsilon", (1.0,)),
-                repetitions=4,
-            )
+    table = dpcore.run(
+        dpcore.Experiment(
+            dpcore.Problem("synthetic", n=200, p=8, theta_norm=BALL, seed=7),
+            (dpcore.make_mechanism("noisy_sgd", batch=20, steps=50), dpcore.make_mechanism("noisy_gd")),
+            sweep=dpcore.Axis("epsilon", (1.0,)),
+            repetitions=4,
         )
-        excess = table[table.metric == "excess_empirical_risk"]
-        own, full = excess["mean"]
-        assert rounded(own) in said and rounded(full) in said and "1,000 gradients" in said
-        assert f"{rounded(excess.bound.iloc[0] / own, 2)} times" in said
+    )
+    excess = table[table.metric == "excess_empirical_risk"]
+    own, full = excess["mean"]
+    assert rounded(own) in said and rounded(full) in said and "1,000 gradients" in said
+    assert f"{rounded(excess.bound.iloc[0] / own, 2)} times" in said
