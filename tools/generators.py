@@ -1,19 +1,16 @@
-"""Write what follows from the code: docs/api.md, and which tests check what the page Sources says of a mechanism.
+"""Write what follows from the code: docs/api.md.
 
 python -m tools.generators
 """
 
-import ast
 import dataclasses as dc
 import inspect
-import json
 import re
 from collections.abc import Iterator
 
 import dpcore
 from dpcore.core.losses import LOSSES
 from dpcore.mechanisms import list_mechanisms, mechanism_class, origin_of
-from pages.sources.provenance import EVERY, FILE
 from tests.harness import ROOT
 
 _HEAD = """# The library's public names
@@ -86,24 +83,5 @@ def _library() -> list[str]:
     return [key for key in list_mechanisms() if not origin_of(key)]
 
 
-def provenance() -> str:
-    """Results shown by tests, as their marks `shows(form, *mechanisms)` say: mechanism -> form -> tests, as JSON.
-
-    A mark without a mechanism speaks of all that are registered.
-    """
-    found: dict[str, dict[str, list[str]]] = {key: {} for key in (*_library(), EVERY)}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        text = path.read_text(encoding="utf-8")
-        for test in ast.parse(text).body if "mark.shows(" in text else ():
-            for mark in getattr(test, "decorator_list", ()):
-                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.shows":
-                    form, *keys = (ast.literal_eval(argument) for argument in mark.args)
-                    name = f"{path.relative_to(ROOT / 'tests').as_posix()}::{test.name}"  # type: ignore[attr-defined]
-                    for key in keys or (EVERY,):
-                        found[key].setdefault(form, []).append(name)
-    return json.dumps({key: forms for key, forms in found.items() if forms}, indent=2) + "\n"
-
-
 if __name__ == "__main__":
     (ROOT / "docs" / "api.md").write_text(api_page(), encoding="utf-8")
-    FILE.write_text(provenance(), encoding="utf-8")

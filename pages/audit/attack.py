@@ -53,12 +53,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 
 
 def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int, term: str) -> None:
-    own_pair = "an audit uses two data sets of its own"
-    controls = sidebar(
-        default_n=2_000,
-        max_columns=8,
-        unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "the mechanism chooses it"},
-    )
+    controls = sidebar(default_n=2_000, max_columns=8, unused=("n", "p", "lam", "m"))
     theme = current_theme()
     asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version, term)
     answer = ask(asked)

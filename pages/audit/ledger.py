@@ -74,12 +74,7 @@ def _show(
     controls = sidebar(
         default_n=2_000,
         max_columns=SHARED_COLUMNS,
-        unused={
-            "p": "accounting counts steps: p has no effect",
-            "lam": "the objective of a step has no effect",
-            "m": "batches have their own slider",
-            "seed": "this view draws no noise",
-        },
+        unused=("p", "lam", "m", "seed"),
     )
     n, budget = controls.n, Budget(controls.epsilon, controls.delta)
     steps = n**2 if isinstance(chosen_steps, str) else chosen_steps

@@ -18,7 +18,7 @@ from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
-from pages.ui.sidebar import sidebar
+from pages.ui.sidebar import ALL_BUT_SEED, sidebar
 
 HEIGHT = 430
 NAMES = {
@@ -39,8 +39,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 
 def _show(headline: DeltaGenerator) -> None:
     """The first visitor of a server waits some seconds for the runs."""
-    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each exhibit has its own settings")
-    seed = sidebar(default_n=2_000, max_columns=8, unused=exhibit).seed
+    seed = sidebar(default_n=2_000, max_columns=8, unused=ALL_BUT_SEED).seed
     theme = current_theme()
     with st.spinner("Running the published mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]

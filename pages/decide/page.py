@@ -137,7 +137,7 @@ controls = sidebar(
     default_n=first,
     columns=source.p if source else None,
     max_columns=MAX_COLUMNS,
-    unused={"m": "no mechanism here draws samples"},
+    unused=("m",),
 )
 if another and size not in (None, controls.n):
     st.rerun()  # a slider with another scale is a new one, which at first says what the address says

@@ -44,7 +44,7 @@ controls = sidebar(
     default_n=1_000,
     max_columns=LARGEST,
     default_columns=LARGEST,
-    unused={"m": "no samples are drawn here"},
+    unused=("m",),
 )
 
 lower: Lower = "damage" if below == "damage" else "distance"

@@ -69,7 +69,7 @@ controls = sidebar(
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     letter="d",
-    unused={"lam": "the ball takes the place of λ", "m": "this page draws no samples"},
+    unused=("lam", "m"),
 )
 theme = current_theme()
 left, right = st.container(key="halves").columns([1.5, 1], gap="medium")

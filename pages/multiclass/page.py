@@ -27,7 +27,7 @@ from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, pick_layers, switch
-from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
+from pages.ui.sidebar import ALL_BUT_SEED, SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 380, 400
 MOST_RECORDS, FIRST_N = 5_000, 2_000
@@ -58,7 +58,7 @@ def show_repaired() -> None:
         sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
         default_n=size,
         max_columns=8,
-        unused={"p": "set above the chart as d, or by the records", "m": "the mechanism draws no samples"},
+        unused=("p", "m"),
     )
     own = {"d": d, "classes": C} if source == DRAWN else {}
 
@@ -146,8 +146,7 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
 
 
 if proof == "published":
-    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "the exhibit has its own settings")
-    seed = sidebar(default_n=FIRST_N, max_columns=8, unused=exhibit).seed
+    seed = sidebar(default_n=FIRST_N, max_columns=8, unused=ALL_BUT_SEED).seed
     as_published.show(headline, seed, theme)
 else:
     show_repaired()

@@ -45,7 +45,7 @@ controls = sidebar(
     default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
-    unused={"m": "no samples are drawn here"},
+    unused=("m",),
 )
 chart, attack_success = st.container(key="attack_halves").columns([2.2, 1], gap="medium")
 

@@ -39,7 +39,7 @@ controls = sidebar(
     default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
-    unused={"m": "no samples are drawn here"},
+    unused=("m",),
 )
 left, right = st.container(key="halves").columns([1.55, 1], gap="medium")
 with left, st.container(horizontal=True, vertical_alignment="center", key="above"):

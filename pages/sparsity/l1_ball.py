@@ -57,7 +57,7 @@ def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
         default_n=FIRST_N,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
-        unused={"lam": "the L1 ball takes the place of λ", "m": "one vertex is drawn in each of T steps"},
+        unused=("lam", "m"),
     )
     theme = current_theme()
     left, right = st.container(key="halves").columns([1.5, 1], gap="medium")

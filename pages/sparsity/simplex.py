@@ -41,7 +41,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
         default_n=FIRST_N,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
-        unused={},
+        unused=(),
     )
     theme = current_theme()
     left, right = st.container(key="halves").columns([1.5, 1], gap="medium")

@@ -42,7 +42,7 @@ def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     controls = sidebar(
         default_n=SAMPLE_SIZES[-1],
         max_columns=MOST_ARMS,
-        unused={"n": "a stream has T steps instead of n records", "m": "one arm is drawn in each step"},
+        unused=("n", "m"),
         rules=("auto",),  # the other rule is for fresh records
     )
     theme = current_theme()

@@ -37,12 +37,7 @@ controls = sidebar(
     sample_sizes=PEOPLE,
     default_n=50,
     max_columns=8,
-    unused={
-        "delta": "randomised response guarantees ε alone: δ = 0",
-        "p": "an answer is yes or no",
-        "lam": "nothing is trained here",
-        "m": "every person sends one message",
-    },
+    unused=("delta", "p", "lam", "m"),
 )
 theme = current_theme()
 left, right = st.container(key="halves").columns([1.5, 1], gap="medium")

@@ -50,6 +50,6 @@ def test_a_mechanism_from_a_file_is_attacked_compared_and_listed(own: Server, pa
     expect(page.get_by_role("combobox", name="Mechanism")).to_have_value(label)
     page.goto(f"{own.url}/sources?about=Algorithms")
     expect(page.locator(".sources-table")).to_contain_text("From the file by_hand.py", timeout=60_000)
-    page.get_by_role("row").filter(has_text="by_hand.py").get_by_role("link", name="view").click()
-    expect(page.locator(".sources-table")).to_contain_text("no test yet", timeout=60_000)
+    page.get_by_role("row").filter(has_text="by_hand.py").get_by_role("link", name="attack").click()
+    expect(page.get_by_role("combobox", name="Mechanism")).to_have_value(label, timeout=60_000)
     assert complaints == []

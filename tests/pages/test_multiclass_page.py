@@ -92,8 +92,6 @@ def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate
     monkeypatch.setattr(asking, "FIRST_SECONDS", 0.2)
     page = open_script(PAGE, seed=22)
     assert said(page) == "Computing the curves …" and len(charts(page)) == 1 and not page.exception
-    (line,) = [each.proto.body for each in page.sidebar.get("html") if "not-used" in each.proto.body]
-    assert ">p</dfn>" in line and ">d</dfn>" not in line, "the page has a d of its own"
     page.select_slider(key="epsilon").set_value(2.0).run()  # the reader moves on
     gate.release(2)
     assert "Means of 12 releases" in captions(finished(page))

@@ -19,15 +19,16 @@ from dpcore.studies.papers import errata
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.studies.papers.reproductions.base import Claim, Outcome, Verdict
 from pages.sources import words
-from pages.sources.provenance import traces
 from pages.sources.table import link, table, text
 from pages.ui.html import readable
 from pages.ui.terms import GLOSSARY
 from tests.harness import ROOT
 from tests.page_driver import LIVE, SCRIPTS, charts, open_script, said, shown, texts
-from tests.pages.test_links import follow, remarks, settled
+from tests.pages.test_links import finished, follow, remarks
 
 SCRIPT = "sources/page.py"
+# Where a mechanism's curves are.
+PAGE_OF = {row["mechanism"]: row["address"] for row in words.ALGORITHMS if row["mechanism"]}
 ADDRESSES = sorted({*(row["address"] for row in words.ALGORITHMS), *(each.page for each in errata.ERRATA.values())})
 
 # Seconds each; the others are opened in every run.
@@ -60,17 +61,6 @@ def test_the_default_state_leads_with_the_worst_erratum():
         assert f"python -m dpcore errata {name}" in cells(page)
 
 
-@pytest.mark.parametrize("key", list_mechanisms())
-def test_every_row_of_a_mechanism_is_shown(key):
-    page = open_script(SCRIPT, about="traces", traced=key)
-    assert not page.exception
-    found = cells(page)
-    for row in traces(key):
-        assert readable(row.assumes) in found and readable(row.theorem) in found and words.FORMS[row.form] in found
-        assert all(test in found for test in row.tests)
-    assert link("attack", words.attack_of(key)) in texts(page)
-
-
 def test_every_reproduction_has_its_command():
     page = open_script(SCRIPT, about="reproductions", reproduced="jain-thakurta-1a")
     assert not page.exception and not charts(page) and "takes about 10 minutes" in said(page)
@@ -79,7 +69,7 @@ def test_every_reproduction_has_its_command():
 
 
 def test_a_figure_done_again_says_what_its_run_says():
-    page = settled(open_script(SCRIPT, about="reproductions", reproduced="kamath-three-ways", seed=3, behind="Code"))
+    page = finished(open_script(SCRIPT, about="reproductions", reproduced="kamath-three-ways", seed=3, behind="Code"))
     chosen = get_reproduction("kamath-three-ways")
     outcome = chosen.run(None, runs=chosen.few, seed=3, told=lambda words: None)
     (chart,) = charts(page).values()
@@ -117,25 +107,12 @@ def test_an_error_in_a_short_run_is_told_without_its_words(monkeypatch, caplog):
 
     broken = dc.replace(get_reproduction("iyengar"), run=fail)
     monkeypatch.setattr("pages.sources.short_run.get_reproduction", lambda name: broken)
-    page = settled(open_script(SCRIPT, about="reproductions", reproduced="iyengar", seed=4))
+    page = finished(open_script(SCRIPT, about="reproductions", reproduced="iyengar", seed=4))
     assert not page.exception and not charts(page) and "An error, noted in the server's log" in said(page)
     assert "inner words" not in texts(page) and "inner words" in caplog.text
     before = len(caplog.records)
     page.run()
     assert len(caplog.records) == before, "an error is met once"
-
-
-def test_limits_are_the_headings_of_the_sharp_edges():
-    page = open_script(SCRIPT, about="limits")
-    headings = re.findall(r"^\*\*(.+?)\.?\*\*", words.SHARP_EDGES.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(headings) > 40 and f"{len(headings)} limits" in said(page)
-    for heading in headings:
-        shown = heading.replace("`", "") if "`" in heading else readable(heading)
-        assert html.escape(shown) in texts(page), heading
-    assert all(heading and means for heading, means in words.limits())
-    told = dict(words.limits())
-    assert told["numba's cache"].startswith("numba's cache lives in"), "a heading that begins its sentence"
-    assert not any(mark in text for text in (*told, *told.values()) for mark in ("`", "*", "]("))
 
 
 # The field's names for what pages show; a page that says one has its meaning in the glossary.
@@ -206,7 +183,7 @@ def calibrated(monkeypatch) -> set[str]:
 def test_a_link_to_a_page_is_understood_there_and_shows_the_mechanism(address, calibrated):
     page = opened(address)
     assert not page.exception and not page.error and not remarks(page)
-    for key, its_page in words.SHOWN.items():
+    for key, its_page in PAGE_OF.items():
         assert its_page != address or key in calibrated, f"{key} is not on {address}"
 
 
@@ -222,7 +199,7 @@ def test_the_attack_that_a_row_links_to_is_on_its_mechanism(key, monkeypatch):
 
 
 def test_every_mechanism_has_a_view_that_the_list_of_algorithms_leads_to():
-    assert set(words.SHOWN) == set(list_mechanisms()) and set(SLOW) <= set(ADDRESSES)
+    assert set(PAGE_OF) == set(list_mechanisms()) and set(SLOW) <= set(ADDRESSES)
     page = open_script(SCRIPT, about="algorithms")
     assert not page.exception
     for row in words.ALGORITHMS:
