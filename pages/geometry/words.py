@@ -4,10 +4,8 @@ import dataclasses as dc
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpcore.audit.certificates import lower_bound
 from dpcore.core.facts import text_beside
@@ -337,19 +335,3 @@ def tracing_caption(found: Tracing) -> str:
 
 def assumptions(here: GeometryState) -> str:
     return assumed(__file__, "assumptions.md", epsilon=here.epsilon, delta=delta_text(here.delta))
-
-
-def order_table(found: AgainstOrder) -> pd.DataFrame:
-    columns: dict[str, Any] = {"p_norm": found.p_norm, "records": found.records, "chosen": found.chosen}
-    columns |= {"mean": found.mean, "se": found.se}
-    for name, side in (("exponential", found.vertices), ("gaussian", found.gaussian)):
-        columns |= {f"{name}_{key}": getattr(side, key) for key in ("mean", "se", "noiseless", "bound")}
-    return pd.DataFrame(columns | {"nothing_learned": found.signal, "lower_bound": found.least})
-
-
-def people_table(found: ExcessByN) -> pd.DataFrame:
-    columns: dict[str, Any] = {"n": found.n.astype(int)}
-    columns |= {key: getattr(found.private, key) for key in ("mean", "se", "q10", "q90")}
-    more: dict[str, Any] = {"without_noise": found.plain, "bound": found.bound, "bound_95_percent": found.tail}
-    more |= {"rate": found.rate, "gradients": found.gradients}
-    return pd.DataFrame(columns | more | {"reason": found.reasons})

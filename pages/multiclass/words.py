@@ -2,7 +2,7 @@
 
 import dataclasses as dc
 import math
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from dpcore.mechanisms.multiclass.calibration import dimensions_of
 from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records, Tuning
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
+from pages.ui.details import table_of
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, points, rounded, tenths
 from pages.ui.pickers import chips_beside
@@ -273,14 +274,6 @@ def assumptions(here: MulticlassState) -> str:
 
 
 def table(found: Found) -> pd.DataFrame:
-    if isinstance(found, Excesses):
-        columns: dict[str, Any] = {"epsilon": found.epsilon, "lam": found.lam}
-        for name, measured in (("excess", found.excess), ("over_regularised", found.over)):
-            columns |= {f"{name}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
-        more: dict[str, Any] = {"bound": found.bound, "over_bound": found.over_bound, "reason": found.reasons}
-        return pd.DataFrame(columns | more)
-    columns = {found.axis: found.x}
-    for learner, measured in found.learners.items():
-        columns |= {f"{learner}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
-    more = {"not_private": found.plain, "logistic": found.logistic, "bayes": found.bayes, "chance": found.chance}
-    return pd.DataFrame(columns | more)
+    """The curves; the axis of accuracies by its own name."""
+    curves = table_of(found)
+    return curves if isinstance(found, Excesses) else curves.rename(columns={"x": found.axis})

@@ -1,10 +1,8 @@
 """The words of the tab LASSO. Every number comes out of the curves, a run or a plan."""
 
 import dataclasses as dc
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.facts import text_beside
@@ -297,17 +295,3 @@ def assumptions(here: L1State) -> str:
     domain = load(SOURCE, 2, 8, seed=0).domain
     facts = {"R": domain.R, "y_max": domain.y_max, "radius": here.radius}
     return assumed(__file__, "l1_assumptions.md", **facts, epsilon=here.epsilon, delta=delta_text(here.delta))
-
-
-def table(found: Found) -> pd.DataFrame:
-    """The curves as numbers."""
-    over = {AgainstT: "T", AgainstN: "n", AgainstP: "p"}[type(found)]
-    columns: dict[str, Any] = {over: getattr(found, over).astype(int)}
-    curves = {"private": found.private} | ({"whole": found.whole} if isinstance(found, AgainstP) else {})
-    for name, curve in curves.items():
-        measured = {key: getattr(curve.measured, key) for key in ("mean", "se", "q10", "q90")}
-        more = {"steps": curve.T, "bound": curve.bound, "spent_epsilon": curve.spent, "reason": curve.reasons}
-        columns |= {f"{name}_{key}": values for key, values in (measured | more).items()}
-    if isinstance(found, AgainstN):
-        columns |= {key: getattr(found, key) for key in ("dense", "sampling")}
-    return pd.DataFrame(columns | {"lower_bound": found.packing, "nothing_learned": found.nothing})

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpcore.core.facts import text_beside
 from dpcore.data import load
@@ -30,9 +29,12 @@ _FEWER, _MORE = 8, 32
 FORMULA = text_beside(__file__, "simplex_formula.md")
 
 
-def asked(here: Controls, *left_out: str) -> dict[str, Any]:
+def arguments(controls: Controls, *left_out: str) -> dict[str, Any]:
     """Arguments that the computations of this tab take, but for those left out."""
-    every = {name: getattr(here, name) for name in ("n", "p", "epsilon", "delta")} | {"loss": LOSS, "seed": here.seed}
+    every = {name: getattr(controls, name) for name in ("n", "p", "epsilon", "delta")} | {
+        "loss": LOSS,
+        "seed": controls.seed,
+    }
     return {name: value for name, value in every.items() if name not in left_out}
 
 
@@ -171,7 +173,7 @@ def columns_caption(by_p: ExcessByColumns, here: Controls) -> str:
 
 def published_caption(allowed: PublishedDraws, here: Controls) -> str:
     """The reason why no curve of the theorem's own is measured."""
-    theirs, ours = draws_at(here.n, **asked(here, "n", "seed"))
+    theirs, ours = draws_at(here.n, **arguments(here, "n", "seed"))
     first = "n = 10¹⁵" if allowed.first is None else f"n = {worded(allowed.first, 3)}"
     return (
         f"Theorem 4 of Jain and Thakurta (2014) as published allows {rounded(theirs, 2)} draws at n = {here.n:,}, less "
@@ -188,15 +190,3 @@ def assumptions(made: Valley, here: Controls) -> str:
     refused = sorted({reason for reason in made.reasons if reason})
     lines += [f"- **Refused**: {readable(reason)}." for reason in refused[:1]]
     return "\n".join(lines)
-
-
-def table(made: Valley) -> pd.DataFrame:
-    """The valley as numbers."""
-    columns: dict[str, Any] = {
-        name: getattr(made, name)
-        for name in ("m", "lam", "eta", "spent_epsilon", "sampling", "bias", "stability", "affordable")
-    }
-    for on in ("training", "fresh"):
-        measured = made.training if on == "training" else made.fresh
-        columns |= {f"{on}_{name}": getattr(measured, name) for name in ("mean", "se", "q10", "q90", "noiseless")}
-    return pd.DataFrame(columns | {"reason": made.reasons}).astype({"m": int})

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpcore import Budget
 from dpcore.core.facts import text_beside
@@ -147,13 +146,3 @@ def play_caption(play: Play, here: StreamingState) -> str:
 def assumptions(here: StreamingState) -> str:
     """The assumptions of the tab's statements, as a list."""
     return assumed(__file__, "streaming_assumptions.md", epsilon=here.epsilon, delta=delta_text(here.delta))
-
-
-def table(curves: Sequence[RegretCurve]) -> pd.DataFrame:
-    """The curves as numbers, a row for each p and T."""
-    names = [field.name for field in dc.fields(RegretCurve) if field.name not in ("p", "reasons")]
-    parts = [
-        pd.DataFrame({"p": curve.p} | {name: getattr(curve, name) for name in names} | {"reason": curve.reasons})
-        for curve in curves
-    ]
-    return pd.concat(parts, ignore_index=True).astype({"steps": int})

@@ -191,7 +191,9 @@ def test_a_link_to_a_page_is_understood_there_and_shows_the_mechanism(address, c
 def test_the_attack_that_a_row_links_to_is_on_its_mechanism(key, monkeypatch):
     """What the page makes of the link; its attack is not waited for."""
     attacked = []
-    monkeypatch.setattr("pages.audit.attack._show", lambda headline, mechanism, *rest: attacked.append(mechanism))
+    monkeypatch.setattr(
+        "pages.audit.attack.show_attack", lambda page, controls, question: attacked.append(question.mechanism)
+    )
     href = re.search(r'href="\./audit\?([^"]*)"', link("attack", words.attack_of(key)))
     assert href
     page = follow("audit", html.unescape(href[1]))
