@@ -37,7 +37,7 @@ _LAM_LINES = {row["lam"]: row["line"] for row in facts_beside(__file__, "lam_lin
 
 
 @dc.dataclass(frozen=True)
-class Said:
+class Words:
     """What the page says of a table at the cursor; winner: the family of the smallest excess risk."""
 
     takeaway: str
@@ -48,16 +48,16 @@ class Said:
     readouts: list[tuple[str, str, str]]
 
 
-def said_of(experiment: Experiment, table: pd.DataFrame, epsilon: float, source: Source) -> Said:
+def words_of(experiment: Experiment, table: pd.DataFrame, epsilon: float, source: Source) -> Words:
     """All that the page says of a table swept over epsilon."""
-    here = table[table.x == epsilon]
-    return Said(
-        takeaway(here, source),
-        winner(here),
-        guarantee(here),
+    at_cursor = table[table.x == epsilon]
+    return Words(
+        takeaway(at_cursor, source),
+        winner(at_cursor),
+        guarantee(at_cursor),
         verdict_of(table, epsilon, source.key),
         caption(experiment, table, epsilon),
-        readouts(here, source),
+        readouts(at_cursor, source),
     )
 
 

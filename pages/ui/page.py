@@ -50,6 +50,10 @@ class Page:
         self.left, self.right = st.container(key=key).columns([share, 1], gap="medium")
         self._chart = self.left.container()
 
+    def above_chart(self, remark: str) -> None:
+        """HTML of one line between the pickers and the chart; before `chart`."""
+        self._chart.html(remark, width="content")
+
     def chart(
         self,
         figure: Figure,
