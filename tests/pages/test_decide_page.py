@@ -30,7 +30,6 @@ from pages.ui import upload_form
 from pages.ui.numbers import points
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, OWN_FILE
 from tests.decisions import last
-from tests.harness import ROOT
 from tests.nights import each
 from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, spaced, tells, texts
 from tests.upload_page import people
@@ -280,7 +279,7 @@ def test_the_briefing_says_the_page_s_numbers():
     page = finished(open_app(PAGE, **SMALL, more="download", give_up=5.0))
     assert not page.error and "being computed" not in captions(page)
     offered = {each.proto.label: each for each in page.get("download_button")}
-    assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)
+    assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)"} <= set(offered)
 
 
 def test_a_key_is_shown_once_and_the_release_of_the_briefing_needs_it(monkeypatch):
@@ -310,14 +309,6 @@ def test_a_key_is_shown_once_and_the_release_of_the_briefing_needs_it(monkeypatc
     assert released.plan == signing.plan.plan() and not released.seeded
     finished(page.select_slider(key="epsilon").set_value(2.0).run())
     assert made[-1].signing.looks == looks + 1 and made[-1].signing.plan.arguments["epsilon"] == 2.0
-
-
-def test_the_command_that_brings_the_slides_is_said_where_they_are_missing(monkeypatch):
-    monkeypatch.setattr(takeaway, "slides_available", lambda: False)
-    page = finished(open_app(PAGE, **SMALL, more="download"))
-    assert f"`{takeaway.INSTALL}`" in captions(page)
-    *_, package = takeaway.INSTALL.split()
-    assert re.search(f"^{package}==", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 WARDS = tuple(f"ward {i}" for i in range(8))
