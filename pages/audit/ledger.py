@@ -130,7 +130,7 @@ def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, targ
         return f"**No published noise here**: {readable(refused)}. {instead}. {booked}"
     if math.isclose(spent, target, rel_tol=1e-6):
         return f"{where} **ε = {target:g}** with noise multiplier z = {rounded(run.z)}. {booked}"
-    ratio = f"{rounded(100 * spent / target, 2)}% of" if spent < target else times(spent / target)
+    ratio = f"{rounded(100 * spent / target, 2)}% of" if spent < target else f"{rounded(spent / target, 2)} times"
     noise = f"with the noise that Kamath's lecture sets for ε = {target:g}"
     return f"{where} **{_epsilon(spent)}**, **{ratio} the target**, {noise}. {booked}"
 
@@ -139,15 +139,6 @@ def _batch(run: Run) -> str:
     if run.full:
         return f"all {run.n:,} records"
     return f"{'one' if run.batch == 1 else f'{run.batch:,}'} of {run.n:,} records"
-
-
-def times(ratio: float) -> str:
-    """
-    >>> times(12.49), times(1.26), times(12490.0)
-    ('12 times', '1.3 times', '12,000 times')
-    """
-    digits = float(f"{ratio:.2g}")
-    return f"{digits:,.0f} times" if digits >= 10 else f"{digits:g} times"
 
 
 def amount(epsilon: float) -> str:

@@ -101,7 +101,7 @@ example_question = partial(
 def words_below() -> tuple[str, str, list[list[tuple[str, str, str]]]]:
     """The verdict on the bounds, the caption, and the cards."""
     verdict = words.verdict_of(table, grown, controls.p) if lower == "damage" else ""
-    caption = words.caption(experiment, grown, controls.lam)
+    caption = words.caption(experiment, controls.lam)
     return verdict, caption, words.readouts(table, grown, controls.p, source)
 
 

@@ -1,7 +1,6 @@
 """The words of the page Dimension. Every number comes out of the table, the plans and the orthant."""
 
 import dataclasses as dc
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -158,30 +157,14 @@ def readouts(
     return rows
 
 
-def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: float | str) -> str:
-    """Guarantees and λ of the curves, and the p at which the two noises are equally large."""
-    rule = f" ({lam_text(asked)}, chosen for Gaussian output perturbation)" if isinstance(asked, str) else ""
-    said = [
+def caption(experiment: Experiment, lam: float | str) -> str:
+    """Guarantees and λ of the curves; lam: as the sidebar says it."""
+    rule = f" ({lam_text(lam)}, chosen for Gaussian output perturbation)" if isinstance(lam, str) else ""
+    return (
         f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
-        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}).",
-        f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises.",
-    ]
-    even = break_even(grown)
-    if even is not None:
-        said.append(f"The two noises move a prediction equally far at p = {even:,.0f}.")
-    return " ".join(said)
-
-
-def break_even(grown: Mapping[str, NoiseGrowth]) -> float | None:
-    """The p at which Gamma and Gaussian noise in the same place move a prediction equally far, root mean square.
-
-    A prediction moves by distance / sqrt(p): constant for Gaussian, of order sqrt(p + 1) for Gamma noise.
-    """
-    for family in ("output", "objective"):
-        one, other = grown.get(f"{family}_gaussian"), grown.get(f"{family}_gamma")
-        if one and other and np.isfinite(one.distance[0] / other.distance[0]):
-            return float((one.distance[0] / other.distance[0]) ** 2 * (one.p[0] + 1) - 1)
-    return None
+        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}). "
+        f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises."
+    )
 
 
 def verdict_of(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int) -> str:
@@ -232,8 +215,6 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         accuracy=accuracy,
         repetitions=experiment.repetitions,
         own_lam=own_lam_line(experiment),
-        smallest=int(table.x.min()),
-        small_p=small_p_line(experiment, int(table.n.iloc[0])),
         n=experiment.problem.n,
     )
 
@@ -250,22 +231,4 @@ def own_lam_line(experiment: Experiment) -> str:
     return (
         f"With the λ of its own rule at p = {p:,}, {row.lam:.3g}, Gamma output perturbation has an accuracy of "
         f"{100 * row['mean']:.1f}%."
-    )
-
-
-def small_p_line(experiment: Experiment, n: int) -> str:
-    """For how many ε of the slider Gamma output perturbation has the smaller noise at the smallest p."""
-    p = int(experiment.sweep.values[0])
-
-    def size(key: str, epsilon: float) -> float:
-        """Root mean square of what the noise adds to a prediction."""
-        mechanism, budget = dpcore.make_mechanism(key), dpcore.Budget(epsilon, experiment.problem.delta)
-        plan = mechanism.calibrate(dpcore.Spec("logistic", n, p, experiment.problem.lam), budget)  # type: ignore[arg-type]
-        return plan.scale * math.sqrt(mechanism.law.reach(p)[1])
-
-    smaller = [size("output_gamma", epsilon) < size("output_gaussian", epsilon) for epsilon in dpcore.EPSILON_GRID]
-    count = "every" if all(smaller) else f"{sum(smaller)} of {len(smaller)}"
-    return (
-        "there Gamma output perturbation, the stronger guarantee, moves predictions less than Gaussian noise for "
-        f"{count} ε of the slider, at δ = {delta_text(experiment.problem.delta)}."
     )

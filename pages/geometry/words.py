@@ -244,19 +244,6 @@ def people_caption(found: ExcessByN, asked: ExcessQuestion, here: GeometryState)
         f"own table{'; band: 8 of 10' if found.runs >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
         f"known exactly.{_above(found, here)}"
     )
-    if found.mechanism == "polyhedral_frank_wolfe":
-        said += (
-            " The number of steps follows from n, d, ε, δ and the loss. A larger n or δ allows more steps, which can "
-            "leave more excess risk on these records"
-        )
-        rises = np.diff(found.private.mean) > 2.0 * np.hypot(found.private.se[1:], found.private.se[:-1])
-        if rises.any():
-            k = int(np.argmax(rises))
-            said += (
-                f": from n = {found.n[k]:,.0f} to {found.n[k + 1]:,.0f} the mean rises from "
-                f"{rounded(found.private.mean[k])} to {rounded(found.private.mean[k + 1])}"
-            )
-        said += "."
     least = np.nanmin(found.spent) if np.isfinite(found.spent).any() else here.epsilon
     if least < 0.99 * here.epsilon:
         most = np.nanmax(found.spent)

@@ -15,9 +15,10 @@ from pages.sources.short_run import ShortRun
 from pages.sources.table import code, link, small, table, text
 from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing
-from pages.ui.html import emphasised, plain, readable
+from pages.ui.html import plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
+from pages.ui.page import Page
 from pages.ui.pickers import switch
 from pages.ui.sidebar import ALL_BUT_SEED, KEYS, sidebar
 from pages.ui.terms import GLOSSARY
@@ -30,7 +31,7 @@ PLACE = 430  # px of the smallest figure that is done again
 def show_errata(seed: int) -> None:
     found = recomputed(seed)
     sentence = words.takeaway(found)
-    headline.html(emphasised(sentence, ink))
+    page.headline(sentence, colour=ink)
     chart = corrections_figure(
         [each.erratum.title for each in found],
         [each.times for each in found],
@@ -90,7 +91,7 @@ def show_algorithms() -> None:
             name, source, outside = cls.label, cls.source, words.outside(key)
             links.append(link("attack", words.attack_of(key)))
         rows.append([text(f"{name[0].upper()}{name[1:]}") + small(outside), text(readable(source)), "<br>".join(links)])
-    headline.html(emphasised(f"**{len(rows)}** algorithms, each with a view that shows it.", ink))
+    page.headline(f"**{len(rows)}** algorithms, each with a view that shows it.", colour=ink)
     st.html(table("Algorithms", ["algorithm", "source", "see it"], rows))
     behind_nothing()
 
@@ -102,7 +103,7 @@ def show_reproduction(name: str, seed: int) -> None:
     if chosen.few:
         outcome = show_short_run(chosen, seed)
     else:
-        headline.html(emphasised(words.too_long(chosen), ink))
+        page.headline(words.too_long(chosen), colour=ink)
     st.html(
         table(
             f"All {len(REPRODUCTIONS)} reproductions, one command each",
@@ -132,12 +133,12 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     answer = ask(ShortRun(chosen.name, seed), 0.0)
     outcome: Outcome | None = answer.snapshot
     if outcome is None:
-        headline.html(emphasised(words.under_way(chosen, failed=answer.failed), ink))
+        page.headline(words.under_way(chosen, failed=answer.failed), colour=ink)
         if not answer.failed:
             st.html(f'<div style="height: {PLACE}px"></div>')  # so that the figure moves nothing when it comes
         return None
     sentence = words.verdicts(chosen, outcome)
-    headline.html(emphasised(sentence, ink))
+    page.headline(sentence, colour=ink)
     figure = reproduction_figure(outcome.chart, theme=theme)
     live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
     small_print(words.records(chosen, outcome))
@@ -160,7 +161,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
 
 
 def show_glossary() -> None:
-    headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, each in a sentence or two.", ink))
+    page.headline(f"**{len(GLOSSARY)}** terms that the pages use, each in a sentence or two.", colour=ink)
     st.html(
         table(
             "Glossary",
@@ -173,9 +174,8 @@ def show_glossary() -> None:
 
 theme = current_theme()
 ink = FAMILIES[theme]["frank_wolfe"]
-st.title("Where does every curve come from?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("Where does every curve come from?")
+with page.pickers:
     view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
     reproduced = ""
     if view == "reproductions":

@@ -1,17 +1,14 @@
 """The words of the tab Online. Every number comes out of a played stream or a plan."""
 
 import dataclasses as dc
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpcore import Budget
 from dpcore.core.facts import text_beside
-from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret
+from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
-from dpcore.theory import sampling_and_regret as theory
 from pages.ui.html import readable
 from pages.ui.numbers import amount, rounded
 from pages.ui.pickers import chips_beside
@@ -25,8 +22,6 @@ ACCOUNTINGS = {"tight": "tight λ", "published": "λ as published"}
 CHIPS = chips_beside(__file__, "streaming_chips.json")
 # A budget at which the λ of the smallest bound costs no more, and of one run all is exact but its arms.
 NON_PRIVATE: dict[str, Any] = {"epsilon": 1e6, "lam": "auto", "accounting": "tight", "repetitions": 1}
-# Where equation (12)'s ratio has settled.
-_LONG, _REFUTED_AT = 4_000_000, (10, 1_000, 1_000_000)
 _CLOSE = 0.8  # from this share of the bound on, the measurement is said to come close
 
 FORMULA = text_beside(__file__, "streaming_formula.md")
@@ -98,19 +93,12 @@ def verdict_of(curves: Sequence[RegretCurve], here: StreamingState) -> str:
 
 
 def caption(curves: Sequence[RegretCurve], here: StreamingState) -> str:
-    """The learner, the costs, and the effect of the counterexample on equation (12)."""
+    """The learner and the costs."""
     said = [
         "Private FTRL (follow the regularised leader) draws an arm in each step with weights that fall with the costs "
         f"so far. {ADVERSARIES[here.adversary].sentence} Lines: exact means; bands: 8 of 10 runs. “Nothing learned” "
         "draws every arm with equal probability. Shapes: equation (12) of Jain and Thakurta (2014), earlier √(Tp)."
     ]
-    if here.adversary == "counterexample":
-        ratios = " / ".join(rounded(forced_ratio(p)) for p in _REFUTED_AT)
-        arms = " / ".join(f"{p:,}" for p in _REFUTED_AT)
-        said.append(
-            f"With the published λ the regret is {ratios} times the value of equation (12) at p = {arms}: √8 ln p, not "
-            "a constant."
-        )
     points = [spent for curve in curves for spent in curve.spent if np.isfinite(spent)]
     dear = sum(spent > here.epsilon * (1 + 1e-9) for spent in points)
     if dear:
@@ -119,18 +107,6 @@ def caption(curves: Sequence[RegretCurve], here: StreamingState) -> str:
     if refused:
         said.append(f"Not drawn: {readable(refused)}.")
     return " ".join(said)
-
-
-@functools.lru_cache(maxsize=8)
-def forced_ratio(p: int) -> float:
-    """Regret on the counterexample over equation (12) without its constant, on a long stream.
-
-    >>> round(forced_ratio(10), 2)
-    6.51
-    """
-    budget = Budget(10.0, 1e-6)
-    lam_sum = theory.published_stream_lam(_LONG, p, 1.0, budget)
-    return counterexample_regret(_LONG, p, lam_sum) / theory.published_stream_rate(_LONG, p, 1.0, budget)
 
 
 def play_caption(play: Play, here: StreamingState) -> str:

@@ -196,19 +196,6 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
     assert "tried so far" not in texts(page) and "costs privacy" in texts(page)
 
 
-def test_a_mechanism_that_needs_a_smaller_budget_is_named_and_can_be_taken():
-    page = opened(more="compare", n=500, way="output_gamma")
-    rows = page.dataframe[0].value
-    least = next(label for label in rows.mechanism if label in words.mechanisms().values())
-    mine = rows.set_index("mechanism").loc[words.mechanisms()["output_gamma"]]
-    assert tells(
-        texts(page), f"**{least[0].upper()}{least[1:]}** loses at most 2.0 points from ε = ", mine["95% interval"]
-    )
-    page.button(key="take").click().run()
-    assert words.mechanisms()[page.session_state["way"]] == least
-    assert not page.exception and not [button for button in page.button if button.key == "take"]
-
-
 @pytest.mark.parametrize("place", OVERVIEW)
 def test_a_state_has_one_loss_on_all_of_the_page_and_overview_shows_its_first_split(place):
     way = OVERVIEW[place]

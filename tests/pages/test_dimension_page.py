@@ -161,34 +161,6 @@ def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
     assert "costs less" not in words.takeaway(swapped, grown, 8, SOURCE)
 
 
-@pytest.mark.parametrize("delta, count", [(1e-6, "every ε"), (1e-3, "of 19 ε")])
-def test_the_assumptions_count_the_budgets_at_which_gamma_noise_is_smaller(delta, count):
-    said = words.small_p_line(experiment_at(delta=delta), 1000)
-    assert count in said
-    smaller = 0
-    for epsilon in dpcore.EPSILON_GRID:
-        gaussian, gamma = (
-            dpcore.calibrate(key, n=1000, p=8, epsilon=epsilon, delta=delta, lam=0.02).scale
-            for key in words.MECHANISMS["output"]
-        )
-        smaller += 3 * gamma < gaussian  # sqrt(p + 1) = 3
-    assert count != "of 19 ε" or f"for {smaller} of 19 ε" in said
-
-
-def test_the_noises_break_even_where_they_move_predictions_equally_far():
-    _, _, grown, _ = computed()
-    even = words.break_even(grown)
-    gaussian, gamma = (
-        dpcore.calibrate(key, n=1000, p=8, epsilon=1.0, delta=1e-6, lam=0.02).scale
-        for key in words.MECHANISMS["output"]
-    )
-    assert gamma * (even + 1) ** 0.5 == pytest.approx(gaussian, rel=1e-6)
-    _, table, _, _ = computed(ps=(8, int(even) - 1, int(even) + 2))
-    accuracy = table[table.metric == "accuracy"].pivot(index="x", columns="mechanism", values="mean")
-    ahead = accuracy.output_gamma > accuracy.output_gaussian
-    assert ahead.tolist() == [True, True, False]
-
-
 @pytest.mark.parametrize("rule", ["auto", "population", 0.05])
 def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
     lam = words.one_lam(sidebar.Controls(1.0, 1e-6, n=1000, p=8, lam=rule, m="auto", seed=7))
