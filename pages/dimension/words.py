@@ -63,13 +63,13 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
             f"{by}{rest}{end}"
         )
         return " ".join([open_, *_refusals(table, now)])
-    said = []
+    sentences = []
     if gaussian:
         places, verb = " and ".join(key.split("_")[0] for key in gaussian), "moves" if len(gaussian) == 1 else "move"
         up_to = "" if all(grown[key].exact for key in gaussian) else "up to "
         far = [_at(grown[key], p) for key in gaussian]
         lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
-        said.append(
+        sentences.append(
             f"With {p - useful:,} idle columns, Gaussian {places} perturbation {verb} the model by {up_to}"
             f"**{' and '.join(map(amount, far))}** ({' and '.join(map(amount, lengths))} times its length), "
             f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of {source.things} are "
@@ -80,8 +80,8 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
         more = "hardly more" if any(now[key] > larger for key in gamma) else "no more"
         near = f"{more} than always predicting the larger class ({100 * larger:.1f}%)"
         end = near if _near(now, gamma, larger) else _since(changes, useful)
-        said.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
-    return " ".join([*said, *_refusals(table, now)])
+        sentences.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
+    return " ".join([*sentences, *_refusals(table, now)])
 
 
 def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
@@ -89,8 +89,8 @@ def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
     places: dict[str, str] = {}
     for _, row in table[~table.mechanism.isin(list(now))].iterrows():
         places.setdefault(row.mechanism.split("_")[0], readable(row.reason.replace(row.mechanism, "it")))
-    said = "{} perturbation gives **no guarantee** here: {}. Raise λ or ε."
-    return [said.format(place.capitalize(), reason) for place, reason in places.items()]
+    text = "{} perturbation gives **no guarantee** here: {}. Raise λ or ε."
+    return [text.format(place.capitalize(), reason) for place, reason in places.items()]
 
 
 def _near(values: Mapping[str, float], keys: list[str], larger: float) -> bool:
@@ -193,13 +193,13 @@ def orthant_takeaway(example: OrthantExample, p: int) -> str:
     """The factor by which the orthant makes noise move a prediction farther, at the cursor's p."""
     k = int(np.flatnonzero(example.p == p)[0])
     times = example.projected[k] / example.free_output[k]
-    said = (
+    text = (
         f"If no coordinate of θ may be negative, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
         f"{amount(times)} times as far as where θ is free."
     )
     if example.reason:
-        return f"{said} Objective perturbation gives no guarantee at this λ and ε; raise one of them."
-    return said
+        return f"{text} Objective perturbation gives no guarantee at this λ and ε; raise one of them."
+    return text
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:

@@ -86,7 +86,7 @@ def _beside(side: str, seed: int, theme: Theme) -> tuple[Figure, str]:
         shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
         beside = existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
         first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
-        said = (
+        text = (
             f"The published objective has a minimiser in {first}% of {DRAWS:,} draws with one column and in {last}% "
             f"with {COLUMNS[-1]} columns; otherwise it is unbounded below. More than half is impossible. Bars: 95% "
             "intervals."
@@ -94,12 +94,12 @@ def _beside(side: str, seed: int, theme: Theme) -> tuple[Figure, str]:
     else:
         broken = pathak_raj.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
         beside = theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
-        said = (
+        text = (
             "With a cap on the traces there is a minimiser. Theorem 2 then claims an excess of at most "
             f"{broken.bound:,.0f} in {1 - broken.delta:.0%} of draws for every cap; with a cap of "
             f"{broken.caps[-1]:,.0f}, {broken.violated[-1]:.0%} of draws exceed that."
         )
-    return beside, said
+    return beside, text
 
 
 def _readouts(seed: int) -> list[tuple[str, str, str]]:

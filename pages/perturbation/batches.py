@@ -66,15 +66,15 @@ def caption(table: pd.DataFrame, along: str, cursor: float) -> str:
     rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     own, full = rows[rows.mechanism == "noisy_sgd"], rows[rows.mechanism == "noisy_gd"]
     here = own.loc[(own[along] - cursor).abs().idxmin()]
-    said = (
+    text = (
         f"{here.steps:,} steps on {_records(here.batch)} each compute {here.steps * here.batch:,.0f} gradients and "
         f"leave an excess risk of {rounded(here['mean'])}"
     )
     for _, row in full.iterrows():
-        said += f"; noisy GD computes {row.steps * row.n:,} and leaves {rounded(row['mean'])}"
+        text += f"; noisy GD computes {row.steps * row.n:,} and leaves {rounded(row['mean'])}"
     beyond = ", above “nothing learned” and not informative" if here.bound >= here.nothing_learned else ""
     return (
-        f"{said}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement{beyond}. Each "
+        f"{text}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement{beyond}. Each "
         "record joins each batch independently at random, which gives more privacy for the same noise as long as the "
         "batches stay secret."
     )

@@ -63,8 +63,8 @@ def show_beside(
     elif side == "Gradient count":
         problem = experiment.problem
         done = work(dc.replace(problem, n=min(problem.n, WORK_RECORDS)))
-        said = work_caption(done, dpcore.data.get_source(problem.source))
-        captioned_figure(descent_cost_figure(done, theme=theme, height=height), said, key="work", height=height)
+        text = work_caption(done, dpcore.data.get_source(problem.source))
+        captioned_figure(descent_cost_figure(done, theme=theme, height=height), text, key="work", height=height)
     else:
         show_exact_answers(controls.seed, theme)
 
@@ -74,11 +74,11 @@ def _show_releases(mechanisms: Any, walks: bool, problem: Problem, epsilon: floa
 
     def make() -> tuple[Figure, str]:
         made = release_scatter(mechanisms, plane, epsilon, walks=walks)
-        said = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
-        return release_scatter_figure(made, theme=theme, height=height), said
+        text = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
+        return release_scatter_figure(made, theme=theme, height=height), text
 
-    figure, said = made_once(plane.source, ("releases", mechanisms, walks, plane, epsilon, theme, height), make)
-    captioned_figure(figure, said, key="releases", height=height)
+    figure, text = made_once(plane.source, ("releases", mechanisms, walks, plane, epsilon, theme, height), make)
+    captioned_figure(figure, text, key="releases", height=height)
 
 
 def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int) -> None:
@@ -89,9 +89,9 @@ def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame,
     )
     valley, progress = refined(swept, first=first_repetitions(swept))
     lam = lam_at(here) if isinstance(controls.lam, str) else controls.lam
-    said = valley_caption(valley, here)
+    text = valley_caption(valley, here)
     figure = valley_figure(valley, lam=lam, theme=theme, height=height)
-    captioned_figure(figure, said, key="valley", height=height, progress=progress)
+    captioned_figure(figure, text, key="valley", height=height, progress=progress)
 
 
 def releases_caption(made: ReleaseScatter, n: int) -> str:
@@ -151,11 +151,11 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
     for key, mine in rows.groupby("mechanism", sort=False):
         best = mine.loc[mine["mean"].astype(float).idxmin()]
         parts.append(f"{words.name_of(str(key), several)}: {rounded(best['mean'])} at λ = {best.x:g}")
-    said = (
+    text = (
         "At small λ the noise dominates, at large λ the regularisation. Smallest excess risk on this grid: "
         f"{'; '.join(parts)}. Searching for the best λ on the data would cost privacy."
     )
     lams = _lams(here)
     if lam_at(here) is None and len(lams):
-        said += f" The rule for λ now gives values from {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}."
-    return said
+        text += f" The rule for λ now gives values from {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}."
+    return text

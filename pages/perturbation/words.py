@@ -69,10 +69,12 @@ def takeaway(table: pd.DataFrame, source: Source) -> str:
     noises = noises_of(table.mechanism)
     first = table.iloc[0]
     duels = [_duel(table, noise, named=len(noises) > 1) for noise in noises]
-    said = []
+    sentences = []
     if any(duels):
-        said.append(f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}.")
-    return " ".join([*said, *(_refusal(row, table) for _, row in table[table.status != "ok"].iterrows())])
+        sentences.append(
+            f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}."
+        )
+    return " ".join([*sentences, *(_refusal(row, table) for _, row in table[table.status != "ok"].iterrows())])
 
 
 def winner(table: pd.DataFrame) -> str:
@@ -111,11 +113,11 @@ def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
     values = [rounded(row["mean"]) for row in rows]
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
-        said = (
+        text = (
             f"{kind}**{names[0]}** and {names[1]} have excess risks too close to call: {values[0]} and "
             f"{values[1]}, ± {rounded(error / 2.0, 1)} from {max(best.repetitions, second.repetitions)} draws"
         )
-        return said + "".join(f"; {name} has {value}" for name, value in zip(names[2:], values[2:], strict=True))
+        return text + "".join(f"; {name} has {value}" for name, value in zip(names[2:], values[2:], strict=True))
     others = [
         f"{value} for {name} ({more(best['mean'], row['mean'])})"
         for row, name, value in zip(rows[1:], names[1:], values[1:], strict=True)
@@ -140,14 +142,14 @@ def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
     """The perturbation that is refused at the cursor, the rule, and what to do instead."""
     mechanism, several = mechanism_class(row.mechanism), len(noises_of(table.mechanism)) > 1
     noise, name = mechanism.noise, PERTURBATIONS[mechanism.place]
-    said = f"{name.capitalize()}{f' with {NOISES[noise]} noise' if several else ''} gives **no guarantee** here: "
-    said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
-    said += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
+    text = f"{name.capitalize()}{f' with {NOISES[noise]} noise' if several else ''} gives **no guarantee** here: "
+    text += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
+    text += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
     alike = table[[mechanism_class(key).noise == noise for key in table.mechanism]]
     for _, top in alike[alike.metric == "excess_empirical_risk"].sort_values("mean").head(1).iterrows():
-        said += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
-        said += f"(excess risk **{rounded(top['mean'])}**)"
-    return f"{said}."
+        text += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
+        text += f"(excess risk **{rounded(top['mean'])}**)"
+    return f"{text}."
 
 
 def guarantee(table: pd.DataFrame) -> tuple[bool, str]:
@@ -207,15 +209,15 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     """Small print below the chart: the quantity, its error, the bands."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
     B = experiment.problem.theta_norm
-    said = f"Excess risk: mean training loss above F*, the smallest with ‖θ‖ ≤ {B:g}, averaged over the noise"
+    text = f"Excess risk: mean training loss above F*, the smallest with ‖θ‖ ≤ {B:g}, averaged over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
-        said += f"; exact for output perturbation, from {draws} for the others"
+        text += f"; exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
-        said += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
+        text += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
     several = len(noises_of(table.mechanism)) > 1
     banded = not several and table.repetitions.max() >= LEAST_BANDED
-    return f"{said}. Bands hold 8 of 10 releases." if banded else f"{said}."
+    return f"{text}. Bands hold 8 of 10 releases." if banded else f"{text}."
 
 
 def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
@@ -228,8 +230,8 @@ def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
     for key, mine in rows.groupby("mechanism", sort=False):
         found = mine.set_index("x").reindex(x)
         curves.append((name_of(str(key), several), found["mean"], found.bound))
-    said = verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
-    return f"{said} {lower_line(rows[rows.x == epsilon], source)}".strip()
+    text = verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
+    return f"{text} {lower_line(rows[rows.x == epsilon], source)}".strip()
 
 
 def lower_line(rows: pd.DataFrame, source: str) -> str:
@@ -292,8 +294,8 @@ def spread(made: ReleaseScatter) -> str:
         low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
         outside += int(((each.thetas < low) | (each.thetas > high)).any(axis=1).sum())
     releases = max(len(each.thetas) for each in made.mechanisms)
-    said = (
+    text = (
         f"{releases} releases of each mechanism over contours of equal excess risk. Typical distance from × "
         f"(no noise): {'; '.join(parts)}."
     )
-    return f"{said} Outside the window: {outside}." if outside else said
+    return f"{text} Outside the window: {outside}." if outside else text

@@ -119,8 +119,8 @@ def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
     """How many claims hold, with how many repetitions, and one that does not."""
     agreeing = [claim for claim in outcome.claims if claim.verdict == "agrees"]
     others = [claim for claim in outcome.claims if claim.verdict != "agrees"]
-    said = f"**{len(agreeing)}** of **{len(outcome.claims)}** published claims hold here"
-    few = f"{said}, computed with {chosen.few} of the {chosen.runs} repetitions."
+    text = f"**{len(agreeing)}** of **{len(outcome.claims)}** published claims hold here"
+    few = f"{text}, computed with {chosen.few} of the {chosen.runs} repetitions."
     if not others:
         return few
     other = "One is undecided" if others[0].verdict == "undecided" else "One that does not"
