@@ -48,6 +48,10 @@ def table_of(found: Any) -> pd.DataFrame:
     """The curves of a finding as columns, those of its parts after the part's name, with the numbers beside them.
 
     found: a dataclass, whose first array is the axis.
+
+    >>> from dpcore.studies.survey.estimates import against_people
+    >>> [*table_of(against_people(1.0, (10, 20)))]
+    ['epsilon', 'people', 'local', 'central']
     """
     import pandas as pd
 
