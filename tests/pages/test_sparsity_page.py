@@ -174,11 +174,6 @@ def test_the_online_tab_says_what_both_bounds_are_worth_for_the_reader_s_arms():
     assert tells(default, "Upper bound", "from T = 2,000 on") and "Lower bound" in default
 
 
-def test_the_counterexample_s_ratios_are_those_of_the_errata():
-    page = open_page(tab="streaming", adversary="counterexample", stream_lam="published", p=128)
-    assert tells(captions(page), "6.51 / 19.5 / 39.1 times", "equation (12) at p = 10 / 1,000 / 1,000,000")
-
-
 def test_the_adaptive_adversary_comes_close_to_the_bound():
     page = open_page(tab="streaming", adversary="adaptive", epsilon=5.0, p=128)
     assert "These costs come close." in said(page)
