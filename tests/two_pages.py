@@ -30,7 +30,7 @@ TITLE = "overview"
 records = st.selectbox("Records", ["people", "patients"], key="records", bind="query-params")
 c = sidebar(
     sample_sizes=(200, 398, 500, 2000, 5000), default_n=398, columns=31 if records == "patients" else None,
-    max_columns=32, unused={{"m": "no samples here"}},
+    max_columns=32, unused=("m",),
 )
 {SAY}
 """
@@ -39,7 +39,7 @@ import time
 import streamlit as st
 from pages.ui.sidebar import sidebar
 TITLE = "perturbation"
-c = sidebar(sample_sizes=(200, 500, 2000), default_n=2000, columns=None, max_columns=2**20, unused={{}})
+c = sidebar(sample_sizes=(200, 500, 2000), default_n=2000, columns=None, max_columns=2**20, unused=())
 {SAY}
 time.sleep({{SECONDS}})
 """

@@ -1,5 +1,5 @@
-"""Output, objective and gradient perturbation: excess risk over the budget and over lam, bounds of gradient
-perturbation, releases of two parameters, and releases without noise."""
+"""Output, objective and gradient perturbation: excess risk over the budget and over lam, releases of two parameters,
+and releases without noise."""
 
 import math
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from ..studies.perturbation.exact_answers_leak import Fit, Leak
 from ..studies.perturbation.non_private_descent import DescentCost
 from ..studies.perturbation.private_polynomials import Polynomials
 from ..studies.perturbation.release_scatter import ReleaseScatter
-from .chart import LEGEND_ROW, Chart
+from .chart import Chart
 from .figure import Figure
 from .log_chart import decades
 from .style import (
@@ -35,10 +35,7 @@ from .theorems import constants
 
 _DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
 _DASHES = {"gaussian": "solid", "gamma": "dashdot"}
-RULE_NAMES = {"smooth": "smooth", "averaging": "average", "last_iterate": "last iterate"}
-_SYMBOLS = {"smooth": "triangle-up", "averaging": "triangle-right", "last_iterate": "triangle-down"}
 _NEAR = 1_000.0  # a lower bound this close to a measurement has its place on the axis
-_UPPER, _BREAK = 0.28, 0.1  # shares of the drawing's height
 _HEADING = "excess risk: training loss above F*"
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
 _HIGHEST = 1.6  # |y| on the axis of polynomials fitted to records in [-1, 1]
@@ -53,20 +50,16 @@ def excess_figure(
     theme: Theme,
     height: int,
     rates: Mapping[str, Array] | None = None,
-    exhibits: Mapping[str, pd.DataFrame] | None = None,
 ) -> Figure:
     """Mean excess risk of several mechanisms against epsilon, with a cursor.
 
     table: swept over epsilon, as `dpcore.run` gives it. rates: name -> a value for each epsilon of the table, an order
-    of growth without constants; it is drawn through the first mechanism's curve at the smallest epsilon. exhibits:
-    name -> a table of one mechanism whose guarantee is another; a curve without markers.
+    of growth without constants; it is drawn through the first mechanism's curve at the smallest epsilon.
     """
     chart = Chart(theme, height)
     curves = _Curves(chart, table, epsilon, bounds=True)
     for name, values in (rates or {}).items():
         curves.rate(name, values)
-    for name, exhibit in (exhibits or {}).items():
-        curves.exhibit(name, exhibit)
     across, upright = curves.axes("privacy budget ε  (smaller = more private)")
     return chart.beside([across, across], upright, phone=(54, 26))  # half a cursor flag on the right
 
@@ -157,15 +150,6 @@ class _Curves:
             self.powers = min(low, math.log10(values.min()) - 0.15), max(high, math.log10(values.max()) + 0.15)
             self.chart.curve(self.places, values, self.chart.muted, words, label=words, dash="longdashdot")
 
-    def exhibit(self, words: str, table: pd.DataFrame) -> None:
-        """Add a mechanism whose guarantee is another, as a curve without markers."""
-        rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
-        if len(rows):
-            low, high = decades([rows["mean"]], _DEPTH)
-            self.powers = min(self.powers[0], low), max(self.powers[1], high)
-            colour = self.chart.colours[mechanism_class(rows.mechanism.iloc[0]).family]
-            self._curve(rows, "mean", colour, words, dash="longdashdot")
-
     def axes(self, title: str) -> tuple[Look, Look]:
         """Across and upright."""
         ends = math.log10(self.places[0]), math.log10(self.places[-1])
@@ -186,41 +170,6 @@ def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
     edges = np.concatenate([places[:1], np.sqrt(places[:-1] * places[1:]), places[-1:]])
     first, last = np.searchsorted(places, [refused.min(), refused.max()])
     return float(edges[first]), float(edges[last + 1])
-
-
-def bounds_figure(table: pd.DataFrame, *, kamath: Array, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Measured excess risk of the rules for steps below their bounds, and Kamath's bound on a separate panel.
-
-    table: of noisy_gd under several rules, swept over epsilon. kamath: Kamath's bound at each epsilon of the
-    table, nan where it has none.
-    """
-    chart = Chart(theme, height, right=12)
-    colour = chart.colours["gradient"]
-    excess = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
-    places = np.unique(table.x.to_numpy(float))
-    for rule, name in RULE_NAMES.items():
-        rows = excess[excess.rule == rule]
-        look: Look = {"mode": "lines+markers", "marker": {"symbol": _SYMBOLS[rule], "size": 8, "color": colour}}
-        chart.curve(rows.x, rows["mean"], colour, f"{name}: measured", width=3, **look)
-        look["marker"] = look["marker"] | {"symbol": f"{_SYMBOLS[rule]}-open"}
-        chart.curve(rows.x, rows.bound, colour, f"{name}: bound", dash="dash", **look)
-    chart.curve(places, kamath, chart.muted, "Kamath: bound", axis="y2", dash="dash")
-    low, top = decades([excess["mean"], excess.bound], _DEPTH)
-    values = kamath[np.isfinite(kamath)]
-    high = (math.log10(values.min()) - 0.2, math.log10(values.max()) + 0.2) if len(values) else (1.0, 2.0)
-
-    chart.vertical(epsilon)
-    chart.heading(_HEADING)
-    chart.write("// the axis is broken here", 0, 1 - _UPPER - _BREAK / 2, chart.muted, 12)
-    entries = len(chart.traces)
-    pairs = math.ceil(entries / 2)
-    return chart.below(
-        chart.log_axis(math.log10(places[0]), math.log10(places[-1]), title="privacy budget ε", anchor="y"),
-        chart.log_axis(low, top + 0.4, domain=[0, 1 - _UPPER - _BREAK]),
-        chart.log_axis(*high, domain=[1 - _UPPER, 1]),
-        rows=pairs,
-        narrow=chart.legend(height + LEGEND_ROW * (entries - pairs), LEGEND_ROW * entries),
-    )
 
 
 def descent_cost_figure(made: DescentCost, *, theme: Theme, height: int) -> Figure:

@@ -87,41 +87,41 @@ def attack_name(term: str) -> str:
     return term.replace("_", " ")
 
 
-def takeaway(here: AttackState) -> str:
+def takeaway(state: AttackState) -> str:
     """The verdict on the picked version, in one of three states, or how far its runs are."""
-    return f"{_impossible(here)}{_verdict(here)}"
+    return f"{_impossible(state)}{_verdict(state)}"
 
 
-def _impossible(here: AttackState) -> str:
-    if here.picked == here.played:
+def _impossible(state: AttackState) -> str:
+    if state.picked == state.played:
         return ""
-    reason = readable(here.trials.refused[str(here.picked)])
+    reason = readable(state.trials.refused[str(state.picked)])
     return f"This bug does not apply to this mechanism ({reason}); the correct code is shown. "
 
 
-def _verdict(here: AttackState) -> str:
-    now, code = here.standing, _code(here)
+def _verdict(state: AttackState) -> str:
+    now, code = state.standing, _code(state)
     if now is None:
         return f"**Running** {code} for the first time."
     if now.report is None:
-        return _so_far(here, now)
+        return _so_far(state, now)
     attacked = _attacked(now)
     if now.verdict == "contradicted":
-        return f"**Contradicted** with 99.9% confidence: {code} {_finding(now, 1, here.claim)}. {attacked}"
+        return f"**Contradicted** with 99.9% confidence: {code} {_finding(now, 1, state.claim)}. {attacked}"
     if now.verdict == "suspicious":
         return (
-            f"**Suspicious**: with 95% but not 99.9% confidence, {code} {_finding(now, 0, here.claim)}; more runs "
+            f"**Suspicious**: with 95% but not 99.9% confidence, {code} {_finding(now, 0, state.claim)}; more runs "
             f"decide. {attacked}"
         )
     return (
         f"**No contradiction found** in {now.runs:,} runs of {code}: the guarantee claims **ε = "
-        f"{rounded(here.claim)}**, and the runs certify at least ε = {rounded(now.report.certified_epsilon_95)} "
+        f"{rounded(state.claim)}**, and the runs certify at least ε = {rounded(now.report.certified_epsilon_95)} "
         f"(95% confidence). That is no proof: another attack may find more. {attacked}"
     )
 
 
-def _code(here: AttackState) -> str:
-    return "the correct code" if here.played is None else f"code with the bug “{version_name(here.played)}”"
+def _code(state: AttackState) -> str:
+    return "the correct code" if state.played is None else f"code with the bug “{version_name(state.played)}”"
 
 
 def _finding(now: Standing, level: int, claim: float) -> str:
@@ -144,89 +144,89 @@ def _attacked(now: Standing) -> str:
     return f"An attacker guesses right **{right} times in 100**; the claimed noise allows {tenths(100 * found.limit)}."
 
 
-def _so_far(here: AttackState, now: Standing) -> str:
+def _so_far(state: AttackState, now: Standing) -> str:
     """While runs are coming only the betting test may speak."""
-    played = f"{now.runs:,} of {here.asked.runs:,} runs are done"
+    played = f"{now.runs:,} of {state.asked.runs:,} runs are done"
     suspicious, contradicted = now.reached
     if contradicted:
         return (
             f"**Contradicted** with 99.9% confidence after {contradicted:,} runs: the betting test against the "
-            f"guarantee of {_code(here)} has passed {1 / ALPHAS[1]:,.0f}. {played}."
+            f"guarantee of {_code(state)} has passed {1 / ALPHAS[1]:,.0f}. {played}."
         )
     if suspicious:
         return (
-            f"**Suspicious** after {suspicious:,} runs: the betting test against the guarantee of {_code(here)} has "
+            f"**Suspicious** after {suspicious:,} runs: the betting test against the guarantee of {_code(state)} has "
             f"passed {1 / ALPHAS[0]:,.0f}, which chance alone does in 1 of {1 / ALPHAS[0]:,.0f} cases. {played}."
         )
-    return f"**No contradiction found so far** in {_code(here)}, which proves nothing: {played}."
+    return f"**No contradiction found so far** in {_code(state)}, which proves nothing: {played}."
 
 
-def rows(here: AttackState) -> list[Row]:
+def rows(state: AttackState) -> list[Row]:
     """Of the ruler: the correct code, then each injected bug."""
-    return [_row(here, version) for version in here.trials.versions]
+    return [_row(state, version) for version in state.trials.versions]
 
 
-def _row(here: AttackState, version: str | None) -> Row:
-    now = here.trials.standings.get(version)
+def _row(state: AttackState, version: str | None) -> Row:
+    now = state.trials.standings.get(version)
     name = version_name(version or CORRECT)
     if now is None:
         return Row(name, "waiting", math.nan, math.nan, None)
     if now.report is None:
-        told = now.verdict or f"{now.runs / here.asked.runs:.0%} of runs"
+        told = now.verdict or f"{now.runs / state.asked.runs:.0%} of runs"
         return Row(name, told, math.nan, math.nan, now.verdict)
     found = now.report
     return Row(name, str(now.verdict), found.certified_epsilon_95, found.certified_epsilon_999, now.verdict)
 
 
-def caption(here: AttackState) -> str:
+def caption(state: AttackState) -> str:
     """What the rows share, and what the picked one is."""
-    asked, count = here.asked, len(here.trials.versions)
-    picked = "" if here.played is None else f"**{version_name(here.played)}:** {BUGS[here.played].sentence} "
-    failed = "An error, noted in the server's log, stops the other runs. " if here.failed else ""
+    asked, count = state.asked, len(state.trials.versions)
+    picked = "" if state.played is None else f"**{version_name(state.played)}:** {BUGS[state.played].sentence} "
+    failed = "An error, noted in the server's log, stops the other runs. " if state.failed else ""
     return (
         f"{failed}{picked}A bar is the certified ε: the code leaks at least that much, with 99.9% confidence (dark) or "
         f"95% (pale) for all {count} versions at once. A bar beyond the line refutes the guarantee; a shorter bar "
-        f"is no proof. {asked.runs:,} runs each. {_reached(here)}"
+        f"is no proof. {asked.runs:,} runs each. {_reached(state)}"
     )
 
 
-def _reached(here: AttackState) -> str:
+def _reached(state: AttackState) -> str:
     """Terms of the proof in which this attack sees a bug, and which attack sees the picked one if this does not."""
-    attack = get_attack(here.asked.mechanism, here.asked.attack)
-    term = None if here.played is None else BUGS[here.played].term
+    attack = get_attack(state.asked.mechanism, state.asked.attack)
+    term = None if state.played is None else BUGS[state.played].term
     unseen = f"; this bug shows to the attack “{attack_name(term)}”" if term and term != attack.term else ""
     return f"The attack tests {attack.reaches}{unseen}."
 
 
-def _delta(here: AttackState) -> str:
-    return f"δ = {delta_text(here.asked.budget.delta) if here.trials.plans[None].spent.delta else 0}"
+def _delta(state: AttackState) -> str:
+    return f"δ = {delta_text(state.asked.budget.delta) if state.trials.plans[None].spent.delta else 0}"
 
 
-def errors(here: AttackState) -> tuple[float, float] | None:
+def errors(state: AttackState) -> tuple[float, float] | None:
     """What the largest bound that looks at both kinds of error certifies of them."""
-    report = here.standing.report if here.standing else None
+    report = state.standing.report if state.standing else None
     if report is None:
         return None
     both = [(c.epsilon, c.errors) for c in report.certificates if c.errors and c.epsilon is not None]
     return max(both, key=lambda each: each[0])[1]
 
 
-def beside_caption(side: str, here: AttackState) -> str:
+def beside_caption(side: str, state: AttackState) -> str:
     """What the picture beside the ruler says."""
-    now = here.standing
+    now = state.standing
     assert now
     if side == "Trade-off curve":
         certified = " The diamond is certified: with 95% confidence, its rule errs at most this often."
         return (
             "An attacker guesses which of two data sets was used. Each point of a trade-off curve is one rule of "
             "guessing: its rates of false alarms and misses. Correct code stays above the region that the claimed "
-            f"noise forbids.{certified if errors(here) else ''}"
+            f"noise forbids.{certified if errors(state) else ''}"
         )
     if side == "Betting test":
         return (
             f"A bet against the guarantee is worth {_e_value(now.logs[-1])} after {now.runs:,} runs. If the guarantee "
             f"is true, it grows only by luck: the test may be read and stopped at any time. It starts at 1/"
-            f"{here.trials.tests}: the confidence then holds for all {len(here.trials.versions)} versions at once."
+            f"{state.trials.tests}: the confidence then holds for all {len(state.trials.versions)} versions at once."
         )
     right = tenths(100 * now.attack_success)
     return (
@@ -245,41 +245,41 @@ def _e_value(log: float) -> str:
     return "over a million" if log > math.log(1e6) else f"{float(f'{math.exp(log):.2g}'):,g}"
 
 
-def readouts(here: AttackState) -> list[tuple[str, str, str]]:
+def readouts(state: AttackState) -> list[tuple[str, str, str]]:
     """(noun, value, rest): claimed, certified, attack success, betting test; certificates come with the last run."""
-    now = here.standing
+    now = state.standing
     if now is None:
         return []
     found = now.report
-    certified = "…", f"after the last run: {now.runs:,} of {here.asked.runs:,} are done"
+    certified = "…", f"after the last run: {now.runs:,} of {state.asked.runs:,} are done"
     success = "so far; a random guess has 50"
     if found:
         bounds = [(found.certified_epsilon_95, "95%"), (found.certified_epsilon_999, "99.9%")]
-        (said, sure), (other, at) = bounds[::-1] if now.verdict == "contradicted" else bounds  # as in the headline
-        certified = f"ε ≥ {rounded(said)}", f"with {sure} confidence; with {at}: {rounded(other)}"
+        (text, sure), (other, at) = bounds[::-1] if now.verdict == "contradicted" else bounds  # as in the headline
+        certified = f"ε ≥ {rounded(text)}", f"with {sure} confidence; with {at}: {rounded(other)}"
         success = (
             f"± {tenths(100 * (now.attack_success - found.attack.shown))}. The claimed noise allows "
             f"{tenths(100 * found.attack.limit)}, (ε, δ) alone "
-            f"{tenths(100 * attack_cap(here.trials.plans[None].spent))}; a random guess has 50"
+            f"{tenths(100 * attack_cap(state.trials.plans[None].spent))}; a random guess has 50"
         )
-    bet = f"a bet of 1/{here.trials.tests} became this; {1 / ALPHAS[1]:,.0f} contradicts the claim"
+    bet = f"a bet of 1/{state.trials.tests} became this; {1 / ALPHAS[1]:,.0f} contradicts the claim"
     return [
-        ("Claimed guarantee", f"ε = {rounded(here.claim)}", f"{_delta(here)}, one record replaced"),
+        ("Claimed guarantee", f"ε = {rounded(state.claim)}", f"{_delta(state)}, one record replaced"),
         ("Certified", *certified),
         ("Attack success", f"{tenths(100 * now.attack_success)} of 100", success),
         ("Betting test", _e_value(now.logs[-1]), bet),
     ]
 
 
-def file_name(here: AttackState) -> str:
-    return f"audit_{here.asked.mechanism}_{here.played or CORRECT}.json"
+def file_name(state: AttackState) -> str:
+    return f"audit_{state.asked.mechanism}_{state.played or CORRECT}.json"
 
 
-def table(here: AttackState) -> pd.DataFrame:
+def table(state: AttackState) -> pd.DataFrame:
     """One row for each version: what the ruler shows, and the bugs that do not apply."""
     made = []
-    for version in here.trials.versions:
-        now = here.trials.standings.get(version)
+    for version in state.trials.versions:
+        now = state.trials.standings.get(version)
         found = now.report if now else None
         made.append(
             {
@@ -288,26 +288,26 @@ def table(here: AttackState) -> pd.DataFrame:
                 "verdict": now.verdict if now else None,
                 "at_least_95": found.certified_epsilon_95 if found else math.nan,
                 "at_least_999": found.certified_epsilon_999 if found else math.nan,
-                "claimed": here.trials.plans[version].spent.epsilon,
+                "claimed": state.trials.plans[version].spent.epsilon,
                 "attack_success": now.attack_success if now else math.nan,
                 "right_at_most": found.attack.limit if found else math.nan,
                 "ln_betting_test": float(now.logs[-1]) if now else math.nan,
                 "not_applicable": None,
             }
         )
-    made += [{"version": key, "not_applicable": reason} for key, reason in here.trials.refused.items()]
+    made += [{"version": key, "not_applicable": reason} for key, reason in state.trials.refused.items()]
     return pd.DataFrame(made)
 
 
-def assumptions(here: AttackState) -> str:
+def assumptions(state: AttackState) -> str:
     """What is attacked, what a verdict means, and what an audit does not look for."""
-    trials = here.trials
+    trials = state.trials
     told = assumed(
         __file__,
         "attack_assumptions.md",
-        pair=readable(trials.pairs[here.played]),
-        mechanism=name_of(here.asked.mechanism),
-        noise=trials.plans[here.played].noise.replace("_", " ").title(),
+        pair=readable(trials.pairs[state.played]),
+        mechanism=name_of(state.asked.mechanism),
+        noise=trials.plans[state.played].noise.replace("_", " ").title(),
         alphas=ALPHAS,
         versions=len(trials.versions),
     )
@@ -317,16 +317,16 @@ def assumptions(here: AttackState) -> str:
     return told
 
 
-def snippet(here: AttackState) -> str:
+def snippet(state: AttackState) -> str:
     """Python that repeats the audit from an empty file."""
-    asked = here.asked
+    asked = state.asked
     return f"""from dpcore import Budget, run_audit
 from dpcore.audit.game import worst_plan
 
-bug = {here.played!r}
+bug = {state.played!r}
 budget = Budget({asked.budget.epsilon!r}, {asked.budget.delta!r})
 plan = worst_plan({asked.mechanism!r}, bug, budget, attack={asked.attack!r})
-tests = {here.trials.tests}  # that share the error: certificates and bets of all versions
+tests = {state.trials.tests}  # that share the error: certificates and bets of all versions
 report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, bug=bug, comparisons=tests, attack={asked.attack!r})
 print(report.sentence)
 print(report.to_json())

@@ -4,15 +4,14 @@ Every number of its words comes out of a ledger.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import EPSILON_GRID, Budget, NotApplicable
+from dpcore import EPSILON_GRID, Budget
 from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.ledger import (
     EpsilonCurve,
@@ -30,11 +29,11 @@ from dpcore.figures.audit.ledger import accounting_name, ledger_figure, noise_fi
 from dpcore.figures.style import FAMILIES
 from pages.ui import url_controls
 from pages.ui.code import script, verbatim
-from pages.ui.details import behind, cards
-from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import current_theme, live_figure, small_print
+from pages.ui.html import readable
+from pages.ui.live_figure import captioned_figure, current_theme
 from pages.ui.numbers import rounded
-from pages.ui.pickers import chips, chips_beside
+from pages.ui.page import Page, or_reason
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text, sidebar
 from pages.ui.sources import assumed
 
@@ -54,71 +53,49 @@ STEPS: tuple[int | str, ...] = (SQUARE, *(steps for steps in GRID if steps <= 10
 BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000), ALL)
 
 
-def prepare(headline: DeltaGenerator) -> Callable[[], None]:
-    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    noise_of = url_controls.segments("noise_of", "Noise for the target ε", [*NOISES], "published", NOISES.__getitem__)
-    steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count, width=200)
-    with url_controls.block("batch", width=200):
-        batch = url_controls.slider("batch", "batch size", BATCHES, 1, _count)
-        remark = st.empty()
-    return lambda: _show(headline, remark, noise_of == "published", steps, batch)
-
-
-def _count(value: int | str) -> str:
-    return value if isinstance(value, str) else f"{value:,}"
-
-
-def _show(
-    headline: DeltaGenerator, remark: DeltaGenerator, claimed: bool, chosen_steps: int | str, chosen_batch: int | str
-) -> None:
-    controls = sidebar(
-        default_n=2_000,
-        max_columns=SHARED_COLUMNS,
-        unused={
-            "p": "accounting counts steps: p has no effect",
-            "lam": "the objective of a step has no effect",
-            "m": "batches have their own slider",
-            "seed": "this view draws no noise",
-        },
-    )
+def show(page: Page) -> None:
+    """All of the page but its question and the picker of the view."""
+    with page.pickers:
+        noise_of = url_controls.segments(
+            "noise_of", "Noise for the target ε", [*NOISES], "published", NOISES.__getitem__
+        )
+        chosen_steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count, width=200)
+        with url_controls.block("batch", width=200):
+            chosen_batch = url_controls.slider("batch", "batch size", BATCHES, 1, _count)
+            remark = st.empty()
+    controls = sidebar(default_n=2_000, max_columns=SHARED_COLUMNS, unused=("p", "lam", "m", "seed"))
     n, budget = controls.n, Budget(controls.epsilon, controls.delta)
     steps = n**2 if isinstance(chosen_steps, str) else chosen_steps
     batch = n if isinstance(chosen_batch, str) else min(chosen_batch, n)
     if not isinstance(chosen_batch, str) and chosen_batch > n:
         remark.caption(f"n is {n:,}: a full batch.")
     needed = tight_multiplier(budget, n, batch, steps)
-    refused = ""
-    try:
-        published = kamath_multiplier(n, budget)
-    except NotApplicable as reason:
-        published, refused = math.nan, str(reason)
-    run = Run(n, batch, published if claimed and not refused else needed, budget.delta)
+    published, refused = or_reason(partial(kamath_multiplier, n, budget))
+    claimed = noise_of == "published"
+    run = Run(n, batch, needed if published is None or not claimed else published, budget.delta)
 
     longest = 3 * max(steps, n**2)
     grid = tuple(sorted({*(t for t in GRID if t < longest), steps, kamath_last_step(run), longest}))
     curves = ledger_of(run, grid)
-    here: dict[NoiseSource, float] = {"published": published}
+    multipliers: dict[NoiseSource, float] = {"published": math.nan if published is None else published}
     for sampling in SAMPLINGS:
-        here[sampling] = subsampled_multiplier(budget, 1 / n, n**2, sampling)
+        multipliers[sampling] = subsampled_multiplier(budget, 1 / n, n**2, sampling)
     theme = current_theme()
 
     sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if claimed else "")
-    headline.html(emphasised(sentence, FAMILIES[theme]["gradient"]))
-    left, right = st.container(key="halves").columns([1.9, 1], gap="medium")
-    with left:
-        chart = partial(ledger_figure, at=steps, target=budget.epsilon, height=HEIGHT)
-        live_figure(chart(curves, grid, theme=theme), key="ledger", alt=plain(sentence), height=HEIGHT)
-        small_print(caption(run, curves))
-    with right:
+    page.headline(sentence, colour=FAMILIES[theme]["gradient"])
+    page.halves(1.9)
+    chart = partial(ledger_figure, at=steps, target=budget.epsilon, height=HEIGHT)
+    page.chart(chart(curves, grid, theme=theme), sentence, key="ledger", height=HEIGHT, caption=caption(run, curves))
+    with page.right:
         st.markdown(f"**{NOISE_QUESTION}**")
-        told = noise_takeaway(here, n, budget.epsilon, refused)
         noises = noise_curves(n, budget.delta, EPSILON_GRID[0], EPSILON_GRID[-1])
-        drawn = noise_figure(noises, here, epsilon=budget.epsilon, theme=theme, height=NOISE_HEIGHT)
-        live_figure(drawn, key="noise", alt=plain(told), height=NOISE_HEIGHT)
-        small_print(told)
-    cards(readouts(run, curves, grid.index(steps), budget.epsilon, needed))
-    chips(CHIPS)
-    behind(
+        beside = noise_figure(noises, multipliers, epsilon=budget.epsilon, theme=theme, height=NOISE_HEIGHT)
+        words = noise_takeaway(multipliers, n, budget.epsilon, refused)
+        captioned_figure(beside, words, key="noise", height=NOISE_HEIGHT)
+    page.below(
+        readouts(run, curves, grid.index(steps), budget.epsilon, needed),
+        CHIPS,
         lambda: assumptions(run, curves),
         FORMULA,
         lambda: script(
@@ -127,6 +104,10 @@ def _show(
         ),
         lambda: ledger_table(curves, grid, full=run.full),
     )
+
+
+def _count(value: int | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
 
 
 def best(run: Run) -> Kind:
@@ -149,7 +130,7 @@ def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, targ
         return f"**No published noise here**: {readable(refused)}. {instead}. {booked}"
     if math.isclose(spent, target, rel_tol=1e-6):
         return f"{where} **ε = {target:g}** with noise multiplier z = {rounded(run.z)}. {booked}"
-    ratio = f"{rounded(100 * spent / target, 2)}% of" if spent < target else times(spent / target)
+    ratio = f"{rounded(100 * spent / target, 2)}% of" if spent < target else f"{rounded(spent / target, 2)} times"
     noise = f"with the noise that Kamath's lecture sets for ε = {target:g}"
     return f"{where} **{_epsilon(spent)}**, **{ratio} the target**, {noise}. {booked}"
 
@@ -158,15 +139,6 @@ def _batch(run: Run) -> str:
     if run.full:
         return f"all {run.n:,} records"
     return f"{'one' if run.batch == 1 else f'{run.batch:,}'} of {run.n:,} records"
-
-
-def times(ratio: float) -> str:
-    """
-    >>> times(12.49), times(1.26), times(12490.0)
-    ('12 times', '1.3 times', '12,000 times')
-    """
-    digits = float(f"{ratio:.2g}")
-    return f"{digits:,.0f} times" if digits >= 10 else f"{digits:g} times"
 
 
 def amount(epsilon: float) -> str:
@@ -198,15 +170,16 @@ def caption(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     )
 
 
-def noise_takeaway(here: Mapping[NoiseSource, float], n: int, epsilon: float, refused: str) -> str:
+def noise_takeaway(multipliers: Mapping[NoiseSource, float], n: int, epsilon: float, refused: str) -> str:
     """The published noise over what is proved, at the cursor."""
     run = f"n² = {n**2:,} steps on one record each"
     if refused:
         return (
             f"At ε = {epsilon:g} no noise is published: {readable(refused)}. The proved multiplier for {run} is "
-            f"{rounded(here['uniform'])} with a random index and {rounded(here['poisson'])} with Poisson batches."
+            f"{rounded(multipliers['uniform'])} with a random index and {rounded(multipliers['poisson'])} with Poisson "
+            "batches."
         )
-    ratios = [rounded(here["published"] / here[kind]) for kind in ("uniform", "poisson")]
+    ratios = [rounded(multipliers["published"] / multipliers[kind]) for kind in ("uniform", "poisson")]
     return (
         f"At ε = {epsilon:g} the published noise for {run} is **{ratios[0]} times** the noise that a random index "
         f"needs, and **{ratios[1]} times** the noise that Poisson batches need."

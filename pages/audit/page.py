@@ -1,16 +1,13 @@
 """Audit: can I believe a privacy guarantee? Attack the code, account for its steps, or see published mechanisms."""
 
-import streamlit as st
-
 from pages.audit import attack, ledger, published
+from pages.ui.page import Page
 from pages.ui.pickers import switch
 
 VIEWS = {"attack": "Attack", "ledger": "Accounting", "published": "Published guarantees"}
-PREPARE = {"attack": attack.prepare, "ledger": ledger.prepare, "published": published.prepare}
+SHOW = {"attack": attack.show, "ledger": ledger.show, "published": published.show}
 
-st.title("Can I believe a privacy guarantee?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("Can I believe a privacy guarantee?")
+with page.pickers:
     view = switch("How to find out", VIEWS, "attack", key="check", wrap=True)
-    drawn = PREPARE[view](headline)
-drawn()
+SHOW[view](page)

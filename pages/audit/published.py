@@ -4,21 +4,21 @@ Every number of its words comes out of a finding.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.core.facts import text_beside
 from dpcore.figures.named_bars import exhibits_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.papers.exhibits import EXHIBITS, ExhibitResult, rounded_down, run_exhibit
 from pages.ui.details import behind, cards
-from pages.ui.html import emphasised, plain, readable
+from pages.ui.html import plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
-from pages.ui.sidebar import sidebar
+from pages.ui.page import Page
+from pages.ui.sidebar import ALL_BUT_SEED, sidebar
 
 HEIGHT = 430
 NAMES = {
@@ -32,20 +32,14 @@ SYMBOLS = {"epsilon": "ε", "delta": "δ"}
 FORMULA = text_beside(__file__, "published_formula.md")
 
 
-def prepare(headline: DeltaGenerator) -> Callable[[], None]:
-    """The exhibits have no pickers of their own; the answer draws all. headline: the place above the pickers."""
-    return lambda: _show(headline)
-
-
-def _show(headline: DeltaGenerator) -> None:
+def show(page: Page) -> None:
     """The first visitor of a server waits some seconds for the runs."""
-    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each exhibit has its own settings")
-    seed = sidebar(default_n=2_000, max_columns=8, unused=exhibit).seed
+    seed = sidebar(default_n=2_000, max_columns=8, unused=ALL_BUT_SEED).seed
     theme = current_theme()
     with st.spinner("Running the published mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]
     sentence = takeaway(found)
-    headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
+    page.headline(sentence, colour=FAMILIES[theme]["frank_wolfe"])
     chart = exhibits_figure(
         [f"{NAMES[each.key]} ({SYMBOLS[each.unit]})" for each in found],
         [each.certified_999 / each.claimed for each in found],

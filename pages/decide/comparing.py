@@ -8,11 +8,10 @@ import streamlit as st
 from dpcore import list_mechanisms
 from dpcore.studies.decide.compare_mechanisms import Row, ranked
 from pages.decide.state import State
-from pages.decide.words import budget, interval, mechanisms
+from pages.decide.words import budget, interval
 from pages.ui.html import readable
 from pages.ui.live_figure import paragraph
 from pages.ui.numbers import points
-from pages.ui.set_controls import set_controls
 
 NAME = "compare"
 
@@ -26,10 +25,6 @@ def show(state: State) -> None:
     table = ranked(rows)
     paragraph(words(table, state))
     ok = table[table.status == "ok"]
-    if better := smaller_budgets(ok, state):
-        key, sentence = better
-        st.markdown(sentence)
-        st.button(f"Take {mechanisms()[key]}", on_click=set_controls, args=({"way": key},), key="take")
     st.dataframe(
         pd.DataFrame(
             {
@@ -58,22 +53,6 @@ def _list(title: str, rows: pd.DataFrame) -> None:
     if len(rows):
         lines = [f"- {label}: {readable(reason)}." for label, reason in zip(rows.label, rows.reason, strict=True)]
         st.markdown("\n".join([f"**{title}**", "", *lines]))
-
-
-def smaller_budgets(ok: pd.DataFrame, state: State) -> tuple[str, str] | None:
-    """Key of the mechanism that needs least of those that can be taken here, and a sentence; None if it is this one."""
-    choices = ok[ok.mechanism.isin(list(mechanisms()))]
-    mine = choices[choices.mechanism == state.way]
-    if mine.empty or choices.mechanism.iloc[0] == state.way:
-        return None
-    found, here = choices.smallest.iloc[0], mine.smallest.iloc[0]
-    if not found.value < here.value:
-        return None
-    surely = "" if found.high < here.low else ", but their intervals overlap"
-    return choices.mechanism.iloc[0], (
-        f"**{_started(choices.label.iloc[0])}** loses at most {points(state.at_most)} from ε = {budget(found)} on "
-        f"(95% interval: {interval(found)}), {mine.label.iloc[0]} from {budget(here)} on ({interval(here)}){surely}."
-    )
 
 
 def words(table: pd.DataFrame, state: State) -> str:

@@ -23,8 +23,9 @@ from pages.decide.state import State
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing, cards
-from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import current_theme, live_figure, small_print
+from pages.ui.html import plain
+from pages.ui.live_figure import current_theme
+from pages.ui.page import Page
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_source_or_file, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, release, sidebar
 from pages.ui.upload_form import clipping_warning, note_looks, upload_source
@@ -58,7 +59,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
 
 def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     """Draw everything below the controls."""
-    chart, beside = st.container(key="attack_halves").columns([1.9, 1], gap="medium")
+    page.halves(1.9, key="attack_halves")
     row = st.container()
     names = {key: name for key, (name, _) in views.VIEWS.items()}
     view = switch("More", names, "equivalent", key="more", wrap=True)
@@ -80,30 +81,32 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         looks = note_looks([question for name, question in questions.items() if name != "attack_success"])
     state = State(answers, source, setting, controls, at_most, cast(Error, metric), no_equivalent, theme, looks)
     sentence = words.takeaway(state)
-    told = (plain(clipping_warning(source)), sentence)
-    headline.html("".join(emphasised(line, FAMILIES[theme][state.family]) for line in told if line))
+    page.headline(plain(clipping_warning(source)), sentence, colour=FAMILIES[theme][state.family])
     if state.curve is None:
         behind_nothing()
         return
 
     def picture_at(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        asked, known = setting_at(controls), answers
-        if asked != setting:
-            known = {"curve": prefetch.answered(asked, cancelled)}
-        there = dc.replace(state, answers=known, setting=asked, controls=controls)
-        return background.budget_picture(there, HEIGHT), plain(words.takeaway(there))
+        there, known = setting_at(controls), answers
+        if there != setting:
+            known = {"curve": prefetch.answered(there, cancelled)}
+        then = dc.replace(state, answers=known, setting=there, controls=controls)
+        return background.budget_picture(then, HEIGHT), plain(words.takeaway(then))
 
-    with chart:
-        figure = background.budget_picture(state, HEIGHT)
-        ahead = (picture_at, controls) if answers["curve"].complete and not is_private(source.key) else None
-        live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
-        counted = f"{state.curve.splits} of {setting.splits} splits"
-        small_print(" ".join(filter(None, (words.caption(state), still_to_come(answers["curve"], counted)))))
+    counted = f"{state.curve.splits} of {setting.splits} splits"
+    page.chart(
+        background.budget_picture(state, HEIGHT),
+        sentence,
+        key="budget",
+        height=HEIGHT,
+        ahead=(picture_at, controls) if answers["curve"].complete and not is_private(source.key) else None,
+        caption=" ".join(filter(None, (words.caption(state), still_to_come(answers["curve"], counted)))),
+    )
     # The chart is drawn by now: a moment for what stands beside it.
     if "attack_success" in questions:
         answers |= {"attack_success": ask(questions["attack_success"], AT_ONCE_SECONDS)}
         state = dc.replace(state, answers=answers)
-    with beside, st.container(key="attack_success"):
+    with page.right, st.container(key="attack_success"):
         views.attack_success(state)
     cards(words.readouts(state), row)
     row.caption(words.SPENDS)
@@ -118,9 +121,8 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     )
 
 
-st.title("Which privacy budget can we sign?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("Which privacy budget can we sign?")
+with page.pickers:
     source = pick_source_or_file("synthetic", "at_hand")
     way = url_controls.select("way", "Mechanism", words.mechanisms(), OVERVIEW[DEFAULT_PLACE], width=290)
     at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format, width=285)
@@ -137,13 +139,13 @@ controls = sidebar(
     default_n=first,
     columns=source.p if source else None,
     max_columns=MAX_COLUMNS,
-    unused={"m": "no mechanism here draws samples"},
+    unused=("m",),
 )
 if another and size not in (None, controls.n):
     st.rerun()  # a slider with another scale is a new one, which at first says what the address says
 st.session_state[FILE_SIZE] = size
 if source is None:
-    headline.html(emphasised(words.NO_FILE, MUTED["light"]))
+    page.headline(words.NO_FILE, colour=MUTED["light"])
     behind_nothing()
 elif is_private(source.key):
     try:

@@ -34,7 +34,7 @@ def show(state: State) -> None:
         beside.markdown(f"Nothing is released at ε = {state.epsilon:g}: choose a larger ε.")
         return
     after = {times: repeated_releases(state.plan, times, g) for times in RELEASES}
-    said = words(state, after[k])
+    text = words(state, after[k])
     with chart:
         figure = ledger_figure(
             curves(after),
@@ -47,8 +47,8 @@ def show(state: State) -> None:
             family=state.family,
             counted="releases k",
         )
-        live_figure(figure, key="repeated", alt=plain(said), height=HEIGHT)
-        paragraph(said)
+        live_figure(figure, key="repeated", alt=plain(text), height=HEIGHT)
+        paragraph(text)
     beside.caption(FURTHER)
 
 
@@ -69,13 +69,13 @@ def words(state: State, after: RepeatedReleases) -> str:
     releases = f"{after.releases} release{'s' if after.releases > 1 else ''}"
     records = f"{after.records} record{'s' if after.records > 1 else ''} per person"
     if not math.isfinite(after.epsilon):
-        said = f"After **{releases}** with **{records}**, no accounting here keeps ε below 300: no guarantee is left."
+        text = f"After **{releases}** with **{records}**, no accounting here keeps ε below 300: no guarantee is left."
     else:
-        said = (
+        text = (
             f"After **{releases}** at ε = {state.epsilon:g} with **{records}**, the privacy spent is "
             f"**ε = {rounded(after.epsilon, 2)}**: an attacker is right at most {100 * after.limit:.0f} times in 100."
         )
-    return f"{said} {each(state, after)}"
+    return f"{text} {each(state, after)}"
 
 
 def each(state: State, after: RepeatedReleases) -> str:

@@ -1,8 +1,7 @@
-"""The view "download": the decision as a briefing, as slides, as numbers and as code."""
+"""The view "download": the decision as a briefing, as numbers and as code."""
 
 import math
 from collections.abc import Callable
-from importlib.util import find_spec
 
 import streamlit as st
 
@@ -25,8 +24,6 @@ from pages.ui.upload_form import clipping_warning, looking_warning
 QUESTION = "Which privacy budget can we sign?"
 MOST_ASSUMPTIONS = 6  # on a slide; the page has all
 NAME = "price_of_privacy_briefing"
-INSTALL = "python -m pip install --constraint constraints.txt python-pptx"
-SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
 
 def show(state: State) -> None:
@@ -45,20 +42,16 @@ def show(state: State) -> None:
     if is_private(state.source.key):
         _ask_for_key()
     briefing = briefing_of(state, link(state), releases, records)
-    # Large files, and those that take long, are made on demand.
-    offers: list[tuple[str, str | Callable[[], str | bytes], str, str]] = [
+    # A large file is made on demand.
+    offers: list[tuple[str, str | Callable[[], str], str, str]] = [
         ("Briefing (HTML)", lambda: html_page(briefing), "html", "text/html"),
         ("Numbers (JSON)", briefing.to_json(), "json", "application/json"),
         ("Curves (CSV)", briefing.csv(), "csv", "text/csv"),
         ("Code (Python)", briefing.snippet, "py", "text/x-python"),
     ]
-    if slides_available():
-        offers.append(("Slides (PowerPoint)", lambda: _slides(briefing), "pptx", SLIDES))
     with st.container(horizontal=True, key="take_away"):
         for label, make, ending, kind in offers:
             st.download_button(label, make, f"{NAME}.{ending}", kind, on_click="ignore", key=f"take_{ending}")
-    if not slides_available():
-        st.caption(f"Slides (PowerPoint) need one package more on the server: `{INSTALL}`")
 
 
 def _ask_for_key() -> None:
@@ -81,17 +74,6 @@ def _ask_for_key() -> None:
             "Keep it, apart from the briefing: it is shown once, is in no briefing, and the server forgets it with "
             "your next step here. Whoever has both can test whether a file is yours."
         )
-
-
-def slides_available() -> bool:
-    """Whether python-pptx is there."""
-    return find_spec("pptx") is not None
-
-
-def _slides(briefing: Briefing) -> bytes:
-    from pages.decide.briefing.slides import powerpoint
-
-    return powerpoint(briefing)
 
 
 def unfinished(state: State) -> str:

@@ -100,14 +100,14 @@ def takeaway(state: State) -> str:
     setting = f"With {state.drawn} and {mechanisms()[state.way].split(',')[0]}"
     limit = f"costs at most {points(state.at_most)} of accuracy"
     if found.reachable:
-        said = f"{setting}, **ε = {budget(found)}** is the smallest privacy budget that {limit}: {right}"
+        text = f"{setting}, **ε = {budget(found)}** is the smallest privacy budget that {limit}: {right}"
     else:
         last = f"ε = {found.last:g}"
-        said = f"**Not reachable.** {setting}, no privacy budget up to {last} {limit}. At {last}, {right}"
+        text = f"**Not reachable.** {setting}, no privacy budget up to {last} {limit}. At {last}, {right}"
     lost = state.lost_at(state.epsilon)
     seen = " (Overview shows the first)" if state.way in OVERVIEW.values() and source.key in SHOWN else ""
     here = f"the loss is {points(lost)} on average over {state.curve.splits} splits{seen}"
-    return f"{said} At the slider's ε = {state.epsilon:g} {'nothing is released' if math.isnan(lost) else here}."
+    return f"{text} At the slider's ε = {state.epsilon:g} {'nothing is released' if math.isnan(lost) else here}."
 
 
 def caption(state: State) -> str:
@@ -241,11 +241,11 @@ def belief(state: State, prior: float) -> str:
     """Limits of an attacker's belief where the guarantee is pure, else of his success."""
     assert state.plan is not None
     found = belief_of(state.plan.spent, state.plan.mechanism.claimed_curve(state.plan), prior)
-    said = f"**At ε = {state.epsilon:g}:** {found.words}"
+    text = f"**At ε = {state.epsilon:g}:** {found.words}"
     if found.after is not None:
-        return said
+        return text
     return (
-        f"{said} An attacker who wrongly accuses 1 in 100 others identifies "
+        f"{text} An attacker who wrongly accuses 1 in 100 others identifies "
         f"{100 * found.caught:.1f} in 100 whose record was used."
     )
 

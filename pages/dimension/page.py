@@ -18,8 +18,8 @@ from pages.dimension.meter import slope_meter, slope_rows
 from pages.server import prefetch
 from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.details import behind, cards
-from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
+from pages.ui.live_figure import captioned_figure, current_theme
+from pages.ui.page import Page
 from pages.ui.pickers import chips, pick_layers, switch
 from pages.ui.sidebar import DIMENSIONS, SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
@@ -33,9 +33,8 @@ SWEPT = (*DIMENSIONS[:-2:2], LARGEST)
 
 source = data.get_source("synthetic_padded")
 
-st.title("Does a million useless features hurt?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("Does a million useless features hurt?")
+with page.pickers:
     st.markdown("Perturbation:", width="content")
     noise_in = switch("Where the noise goes", words.PLACES, "output", key="noise_in")
     below = switch("Lower panel", words.PANELS, "distance", key="below")
@@ -44,14 +43,14 @@ controls = sidebar(
     default_n=1_000,
     max_columns=LARGEST,
     default_columns=LARGEST,
-    unused={"m": "no samples are drawn here"},
+    unused=("m",),
 )
 
 lower: Lower = "damage" if below == "damage" else "distance"
 
-left, right = st.container(key="halves").columns([2.2, 1], gap="medium")
-with left:
-    chart, layers = st.container(), pick_layers("lower", *([] if below == "damage" else ["upper"]))
+page.halves(2.2)
+with page.left:
+    layers = pick_layers("lower", *([] if below == "damage" else ["upper"]))
 theme = current_theme()
 colour = FAMILIES[theme]["reference" if noise_in == "both" else noise_in]
 
@@ -93,39 +92,44 @@ def drawn(
 
 experiment = experiment_at(controls)
 figure, sentence, table, grown = drawn(controls)
-headline.html(emphasised(sentence, colour))
-with chart:
-    live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
-asked = partial(orthant.example, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget)
+page.headline(sentence, colour=colour)
+example_question = partial(
+    orthant.example, columns_at(controls), n=controls.n, lam=words.one_lam(controls), **controls.budget
+)
 
 
-def said() -> tuple[str, str, list[list[tuple[str, str, str]]]]:
-    """What is said below the chart, and the cards."""
+def words_below() -> tuple[str, str, list[list[tuple[str, str, str]]]]:
+    """The verdict on the bounds, the caption, and the cards."""
     verdict = words.verdict_of(table, grown, controls.p) if lower == "damage" else ""
-    caption = words.caption(experiment, grown, controls.lam)
+    caption = words.caption(experiment, controls.lam)
     return verdict, caption, words.readouts(table, grown, controls.p, source)
 
 
 def held_in_the_orthant() -> tuple[Figure, str, str]:
     """The chart beside, its sentence, and the slope meter."""
-    example = asked()
+    example = example_question()
     beside = orthant_figure(example, p=controls.p, theme=theme, height=ORTHANT_HEIGHT)
     return beside, words.orthant_takeaway(example, controls.p), slope_meter(slope_rows(table, grown, example))
 
 
-with left:
-    verdict, caption, rows = made_once(source.key, ("words", experiment, controls, lower), said)
-    if verdict:
-        paragraph(verdict)
-    small_print(caption)
+verdict, caption, rows = made_once(source.key, ("words", experiment, controls, lower), words_below)
+page.chart(
+    figure,
+    sentence,
+    key="dimension",
+    height=HEIGHT,
+    ahead=(drawn, controls),
+    verdict=verdict,
+    caption=caption,
+)
+with page.left:
     for row in rows:
         cards(row)
     chips(words.CHIPS)
-with right:
+with page.right:
     st.markdown(f"**{words.ORTHANT_TITLE}**")
-    beside, told, meter = made_once(source.key, ("orthant", experiment, controls, theme), held_in_the_orthant)
-    live_figure(beside, key="orthant", alt=plain(told), height=ORTHANT_HEIGHT)
-    small_print(f"{told} {words.ORTHANT_GUARANTEE}")
+    beside, takeaway, meter = made_once(source.key, ("orthant", experiment, controls, theme), held_in_the_orthant)
+    captioned_figure(beside, takeaway, key="orthant", height=ORTHANT_HEIGHT, progress=words.ORTHANT_GUARANTEE)
     st.html(meter)
 
 
@@ -134,7 +138,7 @@ def code() -> str:
         "experiment": experiment_call(experiment, epsilon=experiment.epsilon, sweep=experiment.sweep),
         "table": partial(dpcore.run, verbatim("experiment")),
         "growth": partial(noise_growth.growth_of, verbatim("experiment.cells()")),
-        "example": asked,
+        "example": example_question,
     }
     damage = partial(dimension_figure, verbatim("table"), verbatim("growth"), p=controls.p, lower=lower, height=HEIGHT)
     held = partial(orthant_figure, verbatim("example"), p=controls.p, height=ORTHANT_HEIGHT)

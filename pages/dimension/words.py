@@ -1,7 +1,6 @@
 """The words of the page Dimension. Every number comes out of the table, the plans and the orthant."""
 
 import dataclasses as dc
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -64,13 +63,13 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
             f"{by}{rest}{end}"
         )
         return " ".join([open_, *_refusals(table, now)])
-    said = []
+    sentences = []
     if gaussian:
         places, verb = " and ".join(key.split("_")[0] for key in gaussian), "moves" if len(gaussian) == 1 else "move"
         up_to = "" if all(grown[key].exact for key in gaussian) else "up to "
         far = [_at(grown[key], p) for key in gaussian]
         lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
-        said.append(
+        sentences.append(
             f"With {p - useful:,} idle columns, Gaussian {places} perturbation {verb} the model by {up_to}"
             f"**{' and '.join(map(amount, far))}** ({' and '.join(map(amount, lengths))} times its length), "
             f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of {source.things} are "
@@ -81,8 +80,8 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, sour
         more = "hardly more" if any(now[key] > larger for key in gamma) else "no more"
         near = f"{more} than always predicting the larger class ({100 * larger:.1f}%)"
         end = near if _near(now, gamma, larger) else _since(changes, useful)
-        said.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
-    return " ".join([*said, *_refusals(table, now)])
+        sentences.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
+    return " ".join([*sentences, *_refusals(table, now)])
 
 
 def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
@@ -90,8 +89,8 @@ def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
     places: dict[str, str] = {}
     for _, row in table[~table.mechanism.isin(list(now))].iterrows():
         places.setdefault(row.mechanism.split("_")[0], readable(row.reason.replace(row.mechanism, "it")))
-    said = "{} perturbation gives **no guarantee** here: {}. Raise λ or ε."
-    return [said.format(place.capitalize(), reason) for place, reason in places.items()]
+    text = "{} perturbation gives **no guarantee** here: {}. Raise λ or ε."
+    return [text.format(place.capitalize(), reason) for place, reason in places.items()]
 
 
 def _near(values: Mapping[str, float], keys: list[str], larger: float) -> bool:
@@ -158,30 +157,14 @@ def readouts(
     return rows
 
 
-def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: float | str) -> str:
-    """Guarantees and λ of the curves, and the p at which the two noises are equally large."""
-    rule = f" ({lam_text(asked)}, chosen for Gaussian output perturbation)" if isinstance(asked, str) else ""
-    said = [
+def caption(experiment: Experiment, lam: float | str) -> str:
+    """Guarantees and λ of the curves; lam: as the sidebar says it."""
+    rule = f" ({lam_text(lam)}, chosen for Gaussian output perturbation)" if isinstance(lam, str) else ""
+    return (
         f"**Not the same guarantee:** Gamma noise guarantees ε = {experiment.epsilon:g}, Gaussian noise "
-        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}).",
-        f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises.",
-    ]
-    even = break_even(grown)
-    if even is not None:
-        said.append(f"The two noises move a prediction equally far at p = {even:,.0f}.")
-    return " ".join(said)
-
-
-def break_even(grown: Mapping[str, NoiseGrowth]) -> float | None:
-    """The p at which Gamma and Gaussian noise in the same place move a prediction equally far, root mean square.
-
-    A prediction moves by distance / sqrt(p): constant for Gaussian, of order sqrt(p + 1) for Gamma noise.
-    """
-    for family in ("output", "objective"):
-        one, other = grown.get(f"{family}_gaussian"), grown.get(f"{family}_gamma")
-        if one and other and np.isfinite(one.distance[0] / other.distance[0]):
-            return float((one.distance[0] / other.distance[0]) ** 2 * (one.p[0] + 1) - 1)
-    return None
+        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}). "
+        f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises."
+    )
 
 
 def verdict_of(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int) -> str:
@@ -210,13 +193,13 @@ def orthant_takeaway(example: OrthantExample, p: int) -> str:
     """The factor by which the orthant makes noise move a prediction farther, at the cursor's p."""
     k = int(np.flatnonzero(example.p == p)[0])
     times = example.projected[k] / example.free_output[k]
-    said = (
+    text = (
         f"If no coordinate of θ may be negative, Gaussian noise no longer cancels: at p = {p:,} it moves a prediction "
         f"{amount(times)} times as far as where θ is free."
     )
     if example.reason:
-        return f"{said} Objective perturbation gives no guarantee at this λ and ε; raise one of them."
-    return said
+        return f"{text} Objective perturbation gives no guarantee at this λ and ε; raise one of them."
+    return text
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
@@ -232,8 +215,6 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         accuracy=accuracy,
         repetitions=experiment.repetitions,
         own_lam=own_lam_line(experiment),
-        smallest=int(table.x.min()),
-        small_p=small_p_line(experiment, int(table.n.iloc[0])),
         n=experiment.problem.n,
     )
 
@@ -250,22 +231,4 @@ def own_lam_line(experiment: Experiment) -> str:
     return (
         f"With the λ of its own rule at p = {p:,}, {row.lam:.3g}, Gamma output perturbation has an accuracy of "
         f"{100 * row['mean']:.1f}%."
-    )
-
-
-def small_p_line(experiment: Experiment, n: int) -> str:
-    """For how many ε of the slider Gamma output perturbation has the smaller noise at the smallest p."""
-    p = int(experiment.sweep.values[0])
-
-    def size(key: str, epsilon: float) -> float:
-        """Root mean square of what the noise adds to a prediction."""
-        mechanism, budget = dpcore.make_mechanism(key), dpcore.Budget(epsilon, experiment.problem.delta)
-        plan = mechanism.calibrate(dpcore.Spec("logistic", n, p, experiment.problem.lam), budget)  # type: ignore[arg-type]
-        return plan.scale * math.sqrt(mechanism.law.reach(p)[1])
-
-    smaller = [size("output_gamma", epsilon) < size("output_gaussian", epsilon) for epsilon in dpcore.EPSILON_GRID]
-    count = "every" if all(smaller) else f"{sum(smaller)} of {len(smaller)}"
-    return (
-        "there Gamma output perturbation, the stronger guarantee, moves predictions less than Gaussian noise for "
-        f"{count} ε of the slider, at δ = {delta_text(experiment.problem.delta)}."
     )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-import streamlit as st
+import pandas as pd
 
 from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.core.sets import dual_order
@@ -29,10 +29,10 @@ from pages.geometry import words
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.code import redrawn, script, verbatim
-from pages.ui.details import behind, behind_nothing, cards
-from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
-from pages.ui.pickers import chips, pick_layers, switch
+from pages.ui.details import behind_nothing, table_of
+from pages.ui.live_figure import current_theme
+from pages.ui.page import Page
+from pages.ui.pickers import pick_layers, switch
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 400, 380
@@ -47,9 +47,8 @@ RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
 MEAN_COLUMNS = (2, 8, 32, 128, 512, 2_048, 8_192, 32_768)
 NOISES = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 
-st.title("Why is L1 so much kinder than L2?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("Why is L1 so much kinder than L2?")
+with page.pickers:
     view = switch("Excess risk against", words.VIEWS, "order", key="view")
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
     name = url_controls.slider("p_norm", "p norm order", names, "1", width=250)
@@ -69,110 +68,131 @@ controls = sidebar(
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     letter="d",
-    unused={"lam": "the ball takes the place of λ", "m": "this page draws no samples"},
+    unused=("lam", "m"),
 )
 theme = current_theme()
-left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
-with left:
-    chart, layers = st.container(), pick_layers("plain" if view == "order" else "lower")
+page.halves()
+with page.left:
+    layers = pick_layers("plain" if view == "order" else "lower")
+state = words.GeometryState(**vars(controls), name=name, records=records)
+row = table_1.table_row(state.p_norm, state.d, state.n, state.epsilon, state.delta)
 
-here = words.GeometryState(**vars(controls), name=name, records=records)
-row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
+def show_orders() -> None:
+    """Excess risk against the norm order."""
 
-def order_picture(
-    here: words.GeometryState, cancelled: Cancelled = never
-) -> tuple[Figure, str, AgainstOrder, Callable[[], str]]:
-    """The chart there, its sentence, its curves for the reader's dimension, and its code."""
-    columns = (here.d, *sorted({*OTHERS} - {here.d}))
-    more = here.budget | {"repetitions": REPETITIONS, "records": here.records}
-    asked = [partial(excess_by_norm.against_order, d, here.n, **more) for d in columns]
-    curves = []
-    for curve in asked:
-        go_on(cancelled)
-        curves.append(curve())
-    found, *others = curves
-    draw = partial(order_figure, p_norm=here.p_norm, height=HEIGHT)
-    made = {"found": asked[0], "others": asked[1:]}
-    code = partial(script, made, partial(draw, verbatim("found"), verbatim("others")))
-    figure, sentence = made_once(
-        SOURCE,
-        ("order", here, theme, *layers),
-        lambda: (draw(found, others, theme=theme).showing(layers), words.order_takeaway(found, here)),
+    def drawn(
+        state: words.GeometryState, cancelled: Cancelled = never
+    ) -> tuple[Figure, str, AgainstOrder, Callable[[], str]]:
+        """The chart there, its sentence, its curves for the reader's dimension, and its code."""
+        columns = (state.d, *sorted({*OTHERS} - {state.d}))
+        more = state.budget | {"repetitions": REPETITIONS, "records": state.records}
+        questions = [partial(excess_by_norm.against_order, d, state.n, **more) for d in columns]
+        curves = []
+        for question in questions:
+            go_on(cancelled)
+            curves.append(question())
+        found, *others = curves
+        draw = partial(order_figure, p_norm=state.p_norm, height=HEIGHT)
+        made = {"found": questions[0], "others": questions[1:]}
+        code = partial(script, made, partial(draw, verbatim("found"), verbatim("others")))
+        figure, sentence = made_once(
+            SOURCE,
+            ("order", state, theme, *layers),
+            lambda: (draw(found, others, theme=theme).showing(layers), words.order_takeaway(found, state)),
+        )
+        return figure, sentence, found, code
+
+    figure, sentence, found, code = drawn(state)
+    page.headline(sentence, colour=FAMILIES[theme]["frank_wolfe"])
+    page.chart(
+        figure,
+        sentence,
+        key="geometry",
+        height=HEIGHT,
+        ahead=(drawn, state),
+        verdict=words.order_verdict(found, state),
+        caption=words.order_caption(found),
     )
-    return figure, sentence, found, code
+    show_beside()
+    end(words.order_readouts(found, row, state), code, lambda: table_of(found))
 
 
-def drawing(here: words.GeometryState, found: ExcessByN) -> partial[Figure]:
-    return partial(learners_figure, n=min(here.n, int(found.n[-1])), height=HEIGHT)
+def show_sample_sizes() -> None:
+    """Excess risk of one pass against n."""
 
+    def drawing(there: words.GeometryState, found: ExcessByN) -> partial[Figure]:
+        return partial(learners_figure, n=min(there.n, int(found.n[-1])), height=HEIGHT)
 
-def people_picture(here: words.GeometryState, found: ExcessByN) -> tuple[Figure, str]:
-    return drawing(here, found)(found, theme=theme).showing(layers), words.people_takeaway(found, here)
+    def drawn(there: words.GeometryState, found: ExcessByN) -> tuple[Figure, str]:
+        return drawing(there, found)(found, theme=theme).showing(layers), words.people_takeaway(found, there)
 
+    def ahead(there: words.GeometryState, cancelled: Cancelled) -> tuple[Figure, str]:
+        return drawn(there, prefetch.answered(words.people_question(there, knobs), cancelled).snapshot)
 
-def people_ahead(here: words.GeometryState, cancelled: Cancelled) -> tuple[Figure, str]:
-    return people_picture(here, prefetch.answered(words.people_question(here, knobs), cancelled).snapshot)
-
-
-asked = words.people_question(here, knobs)
-answer = None if view == "order" else ask(asked)
-learned: ExcessByN | None = answer.snapshot if answer else None
-family, drawn = "frank_wolfe", view == "order" or learned is not None
-ahead: prefetch.Draw | None = None
-if view == "order":
-    picture, sentence, found, code = order_picture(here)
-    caption, judged, ahead = words.order_caption(found), words.order_verdict(found, here), order_picture
-    readouts, table = words.order_readouts(found, row, here), partial(words.order_table, found)
-elif learned is not None:
-    picture, sentence = people_picture(here, learned)
-    family = mechanism_class(learned.mechanism).family
-    caption, judged = words.people_caption(learned, asked, here), words.people_verdict(learned, here)
-    readouts, table = words.people_readouts(learned, row, here), partial(words.people_table, learned)
-    ahead = people_ahead if answer and answer.finished else None
-    code = partial(redrawn, words.people_call(asked), drawing(here, learned))
-elif answer is not None:
-    sentence = waiting(answer)
-
-headline.html(emphasised(sentence, FAMILIES[theme][family]))
-if drawn:
-    with chart:
-        live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=ahead and (ahead, here))
-    with left:
-        paragraph(judged)
-        small_print(caption)
+    question = words.people_question(state, knobs)
+    answer = ask(question)
+    found: ExcessByN | None = answer.snapshot
+    if found is None:
+        page.headline(waiting(answer), colour=FAMILIES[theme]["frank_wolfe"])
+        show_beside()
+        behind_nothing()
+        return
+    figure, sentence = drawn(state, found)
+    page.headline(sentence, colour=FAMILIES[theme][mechanism_class(found.mechanism).family])
+    page.chart(
+        figure,
+        sentence,
+        key="geometry",
+        height=HEIGHT,
+        ahead=(ahead, state) if answer.finished else None,
+        verdict=words.people_verdict(found, state),
+        caption=words.people_caption(found, question, state),
+    )
+    show_beside()
+    code = partial(redrawn, words.people_call(question), drawing(state, found))
+    end(words.people_readouts(found, row, state), code, lambda: table_of(found))
 
 
 def beside(side: str) -> tuple[Figure, str]:
     """The chart beside, and its sentence."""
     if side == "Ball":
-        ball = noise.ball_picture(here.p_norm, **here.budget)
-        return ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
+        ball = noise.ball_picture(state.p_norm, **state.budget)
+        return ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, state)
     if side == "Rates":
-        rows = [table_1.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
-        return rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT), words.rates_caption(row, here)
+        rows = [table_1.table_row(p, state.d, state.n, state.epsilon, state.delta) for p in RATED]
+        figure = rates_figure(rows, p_norm=state.p_norm, theme=theme, height=SIDE_HEIGHT)
+        return figure, words.rates_caption(row, state)
     if side == "Private mean":
-        columns = tuple(sorted({*MEAN_COLUMNS, here.d}))
-        released = noise.private_mean(max(dual_order(here.p_norm), 2.0), columns, n=here.n, **here.budget)
-        figure = private_mean_figure(released, d=here.d, theme=theme, height=SIDE_HEIGHT)
-        return figure, words.mean_caption(released, here)
+        columns = tuple(sorted({*MEAN_COLUMNS, state.d}))
+        released = noise.private_mean(max(dual_order(state.p_norm), 2.0), columns, n=state.n, **state.budget)
+        figure = private_mean_figure(released, d=state.d, theme=theme, height=SIDE_HEIGHT)
+        return figure, words.mean_caption(released, state)
     if side == "Noise length":
-        lengths = noise.noise_lengths(NOISES, d=here.d, **here.budget)
-        figure = lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
+        lengths = noise.noise_lengths(NOISES, d=state.d, **state.budget)
+        figure = lengths_figure(lengths, p_norm=state.p_norm, theme=theme, height=SIDE_HEIGHT)
         return figure, words.noise_caption(lengths)
-    order = here.p_norm if 1.0 < here.p_norm <= 2.0 else 1.5
-    traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=here.delta, seed=here.seed)
-    figure = members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+    order = state.p_norm if 1.0 < state.p_norm <= 2.0 else 1.5
+    traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=state.delta, seed=state.seed)
+    figure = members_figure(traced, epsilon=state.epsilon, theme=theme, height=SIDE_HEIGHT)
     return figure, words.tracing_caption(traced)
 
 
-with right:
-    side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
-    picture, said = made_once(SOURCE, ("beside geometry", side, here, theme), partial(beside, side))
-    captioned_figure(picture, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
-if drawn:
-    cards(readouts)
-    chips(words.CHIPS)
-    behind(lambda: words.assumptions(here), words.FORMULA, code, table)
+def show_beside() -> None:
+    page.beside(
+        words.SIDES,
+        lambda side: made_once(SOURCE, ("beside geometry", side, state, theme), partial(beside, side)),
+        key="beside_geometry",
+        chart="beside_geometry_chart",
+        height=SIDE_HEIGHT,
+    )
+
+
+def end(readouts: list[tuple[str, str, str]], code: Callable[[], str], data: Callable[[], pd.DataFrame]) -> None:
+    page.below(readouts, words.CHIPS, lambda: words.assumptions(state), words.FORMULA, code, data)
+
+
+if view == "order":
+    show_orders()
 else:
-    behind_nothing()
+    show_sample_sizes()

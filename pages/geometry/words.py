@@ -4,10 +4,8 @@ import dataclasses as dc
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpcore.audit.certificates import lower_bound
 from dpcore.core.facts import text_beside
@@ -88,11 +86,11 @@ class GeometryState(Controls):
         return f"{text} ({NAMES[self.p_norm]})" if self.p_norm in NAMES else text
 
 
-def people_question(here: GeometryState, knobs: Mapping[str, str]) -> ExcessQuestion:
+def people_question(state: GeometryState, knobs: Mapping[str, str]) -> ExcessQuestion:
     """What the page asks for against n: less where choices are many, as published, or steps end on a curved ball."""
-    published, curved = knobs.get("variant") == "published", 2.0 < here.p_norm < math.inf
+    published, curved = knobs.get("variant") == "published", 2.0 < state.p_norm < math.inf
     runs, ns = (4 if published else 12 if curved else RUNS), SAMPLE_SIZES[:-2] if published else SAMPLE_SIZES
-    return ExcessQuestion(here.p_norm, here.d, **here.budget, ns=ns, runs=runs, knobs=tuple(knobs.items()))
+    return ExcessQuestion(state.p_norm, state.d, **state.budget, ns=ns, runs=runs, knobs=tuple(knobs.items()))
 
 
 def people_call(asked: ExcessQuestion) -> partial[ExcessByN]:
@@ -123,56 +121,56 @@ def order_step(found: AgainstOrder) -> str:
     lasso, ball = found.gaussian.mean[[first, l2]]
     share = 1.0 - (ball - lasso) / (found.mean[l2] - found.mean[first])
     part = "all" if share >= 1.0 else "nothing" if share <= 0.0 else f"{rounded(100 * share, 2)}%"
-    said = f"With Gaussian noise on both balls it would be {rounded(lasso)} and {rounded(ball)}"
-    return f"{said}: the choice of mechanism accounts for {part} of the difference."
+    text = f"With Gaussian noise on both balls it would be {rounded(lasso)} and {rounded(ball)}"
+    return f"{text}: the choice of mechanism accounts for {part} of the difference."
 
 
-def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
+def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
     """The sentence above the chart: L1 ball, L2 ball, and the cursor's norm order between them."""
-    first, l2, k = 0, _at(found, 2.0), _at(found, here.p_norm)
+    first, l2, k = 0, _at(found, 2.0), _at(found, state.p_norm)
     ratio = found.mean[l2] / found.mean[first]
     lasso, ball = rounded(found.mean[first]), rounded(found.mean[l2])
-    said = f"In d = {found.d:,} dimensions the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
-    if here.records == "each":
-        said += ", each on records that are hard for it"
+    text = f"In d = {found.d:,} dimensions the excess risk is **{lasso}** on the L1 ball and **{ball}** on the L2 ball"
+    if state.records == "each":
+        text += ", each on records that are hard for it"
     if not _learned(found, first):
-        said += f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[l2])}"
+        text += f": **nothing is learned**, which leaves {rounded(found.signal[first])} and {rounded(found.signal[l2])}"
     elif _apart(found, l2, first):
-        said += f", **{rounded(ratio, 2)} times** as much"
+        text += f", **{rounded(ratio, 2)} times** as much"
         if not _learned(found, l2):
-            said += " and no better than learning nothing"
-        said += (
+            text += " and no better than learning nothing"
+        text += (
             ": the L1 ball has only 2d vertices to choose from, and none of them is near the best model of the L2 ball"
             if found.chosen[l2] == "vertices"
             else ": the L1 ball has only 2d vertices to choose from, while noise in all d columns reaches the L2 ball"
         )
-    said += "."
+    text += "."
     if k not in (first, l2):
         share = found.mean[k] / found.signal[k]
-        said += f" At {here.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of “nothing learned”."
-    return said
+        text += f" At {state.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of “nothing learned”."
+    return text
 
 
-def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[tuple[str, str, str]]:
+def order_readouts(found: AgainstOrder, row: Row, state: GeometryState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
-    k = _at(found, here.p_norm)
+    k = _at(found, state.p_norm)
     sides = [("Exponential mechanism", found.vertices), ("Gaussian noise", found.gaussian)]
     (chosen, _), (other, more) = sides if found.chosen[k] == "vertices" else sides[::-1]
     rest = f"{other} leaves {rounded(more.mean[k])}, nothing learned {rounded(found.signal[k])}"
     return [
-        ("Smaller upper bound", chosen, f"at {here.words}; the choice uses no record"),
+        ("Smaller upper bound", chosen, f"at {state.words}; the choice uses no record"),
         ("Its excess risk", rounded(found.mean[k]), rest),
         ("Privacy for free", f"n ≥ {worded(row.free)}", "sampling then costs more, by rates without constants"),
     ]
 
 
-def order_verdict(found: AgainstOrder, here: GeometryState) -> str:
+def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
     """The bounds along the norm orders."""
     curves = [
         ("exponential mechanism", found.vertices.mean, found.vertices.bound),
         ("Gaussian noise", found.gaussian.mean, found.gaussian.bound),
     ]
-    places, at = 1.0 - 1.0 / found.p_norm, 1.0 - 1.0 / here.p_norm  # where an infinite order has a place, too
+    places, at = 1.0 - 1.0 / found.p_norm, 1.0 - 1.0 / state.p_norm  # where an infinite order has a place, too
 
     def text(place: float) -> str:
         return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
@@ -201,31 +199,31 @@ def order_caption(found: AgainstOrder) -> str:
     )
 
 
-def people_takeaway(found: ExcessByN, here: GeometryState) -> str:
+def people_takeaway(found: ExcessByN, state: GeometryState) -> str:
     """The sentence above the chart against n, at the cursor."""
-    k = nearest(found.n, here.n)
+    k = nearest(found.n, state.n)
     if found.reasons[k]:
         return f"**Nothing is released**: {readable(found.reasons[k])}."
     mean = found.private.mean[k]
     measured, bound, _ = found.exponents
-    said = (
-        f"At {here.words} and n = {found.n[k]:,.0f} one pass leaves an excess risk of **{rounded(mean)}**, "
+    text = (
+        f"At {state.words} and n = {found.n[k]:,.0f} one pass leaves an excess risk of **{rounded(mean)}**, "
         f"against {rounded(found.plain[k])} without noise; learning nothing leaves {rounded(found.nothing)}."
     )
     if measured is not None and measured >= 0.0:
-        return f"{said} It does not fall with n here."
+        return f"{text} It does not fall with n here."
     if measured is not None and bound is not None:
-        return f"{said} It falls like **{rate(measured)}**, its upper bound like {rate(bound)}."
-    return f"{said} It follows no single power of n here." if measured is None else said
+        return f"{text} It falls like **{rate(measured)}**, its upper bound like {rate(bound)}."
+    return f"{text} It follows no single power of n here." if measured is None else text
 
 
-def people_verdict(found: ExcessByN, here: GeometryState) -> str:
+def people_verdict(found: ExcessByN, state: GeometryState) -> str:
     """The upper bound along n."""
-    return f"{verdict(found.n, [('', found.private.mean, found.bound)], found.nothing, here.n, 'n')} {NO_LOWER}"
+    return f"{verdict(found.n, [('', found.private.mean, found.bound)], found.nothing, state.n, 'n')} {NO_LOWER}"
 
 
-def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tuple[str, str, str]]:
-    k = nearest(found.n, here.n)
+def people_readouts(found: ExcessByN, row: Row, state: GeometryState) -> list[tuple[str, str, str]]:
+    k = nearest(found.n, state.n)
     if found.reasons[k]:
         return []
     _, _, work = found.exponents
@@ -238,40 +236,27 @@ def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tup
     ]
 
 
-def people_caption(found: ExcessByN, asked: ExcessQuestion, here: GeometryState) -> str:
+def people_caption(found: ExcessByN, asked: ExcessQuestion, state: GeometryState) -> str:
     label = mechanism_class(found.mechanism).label
     label = label[0].upper() + label[1:]
-    said = (
+    text = (
         f"{label}, logistic loss, {found.runs} runs{', refining …' if found.runs < asked.runs else ''}, each on its "
         f"own table{'; band: 8 of 10' if found.runs >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
-        f"known exactly.{_above(found, here)}"
+        f"known exactly.{_above(found, state)}"
     )
-    if found.mechanism == "polyhedral_frank_wolfe":
-        said += (
-            " The number of steps follows from n, d, ε, δ and the loss. A larger n or δ allows more steps, which can "
-            "leave more excess risk on these records"
-        )
-        rises = np.diff(found.private.mean) > 2.0 * np.hypot(found.private.se[1:], found.private.se[:-1])
-        if rises.any():
-            k = int(np.argmax(rises))
-            said += (
-                f": from n = {found.n[k]:,.0f} to {found.n[k + 1]:,.0f} the mean rises from "
-                f"{rounded(found.private.mean[k])} to {rounded(found.private.mean[k + 1])}"
-            )
-        said += "."
-    least = np.nanmin(found.spent) if np.isfinite(found.spent).any() else here.epsilon
-    if least < 0.99 * here.epsilon:
+    least = np.nanmin(found.spent) if np.isfinite(found.spent).any() else state.epsilon
+    if least < 0.99 * state.epsilon:
         most = np.nanmax(found.spent)
-        said += f" The noise as reconstructed spends ε = {rounded(least)} to {rounded(most)} of {here.epsilon:g}."
-    if found.n[-1] < here.n:
-        said += f" Drawn up to n = {found.n[-1]:,.0f}: larger n are too slow to update live."
+        text += f" The noise as reconstructed spends ε = {rounded(least)} to {rounded(most)} of {state.epsilon:g}."
+    if found.n[-1] < state.n:
+        text += f" Drawn up to n = {found.n[-1]:,.0f}: larger n are too slow to update live."
     refused = sorted({reason for reason in found.reasons if reason})
-    return f"{said} Not drawn: {readable(refused[0])}." if refused else said
+    return f"{text} Not drawn: {readable(refused[0])}." if refused else text
 
 
-def _above(found: ExcessByN, here: GeometryState) -> str:
+def _above(found: ExcessByN, state: GeometryState) -> str:
     """How many runs are above the bound on most of them, and how many of all runs may be."""
-    k, runs = nearest(found.n, here.n), found.runs
+    k, runs = nearest(found.n, state.n), found.runs
     if found.reasons[k] or runs < LEAST_BANDED:
         return ""
     above = int(found.above[k])
@@ -283,25 +268,25 @@ def _above(found: ExcessByN, here: GeometryState) -> str:
     )
 
 
-def ball_caption(found: BallPicture, here: GeometryState) -> str:
+def ball_caption(found: BallPicture, state: GeometryState) -> str:
     spots = len(np.unique(found.models.round(9), axis=0))
     why = "Vertices hide noise" if spots < 10 else "On a round ball, all of the noise reaches the model"
     return (
-        f"{found.records} records in the plane, ε = {here.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
+        f"{found.records} records in the plane, ε = {state.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
         f"different models. {why}."
     )
 
 
-def rates_caption(row: Row, here: GeometryState) -> str:
+def rates_caption(row: Row, state: GeometryState) -> str:
     return (
-        f"At {here.words}, d = {here.d:,}, n = {here.n:,}, the larger term is {LEADS[row.leads]}. Rates "
+        f"At {state.words}, d = {state.d:,}, n = {state.n:,}, the larger term is {LEADS[row.leads]}. Rates "
         f"without constants, {row.source}; lower bound: {readable(row.least_formula)}."
     )
 
 
-def mean_caption(found: PrivateMean, here: GeometryState) -> str:
+def mean_caption(found: PrivateMean, state: GeometryState) -> str:
     """The generalised Gaussian mechanism by itself, at the reader's d."""
-    k = nearest(found.d, here.d)
+    k = nearest(found.d, state.d)
     return (
         f"The generalised Gaussian mechanism by itself: the mean of n = {found.n:,} records, ‖x‖ ≤ 1 in the norm "
         f"of order q = {order_text(found.q_star)}. At d = {found.d[k]:,.0f} its mean error is "
@@ -335,21 +320,5 @@ def tracing_caption(found: Tracing) -> str:
     )
 
 
-def assumptions(here: GeometryState) -> str:
-    return assumed(__file__, "assumptions.md", epsilon=here.epsilon, delta=delta_text(here.delta))
-
-
-def order_table(found: AgainstOrder) -> pd.DataFrame:
-    columns: dict[str, Any] = {"p_norm": found.p_norm, "records": found.records, "chosen": found.chosen}
-    columns |= {"mean": found.mean, "se": found.se}
-    for name, side in (("exponential", found.vertices), ("gaussian", found.gaussian)):
-        columns |= {f"{name}_{key}": getattr(side, key) for key in ("mean", "se", "noiseless", "bound")}
-    return pd.DataFrame(columns | {"nothing_learned": found.signal, "lower_bound": found.least})
-
-
-def people_table(found: ExcessByN) -> pd.DataFrame:
-    columns: dict[str, Any] = {"n": found.n.astype(int)}
-    columns |= {key: getattr(found.private, key) for key in ("mean", "se", "q10", "q90")}
-    more: dict[str, Any] = {"without_noise": found.plain, "bound": found.bound, "bound_95_percent": found.tail}
-    more |= {"rate": found.rate, "gradients": found.gradients}
-    return pd.DataFrame(columns | more | {"reason": found.reasons})
+def assumptions(state: GeometryState) -> str:
+    return assumed(__file__, "assumptions.md", epsilon=state.epsilon, delta=delta_text(state.delta))

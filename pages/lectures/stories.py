@@ -12,7 +12,7 @@ _SHIPPED.sort(key=lambda story: (PAGES.index(story.page), story.name != story.pa
 STORIES = {story.name: story for story in _SHIPPED}
 # Where those controls of a page stand that a teacher's file does not name; Sources has no lecture that says it.
 _CONTROLS = {story.page: story.defaults for story in STORIES.values() if story.name == story.page.lower()} | {
-    "Sources": {"n": 2_000, "about": "errata", "traced": "output_gaussian", "reproduced": "jain-thakurta-1b"}
+    "Sources": {"n": 2_000, "about": "errata", "reproduced": "jain-thakurta-1b"}
 }
 
 

@@ -5,20 +5,16 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.core.facts import text_beside
+from dpcore.figures.figure import Figure
 from dpcore.figures.multiclass import existence_figure, membership_leak_figure, theorem_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak, pathak_raj_lemmas
 from pages.multiclass import words
 from pages.ui.code import redrawn
-from pages.ui.details import behind, cards
-from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import captioned_figure, live_figure, small_print
 from pages.ui.numbers import power, rounded
-from pages.ui.pickers import chips, switch
+from pages.ui.page import Page
 from pages.ui.sources import assumed
 
 HEIGHT, SIDE_HEIGHT = 430, 380
@@ -31,36 +27,37 @@ PROOF_CLASSES, PROOF_RECORDS, PROOF_COLUMNS = 3, 20, 2
 FORMULA = text_beside(__file__, "as_published_formula.md")
 
 
-def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
+def show(page: Page, seed: int, theme: Theme) -> None:
     """All of the page below its pickers."""
-    asked, draw = partial(pathak_raj_leak.membership_leak, seed=seed), partial(membership_leak_figure, height=HEIGHT)
-    guessed = asked()
+    question = partial(pathak_raj_leak.membership_leak, seed=seed)
+    draw = partial(membership_leak_figure, height=HEIGHT)
+    guessed = question()
     sentence = (
         f"**As published, the mechanism protects nobody.** With {guessed.exist:,} of {guessed.draws:,} noise draws its "
         f"objective has a minimiser, {guessed.exist - guessed.guesses:,} of which leave a class empty. An attacker who "
         "sees one of the others and guesses which of two data sets was used is right "
         f"**{guessed.right:,} times in {guessed.guesses:,}**."
     )
-    headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
-    left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
-    with left:
-        live_figure(draw(guessed, theme=theme), key="membership_leak", alt=plain(sentence), height=HEIGHT)
-        small_print(
-            "Two data sets of two classes and one column that differ in one record; noise and λ as published. Both "
-            "classes get the same noise, so it cancels in an equation that the released matrices satisfy only for "
-            "their own records. A minimiser with an empty class reveals nothing."
-        )
-    with right:
-        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_published", wrap=True)
-        _show_beside(side, seed, theme)
-    cards(_readouts(seed))
-    chips(words.CHIPS)
-    table = pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other})
-    behind(
+    page.headline(sentence, colour=FAMILIES[theme]["frank_wolfe"])
+    page.halves()
+    page.chart(
+        draw(guessed, theme=theme),
+        sentence,
+        key="membership_leak",
+        height=HEIGHT,
+        caption="Two data sets of two classes and one column that differ in one record; noise and λ as published. Both "
+        "classes get the same noise, so it cancels in an equation that the released matrices satisfy only for "
+        "their own records. A minimiser with an empty class reveals nothing.",
+    )
+    draw_beside = partial(_beside, seed=seed, theme=theme)
+    page.beside(SIDES, draw_beside, key="beside_published", chart="beside_published_chart", height=SIDE_HEIGHT)
+    page.below(
+        _readouts(seed),
+        words.CHIPS,
         assumptions,
         FORMULA,
-        lambda: redrawn(asked, draw) + 'print(found.right, "of", found.guesses)\n',
-        lambda: table,
+        lambda: redrawn(question, draw) + 'print(found.right, "of", found.guesses)\n',
+        lambda: pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other}),
     )
 
 
@@ -84,12 +81,12 @@ def assumptions() -> str:
     )
 
 
-def _show_beside(side: str, seed: int, theme: Theme) -> None:
+def _beside(side: str, seed: int, theme: Theme) -> tuple[Figure, str]:
     if side == "Minimisers":
         shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
         beside = existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
         first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
-        said = (
+        text = (
             f"The published objective has a minimiser in {first}% of {DRAWS:,} draws with one column and in {last}% "
             f"with {COLUMNS[-1]} columns; otherwise it is unbounded below. More than half is impossible. Bars: 95% "
             "intervals."
@@ -97,12 +94,12 @@ def _show_beside(side: str, seed: int, theme: Theme) -> None:
     else:
         broken = pathak_raj.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
         beside = theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
-        said = (
+        text = (
             "With a cap on the traces there is a minimiser. Theorem 2 then claims an excess of at most "
             f"{broken.bound:,.0f} in {1 - broken.delta:.0%} of draws for every cap; with a cap of "
             f"{broken.caps[-1]:,.0f}, {broken.violated[-1]:.0%} of draws exceed that."
         )
-    captioned_figure(beside, said, key="beside_published_chart", height=SIDE_HEIGHT)
+    return beside, text
 
 
 def _readouts(seed: int) -> list[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 import dataclasses as dc
 import math
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from dpcore.mechanisms.multiclass.calibration import dimensions_of
 from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records, Tuning
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
+from pages.ui.details import table_of
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, points, rounded, tenths
 from pages.ui.pickers import chips_beside
@@ -69,36 +70,36 @@ class MulticlassState:
         return self.records.n * self.directions > HEAVY
 
 
-def places(view: str, here: MulticlassState) -> tuple[tuple[float, ...], float]:
+def places(view: str, state: MulticlassState) -> tuple[tuple[float, ...], float]:
     """The values of an axis, the reader's among them, and where he stands."""
     if view == "epsilon":
-        return EPSILON_GRID, here.epsilon
+        return EPSILON_GRID, state.epsilon
     if view == "classes":
-        return tuple(sorted({2, 3, 4, 5, 6, 8, 10, here.classes})), here.classes
-    return tuple(sorted({2, 4, 8, 16, here.d})), here.d
+        return tuple(sorted({2, 3, 4, 5, 6, 8, 10, state.classes})), state.classes
+    return tuple(sorted({2, 4, 8, 16, state.d})), state.d
 
 
-def effort(view: str, here: MulticlassState) -> tuple[int, int]:
+def effort(view: str, state: MulticlassState) -> tuple[int, int]:
     """How many releases, and on how many draws of the records: more where records are few, and where they differ
     from place to place."""
-    if here.heavy:
+    if state.heavy:
         return 2, 1
     if view == "excess":
         return 20, 1
-    return (10, 4) if here.records.n <= FEW else (6, 2)
+    return (10, 4) if state.records.n <= FEW else (6, 2)
 
 
-def question(view: str, here: MulticlassState) -> AccuracyQuestion:
+def question(view: str, state: MulticlassState) -> AccuracyQuestion:
     """What the chart answers, where it is about accuracy."""
-    along, asked = places(view, here)[0], (here.epsilon, here.delta, here.lam)
-    return AccuracyQuestion(cast(Axis, view), along, here.records, *asked, LEARNERS[view], *effort(view, here))
+    along, asked = places(view, state)[0], (state.epsilon, state.delta, state.lam)
+    return AccuracyQuestion(cast(Axis, view), along, state.records, *asked, LEARNERS[view], *effort(view, state))
 
 
-def _at(found: Found, here: MulticlassState) -> int:
+def _at(found: Found, state: MulticlassState) -> int:
     """Where the reader stands on the curves."""
     if isinstance(found, Excesses):
-        return nearest(found.epsilon, here.epsilon)
-    at = {"epsilon": here.epsilon, "classes": here.classes, "d": here.d}[found.axis]
+        return nearest(found.epsilon, state.epsilon)
+    at = {"epsilon": state.epsilon, "classes": state.classes, "d": state.d}[found.axis]
     return nearest(found.x, at)
 
 
@@ -119,33 +120,33 @@ def _less(found: Accuracies, k: int) -> bool:
     return bool(whole.mean[k] - split.mean[k] > 2.0 * math.hypot(whole.se[k], split.se[k]))
 
 
-def takeaway(found: Found, here: MulticlassState) -> str:
+def takeaway(found: Found, state: MulticlassState) -> str:
     """What the chart says at the cursor."""
-    k = _at(found, here)
+    k = _at(found, state)
     reason = found.reasons[k] if isinstance(found, Excesses) else found.reasons["ellipsoids"][k]
     if reason:
-        return f"**Nothing is released** at ε = {here.epsilon:g}: {readable(reason)}."
+        return f"**Nothing is released** at ε = {state.epsilon:g}: {readable(reason)}."
     if isinstance(found, Excesses):
-        return _excess_takeaway(found, here, k)
+        return _excess_takeaway(found, state, k)
     whole, split = _lost(found, "ellipsoids", k), _lost(found, "split", k)
     if found.axis == "epsilon":
         right, alone = (100.0 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
         return (
-            f"At ε = {here.epsilon:g} the Gaussian classifier is right for **{rounded(right, 2)}%** of "
-            f"{here.info.things} and one-vs-rest, which splits the budget over {here.classes} classes, for "
+            f"At ε = {state.epsilon:g} the Gaussian classifier is right for **{rounded(right, 2)}%** of "
+            f"{state.info.things} and one-vs-rest, which splits the budget over {state.classes} classes, for "
             f"{rounded(alone, 2)}%; without privacy, the Gaussian classifier is right for "
             f"{rounded(100.0 * found.plain[k], 2)}%."
         )
     if not (_learned(found, "ellipsoids", k) or _learned(found, "split", k)):
         right = {key: rounded(100.0 * found.learners[key].mean[k], 2) for key in ("ellipsoids", "split")}
         return (
-            f"With {here.classes} classes and d = {here.d} **nothing is learned** at ε = {here.epsilon:g}: the "
+            f"With {state.classes} classes and d = {state.d} **nothing is learned** at ε = {state.epsilon:g}: the "
             f"accuracy is {right['ellipsoids']}% with the Gaussian classifier, {right['split']}% with one-vs-rest, and "
             f"{rounded(100.0 * found.chance[k], 2)}% with the most frequent class alone."
         )
-    said = f"privacy costs the Gaussian classifier **{points(whole)}** of accuracy and one-vs-rest {points(split)}"
+    text = f"privacy costs the Gaussian classifier **{points(whole)}** of accuracy and one-vs-rest {points(split)}"
     if found.axis == "d":
-        return f"With d = {here.d} and {here.classes} classes {said}; the noise has {here.directions:,} dimensions."
+        return f"With d = {state.d} and {state.classes} classes {text}; the noise has {state.directions:,} dimensions."
     last = len(found.x) - 1
     far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
     less = all(_learned(found, "ellipsoids", at) and _less(found, at) for at in {k, last})
@@ -153,31 +154,31 @@ def takeaway(found: Found, here: MulticlassState) -> str:
     rest = (
         "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} classes, {points(far)} and {tenths(alone)}"
     )
-    return f"{lead}With {found.x[k]:g} classes {said}{rest}."
+    return f"{lead}With {found.x[k]:g} classes {text}{rest}."
 
 
-def _excess_takeaway(found: Excesses, here: MulticlassState, k: int) -> str:
+def _excess_takeaway(found: Excesses, state: MulticlassState, k: int) -> str:
     over, bound = found.over.mean[k], found.over_bound[k]
-    said = (
-        f"At ε = {here.epsilon:g} the excess risk over the regularised optimum is **{rounded(over)}**, "
+    text = (
+        f"At ε = {state.epsilon:g} the excess risk over the regularised optimum is **{rounded(over)}**, "
         f"{rounded(100 * over / bound, 2)}% of its upper bound"
     )
     if found.bound[k] > found.nothing:
         return (
-            f"{said}. The bound over the best model in the ball is **vacuous** here: {rounded(found.bound[k])}, above "
+            f"{text}. The bound over the best model in the ball is **vacuous** here: {rounded(found.bound[k])}, above "
             f"the {rounded(found.nothing)} of a model that learns nothing."
         )
     if found.excess.mean[k] < 0.0:
-        return f"{said}. The loss is **below** that of the best model in the ball, since releases may leave the ball."
+        return f"{text}. The loss is **below** that of the best model in the ball, since releases may leave the ball."
     share = rounded(100 * found.excess.mean[k] / found.bound[k], 2)
     return (
-        f"{said}; over the best model in the ball it is {rounded(found.excess.mean[k])}, {share}% of its upper bound."
+        f"{text}; over the best model in the ball it is {rounded(found.excess.mean[k])}, {share}% of its upper bound."
     )
 
 
-def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> list[tuple[str, str, str]]:
+def readouts(found: Found, picture: Picture | None, state: MulticlassState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the charts."""
-    k, made = _at(found, here), []
+    k, made = _at(found, state), []
     if isinstance(found, Excesses):
         if found.excess.mean[k] > 0.0:
             times = rounded(found.bound[k] / found.excess.mean[k], 2)
@@ -193,28 +194,28 @@ def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> li
             ("Same decision as without privacy", f"{picture.agree:.1%}", "of fresh records, for this one release"),
             (
                 "Cost of the Hessian's determinant",
-                f"{100 * charge / here.epsilon:.0f}% of ε",
-                f"at λ = {rounded(lam, 2)}; noise in {here.directions:,} dimensions takes the rest",
+                f"{100 * charge / state.epsilon:.0f}% of ε",
+                f"at λ = {rounded(lam, 2)}; noise in {state.directions:,} dimensions takes the rest",
             ),
         ]
     return made
 
 
-def verdict_of(found: Excesses, here: MulticlassState) -> str:
+def verdict_of(found: Excesses, state: MulticlassState) -> str:
     """Where the upper bounds are informative; of accuracies nothing is proved."""
     best = "over the best model", found.excess.mean, found.bound
     regularised = "over the regularised optimum", found.over.mean, found.over_bound
     nothing = np.broadcast_arrays(found.epsilon, found.nothing, found.over_nothing)[1:]
-    return f"{verdict(found.epsilon, [best, regularised], nothing, here.epsilon, 'ε')} {NO_LOWER}"
+    return f"{verdict(found.epsilon, [best, regularised], nothing, state.epsilon, 'ε')} {NO_LOWER}"
 
 
-def caption(found: Found, total: int, here: MulticlassState) -> str:
+def caption(found: Found, total: int, state: MulticlassState) -> str:
     """total: the draws of the records that there will be."""
-    label = here.info.label
-    said = f"{label[0].upper()}{label[1:]}, n = {here.records.n:,}, λ {lam_text(here.lam)}."
+    label = state.info.label
+    text = f"{label[0].upper()}{label[1:]}, n = {state.records.n:,}, λ {lam_text(state.lam)}."
     if isinstance(found, Excesses):
         return (
-            f"{said} Means of {found.repetitions} releases"
+            f"{text} Means of {found.repetitions} releases"
             f"{', band: 8 of 10' * (found.repetitions >= LEAST_BANDED)}. The best model in the "
             f"ball has the certified loss {rounded(found.least)}. Means below 0 stand on the lower edge. The "
             "regularised optimum changes with λ, and λ with ε."
@@ -223,31 +224,33 @@ def caption(found: Found, total: int, here: MulticlassState) -> str:
     made = f"{releases} of {found.repetitions * total}" if found.datasets < total else f"{releases}"
     so_far = ", refining …" if found.datasets < total else ""
     band = ", band: 8 of 10" if releases >= LEAST_BANDED else ""
-    said += (
+    text += (
         f" Means of {made} releases{so_far}{band}; {found.test_records:,} test records. "
         "The Gaussian classifier learns all classes at once; one-vs-rest splits the budget. “Non-private”: the "
         "Gaussian classifier with a tiny ridge; dotted beside it: logistic regression. "
     )
     if "pure" in found.learners:
-        said += f"**Not the same guarantee**: δ = 0 beside δ = {delta_text(here.delta)}."
+        text += f"**Not the same guarantee**: δ = 0 beside δ = {delta_text(state.delta)}."
     else:
-        said += f"Same guarantee for each curve: ε = {here.epsilon:g}, δ = {delta_text(here.delta)} in total."
-    if isinstance(here.lam, float):
-        said += " This λ is the Gaussian classifier's; one-vs-rest keeps its own rule."
-    if here.info.public:
-        said += f" {here.info.public}"
+        text += f"Same guarantee for each curve: ε = {state.epsilon:g}, δ = {delta_text(state.delta)} in total."
+    if isinstance(state.lam, float):
+        text += " This λ is the Gaussian classifier's; one-vs-rest keeps its own rule."
+    if state.info.public:
+        text += f" {state.info.public}"
     refused = sorted({reason for reasons in found.reasons.values() for reason in reasons if reason})
-    return f"{said} Left out: {readable(refused[0])}." if refused else said
+    return f"{text} Left out: {readable(refused[0])}." if refused else text
 
 
-def picture_caption(side: str, picture: Picture, here: MulticlassState) -> str:
+def picture_caption(side: str, picture: Picture, state: MulticlassState) -> str:
     two = (
-        " and ".join(here.info.features[k] for k in picture.columns) if here.info.features else "the first two columns"
+        " and ".join(state.info.features[k] for k in picture.columns)
+        if state.info.features
+        else "the first two columns"
     )
-    plane = "" if here.d == 2 else f" Drawn in the plane of {two}, the others at 0."
+    plane = "" if state.d == 2 else f" Drawn in the plane of {two}, the others at 0."
     if side == "Decision regions":
         return (
-            f"One release at ε = {here.epsilon:g}: accuracy {picture.right:.1%} on fresh records, "
+            f"One release at ε = {state.epsilon:g}: accuracy {picture.right:.1%} on fresh records, "
             f"{picture.plain_right:.1%} without privacy. Shaded: privacy changes the decision.{plane}"
         )
     return (
@@ -266,21 +269,13 @@ def tuning_caption(found: Tuning) -> str:
     )
 
 
-def assumptions(here: MulticlassState) -> str:
-    records = f"{readable(here.info.scaling)}. {here.info.public}".strip()
-    facts = {"epsilon": here.epsilon, "delta": delta_text(here.delta), "records": records}
+def assumptions(state: MulticlassState) -> str:
+    records = f"{readable(state.info.scaling)}. {state.info.public}".strip()
+    facts = {"epsilon": state.epsilon, "delta": delta_text(state.delta), "records": records}
     return assumed(__file__, "assumptions.md", **facts)
 
 
 def table(found: Found) -> pd.DataFrame:
-    if isinstance(found, Excesses):
-        columns: dict[str, Any] = {"epsilon": found.epsilon, "lam": found.lam}
-        for name, measured in (("excess", found.excess), ("over_regularised", found.over)):
-            columns |= {f"{name}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
-        more: dict[str, Any] = {"bound": found.bound, "over_bound": found.over_bound, "reason": found.reasons}
-        return pd.DataFrame(columns | more)
-    columns = {found.axis: found.x}
-    for learner, measured in found.learners.items():
-        columns |= {f"{learner}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
-    more = {"not_private": found.plain, "logistic": found.logistic, "bayes": found.bayes, "chance": found.chance}
-    return pd.DataFrame(columns | more)
+    """The curves; the axis of accuracies by its own name."""
+    curves = table_of(found)
+    return curves if isinstance(found, Excesses) else curves.rename(columns={"x": found.axis})

@@ -18,10 +18,10 @@ from pages.background.pictures import made_once
 from pages.background.tables import TableQuestion, refined
 from pages.overview import words
 from pages.server import prefetch
-from pages.ui.details import behind, cards
-from pages.ui.html import emphasised, icon_array, plain
-from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
-from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_layers, pick_source, switch
+from pages.ui.html import icon_array, plain
+from pages.ui.live_figure import current_theme, paragraph
+from pages.ui.page import Page
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, pick_layers, pick_source, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -33,10 +33,8 @@ FIRST_REPETITIONS = 4
 OTHERS_SECONDS, ATTACK_SECONDS = 0.3, 0.25
 RELEASED = "released models"  # in the session: of the state in which they were drawn
 
-# Controls first, wherever they stand: the first run already knows what the address says.
-st.title("What does privacy cost, and what does it buy?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("What does privacy cost, and what does it buy?")
+with page.pickers:
     source, size = pick_source("breast_cancer", "source")
     place = switch("Perturbation", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     proof = switch("Which proof sets the noise", words.PROOFS, "tight", key="proof") if place == "output" else "tight"
@@ -45,9 +43,9 @@ controls = sidebar(
     default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
-    unused={"m": "no samples are drawn here"},
+    unused=("m",),
 )
-chart, attack_success = st.container(key="attack_halves").columns([2.2, 1], gap="medium")
+page.halves(2.2, key="attack_halves")
 
 mechanisms: dict[str, Mechanism] = {name: dpcore.make_mechanism(key) for name, key in OVERVIEW.items()}
 mechanisms["output"] = dpcore.make_mechanism(OVERVIEW["output"], accounting=proof)
@@ -75,18 +73,19 @@ drawing = partial(cost_figure, mechanism=chosen.key, accuracy_title=axis_title(s
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
-    asked = experiment_at(controls)
-    here = asked == experiment
-    one = accuracies[-1] if here and accuracies and controls.epsilon == at else None
-    found = None if here else prefetch.whole(asked, cancelled)
+    """The chart there and its sentence."""
+    there = experiment_at(controls)
+    shown = there == experiment
+    one = accuracies[-1] if shown and accuracies and controls.epsilon == at else None
+    other = None if shown else prefetch.whole(there, cancelled)
 
     def make() -> tuple[Figure, str]:
-        shown = table() if found is None else found
-        figure = drawing(shown, epsilon=controls.epsilon, theme=theme, released=one)
-        return figure.showing(layers), plain(sentence_of(shown, controls))
+        all_curves = table() if other is None else other
+        figure = drawing(all_curves, epsilon=controls.epsilon, theme=theme, released=one)
+        return figure.showing(layers), plain(sentence_of(all_curves, controls))
 
     return made_once(
-        source.key, ("cost", asked, controls, chosen, theme, one, here and (complete, progress), *layers), make
+        source.key, ("cost", there, controls, chosen, theme, one, shown and (complete, progress), *layers), make
     )
 
 
@@ -95,17 +94,17 @@ mine = dc.replace(experiment, mechanisms=(chosen,))
 own, progress = refined(mine, first=FIRST_REPETITIONS)
 
 
-def at_cursor() -> tuple[dpcore.Plan, list[tuple[str, str, str]], str] | None:
+def release_at_cursor() -> tuple[dpcore.Plan, list[tuple[str, str, str]], str] | None:
     """The plan of one release, the cards, and what is said of the larger class; None where nothing is released."""
-    here = own[(own.x == at) & (own.metric == "accuracy")]
-    if here.empty:
+    rows = own[(own.x == at) & (own.metric == "accuracy")]
+    if rows.empty:
         return None
-    row = here.iloc[0]
+    row = rows.iloc[0]
     return experiment.problem.plan(chosen, at), words.readouts(row, source), words.larger_class(row, source)
 
 
-here = made_once(source.key, ("cursor", mine, controls, progress), at_cursor)
-plan = here[0] if here else None
+at_cursor = made_once(source.key, ("cursor", mine, controls, progress), release_at_cursor)
+plan = at_cursor[0] if at_cursor else None
 beside = ask(TableQuestion(dc.replace(experiment, mechanisms=others), first=REPETITIONS), OTHERS_SECONDS)
 if plan is not None:
     ask(AttackSuccessQuestion(plan, controls.seed), 0.0)  # it begins while the chart is drawn
@@ -119,10 +118,7 @@ def table() -> pd.DataFrame:
 
 theme = current_theme()
 colour = FAMILIES[theme][chosen.family]
-
-# The chart first: the browser draws it while the attack is played.
-with chart:
-    drawn = st.container()
+with page.left:
     with st.container(horizontal=True, vertical_alignment="center", key="below"):
         layers = pick_layers()
         pressed = plan is not None and st.button("Release once", key="release", help=words.RELEASE_HELP)
@@ -131,37 +127,42 @@ with chart:
     if pressed and plan is not None:
         accuracies = [*accuracies, words.release(experiment.problem, plan)]
         st.session_state[RELEASED] = {state: accuracies}
-    with drawn:
-        figure, alt = picture_at(controls)
-        ahead = (picture_at, controls) if complete and not progress else None
-        live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=ahead)
     if plan is not None and accuracies:
         paragraph(words.released(accuracies, plan))
-    verdict, caption, sentence = made_once(
-        source.key,
-        ("words", experiment, controls, chosen, complete, progress),
-        lambda: (words.verdict_of(own, at), words.caption(experiment, table()), sentence_of(own, controls)),
-    )
-    paragraph(verdict)
-    small_print(" ".join(filter(None, (caption, progress))))
-    st.markdown(words.decide_link(source, controls, chosen.key))
+figure, alt = picture_at(controls)
+verdict, caption, sentence = made_once(
+    source.key,
+    ("words", experiment, controls, chosen, complete, progress),
+    lambda: (words.verdict_of(own, at), words.caption(experiment, table()), sentence_of(own, controls)),
+)
+# The chart first: the browser draws it while the attack is played.
+page.chart(
+    figure,
+    alt,
+    key="cost",
+    height=HEIGHT,
+    ahead=(picture_at, controls) if complete and not progress else None,
+    verdict=verdict,
+    caption=" ".join(filter(None, (caption, progress))),
+)
+page.left.markdown(words.decide_link(source, controls, chosen.key))
 sentences = [sentence]
-if here is not None:
-    plan, readouts, larger_class = here
-    cards(readouts)
-    asked = AttackSuccessQuestion(plan, controls.seed)
-    attack: Attack | None = ask(asked, ATTACK_SECONDS, lambda attack: attack.success is not None).snapshot
-    found = attack.success if attack and attack.success else words.unattacked(plan)
-    sentences += filter(None, [larger_class, words.answer(found)])
-    text = words.attack_success(found, attack.runs if attack else 0, asked.runs)
-    with attack_success, st.container(key="attack_success"):
+readouts: list[tuple[str, str, str]] = []
+if at_cursor is not None:
+    plan, readouts, larger_class = at_cursor
+    question = AttackSuccessQuestion(plan, controls.seed)
+    attack: Attack | None = ask(question, ATTACK_SECONDS, lambda attack: attack.success is not None).snapshot
+    success = attack.success if attack and attack.success else words.unattacked(plan)
+    sentences += [larger_class, words.answer(success)]
+    text = words.attack_success(success, attack.runs if attack else 0, question.runs)
+    with page.right, st.container(key="attack_success"):
         st.markdown("**Attack success: your record or a substitute?**")
-        st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
+        st.html(icon_array(*success.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
         paragraph(text)
-chips(words.chips(source))
-headline.html("".join(emphasised(line, colour) for line in sentences))
-
-behind(
+page.headline(*sentences, colour=colour)
+page.below(
+    readouts,
+    words.chips(source),
     lambda: words.assumptions(experiment, source, at),
     words.FORMULA,
     lambda: words.snippet(experiment, partial(drawing, epsilon=at)),

@@ -90,7 +90,7 @@ def unattacked(plan: Plan) -> AttackSuccess:
 
 def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     """What the curves are, in small print below the chart, and which of them are missing; table: of all mechanisms."""
-    said = (
+    text = (
         f"Excess risk: above the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Without "
         f"privacy: {learner_line(experiment.problem)}. Averages over "
         f"{experiment.repetitions} releases (exact for output perturbation) on one split into training and test "
@@ -98,8 +98,8 @@ def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     )
     for key, rows in table.groupby("mechanism", sort=False):
         if (rows.status != "ok").all():
-            said += f" {name_of(str(key)).capitalize()} is not drawn: {_reason(rows.iloc[0])}."
-    return said
+            text += f" {name_of(str(key)).capitalize()} is not drawn: {_reason(rows.iloc[0])}."
+    return text
 
 
 def decide_link(source: Source, controls: Controls, mechanism: str) -> str:

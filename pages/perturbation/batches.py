@@ -1,4 +1,4 @@
-"""Noisy SGD beside the chart: excess risk against the size of its random batches or its steps; and one path."""
+"""Noisy SGD beside the chart: excess risk against the size of its random batches or its steps."""
 
 import dataclasses as dc
 
@@ -8,10 +8,8 @@ import streamlit as st
 import dpcore
 from dpcore import Experiment, NotApplicable
 from dpcore.figures.noisy_sgd import noisy_sgd_figure
-from dpcore.figures.perturbation import release_scatter_figure
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
-from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from pages.background.tables import refined
 from pages.ui import url_controls
 from pages.ui.html import readable
@@ -20,14 +18,14 @@ from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 from pages.ui.sidebar import Controls
 
-ALONG = {"batch": "batch size", "steps": "steps", "path": "path"}
+ALONG = {"batch": "batch size", "steps": "steps"}
 BATCHES: tuple[int | str, ...] = ("auto", 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 STEPS: tuple[int | str, ...] = ("auto", 25, 50, 100, 200, 400, 800)
 REPETITIONS, FIRST_REPETITIONS = 20, 4
 
 
 def show_batches(experiment: Experiment, controls: Controls, theme: Theme, height: int) -> None:
-    """The knobs of noisy SGD, and a chart along one of them or a path. experiment: of the main chart; height: px."""
+    """The knobs of noisy SGD, and a chart along one of them. experiment: of the main chart; height: px."""
     along = switch("Noisy SGD against", ALONG, "batch", key="sgd_along")
     with st.container(horizontal=True):
         batch = url_controls.slider("sgd_batch", "b batch size", BATCHES, "auto", width=170)
@@ -38,11 +36,6 @@ def show_batches(experiment: Experiment, controls: Controls, theme: Theme, heigh
     if problem.lam == "population":  # no rule of descent's
         problem = dc.replace(problem, lam="auto")
     chosen = dpcore.make_mechanism("noisy_sgd", batch=batch, steps=steps)
-    if along == "path":
-        made = release_scatter((chosen,), dc.replace(problem, source="synthetic", p=2), controls.epsilon, walks=True)
-        figure = release_scatter_figure(made, theme=theme, height=height)
-        captioned_figure(figure, path_caption(made, controls.n), key="releases", height=height)
-        return
     try:
         plan = problem.plan(chosen, controls.epsilon)
     except NotApplicable as error:
@@ -68,32 +61,20 @@ def _records(batch: float) -> str:
     return f"{rounded(batch)} records"
 
 
-def path_caption(made: ReleaseScatter, n: int) -> str:
-    """The steps of one descent on random batches, or why there is none."""
-    (each,) = made.mechanisms
-    if each.plan is None:
-        return f"Noisy SGD gives no guarantee here: {readable(each.reason)}. Choose other steps or batches."
-    return (
-        f"Two features, {n:,} synthetic people: {each.plan.steps} noisy steps from 0, each on "
-        f"{_records(each.plan.ledger[0].rate * n)} drawn at random. Dotted: the same batches without noise. "
-        f"Triangles: {len(each.thetas)} releases, each the average of late iterates."
-    )
-
-
 def caption(table: pd.DataFrame, along: str, cursor: float) -> str:
     """Excess risk and gradients at the cursor, beside noisy GD, which takes all records in every step."""
     rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     own, full = rows[rows.mechanism == "noisy_sgd"], rows[rows.mechanism == "noisy_gd"]
     here = own.loc[(own[along] - cursor).abs().idxmin()]
-    said = (
+    text = (
         f"{here.steps:,} steps on {_records(here.batch)} each compute {here.steps * here.batch:,.0f} gradients and "
         f"leave an excess risk of {rounded(here['mean'])}"
     )
     for _, row in full.iterrows():
-        said += f"; noisy GD computes {row.steps * row.n:,} and leaves {rounded(row['mean'])}"
+        text += f"; noisy GD computes {row.steps * row.n:,} and leaves {rounded(row['mean'])}"
     beyond = ", above “nothing learned” and not informative" if here.bound >= here.nothing_learned else ""
     return (
-        f"{said}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement{beyond}. Each "
+        f"{text}. The upper bound is {rounded(here.bound / here['mean'], 2)} times the measurement{beyond}. Each "
         "record joins each batch independently at random, which gives more privacy for the same noise as long as the "
         "batches stay secret."
     )

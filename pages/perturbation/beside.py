@@ -8,12 +8,9 @@ import pandas as pd
 
 import dpcore
 from dpcore import Experiment, Problem
-from dpcore.core.arrays import Array
 from dpcore.data import Source
 from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import (
-    RULE_NAMES,
-    bounds_figure,
     descent_cost_figure,
     release_scatter_figure,
     valley_figure,
@@ -21,7 +18,6 @@ from dpcore.figures.perturbation import (
 from dpcore.figures.style import Theme
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import DescentCost, work
-from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from pages.background.pictures import made_once
 from pages.background.tables import refined
@@ -34,9 +30,8 @@ from pages.ui.live_figure import captioned_figure
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Releases", "Descent path", "Noisy SGD", "λ", "Bounds", "Gradient count", "No noise", "Other problems")
-VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
-BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+SIDES = ("Releases", "Descent path", "Noisy SGD", "λ", "Gradient count", "No noise", "Other problems")
+VALLEY_REPETITIONS = 20
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
 WORK_RECORDS = 100  # all records in each of n^2 steps are n^3 gradients
 # Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many records
@@ -65,13 +60,11 @@ def show_beside(
         show_batches(experiment, controls, theme, height)
     elif side == "λ":
         _show_valley(experiment, controls, here, theme, height)
-    elif side == "Bounds":
-        _show_bounds(experiment, controls, theme, height)
     elif side == "Gradient count":
         problem = experiment.problem
         done = work(dc.replace(problem, n=min(problem.n, WORK_RECORDS)))
-        said = work_caption(done, dpcore.data.get_source(problem.source))
-        captioned_figure(descent_cost_figure(done, theme=theme, height=height), said, key="work", height=height)
+        text = work_caption(done, dpcore.data.get_source(problem.source))
+        captioned_figure(descent_cost_figure(done, theme=theme, height=height), text, key="work", height=height)
     else:
         show_exact_answers(controls.seed, theme)
 
@@ -81,11 +74,11 @@ def _show_releases(mechanisms: Any, walks: bool, problem: Problem, epsilon: floa
 
     def make() -> tuple[Figure, str]:
         made = release_scatter(mechanisms, plane, epsilon, walks=walks)
-        said = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
-        return release_scatter_figure(made, theme=theme, height=height), said
+        text = path_caption(made, problem.n) if walks else releases_caption(made, problem.n)
+        return release_scatter_figure(made, theme=theme, height=height), text
 
-    figure, said = made_once(plane.source, ("releases", mechanisms, walks, plane, epsilon, theme, height), make)
-    captioned_figure(figure, said, key="releases", height=height)
+    figure, text = made_once(plane.source, ("releases", mechanisms, walks, plane, epsilon, theme, height), make)
+    captioned_figure(figure, text, key="releases", height=height)
 
 
 def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int) -> None:
@@ -96,21 +89,9 @@ def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame,
     )
     valley, progress = refined(swept, first=first_repetitions(swept))
     lam = lam_at(here) if isinstance(controls.lam, str) else controls.lam
-    said = valley_caption(valley, here)
+    text = valley_caption(valley, here)
     figure = valley_figure(valley, lam=lam, theme=theme, height=height)
-    captioned_figure(figure, said, key="valley", height=height, progress=progress)
-
-
-def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, height: int) -> None:
-    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
-    sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
-    problem = dc.replace(experiment.problem, lam="auto")
-    ruled = dpcore.Experiment(problem, rules, sweep=sweep, repetitions=BOUND_REPETITIONS)
-    table, progress = refined(ruled, first=FEWEST)
-    kamath = kamath_bound(next(ruled.cells()))
-    picture = bounds_figure(table, kamath=kamath, epsilon=controls.epsilon, theme=theme, height=height)
-    said = bounds_caption(table, kamath, worst=2.0 * problem.theta_norm)
-    captioned_figure(picture, said, key="proved", height=height, progress=progress)
+    captioned_figure(figure, text, key="valley", height=height, progress=progress)
 
 
 def releases_caption(made: ReleaseScatter, n: int) -> str:
@@ -130,29 +111,6 @@ def path_caption(made: ReleaseScatter, n: int) -> str:
         f"{rounded(astray, 2)} from where the same steps end without noise (dotted). The release is the mean of the "
         f"second half of the path, {rounded(end, 2)} from the last iterate. Triangles: {len(each.thetas)} releases."
     )
-
-
-def bounds_caption(table: pd.DataFrame, kamath: Array, worst: float) -> str:
-    """Each rule's bound over its measurement, and why Kamath's bound has a panel of its own.
-
-    worst: the excess of the worst model of the ball.
-    """
-    rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
-    parts = []
-    for rule, name in RULE_NAMES.items():
-        ratio = (rows.bound / rows["mean"])[rows.rule == rule].astype(float)
-        parts.append(f"{name} {rounded(ratio.min(), 2)} to {rounded(ratio.max(), 2)}")
-    said = f"Upper bound divided by measurement, for each rule for the steps: {'; '.join(parts)}."
-    told = kamath[np.isfinite(kamath)]
-    if len(told):
-        vacuous = "every" if (told > worst).all() else f"{int((told > worst).sum())} of the {len(told)}"
-        said += (
-            f" The bound of Kamath's lecture for n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, the "
-            f"largest excess risk of any model with ‖θ‖ ≤ {worst / 2:g}, at {vacuous} ε where it is drawn."
-        )
-    if len(told) < len(kamath):
-        said += " It is drawn only where its accounting holds, for ε < 2√ln(1/δ)."
-    return said
 
 
 def work_caption(made: DescentCost, source: Source) -> str:
@@ -193,11 +151,11 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
     for key, mine in rows.groupby("mechanism", sort=False):
         best = mine.loc[mine["mean"].astype(float).idxmin()]
         parts.append(f"{words.name_of(str(key), several)}: {rounded(best['mean'])} at λ = {best.x:g}")
-    said = (
+    text = (
         "At small λ the noise dominates, at large λ the regularisation. Smallest excess risk on this grid: "
         f"{'; '.join(parts)}. Searching for the best λ on the data would cost privacy."
     )
     lams = _lams(here)
     if lam_at(here) is None and len(lams):
-        said += f" The rule for λ now gives values from {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}."
-    return said
+        text += f" The rule for λ now gives values from {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}."
+    return text

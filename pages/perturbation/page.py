@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import streamlit as st
-
 import dpcore
 from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
@@ -15,12 +13,11 @@ from pages.background.tables import refined
 from pages.perturbation import words
 from pages.perturbation.beside import SIDES, first_repetitions, show_beside
 from pages.server import prefetch
-from pages.ui import url_controls
 from pages.ui.code import verbatim
-from pages.ui.details import behind, cards
-from pages.ui.html import emphasised, framed, plain
-from pages.ui.live_figure import current_theme, live_figure, paragraph, small_print
-from pages.ui.pickers import chips, pick_layers, pick_source, switch
+from pages.ui.html import framed, plain
+from pages.ui.live_figure import current_theme
+from pages.ui.page import Page
+from pages.ui.pickers import pick_layers, pick_source, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT = 370
@@ -30,9 +27,8 @@ FIRST_N, MOST_RECORDS = 1_000, 10_000
 MAX_COLUMNS = 32
 REPETITIONS = 50
 
-st.title("Where should the noise go: the output, the objective, or every gradient?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("Where should the noise go: the output, the objective, or every gradient?")
+with page.pickers:
     source, size = pick_source("synthetic", "records", FIRST_N, also=(words.HARDEST,))
     noise = switch("Noise", words.PICKED_NOISES, "gaussian", key="noise")
 controls = sidebar(
@@ -40,18 +36,11 @@ controls = sidebar(
     default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
-    unused={"m": "no samples are drawn here"},
+    unused=("m",),
 )
-left, right = st.container(key="halves").columns([1.55, 1], gap="medium")
-with left, st.container(horizontal=True, vertical_alignment="center", key="above"):
-    badge = st.empty()
-    norm = source.theta_norm  # of real records as on every page
-    if source.key.startswith("synthetic"):
-        norm = url_controls.select(
-            "ball", "reference over", words.BALLS, words.BALLS[0], "F* over ‖θ‖ ≤ {}".format, width=170
-        )
-with left:
-    drawn, layers = st.container(), pick_layers(rates="published rates", lemma="n-fold noise")
+page.halves(1.55)
+with page.left:
+    layers = pick_layers(rates="published rates")
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)
 keys = [f"{family}_{law}" for law in noises for family in ("output", "objective")]
@@ -61,7 +50,8 @@ mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
-    problem = controls.problem(source.key, theta_norm=float(norm))
+    drawn_here = source.key.startswith("synthetic")  # real records as on every page
+    problem = controls.problem(source.key, theta_norm=words.NORM if drawn_here else source.theta_norm)
     return dpcore.Experiment(problem, mechanisms, repetitions=REPETITIONS)
 
 
@@ -69,15 +59,14 @@ chart = partial(excess_figure, height=HEIGHT)
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
-    asked = experiment_at(controls)
-    found = table if asked == experiment else prefetch.whole(asked, cancelled)
-    exhibits = {words.LEMMA: prefetch.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {}
-    rates = {words.RATE: rate_shape(next(asked.cells()))} if "rates" in layers else {}
+    there = experiment_at(controls)
+    found = table if there == experiment else prefetch.whole(there, cancelled)
+    rates = {words.RATE: rate_shape(next(there.cells()))} if "rates" in layers else {}
     figure, sentence = made_once(
         source.key,
-        ("excess", asked, controls.epsilon, theme, progress if found is table else None, *layers),
+        ("excess", there, controls.epsilon, theme, progress if found is table else None, *layers),
         lambda: (
-            chart(found, epsilon=controls.epsilon, theme=theme, rates=rates, exhibits=exhibits).showing(layers),
+            chart(found, epsilon=controls.epsilon, theme=theme, rates=rates).showing(layers),
             plain(words.takeaway(found[found.x == controls.epsilon], source)),
         ),
     )
@@ -86,35 +75,32 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
 
 experiment = experiment_at(controls)
 table, progress = refined(experiment, first=first_repetitions(experiment))
-here = table[table.x == controls.epsilon]
+at_cursor = table[table.x == controls.epsilon]
 theme = current_theme()
-
-said = made_once(
+told = made_once(
     source.key,
     ("words", experiment, controls.epsilon, progress),
-    lambda: words.said_of(experiment, table, controls.epsilon, source),
+    lambda: words.words_of(experiment, table, controls.epsilon, source),
 )
-headline.html(emphasised(said.takeaway, FAMILIES[theme][said.winner]))
-with left:
-    same, guarantee = said.guarantee
-    badge.html(framed(guarantee, strong=not same), width="content")
-    with drawn:
-        figure, alt = picture_at(controls)
-        live_figure(
-            figure, key="perturbation", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls)
-        )
-    paragraph(said.verdict)
-    small = [said.caption]
-    if "lemma" in layers:
-        exhibit = dpcore.run(words.lemma(experiment))
-        small.append(words.lemma_caption(exhibit[exhibit.x == controls.epsilon]))
-    small_print(" ".join(filter(None, (*small, progress))))
-with right:
+page.headline(told.takeaway, colour=FAMILIES[theme][told.winner])
+same, guarantee = told.guarantee
+page.above_chart(framed(guarantee, strong=not same))
+figure, sentence = picture_at(controls)
+page.chart(
+    figure,
+    sentence,
+    key="perturbation",
+    height=HEIGHT,
+    ahead=None if progress else (picture_at, controls),
+    verdict=told.verdict,
+    caption=" ".join(filter(None, (told.caption, progress))),
+)
+with page.right:
     side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)
-    show_beside(side, experiment, controls, here, theme, HEIGHT)
-cards(said.readouts)
-chips(words.CHIPS)
-behind(
+    show_beside(side, experiment, controls, at_cursor, theme, HEIGHT)
+page.below(
+    told.readouts,
+    words.CHIPS,
     lambda: words.assumptions(table, experiment, source, MOST_RECORDS),
     words.FORMULA,
     lambda: words.snippet(experiment, layers, partial(chart, verbatim("table"), epsilon=controls.epsilon)),

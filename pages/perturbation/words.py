@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from dpcore import Experiment, make_mechanism, run
+from dpcore import Experiment, run
 from dpcore.core.facts import facts_beside, text_beside
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
@@ -27,24 +27,17 @@ from pages.ui.sources import assumed, neighbours_line, records_line
 from pages.ui.verdict import NO_LOWER, verdict
 
 RATE = "published rate,<br>shape only"
-LEMMA = "output: n times the noise<br>(Kamath's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
 HARDEST = "synthetic_hardest"
-BALLS = (6, 10, 20, 40)  # norms of the models that F* is taken over
+NORM = 6.0  # F* of drawn records is taken over models of at most this norm
 CHIPS = chips_beside(__file__, "chips.json")
 
 FORMULA = text_beside(__file__, "formula.md")
 _LAM_LINES = {row["lam"]: row["line"] for row in facts_beside(__file__, "lam_lines.csv")}
 
 
-def lemma(experiment: Experiment) -> Experiment:
-    """Output perturbation with the noise that Lemma 1 of Kamath's lecture asks for."""
-    wasteful = make_mechanism("output_gaussian", accounting="kamath")
-    return dc.replace(experiment, mechanisms=(wasteful,))
-
-
 @dc.dataclass(frozen=True)
-class Said:
+class Words:
     """What the page says of a table at the cursor; winner: the family of the smallest excess risk."""
 
     takeaway: str
@@ -55,16 +48,16 @@ class Said:
     readouts: list[tuple[str, str, str]]
 
 
-def said_of(experiment: Experiment, table: pd.DataFrame, epsilon: float, source: Source) -> Said:
+def words_of(experiment: Experiment, table: pd.DataFrame, epsilon: float, source: Source) -> Words:
     """All that the page says of a table swept over epsilon."""
-    here = table[table.x == epsilon]
-    return Said(
-        takeaway(here, source),
-        winner(here),
-        guarantee(here),
+    at_cursor = table[table.x == epsilon]
+    return Words(
+        takeaway(at_cursor, source),
+        winner(at_cursor),
+        guarantee(at_cursor),
         verdict_of(table, epsilon, source.key),
         caption(experiment, table, epsilon),
-        readouts(here, source),
+        readouts(at_cursor, source),
     )
 
 
@@ -76,10 +69,12 @@ def takeaway(table: pd.DataFrame, source: Source) -> str:
     noises = noises_of(table.mechanism)
     first = table.iloc[0]
     duels = [_duel(table, noise, named=len(noises) > 1) for noise in noises]
-    said = []
+    sentences = []
     if any(duels):
-        said.append(f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}.")
-    return " ".join([*said, *(_refusal(row, table) for _, row in table[table.status != "ok"].iterrows())])
+        sentences.append(
+            f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}."
+        )
+    return " ".join([*sentences, *(_refusal(row, table) for _, row in table[table.status != "ok"].iterrows())])
 
 
 def winner(table: pd.DataFrame) -> str:
@@ -118,11 +113,11 @@ def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
     values = [rounded(row["mean"]) for row in rows]
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
-        said = (
+        text = (
             f"{kind}**{names[0]}** and {names[1]} have excess risks too close to call: {values[0]} and "
             f"{values[1]}, ± {rounded(error / 2.0, 1)} from {max(best.repetitions, second.repetitions)} draws"
         )
-        return said + "".join(f"; {name} has {value}" for name, value in zip(names[2:], values[2:], strict=True))
+        return text + "".join(f"; {name} has {value}" for name, value in zip(names[2:], values[2:], strict=True))
     others = [
         f"{value} for {name} ({more(best['mean'], row['mean'])})"
         for row, name, value in zip(rows[1:], names[1:], values[1:], strict=True)
@@ -147,14 +142,14 @@ def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
     """The perturbation that is refused at the cursor, the rule, and what to do instead."""
     mechanism, several = mechanism_class(row.mechanism), len(noises_of(table.mechanism)) > 1
     noise, name = mechanism.noise, PERTURBATIONS[mechanism.place]
-    said = f"{name.capitalize()}{f' with {NOISES[noise]} noise' if several else ''} gives **no guarantee** here: "
-    said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
-    said += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
+    text = f"{name.capitalize()}{f' with {NOISES[noise]} noise' if several else ''} gives **no guarantee** here: "
+    text += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
+    text += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
     alike = table[[mechanism_class(key).noise == noise for key in table.mechanism]]
     for _, top in alike[alike.metric == "excess_empirical_risk"].sort_values("mean").head(1).iterrows():
-        said += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
-        said += f"(excess risk **{rounded(top['mean'])}**)"
-    return f"{said}."
+        text += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
+        text += f"(excess risk **{rounded(top['mean'])}**)"
+    return f"{text}."
 
 
 def guarantee(table: pd.DataFrame) -> tuple[bool, str]:
@@ -214,15 +209,15 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     """Small print below the chart: the quantity, its error, the bands."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
     B = experiment.problem.theta_norm
-    said = f"Excess risk: mean training loss above F*, the smallest with ‖θ‖ ≤ {B:g}, averaged over the noise"
+    text = f"Excess risk: mean training loss above F*, the smallest with ‖θ‖ ≤ {B:g}, averaged over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
-        said += f"; exact for output perturbation, from {draws} for the others"
+        text += f"; exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
-        said += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
+        text += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
     several = len(noises_of(table.mechanism)) > 1
     banded = not several and table.repetitions.max() >= LEAST_BANDED
-    return f"{said}. Bands hold 8 of 10 releases." if banded else f"{said}."
+    return f"{text}. Bands hold 8 of 10 releases." if banded else f"{text}."
 
 
 def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
@@ -235,8 +230,8 @@ def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
     for key, mine in rows.groupby("mechanism", sort=False):
         found = mine.set_index("x").reindex(x)
         curves.append((name_of(str(key), several), found["mean"], found.bound))
-    said = verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
-    return f"{said} {lower_line(rows[rows.x == epsilon], source)}".strip()
+    text = verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
+    return f"{text} {lower_line(rows[rows.x == epsilon], source)}".strip()
 
 
 def lower_line(rows: pd.DataFrame, source: str) -> str:
@@ -262,15 +257,6 @@ def _errors(rows: pd.DataFrame) -> str:
     return f"{rows.se.max() / rows['mean'].abs().max():.1%} at the cursor"
 
 
-def lemma_caption(table: pd.DataFrame) -> str:
-    """The cost of n times the noise, and the privacy it spends; table: its rows at the cursor."""
-    row = table[table.metric == "excess_empirical_risk"].iloc[0]
-    return (
-        f"Lemma 1 of Kamath's lecture states a sensitivity of 2n/λ; 2L/λ is correct. Its noise is {row.n:,} times "
-        f"larger: the excess risk is {rounded(row['mean'])}, the privacy spent ε = {rounded(row.spent_epsilon, 2)}."
-    )
-
-
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
     """The assumptions behind the curves, the bounds and the guarantees."""
     ok = table[table.status == "ok"]
@@ -288,11 +274,9 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
 
 
 def snippet(experiment: Experiment, layers: list[str], chart: partial[Figure]) -> str:
-    """Python that redraws the chart from an empty file. chart: without the layers that are computed for it."""
+    """Python that redraws the chart from an empty file. chart: without the rates that are computed for it."""
     if "rates" in layers:
         chart = partial(chart, rates={RATE: partial(rate_shape, verbatim("next(experiment.cells())"))})
-    if "lemma" in layers:
-        chart = partial(chart, exhibits={LEMMA: partial(run, experiment_call(lemma(experiment)))})
     return script({"experiment": experiment_call(experiment), "table": partial(run, verbatim("experiment"))}, chart)
 
 
@@ -310,8 +294,8 @@ def spread(made: ReleaseScatter) -> str:
         low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
         outside += int(((each.thetas < low) | (each.thetas > high)).any(axis=1).sum())
     releases = max(len(each.thetas) for each in made.mechanisms)
-    said = (
+    text = (
         f"{releases} releases of each mechanism over contours of equal excess risk. Typical distance from × "
         f"(no noise): {'; '.join(parts)}."
     )
-    return f"{said} Outside the window: {outside}." if outside else said
+    return f"{text} Outside the window: {outside}." if outside else text

@@ -6,21 +6,21 @@ import streamlit as st
 from dpcore.figures.named_bars import corrections_figure
 from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.figures.style import FAMILIES
-from dpcore.mechanisms import list_mechanisms, mechanism_class
+from dpcore.mechanisms import mechanism_class
 from dpcore.studies.papers.errata import KINDS, recomputed, three_digits
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction
 from pages.background.asking import ask
 from pages.sources import words
-from pages.sources.provenance import SETTINGS, traces
 from pages.sources.short_run import ShortRun
 from pages.sources.table import code, link, small, table, text
 from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing
-from pages.ui.html import emphasised, plain, readable
+from pages.ui.html import plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
+from pages.ui.page import Page
 from pages.ui.pickers import switch
-from pages.ui.sidebar import sidebar
+from pages.ui.sidebar import ALL_BUT_SEED, KEYS, sidebar
 from pages.ui.terms import GLOSSARY
 
 HEIGHT = 460
@@ -31,7 +31,7 @@ PLACE = 430  # px of the smallest figure that is done again
 def show_errata(seed: int) -> None:
     found = recomputed(seed)
     sentence = words.takeaway(found)
-    headline.html(emphasised(sentence, ink))
+    page.headline(sentence, colour=ink)
     chart = corrections_figure(
         [each.erratum.title for each in found],
         [each.times for each in found],
@@ -81,57 +81,17 @@ def show_errata(seed: int) -> None:
     )
 
 
-def show_traces(key: str) -> None:
-    found = traces(key)
-    label = mechanism_class(key).label
-    tests = {test for trace in found for test in trace.tests}
-    headline.html(
-        emphasised(
-            f"**{label[0].upper()}{label[1:]}**: one guarantee and {len(found) - 1} bounds and rates, each with its "
-            f"assumptions, its theorem and its tests, {len(tests)} tests in all.",
-            ink,
-        )
-    )
-    if said := words.outside(key):
-        small_print(said)
-    rows = []
-    for trace in found:
-        shown = [link("attack", words.attack_of(key))]
-        if trace.form != "privacy" and key in words.SHOWN:
-            shown = [link("view", words.SHOWN[key])]
-        rows.append(
-            [
-                text(f"{words.FORMS[trace.form]}: {readable(trace.states)}"),
-                text(readable(trace.assumes)),
-                text(f"{'noise ' if trace.form == 'privacy' else ''}{rounded(trace.value)}"),
-                text(readable(trace.theorem)),
-                "<br>".join(map(code, trace.tests)) or text("no test yet"),
-                *shown,
-            ]
-        )
-    settings = ", ".join(f"{name} = {value:,g}" for name, value in SETTINGS.items())
-    st.html(
-        table(
-            f"At {readable(settings)}, all else at its default",
-            ["statement", "assumption", "value", "theorem", "tests", "see it"],
-            rows,
-        )
-    )
-    behind_nothing()
-
-
 def show_algorithms() -> None:
     rows = []
     for entry in words.algorithms():
-        links, outside = link("view", entry["address"]), ""
+        name, source, outside = entry["algorithm"], entry["source"], ""
+        links = [] if entry["address"] is None else [link("view", entry["address"])]
         if key := entry["mechanism"]:
             cls = mechanism_class(key)
-            name, source, links = cls.label, cls.source, f"{links}<br>{link('attack', words.attack_of(key))}"
-            outside = words.outside(key)
-        else:
-            name, source = entry["algorithm"], entry["source"]
-        rows.append([text(f"{name[0].upper()}{name[1:]}") + small(outside), text(readable(source)), links])
-    headline.html(emphasised(f"**{len(rows)}** algorithms, each with a view that shows it.", ink))
+            name, source, outside = cls.label, cls.source, words.outside(key)
+            links.append(link("attack", words.attack_of(key)))
+        rows.append([text(f"{name[0].upper()}{name[1:]}") + small(outside), text(readable(source)), "<br>".join(links)])
+    page.headline(f"**{len(rows)}** algorithms, each with a view that shows it.", colour=ink)
     st.html(table("Algorithms", ["algorithm", "source", "see it"], rows))
     behind_nothing()
 
@@ -143,7 +103,7 @@ def show_reproduction(name: str, seed: int) -> None:
     if chosen.few:
         outcome = show_short_run(chosen, seed)
     else:
-        headline.html(emphasised(words.too_long(chosen), ink))
+        page.headline(words.too_long(chosen), colour=ink)
     st.html(
         table(
             f"All {len(REPRODUCTIONS)} reproductions, one command each",
@@ -173,12 +133,12 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     answer = ask(ShortRun(chosen.name, seed), 0.0)
     outcome: Outcome | None = answer.snapshot
     if outcome is None:
-        headline.html(emphasised(words.under_way(chosen, failed=answer.failed), ink))
+        page.headline(words.under_way(chosen, failed=answer.failed), colour=ink)
         if not answer.failed:
             st.html(f'<div style="height: {PLACE}px"></div>')  # so that the figure moves nothing when it comes
         return None
     sentence = words.verdicts(chosen, outcome)
-    headline.html(emphasised(sentence, ink))
+    page.headline(sentence, colour=ink)
     figure = reproduction_figure(outcome.chart, theme=theme)
     live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
     small_print(words.records(chosen, outcome))
@@ -201,7 +161,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
 
 
 def show_glossary() -> None:
-    headline.html(emphasised(f"**{len(GLOSSARY)}** terms that the pages use, each in a sentence or two.", ink))
+    page.headline(f"**{len(GLOSSARY)}** terms that the pages use, each in a sentence or two.", colour=ink)
     st.html(
         table(
             "Glossary",
@@ -212,36 +172,20 @@ def show_glossary() -> None:
     behind_nothing()
 
 
-def show_limits() -> None:
-    found = words.limits()
-    headline.html(emphasised(f"**{len(found)}** limits that no guarantee states and no chart shows.", ink))
-    st.html(table("Limits", ["limit", "meaning"], [[text(heading), text(why)] for heading, why in found]))
-    st.caption("First sentences only; docs/sharp_edges.md has the full text.")
-    behind_nothing()
-
-
 theme = current_theme()
 ink = FAMILIES[theme]["frank_wolfe"]
-st.title("Where does every curve come from?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("Where does every curve come from?")
+with page.pickers:
     view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
-    mechanism = reproduced = ""
-    if view == "traces":
-        offered = {key: mechanism_class(key).label for key in list_mechanisms()}
-        mechanism = url_controls.select("traced", "Mechanism", offered, next(iter(offered)), width=290)
-    elif view == "reproductions":
+    reproduced = ""
+    if view == "reproductions":
         reproduced = url_controls.select(
             "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=640
         )
-settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line here has its own settings")
-seedless = {} if view in SEEDED else {"seed": "nothing is drawn at random here"}
-controls = sidebar(default_n=2_000, max_columns=8, unused=settled | seedless)
+controls = sidebar(default_n=2_000, max_columns=8, unused=ALL_BUT_SEED if view in SEEDED else KEYS)
 {
     "errata": lambda: show_errata(controls.seed),
-    "traces": lambda: show_traces(mechanism),
     "algorithms": show_algorithms,
     "reproductions": lambda: show_reproduction(reproduced, controls.seed),
     "glossary": show_glossary,
-    "limits": show_limits,
 }[view]()

@@ -1,8 +1,8 @@
-"""The words of the page Sources. Every number comes from `dpcore`, every limit from docs/sharp_edges.md."""
+"""The words of the page Sources. Every number comes from `dpcore`."""
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from dpcore.core.facts import facts_beside, text_beside
@@ -11,33 +11,30 @@ from dpcore.studies.papers.errata import Recomputed, three_digits
 from dpcore.studies.papers.reproductions import Outcome, Reproduction, get_reproduction
 from pages.ui.html import readable
 
-SHARP_EDGES = Path(__file__).resolve().parents[2] / "docs" / "sharp_edges.md"
 VIEWS = {
     "errata": "Corrections",
-    "traces": "Bounds and tests",
     "algorithms": "Algorithms",
     "reproductions": "Reproductions",
     "glossary": "Glossary",
-    "limits": "Limits",
 }
-FORMS = {"privacy": "guarantee", "upper": "upper bound", "lower": "lower bound", "rate": "published rate, shape only"}
 UNITS = {"delta": "δ", "epsilon": "ε"}
 # Every algorithm and the view that shows it: a mechanism by its key, anything else by its name and source.
 ALGORITHMS = facts_beside(__file__, "algorithms.csv")
-# Where a mechanism's curves are.
-SHOWN = {row["mechanism"]: row["address"] for row in ALGORITHMS if row["mechanism"]}
 FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
 VERDICTS = text_beside(__file__, "verdicts.md")
 
 
-def algorithms() -> list[dict[str, str]]:
-    """`ALGORITHMS`, then the mechanisms from outside of the library, each with its bounds for a view."""
-    own = [key for key in list_mechanisms() if origin_of(key)]
-    shown = {
-        key: f"sources?{urlencode({'about': VIEWS['traces'], 'traced': mechanism_class(key).label})}" for key in own
-    }
-    return [*ALGORITHMS, *({"mechanism": key, "address": address} for key, address in shown.items())]
+def algorithms() -> list[dict[str, Any]]:
+    """`ALGORITHMS`, then the mechanisms from outside of the library, which no view of a page is about."""
+    return [
+        *ALGORITHMS,
+        *(
+            {"mechanism": key, "address": None, "algorithm": "", "source": ""}
+            for key in list_mechanisms()
+            if origin_of(key)
+        ),
+    ]
 
 
 def outside(key: str) -> str:
@@ -122,8 +119,8 @@ def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
     """How many claims hold, with how many repetitions, and one that does not."""
     agreeing = [claim for claim in outcome.claims if claim.verdict == "agrees"]
     others = [claim for claim in outcome.claims if claim.verdict != "agrees"]
-    said = f"**{len(agreeing)}** of **{len(outcome.claims)}** published claims hold here"
-    few = f"{said}, computed with {chosen.few} of the {chosen.runs} repetitions."
+    text = f"**{len(agreeing)}** of **{len(outcome.claims)}** published claims hold here"
+    few = f"{text}, computed with {chosen.few} of the {chosen.runs} repetitions."
     if not others:
         return few
     return f"{few} One that does not: {readable(others[0].words)}"
@@ -144,31 +141,3 @@ outcome = get_reproduction("{chosen.name}").run(None, runs={chosen.few or None},
 for claim in outcome.claims:
     print(claim.verdict, "-", claim.words, claim.found)
 """
-
-
-def limits() -> list[tuple[str, str]]:
-    """Heading and first sentence of every paragraph of docs/sharp_edges.md; where they are one, all of it twice.
-
-    >>> limits()[0][0]
-    'Only an unseeded release carries its guarantee'
-    """
-    found = re.findall(r"^\*\*(.+?)\*\*(.*?)(?=\n\n|\Z)", SHARP_EDGES.read_text(encoding="utf-8"), re.S | re.M)
-    return [
-        (_plain(heading).rstrip("."), _first_sentence(rest if heading.endswith(".") else heading + rest))
-        for heading, rest in found
-    ]
-
-
-def _first_sentence(paragraph: str) -> str:
-    return _plain(re.split(r"(?<=[.:])\s+(?=[A-Z])", paragraph.strip(), maxsplit=1)[0])
-
-
-def _plain(markdown: str) -> str:
-    """Without line breaks, marks of code and emphasis, and addresses; in the page's letters where it is no code.
-
-    >>> _plain("see `lam` for lam, and *Data*, or [the table](data.md); 2 * 3 - 1")
-    'see lam for λ, and Data, or the table; 2 * 3 − 1'
-    """
-    told = re.sub(r"\[(.+?)\]\(.+?\)", r"\1", " ".join(markdown.split()))
-    said = "".join(part if k % 2 else readable(part) for k, part in enumerate(told.split("`")))
-    return re.sub(r"\*(\w[^*]*?)\*", r"\1", said)

@@ -4,9 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.l1 import (
@@ -22,14 +19,15 @@ from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.curves import Path, path
 from dpcore.studies.sparsity.simplex import beside_others
 from pages.background.pictures import made_once
-from pages.sparsity import SOURCE, or_reason
+from pages.sparsity import SOURCE
 from pages.sparsity import l1_words as words
 from pages.ui import url_controls
 from pages.ui.code import redrawn
-from pages.ui.details import behind, cards
-from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure, paragraph, small_print
-from pages.ui.pickers import chips, pick_layers, switch
+from pages.ui.details import table_of
+from pages.ui.html import readable
+from pages.ui.live_figure import current_theme
+from pages.ui.page import Page, or_reason
+from pages.ui.pickers import pick_layers, switch
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 405, 380
@@ -41,88 +39,89 @@ TRACED_COLUMNS, TRACING_REPETITIONS = 256, 16
 SIDES = ("Vertices", "On the simplex", "Tracing")
 
 
-def prepare(headline: DeltaGenerator) -> Callable[[], None]:
-    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    against = switch("Excess risk against", words.AXES, "T", key="against")
-    chosen = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
-    accounting = url_controls.select("vertex_noise", "Noise", words.ACCOUNTINGS, "tight", width=180)
-    T = url_controls.slider("T", "T steps", STEPS, "auto", width=115)
-    radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format, width=105)
-    own = {"accounting": accounting, "T": T, "radius": radius, "hardest": chosen == "hardest"}
-    return lambda: _show(headline, against, own)
-
-
-def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
-    controls = sidebar(
-        default_n=FIRST_N,
-        max_columns=MOST_COLUMNS,
-        default_columns=FIRST_COLUMNS,
-        unused={"lam": "the L1 ball takes the place of λ", "m": "one vertex is drawn in each of T steps"},
-    )
+def show(page: Page) -> None:
+    """All of the page but its question and the picker of the tab."""
+    with page.pickers:
+        against = switch("Excess risk against", words.AXES, "T", key="against")
+        records = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
+        accounting = url_controls.select("vertex_noise", "Noise", words.ACCOUNTINGS, "tight", width=180)
+        T = url_controls.slider("T", "T steps", STEPS, "auto", width=115)
+        radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format, width=105)
+    controls = sidebar(default_n=FIRST_N, max_columns=MOST_COLUMNS, default_columns=FIRST_COLUMNS, unused=("lam", "m"))
     theme = current_theme()
-    left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
-    with left:
-        chart, layers = st.container(), pick_layers(*([] if against == "T" else ["plain"]))
-    here = words.L1State(**vars(controls), **own)
+    page.halves()
+    with page.left:
+        layers = pick_layers(*([] if against == "T" else ["plain"]))
+    state = words.L1State(**vars(controls), accounting=accounting, T=T, radius=radius, hardest=records == "hardest")
 
     def drawn(
-        here: words.L1State, cancelled: Cancelled = never
+        state: words.L1State, cancelled: Cancelled = never
     ) -> tuple[Figure, str, words.Found, Path | None, str, Callable[[], str]]:
         """The chart there and its sentence; the curves, one run, or why there is none, and the chart's code."""
-        walked, reason = or_reason(partial(path, here.setting, n=here.n, p=here.p, T=here.T))
+        walked, reason = or_reason(partial(path, state.setting, n=state.n, p=state.p, T=state.T))
         go_on(cancelled)
-        asked, draw = _hero(against, here, walked)
-        found = asked(cancelled=cancelled)
+        question, draw = _main_chart(against, state, walked)
+        found = question(cancelled=cancelled)
         figure, sentence = made_once(
             SOURCE,
-            ("lasso", against, here, theme, *layers),
-            lambda: (draw(found, theme=theme).showing(layers), words.takeaway(found, walked, here, reason)),
+            ("lasso", against, state, theme, *layers),
+            lambda: (draw(found, theme=theme).showing(layers), words.takeaway(found, walked, state, reason)),
         )
-        return figure, sentence, found, walked, reason, partial(redrawn, asked, draw)
+        return figure, sentence, found, walked, reason, partial(redrawn, question, draw)
 
-    picture, sentence, found, walked, reason, code = drawn(here)
-    headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
-    with chart:
-        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=(drawn, here))
-    with left:
-        paragraph(words.verdict_of(found, walked, here))
-        small_print(words.caption(found, here))
-    with right:
-        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)
-        beside = made_once(SOURCE, ("beside LASSO", side, here, theme), lambda: _beside(side, here, walked, theme))
-        if beside is None:
-            small_print(readable(reason))
-        else:
-            captioned_figure(*beside, key="beside_lasso", height=SIDE_HEIGHT)
-    cards(words.readouts(found, walked, here))
-    chips(words.CHIPS)
-    behind(lambda: words.assumptions(here), words.FORMULA, code, lambda: words.table(found))
+    figure, sentence, found, walked, reason, code = drawn(state)
+    page.headline(sentence, colour=FAMILIES[theme]["frank_wolfe"])
+    page.chart(
+        figure,
+        sentence,
+        key="lasso",
+        height=HEIGHT,
+        ahead=(drawn, state),
+        verdict=words.verdict_of(found, walked, state),
+        caption=words.caption(found, state),
+    )
+
+    def beside(side: str) -> tuple[Figure, str] | str:
+        made = made_once(SOURCE, ("beside LASSO", side, state, theme), lambda: _beside(side, state, walked, theme))
+        return made or readable(reason)
+
+    page.beside(SIDES, beside, key="beside_ball", chart="beside_lasso", height=SIDE_HEIGHT)
+    page.below(
+        words.readouts(found, walked, state),
+        words.CHIPS,
+        lambda: words.assumptions(state),
+        words.FORMULA,
+        code,
+        lambda: table_of(found),
+    )
 
 
-def _hero(against: str, here: words.L1State, walked: Path | None) -> tuple[partial[Any], partial[Figure]]:
+def _main_chart(against: str, state: words.L1State, walked: Path | None) -> tuple[partial[Any], partial[Figure]]:
     """The computation of the curves over the chosen axis, and their figure with the cursor at the reader's state."""
-    asked: partial[Any]
+    question: partial[Any]
     if against == "n":
-        asked = partial(curves.against_n, here.setting, p=here.p, T=here.T)
-        return asked, partial(excess_by_n_figure, n=here.n, height=HEIGHT)
+        question = partial(curves.against_n, state.setting, p=state.p, T=state.T)
+        return question, partial(excess_by_n_figure, n=state.n, height=HEIGHT)
     if against == "p":
-        asked = partial(curves.against_p, here.setting, n=here.n, T=here.T, ps=tuple(sorted({*curves.PS, here.p})))
-        return asked, partial(width_figure, p=here.p, height=HEIGHT)
-    T = words.steps_of(walked, here.T)
-    asked = partial(curves.against_T, here.setting, n=here.n, p=here.p, Ts=tuple(sorted({*curves.TS, T})))
-    return asked, partial(steps_figure, T=T, height=HEIGHT)
+        question = partial(
+            curves.against_p, state.setting, n=state.n, T=state.T, ps=tuple(sorted({*curves.PS, state.p}))
+        )
+        return question, partial(width_figure, p=state.p, height=HEIGHT)
+    T = words.steps_of(walked, state.T)
+    question = partial(curves.against_T, state.setting, n=state.n, p=state.p, Ts=tuple(sorted({*curves.TS, T})))
+    return question, partial(steps_figure, T=T, height=HEIGHT)
 
 
-def _beside(side: str, here: words.L1State, walked: Path | None, theme: Theme) -> tuple[Figure, str] | None:
+def _beside(side: str, state: words.L1State, walked: Path | None, theme: Theme) -> tuple[Figure, str] | None:
     """The chart beside and its sentence; None where there is no run to show."""
     if side == "On the simplex":
         beside = beside_others.beside_sampling(
-            p=here.p, loss=words.SIMPLEX_LOSS, repetitions=BESIDE_REPETITIONS, **here.budget
+            p=state.p, loss=words.SIMPLEX_LOSS, repetitions=BESIDE_REPETITIONS, **state.budget
         )
-        return remark_figure(beside, theme=theme, height=SIDE_HEIGHT), words.remark_caption(beside, here)
+        return remark_figure(beside, theme=theme, height=SIDE_HEIGHT), words.remark_caption(beside, state)
     if side == "Tracing":
-        traced = membership.tracing(seed=here.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
-        figure = tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+        traced = membership.tracing(seed=state.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
+        figure = tracing_figure(traced, epsilon=state.epsilon, theme=theme, height=SIDE_HEIGHT)
         return figure, words.tracing_caption(traced)
     if walked:
         return path_figure(walked, theme=theme, height=SIDE_HEIGHT), words.path_caption(walked)

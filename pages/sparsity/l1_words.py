@@ -1,10 +1,8 @@
 """The words of the tab LASSO. Every number comes out of the curves, a run or a plan."""
 
 import dataclasses as dc
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.facts import text_beside
@@ -67,43 +65,43 @@ def overspent(walked: Path) -> bool:
     return walked.plan.spent.epsilon > walked.plan.requested.epsilon * (1 + 1e-9)
 
 
-def takeaway(found: Found, walked: Path | None, here: L1State, reason: str) -> str:
+def takeaway(found: Found, walked: Path | None, state: L1State, reason: str) -> str:
     """The sentence above the chart, at the cursor."""
     if walked is None:
         return f"**Nothing is released**: {readable(reason)}."
     if overspent(walked):
         spent = walked.plan.spent
-        said = (
+        text = (
             f"**Nothing is released**: the noise as published spends **ε = {rounded(spent.epsilon)}** in "
-            f"{walked.plan.steps:,} choices, more than the budget of {here.epsilon:g}."
+            f"{walked.plan.steps:,} choices, more than the budget of {state.epsilon:g}."
         )
-        if gumbel_epsilon(walked) <= here.epsilon:
-            said += " Gumbel noise of the same scale would stay within the budget."
-        return said
-    if here.hardest:
-        return _on_hardest(found, walked, here)
+        if gumbel_epsilon(walked) <= state.epsilon:
+            text += " Gumbel noise of the same scale would stay within the budget."
+        return text
+    if state.hardest:
+        return _on_hardest(found, walked, state)
     if isinstance(found, AgainstN):
-        return _by_people(found, here)
-    return _by_columns(found, here) if isinstance(found, AgainstP) else _by_steps(found, walked, here)
+        return _by_people(found, state)
+    return _by_columns(found, state) if isinstance(found, AgainstP) else _by_steps(found, walked, state)
 
 
-def _axis(found: Found, walked: Path | None, here: L1State) -> tuple[str, int]:
+def _axis(found: Found, walked: Path | None, state: L1State) -> tuple[str, int]:
     """The letter of the axis, and the place of the cursor on it."""
     if isinstance(found, AgainstT):
-        return "T", steps_of(walked, here.T)
-    return ("n", here.n) if isinstance(found, AgainstN) else ("p", here.p)
+        return "T", steps_of(walked, state.T)
+    return ("n", state.n) if isinstance(found, AgainstN) else ("p", state.p)
 
 
-def verdict_of(found: Found, walked: Path | None, here: L1State) -> str:
+def verdict_of(found: Found, walked: Path | None, state: L1State) -> str:
     """The bounds along the axis."""
-    (letter, at), mean = _axis(found, walked, here), found.private.measured.mean
+    (letter, at), mean = _axis(found, walked, state), found.private.measured.mean
     axis = getattr(found, letter)
     told = verdict(axis, [("", mean, found.private.bound)], found.nothing, at, letter)
     return f"{told} {lower_verdict(axis, mean, np.resize(found.packing, len(axis)), at)}"
 
 
-def _on_hardest(found: Found, walked: Path | None, here: L1State) -> str:
-    letter, at = _axis(found, walked, here)
+def _on_hardest(found: Found, walked: Path | None, state: L1State) -> str:
+    letter, at = _axis(found, walked, state)
     axis = getattr(found, letter)
     curves = found.private.measured.mean, found.packing, found.nothing
     mean, least, nothing = (rounded(np.resize(curve, len(axis))[nearest(axis, at)]) for curve in curves)
@@ -116,21 +114,21 @@ def _on_hardest(found: Found, walked: Path | None, here: L1State) -> str:
     )
 
 
-def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
+def _by_steps(found: AgainstT, walked: Path, state: L1State) -> str:
     mean, T = found.private.measured.mean, walked.plan.steps + 1
     k, last = nearest(found.T, T), len(found.T) - 1
     best = int(np.nanargmin(mean))
-    said = f"**{T} steps** of Frank-Wolfe at ε = {here.epsilon:g} leave an excess risk of **{rounded(mean[k])}**"
+    text = f"**{T} steps** of Frank-Wolfe at ε = {state.epsilon:g} leave an excess risk of **{rounded(mean[k])}**"
     others = []
     if best != k:
         others.append(f"{found.T[best]:.0f} steps would leave {rounded(mean[best])}")
     if k not in (last, best) and best != last:
         others.append(f"{found.T[last]:.0f} noisier steps, {rounded(mean[last])}")
     plain = f"Without privacy, {T} steps leave {rounded(found.plain[T - 1])}."
-    return f"{'; '.join([said, *others])}. {plain}"
+    return f"{'; '.join([text, *others])}. {plain}"
 
 
-def _by_people(found: AgainstN, here: L1State) -> str:
+def _by_people(found: AgainstN, state: L1State) -> str:
     measured, dense, bound = slopes(found)
     parts = [
         f"{words} {_moves(slope)}"
@@ -142,12 +140,12 @@ def _by_people(found: AgainstN, here: L1State) -> str:
         if slope is not None
     ]
     if measured is None:
-        said = (
-            f"The excess risk follows **no power of n** here: at n = {here.n:,} it is "
-            f"{rounded(found.private.measured.mean[nearest(found.n, here.n)])}, where a model that learns nothing has "
-            f"{rounded(found.nothing[nearest(found.n, here.n)])}"
+        text = (
+            f"The excess risk follows **no power of n** here: at n = {state.n:,} it is "
+            f"{rounded(found.private.measured.mean[nearest(found.n, state.n)])}, where a model that learns nothing has "
+            f"{rounded(found.nothing[nearest(found.n, state.n)])}"
         )
-        return "; ".join([said, *parts]) + "."
+        return "; ".join([text, *parts]) + "."
     return f"With more records, {', '.join(parts)}."
 
 
@@ -169,33 +167,33 @@ def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
     return measured, dense, bound
 
 
-def _by_columns(found: AgainstP, here: L1State) -> str:
+def _by_columns(found: AgainstP, state: L1State) -> str:
     private, whole, last = found.private.measured, found.whole.measured.mean, len(found.p) - 1
     first, mean = nearest(found.p, found.p[last] / _MORE_COLUMNS), private.mean
-    said = (
+    text = (
         f"**{found.p[last] / found.p[first]:.0f} times as many columns**, {found.p[last]:,.0f} instead of "
         f"{found.p[first]:,.0f}, "
     )
     if mean[last] + 2.0 * private.se[last] >= found.nothing[last]:
-        said += (
+        text += (
             f"leave **nothing learned**: the excess risk is {rounded(mean[last])} at p = {found.p[last]:,.0f}, where "
             f"θ = 0 has {rounded(found.nothing[last])}, and {rounded(mean[first])} at p = {found.p[first]:,.0f}, where "
             f"θ = 0 has {rounded(found.nothing[first])}"
         )
     elif abs(mean[last] - mean[first]) <= 2.0 * np.hypot(private.se[last], private.se[first]):
-        said += f"leave **the same excess risk** within its error: {rounded(mean[last])} and {rounded(mean[first])}"
+        text += f"leave **the same excess risk** within its error: {rounded(mean[last])} and {rounded(mean[first])}"
     else:
-        said += f"mean **{rounded(mean[last] / mean[first], 2)} times** the excess risk"
+        text += f"mean **{rounded(mean[last] / mean[first], 2)} times** the excess risk"
     if not np.isfinite(whole[last]):
-        return f"{said}. {readable(found.whole.reasons[last])}"
+        return f"{text}. {readable(found.whole.reasons[last])}"
     share = whole[last] / found.nothing[last]
     return (
-        f"{said}. Noise in the whole gradient leaves {rounded(whole[last])}, {rounded(100 * share, 2)}% of the excess "
+        f"{text}. Noise in the whole gradient leaves {rounded(whole[last])}, {rounded(100 * share, 2)}% of the excess "
         "of a model that learns nothing."
     )
 
 
-def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str, str, str]]:
+def readouts(found: Found, walked: Path | None, state: L1State) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
     if walked is None:
         return []
@@ -206,7 +204,7 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
     hits = f"{walked.found} of {np.count_nonzero(walked.truth)}"
     made = [
         ("Relevant columns found", hits, f"with their sign, in {plan.steps} choices; {weight}% of the weight"),
-        ("Privacy spent", f"ε = {spent} of {here.epsilon:g}", f"{plan.steps} choices (step 1 is θ = 0){over}"),
+        ("Privacy spent", f"ε = {spent} of {state.epsilon:g}", f"{plan.steps} choices (step 1 is θ = 0){over}"),
     ]
     if isinstance(found, AgainstT):
         best = int(np.nanargmin(found.private.measured.mean))
@@ -218,35 +216,35 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
     if isinstance(found, AgainstN):
         rest = "by bounds at the best T: there the cost of privacy is below the generalisation gap"
         return [*made, ("Privacy for free", f"n ≥ {worded(found.free)}", rest)]
-    k = nearest(found.p, here.p)
-    rest = f"at p = {here.p:,}, one vertex a step; {rounded(found.whole.measured.mean[k])} with noise in every column"
+    k = nearest(found.p, state.p)
+    rest = f"at p = {state.p:,}, one vertex a step; {rounded(found.whole.measured.mean[k])} with noise in every column"
     return [*made, ("Excess risk", rounded(found.private.measured.mean[k]), rest)]
 
 
-def caption(found: Found, here: L1State) -> str:
+def caption(found: Found, state: L1State) -> str:
     """The mechanism, the records, and why measured and proved slopes differ."""
-    said = [CAPTION.format(repetitions=found.repetitions)]
-    if here.hardest:
-        signal = packing_signal(here.setting.instance(here.n, here.p).spec, here.setting.budget)
-        said.append(
-            f"Hardest data: {signal:,} of {here.n:,} records carry one label and lie on one axis; the others are zero. "
-            f"The lower bound is the mean over {2 * here.p:,} such data sets, which the algorithm treats alike."
+    sentences = [CAPTION.format(repetitions=found.repetitions)]
+    if state.hardest:
+        signal = packing_signal(state.setting.instance(state.n, state.p).spec, state.setting.budget)
+        sentences.append(
+            f"Hardest data: {signal:,} of {state.n:,} records carry one label and lie on one axis; the others are "
+            f"zero. The lower bound is the mean over {2 * state.p:,} such data sets, which the algorithm treats alike."
         )
     else:
-        said.append("Sparse data: few columns matter.")
-    if isinstance(found, AgainstN) and not here.hardest:
-        said.append(DENSE.strip())
-    if here.accounting != "tight":
-        over = [T for T, spent in zip(found.private.T, found.private.spent, strict=True) if spent > here.epsilon]
+        sentences.append("Sparse data: few columns matter.")
+    if isinstance(found, AgainstN) and not state.hardest:
+        sentences.append(DENSE.strip())
+    if state.accounting != "tight":
+        over = [T for T, spent in zip(found.private.T, found.private.spent, strict=True) if spent > state.epsilon]
         if over:
-            said.append(f"{len(over)} of {len(found.private.T)} points spend more than ε = {here.epsilon:g}.")
+            sentences.append(f"{len(over)} of {len(found.private.T)} points spend more than ε = {state.epsilon:g}.")
     stored = int(np.max(found.stored))
-    if not here.hardest and (stored < here.p or (isinstance(found, AgainstP) and stored < found.p[-1])):
-        said.append(f"At most {stored:,} columns are filled; the others are zero in every record.")
+    if not state.hardest and (stored < state.p or (isinstance(found, AgainstP) and stored < found.p[-1])):
+        sentences.append(f"At most {stored:,} columns are filled; the others are zero in every record.")
     refused = sorted({reason for reason in found.private.reasons if reason})
     if refused:
-        said.append(f"Not drawn: {readable(refused[0])}.")
-    return " ".join(said)
+        sentences.append(f"Not drawn: {readable(refused[0])}.")
+    return " ".join(sentences)
 
 
 def path_caption(walked: Path) -> str:
@@ -259,18 +257,18 @@ def path_caption(walked: Path) -> str:
     )
 
 
-def remark_caption(found: BesideSampling, here: L1State) -> str:
+def remark_caption(found: BesideSampling, state: L1State) -> str:
     """Both mechanisms on the records of the tab Simplex sampling."""
     last = len(found.n) - 1
     pair = found.frank_wolfe.mean[last], found.sampling.mean[last]
-    said = (
-        f"Over the simplex, Huber loss, ε = {here.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
+    text = (
+        f"Over the simplex, Huber loss, ε = {state.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
         f"{rounded(pair[0])} and simplex sampling {rounded(pair[1])}. Remark 2 of Talwar, Thakurta and Zhang "
         "(2015) states n⁻²⁄³ for Frank-Wolfe, where simplex sampling has n⁻¹⁄³ in Jain and Thakurta (2014)."
     )
-    if found.stored < here.p:
-        said += f" {found.stored:,} of {here.p:,} columns are filled."
-    return f"{said} Means of {found.repetitions} runs."
+    if found.stored < state.p:
+        text += f" {found.stored:,} of {state.p:,} columns are filled."
+    return f"{text} Means of {found.repetitions} runs."
 
 
 def tracing_caption(tracing: Tracing) -> str:
@@ -278,36 +276,22 @@ def tracing_caption(tracing: Tracing) -> str:
     size = literal_size()
     last = len(tracing.epsilon) - 1
     worse = tracing.epsilon[tracing.excess > tracing.nothing]
-    said = (
+    text = (
         f"Fingerprinting code of {tracing.w} users: an attacker tells members from non-members by the signs of the "
         f"model. AUC {tracing.exact:.2f} for the non-private minimiser, {tracing.auc[last]:.2f} at ε = "
         f"{tracing.epsilon[last]:,.0f}, {tracing.auc[0]:.2f} at ε = {tracing.epsilon[0]:g}; the excess risk grows from "
         f"{rounded(tracing.excess[last])} to {rounded(tracing.excess[0])}: accurate models are traceable."
     )
     if len(worse):
-        said += f" Up to ε = {worse[-1]:g}, θ = 0 has less excess risk."
+        text += f" Up to ε = {worse[-1]:g}, θ = 0 has less excess risk."
     return (
-        f"{said} An illustration with {tracing.n} records, not a lower bound: Theorem 3.1 of Talwar, Thakurta and "
+        f"{text} An illustration with {tracing.n} records, not a lower bound: Theorem 3.1 of Talwar, Thakurta and "
         f"Zhang (2015) needs m ≥ {size.m:,}, {worded(size.p)} columns and {worded(size.n)} records."
     )
 
 
-def assumptions(here: L1State) -> str:
+def assumptions(state: L1State) -> str:
     """The assumptions of the tab's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
-    facts = {"R": domain.R, "y_max": domain.y_max, "radius": here.radius}
-    return assumed(__file__, "l1_assumptions.md", **facts, epsilon=here.epsilon, delta=delta_text(here.delta))
-
-
-def table(found: Found) -> pd.DataFrame:
-    """The curves as numbers."""
-    over = {AgainstT: "T", AgainstN: "n", AgainstP: "p"}[type(found)]
-    columns: dict[str, Any] = {over: getattr(found, over).astype(int)}
-    curves = {"private": found.private} | ({"whole": found.whole} if isinstance(found, AgainstP) else {})
-    for name, curve in curves.items():
-        measured = {key: getattr(curve.measured, key) for key in ("mean", "se", "q10", "q90")}
-        more = {"steps": curve.T, "bound": curve.bound, "spent_epsilon": curve.spent, "reason": curve.reasons}
-        columns |= {f"{name}_{key}": values for key, values in (measured | more).items()}
-    if isinstance(found, AgainstN):
-        columns |= {key: getattr(found, key) for key in ("dense", "sampling")}
-    return pd.DataFrame(columns | {"lower_bound": found.packing, "nothing_learned": found.nothing})
+    facts = {"R": domain.R, "y_max": domain.y_max, "radius": state.radius}
+    return assumed(__file__, "l1_assumptions.md", **facts, epsilon=state.epsilon, delta=delta_text(state.delta))

@@ -1,16 +1,13 @@
 """Sparsity: what if few features matter, the model is a mixture of them, or a choice is made again and again?"""
 
-import streamlit as st
-
 from pages.sparsity import l1_ball, simplex, streaming
+from pages.ui.page import Page
 from pages.ui.pickers import switch
 
 TABS = {"l1": "LASSO", "simplex": "Simplex sampling", "streaming": "Online"}
-PREPARE = {"l1": l1_ball.prepare, "simplex": simplex.prepare, "streaming": streaming.prepare}
+SHOW = {"l1": l1_ball.show, "simplex": simplex.show, "streaming": streaming.show}
 
-st.title("What if the model is sparse or a mixture?", anchor=False)
-headline = st.container()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+page = Page("What if the model is sparse or a mixture?")
+with page.pickers:
     tab = switch("What is learned", TABS, "l1", key="tab")
-    drawn = PREPARE[tab](headline)
-drawn()
+SHOW[tab](page)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dpcore.core.facts import text_beside
 from dpcore.data import load
@@ -30,9 +29,12 @@ _FEWER, _MORE = 8, 32
 FORMULA = text_beside(__file__, "simplex_formula.md")
 
 
-def asked(here: Controls, *left_out: str) -> dict[str, Any]:
+def arguments(controls: Controls, *left_out: str) -> dict[str, Any]:
     """Arguments that the computations of this tab take, but for those left out."""
-    every = {name: getattr(here, name) for name in ("n", "p", "epsilon", "delta")} | {"loss": LOSS, "seed": here.seed}
+    every = {name: getattr(controls, name) for name in ("n", "p", "epsilon", "delta")} | {
+        "loss": LOSS,
+        "seed": controls.seed,
+    }
     return {name: value for name, value in every.items() if name not in left_out}
 
 
@@ -48,47 +50,47 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
     if not release:
         return f"**Nothing is released**: {readable(reason)}."
     m, spent = release.plan.steps, release.plan.spent.epsilon
-    here = made.measured(on).mean[nearest(made.m, m)]
+    excess = made.measured(on).mean[nearest(made.m, m)]
     draws = _draws(m)
     if spent > made.epsilon * (1 + 1e-9):
         return (
             f"**Nothing is released**: {draws} at λ = {release.plan.spec.lam:.3g} spend **ε = {rounded(spent)}**, more "
-            f"than the budget of {made.epsilon:g}. Their excess risk would be {rounded(here)}."
+            f"than the budget of {made.epsilon:g}. Their excess risk would be {rounded(excess)}."
         )
-    said = (
+    text = (
         f"At ε = {made.epsilon:g} the release is **{draws}** instead of {made.p:,} weights, with an excess risk of "
-        f"**{rounded(here)}**{_WHERE[on]}."
+        f"**{rounded(excess)}**{_WHERE[on]}."
     )
-    return f"{said} {_others(made, m, here, on)}"
+    return f"{text} {_others(made, m, excess, on)}"
 
 
-def _others(made: Valley, m: int, here: float, on: On) -> str:
+def _others(made: Valley, m: int, excess: float, on: On) -> str:
     """Fewer draws and more of them, as far as the grid has them."""
-    mean, said = made.measured(on).mean, []
+    mean, sentences = made.measured(on).mean, []
     few, many = nearest(made.m, m / _FEWER), nearest(made.m, m * _MORE)
     if made.m[few] < m and np.isfinite(mean[few]):
-        said.append(f"{_draws(made.m[few])} would leave {_against(mean[few], here)}")
+        sentences.append(f"{_draws(made.m[few])} would leave {_against(mean[few], excess)}")
     if made.m[many] > m and np.isfinite(mean[many]):
         if made.lam_is_free:
-            said.append(f"{_draws(made.m[many])} need a larger λ and leave {_against(mean[many], here)}")
+            sentences.append(f"{_draws(made.m[many])} need a larger λ and leave {_against(mean[many], excess)}")
         else:
             cost = rounded(made.spent_epsilon[many])
-            said.append(f"{_draws(made.m[many])} would leave {rounded(mean[many])} and spend ε = {cost}")
-    return f"{'; '.join(said)}." if said else ""
+            sentences.append(f"{_draws(made.m[many])} would leave {rounded(mean[many])} and spend ε = {cost}")
+    return f"{'; '.join(sentences)}." if sentences else ""
 
 
 def _draws(m: float) -> str:
     return "1 random draw" if m == 1 else f"{m:,.0f} random draws"
 
 
-def _against(other: float, here: float) -> str:
+def _against(other: float, excess: float) -> str:
     """
     >>> _against(0.5, 0.1), _against(0.102, 0.1), _against(-0.1, 0.2)
     ('0.5, 5 times as much', '0.102', '−0.1')
     """
-    if here <= 0.0 or not other >= 1.5 * here:
+    if excess <= 0.0 or not other >= 1.5 * excess:
         return rounded(other)
-    return f"{rounded(other)}, {rounded(other / here, 2)} times as much"
+    return f"{rounded(other)}, {rounded(other / excess, 2)} times as much"
 
 
 def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str, str]]:
@@ -117,7 +119,7 @@ def verdict_of(made: Valley, on: On, m: int) -> str:
 
 def caption(made: Valley, on: On) -> str:
     """The mechanism and the rule for λ."""
-    said = [
+    sentences = [
         "Simplex sampling releases the mean of m columns, drawn at random with the weights of a regularised mixture. "
         + (
             "Each m has the smallest λ that keeps the budget: more draws need a larger λ, which blurs the mixture."
@@ -127,13 +129,13 @@ def caption(made: Valley, on: On) -> str:
         f"Means of {made.repetitions} releases with common random numbers; band: 8 of 10.",
     ]
     if made.stored < made.p:
-        said.append(
+        sentences.append(
             f"{made.stored:,} of {made.p:,} columns are filled, the others are zero in every record: larger tables are "
             "too slow to update live."
         )
     if on == "fresh":
-        said.append(f"Fresh: {TEST_RECORDS:,} records outside the training set, against the true mixture.")
-    return " ".join(said)
+        sentences.append(f"Fresh: {TEST_RECORDS:,} records outside the training set, against the true mixture.")
+    return " ".join(sentences)
 
 
 def support_caption(release: Support) -> str:
@@ -147,56 +149,44 @@ def support_caption(release: Support) -> str:
     )
 
 
-def columns_caption(by_p: ExcessByColumns, here: Controls) -> str:
+def columns_caption(by_p: ExcessByColumns, controls: Controls) -> str:
     """The growth of both with p, and their values at the cursor."""
-    k, last = int(np.flatnonzero(by_p.p == here.p)[0]), len(by_p.p) - 1
-    said = []
+    k, last = int(np.flatnonzero(by_p.p == controls.p)[0]), len(by_p.p) - 1
+    sentences = []
     for key, name in (("sampling", "simplex sampling"), ("objective", "objective perturbation")):
         curve, reasons = getattr(by_p, key), getattr(by_p, f"{key}_reasons")
         seen = np.flatnonzero(np.isfinite(curve.mean) & (curve.mean > 0))
         if reasons[last] or not len(seen):
-            said.append(f"{name}: {readable(reasons[last] or 'nothing measured')}")
+            sentences.append(f"{name}: {readable(reasons[last] or 'nothing measured')}")
             continue
         grown = float(f"{curve.mean[last] / curve.mean[seen[0]]:.2g}")
-        said.append(f"{name}, {amount(grown)} times")
+        sentences.append(f"{name}, {amount(grown)} times")
     means = {key: getattr(by_p, key).mean[k] for key in ("sampling", "objective", "projected")}
     left = ", ".join(f"{key} {rounded(mean)}" for key, mean in means.items() if np.isfinite(mean))
     return (
-        f"Growth of the excess risk from p = {by_p.p[0]:,.0f} to {by_p.p[last]:,.0f}: {'; '.join(said)}. At "
-        f"p = {here.p:,}: {left}. Same records and F*. Records with entries up to 1 have an L2 norm of √p, which is "
-        "the scale of the noise in objective perturbation. Projecting its model onto the simplex costs no privacy. "
+        f"Growth of the excess risk from p = {by_p.p[0]:,.0f} to {by_p.p[last]:,.0f}: {'; '.join(sentences)}. At "
+        f"p = {controls.p:,}: {left}. Same records and F*. Records with entries up to 1 have an L2 norm of √p, which "
+        "is the scale of the noise in objective perturbation. Projecting its model onto the simplex costs no privacy. "
         f"Means of {by_p.repetitions} releases."
     )
 
 
-def published_caption(allowed: PublishedDraws, here: Controls) -> str:
+def published_caption(allowed: PublishedDraws, controls: Controls) -> str:
     """The reason why no curve of the theorem's own is measured."""
-    theirs, ours = draws_at(here.n, **asked(here, "n", "seed"))
+    theirs, ours = draws_at(controls.n, **arguments(controls, "n", "seed"))
     first = "n = 10¹⁵" if allowed.first is None else f"n = {worded(allowed.first, 3)}"
     return (
-        f"Theorem 4 of Jain and Thakurta (2014) as published allows {rounded(theirs, 2)} draws at n = {here.n:,}, less "
-        f"than one, so nothing can be released at any n of the slider. Its first draw comes "
+        f"Theorem 4 of Jain and Thakurta (2014) as published allows {rounded(theirs, 2)} draws at n = {controls.n:,}, "
+        f"less than one, so nothing can be released at any n of the slider. Its first draw comes "
         f"{'beyond' if allowed.first is None else 'at'} {first}. The tight accounting allows {ours:,}."
     )
 
 
-def assumptions(made: Valley, here: Controls) -> str:
+def assumptions(made: Valley, controls: Controls) -> str:
     """The assumptions of the tab's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
-    facts = {"n": here.n, "R": domain.R, "y_max": domain.y_max, "epsilon": here.epsilon}
-    lines = [assumed(__file__, "simplex_assumptions.md", **facts, delta=delta_text(here.delta))]
+    facts = {"n": controls.n, "R": domain.R, "y_max": domain.y_max, "epsilon": controls.epsilon}
+    lines = [assumed(__file__, "simplex_assumptions.md", **facts, delta=delta_text(controls.delta))]
     refused = sorted({reason for reason in made.reasons if reason})
     lines += [f"- **Refused**: {readable(reason)}." for reason in refused[:1]]
     return "\n".join(lines)
-
-
-def table(made: Valley) -> pd.DataFrame:
-    """The valley as numbers."""
-    columns: dict[str, Any] = {
-        name: getattr(made, name)
-        for name in ("m", "lam", "eta", "spent_epsilon", "sampling", "bias", "stability", "affordable")
-    }
-    for on in ("training", "fresh"):
-        measured = made.training if on == "training" else made.fresh
-        columns |= {f"{on}_{name}": getattr(measured, name) for name in ("mean", "se", "q10", "q90", "noiseless")}
-    return pd.DataFrame(columns | {"reason": made.reasons}).astype({"m": int})

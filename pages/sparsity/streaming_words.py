@@ -1,18 +1,14 @@
 """The words of the tab Online. Every number comes out of a played stream or a plan."""
 
 import dataclasses as dc
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from dpcore import Budget
 from dpcore.core.facts import text_beside
-from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret
+from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
-from dpcore.theory import sampling_and_regret as theory
 from pages.ui.html import readable
 from pages.ui.numbers import amount, rounded
 from pages.ui.pickers import chips_beside
@@ -26,8 +22,6 @@ ACCOUNTINGS = {"tight": "tight λ", "published": "λ as published"}
 CHIPS = chips_beside(__file__, "streaming_chips.json")
 # A budget at which the λ of the smallest bound costs no more, and of one run all is exact but its arms.
 NON_PRIVATE: dict[str, Any] = {"epsilon": 1e6, "lam": "auto", "accounting": "tight", "repetitions": 1}
-# Where equation (12)'s ratio has settled.
-_LONG, _REFUTED_AT = 4_000_000, (10, 1_000, 1_000_000)
 _CLOSE = 0.8  # from this share of the bound on, the measurement is said to come close
 
 FORMULA = text_beside(__file__, "streaming_formula.md")
@@ -51,90 +45,71 @@ class StreamingState(Controls):
         return self.budget | {"lam": self.lam, "repetitions": REPETITIONS, "accounting": self.accounting}
 
 
-def takeaway(play: Play | None, plain: RegretCurve, here: StreamingState, reason: str) -> str:
+def takeaway(play: Play | None, plain: RegretCurve, state: StreamingState, reason: str) -> str:
     """The regret of the private learner, beside that of one without privacy."""
     if not play:
         return f"**Nothing is released**: {readable(reason)}."
-    regret, T = float(play.expected[-1]), here.steps
+    regret, T = float(play.expected[-1]), state.steps
     spent, free = play.plan.spent.epsilon, float(plain.expected[list(plain.steps).index(T)])
     bounds = f"without privacy it is {amount(free)}. For any costs the private mean is at most {amount(play.bound)}."
-    choices = f"{T:,} choices among {here.p:,} arms"
-    if spent > here.epsilon * (1 + 1e-9):
+    choices = f"{T:,} choices among {state.p:,} arms"
+    if spent > state.epsilon * (1 + 1e-9):
         return (
             f"**Nothing is released**: {choices} at this λ spend **ε = {rounded(spent)}**, more than the budget of "
-            f"{here.epsilon:g}. Their regret would be **{amount(regret)}**; {bounds}"
+            f"{state.epsilon:g}. Their regret would be **{amount(regret)}**; {bounds}"
         )
-    said = f"{choices} at ε = {here.epsilon:g} have a regret of **{amount(regret)}** against the best arm; {bounds}"
-    if here.adversary == "fair":
+    text = f"{choices} at ε = {state.epsilon:g} have a regret of **{amount(regret)}** against the best arm; {bounds}"
+    if state.adversary == "fair":
         least = float(plain.least[list(plain.steps).index(T)])
-        return f"{said} On average over fair coins every learner has a regret of {amount(least)}."
+        return f"{text} On average over fair coins every learner has a regret of {amount(least)}."
     if regret > _CLOSE * play.bound:
-        return f"{said} These costs come close."
+        return f"{text} These costs come close."
     trust = float(play.trust[-1])
-    if trust < 0.5 and here.adversary != "adaptive":  # who keeps it at half
-        return f"{said} The learner has hardly begun: at the end the best arm has {100 * trust:.0f}% of the weight."
-    return said
+    if trust < 0.5 and state.adversary != "adaptive":  # who keeps it at half
+        return f"{text} The learner has hardly begun: at the end the best arm has {100 * trust:.0f}% of the weight."
+    return text
 
 
-def readouts(play: Play, here: StreamingState) -> list[tuple[str, str, str]]:
+def readouts(play: Play, state: StreamingState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the charts."""
-    T, plan = here.steps, play.plan
+    T, plan = state.steps, play.plan
     return [
         ("Regret per step", rounded(play.expected[-1] / T), f"over T = {T:,} steps; at most 2 for any choice"),
-        ("Weight of the best arm", f"{100 * play.trust[-1]:.0f}%", f"at the end; 1 of {here.p:,} at the start"),
+        ("Weight of the best arm", f"{100 * play.trust[-1]:.0f}%", f"at the end; 1 of {state.p:,} at the start"),
         (
             "Privacy spent",
-            f"ε = {rounded(plan.spent.epsilon)} of {here.epsilon:g}",
+            f"ε = {rounded(plan.spent.epsilon)} of {state.epsilon:g}",
             f"{T - 1:,} choices at Λ = {rounded(T * plan.scale)}; one alone costs {rounded(4.0 / (T * plan.scale))}",
         ),
         ("Upper bound for 90% of runs", amount(play.one_run), "on the regret of a single run, whatever the costs"),
     ]
 
 
-def verdict_of(curves: Sequence[RegretCurve], here: StreamingState) -> str:
+def verdict_of(curves: Sequence[RegretCurve], state: StreamingState) -> str:
     """The bounds along T for the reader's number of arms."""
-    curve = next(curve for curve in curves if curve.p == here.p)
-    told = verdict(curve.steps, [("", curve.expected, curve.bound)], curve.nothing, here.steps, "T")
-    return f"For p = {here.p:,}: {told} {lower_verdict(curve.steps, curve.expected, curve.least, here.steps)}"
+    curve = next(curve for curve in curves if curve.p == state.p)
+    told = verdict(curve.steps, [("", curve.expected, curve.bound)], curve.nothing, state.steps, "T")
+    return f"For p = {state.p:,}: {told} {lower_verdict(curve.steps, curve.expected, curve.least, state.steps)}"
 
 
-def caption(curves: Sequence[RegretCurve], here: StreamingState) -> str:
-    """The learner, the costs, and the effect of the counterexample on equation (12)."""
-    said = [
+def caption(curves: Sequence[RegretCurve], state: StreamingState) -> str:
+    """The learner and the costs."""
+    sentences = [
         "Private FTRL (follow the regularised leader) draws an arm in each step with weights that fall with the costs "
-        f"so far. {ADVERSARIES[here.adversary].sentence} Lines: exact means; bands: 8 of 10 runs. “Nothing learned” "
+        f"so far. {ADVERSARIES[state.adversary].sentence} Lines: exact means; bands: 8 of 10 runs. “Nothing learned” "
         "draws every arm with equal probability. Shapes: equation (12) of Jain and Thakurta (2014), earlier √(Tp)."
     ]
-    if here.adversary == "counterexample":
-        ratios = " / ".join(rounded(forced_ratio(p)) for p in _REFUTED_AT)
-        arms = " / ".join(f"{p:,}" for p in _REFUTED_AT)
-        said.append(
-            f"With the published λ the regret is {ratios} times the value of equation (12) at p = {arms}: √8 ln p, not "
-            "a constant."
-        )
     points = [spent for curve in curves for spent in curve.spent if np.isfinite(spent)]
-    dear = sum(spent > here.epsilon * (1 + 1e-9) for spent in points)
+    dear = sum(spent > state.epsilon * (1 + 1e-9) for spent in points)
     if dear:
-        said.append(f"{dear} of the {len(points)} points spend more than ε = {here.epsilon:g} at this λ.")
+        sentences.append(f"{dear} of the {len(points)} points spend more than ε = {state.epsilon:g} at this λ.")
     refused = next((reason for curve in curves for reason in curve.reasons if reason), None)
     if refused:
-        said.append(f"Not drawn: {readable(refused)}.")
-    return " ".join(said)
+        sentences.append(f"Not drawn: {readable(refused)}.")
+    return " ".join(sentences)
 
 
-@functools.lru_cache(maxsize=8)
-def forced_ratio(p: int) -> float:
-    """Regret on the counterexample over equation (12) without its constant, on a long stream.
-
-    >>> round(forced_ratio(10), 2)
-    6.51
-    """
-    budget = Budget(10.0, 1e-6)
-    lam_sum = theory.published_stream_lam(_LONG, p, 1.0, budget)
-    return counterexample_regret(_LONG, p, lam_sum) / theory.published_stream_rate(_LONG, p, 1.0, budget)
-
-
-def play_caption(play: Play, here: StreamingState) -> str:
+def play_caption(play: Play, state: StreamingState) -> str:
     """The end of one run."""
     end = float(play.regret[-1])
     return (
@@ -144,16 +119,6 @@ def play_caption(play: Play, here: StreamingState) -> str:
     )
 
 
-def assumptions(here: StreamingState) -> str:
+def assumptions(state: StreamingState) -> str:
     """The assumptions of the tab's statements, as a list."""
-    return assumed(__file__, "streaming_assumptions.md", epsilon=here.epsilon, delta=delta_text(here.delta))
-
-
-def table(curves: Sequence[RegretCurve]) -> pd.DataFrame:
-    """The curves as numbers, a row for each p and T."""
-    names = [field.name for field in dc.fields(RegretCurve) if field.name not in ("p", "reasons")]
-    parts = [
-        pd.DataFrame({"p": curve.p} | {name: getattr(curve, name) for name in names} | {"reason": curve.reasons})
-        for curve in curves
-    ]
-    return pd.concat(parts, ignore_index=True).astype({"steps": int})
+    return assumed(__file__, "streaming_assumptions.md", epsilon=state.epsilon, delta=delta_text(state.delta))

@@ -14,44 +14,30 @@ from pages.rooms import screen
 from pages.survey import words
 from pages.ui import url_controls
 from pages.ui.code import script, verbatim
-from pages.ui.details import behind, cards
-from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import captioned_figure, current_theme, live_figure, small_print
-from pages.ui.pickers import chips
+from pages.ui.live_figure import captioned_figure, current_theme
+from pages.ui.page import Page
 from pages.ui.sidebar import Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 400, 300
 PEOPLE = (10, 15, 20, 30, 50, 70, 100, 150, 200, 300, MOST_PEOPLE)
 
-st.title("What does privacy cost if nobody is trusted?", anchor=False)
-headline = st.container()
+page = Page("What does privacy cost if nobody is trusted?")
 answered = screen.randomised()
-with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+with page.pickers:
     if answered is None:
         share = url_controls.slider(
             "share", "true answers “yes” in the simulated class", range(0, 101, 5), 30, "{}%".format, width=330
         )
     else:
         st.markdown(f"**Answers of your room {answered.code}**", width="content")
-controls = sidebar(
-    sample_sizes=PEOPLE,
-    default_n=50,
-    max_columns=8,
-    unused={
-        "delta": "randomised response guarantees ε alone: δ = 0",
-        "p": "an answer is yes or no",
-        "lam": "nothing is trained here",
-        "m": "every person sends one message",
-    },
-)
+controls = sidebar(sample_sizes=PEOPLE, default_n=50, max_columns=8, unused=("delta", "p", "lam", "m"))
 theme = current_theme()
-left, right = st.container(key="halves").columns([1.5, 1], gap="medium")
 
 if answered is None:
-    asked = partial(simulated, controls.n, share / 100, controls.epsilon, controls.seed)
+    survey = partial(simulated, controls.n, share / 100, controls.epsilon, controls.seed)
 else:
-    asked = partial(survey_of, answered.yes, answered.phones, Coin(answered.keep))
-found = asked()
+    survey = partial(survey_of, answered.yes, answered.phones, Coin(answered.keep))
+found = survey()
 room = None if answered is None else (found.n, found.bound)
 
 
@@ -63,21 +49,20 @@ def drawn(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str
 
 
 figure, sentence = drawn(controls)
-headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
-with left:
-    live_figure(figure, key="survey", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
-    small_print(words.CAPTION)
+page.headline(sentence, colour=FAMILIES[theme]["sampling"])
+page.halves()
+page.chart(figure, sentence, key="survey", height=HEIGHT, ahead=(drawn, controls), caption=words.CAPTION)
 central = central_bound(found.n, found.coin.epsilon)
-with right:
-    picture = estimate_figure(found, central=central, theme=theme, height=SIDE_HEIGHT)
-    captioned_figure(picture, words.told(found, answered, controls.seed), key="estimate", height=SIDE_HEIGHT)
-cards(words.readouts(found))
-chips(words.CHIPS)
-behind(
+with page.right:
+    estimate = estimate_figure(found, central=central, theme=theme, height=SIDE_HEIGHT)
+    captioned_figure(estimate, words.messages(found, answered, controls.seed), key="estimate", height=SIDE_HEIGHT)
+page.below(
+    words.readouts(found),
+    words.CHIPS,
     lambda: words.assumptions(found, answered),
     words.FORMULA,
     lambda: script(
-        {"curves": partial(against_people, controls.epsilon, PEOPLE), "found": asked},
+        {"curves": partial(against_people, controls.epsilon, PEOPLE), "found": survey},
         partial(survey_figure, verbatim("curves"), n=controls.n, height=HEIGHT, room=room),
         partial(estimate_figure, verbatim("found"), central=central, height=SIDE_HEIGHT),
     ),

@@ -50,7 +50,7 @@ def _people(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} people"
 
 
-def told(found: Survey, answered: Randomised | None, seed: int) -> str:
+def messages(found: Survey, answered: Randomised | None, seed: int) -> str:
     """What the messages tell, of whom, and whether there were any people at all."""
     tells = (
         f"{found.yes} of {found.n} messages say yes: the estimate is {_percent(found.estimate)}, with a 95% interval "

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import html
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -40,6 +42,33 @@ def cards(found: Sequence[tuple[str, str, str]], place: DeltaGenerator | None = 
     if found:
         framed = "".join(f"<div>{readout(*each)}</div>" for each in found)
         (place or st).html(f'<div class="cards" style="--cards:{len(found)}">{framed}</div>')
+
+
+def table_of(found: Any) -> pd.DataFrame:
+    """The curves of a finding as columns, those of its parts after the part's name, with the numbers beside them.
+
+    found: a dataclass, whose first array is the axis.
+
+    >>> from dpcore.studies.survey.estimates import against_people
+    >>> [*table_of(against_people(1.0, (10, 20)))]
+    ['epsilon', 'people', 'local', 'central']
+    """
+    import pandas as pd
+
+    axis = next(value for _, value in _named(found) if isinstance(value, np.ndarray))
+    return pd.DataFrame(dict(_columns(found, len(axis))))
+
+
+def _named(found: Any) -> list[tuple[str, Any]]:
+    return [*found.items()] if isinstance(found, dict) else [(f.name, getattr(found, f.name)) for f in dc.fields(found)]
+
+
+def _columns(found: Any, length: int) -> Iterator[tuple[str, Any]]:
+    for name, value in _named(found):
+        if dc.is_dataclass(value) or isinstance(value, dict):
+            yield from ((f"{name}_{part}", column) for part, column in _columns(value, length))
+        elif isinstance(value, float) or (isinstance(value, np.ndarray | tuple) and np.shape(value) == (length,)):
+            yield name, value
 
 
 @contextmanager

@@ -31,11 +31,6 @@ def framed(text: str, *, strong: bool) -> str:
     return f'<span style="{style}">{html.escape(text)}</span>'
 
 
-def term(word: str, meaning: str) -> str:
-    """A word as HTML that shows its meaning when it is pointed at, focused or tapped (terms.js)."""
-    return f'<dfn class="term" tabindex="0" data-meaning="{html.escape(meaning)}">{html.escape(word)}</dfn>'
-
-
 @functools.lru_cache(maxsize=100)
 def icon_array(reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:
     """Attack success as ten by ten dots, `icons_svg`: an HTML image that screen readers know by `alt`."""

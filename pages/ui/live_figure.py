@@ -72,7 +72,7 @@ def live_figure(
 
 def captioned_figure(figure: Figure, said: str, *, key: str, height: int, progress: str | None = None) -> None:
     """Draw a figure, and below it the sentence that screen readers hear, too; progress: what is said after it."""
-    live_figure(figure, key=key, alt=said, height=height)
+    live_figure(figure, key=key, alt=said.replace("**", ""), height=height)
     small_print(f"{said} {progress}" if progress else said)
 
 

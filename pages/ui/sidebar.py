@@ -1,9 +1,8 @@
 """The shared sidebar: every control in the same place on every page.
 
-A page says which controls it uses; the others take one line together, with the page's reason for each. Those of them
-that the reader has set, or that the address names, are drawn all the same, disabled and out of sight, so that they keep
-their values and their place in the address. Sliders walk frozen grids, so that every position has a finished curve
-behind it.
+A page says which controls it does not use. Those of them that the reader has set, or that the address names, are drawn
+all the same, disabled and out of sight, so that they keep their values and their place in the address. Sliders walk
+frozen grids, so that every position has a finished curve behind it.
 
 What the reader sets goes along to every page and tab (see `pages.ui.navigation`); what nobody has set stands at each
 page's default. A page that does not use a control shows it unchanged; a value that is not on a page's grid is replaced
@@ -12,7 +11,7 @@ there by the nearest one, with a note, until the reader moves that control or re
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, cast
 
 import streamlit as st
@@ -21,7 +20,6 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import EPSILON_GRID, Problem
 from dpcore.core.facts import text_beside
 from pages.ui import share_link, url_controls
-from pages.ui.html import term
 from pages.ui.numbers import power
 from pages.ui.set_controls import set_controls
 
@@ -36,6 +34,7 @@ LAMBDAS: tuple[float | str, ...] = (
 SAMPLES: tuple[int | str, ...] = ("auto", *(m * 10**k for k in range(4) for m in (1, 2, 5)), 10_000)
 LARGEST_SEED = 10**6
 KEYS = ("epsilon", "delta", "n", "p", "lam", "m", "seed")
+ALL_BUT_SEED = KEYS[:-1]
 DEFAULTS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto", "m": "auto", "seed": 7}
 GOES_ALONG = "Your settings go with you to every page. Choosing another data set resets n."
 
@@ -112,7 +111,7 @@ def sidebar(
     default_n: int,
     columns: int | None = None,
     max_columns: int,
-    unused: Mapping[str, str],
+    unused: Collection[str],
     default_columns: int | None = None,
     letter: str = "p",
     rules: tuple[str, ...] = ("auto", "population"),
@@ -120,7 +119,7 @@ def sidebar(
     """Draw the sidebar and return its state.
 
     sample_sizes: values n can take, default_n the one to start with. columns: of the data set where it fixes them, else
-    the slider decides up to max_columns, starting at default_columns. unused: control -> reason, for controls that
+    the slider decides up to max_columns, starting at default_columns. unused: keys of controls that
     this page does not use. letter: what the page calls the dimension. rules: for lam, beside numbers.
     """
     with st.sidebar:
@@ -144,21 +143,10 @@ def sidebar(
         lam = _slider("lam", "λ regularisation", lams, lam_text, unused=unused)
         m = _slider("m", "m draws", SAMPLES, unused=unused)
         seed = _seed(unused)
-        st.html(_not_used(unused, letter, columns))
+        places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in unused)
+        st.html(f"<style>{places or 'none'} {{ display: none }}</style>")
         _reset_all()
     return Controls(epsilon, delta, n, p, lam, m, seed)
-
-
-def _not_used(unused: Mapping[str, str], letter: str, columns: int | None) -> str:
-    """One line of HTML with the controls that a page does not use, each with its reason, and what hides them."""
-    symbols = {"epsilon": "ε", "delta": "δ", "p": letter, "lam": "λ"}
-    why = {key: f"{reason[0].upper()}{reason[1:]}." for key, reason in unused.items()}
-    named = [term(symbols.get(key, key), why[key]) for key in KEYS if key in why]
-    said = [f"Not used here: {', '.join(named)}."] if named else []
-    if columns is not None and "p" not in unused:
-        said.insert(0, f"Fixed here: {term(f'{letter} = {columns}', f'This data set has {columns} columns.')}.")
-    places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in unused)
-    return f"<style>{places or 'none'} {{ display: none }}</style><p class='not-used'>{' '.join(said)}</p>"
 
 
 def _seed(unused: Collection[str]) -> int:

@@ -12,7 +12,6 @@ from dpcore.accounting import kamath
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.figures.perturbation import (
-    RULE_NAMES,
     release_scatter_figure,
 )
 from dpcore.mechanisms.gradient.base import schedule_of
@@ -27,7 +26,7 @@ HEIGHT = 390
 
 
 def ruled(**changes) -> Experiment:
-    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
+    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in ("smooth", "averaging", "last_iterate"))
     fields = {"source": "synthetic", "n": 200, "repetitions": 4, "seed": 1} | changes
     return experiment_of(mechanisms=rules, sweep=Axis("epsilon", EPSILONS), **fields)
 

@@ -34,7 +34,6 @@ VIEWS = [
     ("sparsity/page.py", {"against": "n", "beside_ball": "On the simplex"}, {"excess_by_n_figure", "remark_figure"}),
     ("sparsity/page.py", {"tab": "simplex", "beside": "Dimension"}, {"draws_figure", "columns_figure"}),
     ("sparsity/page.py", {"tab": "simplex", "beside": "Draws as published"}, {"published_draws_figure"}),
-    ("perturbation/page.py", {"side": "Bounds"}, {"bounds_figure"}),
     ("sparsity/page.py", {"tab": "streaming"}, {"regret_figure", "play_figure"}),
     ("multiclass/page.py", {"price_against": "excess"}, {"classes_excess_figure"}),
     ("dimension/page.py", {}, {"dimension_figure", "orthant_figure"}),

@@ -271,39 +271,3 @@ def test_the_table_has_the_curves():
         ("equivalent_low", briefing.equivalent.low),
     ):
         assert [float(row[name]) if row[name] else None for row in rows] == plain(values), name
-
-
-def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
-    pptx = pytest.importorskip("pptx", reason="python-pptx is not installed (it is in requirements-dev.txt)")
-    from pages.decide.briefing.slides import powerpoint
-
-    briefing = example()
-    deck = list(pptx.Presentation(io.BytesIO(powerpoint(briefing))).slides)
-    assert len(deck) == 6
-    charts = [shape.chart for slide in deck for shape in slide.shapes if shape.has_chart]
-    for chart, record, keys in (
-        (charts[0], briefing.curve, ("smooth", "low", "high")),
-        (charts[1], briefing.equivalent, ("size", "low", "high")),
-    ):
-        for series, key in zip(chart.plots[0].series, keys, strict=False):
-            known = [v for v in getattr(record, key) if v is not None]
-            assert list(series.values) == known, key
-            assert len(series._element.xpath("c:xVal//c:v")) == len(known)
-        assert chart.category_axis._element.xpath("c:scaling/*")[0].tag.endswith("logBase")
-    *_, given_up, larger = charts[0].plots[0].series
-    assert given_up.values == (briefing.at_most,) * 2
-    assert larger.name == "always the larger class: loss 33.0"
-    assert larger.values == (briefing.document()["learnable"],) * 2
-    looks = [(series.format.line.color.rgb, series.format.line.dash_style) for series in (given_up, larger)]
-    assert looks[0] != looks[1]
-    counts = briefing.document()["attack_success_of_100"]
-    names = [shape.name for shape in deck[2].shapes]
-    assert names.count("solid") == counts["certified"] and names.count("grey") == 100 - counts["cap"]
-    text = "\n".join(shape.text_frame.text for slide in deck for shape in slide.shapes if shape.has_text_frame)
-    document = briefing.document()
-    told = [sentence(document) for sentence in (words.budget, words.cost, words.equivalent, words.needed)]
-    for sentence in (*told, words.ATTACKER):
-        assert words.fill(sentence, document).replace("**", "") in text
-    for line in words.signed(document).values():
-        assert words.fill(line, document).replace("**", "") in text
-    assert briefing.link in text and deck[4].notes_slide.notes_text_frame.text.startswith("import dpcore")

@@ -26,7 +26,6 @@ WORDS, DRAWING = 4.5, 3.0
 PAGES = {
     "overview": ("overview/page.py", {}),
     "perturbation": ("perturbation/page.py", {}),
-    "perturbation, bounds": ("perturbation/page.py", {"side": "Bounds"}),
     "dimension": ("dimension/page.py", {}),
     "l1 ball": ("sparsity/page.py", {}),
     "simplex": ("sparsity/page.py", {"tab": "simplex"}),

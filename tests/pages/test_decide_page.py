@@ -29,7 +29,6 @@ from pages.ui import upload_form
 from pages.ui.numbers import points
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, OWN_FILE
 from tests.decisions import last
-from tests.harness import ROOT
 from tests.nights import each
 from tests.page_driver import captions, charts, finished, open_app, open_script, said, shown, spaced, tells, texts
 from tests.upload_page import people
@@ -196,19 +195,6 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
     assert "tried so far" not in texts(page) and "costs privacy" in texts(page)
 
 
-def test_a_mechanism_that_needs_a_smaller_budget_is_named_and_can_be_taken():
-    page = opened(more="compare", n=500, way="output_gamma")
-    rows = page.dataframe[0].value
-    least = next(label for label in rows.mechanism if label in words.mechanisms().values())
-    mine = rows.set_index("mechanism").loc[words.mechanisms()["output_gamma"]]
-    assert tells(
-        texts(page), f"**{least[0].upper()}{least[1:]}** loses at most 2.0 points from ε = ", mine["95% interval"]
-    )
-    page.button(key="take").click().run()
-    assert words.mechanisms()[page.session_state["way"]] == least
-    assert not page.exception and not [button for button in page.button if button.key == "take"]
-
-
 @pytest.mark.parametrize("place", OVERVIEW)
 def test_a_state_has_one_loss_on_all_of_the_page_and_overview_shows_its_first_split(place):
     way = OVERVIEW[place]
@@ -272,14 +258,6 @@ def test_a_key_is_shown_once_and_the_release_of_the_briefing_needs_it(monkeypatc
     assert released.plan == signing.plan.plan() and not released.seeded
     finished(page.select_slider(key="epsilon").set_value(2.0).run())
     assert made[-1].signing.looks == looks + 1 and made[-1].signing.plan.arguments["epsilon"] == 2.0
-
-
-def test_the_command_that_brings_the_slides_is_said_where_they_are_missing(monkeypatch):
-    monkeypatch.setattr(takeaway, "slides_available", lambda: False)
-    page = finished(open_app(PAGE, **SMALL, more="download"))
-    assert f"`{takeaway.INSTALL}`" in captions(page)
-    *_, package = takeaway.INSTALL.split()
-    assert re.search(f"^{package}==", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 WARDS = tuple(f"ward {i}" for i in range(8))

@@ -192,7 +192,7 @@ def every_kind() -> None:
 
     note = st.empty()
     share_link.begin("page")
-    sidebar(default_n=2_000, max_columns=64, unused={"m": "nothing is drawn"})
+    sidebar(default_n=2_000, max_columns=64, unused=("m",))
     url_controls.select("source", "Records", {"synthetic": "made up", "iris": "Iris"}, "synthetic")
     url_controls.segments("noise", "Noise", ("Gaussian", "Gamma"), "Gaussian")
     url_controls.pills("layers", "Compare with", ("upper bound", "plain"), ["plain"])

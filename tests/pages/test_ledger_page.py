@@ -51,7 +51,7 @@ def test_a_run_longer_than_kamath_s_costs_more_than_it_claims():
     page = open_page(steps=10**10)
     z = kamath.kamath_multiplier(2000, Budget(1.0, 1e-6))
     cost = spent(z, 1 / 2000, 10**10)
-    assert cost > 1 and f"{words.times(cost)} the target" in said(page)
+    assert cost > 1 and f"{rounded(cost, 2)} times the target" in said(page)
 
 
 def test_batches_above_n_are_full_and_say_so():

@@ -88,8 +88,6 @@ def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate
     monkeypatch.setattr(asking, "FIRST_SECONDS", 0.2)
     page = open_script(PAGE, seed=22)
     assert said(page) == "Computing the curves …" and len(charts(page)) == 1 and not page.exception
-    (line,) = [each.proto.body for each in page.sidebar.get("html") if "not-used" in each.proto.body]
-    assert ">p</dfn>" in line and ">d</dfn>" not in line, "the page has a d of its own"
     page.select_slider(key="epsilon").set_value(2.0).run()  # the reader moves on
     gate.release(4)  # what was asked for before comes to the end of its step
     assert "Means of 12 releases" in captions(finished(page))
@@ -152,7 +150,9 @@ def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
 def test_every_side_says_what_it_shows(side, phrase):
     page = open_page(beside_classes=side)
     assert not page.exception and not page.error and phrase in captions(page)
-    assert len([chart for chart in charts(page) if phrase in chart]) == 1, "the sentence for screen readers"
+    assert len([chart for chart in charts(page) if phrase.replace("**", "") in chart]) == 1, (
+        "the sentence for screen readers"
+    )
 
 
 @pytest.mark.parametrize("side", ["Minimisers", "Theorem 2"])

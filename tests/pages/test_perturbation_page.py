@@ -21,7 +21,7 @@ from tests.page_driver import captions, headline, open_app, spaced, tells, texts
 from ..flat_fields import experiment_of
 
 PEOPLE = data.SOURCES["synthetic"]
-BALL = float(words.BALLS[0])
+BALL = words.NORM
 
 
 def open_page(**state) -> AppTest:

@@ -5,13 +5,12 @@ import pytest
 from dpcore.figures.theorems import THEOREMS
 from dpcore.mechanisms import list_mechanisms
 from dpcore.mechanisms.api import bounds_of, calibrate
-from pages.sources.provenance import SETTINGS
 from tests.page_driver import SCRIPTS, shown, texts
 
 
 @pytest.mark.parametrize("key", list_mechanisms())
 def test_a_theorem_names_the_source_of_the_mechanism_s_own_bound(key):
-    plan = calibrate(key, **SETTINGS, classes=3 if key == "gaussian_classifier" else None)
+    plan = calibrate(key, n=2_000, p=50, epsilon=1.0, delta=1e-5, classes=3 if key == "gaussian_classifier" else None)
     proved = {bound.source for bound in bounds_of(plan) if bound.form == "upper"}
     named = {row["source"] for name, row in THEOREMS.items() if name.split(":")[0] == key}
     assert named and named <= proved

@@ -1,1 +1,1 @@
-"""Briefing on a decision: one record of numbers, and the page, slides, table and code made from it."""
+"""Briefing on a decision: one record of numbers, and the page, table and code made from it."""

@@ -233,7 +233,7 @@ class Briefing:
         return 100.0 * (self.reference - self.score)
 
     def document(self) -> dict[str, Any]:
-        """Everything as JSON's own types: all that the page, the slides and the download say.
+        """Everything as JSON's own types: all that the page and the download say.
 
         `lost`, `learnable`, `lost_share`, `attack_success_of_100` and `guarantee.delta_records` (n delta) are the
         record's numbers in the units that sentences use; of the attack success, the certified one is rounded down and
