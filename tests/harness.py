@@ -168,7 +168,7 @@ def _running(
                 process.wait()
 
 
-def _wait_for_health(url: str, process: subprocess.Popen[bytes] | _Forked, log: Path, seconds: float = 60) -> None:
+def _wait_for_health(url: str, process: subprocess.Popen[bytes] | _Forked, log: Path, seconds: float = 240) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
         try:

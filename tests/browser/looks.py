@@ -163,9 +163,9 @@ UNTOLD = """(it, inks) => {
 }"""
 
 
-# Texts of the page, outside charts and tables that scroll, that are wider than the box that hides their overflow.
+# Texts outside charts, formulas and tables that scroll which are wider than the box that hides their overflow.
 CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
-    .filter(e => !e.closest('.live-figure, .live-figure-numbers, .sources-table'))
+    .filter(e => !e.closest('.live-figure, .live-figure-numbers, .sources-table, .katex'))
     .filter(e => e.innerText?.trim() && e.clientWidth)
     .filter(e => getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.innerText)"""

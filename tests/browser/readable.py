@@ -62,7 +62,8 @@ def unread(page: Page, address: str) -> list[str]:
     assert len(names) > 5 or "lecture" in address
     assert symbols or address.startswith("sources") or "lecture" in address
     light = [f"{label}: {weight}" for label, weight in symbols.items() if weight != "700"]
-    return [name for name in names if re.search(r"[*_$`]", name)] + light
+    # F* is the reference risk's sign.
+    return [name for name in names if re.search(r"[*_$`]", name.replace("F*", ""))] + light
 
 
 # Read-outs with a number or a word that is wider than its card.

@@ -47,7 +47,7 @@ EACH_RUN = (
     View("decide?n=300&give_up=2", ("budget",), "give_up", cursor=""),
 )
 BY_NIGHT = (
-    View("survey", ("survey", "estimate"), "epsilon"),
+    View("survey", ("survey", "estimate"), "n"),
     View("perturbation?n=300&side=λ", ("perturbation", "valley"), "epsilon"),
     View("sparsity?tab=Simplex+sampling&n=2,000&p=64&m=20", ("draws", "beside_chart"), "m"),
     View("sparsity?tab=Online", ("regret", "play"), "steps_of_stream", "ArrowLeft"),

@@ -47,13 +47,13 @@ def said(page: Page, text: str | re.Pattern[str]) -> None:
 
 def held(dashboard: Server) -> str:
     """How many files are in memory, as the server says without a page."""
-    with urllib.request.urlopen(f"{dashboard.url}/held", timeout=30) as answer:
+    with urllib.request.urlopen(f"{dashboard.url}/held", timeout=120) as answer:
         return str(answer.read().decode())
 
 
 def held_are(dashboard: Server, files: int) -> None:
     """Wait until so many files are in memory; a busy machine takes its time."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while held(dashboard) != str(files):
         assert time.monotonic() < deadline
         time.sleep(0.1)

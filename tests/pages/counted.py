@@ -40,5 +40,5 @@ def write_app(folder: Path) -> Path:
 
 def computed(server: Server) -> dict[str, int]:
     """How many values each cache has had to compute, of those that did any."""
-    with urllib.request.urlopen(f"{server.url}/computed", timeout=30) as answer:
+    with urllib.request.urlopen(f"{server.url}/computed", timeout=120) as answer:
         return {name: misses for name, misses in json.load(answer).items() if misses}

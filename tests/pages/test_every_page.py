@@ -15,7 +15,7 @@ from dpcore.figures.figure import Figure
 from pages.background.asking import SHOWN
 from pages.ui.share_link import Control
 from tests.harness import ROOT
-from tests.page_driver import LIVE, SCRIPTS, charts, finished, open_app, texts
+from tests.page_driver import LIVE, SCRIPTS, charts, finished, open_app, said, texts
 
 from .test_links import STATES, cheap, drawn
 
@@ -59,7 +59,9 @@ def traces(figure: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_code_draws_a_picture_that_is_shown_and_chips_set_values_that_there_are(view, few_runs, monkeypatch):
     page = view.partition(",")[0]
-    app = finished(open_app(SCRIPTS[page], behind="Code", **VIEWS[view]))
+    app = finished(open_app(SCRIPTS[page], **VIEWS[view]))
+    app.session_state["behind"] = "Code"  # whose control may come with the first answer only
+    finished(app.run())
     shown: list[str] = []
     monkeypatch.setattr(Figure, "show", lambda self: shown.append(self.to_json()))
     exec(app.code[0].value, {})
@@ -78,9 +80,9 @@ def test_the_code_draws_a_picture_that_is_shown_and_chips_set_values_that_there_
 
 
 def test_a_chip_sets_its_controls():
-    page = open_app("overview/page.py")
-    next(button for button in page.button if button.label == "5,000 patients").click().run()
-    assert page.session_state["n"] == 5_000 and not page.exception
+    page = finished(open_app("overview/page.py"))
+    next(button for button in page.button if button.label == "ε = 0.1").click().run()
+    assert finished(page).session_state["epsilon"] == 0.1 and "ε = 0.1" in said(page)
 
 
 ENDLESS = ("runs",)  # a million runs of each version of a mechanism are played while one looks, for many minutes

@@ -98,7 +98,7 @@ def test_an_answer_does_not_wait_for_slow_pictures(monkeypatch):
 def test_pictures_that_take_too_long_are_left_and_may_be_offered_again(monkeypatch):
     def draw(controls, cancelled):
         if controls.epsilon == 0.7:
-            deadline = time.monotonic() + 30.0
+            deadline = time.monotonic() + 120
             while not cancelled():
                 assert time.monotonic() < deadline
                 time.sleep(0.001)
@@ -170,7 +170,7 @@ def test_the_server_answers_whoever_knows_the_address(monkeypatch):
     offer.given_up = True
     assert asked("secret").status_code == 204
     del offer
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + 120
     while "secret" in prefetch._OFFERED and time.monotonic() < deadline:  # the thread that drew lets it go in a moment
         gc.collect()  # an iterator holds it
         time.sleep(0.01)
@@ -179,7 +179,7 @@ def test_the_server_answers_whoever_knows_the_address(monkeypatch):
 
 def test_a_closed_page_wants_nothing_more():
     def draw(controls, cancelled):
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + 120
         while not cancelled():
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -193,9 +193,10 @@ def test_a_closed_page_wants_nothing_more():
 def test_a_crowd_comes_first():
     offer = prefetch._OFFERED["secret"] = ahead()
     now = time.monotonic()
-    prefetch._MOVES.extend([(now - 60.0, "long ago"), (now, "one"), (now, "one"), (now, "another")])
+    soon = now + 3_600.0  # however long this test takes
+    prefetch._MOVES.extend([(now - 60.0, "long ago"), (soon, "one"), (soon, "one"), (soon, "another")])
     assert asked("secret").status_code == 200
-    prefetch._MOVES.append((now, "a third"))
+    prefetch._MOVES.append((soon, "a third"))
     assert asked("secret").status_code == 204
     assert not offer.given_up, "it may ask again"
 

@@ -17,7 +17,7 @@ def test_who_waits_finds_everything_imported(monkeypatch):
 
     def slow(name: str) -> None:
         begun.set()
-        assert go_on.wait(10) and not gc.isenabled()
+        assert go_on.wait(120) and not gc.isenabled()
         imported.append(name)
 
     monkeypatch.setattr(preload_imports, "import_module", slow)
@@ -25,7 +25,7 @@ def test_who_waits_finds_everything_imported(monkeypatch):
     preload_imports.start()
     first = preload_imports._thread
     preload_imports.start()
-    assert preload_imports._thread is first and begun.wait(10) and imported == []
+    assert preload_imports._thread is first and begun.wait(120) and imported == []
     threading.Timer(0.05, go_on.set).start()
     preload_imports.wait()
     assert imported == list(preload_imports.MODULES)
@@ -51,7 +51,7 @@ def test_a_first_page_waits_for_no_library_that_it_can_do_without():
 
 def test_it_is_under_way_until_it_is_done(monkeypatch):
     go_on = threading.Event()
-    monkeypatch.setattr(preload_imports, "import_module", lambda name: go_on.wait(10))
+    monkeypatch.setattr(preload_imports, "import_module", lambda name: go_on.wait(120))
     monkeypatch.setattr(preload_imports, "_thread", None)
     assert not preload_imports.is_under_way()
     preload_imports.start()
