@@ -37,11 +37,10 @@ from dpcore.studies.multiclass import curves as classes
 from dpcore.studies.multiclass import decision_regions
 from dpcore.studies.multiclass.curves import Records
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
-from dpcore.studies.papers.reproductions.base import ScoresOfMechanisms
+from dpcore.studies.papers.reproductions.base import Exponent
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.private_polynomials import private_polynomials
-from dpcore.studies.perturbation.published_rates import kamath_bound
 from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.studies.sparsity.l1 import curves as l1_curves
 from dpcore.studies.sparsity.l1.data import Setting
@@ -68,16 +67,6 @@ def table(*keys: str, along: str = "epsilon", values: tuple[float, ...] = EPSILO
     fields = {"source": "synthetic", "n": 300, "lam": 0.05, "repetitions": 10, "seed": 1} | facts
     mechanisms = tuple(dpcore.make_mechanism(key) for key in keys or KEYS[:2])
     return dpcore.run(experiment_of(mechanisms=mechanisms, sweep=Axis(along, values), **fields))
-
-
-@functools.cache
-def rules() -> tuple[Any, Any]:
-    """A table of noisy descent under each rule, and Kamath's bound beside it."""
-    mechanisms = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in perturbation.RULE_NAMES)
-    asked = experiment_of(
-        mechanisms=mechanisms, sweep=Axis("epsilon", EPSILONS), source="synthetic", n=200, repetitions=4, seed=1
-    )
-    return dpcore.run(asked), kamath_bound(next(asked.cells()))
 
 
 @functools.cache
@@ -277,8 +266,6 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     )
     swept = table(along="lam", values=(1e-4, 1e-3, 1e-2, 0.1, 1.0), epsilon=0.5)
     yield "valley", draws_of(perturbation.valley_figure, swept), {"lam": (0.01, 0.1)}
-    made, kamath = rules()
-    yield "bounds", draws_of(perturbation.bounds_figure, made, kamath=kamath), {"epsilon": (1.0, 0.1)}
     yield "descent cost", draws_of(perturbation.descent_cost_figure, descents()), {}
     yield "releases", draws_of(perturbation.release_scatter_figure, scatter()), {}
     yield "polynomials", draws_of(perturbation.polynomials_figure, polynomials()), {}
@@ -346,9 +333,7 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     yield "exhibits", draws_of(named_bars.exhibits_figure, *bars), {}
     fading = {"wrong": "is wrong", "loose": "is loose"}
     yield "corrections", draws_of(named_bars.corrections_figure, ["a", "b"], [3.0, 1.2], list(fading), fading), {}
-    scores = {"noisy_gd": np.array([0.6, 0.7]), "phased_sgd": np.array([0.5, np.nan])}
-    names = {"noisy_gd": "steps", "phased_sgd": "phases"}
-    reproduced = ScoresOfMechanisms(np.array([0.1, 1.0]), scores, 0.8, 0.55, names)
+    reproduced = (Exponent("private LASSO", "n", -0.62, 0.03, -0.67), Exponent("hard records", "n", -0.5, 0.1, -0.67))
     yield "reproduction", functools.partial(reproductions.reproduction_figure, reproduced, theme=theme), {}
     yield "survey", draws_of(survey.survey_figure, against_people(1.0, (10, 30, 100)), room=(27, 0.38)), {"n": (30, 10)}
     one = simulated(30, 0.3, 1.0, 7)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpcore
 from dpcore import Data, NotApplicable, Unconverged, solvers
@@ -164,3 +165,13 @@ def test_a_rule_that_leaves_the_range_of_lam_says_so(key, lam, facts):
 def test_published_lam_is_that_of_theorem_2(key):
     plan = dpcore.calibrate(key, n=2500, p=7, epsilon=5.0, delta=1e-6, lam="published", theta_norm=3.0, R=2.0)
     assert plan.spec.lam == pytest.approx(2.0 / (50.0 * math.sqrt(10.0)))
+
+
+def test_hinge_loss_sticks_to_a_record_and_would_leak_it():
+    """n = 1, x = y = 1, lam = 1: theta = 1 for every b in [-1, 0], which has probability 0.1106 at beta = 0.25."""
+    thetas = np.linspace(-3.0, 4.0, 70_001)
+    objective = np.maximum(1.0 - thetas, 0.0) + 0.5 * thetas**2
+    for b, expected in ((-0.9, 1.0), (-0.5, 1.0), (-0.1, 1.0), (-1.5, 1.5), (0.5, 0.5)):
+        assert thetas[np.argmin(objective + b * thetas)] == pytest.approx(expected, abs=1e-4)
+    law = stats.laplace(scale=4.0)
+    assert law.cdf(0.0) - law.cdf(-1.0) == pytest.approx(0.1106, abs=5e-5)

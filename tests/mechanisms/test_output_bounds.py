@@ -5,11 +5,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 import dpcore
-from dpcore import Data
+from dpcore import Budget, Data
+from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
+from dpcore.theory import erm
 from tests.nights import each
 from tests.problems import LINEAR, PROBLEMS, for_loss
 
@@ -76,6 +78,52 @@ def test_the_one_run_band_holds_in_nine_runs_of_ten(noise, p):
     reach = np.abs(b @ X.T).mean(axis=1)
     assert stats.binomtest(int((reach > band).sum()), 2000, 0.1, alternative="greater").pvalue > FALSE_ALARM
     assert stats.binomtest(int((reach > 0.25 * band).sum()), 2000, 0.1, alternative="greater").pvalue < FALSE_ALARM
+
+
+def test_the_noise_bound_is_not_slack_by_a_constant():
+    """A record at margin 0: small noise costs (c/2) s^2 R^2, large noise L s R / sqrt(2 pi), half of its bound."""
+    loss = get_loss("logistic")
+    zero, one = np.zeros(1), np.ones(1)
+    for R, scale, share in ((1.0, 1e-3, 1.0), (1.0, 1e3, 0.5), (3.0, 1e-3, 1.0), (3.0, 1e3, 0.5)):
+        excess = loss.gaussian_mean(zero, one, np.array([R * scale]))[0] - math.log(2)
+        bound = erm.noise_excess(1.0, 0.25, R, scale * math.sqrt(2 / math.pi), scale**2)
+        assert excess <= bound * (1 + 1e-2) and excess == pytest.approx(share * bound, rel=1e-2)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0])
+def test_the_tuned_lipschitz_bound_has_its_closed_form(epsilon):
+    """min over lam of L s(lam) R sqrt(2/pi) + lam B^2 / 2 = (2 L R B / sqrt n) sqrt(sqrt(2/pi) / mu)."""
+    n, B, budget = 2000, 7.0, Budget(epsilon, 1e-6)
+
+    def lipschitz_form(log_lam):
+        plan = dpcore.calibrate("output_gaussian", n=n, p=3, epsilon=epsilon, delta=1e-6, lam=math.exp(log_lam))
+        return plan.scale * math.sqrt(2 / math.pi) + math.exp(log_lam) * B**2 / 2
+
+    best = optimize.minimize_scalar(lipschitz_form, bounds=(-15, 5), method="bounded", options={"xatol": 1e-9})
+    closed = 2 * B / math.sqrt(n) * math.sqrt(math.sqrt(2 / math.pi) / gaussian_mu(budget))
+    assert best.fun == pytest.approx(closed, rel=1e-6)
+
+
+@every_noise
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 5.0])
+def test_lam_population_minimises_the_population_bound(noise, epsilon):
+    """Against a numerical minimum of noise + stability + bias, and the closed form (2 L R B / sqrt n) sqrt(k t + 1)."""
+    n, p, R, B = 200_000, 5, 1.5, 7.0
+    facts = dict(n=n, p=p, epsilon=epsilon, delta=1e-5, loss="hinge", R=R, theta_norm=B)
+
+    def bound(log_lam):
+        # Without the solver's tolerance, which the closed form leaves out.
+        plan = dpcore.calibrate(noise, lam=math.exp(log_lam), **facts)
+        scale = plan.scale / plan.ledger[0].sensitivity * 2 * R / (n * plan.spec.lam)
+        spread = R * scale * plan.mechanism.law.reach(p)[0]
+        return spread + erm.stability(1.0, R, n, plan.spec.lam) + erm.regularisation_bias(plan.spec.lam, B, np.inf)
+
+    best = optimize.minimize_scalar(bound, bounds=(-12, 5), method="bounded", options={"xatol": 1e-9})
+    plan = dpcore.calibrate(noise, lam="population", **facts)
+    assert plan.spec.lam == pytest.approx(math.exp(best.x), rel=1e-5)
+    t = plan.scale / plan.ledger[0].sensitivity * plan.mechanism.law.reach(p)[0]
+    assert best.fun == pytest.approx(2 * R * B / math.sqrt(n) * math.sqrt(t + 1), rel=1e-9)
+    assert best.fun <= upper(plan, "excess_population_risk") <= best.fun * 1.05, "the tolerance costs little"
 
 
 @pytest.mark.parametrize(

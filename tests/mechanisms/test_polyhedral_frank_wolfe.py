@@ -261,3 +261,19 @@ def test_the_likelihood_is_that_of_the_vertices_drawn(shape, variant):
 
     assert level(plan) > 1e-6
     assert level(plan.weakened(0.8)) < 1e-6
+
+
+def test_the_published_walk_is_noise_where_the_tree_learns():
+    """n = 10^4, d = 100, epsilon = 1. The trivial risk is that of theta = 0. Means of 3 runs; each is far away."""
+    train, rest = records(10_000, 100, 0), records(40_000, 100, 1)
+    best = np.eye(100)[0]
+
+    def share(**knobs):
+        plan = plan_for(n=10_000, p=100, **knobs)
+        thetas = plan.mechanism.release_many(plan, plan.mechanism.prepare(plan, train), rngs_of(3, 3))
+        risk = [np.logaddexp(0.0, -(rest.X @ theta)).mean() for theta in (*thetas, best, np.zeros(100))]
+        return (np.mean(risk[:3]) - risk[3]) / (risk[4] - risk[3])
+
+    assert share(variant="published", accounting="published") > 0.9
+    assert share(variant="published") > 0.9
+    assert share(variant="tree") < 0.2 and share(variant="minibatch") < 0.2

@@ -18,8 +18,9 @@ from dpcore.accounting.tradeoff import PureCurve, ZcdpCurve
 from dpcore.core.losses import LOSSES, get_loss
 from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.simplex.sampling import SimplexSampling
-from dpcore.mechanisms.simplex.weight_range import most_draws, privacy_cost, weight_range
+from dpcore.mechanisms.simplex.weight_range import most_draws, privacy_cost, published_epsilon, weight_range
 from dpcore.solvers.simplex.entropic import minimise_on_simplex
+from dpcore.studies.sparsity.simplex import published_draws
 
 BUDGET, LARGE = Budget(1.0, 1e-5), Budget(1e6)
 KEYS = [key for key, loss in LOSSES.items() if loss.linear and math.isfinite(loss.curvature_bound)]
@@ -325,3 +326,45 @@ def test_a_search_for_lam_beside_draws_that_no_lam_allows_warns_of_nothing():
         warnings.simplefilter("error")
         plan = dpcore.calibrate("simplex_sampling", n=510, p=1, epsilon=0.0597, loss="logistic", R=0.29)
     assert plan.spent.epsilon <= 0.0597 * (1 + 1e-9)
+
+
+@pytest.mark.shows("upper", "simplex_sampling")
+@pytest.mark.parametrize("key, lam", [("linear", 0.05), ("linear", 0.3), ("squared", 0.2)])
+def test_the_mean_excess_on_fresh_records_stays_below_its_bound(key, lam):
+    """300 tables of fresh records; the standard error is below a tenth of the room that the bound leaves."""
+    rng, means = np.random.default_rng(14), np.array([-0.1, 0.0, 0.1])
+    plan = plan_for(key, n=30, p=3, lam=lam, m=2)
+    excesses = []
+    for _ in range(300):
+        X = np.where(rng.random((30, 3)) < 0.5 * (1 + means), 1.0, -1.0)
+        y = np.zeros(30) if key == "linear" else X[:, 2] * np.where(rng.random(30) < 0.8, 1.0, -1.0)
+        w = np.exp(plan.mechanism.prepare(plan, Data(X, y)).log_weights)
+        if key == "linear":
+            excesses.append(w @ means - means.min())
+            continue
+        # E (z - y)^2 on fresh records: columns have the covariance below, y that of 0.6 x_3; two draws add variance.
+        second = np.outer(means, means)
+        np.fill_diagonal(second, 1.0)
+        risk = w @ second @ w - 1.2 * (w @ second[2]) + (1.0 - w @ second @ w) / 2
+        tested = np.linalg.solve(second, 0.6 * second[2])
+        excesses.append(risk - (tested @ second @ tested - 1.2 * (tested @ second[2])))
+    bound = bound_of(plan, "excess_population_risk")
+    assert np.mean(excesses) + 10 * np.std(excesses) / math.sqrt(300) < bound
+    stability = 2.0 * get_loss(key).lipschitz(plan.spec) ** 2 / (30 * lam)
+    assert bound == pytest.approx(bound_of(plan, "excess_empirical_risk") + stability, rel=1e-4)
+
+
+def test_the_published_count_reaches_one_draw_where_its_formula_does():
+    """m (L R = c = 1, p = 100, delta = 1e-5): 3e-4, 0.0079 and 0.82 of a draw at 1e3, 1e5 and 1e8 people."""
+    made = published_draws.published_draws(p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
+    for n, m in ((1e3, 3.07e-4), (1e5, 0.00786), (1e8, 0.8244)):
+        assert made.published[made.n == n] == pytest.approx(m, rel=0.02)
+    spec = dpcore.Spec("huber_hinge", made.first, 100, "published", dpcore.Domain(np.inf), set="simplex")
+    plan = dpcore.make_mechanism("simplex_sampling", accounting="published").calibrate(spec, dpcore.Budget(1.0, 1e-5))
+    assert plan.steps == 1 and published_epsilon(plan.spec, 1e-5) <= 1.0
+    with pytest.raises(dpcore.NotApplicable, match=r"Theorem 3 as published gives m = "):
+        less = dpcore.Spec("huber_hinge", made.first - 1, 100, "published", dpcore.Domain(np.inf), set="simplex")
+        plan.mechanism.calibrate(less, dpcore.Budget(1.0, 1e-5))
+    learning = made.n >= 1_000
+    assert (np.diff(made.ours[learning]) > 0).all() and (made.ours >= 1).all()
+    assert (np.diff(made.ours[~learning]) < 0).all(), "where little can be learned more draws do no harm"
