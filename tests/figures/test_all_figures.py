@@ -287,7 +287,6 @@ def numbers() -> dict[str, dict[str, object]]:
             "target, ε = 1": 1.0,
         },
         "noise": {"proved, Poisson batch": pictures.ledgers()[1]["poisson"][1]},
-        "reproduction": {"as published": [-0.67, -0.67], "found here, ± 2 standard errors": [-0.62, -0.5]},
     }
 
 
