@@ -16,7 +16,7 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.style import MUTED, Theme
 from pages.audit import attack_words as words
 from pages.audit.attack_words import AttackState
-from pages.background.asking import ask
+from pages.background.asking import ask, with_progress
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.details import behind, behind_nothing, cards
@@ -85,7 +85,7 @@ def show_attack(page: Page, controls: Controls, question: TrialsQuestion) -> Non
         key="ruler",
         height=HEIGHT,
         ahead=(ahead, controls) if answer.complete else None,
-        caption=words.caption(state),
+        caption=with_progress(words.caption(state), answer, words.played(state)),
     )
     draw_beside = partial(_beside, state=state, theme=theme)
     page.beside(SIDES, draw_beside, key="beside_attack", chart="beside_attack_chart", height=SIDE_HEIGHT)

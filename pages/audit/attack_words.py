@@ -178,6 +178,13 @@ def _row(state: AttackState, version: str | None) -> Row:
     return Row(name, str(now.verdict), found.certified_epsilon_95, found.certified_epsilon_999, now.verdict)
 
 
+def played(state: AttackState) -> str:
+    """How many runs of all versions there are."""
+    trials = state.trials
+    done = sum(standing.runs for standing in trials.standings.values())
+    return f"{done:,} of {state.asked.runs * len(trials.versions):,} runs of all versions"
+
+
 def caption(state: AttackState) -> str:
     """What the rows share, and what the picked one is."""
     asked, count = state.asked, len(state.trials.versions)

@@ -27,18 +27,17 @@ def begin() -> None:
         job.hide(session())
 
 
-def ask(
-    question: Question, seconds: float | None = FIRST_SECONDS, enough: Callable[[Any], bool] | None = None
-) -> Answer:
+def ask(question: Question, seconds: float | None = None, enough: Callable[[Any], bool] | None = None) -> Answer:
     """The answer to a question so far; the page runs again when there is more.
 
-    It waits until there is a snapshot that is enough (by default any), at most so many seconds; None: as long as it
-    takes. Not to be called in a fragment.
+    It waits until there is a snapshot that is enough (by default any), at most so many seconds: FIRST_SECONDS by
+    default, inf for as long as it takes. Not to be called in a fragment.
     """
     shown, before = st.session_state.setdefault(SHOWN, {}), st.session_state.get(_BEFORE, {})
     job: Job
     job, _ = shown.get(question) or before.get(question) or (_jobs(question).job_of(question), 0)
     shown[question] = job, job.answer.news
+    seconds = FIRST_SECONDS if seconds is None else seconds
     job.show(session(), first=seconds != 0.0)
     job.wait(seconds, enough or (lambda snapshot: True))
     answer = job.answer
@@ -84,6 +83,11 @@ def waiting(answer: Answer) -> str:
     if answer.failed:
         return "An error, noted in the server's log, stops the curves."
     return f"There are no curves: {readable(answer.reason)}." if answer.reason else "Computing the curves …"
+
+
+def with_progress(caption: str, answer: Answer, counted: str) -> str:
+    """A caption, and how far the answer is as long as it is not complete."""
+    return " ".join(filter(None, (caption, still_to_come(answer, counted))))
 
 
 def still_to_come(answer: Answer, counted: str) -> str | None:

@@ -100,16 +100,15 @@ class Job:
         """Whether nobody shows the question of a job that is not finished."""
         return not self._sessions and not self.answer.finished
 
-    def wait(self, seconds: float | None, enough: Callable[[Any], bool] = lambda snapshot: True) -> None:
-        """Wait until there is a snapshot that is enough or nothing more will come, at most so many seconds if
-        they are given."""
+    def wait(self, seconds: float, enough: Callable[[Any], bool] = lambda snapshot: True) -> None:
+        """Wait until there is a snapshot that is enough or nothing more will come, at most so many seconds."""
 
         def settled() -> bool:
             snapshot = self.answer.snapshot
             return self.answer.finished or (snapshot is not None and enough(snapshot))
 
         with self._changed:
-            self._changed.wait_for(settled, seconds)
+            self._changed.wait_for(settled, None if math.isinf(seconds) else seconds)
 
     def _queue(self, threads: ThreadPoolExecutor) -> None:
         self._queued_at = time.monotonic()

@@ -7,6 +7,7 @@ and the chart changes without a jump.
 from __future__ import annotations
 
 import dataclasses as dc
+import math
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -71,7 +72,7 @@ def refined(experiment: Experiment, *, first: int = 10) -> tuple[pd.DataFrame, s
     A table that is there or cheap is full at once. Else it has `first` repetitions, and the page runs again with the
     full one. Not to be called in a fragment.
     """
-    answer = ask(TableQuestion(experiment, first), None)
+    answer = ask(TableQuestion(experiment, first), math.inf)
     if answer.snapshot is None:
         raise RuntimeError(f"no table of {experiment}: the log says why")
     return answer.snapshot.copy(), still_to_come(answer, f"{first} of {experiment.repetitions} releases")

@@ -16,7 +16,7 @@ from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion, Error
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.decide.sample_size import SampleSizeQuestion
-from pages.background.asking import ask, still_to_come
+from pages.background.asking import ask, with_progress
 from pages.background.jobs import Question
 from pages.decide import background, comparing, views, words
 from pages.decide.state import State
@@ -100,7 +100,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         key="budget",
         height=HEIGHT,
         ahead=(picture_at, controls) if answers["curve"].complete and not is_private(source.key) else None,
-        caption=" ".join(filter(None, (words.caption(state), still_to_come(answers["curve"], counted)))),
+        caption=with_progress(words.caption(state), answers["curve"], counted),
     )
     # The chart is drawn by now: a moment for what stands beside it.
     if "attack_success" in questions:

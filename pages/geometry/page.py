@@ -23,7 +23,7 @@ from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.geometry.excess_by_n import ExcessByN
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
-from pages.background.asking import ask, waiting
+from pages.background.asking import ask, waiting, with_progress
 from pages.background.pictures import made_once
 from pages.geometry import words
 from pages.server import prefetch
@@ -147,7 +147,7 @@ def show_sample_sizes() -> None:
         height=HEIGHT,
         ahead=(ahead, state) if answer.finished else None,
         verdict=words.people_verdict(found, state),
-        caption=words.people_caption(found, question, state),
+        caption=with_progress(words.people_caption(found, state), answer, f"{found.runs} of {question.runs} runs"),
     )
     show_beside()
     code = partial(redrawn, words.people_call(question), drawing(state, found))

@@ -236,11 +236,11 @@ def people_readouts(found: ExcessByN, row: Row, state: GeometryState) -> list[tu
     ]
 
 
-def people_caption(found: ExcessByN, asked: ExcessQuestion, state: GeometryState) -> str:
+def people_caption(found: ExcessByN, state: GeometryState) -> str:
     label = mechanism_class(found.mechanism).label
     label = label[0].upper() + label[1:]
     text = (
-        f"{label}, logistic loss, {found.runs} runs{', refining …' if found.runs < asked.runs else ''}, each on its "
+        f"{label}, logistic loss, {found.runs} runs, each on its "
         f"own table{'; band: 8 of 10' if found.runs >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
         f"known exactly.{_above(found, state)}"
     )

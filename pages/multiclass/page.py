@@ -16,7 +16,7 @@ from dpcore.figures.multiclass import (
 )
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
-from pages.background.asking import ask, waiting
+from pages.background.asking import ask, waiting, with_progress
 from pages.multiclass import as_published, words
 from pages.server import prefetch
 from pages.ui import url_controls
@@ -84,6 +84,8 @@ def show_repaired() -> None:
     else:
         figure, sentence = drawn(state, found)
         page.headline(sentence, colour=FAMILIES[theme]["objective"])
+        _, draws = words.effort(view, state)
+        caption = words.caption(found, draws, state)
         page.chart(
             figure,
             sentence,
@@ -91,7 +93,7 @@ def show_repaired() -> None:
             height=HEIGHT,
             ahead=(ahead, controls) if answer is None or answer.complete else None,
             verdict=words.verdict_of(found, state) if view == "excess" else "",
-            caption=words.caption(found, words.effort(view, state)[1], state),
+            caption=caption if answer is None else with_progress(caption, answer, f"{found.datasets} of {draws} draws"),
         )
     release, refusal = or_reason(
         partial(decision_regions.picture, state.records, epsilon=state.epsilon, delta=state.delta, lam=state.lam)

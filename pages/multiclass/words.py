@@ -222,10 +222,9 @@ def caption(found: Found, total: int, state: MulticlassState) -> str:
         )
     releases = found.repetitions * found.datasets
     made = f"{releases} of {found.repetitions * total}" if found.datasets < total else f"{releases}"
-    so_far = ", refining …" if found.datasets < total else ""
     band = ", band: 8 of 10" if releases >= LEAST_BANDED else ""
     text += (
-        f" Means of {made} releases{so_far}{band}; {found.test_records:,} test records. "
+        f" Means of {made} releases{band}; {found.test_records:,} test records. "
         "The Gaussian classifier learns all classes at once; one-vs-rest splits the budget. “Non-private”: the "
         "Gaussian classifier with a tiny ridge; dotted beside it: logistic regression. "
     )

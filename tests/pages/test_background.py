@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import gc
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -325,7 +326,7 @@ def test_tables_and_pictures_of_an_upload_are_kept_with_it_alone():
 def test_a_question_about_an_upload_is_kept_by_its_session_alone():
     records = own_records()
     asked = dpcore.Experiment(dpcore.Problem(records.key, n=30), sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2)
-    assert asking.ask(TableQuestion(asked, 2), None).snapshot is not None
+    assert asking.ask(TableQuestion(asked, 2), math.inf).snapshot is not None
     assert TableQuestion(asked) not in jobs.SHARED._known
 
 

@@ -74,7 +74,7 @@ def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, 
     monkeypatch.setattr(asking, "FIRST_SECONDS", 60.0)  # on a busy machine, too
     gate.release(1)
     page = open_script(PAGE, seed=21)
-    assert "6 of 12 releases, refining" in captions(page) and len(charts(page)) == 2
+    assert "6 of 12 releases" in captions(page) and "1 of 2 draws, about" in captions(page) and len(charts(page)) == 2
     first, held = charts(page), job_of(page)
     page.select_slider(key="C").set_value(8).run()
     assert job_of(page) is held and "With 8 classes" in said(page)
