@@ -162,7 +162,7 @@ def test_moving_on_while_it_refines_ends_with_the_new_picture_and_shows_no_older
     assert seen(page) == ["n 70, 10 releases", "n 80, 10 releases", "n 90, 10 releases", "n 90, 20 releases"]
 
 
-@pytest.mark.nightly  # in every run, without a browser: tests/pages/test_classroom.py
+@pytest.mark.nightly  # in every run, without a browser: tests/pages/test_background.py
 def test_two_visitors_of_one_picture_wait_for_one_computation(dashboard: Dashboard, new_page: NewPage):
     before = dashboard.solves()
     visitors = [new_page(), new_page()]
