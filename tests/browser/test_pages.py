@@ -57,7 +57,7 @@ BY_NIGHT = (
 
 # All charts' axes as they stand, and what they are drawn from.
 RANGES = """() => Object.fromEntries([...document.querySelectorAll('.live-figure')].map(it => [
-    it.parentElement.closest('[class*=st-key-]').className,
+    it.parentElement.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0],
     Object.entries(it._fullLayout).filter(([k]) => /^[xy]axis/.test(k))
         .map(([k, axis]) => [k, axis.range.map(v => +(+v).toPrecision(9))]),
 ]))"""
