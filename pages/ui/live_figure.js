@@ -6,6 +6,7 @@ const PHONE = 768; // px of the window: nobody projects from a narrower one, and
 const STACKED = 900; // px of the window: as in lecture.css, up to here a lecture's words stand above its chart
 // px of the window that larger charts are made for; others have the same picture in their size, taller with more room.
 const HALL = [1366, 768];
+const HELD = ":is([data-testid=stSlider], .live-figure) :active"; // by a mouse or a finger
 const RESIZED = 150; // ms without another change of the window's size
 const CONFIG = {
   displaylogo: false,
@@ -235,11 +236,12 @@ async function prefetch(node, { ahead, ...picture }) {
 
 // After a slider's move: a picture that was here before is shown again, while the server still works on it; it comes
 // to the same, and if it does not, the server's takes its place.
-// Without one, the cursor goes ahead.
+// Without one, the cursor follows the hand that holds it or a slider; let go, the slider tells the server, and no drawing
+// may make that wait.
 function keepUp(node) {
   const known = node.latest && node.remembered.get(stateNow(node.latest));
   if (known) show(node, known);
-  else if (node.wide) moveCursor(node, sliderText("epsilon"));
+  else if (node.wide && document.querySelector(HELD)) moveCursor(node, sliderText("epsilon"));
 }
 
 // While the slider of epsilon is dragged, the cursor follows on the curves that are there; new ones come on its release.
