@@ -1,4 +1,4 @@
-"""python -m dpcore list | info | solve | run | warm | audit | exhibit | errata | reproduce."""
+"""python -m dpcore list | info | solve | run | warm | audit | errata | reproduce."""
 
 import sys
 from collections.abc import Sequence
@@ -25,7 +25,6 @@ for command in (
     experiments.run,
     experiments.warm,
     claims.audit,
-    claims.exhibit,
     claims.errata,
     claims.reproduce,
 ):

@@ -1,4 +1,4 @@
-"""audit, exhibit, errata and reproduce: claims of mechanisms and papers beside what is found here."""
+"""audit, errata and reproduce: claims of mechanisms and papers beside what is found here."""
 
 import dataclasses as dc
 import importlib
@@ -66,37 +66,6 @@ def _asked_by(place: str) -> dict[str, Any]:
     if given := {"runs", "seed"} & asked.keys():
         raise ValueError(f"{place} must leave {' and '.join(sorted(given))} to the options, got {sorted(asked)}")
     return asked
-
-
-@click.command()
-@click.argument("key", required=False)
-@click.option("--runs", type=int, help="Number of runs; default: the exhibit's own.")
-@click.option("--seed", default=0, show_default=True, type=int, help="Seed of all coins and noise, >= 0.")
-@JSON
-def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None:
-    """Certify the privacy that a mechanism spends as published, by lower bounds; without KEY, of all mechanisms.
-
-    None of these mechanisms keeps its published guarantee.
-    """
-    from ..studies.papers.exhibits import EXHIBITS, rounded_down, run_exhibit
-
-    if key is not None:
-        found = run_exhibit(key, runs=runs, seed=seed)
-        click.echo(found.to_json() if as_json else f"{found.title} ({found.source})\n{found.sentence}\n{found.pair}")
-        return
-    if runs is not None:
-        raise ValueError(f"--runs must be left out for the table of all exhibits, got {runs}")
-    findings = [run_exhibit(each, seed=seed) for each in EXHIBITS]
-    if as_json:
-        click.echo(f"[{', '.join(found.to_json() for found in findings)}]")
-        return
-    click.echo(
-        f"{'exhibit':20s} {'bounded':8s} {'published':>10s} {'exact':>10s} {'95%':>10s} {'99.9%':>10s} {'runs':>12s}"
-    )
-    for f in findings:
-        bounds = ("" if v is None else rounded_down(v) for v in (f.exact, f.certified_95, f.certified_999))
-        numbers = " ".join(f"{text:>10s}" for text in (f"{f.claimed:.4g}", *bounds))
-        click.echo(f"{f.key:20s} {f.unit:8s} {numbers} {f.runs:12,d}  {f.verdict}")
 
 
 @click.command()
