@@ -21,8 +21,6 @@ from tests.cli.test_cli import call
 from tests.harness import ROOT
 from tests.studies.test_jain_thakurta_file import real_file
 
-NAMES = ["talwar-rate", "kamath-three-ways", "pathak-raj-accuracy", "bassily-transition"]
-
 
 def quiet(words):
     pass
@@ -64,12 +62,6 @@ def classified():
 def transition():
     with smaller(bassily, COLUMNS=(300, 1_000, 10_000, 100_000), FEW_COLUMNS=(4, 16)):
         return bassily.transition(4, 0, quiet)
-
-
-def test_every_one_is_registered_and_says_what_it_does():
-    for name in NAMES:
-        found = get_reproduction(REPRODUCTIONS and name)
-        assert found.name == name and found.minutes > 0 and len(found.protocol) > 200
 
 
 def test_private_lasso_falls_as_claimed_and_the_logarithm_of_columns_is_not_a_power(rates):
