@@ -4,13 +4,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-try:
-    import click
+import click
 
-    from .cli import claims, experiments, releases
-    from .core.blas import one_blas_thread
-except KeyboardInterrupt:  # imports take a second
-    sys.exit(130)
+from .cli import claims, experiments, releases
+from .core.blas import one_blas_thread
 
 
 @click.group(no_args_is_help=False)
