@@ -77,14 +77,7 @@ def errata(name: str | None, as_json: bool) -> None:
 
     found = recomputed() if name is None else (recompute(name),)
     if as_json:
-        facts = [
-            {
-                "name": each.name,
-                **{k: v for k, v in dc.asdict(each.erratum).items() if k not in ("compute", "page")},
-                **{"published": each.published, "corrected": each.corrected, "times": each.times},
-            }
-            for each in found
-        ]
+        facts = [each.facts for each in found]
         click.echo(json.dumps(facts if name is None else facts[0]))
     elif name is not None:
         erratum = found[0].erratum
