@@ -61,7 +61,7 @@ def classified():
 @pytest.fixture(scope="module")
 def transition():
     with smaller(bassily, COLUMNS=(300, 1_000, 10_000, 100_000), FEW_COLUMNS=(4, 16)):
-        return bassily.transition(4, 0, quiet)
+        return bassily.measured(4, 0, quiet)[0]
 
 
 def test_private_lasso_falls_as_claimed_and_the_logarithm_of_columns_is_not_a_power(rates):
@@ -103,38 +103,38 @@ def test_verdicts_of_private_lasso_turn(rates):
 
 
 def test_lemma_1_asks_for_n_times_the_noise_which_learns_nothing(ways):
-    assert ways.factor == pytest.approx(np.full(4, 2_000.0), rel=1e-9)
-    assert (ways.ways[kamath.LEMMA_1].mean > 100 * ways.nothing).all()
-    assert (ways.spent < 0.01 * ways.epsilon).all()
-    assert (ways.ways[kamath.OUTPUT].mean[1:] < ways.nothing).all()
+    rows = {way: ways[ways.way == way].reset_index() for way in (kamath.OUTPUT, kamath.LEMMA_1)}
+    lemma, output = rows[kamath.LEMMA_1], rows[kamath.OUTPUT]
+    assert (lemma.scale / output.scale).to_numpy() == pytest.approx(np.full(4, 2_000.0), rel=1e-9)
+    assert (lemma.excess > 100 * lemma.nothing_learned).all()
+    assert (lemma.spent_epsilon < 0.01 * lemma.epsilon).all()
+    assert (output.excess[1:] < output.nothing_learned[1:]).all()
 
 
 def test_who_wins_where(ways):
-    objective, output, gradient = (ways.ways[way].mean for way in (kamath.OBJECTIVE, kamath.OUTPUT, kamath.GRADIENT))
-    assert (objective < output).all() and (gradient < output).all()
+    means, looked = kamath.wide(ways), kamath.wide(ways, "looked")[kamath.OBJECTIVE]
+    assert (means[[kamath.OBJECTIVE, kamath.GRADIENT]].lt(means[kamath.OUTPUT], axis=0)).all(axis=None)
     # Neither is ahead at the largest epsilon: the default lam comes as near as the best of a grid.
-    assert ways.best(3) == "a tie"
-    assert objective == pytest.approx(ways.looked, rel=0.05)
-    assert (gradient <= np.where(np.isfinite(ways.published), ways.published, np.inf)).all()
-    assert verdicts(kamath.claims_of([ways])) == ["differs", "differs", "agrees"]
+    assert kamath.winners(ways).iloc[3] == "a tie"
+    assert means[kamath.OBJECTIVE].to_numpy() == pytest.approx(looked.to_numpy(), rel=0.05)
+    assert not (means[kamath.GRADIENT] > kamath.wide(ways, "published")[kamath.GRADIENT]).any()
+    assert verdicts(kamath.claims_of(ways)) == ["differs", "differs", "agrees"]
 
 
 def test_verdicts_of_the_three_ways_turn(ways):
-    def told(**changed):
-        return verdicts(kamath.claims_of([dc.replace(ways, **changed)]))
+    def changed(way, **columns):
+        return ways.assign(**{name: ways[name].where(ways.way != way, value) for name, value in columns.items()})
 
-    better = dc.replace(ways.ways[kamath.OBJECTIVE], mean=np.full(4, 1e-9), se=np.zeros(4))
-    assert told(ways=ways.ways | {kamath.OBJECTIVE: better})[0] == "agrees"
-    assert told(factor=np.ones(4))[1] == "agrees"
-    assert told(published=np.full(4, 1e-9))[2] == "differs"
+    assert verdicts(kamath.claims_of(changed(kamath.OBJECTIVE, excess=1e-9, se=0.0)))[0] == "agrees"
+    assert verdicts(kamath.claims_of(ways.assign(scale=1.0)))[1] == "agrees"
+    assert verdicts(kamath.claims_of(changed(kamath.GRADIENT, published=1e-9)))[2] == "differs"
     # The errors of both count.
     none = "ahead of output perturbation at 0 of 4 points"
-    unsure = dc.replace(ways.ways[kamath.OUTPUT], se=np.full(4, 1e9))
-    assert none not in kamath.claims_of([ways])[0].found
-    assert none in kamath.claims_of([dc.replace(ways, ways=ways.ways | {kamath.OUTPUT: unsure})])[0].found
+    assert none not in kamath.claims_of(ways)[0].found
+    assert none in kamath.claims_of(changed(kamath.OUTPUT, se=1e9))[0].found
     # Equal means with errors are a tie.
-    same = dc.replace(ways.ways[kamath.GRADIENT], mean=ways.ways[kamath.OBJECTIVE].mean)
-    assert dc.replace(ways, ways=ways.ways | {kamath.GRADIENT: same}).best(0) == "a tie"
+    same = ways[ways.way == kamath.OBJECTIVE].set_index("epsilon").excess
+    assert kamath.winners(changed(kamath.GRADIENT, excess=ways.epsilon.map(same))).iloc[0] == "a tie"
 
 
 def test_many_classes_gain_from_epsilon_and_lose_with_their_number(classified):
@@ -168,32 +168,37 @@ def test_verdicts_of_many_classes_turn(classified):
 
 
 def test_columns_cost_a_logarithm_at_p_1_and_a_root_beyond(transition):
-    d = transition.columns
-    assert bassily._growth(transition.at(1.0)) < np.log(2 * d[-1]) / np.log(2 * d[0])
+    hard, fresh = (bassily.wide(transition, records) for records in (bassily.HARDEST, bassily.FRESH))
+    d = hard.index
+    assert bassily.growth_of(hard[1.0]) < np.log(2 * d[-1]) / np.log(2 * d[0])
     for p_norm in (1.25, 1.5, 2.0):
-        assert bassily._growth(transition.at(p_norm)) == pytest.approx(np.sqrt(d[-1] / d[0]), rel=0.2)
+        assert bassily.growth_of(hard[p_norm]) == pytest.approx(np.sqrt(d[-1] / d[0]), rel=0.2)
     # Continuous in p: just beyond 1 the corner still serves.
-    last = transition.mean[-1]
-    assert last[1] < 3 * last[0] and last[0] < 0.02 * last[bassily.ORDERS.index(1.25)]
-    assert (np.diff(transition.beyond[-1]) > 0).all() and (transition.beyond <= transition.beyond_bound).all()
+    last = hard.iloc[-1]
+    assert last[1.001] < 3 * last[1.0] and last[1.0] < 0.02 * last[1.25]
+    assert (np.diff(fresh.iloc[-1]) > 0).all()
+    assert (fresh <= bassily.wide(transition, bassily.FRESH, "bound")).all(axis=None)
     claims = bassily.claims_of(transition)
     assert verdicts(claims) == ["agrees"] * 4 and "own exponent is 0.49" in claims[1].why
     # A model that learned nothing grows alike beyond p = 1, which is said, and unlike at p = 1.
-    nothing = bassily.claims_of(dc.replace(transition, mean=transition.signal))
-    assert verdicts(nothing)[:3] == ["differs", "agrees", "differs"]
+    nothing = transition.assign(excess=transition.nothing_learned.fillna(transition.excess))
+    assert verdicts(bassily.claims_of(nothing))[:3] == ["differs", "agrees", "differs"]
 
 
 def test_verdicts_of_the_transition_turn(transition):
-    def told(**changed):
-        return verdicts(bassily.claims_of(dc.replace(transition, **changed)))
+    hard = transition.records == bassily.HARDEST
+    along = transition.groupby(["records", "d"]).excess
 
-    root = transition.mean.copy()
-    root[:, 0] = root[:, bassily.ORDERS.index(2.0)]
-    assert told(mean=root)[:3] == ["differs", "agrees", "differs"]
-    level = np.broadcast_to(transition.mean[:, :1], transition.mean.shape)
-    assert told(mean=level)[1:3] == ["differs", "differs"]
-    assert told(beyond=10.0 * transition.beyond_bound)[3] == "differs"
-    assert told(beyond=transition.beyond[:, ::-1])[3] == "differs"
+    def told(excess):
+        return verdicts(bassily.claims_of(transition.assign(excess=excess)))
+
+    root = transition.excess.copy()
+    root[hard & (transition.p_norm == 1.0)] = root[hard & (transition.p_norm == 2.0)].to_numpy()
+    assert told(root)[:3] == ["differs", "agrees", "differs"]
+    assert told(along.transform("first").where(hard, transition.excess))[1:3] == ["differs", "differs"]
+    assert told(transition.excess.where(hard, 10.0 * transition.bound))[3] == "differs"
+    backwards = along.transform(lambda excess: excess.to_numpy()[::-1])
+    assert told(transition.excess.where(hard, backwards))[3] == "differs"
 
 
 def test_a_missing_file_and_too_few_runs_are_one_sentence(tmp_path, capsys):
