@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpcore.figures.sources.reproductions import reproduction_figure
+from dpcore.studies.papers import pathak_raj
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.studies.papers.reproductions import bassily_transition as bassily
 from dpcore.studies.papers.reproductions import kamath_three_ways as kamath
@@ -55,7 +56,7 @@ def ways():
 @pytest.fixture(scope="module")
 def classified():
     with smaller(pathak, SOURCES=("iris",), EPSILONS=(0.3, 3.0, 100.0), CLASSES=(2, 4, 8)):
-        return pathak.found_of(6, 0, quiet)
+        return pathak.measured(6, 0, quiet)[0]
 
 
 @pytest.fixture(scope="module")
@@ -137,34 +138,35 @@ def test_verdicts_of_the_three_ways_turn(ways):
     assert kamath.winners(changed(kamath.GRADIENT, excess=ways.epsilon.map(same))).iloc[0] == "a tie"
 
 
-def test_many_classes_gain_from_epsilon_and_lose_with_their_number(classified):
-    measured = classified.against_epsilon["iris"].learners["ellipsoids"]
-    assert measured.mean[-1] > 0.93 and measured.mean[0] < 0.6
-    lost = classified.against_classes.plain - classified.against_classes.learners["ellipsoids"].mean
-    assert lost[0] < 0.06 and lost[-1] > 0.15
-    assert verdicts(pathak.claims_of(classified)) == ["differs", "differs", "agrees", "agrees", "unexplained"]
+@pytest.fixture(scope="module")
+def theorems():
+    return pathak_raj.existence(4, 1.0, 1.0), pathak_raj.theorem_2_violations()
 
 
-def test_verdicts_of_many_classes_turn(classified):
-    def told(**changed):
-        return verdicts(pathak.claims_of(dc.replace(classified, **changed)))
+def test_many_classes_gain_from_epsilon_and_lose_with_their_number(classified, theorems):
+    joint = classified[classified.learner == "ellipsoids"]
+    iris, counted = joint[joint.source == "iris"], joint[joint.axis == "classes"]
+    assert iris.accuracy.iloc[-1] > 0.93 and iris.accuracy.iloc[0] < 0.6
+    lost = counted.not_private - counted.accuracy
+    assert lost.iloc[0] < 0.06 and lost.iloc[-1] > 0.15
+    claims = pathak.claims_of(classified, *theorems)
+    assert verdicts(claims) == ["differs", "differs", "agrees", "agrees", "unexplained"]
 
-    def turned(found):
-        return dc.replace(found, learners={k: dc.replace(m, mean=m.mean[::-1]) for k, m in found.learners.items()})
 
-    assert told(against_epsilon={"iris": turned(classified.against_epsilon["iris"])})[2] == "differs"
-    counted = classified.against_classes
-    assert told(against_classes=dc.replace(turned(counted), plain=counted.plain[::-1]))[3] == "differs"
+def test_verdicts_of_many_classes_turn(classified, theorems):
+    exist, proved = theorems
 
-    def swapped(found):
-        return dc.replace(
-            found, learners={"ellipsoids": found.learners["split"], "split": found.learners["ellipsoids"]}
-        )
+    def told(table=classified, exists=exist, theorem=proved):
+        return verdicts(pathak.claims_of(table, exists, theorem))
 
-    iris = swapped(classified.against_epsilon["iris"])
-    assert told(against_classes=swapped(counted), against_epsilon={"iris": iris})[4] == "differs"
-    assert told(exists=classified.exists._replace(low=1.0))[0] == "agrees"
-    assert told(theorem=dc.replace(classified.theorem, low=np.zeros((4, 9))))[1] == "agrees"
+    turned = classified.copy()
+    for column in ("accuracy", "not_private"):
+        turned[column] = turned.groupby(["axis", "learner"])[column].transform(lambda found: found.to_numpy()[::-1])
+    assert told(turned)[2:4] == ["differs", "differs"]
+    swapped = {"ellipsoids": "split", "split": "ellipsoids"}
+    assert told(classified.assign(learner=classified.learner.replace(swapped)))[4] == "differs"
+    assert told(exists=exist._replace(low=1.0))[0] == "agrees"
+    assert told(theorem=dc.replace(proved, low=np.zeros((4, 9))))[1] == "agrees"
 
 
 def test_columns_cost_a_logarithm_at_p_1_and_a_root_beyond(transition):
