@@ -21,7 +21,7 @@ from dpcore.experiments.run import COLUMNS
 from dpcore.mechanisms import problem
 from dpcore.mechanisms.output.gaussian import OutputGaussian
 from dpcore.solvers import minimise_in_ball
-from tests.problems import ADDING, LEARNING
+from tests.problems import LEARNING
 
 from ..flat_fields import changed, experiment_of
 
@@ -93,29 +93,6 @@ def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
     pd.testing.assert_frame_equal(
         full[full.x == 1.0][shared].reset_index(drop=True), part[shared], check_exact=False, rtol=1e-9
     )
-
-
-def all_noise(seed: int) -> list[np.ndarray]:
-    """Five directions of every mechanism that adds noise."""
-    made = [(key, dpcore.make_mechanism(key)) for key in ADDING]
-    return [m.law.direction(9, 8, generator(seed, key, r)) for key, m in made for r in range(5)]
-
-
-def test_serial_threads_and_spawned_processes_agree_for_every_mechanism():
-    """Noise bit for bit, risks to 1e-9: only the rounding of linear algebra may depend on the process."""
-    keys = tuple(LEARNING)
-    experiment = replace(SMALL, mechanisms=keys, sweep=Axis("n", (120, 150)))
-    serial, noise = dpcore.run(experiment), all_noise(seed=7)
-    assert list(serial.mechanism.unique()) == list(keys) and (serial.status == "ok").all()
-    assert len({direction.tobytes() for direction in noise}) == 5 * len(ADDING)
-    spawned = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-    for make in (lambda: ThreadPoolExecutor(2), lambda: spawned):
-        cells._CELLS.clear()
-        with make() as executor:
-            there = executor.submit(all_noise, 7).result()
-            assert all(np.array_equal(a, b) for a, b in zip(noise, there, strict=True))
-            other = dpcore.run(experiment, executor)
-        pd.testing.assert_frame_equal(serial.drop(columns=VARYING), other.drop(columns=VARYING), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("change", [{}, {"theta_norm": 2.0, "loss": "huber_hinge"}, {"n": 90, "delta": 1e-4}])
