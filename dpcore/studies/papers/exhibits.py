@@ -106,7 +106,7 @@ class Found(NamedTuple):
     """
 
     published: Budget
-    bounds: Sequence[float]
+    bounds: Sequence[float | Array]
     pair: str
     exact: float | None = None
     estimate: tuple[float, float] | None = None
