@@ -113,7 +113,7 @@ def test_lemma_1_asks_for_n_times_the_noise_which_learns_nothing(ways):
 
 
 def test_who_wins_where(ways):
-    means, looked = kamath.wide(ways), kamath.wide(ways, "looked")[kamath.OBJECTIVE]
+    means, looked = kamath.wide(ways), kamath.wide(ways, kamath.LOOKED)[kamath.OBJECTIVE]
     assert (means[[kamath.OBJECTIVE, kamath.GRADIENT]].lt(means[kamath.OUTPUT], axis=0)).all(axis=None)
     # Neither is ahead at the largest epsilon: the default lam comes as near as the best of a grid.
     assert kamath.winners(ways).iloc[3] == "a tie"

@@ -32,9 +32,10 @@ _KEYS = {
 OUTPUT, OBJECTIVE, GRADIENT, LEMMA_1 = _KEYS
 _CLEAR = 2.0  # standard errors
 _LAMS = tuple(float(lam) for lam in np.geomspace(1e-5, 1.0, 21))
+LOOKED, LOOKED_SE = "excess_lam_chosen_by_looking", "se_lam_chosen_by_looking"
 _COLUMNS = [
     *("source", "n", "way", "epsilon", "spent_epsilon", "excess", "se", "q10", "q90", "noiseless", "scale"),
-    *("nothing_learned", "published", "looked", "looked_se"),
+    *("nothing_learned", "published", LOOKED, LOOKED_SE),
 ]
 
 
@@ -44,8 +45,8 @@ def three_ways(source: str, n: int | None, p: int | None, runs: int, seed: int) 
     Logistic loss; each mechanism with its own choice of lam and steps, which sees no record. Columns: source, n, way,
     epsilon, spent_epsilon, excess, se, q10, q90, noiseless, scale (of the noise), nothing_learned (excess of
     theta = 0). published: Kamath's bound on gradient perturbation, nan elsewhere and where its accounting does not
-    apply. looked, looked_se: objective perturbation with the lam of the least mean among many, nan elsewhere. It was
-    chosen by looking at the records: it is no private result.
+    apply. LOOKED, LOOKED_SE: excess of objective perturbation with the lam of the least mean among many, and its error,
+    nan elsewhere. It was chosen by looking at the records: it is no private result.
     """
     made = {name: make_mechanism(key) for name, key in _KEYS.items() if name != LEMMA_1}
     made[LEMMA_1] = make_mechanism("output_gaussian", accounting="kamath")
@@ -58,7 +59,7 @@ def three_ways(source: str, n: int | None, p: int | None, runs: int, seed: int) 
     table.loc[table.way == GRADIENT, "published"] = kamath_bound(cell)
     grid = dc.replace(asked, mechanisms=(made[OBJECTIVE],), sweep=Axis("lam", _LAMS))
     best = [_excess(dc.replace(grid, epsilon=epsilon)).sort_values("excess").iloc[0] for epsilon in EPSILONS]
-    table.loc[table.way == OBJECTIVE, ["looked", "looked_se"]] = [[found.excess, found.se] for found in best]
+    table.loc[table.way == OBJECTIVE, [LOOKED, LOOKED_SE]] = [[found.excess, found.se] for found in best]
     return table[_COLUMNS]
 
 
@@ -93,7 +94,7 @@ def _winners(table: pd.DataFrame) -> Claim:
         runs = [f"{epsilon:g}: {name}" for epsilon, name in best[source].items()]
         told.append(f"{source} (n = {n:,}), epsilon {', '.join(runs)}")
     means, errors = wide(table), wide(table, "se")
-    looked, looked_se = (wide(table, column)[OBJECTIVE] for column in ("looked", "looked_se"))
+    looked, looked_se = (wide(table, column)[OBJECTIVE] for column in (LOOKED, LOOKED_SE))
     wins, places = int((best == OBJECTIVE).sum()), len(best)
     beaten = (means[OUTPUT] - means[OBJECTIVE] > _CLEAR * np.hypot(errors[OUTPUT], errors[OBJECTIVE])).sum()
     error = _CLEAR * np.hypot(looked_se, errors[GRADIENT])
