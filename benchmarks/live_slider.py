@@ -4,11 +4,10 @@
 
 This checkout, and others that are named, each from its own server, with moves in turns: epsilon step by step over new
 values, whose pictures may be drawn ahead while the reader rests (step), back over the same ones (back), and delta, not
-moved before, over new values (delta, seven moves at most). "Page" is the time until nothing in it changes
-any more: texts, and charts once again. A frame is blank if the first chart of the page has no drawing or no height in
-it. Before the moves a reader zooms in; the result says whether the zoom is kept. A move whose picture does not change
-within 30 s is counted as missed. With --unforeseen nothing is drawn ahead, and epsilon, delta and n move to values that
-nobody foresaw. Needs a browser, as the tests do (tests/harness.py).
+moved before, over new values (delta, seven moves at most). "Page" is the time until nothing in it changes any more:
+texts, and charts once again. A frame is blank if the first chart of the page has no drawing or no height in it. A move
+whose picture does not change within 30 s is counted as missed. With --unforeseen nothing is drawn ahead, and epsilon,
+delta and n move to values that nobody foresaw. Needs a browser, as the tests do (tests/harness.py).
 """
 
 import argparse
@@ -32,7 +31,6 @@ NEW_WALKS = tuple((slider, slider, "ArrowRight") for slider in ("epsilon", "delt
 START, DELTA_MOVES = "epsilon=0.02&delta=10⁻¹⁰", 7
 REST_MS = 500  # without a change: more than there is between two messages of one script
 WATCH = text_beside(__file__, "watch.js")
-RANGE = "document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range.map(it => it.toFixed(6)).join()"
 
 
 def move(page: Page, slider: str, stroke: str) -> tuple[float, float] | None:
@@ -53,21 +51,12 @@ def at_end(page: Page, slider: str) -> bool:
     return handle.input_value() == handle.get_attribute("max")
 
 
-def prepare(page: Page, url: str) -> str:
-    """Open a page, zoom in as a reader does and start to watch; returns the range that is left."""
+def prepare(page: Page, url: str) -> None:
+    """Open a page and start to watch."""
     page.goto(url)
     page.wait_for_selector(".js-plotly-plot .main-svg", timeout=120_000)
     page.wait_for_timeout(5_000)  # what a page computes after its first picture
-    panel = page.locator(".js-plotly-plot .nsewdrag").first
-    while (box := panel.bounding_box()) is None:  # just being replaced
-        page.wait_for_timeout(100)
-    page.mouse.move(box["x"] + 0.05 * box["width"], box["y"] + 0.1 * box["height"])  # beside the cursor
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"], steps=4)
-    page.mouse.up()
-    page.wait_for_timeout(500)
     page.evaluate(WATCH)
-    return str(page.evaluate(RANGE))
 
 
 def summary(times: Sequence[tuple[float, float] | None]) -> dict[str, float]:
@@ -81,7 +70,8 @@ def compare(
     pages: Mapping[str, Page], addresses: Mapping[str, str], walks: Sequence[tuple[str, str, str]], moves: int
 ) -> list[dict[str, Any]]:
     """Walk the sliders that all have in turns: a row for each page and walk."""
-    zoomed = {who: prepare(page, addresses[who]) for who, page in pages.items()}
+    for who, page in pages.items():
+        prepare(page, addresses[who])
     rows: list[dict[str, Any]] = []
     for kind, slider, stroke in walks:
         if not all(page.locator(f".st-key-{slider} input[type=range]").is_enabled() for page in pages.values()):
@@ -94,12 +84,7 @@ def compare(
                 page.bring_to_front()
                 times[who].append(move(page, slider, stroke))
         rows += [{"who": who, "walk": kind, **summary(times[who])} for who in pages]
-    for row in rows:
-        page = pages[row["who"]]
-        row["blank frames"] = page.evaluate("watch.blank")
-        row["zoom kept"] = page.evaluate(RANGE) == zoomed[row["who"]]
-        row["node kept"] = page.evaluate("watch.node === document.querySelector('.js-plotly-plot')")
-    return rows
+    return [row | {"blank frames": pages[row["who"]].evaluate("watch.blank")} for row in rows]
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -113,8 +98,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--unforeseen", action="store_true", help="moves with nothing drawn ahead")
     parser.add_argument("--checkout", type=Path, action="append", default=[], help="another checkout, in turns")
     words = parser.parse_args(arguments)
-    print("| page | checkout | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |")
-    print("|---" * 11 + "|")
+    print("| page | checkout | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames |")
+    print("|---" * 9 + "|")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
         for name in words.pages.split(","):
@@ -129,7 +114,6 @@ def main(arguments: Sequence[str]) -> None:
                 addresses = {who: f"{server.url}/{path}" for who, server in servers.items()}
                 for row in compare(pages, addresses, NEW_WALKS if words.unforeseen else WALKS, words.moves):
                     numbers = " | ".join(f"{row[key]:.0f}" for key in NUMBERS)
-                    kept = " | ".join("kept" if row[key] else "lost" for key in ("node kept", "zoom kept"))
-                    print(f"| {name} | {row['who']} | {row['walk']} | {numbers} | {kept} |", flush=True)
+                    print(f"| {name} | {row['who']} | {row['walk']} | {numbers} |", flush=True)
                 for page in pages.values():
                     page.close()

@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.guests import Invitation, guest
 
 Accuracy = Mapping[str, float]
+HEAD = "| work | who | CPU | wall | ratio | accuracy |\n|---|---|---|---|---|---|"
 
 
 @dc.dataclass(frozen=True)
@@ -17,14 +18,13 @@ class Rival:
     """Implementation of the work that is compared.
 
     run: does it once and returns the answer; an `Invitation` has it done by another Python; a string says why it is not
-    run. judge: figures of an answer. target: what we want, such as "ratio >= 2.5": of `cpu`, `wall`, `ratio` or a
-    figure. times: `run` is this part of the work, its seconds are multiplied. note: what else to know.
+    run. judge: figures of an answer. times: `run` is this part of the work, its seconds are multiplied. note: what else
+    to know.
     """
 
     who: str
     run: Callable[[], Any] | Invitation | str
     judge: Callable[[Any], Accuracy] = lambda answer: {}
-    target: str = ""
     times: float = 1.0
     note: str = ""
 
@@ -43,8 +43,7 @@ class Row:
     """One rival on one piece of work.
 
     cpu, wall: medians in seconds, None where it did not run. ratio: its CPU seconds over ours, None for ours. accuracy:
-    figures of what came out. met: whether the target is met; None where there is none, or nothing was timed at the
-    sizes that targets are for. note: what else to know, such as why it did not run.
+    figures of what came out. note: what else to know, such as why it did not run.
     """
 
     benchmark: str
@@ -55,9 +54,22 @@ class Row:
     wall: float | None
     ratio: float | None
     accuracy: dict[str, float]
-    target: str
-    met: bool | None
     note: str
+
+    def __str__(self) -> str:
+        """A line of a Markdown table."""
+        sizes = ", ".join(f"{name} {value:,g}" for name, value in self.sizes.items())
+        ratio = "" if self.ratio is None else f"{self.ratio:.3g}"
+        figures = [*(f"{name} {value:.2g}" for name, value in self.accuracy.items()), self.note]
+        work = f"{self.benchmark}: {self.work} ({sizes})"
+        cells = (work, self.who, _seconds(self.cpu), _seconds(self.wall), ratio, ", ".join(figures).strip(", "))
+        return f"| {' | '.join(cells)} |"
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f} s" if value >= 1.0 else f"{1e3 * value:.3g} ms"
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, float, Any]:
@@ -67,12 +79,10 @@ def timed(run: Callable[[], Any]) -> tuple[float, float, Any]:
     return time.process_time() - cpu, time.perf_counter() - wall, answer
 
 
-def compete(
-    benchmark: str, work: Work, rounds: int, *, judged: bool, interpreters: Mapping[str, str | None]
-) -> list[Row]:
+def compete(benchmark: str, work: Work, rounds: int, *, interpreters: Mapping[str, str | None]) -> list[Row]:
     """Let all rivals take turns: one warm-up each, whose answer is judged, then `rounds` timed turns; medians count.
 
-    judged: targets are for these sizes. interpreters: of each package's guest, None if none is given.
+    interpreters: of each package's guest, None if none is given.
     """
     seconds: list[list[tuple[float, float]]] = [[] for _ in work.rivals]
     figures: list[dict[str, float]] = [{} for _ in work.rivals]
@@ -91,11 +101,10 @@ def compete(
     for rival, turn, taken, accuracy in zip(work.rivals, turns, seconds, figures, strict=True):
         note = f"not run: {turn}" if isinstance(turn, str) else rival.note
         what = benchmark, work.words, dict(work.sizes), rival.who
-        row = Row(*what, None, None, None, accuracy, rival.target, None, note)
+        row = Row(*what, None, None, None, accuracy, note)
         if taken:
             cpu, wall = (statistics.median(column) for column in zip(*taken, strict=True))
             row = dc.replace(row, cpu=cpu, wall=wall, ratio=cpu / ours if rows else None)
-            row = dc.replace(row, met=met(row) if judged else None)
         rows.append(row)
     return rows
 
@@ -109,16 +118,3 @@ def _turn_of(
         python = interpreters.get(run.package)
         return guests.enter_context(guest(python, run)) if python else f"--{run.package} PYTHON"
     return run if isinstance(run, str) else lambda: timed(run)
-
-
-def met(row: Row) -> bool | None:
-    """Whether what was timed meets the row's target; None where it has none.
-
-    >>> met(Row("noise", "a vector", {}, "ours", 0.1, 0.1, None, {"peak": 2.0}, "peak <= 1.01", None, ""))
-    False
-    """
-    if not row.target:
-        return None
-    figure, sign, bound = row.target.rsplit(" ", 2)
-    value = row.accuracy[figure] if figure in row.accuracy else getattr(row, figure)
-    return bool(value >= float(bound) if sign == ">=" else value <= float(bound))

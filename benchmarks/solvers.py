@@ -115,7 +115,7 @@ def logistic(words: str, data: Data, lam: float, peers: Sequence[str]) -> Work:
     def solve() -> Array:
         return minimise(LOSS, Data(data.X, data.y, data.p), lam, tol=GOAL / lam).theta
 
-    theirs = [dc.replace(rival, judge=judge, target="ratio >= 1") for rival in rivals]
+    theirs = [dc.replace(rival, judge=judge) for rival in rivals]
     return Work(words, {"n": data.n, "p": data.p, "lam": lam}, [Rival("ours", solve, judge), *theirs])
 
 

@@ -2,7 +2,7 @@
 () => {
     const charts = () => [...document.querySelectorAll(".js-plotly-plot")];
     const said = () => JSON.stringify(charts().map(it => [it.data, it.layout.shapes, it.layout.annotations]));
-    const w = window.watch = { blank: 0, node: charts()[0], took: null, pressed: null, changed: null };
+    const w = window.watch = { blank: 0, took: null, pressed: null, changed: null };
     let parts = [], before = said();
     addEventListener("keydown", () => { w.pressed = w.changed = performance.now(); w.took = null; }, true);
     const texts = new MutationObserver(() => { w.changed = performance.now(); });

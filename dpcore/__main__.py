@@ -1,16 +1,13 @@
-"""python -m dpcore list | info | solve | run | warm | audit | exhibit | errata | reproduce."""
+"""python -m dpcore list | info | solve | run | warm | audit | errata | reproduce."""
 
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-try:
-    import click
+import click
 
-    from .cli import claims, experiments, releases
-    from .core.blas import one_blas_thread
-except KeyboardInterrupt:  # imports take a second
-    sys.exit(130)
+from .cli import claims, experiments, releases
+from .core.blas import one_blas_thread
 
 
 @click.group(no_args_is_help=False)
@@ -25,7 +22,6 @@ for command in (
     experiments.run,
     experiments.warm,
     claims.audit,
-    claims.exhibit,
     claims.errata,
     claims.reproduce,
 ):

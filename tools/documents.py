@@ -35,8 +35,8 @@ _ERRATA = """# Errata
 Written by `python -m tools.documents` from `dpcore/studies/papers/errata.csv` and `further_errata.csv`.
 
 Statements of the papers that are wrong or loose, the correct ones, and how to check them. `python -m dpcore errata`
-computes those that have a number, and the page *Sources* draws them; `python -m dpcore exhibit` certifies by runs what
-five of the mechanisms spend as published. Letters are those of [formulas.md](formulas.md): $\\lambda$ belongs to the
+computes those that have a number, and the page *Sources* draws them; `dpcore.run_exhibit` certifies by runs what five
+of the mechanisms spend as published. Letters are those of [formulas.md](formulas.md): $\\lambda$ belongs to the
 average loss, and $\\lambda'=n\\lambda$ to the sum.
 """
 _REPRODUCTIONS = """# Figures and claims of the papers, reproduced

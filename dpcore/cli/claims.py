@@ -1,4 +1,4 @@
-"""audit, exhibit, errata and reproduce: claims of mechanisms and papers beside what is found here."""
+"""audit, errata and reproduce: claims of mechanisms and papers beside what is found here."""
 
 import dataclasses as dc
 import importlib
@@ -69,37 +69,6 @@ def _asked_by(place: str) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("key", required=False)
-@click.option("--runs", type=int, help="Number of runs; default: the exhibit's own.")
-@click.option("--seed", default=0, show_default=True, type=int, help="Seed of all coins and noise, >= 0.")
-@JSON
-def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None:
-    """Certify the privacy that a mechanism spends as published, by lower bounds; without KEY, of all mechanisms.
-
-    None of these mechanisms keeps its published guarantee.
-    """
-    from ..studies.papers.exhibits import EXHIBITS, rounded_down, run_exhibit
-
-    if key is not None:
-        found = run_exhibit(key, runs=runs, seed=seed)
-        click.echo(found.to_json() if as_json else f"{found.title} ({found.source})\n{found.sentence}\n{found.pair}")
-        return
-    if runs is not None:
-        raise ValueError(f"--runs must be left out for the table of all exhibits, got {runs}")
-    findings = [run_exhibit(each, seed=seed) for each in EXHIBITS]
-    if as_json:
-        click.echo(f"[{', '.join(found.to_json() for found in findings)}]")
-        return
-    click.echo(
-        f"{'exhibit':20s} {'bounded':8s} {'published':>10s} {'exact':>10s} {'95%':>10s} {'99.9%':>10s} {'runs':>12s}"
-    )
-    for f in findings:
-        bounds = ("" if v is None else rounded_down(v) for v in (f.exact, f.certified_95, f.certified_999))
-        numbers = " ".join(f"{text:>10s}" for text in (f"{f.claimed:.4g}", *bounds))
-        click.echo(f"{f.key:20s} {f.unit:8s} {numbers} {f.runs:12,d}  {f.verdict}")
-
-
-@click.command()
 @click.argument("name", required=False)
 @JSON
 def errata(name: str | None, as_json: bool) -> None:
@@ -108,14 +77,7 @@ def errata(name: str | None, as_json: bool) -> None:
 
     found = recomputed() if name is None else (recompute(name),)
     if as_json:
-        facts = [
-            {
-                "name": each.name,
-                **{k: v for k, v in dc.asdict(each.erratum).items() if k not in ("compute", "page")},
-                **{"published": each.published, "corrected": each.corrected, "times": each.times},
-            }
-            for each in found
-        ]
+        facts = [each.facts for each in found]
         click.echo(json.dumps(facts if name is None else facts[0]))
     elif name is not None:
         erratum = found[0].erratum

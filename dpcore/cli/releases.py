@@ -166,24 +166,9 @@ def solve(
         click.echo(f"Warning: {sentence}", err=True)
     release = api.release_once(plan, data, **draw)
     columns = [*records.columns, *(str(number + 1) for number in range(data.stored, data.p))]
-    facts = {
-        "columns": columns,
-        "theta": release.theta.tolist(),
-        "spent": dc.asdict(release.spent),
-        "seeded": release.seeded,
-        "clipped": release.clipped,
-        "warnings": told,
-        "mechanism": plan.mechanism.key,
-        "loss": plan.spec.loss,
-        "lam": plan.spec.lam,
-        "scale": plan.scale,
-        "steps": plan.steps,
-        "n": plan.spec.n,
-        "p": plan.spec.p,
-        **({"classes": records.names} if records.names else {}),
-    }
     if as_json:
-        click.echo(json.dumps(facts))
+        classes = {"classes": records.names} if records.names else {}
+        click.echo(_json(release, columns, warnings=told, **classes))
         return
     _show_spent(release)
     if release.clipped:
@@ -208,25 +193,35 @@ def _check_given(context: click.Context, signed: bool) -> None:
 
 
 def _show_signed(made: Made, as_json: bool) -> None:
-    release, plan, declared = made.release, made.release.plan, made.signed.declared
-    facts = {
-        "columns": made.signed.columns,
-        "low": declared.low,
-        "high": declared.high,
-        "theta": release.theta.tolist(),
-        "spent": dc.asdict(release.spent),
-        "seeded": release.seeded,
-        "mechanism": plan.mechanism.key,
-        "plan": made.signed.fingerprint,
-        "written": str(made.beside),
-    }
+    release, declared = made.release, made.signed.declared
     if as_json:
-        click.echo(json.dumps(facts))
+        facts = {"low": declared.low, "high": declared.high, "plan": made.signed.fingerprint}
+        click.echo(_json(release, made.signed.columns, **facts, written=str(made.beside)))
         return
     click.echo(f"plan {made.signed.fingerprint}: compare with the signed page; written to {made.beside}")
     _show_spent(release)
     click.echo("columns are clipped to their bounds, mapped to [-1, 1], and divided by sqrt(p) with a constant 1")
     _show_theta(made.signed.columns, release)
+
+
+def _json(release: Release, columns: Sequence[str], **more: Any) -> str:
+    """A release as JSON, with further facts."""
+    plan = release.plan
+    facts = {
+        "columns": columns,
+        "theta": release.theta.tolist(),
+        "spent": dc.asdict(release.spent),
+        "seeded": release.seeded,
+        "clipped": release.clipped,
+        "mechanism": plan.mechanism.key,
+        "loss": plan.spec.loss,
+        "lam": plan.spec.lam,
+        "scale": plan.scale,
+        "steps": plan.steps,
+        "n": plan.spec.n,
+        "p": plan.spec.p,
+    }
+    return json.dumps(facts | more)
 
 
 def _show_spent(release: Release) -> None:

@@ -66,12 +66,6 @@ class Figure:
         """The layout as plotly's object."""
         return self.plotly.layout
 
-    @property
-    def layers(self) -> list[str]:
-        """Those of `LAYERS` that it has, in their order."""
-        found = {trace.get("meta") for trace in self._data}
-        return [layer for layer in LAYERS if layer in found]
-
     def showing(self, layers: Collection[str]) -> Figure:
         """The same with no other `LAYERS` than these; traces keep their numbers, labels their curves.
 

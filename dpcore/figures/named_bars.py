@@ -54,7 +54,7 @@ def exhibits_figure(
     across = chart.log_axis(
         math.log10(0.85), math.log10(1.5 * largest), title="times the published value", standoff=8, **ticks
     )
-    return _named(chart, names, across, size=14, small=14, above=29, room=0.4)
+    return beside_names(chart, names, across, size=14, small=14, above=29, room=0.4)
 
 
 def corrections_figure(
@@ -81,7 +81,7 @@ def corrections_figure(
     ticks = {"tickvals": _TICKS, "ticktext": [f"{tick:,}" for tick in _TICKS]}
     most = math.log10(1.3 * lengths.max())
     across = chart.log_axis(0.0, most, title="factor between published and correct", standoff=8, **ticks)
-    return _named(chart, names, across, size=13, small=12, above=19, room=0.3)
+    return beside_names(chart, names, across, size=13, small=12, above=19, room=0.3)
 
 
 def _add(
@@ -93,10 +93,10 @@ def _add(
     chart.bars(x, y, width, look, name, hover, orientation="h", base=start, customdata=end)
 
 
-def _named(
+def beside_names(
     chart: Chart, names: Sequence[str], across: Look, *, size: int, small: int, above: int, room: float
 ) -> Figure:
-    """The chart with a name beside each of its bars, top to bottom; where it is narrow, `above` px above it.
+    """The chart with a name beside each of its rows, top to bottom; where it is narrow, `above` px above it.
 
     across: the axis. size, small: px of the names, beside and above. room: above the uppermost bar, in bars.
     """

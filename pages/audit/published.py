@@ -100,8 +100,8 @@ def readout(finding: ExhibitResult) -> tuple[str, str, str]:
 def assumptions(found: Sequence[ExhibitResult]) -> str:
     """Sources, data sets and confidence."""
     lines = [
-        f"**{EXHIBITS[each.key].title}** ({each.source}): "
-        + readable(f"{EXHIBITS[each.key].description} Data: {each.pair}. {each.sentence}")
+        f"**{each.title}** ({each.source}): "
+        + readable(f"{EXHIBITS[each.key]['description']} Data: {each.pair}. {each.sentence}")
         for each in found
     ]
     lines.append(

@@ -66,18 +66,7 @@ def show_errata(seed: int) -> None:
         lambda: "\n".join(f"- {readable(each.sentence)}." for each in found),
         words.FORMULA,
         lambda: words.snippet(seed),
-        lambda: pd.DataFrame(
-            {
-                "erratum": each.name,
-                "source": each.erratum.source,
-                "kind": each.erratum.kind,
-                "unit": each.erratum.unit,
-                "published": each.published,
-                "correct": each.corrected,
-                "times": each.times,
-            }
-            for each in found
-        ),
+        lambda: pd.DataFrame(each.facts for each in found),
     )
 
 

@@ -76,21 +76,6 @@ def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch)
         assert abs(share - 0.5) < 4.9 * 0.5 / math.sqrt(1_999)
 
 
-@pytest.mark.parametrize("bug", [None, "halved_noise", "noise_reused"])
-def test_portions_are_the_same_runs(bug):
-    """Coins and releases come from streams of their own, so that it does not matter when they are drawn."""
-    whole, parts = (Audit("noisy_gd", seed=4, bug=bug) for _ in range(2))
-    whole.play(1_000)
-    for runs in (1, 299, 700):
-        parts.play(runs)
-    for one, other in zip(vars(whole.scores).values(), vars(parts.scores).values(), strict=True):
-        assert np.allclose(one, other, rtol=0.0, atol=1e-6)
-    if bug is None:
-        other = Audit("noisy_gd", seed=5)
-        other.play(1_000)
-        assert not set(other.scores.ones) & set(whole.scores.ones)
-
-
 def test_what_is_scored_lies_on_the_grid_of_its_noise():
     """Of every mechanism that adds noise to what is seen."""
     for key in dpcore.list_mechanisms():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dpcore import Audit, Budget
+from dpcore import Budget
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.accounting.objective import objective_mu
 from dpcore.accounting.tradeoff import GaussianCurve, ObjectiveCurve, PureCurve, RepeatedChoiceCurve
@@ -129,13 +129,3 @@ def test_long_updates_are_worked_off_in_chunks_of_the_same_game(monkeypatch):
     monkeypatch.setattr(betting, "_CHUNK", 64)
     chunks.update(zeros, ones)
     assert np.array_equal(chunks.pairs, whole.pairs) and np.allclose(chunks.logs, whole.logs, atol=1e-9)
-
-
-@pytest.mark.parametrize("key, within", [("output_gaussian", 3_000), ("output_gamma", 1_500)])
-def test_half_the_noise_is_found_out_while_one_watches(key, within):
-    """By ten seeds each; correct code by none, of which each has at most 0.1% of bad luck."""
-    for bug, found in (("halved_noise", True), (None, False)):
-        for seed in range(10):
-            audit = Audit(key, seed=seed, bug=bug)
-            audit.play(2 * within)
-            assert (audit.betting_test.reached[1] is not None) is found

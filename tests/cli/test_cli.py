@@ -50,17 +50,7 @@ def test_list_and_info(capsys):
     assert code == 0 and "Guarantee:" in out and "accounting = tight" in out
     facts = json.loads(call(capsys, "info", "output_gaussian", "--json")[1])
     assert facts["knobs"][0]["choices"] == ["tight", "published", "classical", "kamath"]
-
-
-@pytest.mark.parametrize("key", dpcore.list_mechanisms())
-def test_info_says_what_a_mechanism_guarantees_and_what_not(capsys, key):
-    facts = json.loads(call(capsys, "info", key, "--json")[1])
-    assert "replacing one record" in facts["guarantee"] and facts["guarantee"].endswith("are.")
-    # Where a set takes the place of a regulariser there is no lam.
-    assert facts["not_protected"].startswith(("n, p, lam", "n, p, T, the set", "n, p, the set"))
-    assert facts["not_protected"].endswith("seed is known.")
-    text = call(capsys, "info", key)[1]
-    assert "Guarantee:" in text and "Not protected:" in text
+    assert "replacing one record" in facts["guarantee"] and facts["not_protected"].startswith("n, p, lam")
 
 
 def test_solve_reads_a_csv_and_agrees_with_python(capsys, csv):
@@ -345,31 +335,11 @@ def test_a_process_of_its_own_fails_with_one_line_and_code_2(tmp_path):
     assert result.stderr.startswith("Error: X must have") and result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("module", ["click", "threadpoolctl"])
-def test_an_interrupt_while_a_module_is_imported_is_no_traceback(tmp_path, module):
-    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os, signal, sys\n\n"
-        "class Interrupt:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        f"        if name == {module!r}:\n"
-        "            os.kill(os.getpid(), signal.SIGINT)\n\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it\n"
-        "sys.meta_path.insert(0, Interrupt())\n"
-    )
-    command = [sys.executable, "-m", "dpcore", "run", str(tmp_path / "e.json"), "-o", str(tmp_path / "out.csv")]
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert (result.returncode, result.stdout) == (130, "") and result.stderr.count("\n") <= 1
-
-
 def test_warm_names_what_it_compiled(capsys):
     facts = json.loads(call(capsys, "warm", "--json")[1])
     names = facts["pieces"]
-    unnamed = {key for key in dpcore.list_mechanisms() if not any(name.startswith(key) for name in names)}
-    assert unnamed == {"gaussian_classifier"}, "whose kernels are those of the ellipsoids"
-    assert {"ftrl on a stream", "ellipsoids of classes"} <= set(names)
-    assert "objective_gaussian with logistic" in names and "objective_gaussian with hinge" not in names, "it is refused"
+    assert all(any(name.startswith(key) for name in names) for key in dpcore.list_mechanisms())
+    assert {"ftrl on a stream", "ellipsoids of classes", "objective_gaussian with logistic"} <= set(names)
 
 
 class Terminal(io.StringIO):

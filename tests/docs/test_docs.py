@@ -59,10 +59,6 @@ def test_named_paths_and_tests_exist(document: Path):
         assert f"def {test}(" in all_tests(), test
 
 
-def test_the_picture_is_a_picture():
-    assert (ROOT / "docs" / "overview.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_the_errata_are_those_of_the_files_that_hold_them():
     """`python -m tools.documents` writes them."""
     assert (ROOT / "docs" / "errata.md").read_text(encoding="utf-8") == documents.errata_page()

@@ -66,11 +66,6 @@ def test_every_loss_and_every_rate_has_a_row_with_a_formula():
         assert all("$" in formula for formula in table.values())
 
 
-def test_a_name_without_a_place_is_noticed(monkeypatch):
-    monkeypatch.setitem(LOSSES, "epsilon_insensitive", LOSSES["absolute"])
-    assert "epsilon_insensitive" in names() and "epsilon_insensitive" not in TEXT
-
-
 def test_mechanisms_cite_what_the_document_cites():
     """The year of each mechanism's source stands in the documents, which derive it or say where it comes from."""
     documents = TEXT + (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")

@@ -47,10 +47,6 @@ def not_public(source: str) -> list[str]:
     return found
 
 
-def test_there_are_four():
-    assert len(NOTEBOOKS) == 4
-
-
 @every_notebook
 def test_a_notebook_has_public_names_only_and_neither_outputs_nor_places_of_a_computer(path: Path):
     text = path.read_text(encoding="utf-8")
@@ -62,17 +58,6 @@ def test_a_notebook_has_public_names_only_and_neither_outputs_nor_places_of_a_co
     assert cells_of(path, "markdown")[0].startswith("# ")
     assert not re.search(r"/(home|root|tmp|work|Users)/|[A-Z]:\\\\", text)
     assert not_public("\n".join(cells_of(path, "code"))) == []
-
-
-def test_the_check_of_names_would_notice():
-    for line in (
-        "import pages",
-        "from dpcore.data import nothing",
-        "dpcore.run_all()",
-        "x._data",
-        "from dpcore import _x",
-    ):
-        assert len(not_public(line)) == 1, line
 
 
 def run(path: Path, *answers: str) -> tuple[str, list[dict[str, Any]]]:

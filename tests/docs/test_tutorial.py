@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -152,29 +151,3 @@ def test_audits_find_nothing_in_it_and_refute_its_twin(written):
     assert audited == set(BALL)
     written(broken(SOURCE))
     assert [dpcore.run_audit(KEY, seed=seed).verdict for seed in range(3)] == ["contradicted"] * 3
-
-
-@pytest.mark.nightly
-def test_the_package_is_built_installed_known_everywhere_and_audited(tmp_path):
-    """Fetches the tool that builds it. A second package that claims its key is refused by name."""
-    source, folder = tmp_path / "output-by-hand", tmp_path / "installed"
-    source.mkdir()
-    (source / "pyproject.toml").write_text(PACKAGE, encoding="utf-8")
-    (source / f"{KEY}.py").write_text(SOURCE, encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
-    subprocess.run([*pip, str(source)], check=True, cwd=tmp_path)
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=ROOT, env=environment(folder), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
-
-    listed = json.loads(run("-m", "dpcore", "list", "--json").stdout)
-    assert listed[-1]["key"] == KEY and len(listed) == 1 + len(mechanisms.list_mechanisms())
-    assert run("-m", "dpcore", "audit", KEY, "--runs", "2000").returncode == 0
-    (folder / f"{KEY}.py").write_text("1 / 0", encoding="utf-8")
-    started = run("-m", "streamlit", "run", "app.py", "--server.port", "0")
-    assert started.returncode == 1 and "Traceback" not in started.stderr
-    told = f"The entry point “{KEY}” of the package output-by-hand cannot be imported (ZeroDivisionError: division by"
-    assert told in started.stderr

@@ -79,16 +79,6 @@ def test_exact_means_are_the_means_of_the_draws(noise, key, draws):
         assert bool(np.max(z) < limit) is correct
 
 
-def test_the_reference_is_the_zero_of_the_excess():
-    fast, _ = engine("separable", "logistic", 4)
-    data, loss = PROBLEMS["separable"], get_loss("logistic")
-    reference = minimise_in_ball(loss, data, 10.0)
-    assert fast[1].reference == 0.0
-    assert fast[1].noiseless[0] > 0.0
-    assert fast[0].reference == accuracy(reference.theta, TEST["separable"])
-    assert risk(loss, reference.theta, data) == pytest.approx(reference.risk, rel=1e-12)
-
-
 def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
     data, loss = PROBLEMS["separable"], get_loss("logistic")
     reference = minimise_in_ball(loss, data, 1.0)
@@ -98,17 +88,6 @@ def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
     fast = curves_of(loss, data, data, reference, Additive(outside, scale, directions, ONE))[1]
     for curve in (slow, fast):
         assert curve.mean[0] < -0.1 and curve.draws.min() < -0.1 and curve.noiseless[0] < -0.1
-
-
-def test_standard_error_of_sampled_means():
-    _, (_, curve) = engine("full rank", "logistic", 50)
-    assert not curve.exact
-    pairs = (curve.draws[:, 0::2] + curve.draws[:, 1::2]) / 2
-    assert np.allclose(curve.mean, curve.draws.mean(axis=1))
-    assert np.allclose(curve.se, pairs.std(axis=1, ddof=1) / np.sqrt(25))
-    low, middle, high = curve.quantiles
-    assert np.array_equal(middle, np.median(curve.draws, axis=1))
-    assert np.all(low < middle) and np.all(middle < high)
 
 
 def mirrored_releases(repetitions: int, points: int = 1, seed: int = 8):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -184,24 +183,6 @@ def test_a_cluster_of_two_computes_the_same(processes, tmp_path, serial):
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=":0") as cluster:
         call(command(tmp_path, "--executor", f"dask:{cluster.scheduler_address}"))
     same(pd.read_csv(tmp_path / "out.csv"), serial)
-
-
-@pytest.mark.nightly
-def test_a_cluster_survives_a_killed_worker():
-    # Its cells take long enough to lose a worker among them.
-    long = replace(SWEEP, mechanisms=("noisy_gd",), sweep=Axis("n", tuple(range(4000, 4012))), repetitions=20)
-    came: list[int] = []
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
-        pids = [worker.pid for worker in cluster.workers.values()]
-
-        def kill_once(place: int, rows: list[dict]) -> None:
-            came.append(place)
-            if len(came) == 3:
-                os.kill(pids[0], signal.SIGKILL)
-
-        with executor_of(f"dask:{cluster.scheduler_address}") as workers:
-            same(dpcore.run(long, workers, on_cell=kill_once), dpcore.run(long))
-        assert sorted(came) == list(range(12))
 
 
 @pytest.mark.parametrize("name", ["", "moon", "threads", "threads:", "threads:0", "threads:-1", "threads:1.5", "dask:"])

@@ -11,7 +11,7 @@ import pytest
 
 from dpcore.figures.figure import Figure
 
-from ..drawn import checked, difference
+from ..drawn import checked
 
 BARE = {"template": {}}
 
@@ -49,40 +49,12 @@ def test_what_plotly_refuses_or_writes_otherwise_is_seen(wrong):
         sent({"y": [1.0], **wrong})
 
 
-def test_plotly_sees_a_figure_in_which_a_property_or_a_word_is_new_for_its_kind_of_trace(monkeypatch):
-    looks, plotly = [], Figure.plotly.func
-    monkeypatch.setattr(Figure, "plotly", property(lambda figure: looks.append(figure) or plotly(figure)))
-    look = checked(Figure.to_json)
-    traces = {"y": [1.0, 2.0], "name": "a"}, {"y": [3.0], "name": "b"}, {"y": np.ones(3)}, {"y": [2.0], "mode": "lines"}
-    figures = [Figure([{"type": "scatter", **trace}], BARE) for trace in traces]
-    for figure in figures:
-        look(figure)
-    assert [any(figure is seen for seen in looks) for figure in figures] == [True, False, True, True]
-    for trace, more in ({"mode": "curve"}, {}), ({"type": "bar", "mode": "lines"}, {}), ({}, {"shapes": [{"y": 1}]}):
-        with pytest.raises((AssertionError, ValueError)):
-            look(Figure([{"type": "scatter", "y": [1.0], **trace}], BARE | more))
-
-
 @pytest.mark.parametrize("title", ["accuracy on test records", "accuracy, %", "people classified correctly, %"])
 def test_an_accuracy_without_the_larger_class_beside_it_is_seen(title):
     layout = BARE | {"annotations": [{"text": title}]}
     with pytest.raises(AssertionError, match="no larger class"):
         sent({"y": [0.9], "name": "private"}, layout)
     assert sent({"y": [0.5], "name": "always the larger class"}, layout)
-
-
-def test_a_difference_says_where():
-    ours, theirs = {"data": [{"y": [1, 2]}], "layout": {"a": None}}, {"data": [{"y": [1, 3]}], "layout": {}}
-    assert difference(ours, ours) == "" and difference({"layout": {"a": None}}, {"layout": {}}) == ""
-    assert difference(ours, theirs) == "figure.data[0].y[1] is 2, plotly says 3"
-    assert difference({"a": 0}, {}) == "figure.a is 0, plotly says None"
-
-
-def test_a_copy_is_a_copy():
-    figure = Figure([{"type": "scatter", "y": np.zeros(2)}], BARE | {"height": 300})
-    before = json.dumps(figure.to_dict())
-    figure.to_dict()["layout"]["height"] = 1
-    assert figure.layout.height == 300 and json.dumps(figure.to_dict()) == before
 
 
 def test_a_figure_at_the_end_of_a_notebook_s_cell_is_drawn_as_plotlys_own(monkeypatch):

@@ -37,14 +37,6 @@ def test_a_curve_that_ends_has_a_cross_where_it_ends():
     assert trace(figure, "basic composition").mode == "lines"
 
 
-def test_the_cursor_has_a_flag_a_line_and_a_mark_on_every_curve():
-    curves, figure = draw(at=80_000)
-    assert figure.layout.shapes[0].x0 == 80_000 and "T = 80,000" in [a.text for a in figure.layout.annotations]
-    marks = figure.data[-1]
-    assert set(marks.x) == {80_000.0} and marks.marker.symbol == "triangle-up"
-    assert np.array_equal(marks.y, [curve.epsilon[3] for curve in curves], equal_nan=True)
-
-
 @RUNS
 @pytest.mark.parametrize("target", [0.01, 1.0, 10.0])
 def test_the_axis_holds_the_target_and_the_curves_near_it(run, target):

@@ -1,11 +1,9 @@
 """The page Sources: what it says first, that its links lead where they say, and no second truth beside the code."""
 
-import dataclasses as dc
 import functools
 import html
 import json
 import re
-from urllib.parse import unquote_plus
 
 import pytest
 
@@ -16,7 +14,7 @@ from dpcore.mechanisms import mechanism_class
 from dpcore.studies.papers import errata
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from pages.sources import words
-from pages.sources.table import link, table, text
+from pages.sources.table import link, text
 from pages.ui.html import readable
 from pages.ui.terms import GLOSSARY
 from tests.harness import ROOT
@@ -85,20 +83,6 @@ def test_a_figure_done_again_says_what_its_run_says():
     assert f"runs={chosen.few}, seed=3" in page.code[-1].value
 
 
-def test_an_error_in_a_short_run_is_told_without_its_words(monkeypatch, caplog):
-    def fail(*_args, **_kwargs):
-        raise ArithmeticError("inner words")
-
-    broken = dc.replace(get_reproduction("kamath-three-ways"), run=fail)
-    monkeypatch.setattr("pages.sources.short_run.get_reproduction", lambda name: broken)
-    page = finished(open_script(SCRIPT, about="reproductions", reproduced="kamath-three-ways", seed=4))
-    assert not page.exception and not charts(page) and "An error, noted in the server's log" in said(page)
-    assert "inner words" not in texts(page) and "inner words" in caplog.text
-    before = len(caplog.records)
-    page.run()
-    assert len(caplog.records) == before, "an error is met once"
-
-
 # The field's names for what pages show; a page that says one has its meaning in the glossary.
 TERMS = """
 privacy budget, failure probability, guarantee, privacy spent, accuracy loss, attack success, equivalent sample size
@@ -129,14 +113,6 @@ def test_the_glossary_explains_words_that_pages_say(entry):
     assert word in NAMED or all(word.rstrip("s").lower() in said_on(page) for page in pages or LIVE), word
     told = texts(shown(SCRIPT, about="glossary"))
     assert f">{text(word)}</td>" in told and f">{where}</td>" in told
-
-
-def test_no_term_that_a_page_shows_is_missing_from_the_glossary():
-    explained = {entry["word"].lower() for entry in GLOSSARY}
-    missing = {
-        term for term in NAMED if term.lower() not in explained and any(term.lower() in said_on(p) for p in LIVE)
-    }
-    assert not missing
 
 
 def opened(address: str):
@@ -178,11 +154,3 @@ def test_every_mechanism_has_a_view_that_the_list_of_algorithms_leads_to():
     for row in words.ALGORITHMS:
         name = mechanism_class(row["mechanism"]).label if row["mechanism"] else row["algorithm"]
         assert name.lower() in cells(page).lower() and link("view", row["address"]) in texts(page)
-
-
-def test_addresses_are_written_for_a_page_below_the_root():
-    assert (
-        unquote_plus(link("x", "audit?check=Accounting&steps=n²"))
-        == '<a href="./audit?check=Accounting&amp;steps=n²">x</a>'
-    )
-    assert "<script>" not in table("<script>", ["<script>"], [[text("<script>")]])

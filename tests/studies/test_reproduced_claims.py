@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpcore.figures.sources.reproductions import reproduction_figure
+from dpcore.studies.papers import pathak_raj
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.studies.papers.reproductions import bassily_transition as bassily
 from dpcore.studies.papers.reproductions import kamath_three_ways as kamath
@@ -20,8 +21,6 @@ from dpcore.studies.papers.reproductions import talwar_rate as talwar
 from tests.cli.test_cli import call
 from tests.harness import ROOT
 from tests.studies.test_jain_thakurta_file import real_file
-
-NAMES = ["talwar-rate", "kamath-three-ways", "pathak-raj-accuracy", "bassily-transition"]
 
 
 def quiet(words):
@@ -57,19 +56,13 @@ def ways():
 @pytest.fixture(scope="module")
 def classified():
     with smaller(pathak, SOURCES=("iris",), EPSILONS=(0.3, 3.0, 100.0), CLASSES=(2, 4, 8)):
-        return pathak.found_of(6, 0, quiet)
+        return pathak.measured(6, 0, quiet)[0]
 
 
 @pytest.fixture(scope="module")
 def transition():
     with smaller(bassily, COLUMNS=(300, 1_000, 10_000, 100_000), FEW_COLUMNS=(4, 16)):
-        return bassily.transition(4, 0, quiet)
-
-
-def test_every_one_is_registered_and_says_what_it_does():
-    for name in NAMES:
-        found = get_reproduction(REPRODUCTIONS and name)
-        assert found.name == name and found.minutes > 0 and len(found.protocol) > 200
+        return bassily.measured(4, 0, quiet)[0]
 
 
 def test_private_lasso_falls_as_claimed_and_the_logarithm_of_columns_is_not_a_power(rates):
@@ -111,97 +104,103 @@ def test_verdicts_of_private_lasso_turn(rates):
 
 
 def test_lemma_1_asks_for_n_times_the_noise_which_learns_nothing(ways):
-    assert ways.factor == pytest.approx(np.full(4, 2_000.0), rel=1e-9)
-    assert (ways.ways[kamath.LEMMA_1].mean > 100 * ways.nothing).all()
-    assert (ways.spent < 0.01 * ways.epsilon).all()
-    assert (ways.ways[kamath.OUTPUT].mean[1:] < ways.nothing).all()
+    rows = {way: ways[ways.way == way].reset_index() for way in (kamath.OUTPUT, kamath.LEMMA_1)}
+    lemma, output = rows[kamath.LEMMA_1], rows[kamath.OUTPUT]
+    assert (lemma.scale / output.scale).to_numpy() == pytest.approx(np.full(4, 2_000.0), rel=1e-9)
+    assert (lemma.excess > 100 * lemma.nothing_learned).all()
+    assert (lemma.spent_epsilon < 0.01 * lemma.epsilon).all()
+    assert (output.excess[1:] < output.nothing_learned[1:]).all()
 
 
 def test_who_wins_where(ways):
-    objective, output, gradient = (ways.ways[way].mean for way in (kamath.OBJECTIVE, kamath.OUTPUT, kamath.GRADIENT))
-    assert (objective < output).all() and (gradient < output).all()
+    means, looked = kamath.wide(ways), kamath.wide(ways, kamath.LOOKED)[kamath.OBJECTIVE]
+    assert (means[[kamath.OBJECTIVE, kamath.GRADIENT]].lt(means[kamath.OUTPUT], axis=0)).all(axis=None)
     # Neither is ahead at the largest epsilon: the default lam comes as near as the best of a grid.
-    assert ways.best(3) == "a tie"
-    assert objective == pytest.approx(ways.looked, rel=0.05)
-    assert (gradient <= np.where(np.isfinite(ways.published), ways.published, np.inf)).all()
-    assert verdicts(kamath.claims_of([ways])) == ["differs", "differs", "agrees"]
+    assert kamath.winners(ways).iloc[3] == "a tie"
+    assert means[kamath.OBJECTIVE].to_numpy() == pytest.approx(looked.to_numpy(), rel=0.05)
+    assert not (means[kamath.GRADIENT] > kamath.wide(ways, "published")[kamath.GRADIENT]).any()
+    assert verdicts(kamath.claims_of(ways)) == ["differs", "differs", "agrees"]
 
 
 def test_verdicts_of_the_three_ways_turn(ways):
-    def told(**changed):
-        return verdicts(kamath.claims_of([dc.replace(ways, **changed)]))
+    def changed(way, **columns):
+        return ways.assign(**{name: ways[name].where(ways.way != way, value) for name, value in columns.items()})
 
-    better = dc.replace(ways.ways[kamath.OBJECTIVE], mean=np.full(4, 1e-9), se=np.zeros(4))
-    assert told(ways=ways.ways | {kamath.OBJECTIVE: better})[0] == "agrees"
-    assert told(factor=np.ones(4))[1] == "agrees"
-    assert told(published=np.full(4, 1e-9))[2] == "differs"
+    assert verdicts(kamath.claims_of(changed(kamath.OBJECTIVE, excess=1e-9, se=0.0)))[0] == "agrees"
+    assert verdicts(kamath.claims_of(ways.assign(scale=1.0)))[1] == "agrees"
+    assert verdicts(kamath.claims_of(changed(kamath.GRADIENT, published=1e-9)))[2] == "differs"
     # The errors of both count.
     none = "ahead of output perturbation at 0 of 4 points"
-    unsure = dc.replace(ways.ways[kamath.OUTPUT], se=np.full(4, 1e9))
-    assert none not in kamath.claims_of([ways])[0].found
-    assert none in kamath.claims_of([dc.replace(ways, ways=ways.ways | {kamath.OUTPUT: unsure})])[0].found
+    assert none not in kamath.claims_of(ways)[0].found
+    assert none in kamath.claims_of(changed(kamath.OUTPUT, se=1e9))[0].found
     # Equal means with errors are a tie.
-    same = dc.replace(ways.ways[kamath.GRADIENT], mean=ways.ways[kamath.OBJECTIVE].mean)
-    assert dc.replace(ways, ways=ways.ways | {kamath.GRADIENT: same}).best(0) == "a tie"
+    same = ways[ways.way == kamath.OBJECTIVE].set_index("epsilon").excess
+    assert kamath.winners(changed(kamath.GRADIENT, excess=ways.epsilon.map(same))).iloc[0] == "a tie"
 
 
-def test_many_classes_gain_from_epsilon_and_lose_with_their_number(classified):
-    measured = classified.against_epsilon["iris"].learners["ellipsoids"]
-    assert measured.mean[-1] > 0.93 and measured.mean[0] < 0.6
-    lost = classified.against_classes.plain - classified.against_classes.learners["ellipsoids"].mean
-    assert lost[0] < 0.06 and lost[-1] > 0.15
-    assert verdicts(pathak.claims_of(classified)) == ["differs", "differs", "agrees", "agrees", "unexplained"]
+@pytest.fixture(scope="module")
+def theorems():
+    return pathak_raj.existence(4, 1.0, 1.0), pathak_raj.theorem_2_violations()
 
 
-def test_verdicts_of_many_classes_turn(classified):
-    def told(**changed):
-        return verdicts(pathak.claims_of(dc.replace(classified, **changed)))
+def test_many_classes_gain_from_epsilon_and_lose_with_their_number(classified, theorems):
+    joint = classified[classified.learner == "ellipsoids"]
+    iris, counted = joint[joint.source == "iris"], joint[joint.axis == "classes"]
+    assert iris.accuracy.iloc[-1] > 0.93 and iris.accuracy.iloc[0] < 0.6
+    lost = counted.not_private - counted.accuracy
+    assert lost.iloc[0] < 0.06 and lost.iloc[-1] > 0.15
+    claims = pathak.claims_of(classified, *theorems)
+    assert verdicts(claims) == ["differs", "differs", "agrees", "agrees", "unexplained"]
 
-    def turned(found):
-        return dc.replace(found, learners={k: dc.replace(m, mean=m.mean[::-1]) for k, m in found.learners.items()})
 
-    assert told(against_epsilon={"iris": turned(classified.against_epsilon["iris"])})[2] == "differs"
-    counted = classified.against_classes
-    assert told(against_classes=dc.replace(turned(counted), plain=counted.plain[::-1]))[3] == "differs"
+def test_verdicts_of_many_classes_turn(classified, theorems):
+    exist, proved = theorems
 
-    def swapped(found):
-        return dc.replace(
-            found, learners={"ellipsoids": found.learners["split"], "split": found.learners["ellipsoids"]}
-        )
+    def told(table=classified, exists=exist, theorem=proved):
+        return verdicts(pathak.claims_of(table, exists, theorem))
 
-    iris = swapped(classified.against_epsilon["iris"])
-    assert told(against_classes=swapped(counted), against_epsilon={"iris": iris})[4] == "differs"
-    assert told(exists=classified.exists._replace(low=1.0))[0] == "agrees"
-    assert told(theorem=dc.replace(classified.theorem, low=np.zeros((4, 9))))[1] == "agrees"
+    turned = classified.copy()
+    for column in ("accuracy", "not_private"):
+        turned[column] = turned.groupby(["axis", "learner"])[column].transform(lambda found: found.to_numpy()[::-1])
+    assert told(turned)[2:4] == ["differs", "differs"]
+    swapped = {"ellipsoids": "split", "split": "ellipsoids"}
+    assert told(classified.assign(learner=classified.learner.replace(swapped)))[4] == "differs"
+    assert told(exists=exist._replace(low=1.0))[0] == "agrees"
+    assert told(theorem=dc.replace(proved, low=np.zeros((4, 9))))[1] == "agrees"
 
 
 def test_columns_cost_a_logarithm_at_p_1_and_a_root_beyond(transition):
-    d = transition.columns
-    assert bassily._growth(transition.at(1.0)) < np.log(2 * d[-1]) / np.log(2 * d[0])
+    hard, fresh = (bassily.wide(transition, records) for records in (bassily.HARDEST, bassily.FRESH))
+    d = hard.index
+    assert bassily.growth_of(hard[1.0]) < np.log(2 * d[-1]) / np.log(2 * d[0])
     for p_norm in (1.25, 1.5, 2.0):
-        assert bassily._growth(transition.at(p_norm)) == pytest.approx(np.sqrt(d[-1] / d[0]), rel=0.2)
+        assert bassily.growth_of(hard[p_norm]) == pytest.approx(np.sqrt(d[-1] / d[0]), rel=0.2)
     # Continuous in p: just beyond 1 the corner still serves.
-    last = transition.mean[-1]
-    assert last[1] < 3 * last[0] and last[0] < 0.02 * last[bassily.ORDERS.index(1.25)]
-    assert (np.diff(transition.beyond[-1]) > 0).all() and (transition.beyond <= transition.beyond_bound).all()
+    last = hard.iloc[-1]
+    assert last[1.001] < 3 * last[1.0] and last[1.0] < 0.02 * last[1.25]
+    assert (np.diff(fresh.iloc[-1]) > 0).all()
+    assert (fresh <= bassily.wide(transition, bassily.FRESH, "bound")).all(axis=None)
     claims = bassily.claims_of(transition)
     assert verdicts(claims) == ["agrees"] * 4 and "own exponent is 0.49" in claims[1].why
     # A model that learned nothing grows alike beyond p = 1, which is said, and unlike at p = 1.
-    nothing = bassily.claims_of(dc.replace(transition, mean=transition.signal))
-    assert verdicts(nothing)[:3] == ["differs", "agrees", "differs"]
+    nothing = transition.assign(excess=transition.nothing_learned.fillna(transition.excess))
+    assert verdicts(bassily.claims_of(nothing))[:3] == ["differs", "agrees", "differs"]
 
 
 def test_verdicts_of_the_transition_turn(transition):
-    def told(**changed):
-        return verdicts(bassily.claims_of(dc.replace(transition, **changed)))
+    hard = transition.records == bassily.HARDEST
+    along = transition.groupby(["records", "d"]).excess
 
-    root = transition.mean.copy()
-    root[:, 0] = root[:, bassily.ORDERS.index(2.0)]
-    assert told(mean=root)[:3] == ["differs", "agrees", "differs"]
-    level = np.broadcast_to(transition.mean[:, :1], transition.mean.shape)
-    assert told(mean=level)[1:3] == ["differs", "differs"]
-    assert told(beyond=10.0 * transition.beyond_bound)[3] == "differs"
-    assert told(beyond=transition.beyond[:, ::-1])[3] == "differs"
+    def told(excess):
+        return verdicts(bassily.claims_of(transition.assign(excess=excess)))
+
+    root = transition.excess.copy()
+    root[hard & (transition.p_norm == 1.0)] = root[hard & (transition.p_norm == 2.0)].to_numpy()
+    assert told(root)[:3] == ["differs", "agrees", "differs"]
+    assert told(along.transform("first").where(hard, transition.excess))[1:3] == ["differs", "differs"]
+    assert told(transition.excess.where(hard, 10.0 * transition.bound))[3] == "differs"
+    backwards = along.transform(lambda excess: excess.to_numpy()[::-1])
+    assert told(transition.excess.where(hard, backwards))[3] == "differs"
 
 
 def test_a_missing_file_and_too_few_runs_are_one_sentence(tmp_path, capsys):

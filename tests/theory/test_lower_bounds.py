@@ -65,22 +65,11 @@ def test_no_mechanism_is_better_on_the_hardest_data(key, noise, epsilon, lam):
     assert bound in [b.value for b in dpcore.bounds_of(plan) if b.form == "lower"]
 
 
-@every_loss
-def test_more_privacy_and_fewer_records_cannot_hurt_less(key):
-    assert lower(key, 100, Budget(0.1)) > lower(key, 100, Budget(1.0)) > lower(key, 1000, Budget(1.0)) > 0
-    assert lower(key, 100, Budget(0.1)) > lower(key, 100, Budget(0.1, 0.01)) > 0
-
-
 def test_it_says_nothing_where_the_best_model_is_out_of_reach():
     """Hinge loss has its minimum at z = 1: in a ball of 0.5 a release outside could beat every comparator."""
     assert lower("hinge", 100, Budget(0.1), theta_norm=0.5) == 0.0
     assert hardest_data(get_loss("hinge"), Spec("hinge", 100, 1, theta_norm=0.5), Budget(0.1)) == ()
     assert lower("hinge", 100, Budget(0.1, 0.9)) == 0.0
-
-
-def test_it_is_labelled():
-    (bound,) = hardest_data(get_loss("logistic"), Spec("logistic", 500, 3), Budget(0.5, 1e-6))
-    assert bound.form == "lower" and bound.assumes.startswith("hardest data")
 
 
 @pytest.mark.parametrize("key", ["logistic", "hinge", "squared", "huber"])

@@ -20,7 +20,8 @@ from ..figure import Figure
 from ..geometry import order_figure
 from ..log_chart import curves_chart
 from ..multiclass import accuracy_figure
-from ..style import LARGER, NOISES, PERTURBATIONS, SYMBOLS, Look, Theme, note
+from ..named_bars import beside_names
+from ..style import LARGER, NOISES, PERTURBATIONS, SYMBOLS, Look, Theme
 
 _PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begins
 
@@ -43,52 +44,27 @@ def reproduction_figure(given: base.Chart, *, theme: Theme) -> Figure:
 def _exponents_figure(given: Sequence[Exponent], theme: Theme, height: int) -> Figure:
     """A row for each curve: its fitted exponent with two standard errors, and the claimed one."""
     chart = Chart(theme, height, left=250, right=24)
-    names, rows = [fit.curve for fit in given], np.arange(len(given), 0.0, -1.0)
+    names, places = [fit.curve for fit in given], np.arange(len(given))[::-1]
     ink, muted = chart.colours["frank_wolfe"], chart.muted
     chart.marks(
         np.array([fit.claimed for fit in given]),
-        rows,
+        places,
         {"symbol": "line-ns-open", "size": 18, "color": muted, "line": {"width": 3, "color": muted}},
         customdata=names,
         name="as published",
         hovertemplate="%{customdata}<br>as published: %{x:.3f}<extra></extra>",
     )
+    errors = 2.0 * np.array([fit.se for fit in given])
     chart.marks(
         np.array([fit.mean for fit in given]),
-        rows,
+        places,
         {"symbol": "diamond", "size": 10, "color": ink},
         customdata=names,
         name="found here, ± 2 standard errors",
-        error_x={
-            "type": "data",
-            "array": 2.0 * np.array([fit.se for fit in given]),
-            "thickness": 1.5,
-            "width": 4,
-            "color": ink,
-        },
+        error_x={"type": "data", "array": errors, "thickness": 1.5, "width": 4, "color": ink},
         hovertemplate="%{customdata}<br>found: %{x:.3f}<extra></extra>",
     )
-    chart.heading("fitted exponents")
-    above = [
-        note(name, x=0, y=row, yref="y", yshift=20, colour=chart.text, size=13)
-        for name, row in zip(names, rows, strict=True)
-    ]
-    tall = chart.legend(height + 12 * len(names), LEGEND_ROW * 2, drop=54)  # a name stands above its marks
-    narrow = {
-        "height": tall["height"],
-        "margin": {"l": 24},
-        "legend": {"y": tall["legend"]["y"]},
-        "xaxis": {"nticks": 5},
-        "yaxis": {"showticklabels": False},
-        "annotations": [*chart.notes, *above],
-    }
-    return chart.below(
-        chart.axis("exponent", 8),
-        chart.axis(tickvals=rows, ticktext=names, range=[0.4, len(names) + 0.6], showgrid=False),
-        drop=54,
-        stacked=True,
-        narrow=narrow,
-    )
+    return beside_names(chart, names, chart.axis("fitted exponent", 8, nticks=5), size=13, small=13, above=20, room=0.4)
 
 
 def _excess_figure(given: ExcessOfMechanisms, theme: Theme, height: int) -> Figure:

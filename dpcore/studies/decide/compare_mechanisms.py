@@ -3,7 +3,6 @@ accuracy loss at one (epsilon, delta), or why it does not apply."""
 
 import dataclasses as dc
 import math
-import time
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -34,11 +33,11 @@ class Row:
 
     reason: why there are no numbers; beside numbers, why another loss than the asked one stands here, or nothing.
     set: where its models live. guarantee: "pure", "approximate", or "zCDP" where no more is known of the noise.
-    spent_epsilon, spent_delta: what a release costs. score: its accuracy, or r_squared for regression. without: the
-    same without privacy. floor: that of the larger class, or 0 for regression. lost: `LostCurve.lost_at`, 100 times the
-    difference between without and score, points; lost_se: standard error of the mean of losses, those of each split.
+    score: accuracy, or r_squared for regression. without: the same without privacy. floor: that of the larger class, or
+    0 for regression. lost: `LostCurve.lost_at`, 100 times the difference between without and score, points; lost_se:
+    standard error of the mean of losses, those of each split.
     smallest: the smallest epsilon for the acceptable loss, None without numbers. limit: how many times in 100 the best
-    attacker at 50:50 is right, at most. seconds: that it took.
+    attacker at 50:50 is right, at most.
     """
 
     mechanism: str
@@ -48,8 +47,6 @@ class Row:
     loss: str
     set: str
     guarantee: str = ""
-    spent_epsilon: float = math.nan
-    spent_delta: float = math.nan
     score: float = math.nan
     without: float = math.nan
     floor: float = math.nan
@@ -58,7 +55,6 @@ class Row:
     losses: tuple[float, ...] = ()
     smallest: Answer | None = None
     limit: float = math.nan
-    seconds: float = 0.0
 
 
 @dc.dataclass(frozen=True)
@@ -148,7 +144,7 @@ def _blank(mechanism: Mechanism, loss: str, status: Status, reason: str) -> Row:
 
 
 def _row(mechanism: Mechanism, asked: CompareQuestion, cancelled: Cancelled) -> Row:
-    started, problem, epsilon = time.perf_counter(), asked.problem, asked.epsilon
+    problem, epsilon = asked.problem, asked.epsilon
     try:
         setting = Setting(problem, mechanism, asked.splits, asked.epsilons)
     except ValueError as error:  # what is asked for is in order, so this is about the mechanism
@@ -166,8 +162,6 @@ def _row(mechanism: Mechanism, asked: CompareQuestion, cancelled: Cancelled) -> 
     return dc.replace(
         _blank(mechanism, problem.loss, "ok", ""),
         guarantee="pure" if plan.spent.pure else "zCDP" if weak else "approximate",
-        spent_epsilon=plan.spent.epsilon,
-        spent_delta=plan.spent.delta,
         score=without - 0.01 * curve.lost_at(epsilon),
         without=without,
         floor=float(curve.floor.mean()),
@@ -176,5 +170,4 @@ def _row(mechanism: Mechanism, asked: CompareQuestion, cancelled: Cancelled) -> 
         losses=tuple(map(float, losses)),
         smallest=found,
         limit=100.0 * mechanism.attack_limit(plan),
-        seconds=time.perf_counter() - started,
     )

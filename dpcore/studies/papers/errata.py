@@ -47,8 +47,8 @@ KINDS: dict[Kind, str] = {
 class Erratum:
     """title, source, says, holds: in words. unit: what the two numbers are. setting: for which they are computed.
 
-    word: how the document's number is known. compute: the document's and the correct number, from a seed if it needs
-    draws. page: address below the dashboard's root that shows it.
+    word: how the document's number is known. page: address below the dashboard's root that shows it. chance: "yes" if
+    the numbers need draws.
     """
 
     title: str
@@ -59,9 +59,8 @@ class Erratum:
     holds: str
     unit: str
     setting: str
-    compute: Callable[..., tuple[float, float]]
     page: str
-    chance: bool
+    chance: str
 
 
 @dc.dataclass(frozen=True)
@@ -77,6 +76,12 @@ class Recomputed:
     def times(self) -> float:
         """Ratio of the larger to the smaller."""
         return max(self.published / self.corrected, self.corrected / self.published)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """A row of the table of all errata."""
+        numbers = {"published": self.published, "corrected": self.corrected, "times": self.times}
+        return {"name": self.name, **dc.asdict(self.erratum), **numbers}
 
     @property
     def sentence(self) -> str:
@@ -108,13 +113,12 @@ def recompute(name: str, seed: int = 0) -> Recomputed:
     """
     erratum = ERRATA[one_of("name", name, ERRATA)]
     seed = integer("seed", seed, at_least=0)
-    return Recomputed(name, erratum, *_numbers(name, seed if erratum.chance else None))
+    return Recomputed(name, erratum, *_numbers(name, seed if erratum.chance == "yes" else None))
 
 
 @functools.lru_cache(maxsize=64)
 def _numbers(name: str, seed: int | None) -> tuple[float, float]:
-    compute = ERRATA[name].compute
-    return compute() if seed is None else compute(seed)
+    return _COMPUTE[name]() if seed is None else _COMPUTE[name](seed)
 
 
 def _gaussian_multiplier() -> tuple[float, float]:
@@ -220,6 +224,7 @@ def _spent(key: str, n: int, p: int, accounting: str, **knobs: Any) -> Callable[
     return compute
 
 
+# The document's and the correct number, from a seed if they need draws.
 _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "objective_gaussian": _objective_gaussian,
     "objective_gamma": _objective_gamma,
@@ -239,10 +244,7 @@ _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "gaussian_multiplier": _gaussian_multiplier,
     "gamma_noise": _gamma_noise,
 }
-_FACTS = {row.pop("name"): row for row in facts_beside(__file__, "errata.csv")}
-ERRATA = {
-    name: Erratum(**row | {"compute": _COMPUTE[name], "chance": row["chance"] == "yes"}) for name, row in _FACTS.items()
-}
+ERRATA = {row.pop("name"): Erratum(**row) for row in facts_beside(__file__, "errata.csv")}
 
 
 def recomputed(seed: int = 0) -> tuple[Recomputed, ...]:

@@ -12,11 +12,10 @@ same test in `tests/studies/test_exhibits.py` and is not flagged.
 from __future__ import annotations
 
 import dataclasses as dc
-import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_DOWN, Context
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -44,6 +43,7 @@ ERRORS = (0.05, 0.001)
 _FEWEST_RUNS, _MOST_TIMES = 100, 100
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_DOWN)
 _BATCH, _LARGE_BATCH, _SMALL_BATCH = 20_000, 250_000, 2_000
+Unit = Literal["epsilon", "delta"]
 _WORDS: dict[Word, str] = {"published": "published", "reconstructed": "claimed by the formula as reconstructed"}
 
 
@@ -62,7 +62,7 @@ class ExhibitResult:
     title: str
     source: str
     says: str
-    unit: Literal["epsilon", "delta"]
+    unit: Unit
     claimed: float
     exact: float | None
     certified_95: float
@@ -97,23 +97,20 @@ class ExhibitResult:
             return f"Suspicious: with confidence 95% but not 99.9% {over}, {found}; repeat with more runs."
         return f"No contradiction found: with confidence 95% {over}, {found}. This is never evidence of privacy."
 
-    def to_json(self) -> str:
-        """The result as one JSON object."""
-        return json.dumps({**dc.asdict(self), "verdict": self.verdict, "sentence": self.sentence})
 
+class Found(NamedTuple):
+    """Findings of an exhibit's runs.
 
-@dc.dataclass(frozen=True)
-class Exhibit:
-    """title, source, description: in words. word: as in `ExhibitResult`. runs: the usual number. run: (runs, seed) to
-    what they find.
+    published: the guarantee that is claimed. bounds: lower bounds with the confidence of each of `ERRORS`. pair, exact,
+    estimate: as in `ExhibitResult`. under: what the claim assumes, in words.
     """
 
-    title: str
-    source: str
-    word: Word
-    description: str
-    runs: int
-    run: Callable[[int, int], ExhibitResult]
+    published: Budget
+    bounds: Sequence[float | Array]
+    pair: str
+    exact: float | None = None
+    estimate: tuple[float, float] | None = None
+    under: str = ""
 
 
 def rounded_down(value: float) -> str:
@@ -138,7 +135,12 @@ def pure_bounds(right: Array | int, guesses: Array | int) -> tuple[Array, Array]
     return shown, flagged
 
 
-def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> ExhibitResult:
+def rate_bounds(counted: int, runs: int) -> list[float]:
+    """Lower bounds on the probability that a run counts, by each of `ERRORS`."""
+    return [float(lower_bound(counted, runs, error)) for error in ERRORS]
+
+
+def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> Found:
     """Objective perturbation with Gamma noise as published spends epsilon + ln(1 + epsilon / 2).
 
     Runs of `ObjectiveGamma` itself, Huber loss, one column, the smallest published lam; a fair coin picks the data set.
@@ -148,11 +150,11 @@ def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> E
     Source: Jain and Thakurta 2014; `objective_worst_pair` has the pair.
 
     >>> found = objective_gamma(5_000, 0)
-    >>> round(found.exact, 4), found.certified_95 < found.exact
+    >>> round(found.exact, 4), bool(found.bounds[0] < found.exact)
     (1.4055, True)
     """
-    epsilon = 1.0
-    plan = pair_plan("objective_gamma", Budget(epsilon), accounting)
+    asked = Budget(1.0)
+    plan = pair_plan("objective_gamma", asked, accounting)
     pair, mechanism = worst_for_gamma(plan), plan.mechanism
     ends = np.linspace(pair.kink, pair.last, 201)[1:]
     p, q = pair.probabilities(ends)
@@ -166,12 +168,10 @@ def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> E
             outputs = mechanism.release_many(plan, prepared, [rng] * min(_BATCH, times - start))
             seen += int((mechanism.log_ratio(plan, zero, one, outputs) <= -least).sum())
         told.append(seen)
-    shown, flagged = (float(bound) for bound in pure_bounds(told[0], sum(told)))
-    exact, says = pair.log_ratio(pair.kink), f"epsilon = {epsilon:g}, delta = 0"
-    return _finding("objective_gamma", says, "epsilon", epsilon, exact, shown, flagged, runs, seed, pair.words)
+    return Found(asked, pure_bounds(told[0], sum(told)), pair.words, pair.log_ratio(pair.kink))
 
 
-def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -> ExhibitResult:
+def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -> Found:
     """Objective perturbation with Gaussian noise as published has many times its delta on replaced records.
 
     Huber loss, one column, n lam = 2 c R^2 / epsilon; the exact minimiser as published, in closed form. Half the runs
@@ -181,13 +181,13 @@ def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -
     Source: Jain and Thakurta 2014, Theorem 2; `objective_worst_pair` has the pair.
 
     >>> found = objective_gaussian(2_000_000, 0)
-    >>> round(found.exact / found.claimed, 1), found.certified_999 < found.exact
+    >>> round(found.exact / found.published.delta, 1), found.bounds[1] < found.exact
     (23.6, True)
     """
-    epsilon, delta = 1.0, 1e-5
-    plan = pair_plan("objective_gaussian", Budget(epsilon, delta), accounting)
-    pair = worst_for_gaussian(plan, epsilon)
-    end, seen, times = pair.end(epsilon), [0, 0], (runs // 2, runs - runs // 2)
+    asked = Budget(1.0, 1e-5)
+    plan = pair_plan("objective_gaussian", asked, accounting)
+    pair = worst_for_gaussian(plan, asked.epsilon)
+    end, seen, times = pair.end(asked.epsilon), [0, 0], (runs // 2, runs - runs // 2)
     for side in (0, 1):
         rng = generator(seed, "exhibit objective_gaussian", side)
         for start in range(0, times[side], _LARGE_BATCH):
@@ -198,14 +198,12 @@ def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -
     def bound(error: float) -> float:
         true = float(lower_bound(seen[0], times[0], 0.5 * error))
         false = 1.0 - float(lower_bound(times[1] - seen[1], times[1], 0.5 * error))
-        return max(0.0, true - math.exp(epsilon) * false)
+        return max(0.0, true - math.exp(asked.epsilon) * false)
 
-    exact, says = pair.delta(epsilon), f"epsilon = {epsilon:g}, delta = {delta:g}"
-    shown, flagged = map(bound, ERRORS)
-    return _finding("objective_gaussian", says, "delta", delta, exact, shown, flagged, runs, seed, pair.words)
+    return Found(asked, [bound(error) for error in ERRORS], pair.words, pair.delta(asked.epsilon))
 
 
-def lasso_laplace(runs: int, seed: int, *, accounting: str = "published") -> ExhibitResult:
+def lasso_laplace(runs: int, seed: int, *, accounting: str = "published") -> Found:
     """Private Frank-Wolfe with Laplace noise as published has about twice its delta at epsilon = 12.
 
     theta_T after T - 1 = 200 choices between two vertices, each by the best of two noisy scores; only theta_T is seen.
@@ -215,7 +213,7 @@ def lasso_laplace(runs: int, seed: int, *, accounting: str = "published") -> Exh
     Source: Talwar, Thakurta and Zhang 2015, Algorithm 2 and Theorem 2.4; `two_vertices` has the pair.
 
     >>> found = lasso_laplace(2_000, 0)
-    >>> round(found.exact / found.claimed, 2), found.certified_999 < found.exact
+    >>> round(found.exact / found.published.delta, 2), found.bounds[1] < found.exact
     (1.95, True)
     """
     asked = Budget(12.0, 1e-2)
@@ -226,15 +224,13 @@ def lasso_laplace(runs: int, seed: int, *, accounting: str = "published") -> Exh
         better, worse = draw(size=(2, min(_SMALL_BATCH, runs - start), pair.plan.steps))
         models = (pair.advantage + better > worse) @ pair.weights
         counted += int((coins.random(len(models)) < pair.shares(models, asked.epsilon)).sum())
-    shown, flagged = (float(lower_bound(counted, runs, error)) for error in ERRORS)
-    exact, says = pair.delta(asked.epsilon), f"epsilon = {asked.epsilon:g}, delta = {asked.delta:g}"
     words = (
         "records of one column, for a loss that is linear on the set; all are 0 but the last, whose label is flipped"
     )
-    return _finding("lasso_laplace", says, "delta", asked.delta, exact, shown, flagged, runs, seed, words)
+    return Found(asked, rate_bounds(counted, runs), words, pair.delta(asked.epsilon))
 
 
-def quoted_kappa(runs: int, seed: int, *, accounting: str = "published") -> ExhibitResult:
+def quoted_kappa(runs: int, seed: int, *, accounting: str = "published") -> Found:
     """Generalised Gaussian noise for the largest entry with the quoted kappa: delta at epsilon = 4 is above 0.01.
 
     delta = E (1 - e^(epsilon - L))_+ over draws on D0, L the privacy loss, which the two densities give exactly. Each
@@ -246,7 +242,7 @@ def quoted_kappa(runs: int, seed: int, *, accounting: str = "published") -> Exhi
     Source: Bassily, Guzmán and Nandi 2021, Corollary 3.3 and section 3; the quoted kappa is min{q - 1, 2 ln d}.
 
     >>> found = quoted_kappa(2_000, 0)
-    >>> found.certified_999 < found.certified_95 < found.estimate[0]
+    >>> found.bounds[1] < found.bounds[0] < found.estimate[0]
     True
     """
     asked, d = Budget(4.0, 1e-2), 1_000
@@ -260,15 +256,12 @@ def quoted_kappa(runs: int, seed: int, *, accounting: str = "published") -> Exhi
     draws, coins = (generator(seed, "exhibit quoted_kappa", stream) for stream in range(2))
     shares = shift_shares(noise, np.ones(d), scale, asked.epsilon, draws=runs, rng=draws)
     counted = int((coins.random(runs) < shares).sum())
-    shown, flagged = (float(lower_bound(counted, runs, error)) for error in ERRORS)
     estimate = float(shares.mean()), float(shares.std(ddof=1) / math.sqrt(runs))
-    says = f"epsilon = {asked.epsilon:g}, delta = {asked.delta:g}"
     pair = f"means of records in {d:,} columns that differ by the sensitivity in every column"
-    key, unit = "quoted_kappa", "delta"
-    return _finding(key, says, unit, asked.delta, None, shown, flagged, runs, seed, pair, estimate)
+    return Found(asked, rate_bounds(counted, runs), pair, estimate=estimate)
 
 
-def published_classifier(runs: int, seed: int) -> ExhibitResult:
+def published_classifier(runs: int, seed: int) -> Found:
     """The published large-margin Gaussian classifier reveals on which of two neighbours it was trained.
 
     `pathak_raj_leak`: a fair coin picks the data set, the residuals of an equation on the output say which. Runs
@@ -279,25 +272,18 @@ def published_classifier(runs: int, seed: int) -> ExhibitResult:
     """
     epsilon, lam, n, alpha = 1.0, 1.0, 20, 1.0
     found = membership_leak(runs, seed, epsilon=epsilon, lam=lam, n=n)
-    claimed = epsilon + 2.0 * math.log1p(alpha / (n * lam))
-    shown, flagged = (float(bound) for bound in pure_bounds(found.right, found.guesses))
-    says = f"epsilon = {claimed:.4g}, delta = 0 (with the open constant alpha taken as {alpha:g})"
+    claimed = Budget(epsilon + 2.0 * math.log1p(alpha / (n * lam)))
     pair = f"{n} records of one column, evenly from -1 to 1, with the sign as class; the last is replaced by (0.3, 0)"
-    return _finding("published_classifier", says, "epsilon", claimed, None, shown, flagged, runs, seed, pair)
+    under = f" (with the open constant alpha taken as {alpha:g})"
+    return Found(claimed, pure_bounds(found.right, found.guesses), pair, under=under)
 
 
-def _finding(key: str, *facts: Any) -> ExhibitResult:
-    exhibit = EXHIBITS[key]
-    return dc.replace(ExhibitResult(key, exhibit.title, exhibit.source, *facts), word=exhibit.word)
-
-
-_RUNS = {
-    run.__name__: run
-    for run in (objective_gamma, objective_gaussian, lasso_laplace, quoted_kappa, published_classifier)
+_PLAYS: dict[str, Callable[..., Found]] = {
+    play.__name__: play
+    for play in (objective_gamma, objective_gaussian, lasso_laplace, quoted_kappa, published_classifier)
 }
-_FACTS = {row.pop("key"): row for row in facts_beside(__file__, "exhibits.csv")}
-EXHIBITS = {key: Exhibit(**row | {"runs": int(row["runs"]), "run": _RUNS[key]}) for key, row in _FACTS.items()}
-_FINDINGS: SharedCache[ExhibitResult] = SharedCache(64)
+EXHIBITS = {row.pop("key"): row for row in facts_beside(__file__, "exhibits.csv")}
+_RESULTS: SharedCache[ExhibitResult] = SharedCache(64)
 
 
 def run_exhibit(key: str, *, runs: int | None = None, seed: int = 0) -> ExhibitResult:
@@ -312,9 +298,30 @@ def run_exhibit(key: str, *, runs: int | None = None, seed: int = 0) -> ExhibitR
     >>> run_exhibit("published_classifier", runs=300).verdict
     'contradicted'
     """
-    exhibit = EXHIBITS[one_of("key", key, EXHIBITS)]
-    times = exhibit.runs if runs is None else integer("runs", runs, at_least=_FEWEST_RUNS)
-    if times > _MOST_TIMES * exhibit.runs:
-        raise ValueError(f"runs must be at most {_MOST_TIMES * exhibit.runs:,} for {key}, got {times:,}")
+    usual = int(EXHIBITS[one_of("key", key, EXHIBITS)]["runs"])
+    times = usual if runs is None else integer("runs", runs, at_least=_FEWEST_RUNS)
+    if times > _MOST_TIMES * usual:
+        raise ValueError(f"runs must be at most {_MOST_TIMES * usual:,} for {key}, got {times:,}")
     seed = integer("seed", seed, at_least=0)
-    return _FINDINGS.get((key, times, seed), lambda: exhibit.run(times, seed))
+    return _RESULTS.get((key, times, seed), lambda: result_of(key, _PLAYS[key](times, seed), times, seed))
+
+
+def result_of(key: str, found: Found, runs: int, seed: int) -> ExhibitResult:
+    """Result that says what an exhibit's runs have found."""
+    facts, published = EXHIBITS[key], found.published
+    return ExhibitResult(
+        key=key,
+        title=facts["title"],
+        source=facts["source"],
+        says=f"epsilon = {published.epsilon:.4g}, delta = {published.delta:g}{found.under}",
+        unit=facts["unit"],
+        claimed=published.epsilon if facts["unit"] == "epsilon" else published.delta,
+        exact=found.exact,
+        certified_95=float(found.bounds[0]),
+        certified_999=float(found.bounds[1]),
+        runs=runs,
+        seed=seed,
+        pair=found.pair,
+        estimate=found.estimate,
+        word=facts["word"],
+    )
