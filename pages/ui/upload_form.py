@@ -395,17 +395,12 @@ def _declared(table: RawTable, name: str, said: Declared | None) -> Declared | N
     categories = tuple(column for column in used if column not in numbers)
     decimal = table.form.decimal if table.form else "."
     bounds = ask_bounds(numbers, categories, columns, decimal, table.levels) if used else None
-    norm = "Guess at the norm of a good model, made without looking at the file (0: the default rule)"
-    guess = (said and said.theta_norm) or 0.0
-    theta_norm = _asked(st.number_input, f"norm {name}", norm, min_value=0.0, max_value=1e6, value=guess, format="%g")
     drop = _drops(table, numbers, categories, name, said is not None and said.gaps == "drop")
     if positive is None or bounds is None:
         return None
     low, high = zip(*bounds[0], strict=True) if bounds[0] else ((), ())
     looked = tuple(column for column in (*numbers, *categories) if column in held_bounds().looked)
-    return Declared(
-        numbers, low, high, positive, "drop" if drop else "refuse", theta_norm or None, tuple(bounds[1]), looked
-    )
+    return Declared(numbers, low, high, positive, "drop" if drop else "refuse", tuple(bounds[1]), looked)
 
 
 def _tell_left_out(table: RawTable, numeric: Collection[str], used: Collection[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ..harness import Server
-from .looks import Chart, NewPage
+from .looks import Chart
 
 pytestmark = pytest.mark.browser
 
@@ -35,7 +35,7 @@ def test_the_report_is_that_of_the_attack_which_is_shown(server: Server, page: P
 
 
 @pytest.mark.nightly
-def test_the_briefing_says_what_the_page_says(server: Server, page: Page, new_page: NewPage, tmp_path: Path):
+def test_the_briefing_says_what_the_page_says(server: Server, page: Page, tmp_path: Path):
     page.goto(f"{server.url}/decide?n=1%2C000&give_up=5&more=download")
     Chart(page, "budget").shown()
     expect(page.get_by_text(re.compile(r"all \d+ splits"))).to_be_visible()
@@ -44,13 +44,4 @@ def test_the_briefing_says_what_the_page_says(server: Server, page: Page, new_pa
     budget, reference = float(f"{numbers['budget']['value']:.2g}"), 100 * numbers["reference"]
     assert f"{budget:g}" in shown and f"{reference:.1f}" in shown
     assert numbers["link"].startswith(f"{server.url}/decide?")
-    html = taken(page, "Briefing (HTML)", tmp_path)
-    assert html.stat().st_size < 6_000_000
-    briefing = new_page()
-    briefing.goto(html.as_uri())
-    expect(briefing.locator("section")).to_have_count(6)
-    assert taken(page, "Slides (PowerPoint)", tmp_path).stat().st_size > 10_000
-    assert taken(page, "Curves (CSV)", tmp_path).read_text().startswith("epsilon,loss")
-    space: dict[str, object] = {}
-    exec(taken(page, "Code (Python)", tmp_path).read_text(encoding="utf-8").replace("figure.show()", ""), space)
-    assert abs(space["found"].value - numbers["budget"]["value"]) < 1e-9  # type: ignore[attr-defined]
+    assert "To sign: " in taken(page, "Page to sign (HTML)", tmp_path).read_text(encoding="utf-8")

@@ -193,7 +193,6 @@ def test_a_table_costs_little_more_than_its_numbers():
         ({"high": (math.inf, 1.0)}, "bounds of column 'age' must be .*, got 0 and inf"),
         ({"positive": "maybe"}, "positive must be one of no, yes, got 'maybe'"),
         ({"gaps": "guess"}, "gaps must be one of refuse, drop, got 'guess'"),
-        ({"theta_norm": -1.0}, "theta_norm must be a finite number > 0, got -1.0"),
         (
             {"columns": ("age", "name")},
             "every row must have a label and a number in every column .*, got 60 of 60 rows without, 'name' in 60; .*",
@@ -351,7 +350,6 @@ def test_a_dictionary_holds_a_declaration_and_nothing_else():
         (lambda found: found["columns"][0].update(smallest=math.nan), "smallest of 'age' must be a number, got nan"),
         (lambda found: found["columns"][0].update(largest=0), "smallest of 'age' must be below its largest, .*"),
         (lambda found: found["columns"][1].update(levels=[1, 2]), "levels must be a list of texts, got .*"),
-        (lambda found: found.update(theta_norm="big"), "theta_norm must be a finite number > 0, got 'big'"),
     ],
 )
 def test_a_spoilt_dictionary_is_refused_by_its_part(change, message):

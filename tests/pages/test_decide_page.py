@@ -271,9 +271,9 @@ LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for 
         (
             "levels.csv",
             re.sub(rb'"Doe, \d*(\d)"', rb"ward \1", people()),
-            Declared(("age",), (0.0,), (100.0,), "yes", "drop", None, (Category("name", WARDS),), ("name",)),
+            Declared(("age",), (0.0,), (100.0,), "yes", "drop", (Category("name", WARDS),), ("name",)),
         ),
-        ("mine.svm", LIBSVM, Declared(("1", "2"), (0.0, 0.0), (1.0, 1.0), "1", theta_norm=3.0)),
+        ("mine.svm", LIBSVM, Declared(("1", "2"), (0.0, 0.0), (1.0, 1.0), "1")),
         pytest.param(
             *("mine.parquet", pd.read_csv(io.BytesIO(people())).to_parquet(index=False)),
             Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes"),
