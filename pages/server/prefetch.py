@@ -148,7 +148,7 @@ def _moved_last(state: dict[str, str]) -> str:
 def beside(control: share_link.Control, controls: Controls, state: dict[str, str]) -> Iterator[Place]:
     """The other places of a slider, the nearest first; made as they are fetched: in a class nobody fetches them."""
     at = control.texts.index(state[control.key])
-    for k in sorted(range(len(control.texts)), key=lambda k: abs(k - at))[1:]:
+    for k in sorted(range(len(control.texts)), key=lambda k: (abs(k - at), k < at))[1:]:
         there = dc.replace(controls, **{control.key: control.options[k]})
         yield Place(there, state | {control.key: control.texts[k]})
 

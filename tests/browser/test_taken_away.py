@@ -26,14 +26,6 @@ def taken(page: Page, label: str, folder: Path) -> Path:
     return folder / waiting.value.suggested_filename
 
 
-def test_the_report_is_that_of_the_attack_which_is_shown(server: Server, page: Page, tmp_path: Path):
-    page.goto(f"{server.url}/audit?seed=3")
-    report = taken(page, "Download the report", tmp_path)
-    facts = json.loads(report.read_text(encoding="utf-8"))
-    assert report.name == "audit_output_gaussian_missing_factor_2.json"
-    assert (facts["verdict"], facts["seed"], facts["runs"]) == ("contradicted", 3, 20_000)
-
-
 @pytest.mark.nightly
 def test_the_briefing_says_what_the_page_says(server: Server, page: Page, tmp_path: Path):
     page.goto(f"{server.url}/decide?n=1%2C000&give_up=5&more=download")
