@@ -321,7 +321,7 @@ def test_levels_of_a_file_with_decimal_commas_are_numbers_too():
 
 
 def test_a_dictionary_holds_a_declaration_and_nothing_else():
-    said = Declared(("age",), (-0.1,), (1e-7,), "yes", "drop", 3.5, (SEX, STAGE), ("sex",))
+    said = Declared(("age",), (-0.1,), (1e-7,), "yes", "drop", (SEX, STAGE), ("sex",))
     assert data.read_dictionary(data.write_dictionary("sick", said).encode(), "x.json") == ("sick", said)
 
 

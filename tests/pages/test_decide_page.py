@@ -162,15 +162,6 @@ def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
     assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} ") and share > 0.3
 
 
-def test_attack_success_is_in_order_and_the_posterior_is_said_for_pure_privacy_only():
-    page = opened(way="output_gamma", more="suspicion", prior="10")
-    assert "may suspect you" in texts(page) and "accuses" not in texts(page)
-    page = opened(way="output_gaussian", more="suspicion", prior="10")
-    assert "may suspect you" not in texts(page) and "Of 1,000 guesses" in texts(page)
-    assert "wrongly accuses 1 in 100" in texts(page)
-    assert re.search(r"at most \d+ times in 100", texts(page))
-
-
 def test_repeated_releases_cost_more_and_say_what_each_may_have():
     page = opened(more="repeated", releases=4, per_person=3)
     told = texts(page)
