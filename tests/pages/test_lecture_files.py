@@ -126,7 +126,7 @@ def test_the_guides_lecture_has_nothing_wrong(folder: Path, capsys: pytest.Captu
         ("place: objective", "place: outputs", 4, "Step 1: “place” must be one of output, objective, gradient"),
         ("n: 398", "n: 399", 4, "Step 1: “n” must be one of 200, 300, 398, 500, "),
         ("n: 398", "n: many", 4, "Step 1: “n” must be one of 200, 300, 398, 500, "),
-        ("n: 398", "seed: -1", 4, "Step 1: The page stops with an error in this state"),
+        ("n: 398", "seed: -1", 4, "Step 1: “seed” must be one of 0 to 1000000 in this state, got -1."),
         ("kept: [epsilon]", "kept: [behind, n, title]", 7, "“kept” must be at most 3 of "),
     ],
 )
