@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses as dc
-import math
 import re
 from html.parser import HTMLParser
-
-import numpy as np
 
 from dpcore import AttackSuccess, Problem, make_mechanism
 from dpcore.core.privacy import Budget
 from dpcore.data import SOURCES, Declared, Source, UploadedRecords, read_table
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.signed import SignedPlan, keyed_digest
-from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve, Signing
+from pages.decide.briefing.content import Briefing, Guarantee, Interval, Signing
 from pages.decide.briefing.words import FORMS, look_up
 
 from .upload_page import people
 
-EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-MEAN = (44.17, 38.62, 21.38, 9.437, 2.291, 0.643, 0.118)
 # What somebody might call a file, to break the page.
 EVIL = "</script><script>alert(1)</script> <img src=https://evil.example/x onerror=alert(2)> \"'& {lost:points} **"
 # Numbers that a sentence may hold without a value behind it: of 100 times, a coin at 50:50.
@@ -57,7 +51,6 @@ def to_sign(plan: SignedPlan | None = None, **changes: object) -> Briefing:
         "mechanism": mechanism_class(given["key"]).label,
         "n": given["n"],
         "guarantee": Guarantee(given["epsilon"], given["delta"], total.epsilon, total.delta),
-        "equivalent": EquivalentSizes("accuracy", Interval(None, None, None, "Nobody knows.")),
         "signing": Signing(1.37, 3.19, 1, 1, total, 17, plan),
     }
     return example(**(told | changes))
@@ -65,41 +58,22 @@ def to_sign(plan: SignedPlan | None = None, **changes: object) -> Briefing:
 
 def example(**changes: object) -> Briefing:
     """A briefing of numbers that are all different, so that none can stand for another."""
-    n = 4_321
-    worth = (None, None, 61.0, 318.0, 1_234.0, 2_718.0, 4_007.0)
-    low = (None, None, None, 271.0, 1_111.0, 2_501.0, 3_802.0)
-    high = (None, 58.0, 97.0, 402.0, 1_357.0, 2_999.0, 4_210.0)
     told: dict[str, object] = {
-        "title": "Which privacy budget can we sign for the tumour model?",
         "source": SOURCES["breast_cancer"],
         "mechanism": "Output perturbation, Gaussian noise",
-        "family": "output",
-        "n": n,
+        "n": 4_321,
         "guarantee": Guarantee(1.0, 1e-6, 0.987, 9.5e-7),
         "at_most": 5.5,
-        "curve": LossCurve(
-            EPSILONS, MEAN, MEAN, tuple(0.83 * v - 0.07 for v in MEAN), tuple(1.16 * v + 0.13 for v in MEAN)
-        ),
         "reference": 0.95721,
-        "score": 0.95721 - MEAN[4] / 100,
+        "score": 0.9343,
         "floor": 0.62741,
         "budget": Interval(0.571, 0.437, 0.683),
         "attack_success": AttackSuccess(cap=0.73106, limit=0.6043, measured=0.5921, certified=0.5839, runs=20_000),
-        "equivalent": EquivalentSizes(
-            "accuracy on fresh patients", Interval(1_234.0, 1_111.0, 1_357.0), EPSILONS, worth, low, high
-        ),
-        "needed": Interval(2_345.0, 1_876.0, 3_141.0),
         "signing": NOTHING_SIGNED,
-        "assumptions": tuple(
-            f"Assumption {k}: every record is scaled to length one before anything is computed, by a rule that is the "
-            "same for all records and was fixed before anybody had seen them."
-            for k in ("one", "two", "three", "four")
-        ),
         "warnings": ("Excess risk that was measured on private records is itself not private.",),
         "link": "http://localhost:8501/decide?v=1&source=breast_cancer&epsilon=1&seed=7",
         "version": "0.1.0",
         "seed": 7,
-        "snippet": "import dpcore\nprint('a < b & c')\n",
     }
     return Briefing(**(told | changes))  # type: ignore[arg-type]
 
@@ -107,21 +81,16 @@ def example(**changes: object) -> Briefing:
 def evil() -> Briefing:
     """Every text a visitor can choose, chosen to do harm."""
     source: Source = dc.replace(SOURCES["breast_cancer"], label=EVIL, record=EVIL, records=EVIL, things=EVIL)
-    sentences = (EVIL,) * 4
-    return example(title=EVIL, source=source, mechanism=EVIL, assumptions=sentences, link=EVIL, snippet=EVIL)
+    return example(source=source, mechanism=EVIL, warnings=(EVIL,), link=EVIL)
 
 
 def fullest() -> Briefing:
     """As much text as is allowed."""
     long = ("A sentence that goes on for as long as any may. " * 7)[:260]
-    reason = Interval(None, None, None, long)
     return to_sign(
-        title=("Which budget can we sign? " * 6)[:140],
-        assumptions=(long,) * 6,
-        warnings=(long,) * 5,
+        warnings=(long,) * 2,
         link="http://localhost:8501/decide?" + "a" * 1_400,
-        budget=reason,
-        needed=reason,
+        budget=Interval(None, None, None, long),
     )
 
 
@@ -131,32 +100,28 @@ class Reader(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
         self.said: list[tuple[str, str, str]] = []
-        self.rest, self.labels, self.addresses, self.tags = "", [], [], []
-        self.scripts: dict[str, str] = {}
-        self._open: list[tuple[str, dict[str, str | None]]] = []
+        self.rest, self.addresses, self.tags = "", [], []
+        self._open: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
         self.tags.append(tag)
-        self.labels += [found["aria-label"] or ""] if "aria-label" in found else []
         self.addresses += [v or "" for k, v in attrs if k in ("src", "href", "action", "srcset", "data", "poster")]
-        if tag not in ("meta", "img", "circle"):
-            self._open.append((tag, found))
+        if tag != "meta":
+            self._open.append(tag)
         if tag == "data":
             self.said.append((found["data-path"] or "", found["data-form"] or "", ""))
 
     def handle_endtag(self, tag: str) -> None:
-        if self._open and tag == self._open[-1][0]:
+        if self._open and tag == self._open[-1]:
             self._open.pop()
 
     def handle_data(self, text: str) -> None:
-        tag, attrs = self._open[-1] if self._open else ("", {})
+        tag = self._open[-1] if self._open else ""
         if tag == "data":
             path, form, before = self.said[-1]
             self.said[-1] = path, form, before + text
-        elif tag == "script":
-            self.scripts[attrs.get("id") or f"code {len(self.scripts)}"] = text
         elif tag not in ("style", "title"):
             self.rest += text
 
@@ -166,10 +131,3 @@ def untrue(page: str, document: dict[str, object]) -> list[str]:
     reader = Reader(page)
     wrong = [f"{path}: {text}" for path, form, text in reader.said if text != FORMS[form](look_up(document, path))]
     return wrong + [number for number in re.findall(r"\d+", reader.rest) if number not in WORDS]
-
-
-def plain(values: object) -> list[float | None]:
-    """A chart's numbers as the document writes them; plotly packs arrays."""
-    if isinstance(values, dict):
-        values = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
-    return [None if v is None or math.isnan(v) else float(v) for v in values]  # type: ignore[attr-defined]

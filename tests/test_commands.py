@@ -22,17 +22,6 @@ def test_an_old_python_is_refused_in_one_sentence():
     assert dev.refusal((4, 0, 0)) is None
 
 
-def test_the_fingerprint_follows_python_and_every_file(tmp_path):
-    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
-    first.write_text("numpy")
-    second.write_text("pytest")
-    before = dev.fingerprint("3.11.2", [first, second])
-    assert dev.fingerprint("3.11.2", [first, second]) == before
-    assert dev.fingerprint("3.12.1", [first, second]) != before
-    second.write_text("pytest<9")
-    assert dev.fingerprint("3.11.2", [first, second]) != before
-
-
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A repository whose .venv is this Python, the commands dev.py runs, and codes for them to return."""
@@ -73,32 +62,6 @@ def test_packages_are_installed_only_when_a_file_changed(project):
     # The last install may have moved a version that tests need.
     dev.test([])
     assert installs(calls) == ["requirements-dev.lock", "requirements.lock", "requirements-dev.lock"]
-
-
-def test_an_interrupted_install_is_repeated(project, monkeypatch):
-    folder, calls, codes = project
-    dev.run([])
-    (folder / "requirements.lock").write_text("new")
-    codes["pip install"] = 1
-    with pytest.raises(dev.Failure):
-        dev.run([])
-    codes.clear()
-    (folder / "requirements.lock").write_text("requirements.lock")  # even with the old file, .venv is half new
-    calls.clear()
-    dev.run([])
-    assert installs(calls) == ["requirements.lock"]
-
-
-def test_kernels_are_compiled_once_and_again_after_a_failure(project):
-    _, calls, codes = project
-    codes["dpcore warm"] = 1
-    with pytest.raises(dev.Failure):
-        dev.run([])
-    assert not any("streamlit" in words for words in calls)
-    codes.clear()
-    dev.run([])
-    dev.run([])
-    assert sum("dpcore warm" in words for words in calls) == 2
 
 
 def test_the_address_is_printed_before_the_server_starts(project, capsys, monkeypatch):
@@ -143,13 +106,6 @@ def test_checks_run_in_order_and_stop_at_the_first_failure(project):
     codes["mypy"] = 2
     assert dev.test([]) == 2
     assert calls[-1].startswith("mypy")
-
-
-@pytest.mark.parametrize("code, says", [(0, "All tests passed."), (1, "failed"), (3, "browser"), (4, "failed")])
-def test_the_last_line_says_what_the_exit_status_means(project, capsys, code, says):
-    project[2]["pytest"] = code
-    assert dev.test([]) == code
-    assert says in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_without_ensurepip_and_pip_one_sentence_names_the_remedy(project, monkeypatch):
@@ -203,11 +159,6 @@ def test_without_a_browser_the_summary_and_the_status_say_so(tmp_path, options, 
     assert result.stdout.count("tests/test_small.py::test_needy") == 1
     assert all(remedy in result.stdout for remedy in REMEDIES)
     assert ("1 passed" if options else "1 passed, 1 deselected") in result.stdout
-
-
-@pytest.mark.parametrize("options", [(), pytest.param(dev.SPREAD, marks=pytest.mark.nightly)])
-def test_another_failure_outranks_the_missing_browser(tmp_path, options):
-    assert run_pytest(tmp_path, *options, plain="False").returncode == 1
 
 
 def test_browser_tests_nobody_asked_for_are_not_missed(tmp_path):

@@ -78,13 +78,6 @@ def test_what_is_tested_is_locked_and_the_dashboard_is_a_part_of_it():
     assert set(re.findall("sha256:.*", text)) < set(re.findall("sha256:.*", whole))
 
 
-def test_a_lock_without_a_hash_is_noticed():
-    good = (ROOT / LOCKS[0]).read_text()
-    assert unlocked(good + "idle==1.0\n") == ["idle==1.0"]
-    assert unlocked(re.sub(r"(?m)^(altair==\S+) \\\n(?:    --hash.*\n)+", r"\1\n", good)) == ["altair==6.3.0"]
-    assert unlocked(good + "-e .\n--index-url https://example.org\n")
-
-
 @pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_names_packages_and_no_place_to_fetch_them_from(name):
     """Where packages come from is the business of whoever installs; that they are the same, that of the hashes."""

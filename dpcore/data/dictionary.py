@@ -7,7 +7,7 @@ import json
 from collections.abc import Container, Sequence
 from typing import Any, NoReturn
 
-from ..core.validation import check_real, one_of, positive, shown
+from ..core.validation import check_real, one_of, shown
 from .uploads import Category, Declared
 
 _MAX_BYTES = 2**20
@@ -21,7 +21,6 @@ def write_dictionary(label: str, declared: Declared) -> str:
       "label": "sick",
       "positive": "yes",
       "gaps": "refuse",
-      "theta_norm": null,
       "columns": [
         {
           "name": "age",
@@ -42,7 +41,6 @@ def write_dictionary(label: str, declared: Declared) -> str:
         "label": label,
         "positive": declared.positive,
         "gaps": declared.gaps,
-        "theta_norm": declared.theta_norm,
         "columns": columns,
         "after_looking": declared.after_looking,
     }
@@ -94,7 +92,7 @@ def mismatches(declared: Declared, columns: Sequence[str], numbers: Container[st
 
 
 def _declaration(found: dict[str, Any]) -> tuple[str, Declared]:
-    columns, label, norm = _of(found, "columns", list), _of(found, "label", str), found.get("theta_norm")
+    columns, label = _of(found, "columns", list), _of(found, "label", str)
     numbers: dict[str, tuple[float, float]] = {}
     categories = []
     for column in columns:
@@ -119,7 +117,6 @@ def _declaration(found: dict[str, Any]) -> tuple[str, Declared]:
         highs,
         _of(found, "positive", str),
         gaps,
-        None if norm is None else positive("theta_norm", norm),
         (*categories,),
         _texts(found, "after_looking"),
     )

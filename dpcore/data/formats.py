@@ -139,7 +139,7 @@ def opened(content: bytes, name: str, form: Format) -> tuple[list[str], Iterator
     return names, _of_one_length(records, len(names), name)
 
 
-def text_of(content: bytes, form: Format) -> TextIO:
+def _text_of(content: bytes, form: Format) -> TextIO:
     """Text of a CSV file from its first record on, with one kind of line ends; blanks before these separate nothing."""
     text: TextIO = io.TextIOWrapper(io.BytesIO(content), form.encoding)
     if form.separator == " ":
@@ -153,21 +153,21 @@ def _stripped(lines: Iterable[str]) -> Iterator[str]:
     return (line.rstrip(" \n") + "\n" for line in lines)
 
 
-def cells_of(lines: Iterable[str], form: Format) -> "_csv.Reader":
+def _cells_of(lines: Iterable[str], form: Format) -> "_csv.Reader":
     """Reader of the records in lines."""
     return csv.reader(lines, delimiter=form.separator, quotechar=form.quote, skipinitialspace=True, strict=True)
 
 
-def is_blank(cells: list[str]) -> bool:
+def _is_blank(cells: list[str]) -> bool:
     """True if a record is an empty line."""
     return len(cells) < 2 and not "".join(cells).strip()
 
 
 def _split(content: bytes, name: str, form: Format) -> Iterator[tuple[int, list[str]]]:
     try:
-        text = text_of(content, form)
+        text = _text_of(content, form)
         skipped = int(text.tell() > 0)
-        reader = cells_of(_lines(text, name, skipped), form)
+        reader = _cells_of(_lines(text, name, skipped), form)
         while True:
             begin = reader.line_num + 1 + skipped
             cells = next(reader, None)
@@ -175,7 +175,7 @@ def _split(content: bytes, name: str, form: Format) -> Iterator[tuple[int, list[
                 return
             if "\n" in "".join(cells) and any(_holds_records(cells, place, form) for place in range(len(cells))):
                 raise ValueError(_QUOTES.format(name, begin, "closes in a later one, after what look like records"))
-            if not is_blank(cells):
+            if not _is_blank(cells):
                 yield begin, cells
     except csv.Error as error:
         if "limit" in str(error):
@@ -241,8 +241,8 @@ def _sample(text: str, separator: str, quote: str) -> list[list[str]]:
     with suppress(csv.Error):  # raised again when the file is read
         form = Format("utf-8-sig", separator, ".", True, quote)
         lines = io.StringIO(text, newline=None)
-        for cells in cells_of(_stripped(lines) if separator == " " else lines, form):
-            if not is_blank(cells):
+        for cells in _cells_of(_stripped(lines) if separator == " " else lines, form):
+            if not _is_blank(cells):
                 records.append(cells)
             if len(records) == _SNIFFED_RECORDS:
                 break

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..core.arrays import Array
 from ..core.validation import shown
 from .cells import has_thousands, is_missing, number_in, plain_numbers, word_of
-from .formats import GZIP, Format, cells_of, is_blank, opened, sniff, text_of
+from .formats import GZIP, Format, opened, sniff
 from .libsvm import read_libsvm
 from .parquet import read_parquet
 
@@ -199,7 +199,7 @@ def read_table(
     label: name of the column of the labels; a LIBSVM file has them in `LIBSVM_LABEL`. form: of a CSV file, guessed by
     `sniff` if None. A cell without a finite number is nan; texts are kept while they are few. Columns of a LIBSVM file
     are named by their indices, and missing entries are 0. A column without a name is named by its place, and so is a
-    second one of the same name. Raises ValueError for a file beyond the limits, before it is stored, for fewer than two
+    second one of the same name. Raises ValueError for a file beyond the limits, for fewer than two
     rows, and for what `opened`, `as_csv` and `read_libsvm` refuse.
 
     >>> table = read_table(b"age,sex,sick\\n50,f,yes\\n,m,no\\n", "people.csv", "sick")
@@ -259,69 +259,45 @@ def _csv_columns(
     unread: Collection[int] = (),
 ) -> dict[str, Column]:
     """Columns of a CSV file. known: their names, if the file has none. unread: places of columns left out before."""
-    import pandas as pd
-
     written, records = opened(content, name, form)
     names = _column_names(known or written, name, limits)
-    rows = 0
-    for rows, _ in enumerate(records, start=1):  # all is known to be well before anything is stored
-        if rows > limits.lines or rows * len(names) > limits.cells:
-            limits.check(name, lines=rows, cells=rows * len(names))
+    found = [_Found(min(MAX_TEXTS, _MAX_ALL_TEXTS // len(names))) for _ in names]
+    rows, most = 0, min(limits.lines, limits.cells // len(names))
+    step = max(_CHUNK // len(names), 1)
+    while chunk := [cells for _, cells in itertools.islice(records, min(step, most + 1 - rows))]:
+        rows += len(chunk)
+        limits.check(name, lines=rows, cells=rows * len(names))
+        for place, column in enumerate(found):
+            column.add([cells[place] for cells in chunk], form)
     _at_least_two(name, rows)
-    text = text_of(content, form)
-    if form.header:
-        next(cells for cells in cells_of(text, form) if not is_blank(cells))
-    found = [_Found(rows, min(MAX_TEXTS, _MAX_ALL_TEXTS // len(names))) for _ in names]
-    start = 0
-    try:
-        for frame in pd.read_csv(
-            text,
-            sep=form.separator,
-            quotechar=form.quote,
-            skipinitialspace=True,
-            header=None,
-            names=range(len(names)),
-            index_col=False,
-            dtype=object,
-            na_filter=False,
-            chunksize=max(_CHUNK // len(names), 1),
-        ):
-            if start + len(frame) <= rows:
-                for place, column in enumerate(found):
-                    column.add(start, frame[place].to_numpy(), form)
-            start += len(frame)
-    except pd.errors.ParserError:
-        start = -1
-    if start != rows:
-        raise ValueError(f"{name} must be a CSV table with one line end throughout and no blanks around quotes")
     return {each: found[place].made(each, place, place in unread) for place, each in enumerate(names)}
 
 
 class _Found:
     """Cells of a column while it is read; beyond `most` different texts nothing more of them is kept."""
 
-    def __init__(self, rows: int, most: int) -> None:
-        self._numbers = np.full(rows, math.nan)
-        self._places = np.full(rows, -1, np.int16)
+    def __init__(self, most: int) -> None:
+        self._numbers: list[Array] = []
+        self._places: list[NDArray[np.int16]] = []
         self._words: dict[str, int] = {}
         self._most = most
 
-    def add(self, start: int, cells: NDArray[np.object_], form: Format) -> None:
+    def add(self, cells: list[str], form: Format) -> None:
         import pandas as pd
 
-        stop = start + len(cells)
-        numbers = plain_numbers(cells.tolist()) if form.decimal == "." else None
+        numbers = plain_numbers(cells) if form.decimal == "." else None
+        places = np.full(len(cells), -1, np.int16)
         if numbers is None or not np.isfinite(numbers).all():
-            codes, different = pd.factorize(cells)
+            codes, different = pd.factorize(np.array(cells, object))
             stripped = [cell.strip() for cell in different]
             known = np.array([number_in(cell, form.decimal, form.thousands) for cell in stripped])
             known[np.isinf(known)] = math.nan
-            places = [
+            words = [
                 self._place(cell) if np.isnan(number) else -1 for cell, number in zip(stripped, known, strict=True)
             ]
-            numbers = known[codes]
-            self._places[start:stop] = np.array(places, np.int16)[codes]
-        self._numbers[start:stop] = numbers
+            numbers, places = known[codes], np.array(words, np.int16)[codes]
+        self._numbers.append(numbers)
+        self._places.append(places)
 
     def _place(self, word: str) -> int:
         if not word or len(self._words) > self._most:
@@ -329,21 +305,22 @@ class _Found:
         return self._words.setdefault(word, len(self._words))
 
     def made(self, name: str, place: int, unread: bool) -> Column:
-        words = (*self._words,)
+        numbers, places, words = np.concatenate(self._numbers), np.concatenate(self._places), (*self._words,)
+        self._numbers, self._places = [], []
         several = len(words) > self._most
         if name == _NO_NAME.format(place + 1):
             suspect = "has no name"
         elif unread:
             suspect = "holds neither numbers nor texts"
         else:
-            suspect = self._suspect(words) or _numbering(self._numbers)
+            suspect = self._suspect(words, places) or _numbering(numbers)
             if not suspect and _ID_NAME.fullmatch(name):
                 suspect = "is named like an ID"
         if several:
-            words, self._places[:] = (), -1
-        return Column(self._numbers, words, self._places, suspect)
+            words, places[:] = (), -1
+        return Column(numbers, words, places, suspect)
 
-    def _suspect(self, words: tuple[str, ...]) -> str:
+    def _suspect(self, words: tuple[str, ...], places: NDArray[np.int16]) -> str:
         texts = [word for word in words if not is_missing(word)]
         if not texts:
             return ""
@@ -353,7 +330,7 @@ class _Found:
             return "holds dates or times"
         if len(words) > self._most:
             return f"holds more than {self._most:,} different texts"
-        written = np.array([not is_missing(word) for word in (*words, "")])[self._places]
+        written = np.array([not is_missing(word) for word in (*words, "")])[places]
         return "has a different text in every row" if len(texts) == written.sum() >= _FEWEST_NUMBERED else ""
 
 

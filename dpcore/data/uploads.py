@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..core.arrays import Array
 from ..core.cache import SharedCache
 from ..core.scaling import scale
-from ..core.validation import one_of, positive, shown
+from ..core.validation import one_of, shown
 from .cells import class_in, number_in
 from .sources import Source, Split, draw_split, training_records
 from .tables import RawTable
@@ -50,9 +50,8 @@ class Declared:
 
     columns: the features that are numbers. low, high: their bounds, one for each; values beyond are clipped. positive:
     the label that counts as +1; all others count as -1. gaps: "refuse", or "drop" the rows that lack a number in one of
-    `columns`, a declared level in one of `categories`, or a label. theta_norm: as in `Source`; None for the rule of the
-    bundled sets. categories: the other features. after_looking: features whose bounds or levels were chosen after
-    looking at the records, which epsilon does not cover.
+    `columns`, a declared level in one of `categories`, or a label. categories: the other features. after_looking:
+    features whose bounds or levels were chosen after looking at the records, which epsilon does not cover.
     """
 
     columns: tuple[str, ...]
@@ -60,7 +59,6 @@ class Declared:
     high: tuple[float, ...]
     positive: str
     gaps: str = "refuse"
-    theta_norm: float | None = None
     categories: tuple[Category, ...] = ()
     after_looking: tuple[str, ...] = ()
 
@@ -165,7 +163,7 @@ class UploadedRecords:
             p=p,
             # The rule of the bundled sets: coefficients of norm about 5 on the mapped features, times what they are
             # divided by, rounded.
-            theta_norm=declared.theta_norm or float(round(5.0 * math.sqrt(blocks))),
+            theta_norm=float(round(5.0 * math.sqrt(blocks))),
             scaling=f"{_told(declared)}and a constant 1, all over sqrt({blocks:,})",
             stored=p if isinstance(self._X, np.ndarray) else blocks,
         )
@@ -309,8 +307,6 @@ def _check(table: RawTable, declared: Declared) -> None:
             )
     one_of("positive", declared.positive, table.labels[0])
     one_of("gaps", declared.gaps, ("refuse", "drop"))
-    if declared.theta_norm is not None:
-        positive("theta_norm", declared.theta_norm)
 
 
 def _harmless(name: str) -> str:

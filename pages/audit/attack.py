@@ -4,7 +4,6 @@ import dataclasses as dc
 from functools import partial
 
 import numpy as np
-import streamlit as st
 
 from dpcore import Budget, list_mechanisms
 from dpcore.audit.all_versions import AllVersions, TrialsQuestion
@@ -19,7 +18,7 @@ from pages.audit.attack_words import AttackState
 from pages.background.asking import ask, with_progress
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.details import behind, behind_nothing, cards
+from pages.ui.details import behind_nothing
 from pages.ui.html import plain, readable
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
@@ -89,21 +88,9 @@ def show_attack(page: Page, controls: Controls, question: TrialsQuestion) -> Non
     )
     draw_beside = partial(_beside, state=state, theme=theme)
     page.beside(SIDES, draw_beside, key="beside_attack", chart="beside_attack_chart", height=SIDE_HEIGHT)
-    cards(words.readouts(state))
-    with st.container(horizontal=True, vertical_alignment="center", key="below"):
-        chips(words.CHIPS, width="content")
-        report = state.standing.report if state.standing else None
-        st.download_button(
-            "Download the report",
-            report.to_json() if report else "",
-            words.file_name(state),
-            "application/json",
-            on_click="ignore",
-            disabled=report is None,
-            help="JSON with everything needed to repeat the audit.",
-            key="report",
-        )
-    behind(
+    page.below(
+        words.readouts(state),
+        words.CHIPS,
         lambda: words.assumptions(state),
         words.FORMULA,
         lambda: words.snippet(state),

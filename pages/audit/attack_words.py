@@ -278,10 +278,6 @@ def readouts(state: AttackState) -> list[tuple[str, str, str]]:
     ]
 
 
-def file_name(state: AttackState) -> str:
-    return f"audit_{state.asked.mechanism}_{state.played or CORRECT}.json"
-
-
 def table(state: AttackState) -> pd.DataFrame:
     """One row for each version: what the ruler shows, and the bugs that do not apply."""
     made = []

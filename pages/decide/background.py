@@ -61,12 +61,6 @@ def equivalent_picture(state: State, metric: str, height: int) -> Figure:
 
 def assumptions(state: State) -> str:
     """Assumptions behind the answers, as a list in Markdown."""
-    lines = assumption_lines(state)
-    return "\n".join(f"- **{head}:** {rest}" for head, _, rest in (line.partition(": ") for line in lines))
-
-
-def assumption_lines(state: State) -> list[str]:
-    """Assumptions behind the answers, a sentence each that begins with its subject."""
     assert state.curve is not None
     told = assumed(
         __file__,
@@ -77,11 +71,10 @@ def assumption_lines(state: State) -> list[str]:
         learner=learner_line(state.setting.problem),
         splits=state.setting.splits,
     )
-    lines = [line.removeprefix("- ") for line in told.splitlines()]
     if state.curve.refused:
         first, reason = next(iter(state.curve.refused.items()))
-        lines.append(f"Refused budgets: {len(state.curve.refused)}, from ε = {first:g}: {readable(reason)}.")
-    return lines
+        told += f"\n- **Refused budgets:** {len(state.curve.refused)}, from ε = {first:g}: {readable(reason)}."
+    return told
 
 
 def table(state: State) -> pd.DataFrame:

@@ -1,7 +1,6 @@
-"""The view "download": the decision as a briefing, as numbers and as code."""
+"""The view "download": the decision as one page to sign, and its numbers."""
 
 import math
-from collections.abc import Callable
 
 import streamlit as st
 
@@ -12,8 +11,8 @@ from dpcore.data import is_private
 from dpcore.mechanisms.signed import SignedPlan, new_key
 from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.threshold_interval import Answer
-from pages.decide import background, words
-from pages.decide.briefing.content import Briefing, EquivalentSizes, Guarantee, Interval, LossCurve, Signing
+from pages.decide import words
+from pages.decide.briefing.content import Briefing, Guarantee, Interval, Signing
 from pages.decide.briefing.page import html_page
 from pages.decide.repeated_releases import planned
 from pages.decide.state import State
@@ -21,17 +20,13 @@ from pages.ui import share_link, upload_form
 from pages.ui.html import readable
 from pages.ui.upload_form import clipping_warning, looking_warning
 
-QUESTION = "Which privacy budget can we sign?"
-MOST_ASSUMPTIONS = 6  # on a slide; the page has all
 NAME = "price_of_privacy_briefing"
 
 
 def show(state: State) -> None:
     """Draw the view; its files are offered once every number is known."""
     st.markdown(
-        f"A briefing on **ε = {state.epsilon:g}**, the slider's value: five slides (the budget, the accuracy loss, "
-        "attack success, the equivalent sample size and the assumptions) and a page to sign, in one file that opens "
-        "offline; numbers, curves and code are files of their own. To make a PDF file, print it from your browser."
+        f"A briefing on **ε = {state.epsilon:g}**, the slider's value: one page to print and sign, and its numbers."
     )
     with st.container(horizontal=True):
         releases, records = planned()
@@ -42,16 +37,12 @@ def show(state: State) -> None:
     if is_private(state.source.key):
         _ask_for_key()
     briefing = briefing_of(state, link(state), releases, records)
-    # A large file is made on demand.
-    offers: list[tuple[str, str | Callable[[], str], str, str]] = [
-        ("Briefing (HTML)", lambda: html_page(briefing), "html", "text/html"),
-        ("Numbers (JSON)", briefing.to_json(), "json", "application/json"),
-        ("Curves (CSV)", briefing.csv(), "csv", "text/csv"),
-        ("Code (Python)", briefing.snippet, "py", "text/x-python"),
-    ]
     with st.container(horizontal=True, key="take_away"):
-        for label, make, ending, kind in offers:
-            st.download_button(label, make, f"{NAME}.{ending}", kind, on_click="ignore", key=f"take_{ending}")
+        for label, content, ending, kind in (
+            ("Page to sign (HTML)", html_page(briefing), "html", "text/html"),
+            ("Numbers (JSON)", briefing.to_json(), "json", "application/json"),
+        ):
+            st.download_button(label, content, f"{NAME}.{ending}", kind, on_click="ignore", key=f"take_{ending}")
 
 
 def _ask_for_key() -> None:
@@ -80,9 +71,10 @@ def unfinished(state: State) -> str:
     """Reason for which there is no briefing yet, or will be none; "" when it can be made."""
     if state.plan is None:
         return f"There is no briefing because nothing is released at ε = {state.epsilon:g}: choose a larger ε."
-    if not all(answer.finished for answer in state.answers.values()):
+    answers = state.answers["curve"], state.answers["attack_success"]
+    if not all(answer.finished for answer in answers):
         return "Its numbers are being computed …"
-    if state.attack_success is None or any(answer.failed for answer in state.answers.values()):
+    if state.attack_success is None or any(answer.failed for answer in answers):
         return "There is no briefing because a number could not be computed: the server's log has the error."
     return ""
 
@@ -97,32 +89,23 @@ def link(state: State) -> str:
 
 def briefing_of(state: State, address: str, releases: int, records: int) -> Briefing:
     """Briefing on the slider's epsilon, with the page's numbers, for planned releases and records per person."""
-    assert state.curve is not None and state.plan is not None and state.attack_success is not None
-    curve, (low, high), spent = state.curve, state.band, state.plan.spent
+    assert state.plan is not None and state.attack_success is not None
+    spent = state.plan.spent
     return Briefing(
-        title=QUESTION,
         source=state.source,
         mechanism=words.mechanisms()[state.way],
-        family=state.family,
         n=state.n,
         guarantee=Guarantee(state.epsilon, state.setting.problem.delta, spent.epsilon, spent.delta),
         at_most=state.at_most,
-        curve=LossCurve(
-            *(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))
-        ),
         reference=state.reference,
         score=state.learned(state.epsilon)["score"],
         floor=state.floor,
-        budget=_interval(state.found, f"The largest ε tried was {state.found.last:g}."),
+        budget=_budget(state.found),
         attack_success=state.attack_success,
-        equivalent=_equivalent(state),
-        needed=_needed(state),
         signing=_signing(state, releases, records),
-        assumptions=tuple(background.assumption_lines(state)[:MOST_ASSUMPTIONS]),
         link=address,
         version=dpcore.__version__,
         seed=state.controls.seed,
-        snippet=background.snippet(state),
         warnings=tuple(filter(None, [clipping_warning(state.source), looking_warning(state.source)])),
     )
 
@@ -153,29 +136,11 @@ def _signed(state: State) -> SignedPlan:
     return SignedPlan.of(state.setting.problem, mechanism, state.epsilon, held_records(state.source.key), digest)
 
 
-def _interval(found: Answer, reason: str) -> Interval:
+def _budget(found: Answer) -> Interval:
     value, low, high = (end if math.isfinite(end) else None for end in (found.value, found.low, found.high))
-    return Interval(value, low, high, "" if value is not None else reason)
-
-
-def _needed(state: State) -> Interval:
-    found = state.needed
-    if found is None:
-        return Interval(None, None, None, _sentence(state.answers["needed"].reason or "no sample size is enough"))
-    return _interval(found, f"More than {found.last:,.0f} {state.source.records} are needed.")
-
-
-def _equivalent(state: State) -> EquivalentSizes:
-    metric, here = words.ERRORS[state.error], state.equivalent_here
-    if here is None:
-        reason = _sentence(state.no_equivalent or "nothing is released at this ε")
-        return EquivalentSizes(metric, Interval(None, None, None, reason))
-    assert state.equivalent is not None
-    columns = [tuple(float(getattr(size, end)) for size in state.sizes) for end in ("value", "low", "high")]
-    epsilons = tuple(map(float, state.equivalent.curve.epsilons))
-    reason = f"Even {here.first:,.0f} {state.source.records} without privacy, the fewest tried, do no worse."
-    found = Interval(None, None, None, reason) if here.at_first else _interval(here, "It is too small to be measured.")
-    return EquivalentSizes(metric, found, epsilons, *columns)
+    if value is None:
+        return Interval(None, low, high, f"The largest ε tried was {found.last:g}.")
+    return Interval(value, None if found.low <= found.first else low, high, at_first=found.at_first)
 
 
 def _sentence(reason: str) -> str:

@@ -9,7 +9,6 @@ from pages.decide import background, comparing, repeated_releases, takeaway, wor
 from pages.decide.state import State
 from pages.ui.html import icon_array, plain
 from pages.ui.live_figure import live_figure, paragraph
-from pages.ui.pickers import switch
 
 HEIGHT = 330
 
@@ -27,12 +26,6 @@ def attack_success(state: State) -> None:
     colour = FAMILIES[state.theme][state.family]
     st.html(icon_array(*state.attack_success.of_100, colour=colour, rest=GRID[state.theme], alt=plain(said)))
     paragraph(said)
-
-
-def suspicion(state: State) -> None:
-    """Limits for an attacker who suspected the record before."""
-    prior = switch("What the attacker thought before", words.PRIORS, "2", key="prior", wrap=True)
-    paragraph(words.belief(state, 1 / int(prior)) if state.plan else f"Nothing is released at ε = {state.epsilon:g}.")
 
 
 def equivalent(state: State) -> None:
@@ -61,7 +54,6 @@ def deployments(state: State) -> None:
 # Each view's label, and the function that draws it.
 VIEWS = {
     "equivalent": ("equivalent sample size", equivalent),
-    "suspicion": ("prior suspicion", suspicion),
     "repeated": ("repeated releases", repeated_releases.show),
     "compare": ("all mechanisms", comparing.show),
     "deployments": ("deployments", deployments),

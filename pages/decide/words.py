@@ -13,7 +13,6 @@ from dpcore.experiments.experiment import EPSILON_GRID
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.loss_curve import Scope
-from dpcore.studies.decide.posterior import belief_of
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.briefing import words as briefings
 from pages.decide.state import State
@@ -26,7 +25,6 @@ SPENDS = (
     "Another run, a λ tuned by eye and a slider tried on your own records cost privacy that this ε does not include."
 )
 SCOPES: tuple[Scope, ...] = ("population", "file")
-PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
 NO_FILE = "Upload a file to find its smallest privacy budget: only this session sees it, and you declare its bounds."
 CHIPS = chips_beside(__file__, "chips.json")
 
@@ -235,19 +233,6 @@ def _levels_off(state: State) -> str:
     if state.setting.problem.lam == "auto" and state.way.startswith("output"):
         return " With λ = auto, the noise in a prediction has the same size at every ε: no ε reaches all n."
     return ""
-
-
-def belief(state: State, prior: float) -> str:
-    """Limits of an attacker's belief where the guarantee is pure, else of his success."""
-    assert state.plan is not None
-    found = belief_of(state.plan.spent, state.plan.mechanism.claimed_curve(state.plan), prior)
-    text = f"**At ε = {state.epsilon:g}:** {found.words}"
-    if found.after is not None:
-        return text
-    return (
-        f"{text} An attacker who wrongly accuses 1 in 100 others identifies "
-        f"{100 * found.caught:.1f} in 100 whose record was used."
-    )
 
 
 def deployments(epsilon: float, used: Sequence[float]) -> str:

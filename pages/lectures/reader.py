@@ -24,8 +24,7 @@ from typing import Any
 
 import yaml
 
-from dpcore import EPSILON_GRID
-from pages.ui.sidebar import DEFAULTS, DELTAS, LAMBDAS, LARGEST_SEED, SAMPLES
+from pages.ui.sidebar import DEFAULTS
 
 # Pages that a lecture may be on, in the order of the navigation.
 PAGES = (
@@ -40,8 +39,6 @@ PAGES = (
     "Decide",
     "Sources",
 )
-# What the sidebar can say on every page; which n and p there are is each page's own.
-_SCALES = {"epsilon": EPSILON_GRID, "delta": DELTAS, "lam": LAMBDAS, "m": SAMPLES, "seed": range(LARGEST_SEED + 1)}
 _FILE = ("page", "title", "controls", "steps")
 _PICTURE = ("shows", "aside", "state")
 _STEP = ("words", *_PICTURE, "kept", "same_picture", "answers", "right", "randomised")
@@ -260,16 +257,7 @@ class _Reader:
         """Control -> value."""
         if node and not isinstance(node, yaml.MappingNode):
             self.fault(node, "This must be names of controls with their values.")
-        found = self.names(node, known)
-        state = {name: _value(value) for name, value in found.items()}
-        for name, value in state.items():
-            if name in _SCALES and (isinstance(value, bool) or value not in _SCALES[name]):
-                scale = [f"{each:g}" if isinstance(each, float) else str(each) for each in _SCALES[name]]
-                among = f"{scale[0]} to {scale[-1]}" if name == "seed" else f"one of {', '.join(scale)}"
-                self.fault(found[name], f"“{name}” must be {among}, got {value!r}.")
-            elif name in ("n", "p") and (type(value) is not int or value < 1):
-                self.fault(found[name], f"“{name}” must be a whole number, at least 1, got {value!r}.")
-        return state
+        return {name: _value(value) for name, value in self.names(node, known).items()}
 
     def texts(self, node: yaml.Node | None) -> tuple[str, ...]:
         return tuple(self.value(each, str) for each in node.value) if node and self.value(node, list) else ()

@@ -75,7 +75,9 @@ def _faults(story: Story, number: int) -> Iterator[str]:
     held = page.session_state.to_dict().get(share_link.HELD, share_link.Held())
     for key, (control, value) in held.drawn.items():
         if value != state.get(key, value):
-            yield f"“{key}” must be one of {', '.join(map(str, control.options))} in this state, got {state[key]!r}."
+            options = control.options
+            among = f"{options[0]} to {options[-1]}" if isinstance(options, range) else ", ".join(map(str, options))
+            yield f"“{key}” must be one of {among} in this state, got {state[key]!r}."
     if page.exception:
         yield "The page stops with an error in this state; the message above says where."
         return

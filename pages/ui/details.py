@@ -19,6 +19,7 @@ from pages.ui.html import unbroken
 if TYPE_CHECKING:
     import pandas as pd
 
+_OFFERED = ("Assumptions", "Formula", "Code", "Data", "Link")
 PROVED = "proved"  # in the session: the figures that a run has drawn, whose bounds stand below the formula
 # At import, so once per process.
 _component = st.components.v2.component("details", js=text_beside(__file__, "details.js"), isolate_styles=False)
@@ -87,7 +88,7 @@ def behind(
     Below the formula stand the bounds of the figures that this run has drawn.
     """
     drawn = st.session_state.pop(PROVED, {})
-    chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
+    chosen = _picked()
     if chosen == "Assumptions":
         st.markdown(assumptions())
     elif chosen == "Formula":
@@ -108,13 +109,17 @@ def behind(
 
 @_together()
 def behind_nothing() -> None:
-    """The same row where there is no picture: its link can be had all the same."""
-    if _picked("Link"):
+    """The same row where there is no picture yet, so that what is picked stays; its link can be had all the same."""
+    chosen = _picked()
+    if chosen == "Link":
         share_link.offer()
+    elif chosen:
+        st.caption("This stands below a chart, and there is none yet.")
 
 
-def _picked(*offered: str) -> str | None:
-    chosen = url_controls.pill(share_link.BEHIND, "Details:", offered, wrap=True)  # label and pills in a row: theme.css
+def _picked() -> str | None:
+    # Label and pills in a row: theme.css.
+    chosen = url_controls.pill(share_link.BEHIND, "Details:", _OFFERED, wrap=True)
     if chosen:
         _component(key=f"details_{chosen}")
     return chosen

@@ -86,9 +86,9 @@ def chips_beside(module: str, name: str) -> list[tuple[str, dict[str, Any]]]:
     return list(json.loads(text_beside(module, name)).items())
 
 
-def chips(offered: Iterable[tuple[str, Mapping[str, Any]]], **container: Any) -> None:
+def chips(offered: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     """Buttons in a row that set controls: (label, control -> value)."""
-    with st.container(horizontal=True, vertical_alignment="center", key="chips", **container):
+    with st.container(horizontal=True, vertical_alignment="center", key="chips"):
         st.markdown("Try:", width="content")
         for label, state in offered:
             st.button(label, on_click=set_controls, args=(state,), key=f"chip_{label}")

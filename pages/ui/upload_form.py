@@ -137,25 +137,16 @@ def upload_source() -> Source | None:
 
 
 def done(report: Report, source: Source) -> str:
-    """Rows read, left out and clipped, as Markdown.
+    """Number of rows read, left out, and used, as Markdown.
 
     >>> from dpcore.data import SOURCES
     >>> done(Report(150, 0, {"width": 0}), SOURCES["iris"])
-    'Read 150 rows; nothing was left out or clipped. 105 records for training, 45 for testing.'
+    'Read 150 rows. 105 records for training, 45 for testing.'
     """
-    told = [f"Read {report.read:,} rows"]
-    if report.dropped:
-        unknown = ", or a level was not declared" if any(report.unknown.values()) else ""
-        told.append(f"{report.dropped:,} left out, because a number or the label is missing{unknown}")
-    clipped = {column: count for column, count in report.clipped.items() if count}
-    if clipped:
-        worst = sorted(clipped, key=lambda column: (-clipped[column], column))
-        named = listed(f"{literal(column)} {clipped[column]:,}" for column in worst)
-        told.append(f"{sum(clipped.values()):,} values beyond your bounds clipped to them ({named})")
-    if len(told) == 1:
-        told.append("nothing was left out or clipped")
     whole = report.read - report.dropped
-    return f"{'; '.join(told)}. {source.size:,} records for training, {whole - (source.size or 0):,} for testing."
+    left_out = f"; {report.dropped:,} left out" if report.dropped else ""
+    size = source.size or 0
+    return f"Read {report.read:,} rows{left_out}. {size:,} records for training, {whole - size:,} for testing."
 
 
 def _changes(records: UploadedRecords) -> dict[str, list[str]]:
@@ -395,17 +386,12 @@ def _declared(table: RawTable, name: str, said: Declared | None) -> Declared | N
     categories = tuple(column for column in used if column not in numbers)
     decimal = table.form.decimal if table.form else "."
     bounds = ask_bounds(numbers, categories, columns, decimal, table.levels) if used else None
-    norm = "Guess at the norm of a good model, made without looking at the file (0: the default rule)"
-    guess = (said and said.theta_norm) or 0.0
-    theta_norm = _asked(st.number_input, f"norm {name}", norm, min_value=0.0, max_value=1e6, value=guess, format="%g")
     drop = _drops(table, numbers, categories, name, said is not None and said.gaps == "drop")
     if positive is None or bounds is None:
         return None
     low, high = zip(*bounds[0], strict=True) if bounds[0] else ((), ())
     looked = tuple(column for column in (*numbers, *categories) if column in held_bounds().looked)
-    return Declared(
-        numbers, low, high, positive, "drop" if drop else "refuse", theta_norm or None, tuple(bounds[1]), looked
-    )
+    return Declared(numbers, low, high, positive, "drop" if drop else "refuse", tuple(bounds[1]), looked)
 
 
 def _tell_left_out(table: RawTable, numeric: Collection[str], used: Collection[str]) -> None:

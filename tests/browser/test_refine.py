@@ -14,7 +14,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from pages.background.asking import POLL_SECONDS
 
 from ..harness import ROOT, Server, fork
-from .looks import NewPage, until
+from .looks import until
 
 pytestmark = pytest.mark.browser
 
@@ -160,19 +160,6 @@ def test_moving_on_while_it_refines_ends_with_the_new_picture_and_shows_no_older
     expect_picture(page, "n 90, 20 releases")
     page.wait_for_timeout(700)  # an older picture would be there by then
     assert seen(page) == ["n 70, 10 releases", "n 80, 10 releases", "n 90, 10 releases", "n 90, 20 releases"]
-
-
-@pytest.mark.nightly  # in every run, without a browser: tests/pages/test_background.py
-def test_two_visitors_of_one_picture_wait_for_one_computation(dashboard: Dashboard, new_page: NewPage):
-    before = dashboard.solves()
-    visitors = [new_page(), new_page()]
-    for visitor in visitors:
-        visitor.goto(f"{dashboard.url}/?n=80")
-        expect(visitor.get_by_text("more …")).to_be_visible(timeout=60_000)
-    dashboard.gate.touch()
-    for visitor in visitors:
-        expect_picture(visitor, "n 80, 20 releases")
-    assert dashboard.solves() - before == 3
 
 
 @pytest.mark.usefixtures("own_tab")

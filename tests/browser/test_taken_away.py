@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ..harness import Server
-from .looks import Chart, NewPage
+from .looks import Chart
 
 pytestmark = pytest.mark.browser
 
@@ -26,16 +26,8 @@ def taken(page: Page, label: str, folder: Path) -> Path:
     return folder / waiting.value.suggested_filename
 
 
-def test_the_report_is_that_of_the_attack_which_is_shown(server: Server, page: Page, tmp_path: Path):
-    page.goto(f"{server.url}/audit?seed=3")
-    report = taken(page, "Download the report", tmp_path)
-    facts = json.loads(report.read_text(encoding="utf-8"))
-    assert report.name == "audit_output_gaussian_missing_factor_2.json"
-    assert (facts["verdict"], facts["seed"], facts["runs"]) == ("contradicted", 3, 20_000)
-
-
 @pytest.mark.nightly
-def test_the_briefing_says_what_the_page_says(server: Server, page: Page, new_page: NewPage, tmp_path: Path):
+def test_the_briefing_says_what_the_page_says(server: Server, page: Page, tmp_path: Path):
     page.goto(f"{server.url}/decide?n=1%2C000&give_up=5&more=download")
     Chart(page, "budget").shown()
     expect(page.get_by_text(re.compile(r"all \d+ splits"))).to_be_visible()
@@ -44,13 +36,4 @@ def test_the_briefing_says_what_the_page_says(server: Server, page: Page, new_pa
     budget, reference = float(f"{numbers['budget']['value']:.2g}"), 100 * numbers["reference"]
     assert f"{budget:g}" in shown and f"{reference:.1f}" in shown
     assert numbers["link"].startswith(f"{server.url}/decide?")
-    html = taken(page, "Briefing (HTML)", tmp_path)
-    assert html.stat().st_size < 6_000_000
-    briefing = new_page()
-    briefing.goto(html.as_uri())
-    expect(briefing.locator("section")).to_have_count(6)
-    assert taken(page, "Slides (PowerPoint)", tmp_path).stat().st_size > 10_000
-    assert taken(page, "Curves (CSV)", tmp_path).read_text().startswith("epsilon,loss")
-    space: dict[str, object] = {}
-    exec(taken(page, "Code (Python)", tmp_path).read_text(encoding="utf-8").replace("figure.show()", ""), space)
-    assert abs(space["found"].value - numbers["budget"]["value"]) < 1e-9  # type: ignore[attr-defined]
+    assert "To sign: " in taken(page, "Page to sign (HTML)", tmp_path).read_text(encoding="utf-8")

@@ -75,7 +75,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     hand_over(page, content)
     declare(page)
     said(page, "(your file): 1400 to learn from, 2 results")
-    said(page, "Read 2,000 rows; nothing")
+    said(page, "Read 2,000 rows. 1,400 records for training")
     rest(page)
     grid = page.get_by_test_id("stDataFrame")
     expect(grid).to_be_hidden()  # folded once there are results
@@ -101,7 +101,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     until(page, "[...drawn].some(text => text.startsWith('50.'))")
     assert page.evaluate("[...drawn].filter(text => text.startsWith('50.'))") == ["50.5"], "shown as it was typed"
     page.get_by_role("button", name="Confirm").click()
-    clipped = re.compile(r"clipped.*\(age")
+    clipped = "Values clipped"
     said(page, clipped)
     for form in (0, 1):  # there and back
         page.get_by_text("another page").click()

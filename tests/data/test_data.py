@@ -10,7 +10,7 @@ from sklearn import datasets
 from dpcore import Data, Spec, data
 from dpcore.core.cache import SharedCache
 from dpcore.data import bundled
-from dpcore.data.sources import declared, feature_names
+from dpcore.data.sources import declared
 
 # How many records the public descriptions count, and how many of them are called +1.
 COUNTS = {
@@ -84,13 +84,6 @@ def test_declared_ranges_are_round_numbers(key):
     assert all(edge == float(f"{edge:.2g}") for edge in edges)
 
 
-def test_ranges_stand_beside_the_features_they_are_of():
-    from sklearn.datasets import load_breast_cancer
-
-    assert list(feature_names("breast_cancer")) == load_breast_cancer().feature_names.tolist()
-    assert len(feature_names("digits")) == 64 and feature_names("diabetes")[:2] == ("age", "sex")
-
-
 def test_y_of_the_regression_set_is_the_declared_map():
     from sklearn.datasets import load_diabetes
 
@@ -134,17 +127,6 @@ def test_a_model_of_the_declared_norm_learns_something(key):
     theta *= min(1.0, source.theta_norm / np.linalg.norm(theta))
     right = np.mean(split.test.y * (split.test.X @ theta) > 0)
     assert right > max(np.mean(split.test.y > 0), np.mean(split.test.y < 0)) + 0.1
-
-
-def test_the_words_of_every_source_fit_their_sentences():
-    assert set(data.SOURCES) == {source.key for source in data.SOURCES.values()}
-    assert len({source.label for source in data.SOURCES.values()}) == len(data.SOURCES)
-    for source in data.SOURCES.values():
-        sentence = (
-            f"of 100 {source.things} so many are {source.outcome}; any one {source.record} of the {source.records}"
-        )
-        assert "  " not in sentence and not source.scaling.endswith(".")
-        assert source.theta_norm > 0 and source.sample_size >= 2
 
 
 # load

@@ -200,21 +200,10 @@ def test_a_table_comes_with_few_repetitions_and_then_with_all(monkeypatch):
     assert known.equals(full), "a table that is there comes at once"
 
 
-@pytest.mark.parametrize("first", [20, 50])
-def test_no_more_repetitions_than_asked_for(first):
-    (full,) = TableQuestion(experiment(62), first).snapshots()
-    assert set(full.repetitions) == {20}
-
-
 def test_a_cheap_table_is_full_at_once(monkeypatch):
     monkeypatch.setattr(tables, "AT_ONCE_SECONDS", 1e6)
     (full,) = TableQuestion(experiment(63), 5).snapshots()
     assert set(full.repetitions) == {20}
-
-
-def test_a_first_number_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="first must be"):
-        TableQuestion(experiment(64), 1)
 
 
 PAGE = """
@@ -251,13 +240,6 @@ def job_of(page: AppTest) -> Job:
     return job
 
 
-def test_a_page_shows_few_releases_with_the_count_and_then_all(gate):
-    page = open_source(PAGE)
-    assert told(page).startswith("n 71, 5 releases; 5 of 20 releases, about ")
-    gate.set()
-    assert told(finished(page)) == "n 71, 20 releases; full"
-
-
 def test_a_page_that_moves_on_lets_the_old_question_rest_and_finds_it_again(gate):
     page = open_source(PAGE.replace("71", "72"))
     old = job_of(page)
@@ -291,16 +273,6 @@ def test_the_browser_asks_for_news_only_while_there_may_be_some(gate, monkeypatc
     gate.set()
     finished(page)
     assert len(asks) == 1
-
-
-def test_what_the_page_asks_first_has_something_to_show_before_others_begin():
-    order: list[str] = []
-    first, second = (Counted(name, steps=1, taken=order) for name in ("first", "second"))
-    second.gate.release()
-    threading.Timer(0.1, first.gate.release).start()
-    assert asking.ask(first, 60).snapshot == 1
-    asking.ask(second, 60)
-    assert order == ["first 1", "second 1"]
 
 
 def test_a_page_waits_until_there_is_enough():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses as dc
 import hashlib
-import io
 import json
 import re
 
@@ -15,69 +13,41 @@ import dpcore
 from dpcore.core.privacy import Budget
 from dpcore.data import SOURCES, Category
 from dpcore.mechanisms.signed import SignedPlan
-from pages.decide.briefing import page, words
-from pages.decide.briefing.content import UNCOUNTED, Briefing, EquivalentSizes, Guarantee, Interval, LossCurve
+from pages.decide.briefing import words
+from pages.decide.briefing.content import UNCOUNTED, Briefing, Guarantee, Interval
 from pages.decide.briefing.page import html_page
 
-from ..briefings import EPSILONS, EVIL, KEY, MEAN, PEOPLE, Reader, evil, example, plain, signed, to_sign, untrue
+from ..briefings import EVIL, KEY, PEOPLE, Reader, evil, example, signed, to_sign, untrue
 
 
 def test_the_page_says_what_the_download_says():
-    briefing = example()
-    document = json.loads(briefing.to_json())
-    page = html_page(briefing)
+    briefing = to_sign()
+    document, page = json.loads(briefing.to_json()), html_page(briefing)
     assert document == briefing.document() and untrue(page, document) == []
-    reader = Reader(page)
-    assert len(reader.said) > 60 and {"budget.value", "attack_success_of_100.limit", "equivalent.here.value"} <= {
-        path for path, *_ in reader.said
-    }
-    assert json.loads(reader.scripts["briefing"]) == document
-    charts = json.loads(reader.scripts["charts"])
-    drawn = {trace["name"]: trace for trace in charts["lost"]["data"] if "name" in trace}
-    assert plain(drawn["accuracy loss, mean"]["x"]) == document["curve"]["epsilons"]
-    assert plain(drawn["accuracy loss, mean"]["y"]) == document["curve"]["smooth"]
-    assert set(plain(drawn["always the larger class: loss 33.0"]["y"])) == {document["learnable"]}
-    assert plain(drawn["95% interval"]["y"]) == document["curve"]["low"]
-    assert plain(drawn["smallest budget, 95% interval"]["x"]) == [document["budget"]["low"], document["budget"]["high"]]
-    assert plain(drawn[f"smallest budget: ε = {document['budget']['value']:.2g}"]["x"]) == [document["budget"]["value"]]
-    assert plain(charts["equivalent"]["data"][2]["y"]) == document["equivalent"]["size"]
-    for label in reader.labels:
-        assert words.fill("ε = {guarantee.epsilon:plain}", document) in label
-
-
-def test_one_changed_number_is_found():
-    """The power twin: a page that says one number otherwise, or one more, is caught."""
-    briefing = example()
-    page, document = html_page(briefing), briefing.document()
+    # The power twin: a page that says one number otherwise, or one more, is caught.
     assert untrue(page.replace(">93.4%</data>", ">93.5%</data>", 1), document)
     assert untrue(page.replace("an accuracy loss of", "an accuracy loss in 2026 of", 1), document)
-    assert untrue(page, briefing.document() | {"score": 0.91})
+    assert untrue(page, document | {"score": 0.91})
+    assert {path for path, *_ in Reader(page).said} >= {
+        *("budget.value", "score", "reference", "attack_success_of_100.limit", "warnings.0", "link"),
+        *("signing.records", "guarantee.unit", "guarantee.epsilon", "guarantee.delta", "guarantee.delta_records"),
+        *("mechanism", "version", "signing.releases", "signing.total.epsilon", "signing.total.delta", "lost"),
+        *("signing.loss_low", "signing.loss_high", "signing.looks", "signing.algorithm", "release.digest"),
+        *("signing.fingerprint", "release.calibrated.scale"),
+    }
+    assert document["guarantee"]["delta_records"] == 70 * 1e-6
+    assert page.count('class="blank"') == len(words.BLANKS)
+    assert SignedPlan.read(document["release"]) == signed()
 
 
-def test_no_text_of_a_visitor_s_becomes_markup():
-    safe, harmed = Reader(html_page(example())), Reader(html_page(evil()))
-    assert harmed.tags.count("script") == safe.tags.count("script") == 4
-    assert harmed.tags.count("img") == 0 and not any("evil" in key for key in harmed.scripts)
-    assert untrue(html_page(evil()), evil().document()) == []
+def test_no_text_of_a_visitor_s_becomes_markup_and_the_page_refers_to_nothing():
+    harmed = Reader(html_page(evil()))
+    assert harmed.tags == Reader(html_page(example())).tags and not {"script", "img", "link", "a"} & {*harmed.tags}
+    assert harmed.addresses == [] and untrue(html_page(evil()), evil().document()) == []
     assert any(text == EVIL for _, _, text in harmed.said)
-    assert json.loads(harmed.scripts["briefing"])["title"] == EVIL
-
-
-def test_the_page_refers_to_nothing_outside_and_is_small():
     page = html_page(example())
-    assert len(page.encode()) <= 6e6
-    reader = Reader(page)
-    assert reader.addresses == [] and "link" not in reader.tags and "a" not in reader.tags
-    ours = page.replace(reader.scripts["code 2"], "")
-    assert (
-        len(ours) < 200_000 and "https:" not in ours and ours.count("http:") == 3
-    )  # the link, read and in JSON; svg's name
-    assert "default-src 'none'" in page and "url(" not in ours and "@import" not in ours
-
-
-def test_code_that_would_end_its_script_is_refused():
-    with pytest.raises(ValueError, match="</script"):
-        page._script("x = '</SCRIPT>'")
+    assert page.count("http") == 2  # the link, and http-equiv
+    assert "default-src 'none'" in page and "url(" not in page and "@import" not in page
 
 
 def test_attack_success_is_rounded_to_the_safe_side():
@@ -102,15 +72,9 @@ def test_what_is_spent_is_rounded_up():
             "With 4,321 patients drawn with replacement from 398 (a what-if), no privacy budget that was "
             "tried costs at most 5.5 points of accuracy. Too",
         ),
-        ({"budget": Interval(0.01, 0.01, 0.02)}, "any privacy budget from ε = 0.01 on"),
+        ({"budget": Interval(0.01, None, 0.02, at_first=True)}, "any privacy budget from ε = 0.01 on"),
         ({"source": SOURCES["synthetic"]}, "With 4,321 people, ε = 0.57 is the smallest privacy budget"),
-        ({"needed": Interval(2_345.0, 1_876.0, 3_141.0)}, "Only 398 exist: this is a what-if, from copies of them."),
-        ({"budget": Interval(0.5, 0.01, None)}, "95% interval: below the scale to beyond the scale"),
-        ({"needed": Interval(None, None, None, "None would do.")}, "cannot be given. None would do."),
-        (
-            {"equivalent": EquivalentSizes("accuracy", Interval(None, None, None, "Nobody knows."))},
-            "cannot be given here. Nobody knows.",
-        ),
+        ({"budget": Interval(0.5, None, None)}, "95% interval: below the scale to beyond the scale"),
         (
             {"floor": 0.9262},
             "an accuracy of 92.6%: of the 3.1 points above it, 2.3 are lost (74%)",
@@ -121,10 +85,10 @@ def test_what_is_spent_is_rounded_up():
     ],
 )
 def test_what_cannot_be_told_is_said(changes, said):
-    briefing = example(**changes)
-    text = "".join(words.fill(sentence(briefing.document()), briefing.document()) for sentence in SENTENCES)
-    assert said in text.replace("**", "")
-    assert untrue(html_page(briefing), briefing.document()) == []
+    document = example(**changes).document()
+    sentences = (words.budget(document), words.floor(document), words.guarantee(document))
+    assert said in words.fill("".join(sentences), document).replace("**", "")
+    assert untrue(html_page(example(**changes)), document) == []
 
 
 def sign(**changes: object) -> Briefing:
@@ -133,19 +97,12 @@ def sign(**changes: object) -> Briefing:
     return dc.replace(briefing, signing=dc.replace(briefing.signing, **changes))  # type: ignore[arg-type]
 
 
-SENTENCES = (words.budget, words.cost, words.floor, words.equivalent, words.needed, words.guarantee)
-
-
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda: example(score=0.9), "score must be the curve's"),
         (lambda: example(attack_success=dpcore.AttackSuccess(0.7, 0.6, 0.6, 0.61, 10)), "certified <= limit <= cap"),
-        (lambda: example(n=1_000), "equivalent sizes must be at most n = 1000"),
         (lambda: example(at_most=0.0), "at_most must be"),
-        (lambda: example(family="green"), "family must be one of"),
-        (lambda: example(assumptions=()), "assumptions must be"),
-        (lambda: example(title="x" * 141), "title must be"),
+        (lambda: example(warnings=("One.", "Two.", "Three.")), "warnings must be at most 3"),
         (lambda: sign(loss_low=2.4), "within its interval"),
         (lambda: sign(loss_high=2.2), "within its interval"),
         (lambda: sign(total=Budget(1.1, 1e-6)), "total must be what one release spends"),
@@ -158,10 +115,6 @@ SENTENCES = (words.budget, words.cost, words.floor, words.equivalent, words.need
         (lambda: Interval(1.0, 2.0, 3.0), "answers must be in order"),
         (lambda: Interval(None, None, None), "reason must be"),
         (lambda: Guarantee(1.0, 1e-6, 1.1, 1e-6), "spent must be at most"),
-        (lambda: LossCurve(EPSILONS, MEAN, MEAN, MEAN, MEAN[1:]), "curve.high must be as long"),
-        (lambda: LossCurve(EPSILONS[::-1], MEAN, MEAN, MEAN, MEAN), "epsilons must be increasing"),
-        (lambda: LossCurve(EPSILONS, MEAN, MEAN, tuple(v + 1 for v in MEAN), MEAN), "curve must be ordered"),
-        (lambda: LossCurve(EPSILONS, (*MEAN[:-1], float("nan")), MEAN, MEAN, MEAN), "mean must be finite"),
     ],
 )
 def test_numbers_that_contradict_one_another_are_refused(change, message):
@@ -172,23 +125,6 @@ def test_numbers_that_contradict_one_another_are_refused(change, message):
 def test_what_epsilon_does_not_include_is_always_said():
     assert example(warnings=()).warnings == (UNCOUNTED,)
     assert example(warnings=("Another.", UNCOUNTED)).warnings == (UNCOUNTED, "Another.")
-
-
-def test_the_page_to_sign_has_every_term_of_the_release():
-    briefing = to_sign()
-    document, plan = briefing.document(), signed()
-    page = html_page(briefing)
-    assert untrue(page, document) == []
-    paths = {path for path, *_ in Reader(page[page.index('id="sign"') : page.index("</main>")]).said}
-    assert paths >= {
-        *("signing.records", "guarantee.unit", "guarantee.epsilon", "guarantee.delta", "guarantee.delta_records"),
-        *("mechanism", "version", "signing.releases", "signing.total.epsilon", "signing.total.delta", "lost"),
-        *("signing.loss_low", "signing.loss_high", "signing.looks", "signing.algorithm", "release.digest"),
-        *("signing.fingerprint", "release.calibrated.scale"),
-    }
-    assert document["guarantee"]["delta_records"] == 70 * 1e-6
-    assert page.count('class="blank"') == len(words.BLANKS)
-    assert SignedPlan.read(document["release"]) == plan
 
 
 def test_the_page_to_sign_names_the_smallest_budget_where_another_is_signed():
@@ -232,7 +168,7 @@ def test_the_json_holds_the_digest_and_neither_key_nor_values():
     assert signed("a0" * 32).digest not in text
     values = {float(cell) for line in PEOPLE.decode().splitlines()[1:] for cell in line.split(",")[2:4]}
     # An example without the file has most of the other numbers.
-    assert len(values) > 150 and len(numbers(text)) > 40 and not values & (numbers(text) - numbers(example().to_json()))
+    assert len(values) > 150 and len(numbers(text)) > 30 and not values & (numbers(text) - numbers(example().to_json()))
     assert hashlib.sha256(PEOPLE).hexdigest() not in text and hashlib.md5(PEOPLE).hexdigest() not in text
 
 
@@ -259,15 +195,3 @@ def test_a_delta_that_promises_nothing_is_called_too_large():
     large, below = told(1 / 4_321), told(0.9 / 4_321)
     assert "Too large" in large and "Too large" not in below and "0.9 of 4,321" in below
     assert "Publishing" not in told(0.0)
-
-
-def test_the_table_has_the_curves():
-    briefing = example()
-    rows = list(csv.DictReader(io.StringIO(briefing.csv())))
-    assert [float(row["epsilon"]) for row in rows] == list(EPSILONS)
-    for name, values in (
-        ("loss", briefing.curve.mean),
-        ("loss_high", briefing.curve.high),
-        ("equivalent_low", briefing.equivalent.low),
-    ):
-        assert [float(row[name]) if row[name] else None for row in rows] == plain(values), name

@@ -13,7 +13,7 @@ import tomllib
 import pytest
 
 from dpcore.figures.figure import LAYERS
-from dpcore.figures.style import BACKGROUND, FAMILIES, INKS, TEXT, Theme, note
+from dpcore.figures.style import BACKGROUND, FAMILIES, TEXT, Theme, note
 from dpcore.studies.decide import loss_curve
 from pages.audit import published
 from pages.ui.theme import look
@@ -126,22 +126,6 @@ def test_texts_and_curves_of_every_chart_stand_out(name, theme):
         assert contrast(ink, BACKGROUND[theme]) >= DRAWING, "20 px bold is large"
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_no_two_curves_differ_in_colour_alone(name):
-    """Of two curves in one panel that differ in nothing but colour, each has its label beside it."""
-    for figure in seen(name, "light")[0].values():
-        beside = [text for text in figure["layout"].get("annotations", []) if text.get("yref", "").startswith("y")]
-        labelled = {text["font"]["color"] for text in beside}
-        looks: dict[str, tuple[str, str]] = {}
-        for trace in figure["data"]:
-            if trace.get("showlegend") is False and trace.get("mode") == "markers":
-                continue  # a mark on a curve or in a cloud of its hue
-            for ink in ink_of(trace, BACKGROUND["light"])[:1]:
-                other, hue = looks.setdefault(shape_of(trace), (trace["name"], ink))
-                for one, of in ((other, hue), (trace["name"], ink)) if hue != ink else ():
-                    assert INKS.get(of, of) in labelled, f"only its colour tells {one}"
-
-
 @pytest.mark.parametrize("name", [*PAGES, *BOUNDS])
 def test_every_bound_that_is_drawn_names_its_source_and_every_switch_has_a_curve(name):
     bounds = 0
@@ -156,16 +140,6 @@ def test_every_bound_that_is_drawn_names_its_source_and_every_switch_has_a_curve
                 assert "Source: " in trace["hovertemplate"], trace["name"]
                 bounds += 1
     assert bounds or name not in (*BOUNDS, "simplex", "streaming", "geometry, people")
-
-
-def shape_of(trace: dict) -> str:
-    """All of a trace's look but its hue."""
-    line, marker = trace.get("line", {}), trace.get("marker", {})
-    face = marker.get("color", "")
-    parts = [trace["type"], trace.get("mode"), trace.get("yaxis"), line.get("dash"), line.get("width")]
-    parts += [marker.get(part) for part in ("symbol", "size", "opacity")] + [marker.get("pattern", {}).get("shape")]
-    parts += [ink.startswith("#") for ink in (face if isinstance(face, list) else [face])]
-    return json.dumps(parts)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -225,34 +225,6 @@ def test_neither_server_writes_an_upload_to_a_file(dashboard, tmp_path):
     assert not on_disk(log)
 
 
-@needs_strace
-@pytest.mark.parametrize(
-    "without",
-    [(), ("proxy_request_buffering off;", "client_body_buffer_size 11m;"), ("proxy_max_temp_file_size 0;",)],
-    ids=["as it is", "bodies", "answers"],
-)
-def test_what_keeps_nginx_from_writing(tmp_path, without):
-    """A large file, and a large answer to somebody who is slow to read."""
-    conf = CONF
-    for line in without:
-        assert line in conf
-        conf = conf.replace(line, "")
-    with (
-        stand_in() as (server, _),
-        proxy([server], tmp_path, conf) as url,
-        traced(tmp_path, master(tmp_path)) as log,
-    ):
-        body = DOWNLOAD[:MOST]
-        with urllib.request.urlopen(urllib.request.Request(f"{url}/_stcore/upload_file/a/b", body, method="PUT")):
-            pass
-        with urllib.request.urlopen(f"{url}/media/b.html") as answer:
-            latest = time.monotonic() + (120 if without else 0.5)  # for what is not to come, too
-            while not on_disk(log) and time.monotonic() < latest:
-                time.sleep(0.01)
-            assert answer.read() == DOWNLOAD
-    assert bool(on_disk(log)) == bool(without)
-
-
 def test_the_dashboard_hears_who_asks_and_a_sender_is_held_to_a_rate(tmp_path):
     with stand_in() as (server, heads), proxy([server], tmp_path) as url:
         get(url, X_Forwarded_For="203.0.113.9, 127.0.0.1", X_Forwarded_Proto="https", Host="localhost")

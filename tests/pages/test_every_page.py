@@ -59,9 +59,7 @@ def traces(figure: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_code_draws_a_picture_that_is_shown_and_chips_set_values_that_there_are(view, few_runs, monkeypatch):
     page = view.partition(",")[0]
-    app = finished(open_app(SCRIPTS[page], **VIEWS[view]))
-    app.session_state["behind"] = "Code"  # whose control may come with the first answer only
-    finished(app.run())
+    app = finished(open_app(SCRIPTS[page], behind="Code", **VIEWS[view]))  # asked for before there is a chart
     shown: list[str] = []
     monkeypatch.setattr(Figure, "show", lambda self: shown.append(self.to_json()))
     exec(app.code[0].value, {})

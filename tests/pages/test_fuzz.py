@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,30 +156,6 @@ def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence(cases: int):
         ]
         assert sum(records.report.clipped.values()) <= sum(int(each.sum()) for each in beyond)
     assert min(read, refused, held) > cases // 10, (read, refused, held)
-
-
-@pytest.mark.parametrize("cases", CASES)
-def test_a_spoilt_file_is_read_or_refused_in_one_sentence(cases: int, tmp_path: Path):
-    """The command line's readers, on a fifth of the cases."""
-    read = refused = 0
-    for case in range(cases // 5):
-        draw = random.Random(f"file {case}")
-        path = tmp_path / draw.choice(("people.csv", "people.txt"))
-        if path.suffix == ".csv":
-            numbers = (
-                CSV.replace(b"yes, twice", b"1").replace(b"yes", b"1").replace(b"no", b"-1").replace(b"\n,", b"\n1,")
-            )
-            path.write_bytes(spoilt(numbers, draw))
-            table = answer(lambda path=path: data.read_file(path, "sick"))
-        else:
-            path.write_bytes(spoilt(LIBSVM, draw))
-            table = answer(lambda path=path: data.read_file(path))
-        read, refused = read + (table is not None), refused + (table is None)
-        if table is not None:
-            X = table.data.X
-            assert np.isfinite(X if isinstance(X, np.ndarray) else X.data).all() and np.isfinite(table.data.y).all()
-            assert X.shape[0] == len(table.data.y) >= 2
-    assert min(read, refused) > cases // 100, (read, refused)
 
 
 def every_kind() -> None:

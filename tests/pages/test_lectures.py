@@ -24,7 +24,7 @@ from dpcore.studies.papers import pathak_raj_leak
 from dpcore.studies.sparsity.l1 import curves as l1_curves
 from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.simplex import excess_by_draws
-from pages.lectures.lecture import asked_for, verdict_on, whitelist
+from pages.lectures.lecture import asked_for, whitelist
 from pages.lectures.reader import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui import share_link
@@ -297,25 +297,6 @@ def test_a_step_sets_every_control_that_its_page_draws(name: str, step: str):
     assert {key: wanted[key] for key in drawn} == drawn
 
 
-@pytest.mark.parametrize("name", ["overview", "perturbation"])
-def test_what_a_step_does_not_name_stands_where_a_new_visitor_finds_it(name: str):
-    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
-    turn_to(page, SCRIPTS[name])
-    found = controls(page.run())
-    defaults = STORIES[name].defaults
-    assert len(found) >= 8 and {key: defaults[key] for key in found} == found
-
-
-def test_a_step_is_a_start_and_the_next_one_sets_all_controls_again():
-    page = open_step("overview", "2")
-    page.select_slider("epsilon").set_value(5.0).run()
-    assert "ε = 5" in said(page)
-    page.button("next").click().run()
-    assert page.session_state["epsilon"] == 1.0 and page.query_params["step"] == "3"
-    page.button("back").click().run()
-    assert page.session_state["epsilon"] == 1.0 and page.query_params["step"] == "2"
-
-
 def test_a_step_stands_also_if_its_first_run_was_interrupted_by_a_move():
     """The run left behind that the step was entered, and the controls of the address, which Streamlit lets win."""
     page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
@@ -327,31 +308,6 @@ def test_a_step_stands_also_if_its_first_run_was_interrupted_by_a_move():
     assert {key: page.session_state[key] for key in wanted} == wanted and not page.exception
     page.select_slider(key="epsilon").set_value(5.0).run()
     assert page.session_state["epsilon"] == 5.0, "a control that stays may be moved"
-
-
-def test_a_vote_is_kept_and_the_next_step_says_whether_the_picture_agrees():
-    page = open_step("sparsity", "2")
-    page.button("option_0").click().run()
-    page.button("next").click().run()
-    wrong = "You said “in proportion to their number”. The picture says “less than fourfold”."
-    assert wrong in texts(page)
-    page.button("back").click().run()
-    page.button("option_2").click().run()
-    page.button("next").click().run()
-    assert "You said “less than fourfold”, and the picture agrees." in texts(page)
-    assert verdict_on(STORIES["overview"], 8, None) == "The picture says “less than a quarter as large”."
-    assert verdict_on(STORIES["overview"], 7, None) == "" == verdict_on(STORIES["overview"], 1, None)
-
-
-def test_a_page_leads_to_its_lecture_and_the_lecture_back_to_the_page():
-    page = open_step("overview", "2")
-    page.select_slider("epsilon").set_value(5.0).run()
-    page.button("leave").click().run()
-    assert WORDS not in texts(page) and page.session_state["epsilon"] == 5.0
-    assert "lecture" not in page.query_params
-    page.button("teach").click().run()
-    assert WORDS in texts(page) and page.query_params["step"] == "1"
-    assert page.session_state["epsilon"] == 1.0
 
 
 @pytest.mark.parametrize(

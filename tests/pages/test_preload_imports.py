@@ -32,11 +32,6 @@ def test_who_waits_finds_everything_imported(monkeypatch):
     assert gc.isenabled() and gc.get_freeze_count() > frozen
 
 
-def test_without_a_server_nobody_waits(monkeypatch):
-    monkeypatch.setattr(preload_imports, "_thread", None)
-    preload_imports.wait()
-
-
 def test_a_first_page_waits_for_no_library_that_it_can_do_without():
     """scikit-learn, scipy.stats and plotly's figures take longer to import than all else together."""
     code = (
@@ -47,15 +42,3 @@ def test_a_first_page_waits_for_no_library_that_it_can_do_without():
     )
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
-
-
-def test_it_is_under_way_until_it_is_done(monkeypatch):
-    go_on = threading.Event()
-    monkeypatch.setattr(preload_imports, "import_module", lambda name: go_on.wait(120))
-    monkeypatch.setattr(preload_imports, "_thread", None)
-    assert not preload_imports.is_under_way()
-    preload_imports.start()
-    assert preload_imports.is_under_way()
-    go_on.set()
-    preload_imports.wait()
-    assert not preload_imports.is_under_way()

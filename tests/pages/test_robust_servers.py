@@ -68,39 +68,3 @@ def test_a_server_on_a_full_disk_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
         log = log_of(server)
     assert "Traceback" not in log
     assert log.count("cannot be kept in") == 1, "said once"
-
-
-LEAVE = 20
-
-
-def test_visitors_who_leave_in_the_middle_disturb_nobody(tmp_path: Path):
-    """Tabs are closed while their page, its runs or its trials are under way; somebody else goes on as before."""
-
-    async def leave(url: str, k: int) -> None:
-        async with Session(url) as session:
-            page = ("perturbation", "audit", "decide", "geometry")[k % 4]
-            arriving = asyncio.create_task(session.visit(page, f"seed={k}"))
-            await asyncio.sleep(0.15 * (k % 7))
-            arriving.cancel()
-
-    async def stay(url: str) -> int:
-        visits = 0
-        while not gone.is_set():
-            async with Session(url) as session:
-                await session.see("", f"n=300&seed={visits}")
-            visits += 1
-        return visits
-
-    async def all_of_them(url: str) -> int:
-        staying = asyncio.create_task(stay(url))
-        for k in range(LEAVE):
-            await leave(url, k)
-        gone.set()
-        return await staying
-
-    gone = asyncio.Event()
-    with serve(ROOT / "app.py") as server:
-        assert asyncio.run(all_of_them(server.url)) >= 1
-        assert asyncio.run(look(server.url, "perturbation")) >= 1, "and it answers afterwards"
-        log = log_of(server)
-    assert "Traceback" not in log

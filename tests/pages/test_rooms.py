@@ -14,7 +14,7 @@ import pytest
 from starlette.applications import Starlette
 
 from pages.lectures.stories import STORIES
-from pages.rooms import address, limits, room, routes, screen
+from pages.rooms import limits, room, routes, screen
 from pages.rooms.limits import Limit
 from pages.rooms.room import MOST_PHONES, MOST_ROOMS, Asked, Refused, Room
 from pages.server import upload_lifetime
@@ -271,22 +271,8 @@ def test_a_server_with_too_many_rooms_says_so(monkeypatch: pytest.MonkeyPatch):
     assert "room" not in page.session_state and "rooms open already" in "".join(each.value for each in page.markdown)
 
 
-def test_a_closed_room_is_gone_at_once():
-    page = open_step("overview", "1")
-    page.button("room_button").click().run()
-    code = page.session_state["room"].code
-    page.button("close_room").click().run()
-    assert page.button("room_button").label == "Open a room" and page.button("option_0")
-    assert ask(f"/join/{code}/question")[0] == 404
-
-
 def test_where_phones_cannot_reach_the_server_a_sentence_has_the_command_in_the_place_of_the_code():
     page = open_step("overview", "1")
     page.button("room_button").click().run()
     assert "Phones cannot reach this page&#x27;s address" in texts(page) and "--server.address 0.0.0.0" in texts(page)
     assert "<img" not in screen.invitation(page.session_state["room"], small=False)
-
-
-def test_a_qr_code_is_drawn_here_and_is_black_on_white():
-    picture = address.qr_code("http://192.0.2.2:8501/join?room=BCDFGH")
-    assert picture.startswith("data:image/svg+xml") and "%23000" in picture and "%23fff" in picture

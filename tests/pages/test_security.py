@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import contextlib
 import http.client
@@ -442,93 +441,7 @@ def test_an_upload_that_does_not_end_is_ended(in_haste):
     assert "Traceback" not in in_haste.log.read_text()
 
 
-# The sources
-
-
-SOURCES = sorted([ROOT / "app.py", *(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py")])
-# Modules that run what they read, or start programs; calls that do, and those of them that only `os` has.
-MODULES = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml", "subprocess", "pty"}
-CALLS = {"eval", "exec", "compile", "__import__", "import_module", "exec_module", "entry_points", "read_pickle"}
-OF_OS = {"system", "popen", "startfile", "fork", "execv", "execve", "execvp", "posix_spawn", "spawnv", "spawnl"}
-NAMES = re.compile(rf"\b({'|'.join(MODULES | CALLS | OF_OS | {'allow_pickle'})})\b")
-ALLOWED = {
-    ("pages/ui/navigation.py", "compile"): "a page's own script, from this folder",
-    ("pages/ui/navigation.py", "exec"): "the same, once compiled: a page is run as a part of pages/main.py",
-    ("dpcore/kernels/__init__.py", "import_module"): "one module of its own",
-    ("dpcore/__init__.py", "import_module"): "names of the package, from the table beside it",
-    ("pages/server/preload_imports.py", "import_module"): "the modules that it lists",
-    ("pages/lectures/reader.py", "yaml"): "its safe half, which makes texts, numbers, lists and mappings and no other",
-    ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
-    ("dpcore/mechanisms/own.py", "entry_points"): "packages that whoever runs the process has installed",
-    ("dpcore/mechanisms/own.py", "exec_module"): "a file that the command which starts the process names",
-    ("pages/server/arguments.py", "entry_points"): "asks whether there are any, and loads none",
-    (
-        "dpcore/data/parquet.py",
-        "subprocess",
-    ): "a program of its own beside it, which reads a file and runs nothing in it",
-    ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that its table lists",
-    ("dpcore/cli/claims.py", "import_module"): "a function that whoever types the command wants audited",
-    ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",
-    ("dpcore/kernels/lazy_registry.py", "compile"): "numba's, of the functions in this package",
-}
-
-
-def risky(tree: ast.AST) -> set[str]:
-    """What a source uses that could run a text or bytes as code, or start a program."""
-    found = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=names):
-                found |= {alias.name.split(".")[0] for alias in names} & MODULES
-            case ast.ImportFrom(module=str(module), names=names, level=0):
-                found |= {module.split(".")[0]} & MODULES
-                found |= {alias.name for alias in names} & OF_OS if module == "os" else set()
-            case ast.Name(id=name) if name in CALLS:
-                found.add(name)
-            case ast.Attribute(value=ast.Name(id="re"), attr="compile"):
-                pass
-            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in OF_OS:
-                found.add(name)
-            case ast.Attribute(attr=name) if name in CALLS:
-                found.add(name)
-            case ast.keyword(arg="allow_pickle", value=value) if not (
-                isinstance(value, ast.Constant) and value.value is False
-            ):
-                found.add("allow_pickle")
-    return found
-
-
-def test_nothing_that_is_read_is_run():
-    texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in SOURCES}
-    used = {(path, name) for path, text in texts.items() if NAMES.search(text) for name in risky(ast.parse(text))}
-    assert len(SOURCES) > 200 and used == set(ALLOWED)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import pickle",
-        "import os.path, pickle as p",
-        "from yaml import load",
-        "from subprocess import run",
-        "from os import system",
-        "import builtins; builtins.eval('1')",
-        "run = eval",
-        "compile('1', '', 'eval')",
-        "np.load(file, allow_pickle=True)",
-        "np.load(file, allow_pickle=flag)",
-        "pandas.read_pickle(file)",
-        "os.popen('ls')",
-        "importlib.import_module(name)",
-        "spec.loader.exec_module(module)",
-    ],
-)
-def test_the_walk_sees(line):
-    assert NAMES.search(line) and risky(ast.parse(line))
-
-
-def test_the_walk_lets_pass_what_is_harmless():
-    assert not risky(ast.parse("import re, json\nre.compile('x'); json.loads(text); np.load(f, allow_pickle=False)"))
+# The scripts
 
 
 @pytest.mark.parametrize(

@@ -82,25 +82,10 @@ def test_a_chip_is_not_undone_by_a_message_that_was_sent_before_it_was_shown(bro
     assert browser.told == "3 gamma"
 
 
-def test_two_chips_before_anything_is_shown_both_count(browser):
-    browser.press("gamma")
-    browser.press("first")
-    browser.press("both")
-    browser.poll()
-    assert browser.told == "4 laplace"
-
-
 def test_what_the_reader_picks_after_a_chip_counts_also_before_the_chip_is_shown(browser):
     browser.press("gamma")
     browser.pick("laplace")
     assert browser.told == "1 laplace"
-
-
-def test_once_a_chip_is_shown_the_reader_may_go_back(browser):
-    browser.press("gamma")
-    browser.catch_up()
-    browser.pick("gaussian")
-    assert browser.told == "1 gaussian"
 
 
 def test_the_number_of_the_run_is_what_tells(browser):

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import io
 import logging
-import math
 import tomllib
 import weakref
 from types import SimpleNamespace
@@ -13,9 +12,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 from starlette.requests import Request
-from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 from dpcore import data
@@ -133,20 +130,8 @@ def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
     assert "1 in memory" in said(page) and table_of(page) == {"age": [0.0, 120.0]}
 
 
-@pytest.mark.parametrize("largest", [1, 3, 130])
-def test_proposed_bounds_follow_names_and_never_records(largest):
-    content = "flag,is_member,age,share,sick\n" + "".join(
-        f"{i % 2 * largest},0,{largest},0,{i % 2}\n" for i in range(20)
-    )
-    page = labelled(opened(content.encode()), positive="1")
-    table = table_of(page)
-    assert (table["is_member"], table["age"]) == ([0, 1], [0, 120])
-    assert all(map(math.isnan, table["flag"] + table["share"]))
-
-
 def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all():
     page = declared(opened(people() + b"nobody,,0.5,yes\n"))
-    named(page, "Guess").set_value(3.5).run()
     named(page, "Leave out").check().run()
     named(page, "Which columns").unselect("dose").run()
     key, table = key_of(page), table_of(page)
@@ -156,14 +141,14 @@ def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all()
     page.toggle[0].set_value(False).run()
     assert key_of(page) == key and table_of(page) == table == {"age": [0.0, 100.0]}
     assert "**people\\.csv**, 1 kB" in said(page) and "Read 61 rows; 1 left out" in said(page)
-    assert [box.value for box in page.selectbox[-2:]] == ["sick", "yes"] and named(page, "Guess").value == 3.5
+    assert [box.value for box in page.selectbox[-2:]] == ["sick", "yes"]
     named(page, "Which columns").select("dose").run()
     assert table_of(page) == {"age": [0.0, 100.0], "dose": [0.0, 100.0]}
     named(page, "Remove people").click().run()
     assert "0 in memory" in said(page) and page.file_uploader
     assert not [key for key in page.session_state if key.startswith(upload_bounds.CONTROLS)]
     labelled(chosen(page, people(seed=1)))
-    assert table_of(page)["age"] == [0, 120] and named(page, "Guess").value == 0.0
+    assert table_of(page)["age"] == [0, 120]
 
 
 def test_bounds_are_pasted_from_a_spreadsheet():
@@ -202,20 +187,11 @@ def test_rows_with_gaps_are_left_out_only_when_their_holder_says_so():
     assert "0 in memory" in told and page.expander[0].proto.expanded, "what mends it can be seen"
     named(page, "Leave out").check().run()
     assert not page.run().expander[0].proto.expanded
-    assert "Read 62 rows; 2 left out, because a number or the label is missing." in said(page)
+    assert "Read 62 rows; 2 left out." in said(page)
     assert told_in_table(page, "Column") == {
         "age": ["0 to 100", "1", "", "0 (0.0%)"],
         "the label": ["", "1", "", ""],
     }
-
-
-def test_a_libsvm_file_has_its_labels_first():
-    content = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 7} 3:0.5\n" for i in range(30)).encode()
-    page = opened(content, "people.svm")
-    named(page, "Which label").select("1").run()
-    confirmed(bounded(page, 0.0, 6.0))
-    assert "people (your file): 21 to learn from" in said(page)
-    assert named(page, "Which columns").options == ["1", "2", "3"]
 
 
 def test_a_parquet_file_is_declared_like_a_csv_file():
@@ -226,13 +202,6 @@ def test_a_parquet_file_is_declared_like_a_csv_file():
     assert held(second).declared == held(first).declared and held(second).report == held(first).report
     damaged = opened(content[:-9], "patients.parquet")
     assert "patients\\.parquet” must be a whole Parquet file" in damaged.error[0].value and not damaged.exception
-
-
-@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n1\n"])
-def test_a_file_that_cannot_be_read_is_told_in_one_sentence(content):
-    page = opened(content)
-    assert len(page.error) == 1 and not page.exception and "0 in memory" in said(page)
-    assert "people\\.csv" in page.error[0].value
 
 
 @pytest.mark.parametrize(
@@ -264,26 +233,6 @@ def pasted(page: AppTest, table: str) -> AppTest:
     return named(page, "Import").click().run()
 
 
-@pytest.mark.parametrize(
-    "highs, warning",
-    [
-        ((99.0, 1.0), ""),  # 1% and no more
-        ((98.0, 1.0), "Your bounds clip 'age' in 2.0% of the records: all results below use the clipped values."),
-        (
-            (98.0, 0.4),
-            "Your bounds clip 2 of 2 columns in more than 1% of the records, most of all 'dose' in 60.0% of the "
-            "records: all results below use the clipped values.",
-        ),
-    ],
-)
-def test_a_headline_can_say_what_bounds_clip_in_more_than_1_percent(highs, warning):
-    content = "age,dose,sick\n" + "".join(f"{i},{i / 100},{i % 2}\n" for i in range(1, 101))
-    said = data.Declared(("age", "dose"), (0.0, 0.0), highs, "1")
-    records = private.UploadedRecords(data.read_table(content.encode(), CSV, "sick"), said, CSV)
-    assert upload_form.clipping_warning(records.source) == warning
-    assert upload_form.clipping_warning(data.get_source("iris")) == ""
-
-
 def test_how_a_file_is_written_is_seen_said_and_changed():
     lines = [f"{i % 7},25;{7 * i % 40 + 1}.250,5;{'krank' if i % 2 else 'gesund'}" for i in range(40)]
     text, bounds = "\n".join(["größe;alter;zustand", *lines]), "größe;-1,5;9\nalter;0;60000"
@@ -306,16 +255,6 @@ def test_how_a_file_is_written_is_seen_said_and_changed():
     named(page, "Columns are separated").select(";").run()
     labelled(page, "zustand", "krank")
     assert held(page).report.read == 40
-
-
-def test_a_first_line_like_a_record_is_asked_about_and_no_record_is_lost():
-    content = "".join(f"{39 + i % 20},{1000 + 7 * i % 90},{'yes' if i % 2 else 'no'}\n" for i in range(60))
-    page = labelled(opened(content.encode()), "column 3")
-    assert "Is the first line a header?" in said(page)
-    confirmed(bounded(page, 0.0, 2000.0))
-    assert held(page).report.read == 60
-    named(page, "The first line").check().run()
-    assert named(page, "Which column").options == ["39", "1000", "no"]
 
 
 # Categories, dictionaries, and what was changed after looking
@@ -423,26 +362,6 @@ def test_what_a_dictionary_declares_and_a_file_lacks_is_named(content, told):
     page = loaded(opened(content), dictionary_of(with_categories(opened(patients()))))
     assert told in "".join(warning.value.replace("\\", "") for warning in page.warning)
     assert "records" not in page.session_state[upload_form._HELD].kept and not page.exception
-
-
-def test_a_dictionary_that_was_taken_is_not_taken_again(monkeypatch):
-    """Its uploader goes on to name it; Streamlit then gives a file that has neither name nor content."""
-    kept = MemoryUploadedFileManager("/")
-    monkeypatch.setattr(
-        upload_form, "get_script_run_ctx", lambda: SimpleNamespace(uploaded_file_mgr=kept, session_id="me")
-    )
-    kept.add_file("me", UploadedFileRec("1", "columns.json", "application/json", b"{}"))
-    (record,) = kept.get_files("me", ["1"])
-    monkeypatch.setattr(upload_form.st, "session_state", {"of": UploadedFile(record, FileURLs())})
-    assert upload_form._arrived("of") == ("columns.json", b"{}") and not kept.get_files("me", ["1"])
-    upload_form.st.session_state["of"] = DeletedFile("1")
-    assert upload_form._arrived("of") is None
-
-
-def test_another_file_is_no_dictionary():
-    page = loaded(declared(opened(people())), b"age,0,120")
-    assert "columns.json must be a JSON object" in page.error[0].value.replace("\\", "")
-    assert "1 in memory" in said(page)
 
 
 # Nobody else, and not for ever

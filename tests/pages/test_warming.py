@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pages.lectures import rehearsal, stories, warming
+from pages.lectures import stories, warming
 from pages.lectures.reader import FaultyLecture
 from pages.server import arguments
 
@@ -51,14 +51,6 @@ def test_a_visitor_to_a_warmed_server_computes_nothing(server):
     asyncio.run(look(f"{place}&seed=8"))
     assert computed(server) != warmed, "what was not warmed is computed"
     assert "Traceback" not in server.log.read_text() and "ScriptRunContext" not in server.log.read_text()
-
-
-def test_every_place_of_a_slider_that_stays_is_seen_once_and_the_first_again():
-    story = stories.STORIES["sparsity"]
-    page = rehearsal.opened(story, 1)
-    places, options = rehearsal.places(page, "epsilon"), page.select_slider("epsilon").options
-    assert len(places) == len(set(places)) == len(options) and places[-1] == story.state(1)["epsilon"]
-    assert rehearsal.places(page, "behind") == ()
 
 
 def test_an_unknown_name_ends_the_start_with_those_there_are():

@@ -1,18 +1,14 @@
-"""Content of a briefing: one frozen record of plain numbers, checked once, from which everything else is made."""
+"""Content of a briefing: one frozen record of plain numbers, checked once, from which page and download are made."""
 
 import dataclasses as dc
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
 from dpcore.audit.attack_success import AttackSuccess
 from dpcore.core.privacy import Budget
-from dpcore.core.validation import check_real, integer, one_of, positive, shown
+from dpcore.core.validation import check_real, integer, positive, shown
 from dpcore.data import Source
-from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.signed import ALGORITHM, SignedPlan
 from pages.decide.briefing.words import learned
@@ -25,45 +21,31 @@ UNCOUNTED = (
 )
 _CONFIDENCE = 0.95  # of all intervals
 _NAMED = 3  # columns on a line of the page to sign
-_POINT_ERROR = 1e-6  # points: the curve and the score at the budget are two ways to the same number
+_POINT_ERROR = 1e-6  # points
 # What fits on a printed page at a readable size.
-_LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 6, 1_500
+_LONGEST_NAME, _LONGEST_SENTENCE, _MOST_WARNINGS, _LONGEST_LINK = 140, 260, 3, 1_500
 
 
 @dc.dataclass(frozen=True)
 class Interval:
-    """Answer with its interval; None where it, or an end, is beyond what was tried. reason: why it is None."""
+    """Answer with its interval; None where it, or an end, is beyond what was tried.
+
+    reason: why the value is None. at_first: it is the smallest that was tried, so that a smaller one may do.
+    """
 
     value: float | None
     low: float | None
     high: float | None
     reason: str = ""
+    at_first: bool = False
 
     def __post_init__(self) -> None:
-        known = [check_real("answers", v, "> 0", lambda v: v > 0) for v in _known(self.low, self.value, self.high)]
+        ends = [value for value in (self.low, self.value, self.high) if value is not None]
+        known = [check_real("answers", value, "> 0", lambda v: v > 0) for value in ends]
         if known != sorted(known):
             raise ValueError(f"answers must be in order (low, value, high), got {known}")
         if self.value is None:
             _sentence("reason", self.reason)
-
-
-@dc.dataclass(frozen=True)
-class LossCurve:
-    """Accuracy loss in percentage points along epsilon, with its interval; [K] each.
-
-    mean: as measured. smooth: made non-increasing, the line that is drawn; low <= smooth <= high.
-    """
-
-    epsilons: tuple[float, ...]
-    mean: tuple[float, ...]
-    smooth: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        _columns(self, "curve", at_least=2)
-        if any(not a <= b <= c for a, b, c in zip(self.low, self.smooth, self.high, strict=True)):
-            raise ValueError("curve must be ordered (low <= smooth <= high), got one that is not")
 
 
 @dc.dataclass(frozen=True)
@@ -88,28 +70,8 @@ class Guarantee:
 
 
 @dc.dataclass(frozen=True)
-class EquivalentSizes:
-    """Number of records on which a learner without privacy does as well as the private one on all.
-
-    metric: by which it does. here: at the briefing's epsilon. epsilons, size, low, high: along epsilon, [K] each, None
-    below the smallest size that was tried; all empty where there is no curve.
-    """
-
-    metric: str
-    here: Interval
-    epsilons: tuple[float, ...] = ()
-    size: tuple[float | None, ...] = ()
-    low: tuple[float | None, ...] = ()
-    high: tuple[float | None, ...] = ()
-
-    def __post_init__(self) -> None:
-        _sentence("metric", self.metric)
-        _columns(self, "equivalent", at_least=0)
-
-
-@dc.dataclass(frozen=True)
 class Signing:
-    """Facts of the page to sign that no other slide has.
+    """Facts of what is signed.
 
     loss_low, loss_high: interval of the accuracy loss at the guarantee's epsilon, points. records: of one person, at
     most. releases: planned. total: privacy spent by all of them on one person, None where no accounting has a number.
@@ -140,76 +102,52 @@ class Signing:
 class Briefing:
     """A decision and its basis.
 
-    title: the question. source: words for records and outcomes. mechanism, family: its label, and its colour's key in
-    `FAMILIES`. n: records. at_most: acceptable accuracy loss, points. budget: the smallest epsilon that keeps to it.
-    reference, score, floor: accuracy, a share, of the best model without privacy, of releases at guarantee.epsilon by
-    the smoothed curve, and of the larger class. needed: records with which guarantee.epsilon loses at most at_most.
-    signing: what is signed. assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores
-    the state. version, seed, snippet: to compute everything again.
+    source: words for records and outcomes. mechanism: its label. n: records. at_most: acceptable accuracy loss, points.
+    budget: the smallest epsilon that keeps to it. reference, score, floor: accuracy, a share, of the best model without
+    privacy, of releases at guarantee.epsilon by the smoothed curve, and of the larger class. signing: what is signed.
+    link: restores the state. version, seed: to compute everything again. warnings: sentences; UNCOUNTED is always among
+    them.
 
-    Raises ValueError for numbers that contradict one another, or texts that fit on no page.
+    Raises ValueError for numbers that contradict one another, or texts that do not fit on the page.
     """
 
-    title: str
     source: Source
     mechanism: str
-    family: str
     n: int
     guarantee: Guarantee
     at_most: float
-    curve: LossCurve
     reference: float
     score: float
     floor: float
     budget: Interval
     attack_success: AttackSuccess
-    equivalent: EquivalentSizes
-    needed: Interval
     signing: Signing
-    assumptions: tuple[str, ...]
     link: str
     version: str
     seed: int
-    snippet: str
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _sentence("title", self.title, _LONGEST_TITLE)
         _sentence("link", self.link, _LONGEST_LINK)
-        for name in ("mechanism", "version", "snippet"):
-            _sentence(name, getattr(self, name), 10_000 if name == "snippet" else _LONGEST_TITLE)
-        one_of("family", self.family, FAMILIES["light"])
+        for name in ("mechanism", "version"):
+            _sentence(name, getattr(self, name), _LONGEST_NAME)
         integer("n", self.n, at_least=2)
         integer("seed", self.seed, at_least=0)
         check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0)
         for name in ("reference", "score", "floor"):
             check_real(name, getattr(self, name), "at most 1", lambda v: v <= 1.0)
         object.__setattr__(self, "warnings", (UNCOUNTED, *(w for w in self.warnings if w != UNCOUNTED)))
-        for name in ("assumptions", "warnings"):
-            _sentences(name, getattr(self, name))
+        _sentences("warnings", self.warnings)
         self._check_agreement()
 
     def _check_agreement(self) -> None:
         """Numbers that say the same thing in two places must say the same."""
-        found = self.attack_success
+        found, signing, stated = self.attack_success, self.signing, self.guarantee
         ordered = [0.0, found.certified, found.limit, found.cap, 1.0]
         if ordered != sorted(ordered):
             raise ValueError(
                 f"attack_success needs certified <= limit <= cap, got {found.certified}, {found.limit} and {found.cap}"
             )
-        if self.guarantee.epsilon in self.curve.epsilons:
-            there = self.curve.smooth[self.curve.epsilons.index(self.guarantee.epsilon)]
-            if not math.isclose(there, self.lost, abs_tol=_POINT_ERROR):
-                raise ValueError(
-                    f"score must be the curve's at epsilon, got a loss of {self.lost} points against {there}"
-                )
-        for value in _known(self.equivalent.here.value, *self.equivalent.size):
-            if value > self.n:
-                raise ValueError(f"equivalent sizes must be at most n = {self.n}, got {value}")
-        self._check_signing()
-
-    def _check_signing(self) -> None:
-        signing, stated = self.signing, self.guarantee
         if not signing.loss_low - _POINT_ERROR <= self.lost <= signing.loss_high + _POINT_ERROR:
             raise ValueError(
                 f"the loss signed must be within its interval, got {self.lost} and {signing.loss_low} to "
@@ -220,8 +158,8 @@ class Briefing:
             raise ValueError(f"total must be what one release spends, {spent}, got {signing.total}")
         if signing.plan is None:
             return
-        given, found = signing.plan.arguments, signing.plan.calibrated
-        spending = (found["epsilon"], found["delta"])
+        given, calibrated = signing.plan.arguments, signing.plan.calibrated
+        spending = (calibrated["epsilon"], calibrated["delta"])
         signed = (mechanism_class(given["key"]).label, given["n"], given["epsilon"], given["delta"], *spending)
         told = (self.mechanism, self.n, stated.epsilon, stated.delta, stated.spent_epsilon, stated.spent_delta)
         if signed != told:
@@ -261,37 +199,6 @@ class Briefing:
         """`document` as indented text."""
         return json.dumps(self.document(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def csv(self) -> str:
-        """The curves as a table; cells are empty where a value is unknown."""
-        found = self.equivalent
-        lost = zip(("epsilon", "loss", "loss_smooth", "loss_low", "loss_high"), dc.astuple(self.curve), strict=True)
-        columns = found.epsilons, found.size, found.low, found.high
-        names = ("epsilon", "equivalent_size", "equivalent_low", "equivalent_high")
-        sizes = dict(zip(names, columns, strict=True))
-        both = pd.DataFrame(dict(lost)).merge(pd.DataFrame(sizes, dtype=float), how="outer", on="epsilon")
-        return both.to_csv(index=False, lineterminator="\n")
-
-
-def _known(*values: float | None) -> list[float]:
-    return [value for value in values if value is not None]
-
-
-def _columns(record: Any, name: str, at_least: int) -> None:
-    """Make every tuple of a record floats of one length, epsilons > 0 and increasing, or raise ValueError."""
-    epsilons = tuple(positive("epsilons", value) for value in record.epsilons)
-    if list(epsilons) != sorted(set(epsilons)) or len(epsilons) < at_least:
-        raise ValueError(f"epsilons must be increasing and at least {at_least}, got {shown(epsilons)}")
-    for field in dc.fields(record):
-        values = getattr(record, field.name)
-        if not isinstance(values, (str, Interval)):
-            if len(values) != len(epsilons):
-                raise ValueError(f"{name}.{field.name} must be as long as epsilons, got {len(values)} values")
-            rule = "finite numbers"
-            finite = tuple(v if v is None else check_real(field.name, v, rule, lambda v: True) for v in values)
-            if None in finite and at_least:
-                raise ValueError(f"{name}.{field.name} must be {rule}, got None")
-            object.__setattr__(record, field.name, finite)
-
 
 def _sentence(name: str, text: object, longest: int = _LONGEST_SENTENCE) -> None:
     if not isinstance(text, str) or not text.strip() or len(text) > longest:
@@ -299,7 +206,7 @@ def _sentence(name: str, text: object, longest: int = _LONGEST_SENTENCE) -> None
 
 
 def _sentences(name: str, texts: Sequence[str]) -> None:
-    if isinstance(texts, str) or not 1 <= len(texts) <= _MOST_SENTENCES:
-        raise ValueError(f"{name} must be 1 to {_MOST_SENTENCES} sentences, got {shown(texts)}")
+    if len(texts) > _MOST_WARNINGS:
+        raise ValueError(f"{name} must be at most {_MOST_WARNINGS} sentences, got {shown(texts)}")
     for text in texts:
         _sentence(name, text)

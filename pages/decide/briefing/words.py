@@ -19,11 +19,10 @@ _NOTHING = 0.05  # points that are shown as 0.0
 _NEAR = 5.0  # points above the larger class below which its accuracy is named
 _PLACE = re.compile(r"\{([\w.]+):(\w+)\}")
 _SAID: dict[str, Any] = json.loads(text_beside(__file__, "sentences.json"))
-DATA: str = _SAID["data"]
+HEADING: str = _SAID["heading"]
+COST: str = _SAID["cost"]  # accuracy loss at the guarantee's epsilon, consequence first
 ATTACKER: str = _SAID["attacker"]
-ATTACKERS: list[str] = _SAID["attackers"]  # the three kinds of dot
 ABOUT: str = _SAID["about"]
-HEADINGS: dict[str, str] = _SAID["headings"]
 BLANKS: list[str] = _SAID["blanks"]  # lines of the page to sign that are filled in by hand
 
 
@@ -43,7 +42,6 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "two": partial(rounded, digits=2),
     "spent": _spent,
     "count": lambda value: f"{value:,.0f}",
-    "about": lambda value: f"{float(f'{value:.2g}'):,.0f}",
     "tenths": tenths,
     "points": points,
     "percent": lambda value: f"{100 * value:g}%",
@@ -54,9 +52,9 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 
 def look_up(document: Document, path: str) -> Any:
-    """The value at a path like "curve.epsilons.0".
+    """The value at a path like "warnings.0".
 
-    >>> look_up({"curve": {"epsilons": [0.1, 1.0]}}, "curve.epsilons.1")
+    >>> look_up({"guarantee": {"epsilon": 1.0}}, "guarantee.epsilon")
     1.0
     """
     found: Any = document
@@ -72,8 +70,8 @@ def fill(
 
     >>> fill("{n:count} {source.records:text}", {"n": 5000, "source": {"records": "patients"}})
     '5,000 patients'
-    >>> fill("{a:percent_tenths}, {a:about}, {a:one_in}, {a:spent}", {"a": 0.0512})
-    '5.1%, 0, 1 in 19.5, 0.0512'
+    >>> fill("{a:percent_tenths}, {a:one_in}, {a:spent}", {"a": 0.0512})
+    '5.1%, 1 in 19.5, 0.0512'
     """
     return _PLACE.sub(lambda m: mark(m[1], m[2], FORMS[m[2]](look_up(document, m[1]))), sentence)
 
@@ -82,23 +80,14 @@ def budget(document: Document) -> str:
     """The answer to the budget question."""
     if none := nothing(document):
         return none
-    found, first, said = document["budget"], document["curve"]["epsilons"][0], _SAID["budget"]
+    found, said = document["budget"], _SAID["budget"]
     if found["value"] is None:
         return said["none"] + ("" if found["low"] is None else said["none, not certain"])
-    if found["value"] == first:
+    if found["at_first"]:
         return said["any"]
-    least = "below the scale" if found["low"] in (None, first) else "{budget.low:two}"
+    least = "below the scale" if found["low"] is None else "{budget.low:two}"
     most = "beyond the scale" if found["high"] is None else "{budget.high:two}"
-    return f"{said['smallest']} {_interval(least, most)}."
-
-
-def _interval(low: str, high: str) -> str:
-    return f"({{confidence:percent}} interval: {low} to {high})"
-
-
-def cost(document: Document) -> str:
-    """Accuracy loss at the guarantee's epsilon, consequence first."""
-    return _SAID["cost"]
+    return f"{said['smallest']} ({{confidence:percent}} interval: {least} to {most})."
 
 
 def learned(score: float, reference: float, floor: float) -> Document:
@@ -171,29 +160,3 @@ def signed(document: Document) -> dict[str, str]:
         + (said["after looking"] if signing["after_looking"] else ""),
     }
     return lines | ({"Plan": said["plan"], "File": said["file"]} if document["release"] else {})
-
-
-def equivalent(document: Document) -> str:
-    """The equivalent sample size."""
-    here, said = document["equivalent"]["here"], _SAID["equivalent"]
-    if here["value"] is None:
-        return said["none"]
-    low = "fewer" if here["low"] is None else "{equivalent.here.low:about}"
-    high = "all" if here["high"] is None else "{equivalent.here.high:about}"
-    return f"{said['size']} {_interval(low, high)}. {said['metric']}"
-
-
-def needed(document: Document) -> str:
-    """Sample size at which the guarantee's epsilon is affordable."""
-    found, size, said = document["needed"], document["source"]["size"], _SAID["needed"]
-    if found["value"] is None:
-        return said["none"]
-    low = "fewer" if found["low"] is None else "{needed.low:about}"
-    high = "more" if found["high"] is None else "{needed.high:about}"
-    copies = said["copies"] if size is not None and found["value"] > size else ""
-    return f"{said['some']} {_interval(low, high)}.{copies}"
-
-
-def each(document: Document, name: str) -> list[str]:
-    """Placeholders of all of the document's texts of that name."""
-    return [f"{{{name}.{k}:text}}" for k in range(len(document[name]))]
