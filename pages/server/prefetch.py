@@ -1,9 +1,10 @@
 """Pictures of a chart at other places of a slider, drawn before they are requested.
 
-Once a chart is on the screen its browser fetches the pictures beside it, and keeps them: on the slider of the sidebar
-that the reader moved last (at first that of epsilon), the nearest first. So a step has its picture at once, and so has
-a drag where pictures are cheap. One thread draws them for the whole server. It gives up as soon as its reader moves on,
-and does nothing while several people move, whose own pictures come first.
+Once a chart is on the screen its browser fetches the pictures beside it, and keeps them: first one step away on the
+slider of the sidebar that the reader moved last (at first that of epsilon), then one step away on each other slider,
+then farther away. So a step has its picture at once, and so has a drag where pictures are cheap. One thread draws them
+for the whole server. It gives up as soon as its reader moves on, and does nothing while several people move, whose own
+pictures come first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,7 @@ _LOOK_SECONDS = 0.02
 # So many visitors that have moved within so many seconds are a crowd.
 _CROWD, _CROWD_SECONDS = 3, 2.0
 _SLIDERS = {field.name for field in dc.fields(Controls)} - {"seed"}
-# In the session: key of a chart -> Ahead; what the controls said last, and which slider was moved last.
+# In the session: key of a chart -> Ahead; what the controls said last, and which slider was moved last, up or down.
 OFFERS, _MOVED = "pictures ahead", "moved last"
 
 _POOL = ThreadPoolExecutor(1, thread_name_prefix=PATH)
@@ -127,30 +128,52 @@ def offer(key: str, draw: Draw, finish: Finish, controls: Controls, state: dict[
     controls, state: what the sidebar and all controls say now.
     """
     token = secrets.token_urlsafe(16)
-    slider = share_link.control_of(_moved_last(state))
-    ahead = Prefetch(draw, finish, beside(slider, controls, state))
+    slider, up = _moved_last(state)
+    others = [share_link.control_of(key) for key in state if key in _SLIDERS - {slider}]
+    ahead = Prefetch(draw, finish, places(share_link.control_of(slider), up, others, controls, state))
     st.session_state.setdefault(OFFERS, {})[key] = _OFFERED[token] = ahead
     return f"{PATH}/{token}"
 
 
-def _moved_last(state: dict[str, str]) -> str:
-    """The slider that the reader moved last; that of epsilon where the view is another one."""
-    before, slider = st.session_state.get(_MOVED, ({}, "epsilon"))
+def _moved_last(state: dict[str, str]) -> tuple[str, bool]:
+    """The slider that the reader moved last, and whether upwards; that of epsilon where the view is another one."""
+    before, slider, up = st.session_state.get(_MOVED, ({}, "epsilon", True))
     changed = [key for key in state if state[key] != before.get(key)]
     if before.keys() != state.keys():
-        slider = "epsilon"
+        slider, up = "epsilon", True
     elif len(changed) == 1 and changed[0] in _SLIDERS:
         (slider,) = changed
-    st.session_state[_MOVED] = state, slider
-    return slider
+        texts = share_link.control_of(slider).texts
+        up = before[slider] not in texts or texts.index(state[slider]) > texts.index(before[slider])
+    st.session_state[_MOVED] = state, slider, up
+    return slider, up
 
 
-def beside(control: share_link.Control, controls: Controls, state: dict[str, str]) -> Iterator[Place]:
-    """The other places of a slider, the nearest first; made as they are fetched: in a class nobody fetches them."""
+def places(
+    moved: share_link.Control, up: bool, others: Sequence[share_link.Control], controls: Controls, state: dict[str, str]
+) -> Iterator[Place]:
+    """The next two places of the slider that was moved, the next two of each other one, and then its further ones.
+
+    They are made as they are fetched: in a class nobody fetches them.
+    """
+    mine = beside(moved, up, controls, state)
+    yield from mine[:2]
+    for other in others:
+        yield from beside(other, True, controls, state)[:2]
+    yield from mine[2:]
+
+
+def beside(control: share_link.Control, up: bool, controls: Controls, state: dict[str, str]) -> list[Place]:
+    """The other places of a slider, the nearest first, of two the one further up (or down)."""
     at = control.texts.index(state[control.key])
-    for k in sorted(range(len(control.texts)), key=lambda k: (abs(k - at), k < at))[1:]:
-        there = dc.replace(controls, **{control.key: control.options[k]})
-        yield Place(there, state | {control.key: control.texts[k]})
+    away = sorted((k - at for k in range(len(control.texts)) if k != at), key=lambda k: (abs(k), (k > 0) != up))
+    return [
+        Place(
+            dc.replace(controls, **{control.key: control.options[at + k]}),
+            state | {control.key: control.texts[at + k]},
+        )
+        for k in away
+    ]
 
 
 def crowded() -> bool:

@@ -22,7 +22,7 @@ from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
 from pages.background.jobs import SHARED
 from pages.server import prefetch
 from pages.ui.share_link import Control
-from pages.ui.sidebar import Controls
+from pages.ui.sidebar import DELTAS, Controls, delta_text
 from tests.page_driver import finished, open_app
 from tests.upload_page import people
 
@@ -33,6 +33,7 @@ def told(figure: Figure, alt: str, state: dict[str, str]) -> dict[str, object]:
 
 HERE = Controls(epsilon=1.0, delta=1e-6, n=500, p=8, lam="auto", m="auto", seed=7)
 EPSILON = Control("epsilon", "privacy budget", EPSILON_GRID, 1.0, "{:g}".format)
+DELTA = Control("delta", "failure probability", DELTAS, 1e-6, delta_text)
 
 
 def drawn(controls: Controls, cancelled: object) -> tuple[Figure, str]:
@@ -41,7 +42,7 @@ def drawn(controls: Controls, cancelled: object) -> tuple[Figure, str]:
 
 def ahead(draw: prefetch.Draw = drawn, epsilon: str = "1") -> prefetch.Prefetch:
     here = dc.replace(HERE, epsilon=float(epsilon))
-    return prefetch.Prefetch(draw, told, prefetch.beside(EPSILON, here, {"n": "500", "epsilon": epsilon}))
+    return prefetch.Prefetch(draw, told, prefetch.beside(EPSILON, True, here, {"n": "500", "epsilon": epsilon}))
 
 
 def asked(token: str, *, stays: bool = True) -> Response:
@@ -110,6 +111,22 @@ def test_pictures_that_take_too_long_are_left_and_may_be_offered_again(monkeypat
     assert [picture["alt"] for picture in found["pictures"]] == ["at 1.5"] and found["more"] is True
     assert asked("secret").status_code == 204, "not the end: the browser does not take them for complete"
     assert offer.given_up
+
+
+@pytest.mark.parametrize(("up", "first"), [(True, [1e-5, 1e-7, 1e-4, 1e-8]), (False, [1e-7, 1e-5, 1e-8, 1e-4])])
+def test_the_next_place_in_the_direction_of_the_last_move_comes_first(up, first):
+    places = prefetch.beside(DELTA, up, HERE, {"delta": delta_text(1e-6), "n": "500"})
+    assert [place.controls for place in places][:4] == [dc.replace(HERE, delta=delta) for delta in first]
+    assert [place.state for place in places][:4] == [{"delta": delta_text(delta), "n": "500"} for delta in first]
+    assert len(places) == len(DELTAS) - 1
+
+
+def test_the_next_places_of_other_sliders_come_before_further_ones_of_the_slider_that_was_moved():
+    state = {"epsilon": "1", "delta": delta_text(1e-6)}
+    places = list(prefetch.places(EPSILON, False, [DELTA], HERE, state))
+    moved = [{"epsilon": 0.7}, {"epsilon": 1.5}, {"delta": 1e-5}, {"delta": 1e-7}, {"epsilon": 0.5}, {"epsilon": 2.0}]
+    assert [place.controls for place in places][:6] == [dc.replace(HERE, **to) for to in moved]
+    assert len(places) == len(EPSILON_GRID) - 1 + 2
 
 
 def test_whoever_has_moved_on_gets_nothing_more():
@@ -203,7 +220,7 @@ def test_another_view_begins_with_the_pictures_beside_its_epsilon():
     app = finished(open_app("overview/page.py", n=300, place="output", delta=1e-5))
 
     def offered() -> str:
-        _, slider = app.session_state[prefetch._MOVED]
+        _, slider, _ = app.session_state[prefetch._MOVED]
         return slider
 
     assert offered() == "epsilon"
@@ -213,6 +230,10 @@ def test_another_view_begins_with_the_pictures_beside_its_epsilon():
     app.session_state["seed"] = 8
     finished(app.run())
     assert offered() == "delta", "chance is no slider"
+    texts, _, up = app.session_state[prefetch._MOVED]
+    app.session_state[prefetch._MOVED] = texts | {"n": "12,345"}, "delta", up
+    finished(app.run())
+    assert offered() == "n", "from a place that the slider no longer has"
     app.switch_page("geometry/page.py")
     finished(app.run())
     assert offered() == "epsilon"
