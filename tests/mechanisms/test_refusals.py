@@ -89,12 +89,10 @@ ARGUMENTS = [
     ("output_gaussian", "q", (0.5,), "from 1 to inf"),
     ("phased_sgd", "step", (0.0, -1.0, INF, "best", True, None, np.array([1, 2])), "a finite number > 0"),
     ("polyhedral_frank_wolfe", "T", (0, 2.5, True, "best"), "an integer >= 1"),
-    ("polyhedral_frank_wolfe", "variant", ("best",), "one of minibatch, tree, published"),
     ("simplex_sampling", "m", (0, 2.5, True, "all", np.array([1, 2])), "an integer >= 1"),
     ("simplex_sampling", "m", (10**12 + 1,), "at most 1,000,000,000,000"),
     ("tree_frank_wolfe", "T", (0, 2.5, True, "best"), "an integer >= 1"),
     ("tree_frank_wolfe", "noise", ("laplace",), "one of gaussian, generalized_gaussian"),
-    ("tree_frank_wolfe", "scales", ("none",), "one of displacement, fixed"),
 ]
 
 
@@ -117,8 +115,6 @@ def test_an_argument_out_of_range_is_named_with_its_rule_and_value(key, name, va
         ("gaussian_classifier", {"classes": None}, "classes must be given...got None"),
         ("noisy_sgd", {"batch": 5, "batches": "single"}, "batch must be...single...got 5"),
         ("polyhedral_frank_wolfe", {"set": TRIANGLE, "p": 4}, "set...p = 4...got 3"),
-        ("polyhedral_frank_wolfe", {"variant": "published", "T": 4}, "T must be...'published'...got 4"),
-        ("polyhedral_frank_wolfe", {"variant": "tree", "T": 15}, "T must be...at most...got 15"),
         ("tree_frank_wolfe", {"T": 15}, "T must be...at most...got 15"),
     ],
     ids=str,
@@ -213,17 +209,13 @@ UNPROVED = [
     ("polyhedral_frank_wolfe", {"set": Ball(), "radius": 1.0}, "list of vertices...L2 ball"),
     ("polyhedral_frank_wolfe", {"set": LqBall(1.5)}, "list of vertices...Lq ball"),
     ("polyhedral_frank_wolfe", {"set": Simplex(), "p": 1}, "more than one point...p = 1"),
-    ("polyhedral_frank_wolfe", {"accounting": "published", "variant": "tree"}, "published variant...'tree'"),
-    ("polyhedral_frank_wolfe", {"n": 20, "variant": "tree", "T": 4}, "every leaf...n = 20 and T = 4"),
-    ("polyhedral_frank_wolfe", {"n": 20, "variant": "minibatch", "T": 11}, "T <= n / 2...n = 20 and T = 11"),
-    ("polyhedral_frank_wolfe", {"n": 10, "p": 100, "variant": "published"}, "n > e ln J = 14.4...10"),
+    ("polyhedral_frank_wolfe", {"n": 20, "T": 11}, "T <= n / 2...n = 20 and T = 11"),
     ("simplex_sampling", {"set": "ball", "q": INF}, "simplex...set 'ball'"),
     ("simplex_sampling", {"q": 2.0}, "||x||_inf <= R...q = 2"),
     ("simplex_sampling", {"lam": 0.0}, "lam > 0...lam = 0"),
     ("simplex_sampling", {"lam": 0.02, "accounting": "published"}, "Theorem 3 as published gives m = "),
     ("simplex_sampling", {"lam": "published", "p": 1}, "'published'...one column"),
     ("simplex_sampling", {"lam": "population", "p": 1}, "'population'...one column"),
-    ("tree_frank_wolfe", {"delta": 0.0, "noise": "generalized_gaussian", "accounting": "published"}, "delta > 0"),
     *(("tree_frank_wolfe", {"set": norm_ball(p)}, "p from 1.001 to 2...l_p ball") for p in (3.0, 1.0, INF)),
     ("tree_frank_wolfe", {"n": 2}, "at least 3 records...n = 2"),
     ("tree_frank_wolfe", {"n": 47, "T": 3}, "at least 48 records for T = 3...n = 47"),
@@ -346,7 +338,6 @@ def test_what_needs_delta_says_so(call):
         ("ftrl", {"p": 1}, "single arm"),
         ("simplex_sampling", {"p": 1, "lam": 1.0}, "one column...audited"),
         ("frank_wolfe_polytope", {"accounting": "published"}, "laplace noise"),
-        ("polyhedral_frank_wolfe", {"accounting": "published", "variant": "published"}, "laplace noise"),
     ],
 )
 def test_what_has_no_likelihoods_or_no_worst_pair_is_not_audited(key, changes, parts):
