@@ -408,7 +408,7 @@ CASES: dict[str, dict[str, Case]] = {
     "noisy_gd": {
         "free": Case(planned("noisy_gd", 20, 300, steps=300), zeros(20, 300), descended),
         "in a ball": Case(
-            planned("noisy_gd", 20, 300, steps=300, rule="last_iterate", radius=1.0, lam=0.2),
+            planned("noisy_gd", 20, 300, steps=300, radius=1.0, lam=0.2),
             zeros(20, 300),
             descended,
         ),

@@ -23,9 +23,7 @@ CLASSES = {"loss": None, "lam": 1e4}
 VARIANTS = [
     ("output_gaussian", {"loss": "mean", "lam": 0.5, "epsilon": 2.0}, 0.5),
     ("output_gamma", {"loss": "smooth_median", "lam": 0.5, "epsilon": 2.0}, 0.5),
-    ("noisy_gd", SMALL | {"rule": "last_iterate", "steps": 10}, 0.5),
-    ("noisy_gd", SMALL | {"rule": "averaging", "steps": 4, "step": 3.0, "loss": "hinge"}, 0.5),
-    ("noisy_gd", SMALL | {"rule": "smooth", "steps": 4}, 0.5),
+    ("noisy_gd", SMALL | {"steps": 4, "step": 3.0, "loss": "hinge"}, 0.5),
     ("noisy_gd", SMALL | {"loss": "geometric_median", "steps": 5}, 0.4),
     ("noisy_sgd", SMALL | {"n": 40, "p": 1, "steps": 20, "batch": 4}, 0.25),
     ("noisy_sgd", SMALL | {"n": 40, "p": 1, "steps": 20, "batches": "single"}, 0.1),

@@ -42,8 +42,8 @@ class NoisySGD(GradientPerturbation):
     The estimate of grad F is, by `batches`,
     poisson: the sum of the gradients over a batch that holds each record with probability q = batch / n on its own,
         divided by batch; "auto": max(20, n / 160) records (at most n), 16 n / batch steps, within 400 to 1,600;
-    single: the gradient of one record drawn uniformly, q = 1 / n; "auto": n^2 steps, refused above n = 3,000, and the
-        rule "last_iterate".
+    single: the gradient of one record drawn uniformly, q = 1 / n; "auto": n^2 steps, refused above n = 3,000.
+        Steps fall like 1 / sqrt(t), and the last iterate is released (Theorem 2 of the lecture).
     One record adds at most C = G / (q n) to it, G the largest gradient of a record, and s = z C. The multiplier z is,
     by `accounting`,
     tight: the smallest whose T steps cost at most the budget, by Renyi divergences of random batches
@@ -51,7 +51,7 @@ class NoisySGD(GradientPerturbation):
         n^2 steps only: its Algorithm 3 to the letter, in averages (n times the gradient and the noise with eta / n is
         the same run).
 
-    Rules for the steps as in `NoisyGD`; the error from the choice of records counts like noise.
+    Steps on batches as in `NoisyGD`; the error from the choice of records counts like noise.
 
     Source: Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014; accounting derived in
     `dpcore.accounting.subsampled_rdp`.
@@ -93,8 +93,8 @@ class NoisySGD(GradientPerturbation):
             raise ValueError(f"batch must be at least 1, got {self.batch:g}")
 
     @property
-    def chosen_rule(self) -> str:
-        return "last_iterate" if (self.rule, self.batches) == ("auto", "single") else self.rule
+    def last_iterate(self) -> bool:
+        return self.batches == "single"
 
     @property
     def sampling(self) -> Sampling:
