@@ -41,13 +41,13 @@ def compiled(run: Run, data: Data, seed: int, *, steps: int = STEPS, first: int 
     """(last, average, kept, norm of the idle part) of the compiled loop."""
     keep = np.array(keep, np.int64)
     stored = stored or data.stored
-    theta, average, kept = np.zeros(stored), np.empty(stored), np.empty((len(keep), stored))
-    idle = kernels.stochastic_descent(
+    theta, sums, idle, kept = np.zeros((1, stored)), np.zeros((1, stored)), np.zeros(1), np.empty((len(keep), stored))
+    kernels.stochastic_descent(
         kernels.DERIVATIVE[run.key], kernels.records_of(data.X), data.y, run.loss.shape, not run.loss.linear, run.lam,
-        run.step, run.decaying, run.rate, run.sigma, run.radius, run.idle, np.random.default_rng(seed), steps,
-        theta, first, average, keep, kept, np.empty((0, stored)),
+        np.array([run.step]), run.decaying, run.rate, np.array([run.sigma]), run.radius, run.idle,
+        np.random.default_rng(seed), 0, steps, theta, idle, first, sums, keep, kept, np.empty((0, stored)),
     )  # fmt: skip
-    return theta, average, kept, idle
+    return theta[0], sums[0] / (steps - first + 1), kept, idle[0]
 
 
 def reference(run: Run, data: Data, seed: int, steps: int = STEPS):

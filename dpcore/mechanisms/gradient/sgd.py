@@ -55,9 +55,7 @@ class NoisySGD(GradientPerturbation):
 
     Source: Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014; accounting derived in
     `dpcore.accounting.subsampled_rdp`.
-    Randomness: see `dpcore.kernels.sgd`, all from the one generator of a release. Curves over epsilon show the
-        same runs in single precision (`dpcore.solvers.descent.noisy_sgd.coupled_descents`); releases and audits are in
-        double precision.
+    Randomness: see `dpcore.kernels.sgd`, all from the one generator of a release.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
         gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
     Not protected: n, p, lam, steps, batch, the budget and the bounds R, L, y_max and radius are public; running time,
@@ -175,8 +173,7 @@ class NoisySGD(GradientPerturbation):
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves; 2i and 2i + 1 share batches too. A centre is a run without noise, on the first batches.
 
-        All runs of a repetition share records and normals and advance together in single precision if that suffices:
-        those of `release` up to rounding.
+        All runs of a repetition share records and normals and advance together: those of `release` up to rounding.
         """
         data, alike = records_of(prepared[0]), dict[tuple[Any, ...], list[int]]()
         for k, plan in enumerate(plans):

@@ -1,10 +1,5 @@
-"""Projected stochastic gradient descent with Gaussian noise: the loop that private and non-private runs share.
+"""Projected stochastic gradient descent with Gaussian noise: the loop that private and non-private runs share."""
 
-Releases, audits and comparisons use `noisy_descent`, in double precision and with the generator's own normals. Charts
-need many runs at once and use `coupled_descents`.
-"""
-
-import copy
 import dataclasses as dc
 import math
 
@@ -16,11 +11,9 @@ from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 
-# Steps of coupled runs in one call, and the largest number of coordinates of visited records, between two questions
-# whether the result is still wanted.
+# Steps in one call, and the largest number of coordinates of visited records, between two questions whether the result
+# is still wanted.
 _CALL_STEPS, _CALL_NUMBERS = 1 << 14, 1 << 19
-# Single precision is used only if lengths and moves lie between these and slopes are accurate to _SLOPE_ERROR.
-_SINGLE_RANGE, _SLOPE_ERROR, _ROUNDING = (1e-9, 1e9), 1e-3, 6e-8
 
 
 @dc.dataclass(frozen=True)
@@ -77,17 +70,14 @@ def noisy_descent(
     ([0.375], [0.3125])
     """
     stored = data.stored if stored is None else stored
-    # Without a ball, idle columns do not change linear predictions.
-    idle = data.p - stored if math.isfinite(radius) or not loss.linear else 0
-    theta, average = np.zeros(stored), np.empty(stored)
     keep = np.empty(0, np.int64) if keep is None else np.asarray(keep, np.int64)
     kept, seen = np.empty((len(keep), stored)), np.empty((steps if watch else 0, stored))
-    kernels.stochastic_descent(
-        kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, not loss.linear, float(lam),
-        float(step), decaying, float(rate), float(sigma), float(radius), idle, rng, steps,
-        theta, first, average, keep, kept, seen,
+    (last,), (average,) = _descend(
+        loss, data, stored, steps=steps, step=np.array([float(step)]), decaying=decaying,
+        sigma=np.array([float(sigma)]), rng=rng, radius=radius, rate=rate, lam=lam, first=first,
+        cancelled=lambda: False, keep=keep, kept=kept, seen=seen,
     )  # fmt: skip
-    return Iterates(theta, average, kept, seen)
+    return Iterates(last, average, kept, seen)
 
 
 def coupled_descents(
@@ -105,14 +95,10 @@ def coupled_descents(
     first: int = 1,
     cancelled: Cancelled = lambda: False,
 ) -> Array:
-    """Averages of M runs of `noisy_descent` that share records and normals, [M, r]; for charts only.
+    """Averages of M runs of `noisy_descent` that share records and normals, [M, r]; for charts.
 
     step, sigma: [M], one for each run; a run with -sigma has the opposite noise of that with sigma. cancelled: asked at
     short intervals; if it returns True, CancelledError is raised. The other arguments are those of `noisy_descent`.
-
-    For dense records and losses with a derivative in single precision, all runs advance together in that precision, and
-    their rounding errors are kept (`dpcore.kernels.sgd_shared_noise`). If its range does not suffice, and for sparse
-    records or other losses, each run is one of `noisy_descent` from a copy of rng.
 
     Randomness: that of one run of `noisy_descent` with noise, all of it from rng.
 
@@ -122,44 +108,44 @@ def coupled_descents(
     >>> coupled_descents(get_loss("squared"), data, **runs).tolist()
     [[0.3125], [0.5]]
     """
-    if not _suits_single(loss, data, steps, step, sigma, radius, lam):
-        averages = []
-        for one_step, one_sigma in zip(step.tolist(), sigma.tolist(), strict=True):
-            go_on(cancelled)
-            run = noisy_descent(
-                loss, data, steps=steps, step=one_step, decaying=decaying, sigma=one_sigma, rng=copy.deepcopy(rng),
-                radius=radius, rate=rate, lam=lam, first=first,
-            )  # fmt: skip
-            averages.append(run.average)
-        return np.stack(averages)
+    nothing = np.empty((0, data.stored))
+    _, averages = _descend(
+        loss, data, data.stored, steps=steps, step=np.asarray(step, float), decaying=decaying,
+        sigma=np.asarray(sigma, float), rng=rng, radius=radius, rate=rate, lam=lam, first=first,
+        cancelled=cancelled, keep=np.empty(0, np.int64), kept=nothing, seen=nothing,
+    )  # fmt: skip
+    return averages
 
-    X, y, h = np.array(data.X, np.float32, order="C"), np.array(data.y, np.float32), np.float32(loss.shape)
-    step, sigma = np.array(step, float), np.array(sigma, float)
-    models, r, idle_columns = len(step), data.stored, data.p - data.stored if math.isfinite(radius) else 0
-    theta, rest = np.zeros((models, r), np.float32), np.zeros((models, r), np.float32)
-    shrink, idle, sums = np.zeros(models, np.float32), np.zeros(models, np.float32), np.zeros((models, r))
-    call = max(1, min(_CALL_STEPS, int(_CALL_NUMBERS / (r * max(1.0, rate * data.n)))))
+
+def _descend(
+    loss: Loss,
+    data: Data,
+    stored: int,
+    *,
+    steps: int,
+    step: Array,
+    decaying: bool,
+    sigma: Array,
+    rng: np.random.Generator,
+    radius: float,
+    rate: float,
+    lam: float,
+    first: int,
+    cancelled: Cancelled,
+    keep: np.ndarray,
+    kept: Array,
+    seen: Array,
+) -> tuple[Array, Array]:
+    """Last iterates and averages of M runs, [M, stored] each; kept and seen are filled in for the first run."""
+    # Without a ball, idle columns do not change linear predictions.
+    idle_columns = data.p - stored if math.isfinite(radius) or not loss.linear else 0
+    theta, sums, idle = np.zeros((len(step), stored)), np.zeros((len(step), stored)), np.zeros(len(step))
+    call = max(1, min(_CALL_STEPS, int(_CALL_NUMBERS / (stored * max(1.0, rate * data.n)))))
     for start in range(0, steps, call):
         go_on(cancelled)
-        kernels.coupled_descent(
-            kernels.SINGLE_DERIVATIVE[loss.key], X, y, h, float(lam), step, decaying, float(rate), sigma,
-            float(radius), idle_columns, rng, start, min(start + call, steps), first,
-            theta, rest, shrink, idle, sums,
+        kernels.stochastic_descent(
+            kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, not loss.linear, float(lam),
+            step, decaying, float(rate), sigma, float(radius), idle_columns, rng, start, min(start + call, steps),
+            theta, idle, first, sums, keep, kept, seen,
         )  # fmt: skip
-    return sums / (steps - first + 1)
-
-
-def _suits_single(loss: Loss, data: Data, steps: int, step: Array, sigma: Array, radius: float, lam: float) -> bool:
-    """True if coupled runs may be in single precision: a dense table, a loss that has it, and numbers within range."""
-    if loss.key not in kernels.SINGLE_DERIVATIVE or not isinstance(data.X, np.ndarray):
-        return False
-    R, y_max = float(data.row_norms.max()), float(np.abs(data.y).max())
-    pulls, pushes = step * loss.slope * R, step * np.abs(sigma)
-    # Gradients all in one direction, and noise of six standard deviations.
-    farthest = steps * pulls + 6.0 * math.sqrt(steps * data.p) * pushes
-    reach = min(radius, float(farthest.max()))
-    numbers = np.concatenate([[R, y_max, reach], pulls, pushes, step * lam])
-    low, high = _SINGLE_RANGE
-    fits = ((numbers == 0.0) | (low < numbers) & (numbers < high)).all()
-    # Predictions and labels are rounded; the curvature carries that over to a slope.
-    return bool(fits) and _ROUNDING * loss.curvature_bound * (y_max + R * reach) < _SLOPE_ERROR
+    return theta, sums / (steps - first + 1)
