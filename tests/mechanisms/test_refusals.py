@@ -16,7 +16,6 @@ from dpcore.core.losses import get_loss
 from dpcore.core.sets import (
     Ball,
     Box,
-    GroupL1Ball,
     L1Ball,
     LqBall,
     Polytope,
@@ -147,7 +146,6 @@ UNPROVED = [
             ({"set": "ball"}, "bounded set...without a radius"),
             ({"set": "ball", "radius": 1.0}, "list of vertices...L2 ball"),
             ({"set": Box()}, "list of vertices...box"),
-            ({"set": GroupL1Ball(2)}, "list of vertices...group L1 ball"),
             ({"lam": 0.1}, "lam must be 0...0.1"),
             ({"lam": "population"}, "'population'...lam"),
             ({"accounting": "published", "delta": 0.0}, "published accounting...delta > 0...delta = 0"),
@@ -199,7 +197,6 @@ UNPROVED = [
     ("phased_sgd", {"set": L1Ball()}, "p from 2 to inf...p = 1"),
     ("phased_sgd", {"set": LqBall(1.5)}, "p from 2 to inf...p = 1.5"),
     ("phased_sgd", {"set": Simplex()}, "simplex"),
-    ("phased_sgd", {"set": GroupL1Ball(2)}, "group L1 ball"),
     ("phased_sgd", {"set": "ball", "radius": None}, "bounded set"),
     ("phased_sgd", {"lam": 0.1}, "lam must be 0...0.1"),
     ("polyhedral_frank_wolfe", {"set": Ball(), "radius": 1.0}, "list of vertices...L2 ball"),
