@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.special import ndtr
 
 from dpcore import Budget, Data, Domain, Spec
@@ -165,19 +164,3 @@ def test_figures_of_one_problem():
 
 
 # Runs
-
-
-def test_the_log_ratio_is_that_of_two_gaussian_densities():
-    plan = plan_for(LqBall(1.5), "logistic", n=6, p=2, T=4)
-    mechanism = plan.mechanism
-    zero, one = (mechanism.prepare(plan, data) for data in mechanism.worst_pair(plan))
-    rows = mechanism.transcripts(plan, one, rngs_of(7, 3))
-    for row, ratio in zip(rows, mechanism.log_ratio(plan, zero, one, rows), strict=True):
-        theta, expected = np.zeros(2), 0.0
-        for t, seen in enumerate(row.reshape(3, 2), start=1):
-            for side, sign in ((one, 1.0), (zero, -1.0)):
-                X, y = side.data.X, side.data.y
-                mean = (-y / (1 + np.exp(y * (X @ theta)))) @ X / 6
-                expected += sign * stats.norm.logpdf(seen, mean, plan.scale).sum()
-            theta = theta * t / (t + 2) + LqBall(1.5).extreme(seen[None])[0] * 2 / (t + 2)
-        assert ratio == pytest.approx(expected, rel=1e-9, abs=1e-9)

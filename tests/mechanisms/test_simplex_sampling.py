@@ -22,7 +22,7 @@ from dpcore.mechanisms.simplex.weight_range import most_draws, privacy_cost, pub
 from dpcore.solvers.simplex.entropic import minimise_on_simplex
 from dpcore.studies.sparsity.simplex import published_draws
 
-BUDGET, LARGE = Budget(1.0, 1e-5), Budget(1e6)
+BUDGET = Budget(1.0, 1e-5)
 KEYS = [key for key, loss in LOSSES.items() if loss.linear and math.isfinite(loss.curvature_bound)]
 every_loss = pytest.mark.parametrize("key", KEYS)
 

@@ -14,7 +14,6 @@ from dpcore.core.sets import Ball, Box, LqBall, Polytope, Simplex
 from tests.audits import refuted
 
 TRIANGLE = Polytope(((0.5, 0.5), (-1.0, 0.2), (0.3, -0.8)))
-FAR = Polytope(((3.0, 1.0, 0.0), (3.0, -1.0, 0.5), (2.0, 0.0, 1.0)))
 FACTS = {"n": 10, "p": 3, "epsilon": 1.0, "delta": 1e-5, "loss": "huber_hinge"}
 SMALL = {"radius": 0.4}
 LINEAR = {"set": "simplex", "q": math.inf}

@@ -181,20 +181,6 @@ def test_without_a_ball_idle_columns_matter_to_distances_only(key, idle):
     assert np.array_equal(found.last, expected)
 
 
-def test_a_run_is_reproduced_from_its_generator_and_differs_with_another():
-    first, again, other = (compiled(Run(rate=0.3, idle=2), DENSE, seed=s)[0] for s in (1, 1, 2))
-    assert np.array_equal(first, again) and not np.allclose(first, other)
-
-
-def test_runs_with_opposite_noise_average_to_the_one_without_where_steps_are_affine():
-    """Squared loss and no projection; a vanishing sigma draws the same batches as the others."""
-    plus, minus, without = (
-        compiled(Run("squared", rate=0.3, radius=np.inf, sigma=s), DENSE, 4)[0] for s in (2.0, -2.0, 1e-200)
-    )
-    np.testing.assert_allclose(0.5 * (plus + minus), without, rtol=1e-9, atol=1e-12)
-    assert np.linalg.norm(plus - minus) > 0.1
-
-
 def test_a_distance_has_gradient_zero_at_its_own_record():
     data = Data(np.zeros((3, 2)), np.zeros(3))
     assert np.array_equal(compiled(Run("geometric_median", sigma=0.0), data, seed=0)[0], np.zeros(2))

@@ -84,14 +84,6 @@ class Node:
         """eta of the step at this leaf, 2 / (tau + 2)."""
         return 2.0 / (self.tau + 2)
 
-    @property
-    def reach(self) -> float:
-        """Bound on the distance to the parent's iterate, over the set's diameter: 2 / 2^j.
-
-        2^(t - j) steps lie between them, each of at most 2 / 2^t of the diameter. 0 for the root, which has no parent.
-        """
-        return 2.0 * 0.5**self.depth if self.depth else 0.0
-
 
 @functools.lru_cache(maxsize=64)
 def nodes(tree: Tree) -> tuple[Node, ...]:
