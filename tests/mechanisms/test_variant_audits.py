@@ -35,7 +35,6 @@ VARIANTS = [
     ("frank_wolfe_general", {"radius": 0.4, "set": Simplex(), "T": 4}, 0.5),
     ("frank_wolfe_general", {"radius": 0.25, "set": LqBall(1.5), "T": 4}, 0.5),
     ("frank_wolfe_general", {"n": 3, "p": 11, "epsilon": 0.1, "loss": "squared", "set": Box(), "radius": 5.0}, 0.02),
-    ("frank_wolfe_general", SMALL | {"epsilon": 20.0, "accounting": "published"}, 0.4),
     ("tree_frank_wolfe", SMALL | {"n": 24, "set": Ball(), "T": 2}, 0.5),
     ("tree_frank_wolfe", SMALL | {"n": 24, "set": LqBall(1.1), "T": 2, "noise": "generalized_gaussian"}, 0.4),
     ("simplex_sampling", LINEAR | {"n": 20, "p": 4, "lam": 1.5, "m": 12}, 0.3),
