@@ -207,7 +207,6 @@ UNPROVED = [
     ("simplex_sampling", {"set": "ball", "q": INF}, "simplex...set 'ball'"),
     ("simplex_sampling", {"q": 2.0}, "||x||_inf <= R...q = 2"),
     ("simplex_sampling", {"lam": 0.0}, "lam > 0...lam = 0"),
-    ("simplex_sampling", {"lam": 0.02, "accounting": "published"}, "Theorem 3 as published gives m = "),
     ("simplex_sampling", {"lam": "published", "p": 1}, "'published'...one column"),
     ("simplex_sampling", {"lam": "population", "p": 1}, "'population'...one column"),
     *(("tree_frank_wolfe", {"set": norm_ball(p)}, "p from 1.001 to 2...l_p ball") for p in (3.0, 1.0, INF)),
