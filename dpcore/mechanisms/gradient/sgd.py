@@ -19,7 +19,7 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import positive
-from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
+from ...solvers.descent.noisy_sgd import Iterates, noisy_descent
 from ..base import Drawn, Prepared, gradients_apart, knob, records_of
 from ..plan import Plan, Plans
 from .base import AUTO_CLASSES_BATCHES, GradientPerturbation, constants_of, descent_of, schedule_of
@@ -185,7 +185,7 @@ class NoisySGD(GradientPerturbation):
             step = np.array([descent_of(plans[k]).step for k in ks])
             scale = np.array([plans[k].scale for k in ks])
             signs = np.array([1.0, -1.0, 0.0] if i == 0 else [1.0, -1.0])
-            averages = coupled_descents(
+            averages = noisy_descent(
                 get_loss(plans[0].spec.loss),
                 data,
                 step=np.repeat(step, len(signs)),
@@ -193,7 +193,7 @@ class NoisySGD(GradientPerturbation):
                 rng=copy.deepcopy(rngs[i]),
                 cancelled=cancelled,
                 **_shared(plans[ks[0]]),
-            ).reshape(len(ks), len(signs), -1)
+            ).average.reshape(len(ks), len(signs), -1)
             thetas[ks, 2 * i : 2 * i + 2] = averages[:, :2]
             if i == 0:
                 centres[ks] = averages[:, 2]
