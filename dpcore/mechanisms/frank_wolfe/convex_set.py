@@ -47,7 +47,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise: exact Gaussian accounting")
     T: int | str = knob(
         "auto", check=check_T, help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2'
     )

@@ -70,7 +70,6 @@ class PolyhedralFrankWolfe(VertexMechanism):
         the low-order bits of probabilities; a release whose seed is known.
     """
 
-    accounting: str = knob("tight", choices=("tight",), help="the proof that sets the noise")
     T: int | str = knob(
         "auto",
         check=functools.partial(integer, at_least=1),

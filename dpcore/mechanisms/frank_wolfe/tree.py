@@ -60,7 +60,6 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    accounting: str = knob("tight", choices=("tight",), help="the proof that sets the noise")
     noise: NoiseLaw = knob(
         "gaussian",
         choices=("gaussian", "generalized_gaussian"),

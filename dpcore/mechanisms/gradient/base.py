@@ -53,7 +53,6 @@ class GradientPerturbation(ReadingMechanism):
     only in a ball (squared losses, a regulariser) or the last iterate is released: then in the ball of theta_norm.
     """
 
-    accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise")
     steps: int | str = knob("auto", check=whole(1, _MOST_STEPS), help='how many noisy steps: "auto" or an integer')
     step: float | str = knob(
         "auto", check=positive, help='the step size (its first value, if it decays): "auto" or a number'

@@ -5,7 +5,6 @@ import dataclasses as dc
 from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.tradeoff import PureCurve
 from ...core.privacy import Budget, NoiseLaw
-from ..base import knob
 from ..plan import Plan
 from .base import OutputPerturbation
 
@@ -30,8 +29,6 @@ class OutputGamma(OutputPerturbation):
     Not protected: n, p, lam, the budget and the bounds R, L and y_max are public; running time; the low-order bits of
         floating-point noise; a release whose seed is known.
     """
-
-    accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise")
 
     key: str = dc.field(default="output_gamma", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gamma", init=False, repr=False)

@@ -77,7 +77,6 @@ class SimplexSampling(Mechanism):
         low-order bits of floating-point probabilities; a release whose seed is known.
     """
 
-    accounting: str = knob("tight", choices=("tight",), help="which proof sets the number of draws")
     m: int | str = knob("auto", check=whole(1, br.MOST_DRAWS), help='number of drawn columns: "auto" or an integer')
 
     key: str = dc.field(default="simplex_sampling", init=False, repr=False)
