@@ -1,6 +1,5 @@
 """Frank-Wolfe on noisy gradient trees: its scale, what one record can do, its noise, its bound on fresh records."""
 
-import dataclasses as dc
 import math
 
 import numpy as np
@@ -70,7 +69,7 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
     claimed sensitivity."""
     n, d, radius, rng = 56, 3, 1.5, np.random.default_rng(4)
     plan = plan_for(p_norm, loss, n=n, d=d, radius=radius, T=3)
-    runs, fixed = runs_of(plan), dc.replace(runs_of(plan), fixed=True)
+    runs = runs_of(plan)
     assert (runs.tree, runs.tree.used) == (Tree(range(1, 4), 8), 48)
     q, ball = dual_order(p_norm), norm_ball(p_norm)
     # Signs that last, so that iterates move far, in turned directions.
@@ -86,7 +85,6 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
             found.append(mean)
             moved.append(np.full(40, np.inf) if away is None else length(away, p_norm)[:, 0])
             share = np.broadcast_to(runs.share(node, away), (40, 1))
-            assert (share <= fixed.share(node, away) * (1 + 1e-12)).all()
             shares.append(share[:, 0])
             return next(parts)
 
@@ -119,10 +117,6 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
             assert np.allclose(claim, expected if visited[k].depth else 2 * runs.facts.L0 / 8, rtol=1e-12)
             largest = max(largest, float((change[k] / np.maximum(claim, 1e-300)).max()))
     assert largest > 0.3
-    reach = np.array([node.reach for node in visited])
-    below = reach > 0
-    share = (first[1][below].max(axis=1) / (2 * radius * reach[below])).max()
-    assert 0.3 < share <= 1.0 + 1e-12
 
 
 # Runs
