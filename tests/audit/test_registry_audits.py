@@ -190,6 +190,7 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise(keys, l
 def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():
     plan = plan_for("output_gaussian", accounting="published")
     assert plan.spent.epsilon < 0.6 * plan.requested.epsilon
+    assert Audit(plan).claimed.scale == pytest.approx(plan.scale, rel=1e-6)
     claims = {c.name: c.limit for c in dpcore.run_audit(plan, runs=100).certificates}
     assert claims["point"] == plan.spent.epsilon
     assert claims["attacker"] == pytest.approx(plan.mechanism.attack_limit(plan), rel=1e-6)
