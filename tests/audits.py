@@ -56,7 +56,6 @@ KNOBS = {
     ("noisy_gd", "tight"): {"steps": 10},
     ("noisy_sgd", "tight"): {"steps": 10, "batch": 2},
     ("noisy_sgd", "published"): {"batches": "single"},
-    ("polyhedral_frank_wolfe", "published"): {"variant": "published"},
 } | {(key, accounting): {"T": 4} for key in CHOOSING for accounting in ("tight", "published", "published_safe")}
 
 

@@ -17,6 +17,7 @@ from scipy.special import gammainc
 import dpcore
 from dpcore import Data
 from dpcore.core.sets import Box, ConvexSet, LqBall, Polytope
+from dpcore.mechanisms.frank_wolfe.one_pass import PolyhedralFrankWolfe, stream_of
 from dpcore.mechanisms.frank_wolfe.step_count import lp_constants_of
 from dpcore.mechanisms.gradient.base import descent_of
 from dpcore.mechanisms.multiclass import models
@@ -212,9 +213,7 @@ def trees(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
         if away is None:
             return plan.scale
         far = 2.0 * facts.diameter / 2.0**depth
-        moved = (
-            far if mechanism.scales == "fixed" else float((np.abs(away) ** facts.p_norm).sum() ** (1.0 / facts.p_norm))
-        )
+        moved = float((np.abs(away) ** facts.p_norm).sum() ** (1.0 / facts.p_norm))
         assert moved <= far * (1.0 + 1e-12)
         return plan.scale * min(2.0 * facts.L1 * moved, 4.0 * facts.L0) / (2.0 * facts.L0) * 2.0**depth
 
@@ -297,22 +296,16 @@ def chosen(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
         agree(theta if listed is None else theta @ listed[:, :width], model)
         places = (columns + 0.5) / outcomes
         places = signs * places if signed else 2.0 * places - 1.0
-        parts = blocks(len(run))
-        if getattr(mechanism, "variant", "") == "tree":
-            parts["phases"] = np.repeat(np.arange(1, mechanism.T + 1), 2 ** np.arange(1, mechanism.T + 1))
-        found.append(Seen(places[:, None], parts, distinct=outcomes >= COLUMNS))
+        found.append(Seen(places[:, None], blocks(len(run)), distinct=outcomes >= COLUMNS))
     return found
 
 
 def _lengths(plan: Plan) -> Iterator[float]:
-    """Of the steps of Frank-Wolfe: 2 / (t + 2), from t = 1, on trees from 0, or all the same in one pass."""
-    mechanism: Any = plan.mechanism
-    variant = getattr(mechanism, "variant", "")
-    if variant in ("minibatch", "published"):
-        yield from [mechanism._course(plan.spec, plan.requested).route.step] * plan.steps
+    """Of the steps of Frank-Wolfe: 2 / (t + 2), from t = 1, or all the same in one pass."""
+    if isinstance(plan.mechanism, PolyhedralFrankWolfe):
+        yield from [stream_of(plan).step] * plan.steps
     else:
-        first = 0 if variant == "tree" else 1
-        yield from (2.0 / (t + 2.0) for t in range(first, first + plan.steps))
+        yield from (2.0 / (t + 2.0) for t in range(1, 1 + plan.steps))
 
 
 def played(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
@@ -415,7 +408,7 @@ CASES: dict[str, dict[str, Case]] = {
     "noisy_gd": {
         "free": Case(planned("noisy_gd", 20, 300, steps=300), zeros(20, 300), descended),
         "in a ball": Case(
-            planned("noisy_gd", 20, 300, steps=300, rule="last_iterate", radius=1.0, lam=0.2),
+            planned("noisy_gd", 20, 300, steps=300, radius=1.0, lam=0.2),
             zeros(20, 300),
             descended,
         ),
@@ -477,21 +470,12 @@ CASES: dict[str, dict[str, Case]] = {
     },
     "tree_frank_wolfe": {
         "displacement": Case(planned("tree_frank_wolfe", 3000, 100, T=7), zeros(3000, 100), trees),
-        "fixed": Case(planned("tree_frank_wolfe", 3000, 100, T=7, scales="fixed"), zeros(3000, 100), trees),
         "fitted": Case(
             planned("tree_frank_wolfe", 3000, 100, T=7, noise="generalized_gaussian"), zeros(3000, 100), trees
         ),
     },
     "polyhedral_frank_wolfe": {
         "minibatch": Case(planned("polyhedral_frank_wolfe", 400, COLUMNS, T=150), zeros(400, 1, COLUMNS), chosen),
-        "tree": Case(
-            planned("polyhedral_frank_wolfe", 2700, COLUMNS, T=7, variant="tree"), zeros(2700, 1, COLUMNS), chosen
-        ),
-        "published": Case(
-            planned("polyhedral_frank_wolfe", 300, COLUMNS, variant="published", accounting="published"),
-            zeros(300, 1, COLUMNS),
-            chosen,
-        ),
         "stored": Case(planned("polyhedral_frank_wolfe", 400, 500, T=150), zeros(400, 500), chosen),
     },
     "phased_sgd": {"plain": Case(planned("phased_sgd", 1 << 12, 300), zeros(1 << 12, 300), phased)},

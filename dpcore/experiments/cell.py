@@ -155,7 +155,6 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
         "mechanism": cell.mechanism.key,
         "label": cell.mechanism.label,
         "accounting": getattr(cell.mechanism, "accounting", ""),
-        "rule": getattr(cell.mechanism, "rule", ""),
         "repetitions": cell.repetitions,
         "epsilon": epsilon,
         "delta": cell.problem.delta,

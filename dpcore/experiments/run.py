@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    *("mechanism", "label", "accounting", "rule", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
+    *("mechanism", "label", "accounting", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
     *("q10", "q50", "q90", "noiseless", "reference", "reference_gap", "nothing_learned"),
     *("bound", "bound_form", "bound_source", "one_run_bound", "lower_bound", "lower_source"),
     *("epsilon", "delta", "spent_epsilon", "spent_delta"),

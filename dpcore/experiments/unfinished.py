@@ -9,7 +9,7 @@ from typing import Any
 from .._version import __version__
 from .experiment import Experiment
 
-_TEXTS = {"label": "", "accounting": "", "rule": ""}  # a file has no word for an empty text
+_TEXTS = {"label": "", "accounting": ""}  # a file has no word for an empty text
 
 
 def append_cell(path: Path, experiment: Experiment, place: int, rows: list[dict[str, Any]]) -> None:

@@ -26,8 +26,7 @@ from .passes import (
 )
 from .random_draws import draw_counts, fill_normals
 from .sgd import records_of, stochastic_descent
-from .sgd_one_pass import average_of_phase
-from .sgd_shared_noise import coupled_descent
+from .sgd_one_pass import average_of_phase, project_rows
 
 for _name, _module in list(sys.modules.items()):
     if _name.startswith(f"{__package__}."):

@@ -129,6 +129,14 @@ def project_row(v, order, radius, scratch):
 
 
 @njit(**_OPTIONS)
+def project_rows(rows, order, radius):
+    """`project_row` of each row of rows [R, d], in place."""
+    scratch = np.empty((3, rows.shape[1]))
+    for k in range(rows.shape[0]):
+        project_row(rows[k], order, radius, scratch)
+
+
+@njit(**_OPTIONS)
 def average_of_phase(derivative, records, y, h, first, count, step, order, radius, theta, average):
     """average <- the mean of the count + 1 iterates theta_0, ..., theta_count of each run.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ..core.validation import one_of
 from .base import Mechanism
@@ -62,7 +63,7 @@ def add_mechanisms(path: Path) -> None:
     add_file(path, tuple(_CLASSES))
 
 
-def make_mechanism(key: str, **knobs: object) -> Mechanism:
+def make_mechanism(key: str, **knobs: Any) -> Mechanism:
     """Mechanism with these knobs; ValueError names an unknown knob or a value outside its range.
 
     >>> make_mechanism("output_gaussian", accounting="published").accounting

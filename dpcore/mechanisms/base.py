@@ -112,15 +112,17 @@ class Mechanism(abc.ABC):
     """Base of all mechanisms. A subclass is frozen; its fields are its knobs and it keeps no other state.
 
     key: registry key (a field, so that two mechanisms never have equal hashes). noise: the law of its noise. A subclass
-    sets both, or makes noise a knob. label, source: for charts and docs. family: of the mechanisms drawn in one colour.
-    place: where it adds its noise. quantity: the metric of its bounds. set: the set of its models. usual_loss: default
-    of `dpcore.solve`. worst_spec: a problem in which `worst_pair` attains the sensitivity. audit_knob: a knob's name,
-    if any, and the value that audits use for "auto" to save time without losing power. first_attack: key of the attack
-    by `worst_pair`, and the terms of the proof in which a fault shows to it, in words.
+    sets both, or makes noise a knob. accounting: the proof that `calibrate` follows; a subclass may offer more. label,
+    source: for charts and docs. family: of the mechanisms drawn in one colour. place: where it adds its noise.
+    quantity: the metric of its bounds. set: the set of its models. usual_loss: default of `dpcore.solve`. worst_spec: a
+    problem in which `worst_pair` attains the sensitivity. audit_knob: a knob's name, if any, and the value that audits
+    use for "auto" to save time without losing power. first_attack: key of the attack by `worst_pair`, and the terms of
+    the proof in which a fault shows to it, in words.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
+    accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise, or the number of draws")
 
     label: ClassVar[str]
     source: ClassVar[str]

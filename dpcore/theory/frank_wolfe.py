@@ -158,40 +158,13 @@ def published_tree_rate(diameter: float, L0: float, kappa: float, d: int, n: int
     return L0 * diameter * (math.sqrt(kappa / n) + private)
 
 
-def falling_steps_bound(curvature: float, worse: Array) -> float:
-    """E F(theta_K) - min F <= 2 Gamma / (K + 1) + sum_tau 2 (tau + 1) s_tau / (K (K + 1)), K = len(worse) >= 1.
-
-    theta_{tau+1} = (1 - eta) theta_tau + eta v_tau with eta = 2 / (tau + 2), tau = 0, ..., K - 1, in a set over which
-    d' (Hessian) d <= Gamma = `curvature` for every difference d of two points; v_tau is a point of the set with
-    E <grad F(theta_tau), v_tau> at most s_tau = `worse` above the smallest. By convexity and curvature
-        h_{tau+1} <= (1 - eta) h_tau + eta s_tau + (eta^2 / 2) Gamma.
-    Times (tau + 1) (tau + 2), where (1 - eta) (tau + 1) (tau + 2) = tau (tau + 1), and summed:
-        K (K + 1) h_K <= sum_tau 2 (tau + 1) s_tau + 2 Gamma sum_tau (tau + 1) / (tau + 2), and the last is below K.
-    The first step forgets theta_0.
-
-    Source: derived here for Bassily, Guzmán and Nandi 2021, section 5 (constants explicit).
-
-    >>> round(falling_steps_bound(1.0, np.full(9, 0.25)), 4)
-    0.45
-    """
-    K = len(worse)
-    return 2.0 * curvature / (K + 1.0) + float(falling_weights(K) @ worse)
-
-
-def falling_weights(K: int) -> Array:
-    """Weights 2 (tau + 1) / (K (K + 1)) of the steps tau = 0, ..., K - 1 of `falling_steps_bound`; they add up to 1.
-
-    >>> falling_weights(2).round(4)
-    array([0.3333, 0.6667])
-    """
-    return np.arange(1.0, K + 1.0) * 2.0 / (K * (K + 1.0))
-
-
 def constant_steps_bound(start: float, curvature: float, step: Any, choices: Any, worse: Any) -> Any:
     """(1 - eta)^k h + (1 - (1 - eta)^k) [s + eta Gamma / 2] after k = `choices` steps of length eta = `step`.
 
-    The recursion of `falling_steps_bound` for one eta: start h >= F(theta_0) - min F, and worse s is the mean of the
-    s_t with weights in proportion to (1 - eta)^(k - 1 - t). Arrays go through, entry by entry.
+    theta_{t+1} = (1 - eta) theta_t + eta v_t in a set over which d' (Hessian) d <= Gamma = `curvature` for every
+    difference d of two points; v_t is a point of the set with E <grad F(theta_t), v_t> at most s_t above the smallest.
+    By convexity and curvature h_{t+1} <= (1 - eta) h_t + eta s_t + (eta^2 / 2) Gamma. start: h >= F(theta_0) - min F.
+    worse: s, the mean of the s_t with weights in proportion to (1 - eta)^(k - 1 - t). Arrays go through.
 
     Source: derived here for Bassily, Guzmán and Nandi 2021, Algorithm 2 (constants explicit).
 
@@ -232,15 +205,3 @@ def published_polyhedral_rate(extent: float, curvature: float, n: int, vertices:
     """
     logs = math.log(vertices) * math.log(n) * math.sqrt(-math.log(budget.delta))
     return (extent + curvature) * logs / (budget.epsilon * math.sqrt(n))
-
-
-def tree_choices_rate(extent: float, curvature: float, n: int, vertices: int, budget: Budget) -> float:
-    """sqrt(ln J / n) + (ln J / (epsilon n))^(2/3), times L0 D + L1 D^2; shape only.
-
-    Source: Asi, Feldman, Koren and Talwar 2021, abstract, for the L1 ball.
-
-    >>> round(tree_choices_rate(1.0, 1.0, 10_000, 200, Budget(1.0, 1e-6)), 4)
-    0.0591
-    """
-    log_vertices = math.log(vertices)
-    return (extent + curvature) * (math.sqrt(log_vertices / n) + (log_vertices / (budget.epsilon * n)) ** (2.0 / 3.0))

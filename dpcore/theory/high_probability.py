@@ -63,16 +63,6 @@ def exponential_tail(shares: Array, t: float) -> float:
     return float(shares.sum() + math.sqrt(2.0 * t * float(shares @ shares)) + t * shares.max())
 
 
-def laplace_tail(shares: Array, t: float) -> float:
-    """Bound on c_1 Z_1 + ... + c_m Z_m for independent standard Laplace Z_i: 2 sqrt(t sum c^2) + t max c, c = `shares`.
-
-    >>> import numpy as np
-    >>> laplace_tail(np.array([1.0]), 1.0)
-    3.0
-    """
-    return 2.0 * math.sqrt(t * float(shares @ shares)) + t * float(shares.max())
-
-
 def phased_tail(
     L: float,
     distance: float,

@@ -56,12 +56,7 @@ with page.pickers:
     if view == "order":
         records = url_controls.select("geometry_data", "Records", words.RECORDS, "each", width=220)
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
-        knobs = {
-            "noise": switch("Noise", words.LAWS, "gaussian", key="noise"),
-            "scales": switch("Scaled to", words.SCALES, "displacement", key="scales"),
-        }
-    elif view == "n" and words.learner(name) == "polyhedral_frank_wolfe":
-        knobs = words.variant_knobs(switch("Records in", words.VARIANTS, "minibatch", key="variant"))
+        knobs = {"noise": switch("Noise", words.LAWS, "gaussian", key="noise")}
 controls = sidebar(
     sample_sizes=excess_by_n.SAMPLE_SIZES,
     default_n=2_000,

@@ -32,8 +32,6 @@ from pages.ui.verdict import NO_LOWER, lower_verdict, verdict
 VIEWS = {"order": "norm order p", "n": "sample size n"}
 RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2", "fingerprints": "many fingerprints"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
-SCALES = {"displacement": "displacement", "fixed": "worst case"}
-VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as reconstructed"}
 SIDES = ("Ball", "Rates", "Private mean", "Noise length", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
@@ -54,11 +52,6 @@ def order_of(name: str, d: int) -> float:
 def learner(name: str) -> str:
     """The mechanism of a name on the slider, whatever d is."""
     return learner_key(order_of(name, d=8))
-
-
-def variant_knobs(variant: str) -> dict[str, str]:
-    """Algorithm 2 as reconstructed from the paper's words comes with its own noise."""
-    return {"variant": variant} | ({"accounting": "published"} if variant == "published" else {})
 
 
 @dc.dataclass(frozen=True)
@@ -87,10 +80,9 @@ class GeometryState(Controls):
 
 
 def people_question(state: GeometryState, knobs: Mapping[str, str]) -> ExcessQuestion:
-    """What the page asks for against n: less where choices are many, as published, or steps end on a curved ball."""
-    published, curved = knobs.get("variant") == "published", 2.0 < state.p_norm < math.inf
-    runs, ns = (4 if published else 12 if curved else RUNS), SAMPLE_SIZES[:-2] if published else SAMPLE_SIZES
-    return ExcessQuestion(state.p_norm, state.d, **state.budget, ns=ns, runs=runs, knobs=tuple(knobs.items()))
+    """What the page asks for against n: fewer runs where steps end on a curved ball."""
+    runs = 12 if 2.0 < state.p_norm < math.inf else RUNS
+    return ExcessQuestion(state.p_norm, state.d, **state.budget, ns=SAMPLE_SIZES, runs=runs, knobs=tuple(knobs.items()))
 
 
 def people_call(asked: ExcessQuestion) -> partial[ExcessByN]:
@@ -244,10 +236,6 @@ def people_caption(found: ExcessByN, state: GeometryState) -> str:
         f"own table{'; band: 8 of 10' if found.runs >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
         f"known exactly.{_above(found, state)}"
     )
-    least = np.nanmin(found.spent) if np.isfinite(found.spent).any() else state.epsilon
-    if least < 0.99 * state.epsilon:
-        most = np.nanmax(found.spent)
-        text += f" The noise as reconstructed spends ε = {rounded(least)} to {rounded(most)} of {state.epsilon:g}."
     if found.n[-1] < state.n:
         text += f" Drawn up to n = {found.n[-1]:,.0f}: larger n are too slow to update live."
     refused = sorted({reason for reason in found.reasons if reason})

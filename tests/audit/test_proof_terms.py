@@ -24,7 +24,7 @@ from dpcore.audit.target import correct_target, release_of
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.base import records_of
-from dpcore.mechanisms.frank_wolfe.one_pass import route_of
+from dpcore.mechanisms.frank_wolfe.one_pass import stream_of
 from dpcore.mechanisms.frank_wolfe.tree import runs_of
 from dpcore.mechanisms.gradient.phased_sgd import descender_of, phases_of
 from dpcore.mechanisms.multiclass.calibration import lam_of_charge
@@ -236,15 +236,15 @@ def test_which_batch_of_one_pass_frank_wolfe_sets_the_noise():
 def test_what_bugs_in_later_batches_change():
     """Noise for the first batch alone; and every step on the same records, of which one differs."""
     plan = worst_plan("polyhedral_frank_wolfe", attack="later_batch")
-    route = route_of(plan)
+    stream = stream_of(plan)
     forgetful, repeated = (bugged(name, plan) for name in ("later_batches_forgotten", "batch_reused"))
     correct = correct_target(plan, plan, forgetful.pair)
     weaker = release_of(plan.weakened(0.387))(correct.sides[0], [np.random.default_rng(1)])
     assert np.array_equal(forgetful.release(correct.sides[0], [np.random.default_rng(1)]), weaker)
     for before, after in zip(correct.sides, repeated.sides, strict=True):
         (old, new) = (records_of(side) for side in (before, after))
-        batches = new.y[route.first :][: route.count * route.batch].reshape(route.count, route.batch)
-        assert np.array_equal(new.y[: route.first + route.batch], old.y[: route.first + route.batch])
-        assert np.array_equal(batches, np.tile(batches[0], (route.count, 1))) and len(new.y) == plan.spec.n
+        batches = new.y[stream.first :][: stream.count * stream.batch].reshape(stream.count, stream.batch)
+        assert np.array_equal(new.y[: stream.first + stream.batch], old.y[: stream.first + stream.batch])
+        assert np.array_equal(batches, np.tile(batches[0], (stream.count, 1))) and len(new.y) == plan.spec.n
     differs = [np.flatnonzero(a.y != b.y) for a, b in (forgetful.pair, map(records_of, repeated.sides))]
-    assert differs[0].tolist() == [route.first] and len(differs[1]) == route.count
+    assert differs[0].tolist() == [stream.first] and len(differs[1]) == stream.count

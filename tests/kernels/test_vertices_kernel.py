@@ -25,20 +25,6 @@ def shares(scores, sharpness, idle, signed):
     return weights / weights.sum()
 
 
-@pytest.mark.pairwise
-@pytest.mark.parametrize("r", [1, 2, 63, 64, 65, 200])
-@pytest.mark.parametrize("idle", [0, 3])
-@pytest.mark.parametrize("signed", [True, False])
-@pytest.mark.parametrize("single", [True, False])
-def test_columns_come_in_order_as_often_as_their_weights_say(r, idle, signed, single):
-    scores = np.random.default_rng(r).normal(size=r).astype(np.float32 if single else float)
-    grid = (np.arange(POINTS) + 0.5) / POINTS
-    columns, _ = drawn(scores, 1.5, idle, signed, np.column_stack([grid, grid]))
-    assert (np.diff(columns) >= 0).all()
-    ends = np.bincount(columns, minlength=r + idle).cumsum()
-    assert np.abs(ends - POINTS * shares(scores, 1.5, idle, signed).cumsum()).max() < 0.51
-
-
 @pytest.mark.parametrize("score", [-1.1, -0.2, 0.0, 0.7])
 def test_signs_come_as_often_as_they_should(score):
     grid = (np.arange(POINTS) + 0.5) / POINTS

@@ -262,12 +262,6 @@ def test_an_experiment_that_fails_while_it_runs_leaves_the_output_alone(capsys, 
     assert_refused(call(capsys, "run", tmp_path, "-o", tmp_path / "out.csv"), "Is a directory")
 
 
-def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
-    """Only the curator's own reading of a file may look at all records together (see `solve`)."""
-    assert np.isfinite(dpcore.solve("output_gaussian", X, np.ones(4), **GOOD).theta).all()
-    assert np.isfinite(dpcore.solve("output_gaussian", np.full((4, 2), 0.5), Y, **GOOD).theta).all()
-
-
 @pytest.mark.parametrize(
     "change, sentence",
     [

@@ -1,4 +1,4 @@
-"""Rules for the steps of gradient perturbation: their bounds hold and bind, and they minimise what they say."""
+"""Steps of gradient perturbation: their bounds hold and bind, and the automatic ones are as long as noise allows."""
 
 import dataclasses as dc
 import functools
@@ -15,18 +15,17 @@ from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
 from dpcore.mechanisms.gradient.base import constants_of, descent_of
 from dpcore.mechanisms.gradient.gd import NoisyGD
-from dpcore.mechanisms.gradient.schedules import RULES
+from dpcore.mechanisms.gradient.schedules import mean_bound
 from dpcore.mechanisms.gradient.sgd import NoisySGD
 from dpcore.solvers import minimise_in_ball
 from dpcore.theory import gradient_descent as theory
 from tests.problems import BALL, PROBLEMS, for_loss, random_records
 
-SMOOTH = [key for key in BALL if math.isfinite(get_loss(key).curvature_bound)]
 BUDGETS = tuple(Budget(epsilon, 1e-5) for epsilon in (0.1, 1.0, 10.0))
 ENDS = BUDGETS[::2]
 # Settings by hand under which noise, and not the distance from the start, is what costs.
-LONG = {"rule": "auto", "steps": 300, "step": 0.09}
-SETTINGS = [{"rule": rule} for rule in RULES] + [LONG, {"rule": "averaging", "steps": 3, "step": 0.1}]
+LONG = {"steps": 300, "step": 0.09}
+SETTINGS = [{}, LONG, {"steps": 3, "step": 0.1}]
 HARD = {
     "full rank": PROBLEMS["full rank"],
     "more columns than rows": PROBLEMS["more columns than rows"],
@@ -58,8 +57,6 @@ def measured(every_shape: bool) -> dict[tuple[str, ...], tuple[Plan, float, floa
                 spec = Spec(key, data.n, data.p, lam, Domain(), radius, B)
                 best = minimise_in_ball(get_loss(key), data, min(B, radius or math.inf)).risk
                 for knobs in SETTINGS:
-                    if knobs["rule"] == "smooth" and key not in SMOOTH:
-                        continue
                     mechanism = NoisyGD(**knobs)
                     plans = [mechanism.calibrate(spec, budget) for budget in (BUDGETS if every_shape else ENDS)]
                     rngs = [np.random.default_rng([5, r]) for r in range(10)]
@@ -82,13 +79,13 @@ def exceeded(bound: Callable[[Plan], float | None], every_shape: bool = False) -
 
 @pytest.mark.shows("upper", "noisy_gd")
 def test_no_mean_excess_is_above_its_upper_bound(monkeypatch):
-    """Each loss, rule and end of the budgets, on a data set and in a shape of the problem that take turns.
+    """Each loss, setting and end of the budgets, on a data set and in a shape of the problem that take turns.
 
     A mean over 10 pairs lies 5 standard errors above its expectation in less than 0.05% of cases (Student's t); a bound
     that is met with equality would be needed, and most are far above. A twentieth of the bound, or one that forgets the
     noise, fails."""
     cases = measured(False)
-    assert len(cases) == len(ENDS) * (6 * len(SMOOTH) + 5 * (len(BALL) - len(SMOOTH)))
+    assert len(cases) == len(ENDS) * len(SETTINGS) * len(BALL)
     assert all(upper(plan) is not None for plan, *_ in cases.values())
     assert exceeded(upper) == []
     assert exceeded(lambda plan: upper(plan) / 20)
@@ -113,20 +110,21 @@ def test_bounds_are_those_of_the_sheet(n, p, epsilon, smooth, averaged, last):
     """The smooth bound to three digits, with the sheet's 1,000 steps. The averaged bound to a per cent: it counts the
     start, not theta_T, so ours is larger by 1 / (2T). The last-iterate bound to two digits, times what ours is sharper:
     2.1 + 0.75 ln T in the place of 2.5 + 1.5 ln T."""
-    spec, budget = Spec("logistic", n, p, 0.0, radius=5.0, theta_norm=5.0), Budget(epsilon, 1 / n**2)
+    spec, budget, B = Spec("logistic", n, p, 0.0, radius=5.0, theta_norm=5.0), Budget(epsilon, 1 / n**2), 5.0
 
-    def calibrated(**knobs) -> Plan:
-        return NoisyGD(**knobs).calibrate(spec, budget)
+    def error_of(steps: int) -> float:
+        plan = NoisyGD(steps=steps).calibrate(spec, budget)
+        return plan.mechanism.estimate_error(plan)
 
-    assert upper(calibrated(rule="smooth", steps=1_000)) == pytest.approx(smooth, rel=5e-3)
-    plan = calibrated(rule="averaging")
-    assert upper(plan) / (1 + 0.5 / plan.steps) == pytest.approx(averaged, rel=5e-3)
-    plan = calibrated(rule="last_iterate")
-    sharper = (2.1 + 0.75 * math.log(plan.steps)) / (2.5 + 1.5 * math.log(plan.steps))
-    assert upper(plan) / sharper == pytest.approx(last, abs=0.051)
-
-
-# What the rules minimise
+    free = B / (math.sqrt(1_000) * error_of(1_000))
+    found = theory.smooth_bound(B, free / (1.0 + 0.25 * free), 1_000, error_of(1_000) ** 2, 0.25)
+    assert found == pytest.approx(smooth, rel=5e-3)
+    T = max(5, math.ceil(min((n * gaussian_mu(budget)) ** 2 / (4 * p), 400)))
+    G = math.hypot(1.0, error_of(T))
+    found = theory.averaged_bound(B, B / (G * math.sqrt(T)), T, G, 1)
+    assert found / (1 + 0.5 / T) == pytest.approx(averaged, rel=5e-3)
+    sharper = (2.1 + 0.75 * math.log(T)) / (2.5 + 1.5 * math.log(T))
+    assert theory.last_iterate_bound(2.0 * B, G, T) / sharper == pytest.approx(last, abs=0.051)
 
 
 SPEC = Spec("logistic", 2_000, 10, 0.0, radius=5.0, theta_norm=5.0)
@@ -134,42 +132,6 @@ SPEC = Spec("logistic", 2_000, 10, 0.0, radius=5.0, theta_norm=5.0)
 
 def at(spec: Spec = SPEC, epsilon: float = 0.3, **knobs) -> Plan:
     return NoisyGD(**knobs).calibrate(spec, Budget(epsilon, 1e-6))
-
-
-@pytest.mark.parametrize("rule", ["smooth", "averaging"])
-@pytest.mark.parametrize("epsilon", [0.03, 0.3, 3.0])
-@pytest.mark.parametrize("lam", [0.0, 0.1])
-def test_no_other_step_has_a_lower_bound(rule, epsilon, lam):
-    """ "averaging" leaves out the 1 / (2T): a tenth more or less is never better by more than that."""
-    spec = Spec("logistic", 2_000, 10, lam, radius=5.0, theta_norm=5.0)
-    plan = at(spec, epsilon, rule=rule)
-    facts, error, step = constants_of(plan.spec), plan.mechanism.estimate_error(plan), descent_of(plan).step
-
-    def bound(eta: float) -> float:
-        if rule == "smooth":
-            return theory.smooth_bound(facts.norm, eta, plan.steps, error**2, facts.curvature)
-        return RULES[rule].bound(facts, plan.steps, dc.replace(descent_of(plan), step=eta), error)
-
-    worse = (0.5, 0.9, 1.1, 1.5) if rule == "smooth" else (0.5, 1.5)
-    assert all(bound(factor * step) > bound(step) for factor in worse if factor * step * facts.curvature < 1)
-    others = np.array(
-        [bound(factor * step) for factor in np.linspace(0.8, 1.2, 41) if factor * step * facts.curvature < 1]
-    )
-    assert others.min() >= bound(step) * (1 - (0.5 / plan.steps if rule == "averaging" else 1e-12))
-
-
-def test_steps_are_so_many_that_more_would_gain_little():
-    """As T grows the bounds fall to B sqrt(d) D / mu: "smooth" comes within 5%, "averaging" to sqrt(2) times it."""
-    for epsilon in (0.1, 0.2, 0.5):
-        limit = 5.0 * math.sqrt(10) * (2 / 2_000) / gaussian_mu(Budget(epsilon, 1e-6))
-        plan = at(epsilon=epsilon, rule="smooth")
-        assert 30 < plan.steps < 1_000 and limit < upper(plan) <= 1.05 * limit
-        assert upper(at(epsilon=epsilon, rule="smooth", steps=plan.steps - 5)) > 1.05 * limit
-        assert upper(at(epsilon=epsilon, rule="smooth", steps=10**7)) == pytest.approx(limit, rel=1e-3)
-    plan = at(epsilon=0.1, rule="averaging")
-    limit = 5.0 * math.sqrt(10) * (2 / 2_000) / gaussian_mu(Budget(0.1, 1e-6))
-    assert 5 < plan.steps < 300 and upper(plan) == pytest.approx(math.sqrt(2) * limit, rel=0.05)
-    assert upper(at(epsilon=0.1, rule="averaging", steps=10**6)) == pytest.approx(limit, rel=1e-3)
 
 
 @pytest.mark.parametrize("n, most", [(50, 300), (599, 300), (1_000, 500), (1_999, 999), (100_000, 1_000)])
@@ -228,13 +190,15 @@ def test_under_auto_the_path_of_numbers_ends_where_the_lam_of_objective_perturba
 
 
 def test_the_last_iterate_has_a_bound_for_its_own_steps_only():
-    plan = at(rule="last_iterate", steps=500)
-    facts, error = constants_of(plan.spec), plan.mechanism.estimate_error(plan)
-    assert upper(plan) == pytest.approx(theory.last_iterate_bound(10.0, math.hypot(facts.gradient, error), 500))
-    assert descent_of(plan).step == pytest.approx(10.0 / math.hypot(1.0, error)) and descent_of(plan).decaying
-    assert upper(at(rule="last_iterate", steps=500, step=1.0)) is None
-    free = at(Spec("hinge", 500, 7, 0.0, theta_norm=3.0), rule="last_iterate")
-    assert free.spec.radius == 3.0, "this rule needs a ball"
+    def single(spec: Spec = SPEC, **knobs) -> Plan:
+        return NoisySGD(batches="single", steps=500, **knobs).calibrate(spec, Budget(0.3, 1e-6))
+
+    plan = single()
+    error = plan.mechanism.estimate_error(plan)
+    assert upper(plan) == pytest.approx(theory.last_iterate_bound(10.0, error, 500))
+    assert descent_of(plan).step == pytest.approx(10.0 / error) and descent_of(plan).decaying
+    assert upper(single(step=1.0)) is None
+    assert single(Spec("hinge", 500, 7, 0.0, theta_norm=3.0)).spec.radius == 3.0, "its proof needs a ball"
 
 
 def test_noise_counts_in_the_span_of_the_records_unless_a_ball_feels_all_of_it():
@@ -251,12 +215,11 @@ def test_noise_counts_in_the_span_of_the_records_unless_a_ball_feels_all_of_it()
 
 def test_a_regulariser_adds_its_curvature_its_gradient_and_its_bias():
     spec = Spec("huber", 400, 3, 0.5, Domain(R=2.0), None, 4.0)
-    plan = at(spec, rule="smooth")
+    plan = at(spec)
     facts = constants_of(plan.spec)
     assert (facts.norm, facts.reach, facts.dimensions) == (4.0, 4.0, 3)
     assert facts.curvature == pytest.approx(2 * 4.0 + 0.5) and facts.gradient == pytest.approx(2.0 + 0.5 * 4.0)
-    error, step = plan.mechanism.estimate_error(plan), descent_of(plan).step
-    over_J = theory.smooth_bound(4.0, step, plan.steps, error**2, facts.curvature)
+    over_J = mean_bound(facts, plan.steps, descent_of(plan), plan.mechanism.estimate_error(plan))
     assert upper(plan) == pytest.approx(over_J + 0.25 * 16.0)
 
 

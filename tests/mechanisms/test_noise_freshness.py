@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from scipy import fft
 from scipy.special import betaincinv
-from scipy.stats import binom
 
 import dpcore
-from dpcore.accounting.zcdp import zcdp_rho
 from dpcore.audit.game import Audit
 from dpcore.core.cancel import never
 from dpcore.core.rng import generator
@@ -20,9 +18,7 @@ from dpcore.experiments import cell as cells
 from dpcore.mechanisms import make_mechanism, mechanism_class
 from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.base import AdditiveMechanism, Drawn, Mechanism
-from dpcore.mechanisms.frank_wolfe.one_pass_sensitivity import slopes_of, tree_scales
 from dpcore.mechanisms.problem import Problem
-from dpcore.solvers.frank_wolfe.tree import Tree
 from dpcore.studies.sparsity.streaming import regret
 from tests.noise_seen import CASES, EXEMPT, cases
 from tests.problems import CLASSIFYING, LEARNING, POINTS
@@ -146,7 +142,7 @@ def check_unlike(vectors, *, pairs=False):
 
 DRAWING = [key for key in dpcore.list_mechanisms() if mechanism_class(key).draws is not Mechanism.draws]
 # Ways with a few stored columns, which hardly a choice falls on.
-NARROW = ("l1 ball", "simplex", "sparse", "laplace", "minibatch", "tree", "published", "idle")
+NARROW = ("l1 ball", "simplex", "sparse", "laplace", "minibatch", "idle")
 
 
 @pytest.mark.parametrize("key, way", [(key, way) for key, way in cases() if key in DRAWING and way not in NARROW])
@@ -233,22 +229,3 @@ def test_runs_of_an_audit_share_no_noise(key):
     audit.play(20)
     runs = np.concatenate(arrived).reshape(40, -1)
     check_unlike(runs - np.median(runs, axis=0))
-
-
-def test_choices_are_as_noisy_in_every_phase_as_planned():
-    """On trees each phase has noise of its own size; here every score is the same in all steps."""
-    n, T, R, runs = 84, 3, 1.0, 400
-    plan = dpcore.calibrate(
-        "polyhedral_frank_wolfe", n=n, p=1, T=T, variant="tree", epsilon=1.0, delta=1e-3, loss="huber_hinge", radius=0.4
-    )
-    data = dpcore.Data(np.full((n, 1), R), np.ones(n))
-    prepared = plan.mechanism.prepare(plan, data)
-    seen = plan.mechanism.transcripts(plan, prepared, [np.random.default_rng([7, run]) for run in range(runs)])
-    scales = tree_scales(
-        slopes_of(plan.spec), Tree(range(1, T + 1), 8), zcdp_rho(plan.requested), plan.requested.epsilon
-    )
-    assert len(set(scales)) == T, "phases differ"
-    for part, scale in zip(np.split(seen, [2, 6], axis=1), scales, strict=True):
-        ups, p = np.count_nonzero(part > 0.0), 1.0 / (1.0 + math.exp(-2.0 * 0.4 * R / scale))
-        assert 0.05 < p < 0.995
-        assert min(binom.cdf(ups, part.size, p), binom.sf(ups - 1, part.size, p)) > MISS

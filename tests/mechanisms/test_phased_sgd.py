@@ -11,7 +11,7 @@ import dpcore
 from dpcore import Budget, Data, NotApplicable
 from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
 from dpcore.core.losses import get_loss
-from dpcore.core.sets import Ball, norm_ball
+from dpcore.core.sets import Ball, length
 from dpcore.mechanisms.gradient.phased_sgd import PhasedSGD, descender_of, eta_of, l2_constants_of, phases_of
 from dpcore.solvers.descent.phased_sgd import Descender, Phase
 from dpcore.theory import gradient_descent as theory
@@ -92,7 +92,8 @@ def test_no_replaced_record_moves_a_phase_beyond_its_sensitivity(loss, p_norm, s
         place = phase.first + (0 if trial % 4 < 2 else int(rng.integers(phase.size)))
         other, labels = X.copy(), y.copy()
         other[place], labels[place] = (X[place], -y[place]) if trial % 3 else (-X[place], y[place])
-        start = 2.0 * norm_ball(p_norm).project(rng.standard_normal((1, 3)) * rng.random())
+        start = rng.standard_normal((1, 3)) * rng.random()
+        start *= np.minimum(2.0 / length(start, p_norm), 1.0)
         limit = 2 * facts.L * phase.step * phase.size / (phase.size + 1)
         most = max(most, moved(plan, Data(X, y), Data(other, labels), phase, start) / limit)
     assert 0.2 < most <= 1.0 + 1e-9

@@ -13,28 +13,19 @@ from dpcore.accounting import zcdp
 from dpcore.core.losses import get_loss
 from dpcore.core.sets import L1Ball, Polytope
 from dpcore.mechanisms.frank_wolfe import one_pass_sensitivity as rules
-from dpcore.mechanisms.frank_wolfe.one_pass import PolyhedralFrankWolfe, route_of
-from dpcore.solvers.frank_wolfe.one_pass import Followed, Walk, recursive_walk, tree_walk
-from dpcore.solvers.frank_wolfe.tree import tree_of
+from dpcore.mechanisms.frank_wolfe.one_pass import PolyhedralFrankWolfe, stream_of
+from dpcore.solvers.frank_wolfe.one_pass import Followed, Walk, recursive_walk
+from dpcore.solvers.frank_wolfe.vertices import NoisyBest
+from dpcore.studies.papers.errata import published_stream
 
 L1 = L1Ball()
 BUDGET = Budget(1.0, 1e-6)
 FAR = Polytope(((3.0, 1.0, 0.0), (3.0, -1.0, 0.5), (2.0, 0.0, 1.0)))
-variants = pytest.mark.parametrize(
-    "knobs",
-    [
-        {"variant": "tree"},
-        {"variant": "minibatch"},
-        {"variant": "published"},
-        {"variant": "published", "accounting": "published"},
-    ],
-    ids=lambda knobs: "-".join(knobs.values()),
-)
 
 
-def plan_for(shape=L1, n=500, p=3, loss="logistic", radius=1.0, budget=BUDGET, R=1.0, variant="tree", **knobs):
+def plan_for(shape=L1, n=500, p=3, loss="logistic", radius=1.0, budget=BUDGET, R=1.0, **knobs):
     spec = Spec(loss, n, p, 0.0, Domain(math.inf, R), radius, set=shape)
-    return PolyhedralFrankWolfe(variant=variant, **knobs).calibrate(spec, budget)
+    return PolyhedralFrankWolfe(**knobs).calibrate(spec, budget)
 
 
 def rngs_of(seed: int, count: int) -> list[np.random.Generator]:
@@ -76,11 +67,10 @@ def population_excess(thetas, loss="logistic"):
 
 
 @pytest.mark.shows("privacy", "polyhedral_frank_wolfe")
-@pytest.mark.parametrize("variant", ["tree", "minibatch", "published"])
-def test_the_noise_is_what_the_worst_record_costs_by_the_better_proof(variant):
+def test_the_noise_is_what_the_worst_record_costs_by_the_better_proof():
     for epsilon in (0.1, 1.0, 10.0):
         budget = Budget(epsilon, 1e-6)
-        plan = plan_for(budget=budget, variant=variant)
+        plan = plan_for(budget=budget)
         weight = plan.mechanism._course(plan.spec, budget).weight
         # A choice of half range s is s^2 / (2 G^2)-zCDP, and (2 s / G)-DP.
         by_zcdp = zcdp.zcdp_epsilon(weight.root**2 / (2 * plan.scale**2), 1e-6)
@@ -92,69 +82,36 @@ def test_the_noise_is_what_the_worst_record_costs_by_the_better_proof(variant):
     assert 2 * weight.total / few.scale == pytest.approx(1.0, rel=1e-9), "for two choices the sum is better"
 
 
-def test_every_phase_of_a_tree_costs_the_same_and_pays_for_itself():
-    facts = rules.slopes_of(plan_for(n=100_000).spec)
-    tree, rho = tree_of(100_000, 6), zcdp.zcdp_rho(BUDGET)
-    scales = rules.tree_scales(facts, tree, rho, 1.0)
-    for t, scale in zip(tree.phases, scales, strict=True):
-        weight = rules.tree_weight(facts, tree, t)
-        assert scale == pytest.approx(min(weight.root / math.sqrt(2 * rho), 2 * weight.total), rel=1e-9)
-    course = plan_for(n=100_000, T=6).mechanism._course(plan_for(n=100_000).spec, BUDGET)
-    assert np.allclose(course.shares * course.scale, scales) and course.shares[-1] == 1.0
-
-
-def test_the_published_scale_and_what_it_spends():
-    """Two s sqrt(n ln(1/delta)) / epsilon; the published composition counts every step for every record."""
-    for epsilon in (0.1, 1.0, 10.0):
-        plan = plan_for(n=1000, p=100, budget=Budget(epsilon, 1e-6), variant="published", accounting="published")
-        # L D = 2 L and Gamma = 4 / 4; a record of a step moves more than one of the first 500.
-        eta, across = math.log(1000 / math.log(200)) / 1000, 2.0 * special.expit(1.0)
-        s1 = eta * (across + (1 - eta) * 1.0)
-        assert s1 > across / 500
-        assert plan.scale == pytest.approx(2 * s1 * math.sqrt(1000 * math.log(1e6)) / epsilon, rel=1e-12)
-        assert plan.noise == "laplace" and plan.steps == 501 and plan.spent.epsilon < 0.45 * epsilon
-        each = epsilon / math.sqrt(1000 * math.log(1e6))
-        assert zcdp.zcdp_epsilon(0.5 * 501 * each**2, 1e-6) > 1.1 * plan.spent.epsilon
-        assert plan.spent.delta == 1e-6
-
-
 def test_automatic_steps_are_many_and_short_where_choices_are_noise():
     """And longer together where they are not."""
     budget = Budget(1e-4, 1e-6)
-    assert route_of(plan_for(n=20_000, budget=budget)).phases == range(1, 7)
-    hopeless = route_of(plan_for(n=20_000, budget=budget, variant="minibatch"))
+    hopeless = stream_of(plan_for(n=20_000, budget=budget))
     assert (hopeless.first, hopeless.batch, hopeless.count, hopeless.step) == (10_000, 10_000 // 32, 32, 0.5 / 32)
-    assert route_of(plan_for(n=20_000, budget=budget, variant="minibatch", T=64)).step == 0.5 / 64
-    assert route_of(plan_for(n=2, budget=budget, variant="minibatch")).step == 0.125
-    easy = route_of(plan_for(n=10**8, variant="minibatch"))
+    assert stream_of(plan_for(n=20_000, budget=budget, T=64)).step == 0.5 / 64
+    assert stream_of(plan_for(n=2, budget=budget)).step == 0.125
+    easy = stream_of(plan_for(n=10**8))
     assert easy.step * easy.count == pytest.approx(8.0) and easy.count > 5_000
-    assert route_of(plan_for(n=10**8)).phases.stop > 7
 
 
 def test_bounds_of_automatic_steps_are_not_far_from_the_smallest():
     """Over T, for n up to 50 million and two dimensions: at most half as large again where they say anything."""
     for n, p, epsilon in itertools.product((500, 5_000, 50_000, 5 * 10**7), (20, 1_000), (1.0, 10.0)):
-        possible = {
-            "tree": [T for T in range(1, 15) if tree_of(n, T)],
-            "minibatch": [1 << k for k in range(15) if n >= 2 << k],
-        }
-        for variant, counts in possible.items():
-            asked = {"n": n, "p": p, "budget": Budget(epsilon, 1e-6), "variant": variant}
-            found, least = upper(plan_for(**asked)), min(upper(plan_for(T=T, **asked)) for T in counts)
-            assert found <= max(1.5 * least, math.log(2.0)), (asked, found, least)
+        asked = {"n": n, "p": p, "budget": Budget(epsilon, 1e-6)}
+        counts = [1 << k for k in range(15) if n >= 2 << k]
+        found, least = upper(plan_for(**asked)), min(upper(plan_for(T=T, **asked)) for T in counts)
+        assert found <= max(1.5 * least, math.log(2.0)), (asked, found, least)
 
 
 # Bounds
 
 
 @pytest.mark.parametrize("shape", [L1Ball(), FAR], ids=lambda shape: shape.label)
-@pytest.mark.parametrize("variant", ["tree", "minibatch"])
-def test_estimates_err_by_less_than_the_bound_says(shape, variant):
+def test_estimates_err_by_less_than_the_bound_says(shape):
     """150 samples of 96 records along one path; the mean range of the error, 5 standard errors: false alarm < 1e-5.
 
     Hoeffding's intervals are wide; a twentieth of what is allowed is exceeded."""
-    plan = plan_for(shape, n=96, T=3, variant=variant)
-    spec, route = plan.spec, plan.mechanism._course(plan.spec, plan.requested).route
+    plan = plan_for(shape, n=96, T=3)
+    spec, route = plan.spec, stream_of(plan)
     facts, signed = rules.slopes_of(spec), shape == L1Ball()
     columns = np.arange(plan.steps)[None] * 2 % 3
     signs = np.where(np.arange(plan.steps) % 2, -1.0, 1.0)[None] if signed else np.ones((1, plan.steps))
@@ -163,10 +120,7 @@ def test_estimates_err_by_less_than_the_bound_says(shape, variant):
         data = data if signed else Data(data.X @ shape.table.T, data.y)
         choice = Followed(columns, signs, 0, signed=signed, keep=True)
         walk = Walk(get_loss("logistic"), data, np.zeros(3) if signed else np.full(3, 1 / 3), 1.0, 1, choice)
-        if variant == "tree":
-            tree_walk(walk, route, np.ones(3))
-        else:
-            recursive_walk(walk, route.first, route.batch, route.step, np.ones(plan.steps))
+        recursive_walk(walk, route.first, route.batch, route.step, np.ones(plan.steps))
         return np.concatenate(choice.scores)
 
     table, weights = whole_population(3)
@@ -177,29 +131,24 @@ def test_estimates_err_by_less_than_the_bound_says(shape, variant):
         slopes = -special.expit(-(table.X @ model)) * weights
         gradient = slopes @ table.X
         exact[step] = np.concatenate([gradient, -gradient]) if signed else shape.table @ gradient
-        eta = 2 / (step + 2) if variant == "tree" else route.step
-        theta = (1 - eta) * theta
-        theta[columns[0, step]] += eta * signs[0, step]
+        theta = (1 - route.step) * theta
+        theta[columns[0, step]] += route.step * signs[0, step]
     ranges = np.array([np.ptp(scores(records(96, 3, seed)) - exact, axis=1) for seed in range(150)])
-    if variant == "tree":
-        allowed = np.concatenate([rules.tree_errors(facts, route, t) for t in route.phases])
-    else:
-        allowed = rules.stream_error(facts, route.first, route.batch, route.count, route.step)
-        shares = (1.0 - route.step) ** np.arange(route.count, -1.0, -1.0)
-        ranges = ranges @ (shares / shares.sum())[:, None]
+    allowed = rules.stream_error(facts, route.first, route.batch, route.count, route.step)
+    shares = (1.0 - route.step) ** np.arange(route.count, -1.0, -1.0)
+    ranges = ranges @ (shares / shares.sum())[:, None]
     error = 5 * ranges.std(axis=0) / math.sqrt(150)
     assert np.all(ranges.mean(axis=0) + error <= allowed)
     assert np.all(ranges.mean(axis=0) > 0.05 * allowed)
 
 
 @pytest.mark.shows("upper", "polyhedral_frank_wolfe")
-@variants
-def test_the_mean_excess_on_fresh_records_is_below_the_bound(knobs):
+def test_the_mean_excess_on_fresh_records_is_below_the_bound():
     """Ten columns and all 1,024 records of the population; 8 samples with 4 runs each, 5 standard errors.
 
-    The trivial risk is above the bounds of trees and minibatches, which a hundred times the noise breaks."""
-    n = 600 if knobs["variant"] == "published" else 100_000
-    plan = plan_for(n=n, p=10, **knobs)
+    The trivial risk is above the bound, which a hundred times the noise breaks."""
+    n = 100_000
+    plan = plan_for(n=n, p=10)
     mechanism, found, loud = plan.mechanism, [], []
     for seed in range(8):
         prepared = mechanism.prepare(plan, records(n, 10, seed))
@@ -207,21 +156,12 @@ def test_the_mean_excess_on_fresh_records_is_below_the_bound(knobs):
         wild = plan.weakened(100.0)
         loud.append(population_excess(mechanism.release_many(wild, prepared, rngs_of(seed, 4))).mean())
     assert 0.0 < np.mean(found) + 5 * np.std(found) / math.sqrt(8) <= upper(plan)
-    if knobs["variant"] != "published":
-        assert np.mean(found) < 0.01 and np.mean(loud) > upper(plan)
-
-
-def test_the_published_noise_spends_far_less_than_was_asked_for():
-    """A record fades; the figures of docs/errata.md."""
-    spent = [
-        plan_for(n=n, p=100, variant="published", accounting="published").spent.epsilon for n in (10**3, 10**4, 10**5)
-    ]
-    assert spent == pytest.approx([0.35, 0.29, 0.25], abs=0.005)
+    assert np.mean(found) < 0.01 and np.mean(loud) > upper(plan)
 
 
 @pytest.mark.shows("rate", "polyhedral_frank_wolfe")
-def test_the_tree_s_bound_falls_like_its_rate():
-    """ln of the bound against ln n: -1/2 at most where sampling rules, and slower where the noise still counts."""
+def test_the_bound_falls_with_n_and_grows_like_the_logarithm_of_d():
+    """ln of the bound against ln n."""
     n = np.array([10**7, 10**8, 10**9])
     bounds = [upper(plan_for(n=int(k), p=100)) for k in n]
     assert np.polyfit(np.log(n), np.log(bounds), 1)[0] == pytest.approx(-0.5, abs=0.08)
@@ -231,19 +171,18 @@ def test_the_tree_s_bound_falls_like_its_rate():
     names = [(b.form, b.holds) for b in plan_for().mechanism.bounds(plan_for())]
     uppers, rates = names[:2], names[2:]
     assert uppers == [("upper", "expectation"), ("upper", "probability")]
-    assert rates == [("rate", "probability"), ("rate", "expectation")]
+    assert rates == [("rate", "probability")]
 
 
 # Runs
 
 
 @pytest.mark.parametrize("shape", [L1Ball(), FAR], ids=lambda shape: shape.label)
-@pytest.mark.parametrize("variant", ["tree", "minibatch"])
-def test_the_likelihood_is_that_of_the_vertices_drawn(shape, variant):
+def test_the_likelihood_is_that_of_the_vertices_drawn(shape):
     """10,000 runs of two choices: frequencies of all pairs of vertices against e^likelihood, chi-square, 1e-6.
 
     Nine tenths of the noise are found."""
-    plan = plan_for(shape, n=40, p=3, T=1, variant=variant, loss="huber", budget=Budget(3.0, 1e-5))
+    plan = plan_for(shape, n=40, p=3, T=1, loss="huber", budget=Budget(3.0, 1e-5))
     mechanism, prepared = plan.mechanism, plan.mechanism.prepare(plan, records(40, 3, 5))
 
     def level(made):
@@ -263,17 +202,20 @@ def test_the_likelihood_is_that_of_the_vertices_drawn(shape, variant):
     assert level(plan.weakened(0.8)) < 1e-6
 
 
-def test_the_published_walk_is_noise_where_the_tree_learns():
+def test_the_published_walk_is_noise_where_minibatches_learn():
     """n = 10^4, d = 100, epsilon = 1. The trivial risk is that of theta = 0. Means of 3 runs; each is far away."""
     train, rest = records(10_000, 100, 0), records(40_000, 100, 1)
-    best = np.eye(100)[0]
+    best, plan = np.eye(100)[0], plan_for(n=10_000, p=100)
+    eta, noise = published_stream(10_000, rules.slopes_of(plan.spec), BUDGET)
+    choice = NoisyBest(rngs_of(3, 3), 0, signed=True)
+    published = recursive_walk(
+        Walk(get_loss("logistic"), train, np.zeros(100), 1.0, 3, choice), 5_000, 1, eta, noise
+    ).thetas
 
-    def share(**knobs):
-        plan = plan_for(n=10_000, p=100, **knobs)
-        thetas = plan.mechanism.release_many(plan, plan.mechanism.prepare(plan, train), rngs_of(3, 3))
+    def share(thetas):
         risk = [np.logaddexp(0.0, -(rest.X @ theta)).mean() for theta in (*thetas, best, np.zeros(100))]
         return (np.mean(risk[:3]) - risk[3]) / (risk[4] - risk[3])
 
-    assert share(variant="published", accounting="published") > 0.9
-    assert share(variant="published") > 0.9
-    assert share(variant="tree") < 0.2 and share(variant="minibatch") < 0.2
+    prepared = plan.mechanism.prepare(plan, train)
+    assert share(published) > 0.9
+    assert share(plan.mechanism.release_many(plan, prepared, rngs_of(3, 3))) < 0.2

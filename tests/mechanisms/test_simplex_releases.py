@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore import Data
+from dpcore import Budget, Data
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.simplex.sampling import PreparedWeights, sampled_models, tempered
-from tests.mechanisms.test_simplex_sampling import LARGE, every_loss, plan_for, records
+from tests.mechanisms.test_simplex_sampling import every_loss, plan_for, records
+
+LARGE = Budget(1e6)
 
 
 @every_loss

@@ -18,11 +18,11 @@ from dpcore.accounting.tradeoff import PureCurve, ZcdpCurve
 from dpcore.core.losses import LOSSES, get_loss
 from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.simplex.sampling import SimplexSampling
-from dpcore.mechanisms.simplex.weight_range import most_draws, privacy_cost, published_epsilon, weight_range
+from dpcore.mechanisms.simplex.weight_range import most_draws, privacy_cost, weight_range
 from dpcore.solvers.simplex.entropic import minimise_on_simplex
 from dpcore.studies.sparsity.simplex import published_draws
 
-BUDGET, LARGE = Budget(1.0, 1e-5), Budget(1e6)
+BUDGET = Budget(1.0, 1e-5)
 KEYS = [key for key, loss in LOSSES.items() if loss.linear and math.isfinite(loss.curvature_bound)]
 every_loss = pytest.mark.parametrize("key", KEYS)
 
@@ -31,8 +31,8 @@ def spec_for(key="huber", n=500, p=8, lam="auto", R=1.0, radius=None, **facts):
     return Spec(key, n, p, lam, Domain(math.inf, R), radius, **{"set": "simplex", **facts})
 
 
-def plan_for(key="huber", *, budget=BUDGET, accounting="tight", m="auto", **facts):
-    return SimplexSampling(accounting, m).calibrate(spec_for(key, **facts), budget)
+def plan_for(key="huber", *, budget=BUDGET, m="auto", **facts):
+    return SimplexSampling(m=m).calibrate(spec_for(key, **facts), budget)
 
 
 def records(key, n, p, *, seed, R=1.0, idle=0):
@@ -59,8 +59,9 @@ def binomial_delta(plan, eta, epsilon):
 def test_draws_of_two_columns_cost_what_the_formula_sheet_says(delta, published, tight, realised):
     """Linear costs, n lam = 3000, L R = 1, epsilon = 1: the worst pair has log-odds 2 / 3000 and -2 / 3000."""
     budget, facts = Budget(1.0, delta), {"n": 1000, "p": 2, "lam": 3.0}
-    paper = plan_for("linear", budget=budget, accounting="published", **facts)
-    assert paper.steps == published and binomial_delta(paper, 4.0 / 3000.0, 1.0) < 1e-12
+    assert int(published_draws.theorem_3_draws(spec_for("linear", **facts), budget)) == published
+    paper = plan_for("linear", budget=budget, m=published, **facts)
+    assert binomial_delta(paper, 4.0 / 3000.0, 1.0) < 1e-12
     assert paper.spent.epsilon < 0.15, "a thousand times too cautious"
     ours = plan_for("linear", budget=budget, **facts)
     assert abs(ours.steps - tight) <= 1
@@ -69,11 +70,13 @@ def test_draws_of_two_columns_cost_what_the_formula_sheet_says(delta, published,
 
 @pytest.mark.parametrize("delta, factor", [(1e-3, 15.8), (1e-5, 29.5)])
 def test_the_published_draws_overspend_where_L_R_is_large(delta, factor):
-    plan = plan_for("linear", budget=Budget(1.0, delta), accounting="published", n=1000, p=2, lam=3.0, R=64.0)
+    facts = {"n": 1000, "p": 2, "lam": 3.0, "R": 64.0}
+    draws = int(published_draws.theorem_3_draws(spec_for("linear", **facts), Budget(1.0, delta)))
+    plan = plan_for("linear", budget=Budget(1.0, delta), m=draws, **facts)
     realised = binomial_delta(plan, 4.0 * 64.0 / 3000.0, 1.0)
     assert realised == pytest.approx(factor * delta, rel=5e-3)
     assert not plan.spent <= plan.requested and binomial_delta(plan, 4.0 * 64.0 / 3000.0, plan.spent.epsilon) <= delta
-    assert plan_for("linear", budget=Budget(1.0, delta), n=1000, p=2, lam=3.0, R=64.0).steps < plan.steps
+    assert plan_for("linear", budget=Budget(1.0, delta), **facts).steps < plan.steps
     with pytest.raises(NotApplicable, match="was requested"):
         release_once(plan, Data(np.zeros((1000, 2)), np.zeros(1000)))
 
@@ -136,10 +139,9 @@ def test_draws_by_hand_cost_what_is_proved_for_them_and_are_refused_beyond_the_b
     facts = {"n": 50, "p": 3, "lam": 0.5}
     eta = weight_range(spec_for(**facts)).eta(0.5)
     for m, budget in product((1, 3, 100, 5000), (BUDGET, Budget(1.0))):
-        for accounting in ("tight", "published"):
-            plan = plan_for(m=m, budget=budget, accounting=accounting, **facts)
-            assert plan.steps == m and plan.spent == privacy_cost(eta, m, budget.delta)
-            assert plan.spent.delta == 0.0 or plan.spent.epsilon < m * eta
+        plan = plan_for(m=m, budget=budget, **facts)
+        assert plan.steps == m and plan.spent == privacy_cost(eta, m, budget.delta)
+        assert plan.spent.delta == 0.0 or plan.spent.epsilon < m * eta
     data = records("huber", 50, 3, seed=1)
     with pytest.raises(NotApplicable, match="was requested"):
         release_once(plan_for(m=5000, **facts), data)
@@ -148,14 +150,13 @@ def test_draws_by_hand_cost_what_is_proved_for_them_and_are_refused_beyond_the_b
     assert release_once(kept, data, seed=0).theta.sum() == pytest.approx(1.0)
 
 
-def test_the_published_draws_are_theorem_3_with_whole_numbers():
+def test_the_published_draws_are_theorem_3_and_lam_is_theorem_4_s():
     n, c, R = 5000, 2.0, 0.5
     for lam, epsilon in ((2.0, 20.0), (0.4, 90.0)):
-        x = n * c * R**2 / (n * lam)
-        pure = plan_for(budget=Budget(epsilon), accounting="published", n=n, lam=lam, R=R)
-        assert pure.steps == math.floor(epsilon * n * lam / (1.0 * R) / (4 + 2 * x))
-        both = plan_for(budget=Budget(epsilon, 1e-4), accounting="published", n=n, lam=lam, R=R)
-        assert both.steps == math.floor((epsilon * n * lam / math.log(1e4) / (32 + 16 * x)) ** 2)
+        x, spec = c * R**2 / lam, spec_for(n=n, lam=lam, R=R)
+        pure, both = (published_draws.theorem_3_draws(spec, Budget(epsilon, delta)) for delta in (0.0, 1e-4))
+        assert pure == pytest.approx(epsilon * n * lam / R / (4 + 2 * x), rel=1e-12)
+        assert both == pytest.approx((epsilon * n * lam / math.log(1e4) / (32 + 16 * x)) ** 2, rel=1e-12)
     lam = plan_for(n=4000, p=50, lam="published", budget=Budget(2.0, 1e-3)).spec.lam
     assert lam * 4000 == pytest.approx(4000 ** (2 / 3) / (2.0 * math.log(50)) ** (1 / 3), rel=1e-12)
 
@@ -359,12 +360,8 @@ def test_the_published_count_reaches_one_draw_where_its_formula_does():
     made = published_draws.published_draws(p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
     for n, m in ((1e3, 3.07e-4), (1e5, 0.00786), (1e8, 0.8244)):
         assert made.published[made.n == n] == pytest.approx(m, rel=0.02)
-    spec = dpcore.Spec("huber_hinge", made.first, 100, "published", dpcore.Domain(np.inf), set="simplex")
-    plan = dpcore.make_mechanism("simplex_sampling", accounting="published").calibrate(spec, dpcore.Budget(1.0, 1e-5))
-    assert plan.steps == 1 and published_epsilon(plan.spec, 1e-5) <= 1.0
-    with pytest.raises(dpcore.NotApplicable, match=r"Theorem 3 as published gives m = "):
-        less = dpcore.Spec("huber_hinge", made.first - 1, 100, "published", dpcore.Domain(np.inf), set="simplex")
-        plan.mechanism.calibrate(less, dpcore.Budget(1.0, 1e-5))
+    for n, enough in ((made.first, True), (made.first - 1, False)):
+        assert (published_draws.draws_at(n, p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")[0] >= 1.0) == enough
     learning = made.n >= 1_000
     assert (np.diff(made.ours[learning]) > 0).all() and (made.ours >= 1).all()
     assert (np.diff(made.ours[~learning]) < 0).all(), "where little can be learned more draws do no harm"

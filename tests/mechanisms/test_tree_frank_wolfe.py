@@ -1,15 +1,13 @@
 """Frank-Wolfe on noisy gradient trees: its scale, what one record can do, its noise, its bound on fresh records."""
 
-import dataclasses as dc
 import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from dpcore import Budget, Data, Domain, NotApplicable, Spec
-from dpcore.accounting.gaussian import gaussian_epsilon, gaussian_mu
-from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
+from dpcore import Budget, Data, Domain, Spec
+from dpcore.accounting.gaussian import gaussian_mu
+from dpcore.accounting.zcdp import zcdp_rho
 from dpcore.core.losses import Loss, get_loss
 from dpcore.core.sets import LqBall, dual_order, kappa_lq, length, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
@@ -26,10 +24,6 @@ every_p = pytest.mark.parametrize("p_norm", [1.1, 1.5, 2.0])
 def plan_for(p_norm=1.5, loss="logistic", *, n=1_000, d=10, R=1.0, radius=1.0, budget=BUDGET, **knobs):
     spec = Spec(loss, n, d, "auto", Domain(dual_order(p_norm), R), radius, set=norm_ball(p_norm))
     return TreeFrankWolfe(**knobs).calibrate(spec, budget)
-
-
-def rngs_of(seed: int, count: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, i]) for i in range(count)]
 
 
 def dense_records(n: int, d: int, p_norm: float, seed: int) -> Data:
@@ -66,25 +60,6 @@ def test_the_scale_is_the_multiplier_times_the_sensitivity_of_a_root(law, p_norm
         assert chosen == min(values, key=values.get)
 
 
-def test_published_noise_spends_what_is_proved_of_it_and_is_refused_beyond():
-    delta = 1e-5
-    for epsilon in (0.1, 1.0, 4.0):
-        plan = plan_for(noise="generalized_gaussian", accounting="published", budget=Budget(epsilon, delta), T=2)
-        M = plan.scale / plan.ledger[0].sensitivity
-        assert pytest.approx(math.sqrt(2 * math.log(1 / delta)) / epsilon, rel=1e-12) == M
-        assert plan.spent == Budget(zcdp_epsilon(1 / (2 * M * M), delta), delta) and plan.spent <= plan.requested
-        runs = runs_of(plan)
-        root = 8 * kappa_lq(3.0, 10).kappa * math.log(1 / delta) * (runs.facts.L0 / runs.tree.batch) ** 2
-        assert plan.scale == pytest.approx(math.sqrt(root) / epsilon, rel=1e-12), "8 kappa L0^2 ln(1/delta) / (b eps)^2"
-        plan = plan_for(accounting="published", budget=Budget(epsilon, delta), T=2)
-        M = plan.scale / plan.ledger[0].sensitivity
-        assert pytest.approx(math.sqrt(2 * math.log(1.25 / delta)) / epsilon, rel=1e-12) == M
-        assert plan.spent == Budget(gaussian_epsilon(1 / M, delta), delta) and plan.spent <= plan.requested
-    for law in LAWS:
-        with pytest.raises(NotApplicable, match="is not proved private at epsilon = 12: such noise is known to cost"):
-            plan_for(noise=law, accounting="published", budget=Budget(12.0, delta))
-
-
 @pytest.mark.shows("privacy", "tree_frank_wolfe")
 @pytest.mark.parametrize("loss", ["logistic", "squared", "huber"])
 @every_p
@@ -94,7 +69,7 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
     claimed sensitivity."""
     n, d, radius, rng = 56, 3, 1.5, np.random.default_rng(4)
     plan = plan_for(p_norm, loss, n=n, d=d, radius=radius, T=3)
-    runs, fixed = runs_of(plan), dc.replace(runs_of(plan), fixed=True)
+    runs = runs_of(plan)
     assert (runs.tree, runs.tree.used) == (Tree(range(1, 4), 8), 48)
     q, ball = dual_order(p_norm), norm_ball(p_norm)
     # Signs that last, so that iterates move far, in turned directions.
@@ -110,7 +85,6 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
             found.append(mean)
             moved.append(np.full(40, np.inf) if away is None else length(away, p_norm)[:, 0])
             share = np.broadcast_to(runs.share(node, away), (40, 1))
-            assert (share <= fixed.share(node, away) * (1 + 1e-12)).all()
             shares.append(share[:, 0])
             return next(parts)
 
@@ -143,46 +117,9 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
             assert np.allclose(claim, expected if visited[k].depth else 2 * runs.facts.L0 / 8, rtol=1e-12)
             largest = max(largest, float((change[k] / np.maximum(claim, 1e-300)).max()))
     assert largest > 0.3
-    reach = np.array([node.reach for node in visited])
-    below = reach > 0
-    share = (first[1][below].max(axis=1) / (2 * radius * reach[below])).max()
-    assert 0.3 < share <= 1.0 + 1e-12
 
 
 # Runs
-
-
-def test_the_log_ratio_is_that_of_the_densities_of_all_nodes():
-    n, rng = 20, np.random.default_rng(0)
-    plan = plan_for(n=n, d=2, T=2, budget=Budget(5.0, 1e-5))
-    X, y = rng.uniform(-0.7, 0.7, (n, 2)), rng.choice([-1.0, 1.0], n)
-    mechanism = plan.mechanism
-    M, widening = plan.scale / plan.ledger[0].sensitivity, 2 ** (0.5 - 1 / 3)
-    L0, L1 = 1 / (1 + math.exp(-1.0)), 0.25
-    for i in (0, 5, 8, 12, 13):  # in different nodes
-        other = X.copy()
-        other[i] = -X[i, ::-1]
-        sides = [mechanism.prepare(plan, Data(table, y)) for table in (X, other)]
-        rows = mechanism.transcripts(plan, sides[1], rngs_of(i, 3))
-        for row, ratio in zip(rows, mechanism.log_ratio(plan, *sides, rows), strict=True):
-            x, expected, path = np.zeros(2), 0.0, []
-            for node, seen in zip(nodes(Tree(range(1, 3), 4)), row.reshape(6, 2), strict=True):
-                parent = path[node.depth - 1] if node.depth else None
-                s = 2 * L0 / 4
-                if parent:
-                    s = min(2 * L1 * (np.abs(x - parent[0]) ** 1.5).sum() ** (1 / 1.5), 4 * L0) / len(node.batch)
-                for table, sign in ((other, 1.0), (X, -1.0)):
-                    A, labels = table[node.batch], y[node.batch]
-
-                    def gradient(at, A=A, labels=labels):
-                        return (-labels / (1 + np.exp(labels * (A @ at)))) @ A / len(A)
-
-                    mean = gradient(x) - (gradient(parent[0]) if parent else 0.0)
-                    expected += sign * stats.norm.logpdf(seen, mean, M * widening * s).sum()
-                estimate = seen + (parent[1] if parent else 0.0)
-                path[node.depth :] = [(x, estimate)] * (node.phase + 1 - node.depth)
-                x = (1 - node.step) * x + node.step * LqBall(1.5).extreme(estimate[None])[0]
-            assert ratio == pytest.approx(expected, rel=1e-8, abs=1e-8) and abs(ratio) > 1e-6
 
 
 def test_gradients_are_counted_record_by_record(monkeypatch):
@@ -223,12 +160,11 @@ def test_the_bound_is_the_formula_with_the_best_number_of_phases():
 @pytest.mark.pairwise
 @pytest.mark.shows("upper", "tree_frank_wolfe")
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("scales", ["displacement", "fixed"])
 @pytest.mark.parametrize("p_norm, d, n", [(1.1, 10, 1_000), (1.5, 100, 10_000), (2.0, 10, 10_000)])
-def test_the_mean_excess_on_fresh_records_is_below_the_bound(law, scales, p_norm, d, n):
+def test_the_mean_excess_on_fresh_records_is_below_the_bound(law, p_norm, d, n):
     """20 runs on their own records against 5,000 fresh ones: 5 standard errors of either, false alarm below 1e-6. The
     best model is known by symmetry."""
-    plan = plan_for(p_norm, n=n, d=d, noise=law, scales=scales)
+    plan = plan_for(p_norm, n=n, d=d, noise=law)
     fresh = dense_records(5_000, d, p_norm, 99)
     best = np.full(d, d ** (-1 / p_norm))
     models = []

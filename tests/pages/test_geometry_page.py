@@ -45,7 +45,7 @@ def test_against_n_one_pass_beside_its_bound(name):
     page = open_page(view="n", p_norm=name, p=16, n=10_000)
     assert not page.exception and not page.error
     here = words.GeometryState(n=10_000, p=16, lam="auto", m="auto", name=name, **BUDGET)
-    knobs = {"noise": "gaussian", "scales": "displacement"} if name == "1.5" else {}
+    knobs = {"noise": "gaussian"} if name == "1.5" else {}
     found = excess_by_n.excess_against_n(here.p_norm, d=16, runs=words.RUNS, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
     assert tells(said(page), f"At {here.words} and n = 10,000 ")

@@ -29,12 +29,7 @@ ADDRESSES = sorted({*(row["address"] for row in words.ALGORITHMS), *(each.page f
 # Seconds each; the others are opened in every run.
 SLOW = (
     *("geometry?view=sample+size+n", "geometry?view=sample+size+n&p_norm=1.5", "geometry?view=sample+size+n&p_norm=4"),
-    *(
-        "audit?check=Published+guarantees",
-        "geometry?view=sample+size+n&variant=as+reconstructed",
-        "multiclass",
-        "sparsity",
-    ),
+    *("audit?check=Published+guarantees", "multiclass", "sparsity"),
     *("sparsity?tab=Online", "sparsity?tab=Simplex+sampling", "perturbation", "sparsity?against=p"),
 )
 

@@ -201,21 +201,6 @@ def test_many_releases_keep_the_tolerance_whoever_finishes_them(monkeypatch, key
         assert np.linalg.norm(plain_gradients(key, data, lam, tilt, theta)[1]) <= lam * tol * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("key, accuracy, most", [("logistic", 2e-3, 36), ("logistic", 1e-8, 86), ("huber", 2e-3, 37)])
-def test_an_ordinary_curve_takes_few_products(products, key, accuracy, most):
-    data, Z = for_loss(key, random_records(2000, 20, seed=2)), directions(20, 20)
-    lams, scales = np.full(12, 1e-3), np.geomspace(3e-4, 3e-2, 12)
-    perturbed_minimisers(get_loss(key), data, lams, scales, Z, accuracy=accuracy)
-    assert 12 < sum(products) / 20 < most
-
-
-def test_steps_that_climb_are_shortened(products):
-    """From no noise to a lot of it at once; with full steps alone some repetitions would be left to Newton's method."""
-    data = for_loss("huber", random_records(300, 5, seed=2))
-    perturbed_minimisers(get_loss("huber"), data, np.full(1, 1e-4), np.full(1, 0.3), directions(10, 5), accuracy=1e-6)
-    assert sum(products) / 10 < 40
-
-
 def test_preconditioners_follow_lam(products):
     data, lams, scales = random_records(300, 20, seed=2), np.geomspace(1e-5, 10.0, 8), np.geomspace(1e-5, 1.0, 8)
     perturbed_minimisers(get_loss("logistic"), data, lams, scales, directions(10, 20), accuracy=1e-6)

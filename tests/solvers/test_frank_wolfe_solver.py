@@ -156,14 +156,6 @@ def test_a_run_does_not_know_who_runs_beside_it(law):
 
 
 @both_laws
-def test_more_steps_do_not_change_the_first(law):
-    form = risk("moments")
-    short, long = (in_lockstep(form, [fw.Run(T, 0.05, 1)], law, True) for T in (45, 100))
-    assert np.array_equal(short.columns[0], long.columns[0, :44])
-    assert np.array_equal(short.signs[0], long.signs[0, :44])
-
-
-@both_laws
 def test_runs_of_one_stream_share_its_randomness_and_others_do_not(law):
     # Beside noise of this scale the scores are nothing: where runs go is decided by their streams alone.
     runs = [fw.Run(60, 1e9, 0), fw.Run(60, 3e9, 0), fw.Run(60, 1e9, 1)]
@@ -231,13 +223,6 @@ def test_single_precision_stays_near_double_along_the_same_vertices(loss):
     double, single = (state.gradients(4) for state in pair)
     assert 0.0 < np.abs(double - single).max() < 1e-6
     assert pair[0].risks(3) == pytest.approx(pair[1].risks(3), abs=1e-6)
-
-
-def test_moments_are_used_where_many_choices_pay_for_them():
-    loss, data = get_loss("squared"), records("squared")
-    assert isinstance(fw.risk_of(loss, data, choices=3), fw.SquaredRecords)
-    assert isinstance(fw.risk_of(loss, data, choices=30), fw.Quadratic)
-    assert isinstance(fw.risk_of(loss, data, choices=3), fw.Quadratic)  # their products are known by now
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from dpcore import Data
 from dpcore.core.losses import Loss, get_loss
-from dpcore.core.sets import LqBall, length
+from dpcore.core.sets import LqBall
 from dpcore.solvers.frank_wolfe import tree as gradient_tree
 from dpcore.solvers.frank_wolfe.tree import Tree, batch_mean, nodes, tree_of, walk
 
@@ -95,11 +95,6 @@ def test_every_record_is_read_once_at_most_and_no_larger_batch_would_do(T):
             assert tree.gradients == sum(len(v.batch) * (2 if v.depth else 1) for v in visited)
 
 
-def test_a_single_leaf_reads_all_records_and_its_step_forgets_the_start():
-    (leaf,) = nodes(tree_of(17, 0))
-    assert (leaf.batch, leaf.step) == (range(17), 1.0) and tree_of(17, 0).used == 17
-
-
 def test_a_run_reads_each_record_once_and_in_the_order_given(monkeypatch):
     n, tree = 500, tree_of(500, 3)
     seen, derivatives = [], Loss.derivatives
@@ -144,34 +139,6 @@ def test_runs_together_are_the_recursion_one_by_one(form, idle, monkeypatch):
             lambda g: shape.extreme(g[None])[0],
         )
         assert np.allclose(found[k], own, rtol=1e-10, atol=1e-13)
-
-
-def test_estimates_are_unbiased_and_iterates_stay_within_the_reach_of_their_parents():
-    """If all records are alike, every estimate is the exact gradient at its own iterate; the farthest moves that any
-    choice of points allows stay within `Node.reach` and come near it."""
-    x, radius, T = np.array([0.6, -0.3]), 1.5, 6
-    n = 4_000
-    data = Data(np.tile(x, (n, 1)), np.ones(n))
-    at, moves = [], []
-
-    def release(v, mean, away):
-        if away is not None:
-            moves.append(length(away, 1.5)[0, 0] / (v.reach * 2 * radius))
-        return mean
-
-    def choose(v, g):
-        at.append(g[0])
-        # A sign that lasts for half a tree makes the iterate run from one side to the other.
-        return radius * (1.0 if (v.leaf >> (v.phase - 1)) & 1 else -1.0) * np.array([[1.0, 0.0]])
-
-    tree = tree_of(n, T)
-    walk(LOGISTIC, data, np.zeros((1, 2)), tree, release=release, choose=choose)
-    theta = np.zeros(2)
-    for v, g in zip(nodes(tree), at, strict=True):
-        assert np.allclose(g, slope(theta @ x, 1.0) * x, atol=1e-12), "at the iterate of the leaf"
-        goal = radius * (1.0 if (v.leaf >> (v.phase - 1)) & 1 else -1.0) * np.array([1.0, 0.0])
-        theta = (1 - v.step) * theta + v.step * goal
-    assert 0.4 < max(moves) <= 1.0
 
 
 def test_a_batch_mean_is_the_gradient_of_its_records_alone():

@@ -10,10 +10,6 @@ from scipy.sparse import csr_array
 import dpcore
 from dpcore import Axis, Budget, Data, Domain, Experiment, Problem, Spec, data
 from dpcore.core.losses import SMOOTHING, get_loss
-from dpcore.experiments.metrics import curves_of, risk
-from dpcore.mechanisms.base import Drawn
-from dpcore.mechanisms.worst_pairs import opposite_labels
-from dpcore.solvers import minimise_in_ball
 from dpcore.theory.lower_bounds import hardest_data
 from tests.problems import BALL, LINEAR, LOCATION
 
@@ -173,37 +169,6 @@ def test_points_lie_around_a_centre_and_a_fifth_far_off():
     assert u @ direction / np.linalg.norm(direction) > 0.999
 
 
-@pytest.mark.parametrize("p", [1, 2, 8, 50])
-def test_outliers_pull_the_mean_and_leave_the_median(p):
-    records = data.load("synthetic_location", 1_000, p, 1).train
-    median, smooth, mean = (np.linalg.norm(minimise_in_ball(get_loss(key), records, 1.0).theta) for key in LOCATION)
-    assert median > 0.35 and smooth > 0.3 and mean < 0.2
-
-
-@every_location_loss
-def test_an_experiment_says_why_mechanisms_of_linear_predictions_have_no_numbers(key):
-    keys = ("objective_gaussian", "objective_gamma")
-    sweep = Axis("epsilon", (0.1, 1.0))
-    table = dpcore.run(
-        Experiment(Problem("synthetic_location", n=50, p=3, loss=key), mechanisms=keys, sweep=sweep, repetitions=2)
-    )
-    assert len(table) == 4 and set(table.status) == {"not applicable"} and not table.metric.notna().any()
-    assert table.reason.str.contains("full rank").all()
-
-
-@every_location_loss
-def test_releases_of_a_point_are_measured_by_their_excess_risk_alone(key):
-    split, loss = data.load("synthetic_location", 80, 3, 0), get_loss(key)
-    best = minimise_in_ball(loss, split.train, 1.0)
-    thetas = best.theta + 0.1 * np.random.default_rng(16).standard_normal((2, 4, 3))
-    releases = Drawn(np.stack([best.theta] * 2), thetas)
-    (curve,) = curves_of(loss, split.train, split.test, best, releases)
-    expected = [[plain_risk(key, split.train.X, t) - best.risk for t in row] for row in thetas]
-    assert curve.metric == "excess_empirical_risk" and np.allclose(curve.draws, expected, atol=1e-13)
-    assert np.allclose(curve.noiseless, 0.0, atol=1e-13) and curve.reference == 0.0
-    assert risk(loss, thetas[0, 0], split.train) == pytest.approx(plain_risk(key, split.train.X, thetas[0, 0]))
-
-
 @every_location_loss
 def test_an_experiment_with_points_measures_excess_risk_and_nothing_else(key):
     sweep = Axis("epsilon", (0.5, 5.0))
@@ -214,20 +179,6 @@ def test_an_experiment_with_points_measures_excess_risk_and_nothing_else(key):
     assert list(table.metric) == ["excess_empirical_risk"] * 2 and set(table.status) == {"ok"}
     assert (table["mean"] > -1e-9).all() and (table["reference_gap"] <= 1e-9).all()
     assert table["mean"].iloc[1] < table["mean"].iloc[0] < 0.5
-
-
-def test_points_are_released_without_labels():
-    X = data.load("synthetic_location", 300, 3, 0).train.X
-    facts = dict(epsilon=1.0, delta=1e-6, loss="smooth_median", radius=1.0, seed=0)
-    thetas = [dpcore.solve("noisy_gd", table, **facts).theta for table in (X, csr_array(X), X.tolist())]
-    labelled = dpcore.solve("noisy_gd", X, np.linspace(-1.0, 1.0, 300), **facts).theta
-    assert np.allclose(thetas, labelled, rtol=0.0, atol=1e-12) and thetas[0].shape == (3,)
-
-
-def test_the_pages_do_not_offer_points():
-    from pages.ui.pickers import SHOWN
-
-    assert "synthetic_location" not in SHOWN and "synthetic" in SHOWN
 
 
 @pytest.mark.parametrize(
@@ -256,18 +207,6 @@ def test_labels_are_not_needed_and_not_looked_at(key):
     for bad in (3.0, [1.0, 2.0], "many"):
         with pytest.raises(ValueError, match=r"X must"):
             dpcore.solve("output_gaussian", bad, epsilon=1.0, delta=1e-6, lam=1.0, loss=key)
-
-
-@pytest.mark.parametrize("loss", LOCATION)
-def test_the_worst_pair_of_a_point_lies_on_opposite_sides(loss):
-    spec = Spec(loss, 10, 4, 0.1, Domain(R=0.7), radius=1.0)
-    zero, one = opposite_labels(spec)
-    assert (np.any(zero.X != one.X, axis=1) | (zero.y != one.y)).sum() == 1
-    for side in (zero, one):
-        side.check_domain(spec.domain)
-    gradients = [get_loss(loss).gradients(side, np.zeros((1, 4)))[0] for side in (zero, one)]
-    slope = float(get_loss(loss).derivative(np.array([0.7]), np.zeros(1))[0])
-    assert np.linalg.norm(gradients[0] - gradients[1]) == pytest.approx(2 * slope / 10, rel=1e-12)
 
 
 @pytest.mark.parametrize("key", LOCATION)

@@ -65,10 +65,11 @@ def test_a_minimiser_is_that_of_all_copies_within_its_certificate(key, lam):
 
 @every_smooth_loss
 def test_newton_steps_and_diagonals_count_copies(key):
-    loss = get_loss(key)
+    loss, start = get_loss(key), np.full(20, 0.3)
     whole, merged = Objective(loss, ONE_BY_ONE, 1e-3), Objective(loss, COPIES.merged, 1e-3)
+    np.testing.assert_allclose(merged.gradient(start), gradient(loss, start, 1e-3), atol=1e-12)
     np.testing.assert_allclose(merged.mean_squares, whole.mean_squares, rtol=1e-6)
-    here, _ = newton(merged, merged.at(np.full(20, 0.3)), 1e-10)
+    here, _ = newton(merged, merged.at(start), 1e-10)
     assert np.linalg.norm(gradient(loss, here.theta, 1e-3)) <= 1.1e-10
     near = minimise_smooth(loss, COPIES.merged, 1e-3, 1e-10)  # by quasi-Newton steps
     np.testing.assert_allclose(near.theta, here.theta, atol=1e-6)

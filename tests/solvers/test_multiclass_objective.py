@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from dpcore import kernels
 from dpcore.solvers.multiclass import objective as E
 from dpcore.solvers.multiclass.objective import Ellipsoid, smat, svec
 from dpcore.solvers.multiclass.solver import loss_hessian
@@ -96,14 +95,6 @@ def test_values_and_gradients_are_those_of_plain_formulas(h):
         assert check_grad(value, gradient, W.ravel()) <= 1e-5 * np.linalg.norm(objective.gradients(W))
 
 
-def test_gradients_of_the_loss_sum_to_zero_over_the_classes():
-    objective = problem(tau=0.0, noise=0.0, classes=4)
-    W = np.random.default_rng(4).standard_normal(objective.noise.shape)
-    pulled = objective.gradients(W) - objective.mu * W
-    assert np.abs(pulled).max() > 1.0
-    assert np.abs(pulled.sum(1)).max() <= 1e-13 * np.abs(pulled).sum()
-
-
 @pytest.mark.parametrize(("classes", "h"), [(2, 0.7), (4, 0.7), (4, 1.3)])
 def test_hessians_are_sums_of_squares_over_records_and_classes(classes, h):
     """Each pair of a record and a wrong class on the rounded part adds ((e_c - e_y) (x) X)^2 / 2h."""
@@ -123,31 +114,6 @@ def test_hessians_are_sums_of_squares_over_records_and_classes(classes, h):
         assert 0 < curved < r.n * (classes - 1)
         assert np.allclose(loss_hessian(r, scores[k]), expected, atol=1e-12)
         assert np.allclose(bent[k].ravel(), expected @ D[k].ravel(), atol=1e-12)
-
-
-def test_a_loss_changes_by_the_integral_of_its_slope():
-    r = records(n=30, classes=3)
-    start, end = r.scores(3.0 * np.random.default_rng(11).standard_normal((2, 3, 6)))
-    slopes = [
-        kernels.margin_slope(start, end - start, r.labels, r.half_width, t) for t in np.linspace(0.0, 1.0, 20_001)
-    ]
-    losses = r.loss(np.stack([start, end]))[0]
-    # The trapezoid rule misses by a twelfth of the square of the step times the change of the slope's slope.
-    assert np.trapezoid(slopes, dx=1 / 20_000) == pytest.approx(losses[1] - losses[0], abs=1e-6)
-    assert abs(losses[1] - losses[0]) > 1.0 and np.ptp(slopes) > 1.0
-
-
-def test_draws_taken_in_blocks_are_the_same_as_one_by_one(monkeypatch):
-    r = records(n=20)
-    W, D = np.random.default_rng(12).standard_normal((2, 7, 3, 6))
-    scores = r.scores(W)
-    alone = [r.loss(scores[k : k + 1]) for k in range(7)], [r.bend(scores[k : k + 1], D[k : k + 1]) for k in range(7)]
-    for size in (1, 130, 240, 10_000):  # blocks of one draw, of two, of four, of all
-        monkeypatch.setattr(E, "_BLOCK", size)
-        losses, pulled = r.loss(scores)
-        assert np.allclose(losses, np.concatenate([part[0] for part in alone[0]]), rtol=1e-13)
-        assert np.allclose(pulled, np.concatenate([part[1] for part in alone[0]]), atol=1e-12)
-        assert np.allclose(r.bend(scores, D), np.concatenate(alone[1]), atol=1e-12)
 
 
 def test_the_gap_is_primal_minus_dual():

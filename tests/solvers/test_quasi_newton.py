@@ -5,7 +5,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from dpcore import Data
 from dpcore.core.losses import get_loss
@@ -56,21 +55,6 @@ def test_a_large_table_is_read_in_blocks(loss, monkeypatch):
     assert np.allclose(blocks.z, whole.z, rtol=1e-14) and np.allclose(blocks.gradient, whole.gradient, rtol=1e-13)
 
 
-@every_smooth_loss
-@pytest.mark.parametrize("lam", [1e-1, 1e-4])
-@pytest.mark.parametrize("share", [1e-8, 1e-12])
-def test_every_shape_is_solved_to_every_tolerance(loss, lam, share, monkeypatch):
-    """Dense and sparse, in blocks, tall, wide and of one column, with a linear term."""
-    monkeypatch.setattr(erm.objective, "_CACHED", 1000)
-    rng = np.random.default_rng(3)
-    for data in (random_records(1100, 30, seed=4), random_records(40, 90, seed=4), random_records(700, 1, seed=4)):
-        linear = 1e-3 * rng.standard_normal(data.p)
-        for form in (data, sparse(data)):
-            found = minimise(loss, form, lam, tol=share / lam, linear=linear)
-            gradient = plain_objective(loss, data, lam, found.theta)[1] + linear
-            assert np.linalg.norm(gradient) <= share * (1 + 1e-6) + 1e-15
-
-
 @pytest.mark.parametrize("scale", [1e-25, 1e25])
 def test_tiny_and_huge_records_are_solved(scale):
     data, lam = random_records(200, 4, seed=2), 1e-3 * scale**2
@@ -86,28 +70,6 @@ def test_a_useless_preconditioner_is_left_for_newton(monkeypatch):
     )
     found = minimise(LOGISTIC, random_records(2000, 40, seed=6), 1e-6, tol=1e-6)
     assert smooth._MAX_STEPS < found.steps < smooth._MAX_STEPS + 20 and found.distance <= 1e-6
-
-
-@pytest.mark.parametrize("shape", [(600, 40), (600, 200)], ids=["few columns", "many columns"])
-def test_products_of_columns_serve_later_solves(shape):
-    """Many columns are first tried without them, and need more steps."""
-    data = random_records(*shape, seed=2)
-    first = minimise(LOGISTIC, data, 1e-6, tol=1e-3)
-    assert "gram" in vars(data)
-    assert minimise(LOGISTIC, data, 1e-6, tol=1e-3).steps <= first.steps
-    easy = random_records(*shape, seed=2)
-    minimise(LOGISTIC, easy, 1.0, tol=1e-8)
-    assert ("gram" in vars(easy)) == (shape[1] == 40)
-
-
-def test_sparse_tables_of_very_many_columns_keep_no_pairs(monkeypatch):
-    """The vectors would be larger than the records."""
-    asked = []
-    monkeypatch.setattr(smooth, "_quasi_newton", lambda *problem: asked.append(problem))
-    rng = np.random.default_rng(11)
-    X = csr_array((rng.uniform(0.1, 0.3, 4000), (rng.integers(0, 500, 4000), rng.integers(0, 50_000, 4000))))
-    data = Data(X, np.where(rng.random(X.shape[0]) < 0.5, 1.0, -1.0))
-    assert minimise(LOGISTIC, data, 1e-3, tol=1e-6).distance <= 1e-6 and not asked
 
 
 @every_smooth_loss

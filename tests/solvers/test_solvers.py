@@ -11,7 +11,6 @@ from dpcore import Data, Unconverged
 from dpcore.core.losses import get_loss
 from dpcore.core.roots import find_root
 from dpcore.solvers import erm, minimise, minimise_in_ball, tolerance
-from dpcore.solvers.erm import in_ball as ball
 from dpcore.solvers.erm import nonsmooth, smooth
 from tests.problems import KINKED, LINEAR, PROBLEMS, random_records
 from tests.solvers.objectives import SMALL, plain_objective, sparse
@@ -114,26 +113,6 @@ def test_on_the_sphere_the_distance_is_the_residual_of_the_normal_cone(loss):
     assert 0.01 * found.distance <= min(residuals)
 
 
-def test_the_steps_of_a_walk_to_the_sphere_add_up(monkeypatch):
-    taken = []
-
-    def counted(*arguments):
-        taken.append(smooth.minimise_smooth(*arguments))
-        return taken[-1]
-
-    monkeypatch.setattr(ball, "minimise_smooth", counted)
-    found = minimise(get_loss("logistic"), SMALL, 0.01, tol=1e-8, radius=0.2)
-    assert found.steps == sum(point.steps for point in taken) > taken[-1].steps
-
-
-def test_squared_loss_is_solved_at_once():
-    for data in (SMALL, random_records(3000, 60, seed=8)):
-        found = minimise(get_loss("squared"), data, 1e-4, tol=1e-8)
-        normal = np.linalg.solve(2 * data.gram + 1e-4 * np.eye(data.p), 2 * data.y @ data.X / data.n)
-        assert found.steps <= 2
-        assert np.linalg.norm(found.theta - normal) <= 1e-8
-
-
 @pytest.mark.pairwise
 @every_problem
 @every_loss
@@ -213,15 +192,6 @@ def test_wide_sparse_records_need_no_dense_table(loss):
     assert np.linalg.norm(plain_objective(loss, data, 1e-3, found.theta)[1]) <= 1.001e-9
 
 
-def test_sparse_records_with_64_bit_indices_are_kept_with_32():
-    table = csr_array(SMALL.X)
-    wide = csr_array((table.data, table.indices.astype(np.int64), table.indptr.astype(np.int64)), shape=table.shape)
-    data = Data(wide, SMALL.y)
-    assert data.X.indices.dtype == data.X.indptr.dtype == np.int32
-    assert np.array_equal(data.X.toarray(), SMALL.X) and np.shares_memory(data.X.data, table.data)
-    assert wide.indices.dtype == np.int64
-
-
 @every_loss
 def test_a_warm_start_changes_the_work_and_not_the_answer(loss):
     data = PROBLEMS["full rank"]
@@ -270,16 +240,6 @@ def test_ball_minimum_agrees_with_an_independent_optimiser(loss, radius):
     assert risk <= found.risk + 1e-7  # what the independent optimiser reaches
 
 
-@every_loss
-def test_a_rough_gap_is_still_a_bound(loss):
-    for data, radius in itertools.product(PROBLEMS.values(), (0.3, 3.0)):
-        fine = minimise_in_ball(loss, data, radius)
-        for tol in (0.1, 0.001):
-            rough = minimise_in_ball(loss, data, radius, tol=tol)
-            assert rough.gap <= tol
-            assert fine.risk - 1e-9 <= rough.risk <= fine.risk + rough.gap + 1e-15
-
-
 def test_on_separable_data_the_ball_decides():
     """No unregularised minimiser exists: the risk keeps falling with the radius and the optimum sits on the sphere."""
     data = random_records(80, 4, seed=3, separable=True)
@@ -298,12 +258,6 @@ def test_degenerate_records_are_solved(loss):
             assert minimise(loss, data, lam, tol=tol).distance <= tol
         assert minimise_in_ball(loss, data, 10.0).gap <= 1e-9
         assert minimise(loss, data, 0.1, tol=1e-5, radius=0.1).distance <= 1e-5
-
-
-def test_the_reference_risk_of_a_repeated_record_is_its_entropy():
-    data = Data(np.tile([[0.6, 0.8]], (5, 1)), [1, 1, 1, -1, 1])
-    found = minimise_in_ball(get_loss("logistic"), data, 10.0)
-    assert found.risk == pytest.approx(-0.8 * np.log(0.8) - 0.2 * np.log(0.2), abs=1e-8)
 
 
 @every_loss

@@ -12,7 +12,7 @@ from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.power_law import power_law
 from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe
-from dpcore.solvers.frank_wolfe import tree
+from dpcore.solvers.frank_wolfe import one_pass
 from dpcore.studies.geometry import excess_by_n, noise, synthetic_data
 
 
@@ -65,13 +65,13 @@ def test_phases_evaluate_a_gradient_for_each_record_that_they_read():
 
 
 def test_minibatches_evaluate_two_gradients_of_each_record_behind_the_first_batch(monkeypatch):
-    plan, seen, real = planned(1.0), [], tree.batch_mean
+    plan, seen, real = planned(1.0), [], one_pass.batch_mean
 
     def batch_mean(loss, data, batch, thetas):
         seen.append(len(batch))
         return real(loss, data, batch, thetas)
 
-    monkeypatch.setattr(tree, "batch_mean", batch_mean)
+    monkeypatch.setattr(one_pass, "batch_mean", batch_mean)
     prepared = plan.mechanism.prepare(plan, synthetic_data.synthetic_records(1.0, 1_000, 3, 0))
     plan.mechanism.release(plan, prepared, np.random.default_rng(0))
     assert plan.mechanism.gradients(plan) == sum(seen)
@@ -88,8 +88,8 @@ def test_what_spends_more_than_was_granted_is_not_drawn(monkeypatch):
 
 def test_knobs_make_curves_of_their_own():
     call = {"d": 4, "epsilon": 0.5, "delta": 1e-6, "seed": 0, "ns": (500, 1_000), "runs": 2}
-    moved, fixed = (excess_by_n.excess_against_n(1.5, scales=scales, **call) for scales in ("displacement", "fixed"))
-    assert not np.array_equal(moved.private.mean, fixed.private.mean) and np.array_equal(moved.plain, fixed.plain)
+    one, other = (excess_by_n.excess_against_n(1.5, noise=law, **call) for law in ("gaussian", "generalized_gaussian"))
+    assert not np.array_equal(one.private.mean, other.private.mean) and np.array_equal(one.plain, other.plain)
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.25, 2.0])

@@ -4,19 +4,20 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import chi, gamma, laplace
+from scipy.stats import chi, gamma
 
 import dpcore
 from dpcore import Budget, Domain, Spec
 from dpcore.core.sets import dual_order, norm_ball
-from dpcore.mechanisms.frank_wolfe.one_pass_sensitivity import slopes_of, stream_error, tree_errors
+from dpcore.mechanisms.frank_wolfe.one_pass import stream_of
+from dpcore.mechanisms.frank_wolfe.one_pass_sensitivity import slopes_of, stream_error
 from dpcore.mechanisms.gradient.phased_sgd import phases_of
 from dpcore.studies.geometry.synthetic_data import population_excess, synthetic_records
 from dpcore.theory import frank_wolfe, gradient_descent, high_probability
 
 
 @pytest.mark.parametrize("t", [0.5, 3.0, 8.0])
-def test_tails_are_those_of_chi_exponential_and_laplace_variables(t):
+def test_tails_are_those_of_chi_and_exponential_variables(t):
     """Exact laws stay below; with a tenth to a third less they would not, where Chernoff's bound is sharp."""
     for k in (1.0, 4.0, 60.0):
         tail = high_probability.martingale_tail(k, k + 1.0, 1.0, t)
@@ -26,7 +27,6 @@ def test_tails_are_those_of_chi_exponential_and_laplace_variables(t):
         tail = high_probability.exponential_tail(np.full(m, 1.0 / m), t)
         assert gamma.sf(tail * m, m) <= math.exp(-t)
         assert m < 200 or gamma.sf(0.9 * tail * m, m) > math.exp(-t)
-    assert laplace.sf(high_probability.laplace_tail(np.ones(1), t)) <= math.exp(-t)
 
 
 def test_the_range_of_errors_is_rarely_above_its_bound_for_a_share_of_runs():
@@ -53,7 +53,7 @@ def test_the_sum_of_gradient_trees_is_that_of_its_steps():
             noise = np.linalg.norm(scales) * (length + slope * math.sqrt(2.0 * t))
             steps.append(records + noise)
             worst = max(worst, squares)
-    weights = frank_wolfe.falling_weights(K)
+    weights = np.arange(1.0, K + 1.0) * 2.0 / (K * (K + 1.0))
     found = high_probability.tree_frank_wolfe_tail(
         D, L0, L1, T=T, b=b, kappa=kappa, order=order, length=length, slope=slope, gaussian=True, t=t
     )
@@ -63,32 +63,17 @@ def test_the_sum_of_gradient_trees_is_that_of_its_steps():
     assert worst <= (4.0 * L0**2 + 16.0 * (L1 * D) ** 2) / b
 
 
-@pytest.mark.parametrize("case", ["vertices", "trees of vertices", "as published"])
-def test_the_bounds_of_choices_differ_by_their_tails_alone(case):
-    """Errors grow by the root of ln(2 J / beta) / ln J; a choice has an exponential variable on top, and Laplace noise
-    as published another variable of its own and thirds of beta."""
-    plan = plan_of(case, 4_000, 16)
+def test_the_bounds_of_choices_differ_by_their_tails_alone():
+    """Errors grow by the root of ln(2 J / beta) / ln J; a choice has an exponential variable on top."""
+    plan = plan_of("vertices", 4_000, 16)
     mean, tail = (bound.value for bound in plan.mechanism.bounds(plan) if bound.form == "upper")
-    course, facts = plan.mechanism._course(plan.spec, plan.requested), slopes_of(plan.spec)
-    route, scales = course.route, plan.scale * course.shares
-    laplace = 3.0 if plan.noise == "laplace" else 2.0
-    t, J = math.log(laplace / high_probability.BETA), facts.vertices
+    stream, facts = stream_of(plan), slopes_of(plan.spec)
+    t, J = math.log(2.0 / high_probability.BETA), facts.vertices
     grown = math.sqrt((math.log(J) + t) / math.log(J))
-    if case == "trees of vertices":
-        noise = np.repeat(scales, [2**t for t in route.phases])
-        shares = frank_wolfe.falling_weights(len(noise)) * noise
-        errors = np.concatenate([tree_errors(facts, route, t) for t in route.phases])
-        error = float(frank_wolfe.falling_weights(len(noise)) @ errors)
-    else:
-        left = (1.0 - route.step) ** route.choices
-        weights = route.step * (1.0 - route.step) ** np.arange(route.choices)[::-1]
-        shares = weights * scales
-        error = (1.0 - left) * float(stream_error(facts, route.first, route.batch, route.count, route.step))
-    more = (grown - 1.0) * error + high_probability.exponential_tail(shares, t)
-    if laplace == 3.0:
-        harmonic = (1.0 / np.arange(1.0, J + 1.0)).sum() - math.log(J)
-        more += high_probability.laplace_tail(shares, t) - harmonic * shares.sum()
-    assert tail - mean == pytest.approx(more, rel=1e-9)
+    left = (1.0 - stream.step) ** stream.choices
+    shares = plan.scale * stream.step * (1.0 - stream.step) ** np.arange(stream.choices)[::-1]
+    error = (1.0 - left) * float(stream_error(facts, stream.first, stream.batch, stream.count, stream.step))
+    assert tail - mean == pytest.approx((grown - 1.0) * error + high_probability.exponential_tail(shares, t), rel=1e-9)
 
 
 def followed(L: float, D: float, d: int, phases: list[tuple[int, float, float]], beta: float) -> float:
@@ -117,8 +102,6 @@ def test_the_sum_over_phases_is_that_of_its_steps(jump):
 
 CASES = {
     "vertices": (1.0, {}),
-    "trees of vertices": (1.0, {"variant": "tree"}),
-    "as published": (1.0, {"variant": "published", "accounting": "published"}),
     "trees": (1.5, {}),
     "trees, generalised": (1.5, {"noise": "generalized_gaussian"}),
     "phases": (2.0, {}),

@@ -22,8 +22,8 @@ from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...mechanisms import Mechanism, make_mechanism
 from ...mechanisms.base import Prepared, records_of
-from ...mechanisms.frank_wolfe.one_pass import route_of
-from ...mechanisms.frank_wolfe.one_pass_sensitivity import Stream, Weight, slopes_of, stream_readings
+from ...mechanisms.frank_wolfe.one_pass import stream_of
+from ...mechanisms.frank_wolfe.one_pass_sensitivity import Weight, slopes_of, stream_readings
 from ...mechanisms.frank_wolfe.tree import runs_of
 from ...mechanisms.frank_wolfe.tree_runs import Release, TreeRuns
 from ...mechanisms.multiclass.gaussian_classifier import GaussianClassifier
@@ -216,7 +216,7 @@ def forget_the_charge(plan: Plan, target: Target) -> Target:
 
 def forget_later_batches(plan: Plan, target: Target) -> Target:
     """Target whose noise covers a record of the first batch only."""
-    first, _ = stream_readings(slopes_of(plan.spec), cast(Stream, route_of(plan)))
+    first, _ = stream_readings(slopes_of(plan.spec), stream_of(plan))
     weight = Weight(math.hypot(*first), math.fsum(first))
     scale = float(weight.scale(zcdp_rho(plan.spent), plan.spent.epsilon))
     return dc.replace(target, release=release_of(plan.weakened(scale / plan.scale)))
@@ -224,7 +224,7 @@ def forget_later_batches(plan: Plan, target: Target) -> Target:
 
 def reuse_the_batch(plan: Plan, target: Target) -> Target:
     """Target whose later batches all are the first of them."""
-    route = cast(Stream, route_of(plan))
+    route = stream_of(plan)
     later = route.first + np.arange(route.count * route.batch) % route.batch
     rows = np.concatenate([np.arange(route.first), later, np.arange(later.size + route.first, plan.spec.n)])
     zero, one = (plan.mechanism.prepare(plan, Data(data.X[rows], data.y[rows])) for data in target.pair)

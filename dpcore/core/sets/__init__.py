@@ -11,7 +11,7 @@ from ..validation import one_of
 from .base import ConvexSet, NormBall, Width
 from .norms import dual_order, length, widening
 from .regularity import Regularity, kappa_lq, kappa_of_order, quoted_kappa
-from .shapes import Ball, Box, GroupL1Ball, L1Ball, LqBall, Polytope, Simplex
+from .shapes import Ball, Box, L1Ball, LqBall, Polytope, Simplex
 
 SetName = Literal["ball", "simplex", "l1_ball", "box"]
 SETS = get_args(SetName)

@@ -1,4 +1,4 @@
-"""Interface of convex sets: the minimiser of a linear function and the width; for balls also the nearest point."""
+"""Interface of convex sets: the minimiser of a linear function, norms and the width."""
 
 import abc
 import dataclasses as dc
@@ -83,10 +83,6 @@ class NormBall(ConvexSet):
 
     def norm(self, order: float, p: int) -> float:
         return widening(order, self.order, p)
-
-    @abc.abstractmethod
-    def project(self, v: Array) -> Array:
-        """Nearest point of the set in L2, to 1e-10 of max(1, ||v||); v [..., p], answer of the same shape."""
 
 
 @functools.lru_cache(maxsize=512)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
+from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
@@ -35,9 +35,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     most D = 2 G / n in L2, G the largest gradient of a record: R times the largest slope, and sqrt(p) times that where
     only the entries of records are bounded. T - 1 steps are exactly mu-GDP with mu = D sqrt(T - 1) / s.
 
-    Accounting: "tight" takes s = D sqrt(T - 1) / mu(epsilon, delta). "published" is a reconstruction, since the paper
-    states Theorem 2.6 without its algorithm: s = G sqrt(32 T) ln(n / delta) / (n epsilon). By exact accounting such
-    noise spends far less than was requested.
+    s = D sqrt(T - 1) / mu(epsilon, delta). The paper states Theorem 2.6 without its algorithm.
 
     Source: Talwar, Thakurta and Zhang 2015, Theorem 2.6 (algorithm reconstructed, constants derived in
         docs/formulas.md, explicit); accounting by Dong, Roth and Su 2022.
@@ -49,11 +47,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    accounting: str = knob(
-        "tight",
-        choices=("tight", "published"),
-        help="which proof sets the noise: exact Gaussian accounting, or the published order (reconstructed constant)",
-    )
     T: int | str = knob(
         "auto", check=check_T, help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2'
     )
@@ -76,23 +69,13 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         width = _width(spec)
 
         def selection(T: Array) -> Array:
-            return self._scale(spec, budget, mu, T) * width
+            return _scale(spec, mu, T) * width
 
         T = chosen_T(self.key, self.T, spec, budget.epsilon, "Theorem 2.6", largest_gradient(spec) * width, selection)
-        sensitivity, scale = 2.0 * largest_gradient(spec) / spec.n, float(self._scale(spec, budget, mu, np.array(T)))
+        sensitivity, scale = 2.0 * largest_gradient(spec) / spec.n, float(_scale(spec, mu, np.array(T)))
         event = Event(self.noise, scale, sensitivity, times=T - 1)
-        spent = budget
-        if self.accounting == "published":
-            spent = Budget(gaussian_epsilon(sensitivity * math.sqrt(T - 1) / scale, budget.delta), budget.delta)
         # T is fixed, so that an audit of the spent budget has the same steps.
-        return Plan(dc.replace(self, T=T), spec, budget, spent, (event,), T - 1, self.noise, scale, tol=0.0)
-
-    def _scale(self, spec: Spec, budget: Budget, mu: float, T: Array) -> Array:
-        """s for each T."""
-        each = largest_gradient(spec) / spec.n
-        if self.accounting == "tight":
-            return 2.0 * each * np.sqrt(T - 1.0) / mu * ROUNDED_UP
-        return each * np.sqrt(32.0 * T) * math.log(spec.n / budget.delta) / budget.epsilon
+        return Plan(dc.replace(self, T=T), spec, budget, budget, (event,), T - 1, self.noise, scale, tol=0.0)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Bounds over the best model of the set, on average over the noise; and the published order of growth.
@@ -184,6 +167,11 @@ def _descend_anywhere(
     spec, size, start = plans[0].spec, plans[0].spec.size or 1.0, _start(plans[0].spec)
     runs = [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
     return descend_noisy(risk, runs, spec.unit_set, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
+
+
+def _scale(spec: Spec, mu: float, T: Array) -> Array:
+    """s for each T."""
+    return 2.0 * largest_gradient(spec) / spec.n * np.sqrt(T - 1.0) / mu * ROUNDED_UP
 
 
 def largest_gradient(spec: Spec) -> float:

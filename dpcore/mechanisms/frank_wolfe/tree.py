@@ -7,9 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from ...accounting.gaussian import gaussian_epsilon
 from ...accounting.tradeoff import TradeoffCurve
-from ...accounting.zcdp import zcdp_epsilon
 from ...core.arrays import Array
 from ...core.cancel import Cancelled
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
@@ -21,7 +19,7 @@ from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...theory import frank_wolfe as theory
 from ...theory import high_probability
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of, whole
-from ..noise.generalized_gaussian import LpNoise, lp_noise, reconstructed_multiplier
+from ..noise.generalized_gaussian import LpNoise, lp_noise
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
 from .step_count import LpConstants, check_size, lp_constants_of
@@ -39,7 +37,8 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     Each node that reads m records adds noise to its mean: of the gradients at a root, m = b, or of the differences
     between the gradients at its iterate and its parent's at a right child. With L0 and L1 in the norms of the set and
     its dual (`lp_constants_of`), replacing one of the m records moves this mean by at most s = 2 L0 / b, or
-    s = min(2 L1 ||theta - theta_parent||_p, 4 L0) / m, in l_q. Noise is M times s, times `LpNoise.widening`.
+    s = min(2 L1 ||theta - theta_parent||_p, 4 L0) / m, in l_q. Noise is M times s, times `LpNoise.widening`, with the
+    smallest M, `LpNoise.multiplier`.
 
     Privacy: the records that a node reads do not depend on the data, and each record is read by one node. Earlier
     releases do not depend on that record; given them, s is a known number, and the release of the node has sensitivity
@@ -47,15 +46,9 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     for any past. Later nodes read other records, and delta of the run is at most the mean of delta over the past. For
     Gaussian noise the same holds for all epsilon together: a test with the level a(past) has a power of at most
     1 - G_mu(a(past)), and G_mu is convex, so the mean power over the past is at most 1 - G_mu(E a). The whole run
-    therefore costs as much as one release, without composition, and s may follow from the released iterates (scales
-    "displacement") or be the largest that the depth allows, with ||theta - theta_parent|| = 4 radius / 2^depth
-    ("fixed").
+    therefore costs as much as one release, without composition, and s may follow from the released iterates.
 
     Records are read in the given order: statements on fresh records need a random order, privacy does not.
-
-    Accounting: "tight" takes the smallest M: `LpNoise.multiplier`. "published" takes
-    sqrt(2 ln(1/delta)) / epsilon for generalised Gaussian noise and sqrt(2 ln(1.25/delta)) / epsilon for Gaussian noise
-    (reconstructed) with the exact kappa, and spends what is proved of it; it is refused if that is more than requested.
 
     Source: Bassily, Guzmán and Nandi 2021, Algorithm 1, Lemma 4.1, Theorems 5.1 and 5.2 (constants derived here,
         explicit; docs/formulas.md); trees by Asi, Feldman, Koren and Talwar 2021; accounting by Dong, Roth and Su 2022.
@@ -67,20 +60,10 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    accounting: str = knob(
-        "tight",
-        choices=("tight", "published"),
-        help="which proof sets the noise: exact Gaussian or zCDP accounting, or the published order (reconstructed)",
-    )
     noise: NoiseLaw = knob(
         "gaussian",
         choices=("gaussian", "generalized_gaussian"),
         help="distribution of the noise: Gaussian, or the paper's for the dual norm, shorter near p = 1 if d is small",
-    )
-    scales: str = knob(
-        "displacement",
-        choices=("displacement", "fixed"),
-        help="noise for the distance that the iterate has moved since its parent, or for the largest possible one",
     )
     T: int | str = knob(
         "auto",
@@ -104,31 +87,12 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         facts = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
         check_size(self.key, spec, 1e50)  # squares of a bound on gradients
         spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, facts.q_star, facts.d)
-        M, spent = self._multiplier(law, budget)
+        M = law.multiplier(budget)
         tree = self._tree(facts, law, spec.n, M)
         sensitivity = law.widening * 2.0 * facts.L0 / tree.batch
         event = Event(self.noise, M * sensitivity, sensitivity)
         made = dc.replace(self, T=tree.phases[-1])  # so that an audit of the spent budget has the same trees
-        return Plan(made, spec, budget, spent, (event,), tree.choices, self.noise, event.scale, tol=0.0)
-
-    def _multiplier(self, law: LpNoise, budget: Budget) -> tuple[float, Budget]:
-        """M, and the budget that it spends."""
-        if self.accounting == "tight":
-            return law.multiplier(budget), budget
-        law.multiplier(budget)  # refuses delta = 0
-        gaussian = self.noise == "gaussian"
-        if gaussian:
-            M = math.sqrt(2.0 * (math.log(1.25) - math.log(budget.delta))) / budget.epsilon
-        else:
-            M = reconstructed_multiplier(budget)
-        delta = budget.delta
-        epsilon = gaussian_epsilon(1.0 / M, delta) if gaussian else zcdp_epsilon(0.5 / M**2, delta)
-        if epsilon > budget.epsilon:
-            raise NotApplicable(
-                f"{self.key} with published accounting is not proved private at epsilon = {budget.epsilon:g}: such "
-                f"noise is known to cost epsilon = {epsilon:.4g}"
-            )
-        return M, Budget(epsilon, delta)
+        return Plan(made, spec, budget, budget, (event,), tree.choices, self.noise, event.scale, tol=0.0)
 
     def _tree(self, facts: LpConstants, law: LpNoise, n: int, M: float) -> Tree:
         """Tree with the given T, or with the T of the smallest bound."""
@@ -241,7 +205,7 @@ def _runs(made: TreeFrankWolfe, spec: Spec) -> TreeRuns:
     facts = lp_constants_of(made.key, spec, _LOWEST_P, _HIGHEST_P)
     tree = cast(Tree, tree_of(spec.n, cast(int, made.T)))  # a plan has one
     law = lp_noise(made.noise, facts.q_star, facts.d)
-    return TreeRuns(facts, law, spec.loss, spec.unit_set, tree, made.scales == "fixed")
+    return TreeRuns(facts, law, spec.loss, spec.unit_set, tree)
 
 
 def _excess(facts: LpConstants, law: LpNoise, tree: Tree, M: float) -> tuple[float, float]:

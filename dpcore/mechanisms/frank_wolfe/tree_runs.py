@@ -26,8 +26,7 @@ Release = Callable[[Node, Array, Array | None], Array]
 class TreeRuns:
     """Runs on one problem from theta = 0.
 
-    facts: its constants. law: of the noise. loss: key. shape: the set at size 1. tree: of the runs. fixed: noise is
-    for the largest possible move of an iterate, instead of its actual move.
+    facts: its constants. law: of the noise. loss: key. shape: the set at size 1. tree: of the runs.
     """
 
     facts: LpConstants
@@ -35,7 +34,6 @@ class TreeRuns:
     loss: str
     shape: ConvexSet
     tree: Tree
-    fixed: bool
 
     def share(self, node: Node, away: Array | None) -> Array | float:
         """Sensitivity of a node over that of a root, 2 L0 / b: min(L1 moved / L0, 2) 2^depth.
@@ -45,8 +43,7 @@ class TreeRuns:
         """
         if away is None:
             return 1.0
-        reach = np.full((len(away), 1), node.reach * self.facts.diameter)
-        moved = reach if self.fixed else np.maximum(length(away, self.facts.p_norm), _LEAST_MOVE * self.facts.size)
+        moved = np.maximum(length(away, self.facts.p_norm), _LEAST_MOVE * self.facts.size)
         return np.minimum(self.facts.L1 / self.facts.L0 * moved, 2.0) * 2.0**node.depth
 
     def _draws(self, rngs: Generators) -> Iterator[Array]:

@@ -22,7 +22,15 @@ from ..base import Prepared, ReadingMechanism, knob, whole
 from ..plan import Plan
 from ..regularisation import auto_size, comparator_norm, numbers_lam
 from ..worst_pairs import check_ball
-from .schedules import RULES, ProblemConstants
+from .schedules import (
+    LAST_SOURCE,
+    MEAN_SOURCE,
+    ProblemConstants,
+    last_iterate_bound,
+    last_iterate_descent,
+    mean_bound,
+    mean_descent,
+)
 
 _MOST_STEPS = 10**8
 # Under "auto" the noise of all steps together may move a coordinate of theta by this multiple of the size that
@@ -42,13 +50,9 @@ class GradientPerturbation(ReadingMechanism):
     regulariser is public and costs nothing; "auto" means lam = 0.
 
     theta stays in the L2 ball of `radius` if that is set. Otherwise it is unconstrained, unless gradients are bounded
-    only in a ball (squared losses, a regulariser) or the rule for the steps needs one: then in the ball of theta_norm.
+    only in a ball (squared losses, a regulariser) or the last iterate is released: then in the ball of theta_norm.
     """
 
-    accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise")
-    rule: str = knob(
-        "auto", choices=tuple(RULES), help="what sets the step sizes, and which iterates the release averages"
-    )
     steps: int | str = knob("auto", check=whole(1, _MOST_STEPS), help='how many noisy steps: "auto" or an integer')
     step: float | str = knob(
         "auto", check=positive, help='the step size (its first value, if it decays): "auto" or a number'
@@ -64,26 +68,26 @@ class GradientPerturbation(ReadingMechanism):
         """Root of E ||error of a step's gradient||^2, which includes its noise and its choice of records."""
 
     @property
-    def chosen_rule(self) -> str:
-        """Rule that is used for `rule`."""
-        return self.rule
+    def last_iterate(self) -> bool:
+        """Whether steps fall like 1 / sqrt(t) and the last iterate is released, not the mean of the second half."""
+        return False
 
     def facts(self, spec: Spec) -> ProblemConstants:
         """Facts of a resolved problem for the rules."""
         return constants_of(spec)
 
     def descent(self, facts: ProblemConstants, steps: int, error: float) -> Descent:
-        """Steps by the rule, except for a step that is set by hand. error: as `estimate_error`."""
-        found = RULES[self.chosen_rule].descent(facts, steps, error)
+        """Steps, except for a step that is set by hand. error: as `estimate_error`."""
+        found = (last_iterate_descent if self.last_iterate else mean_descent)(facts, steps, error)
         return found if self.step == "auto" else dc.replace(found, step=float(self.step))
 
     def resolved(self, spec: Spec) -> Spec:
-        """Problem with lam as a number, and with the ball that the loss or the rule for the steps needs."""
+        """Problem with lam as a number, and with the ball that the loss or the last iterate needs."""
         check_ball(self.key, spec)
         if spec.lam == "population":
             raise NotApplicable(f"{self.key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
         lam = 0.0 if isinstance(spec.lam, str) else spec.lam
-        bounded = math.isfinite(get_loss(spec.loss).slope) and lam == 0.0 and not RULES[self.chosen_rule].needs_ball
+        bounded = math.isfinite(get_loss(spec.loss).slope) and lam == 0.0 and not self.last_iterate
         ball = spec.theta_norm if spec.radius is None and not bounded else spec.radius
         return dc.replace(spec, lam=lam, radius=ball)
 
@@ -91,13 +95,13 @@ class GradientPerturbation(ReadingMechanism):
         """Bounds over the best model of norm theta_norm, on average over the noise; and the published order."""
         spec, loss = plan.spec, get_loss(plan.spec.loss)
         B = comparator_norm(spec)
-        rule = RULES[self.chosen_rule]
-        found = rule.bound(self.facts(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
+        bound, proof = (last_iterate_bound, LAST_SOURCE) if self.last_iterate else (mean_bound, MEAN_SOURCE)
+        found = bound(self.facts(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
         found += erm.regularisation_bias(float(spec.lam), B, math.inf)
         rate = theory.published_gradient_rate(loss.largest_gradient(spec), spec.n, spec.p, B, plan.requested)
         ball = f"comparator in the ball of {B:g}"
         source = "Bassily, Smith and Thakurta 2014, as in Kamath's section on private SGD"
-        upper = [Bound("excess_empirical_risk", "upper", found, "expectation", rule.source, ball)]
+        upper = [Bound("excess_empirical_risk", "upper", found, "expectation", proof, ball)]
         return (
             *(upper if math.isfinite(found) else ()),
             *hardest_data(loss, spec, plan.spent),

@@ -18,7 +18,7 @@ from ...solvers.descent.noisy_gd import gradient_descent
 from ..base import Drawn, GaussianGuarantee, Prepared, gradients_apart, records_of
 from ..plan import Plan, Plans
 from .base import GradientPerturbation, constants_of, schedule_of
-from .schedules import RULES
+from .schedules import full_batch_steps
 
 
 @dc.dataclass(frozen=True)
@@ -29,9 +29,8 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     where theta cancels, by 4 R / n). T such steps are exactly mu-GDP with mu = D sqrt(T) / s for any path of theta, so
     s = D sqrt(T) / mu(epsilon, delta). For a given budget the noise of all steps together does not depend on T.
 
-    Rules: "auto" (constant steps, mean of the second half; as long a path as the noise allows), "smooth" (minimises the
-    bound for losses without kinks), "averaging" (constant steps for any loss, mean of all), "last_iterate" (steps
-    that fall like 1 / sqrt(t), Theorem 2 of Kamath's lecture). steps and step override the rule's choice.
+    Constant steps, as long a path as the noise allows, and the mean of the second half of the iterates. steps and step
+    are chosen from public facts unless they are set by hand.
 
     Source: Bassily, Smith and Thakurta 2014; Kamath's lecture, Algorithm 1 with noise; accounting by Dong, Roth and Su
     2022 (constants derived in docs/formulas.md).
@@ -48,11 +47,11 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     first_attack = ("steps", "the sensitivity of a gradient, its noise and the number of steps")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        spec, rule = self.resolved(spec), RULES[self.rule]
+        spec = self.resolved(spec)
         sensitivity = get_loss(spec.loss).largest_replacement(spec) / spec.n
         drift = sensitivity / gaussian_mu(budget)
         facts = constants_of(spec)
-        steps = rule.steps(facts, drift) if self.steps == "auto" else int(self.steps)
+        steps = full_batch_steps(facts, drift) if self.steps == "auto" else int(self.steps)
         scale = drift * math.sqrt(steps)
         descent = self.descent(facts, steps, math.sqrt(facts.dimensions) * scale)
         event = Event(self.noise, scale, sensitivity, times=steps)

@@ -82,9 +82,6 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    accounting: str = knob(
-        "tight", choices=("tight",), help="which proof sets the noise: exact Gaussian accounting of a phase"
-    )
     step: float | str = knob(
         "auto",
         check=lambda name, step: check_real(name, step, "a finite number > 0", lambda v: v > 0),

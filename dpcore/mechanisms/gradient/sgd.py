@@ -19,7 +19,7 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import positive
-from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
+from ...solvers.descent.noisy_sgd import Iterates, noisy_descent
 from ..base import Drawn, Prepared, gradients_apart, knob, records_of
 from ..plan import Plan, Plans
 from .base import AUTO_CLASSES_BATCHES, GradientPerturbation, constants_of, descent_of, schedule_of
@@ -42,8 +42,8 @@ class NoisySGD(GradientPerturbation):
     The estimate of grad F is, by `batches`,
     poisson: the sum of the gradients over a batch that holds each record with probability q = batch / n on its own,
         divided by batch; "auto": max(20, n / 160) records (at most n), 16 n / batch steps, within 400 to 1,600;
-    single: the gradient of one record drawn uniformly, q = 1 / n; "auto": n^2 steps, refused above n = 3,000, and the
-        rule "last_iterate".
+    single: the gradient of one record drawn uniformly, q = 1 / n; "auto": n^2 steps, refused above n = 3,000.
+        Steps fall like 1 / sqrt(t), and the last iterate is released (Theorem 2 of the lecture).
     One record adds at most C = G / (q n) to it, G the largest gradient of a record, and s = z C. The multiplier z is,
     by `accounting`,
     tight: the smallest whose T steps cost at most the budget, by Renyi divergences of random batches
@@ -51,13 +51,11 @@ class NoisySGD(GradientPerturbation):
         n^2 steps only: its Algorithm 3 to the letter, in averages (n times the gradient and the noise with eta / n is
         the same run).
 
-    Rules for the steps as in `NoisyGD`; the error from the choice of records counts like noise.
+    Steps on batches as in `NoisyGD`; the error from the choice of records counts like noise.
 
     Source: Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014; accounting derived in
     `dpcore.accounting.subsampled_rdp`.
-    Randomness: see `dpcore.kernels.sgd`, all from the one generator of a release. Curves over epsilon show the
-        same runs in single precision (`dpcore.solvers.descent.noisy_sgd.coupled_descents`); releases and audits are in
-        double precision.
+    Randomness: see `dpcore.kernels.sgd`, all from the one generator of a release.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
         gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
     Not protected: n, p, lam, steps, batch, the budget and the bounds R, L, y_max and radius are public; running time,
@@ -93,8 +91,8 @@ class NoisySGD(GradientPerturbation):
             raise ValueError(f"batch must be at least 1, got {self.batch:g}")
 
     @property
-    def chosen_rule(self) -> str:
-        return "last_iterate" if (self.rule, self.batches) == ("auto", "single") else self.rule
+    def last_iterate(self) -> bool:
+        return self.batches == "single"
 
     @property
     def sampling(self) -> Sampling:
@@ -175,8 +173,7 @@ class NoisySGD(GradientPerturbation):
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves; 2i and 2i + 1 share batches too. A centre is a run without noise, on the first batches.
 
-        All runs of a repetition share records and normals and advance together in single precision if that suffices:
-        those of `release` up to rounding.
+        All runs of a repetition share records and normals and advance together: those of `release` up to rounding.
         """
         data, alike = records_of(prepared[0]), dict[tuple[Any, ...], list[int]]()
         for k, plan in enumerate(plans):
@@ -188,7 +185,7 @@ class NoisySGD(GradientPerturbation):
             step = np.array([descent_of(plans[k]).step for k in ks])
             scale = np.array([plans[k].scale for k in ks])
             signs = np.array([1.0, -1.0, 0.0] if i == 0 else [1.0, -1.0])
-            averages = coupled_descents(
+            averages = noisy_descent(
                 get_loss(plans[0].spec.loss),
                 data,
                 step=np.repeat(step, len(signs)),
@@ -196,7 +193,7 @@ class NoisySGD(GradientPerturbation):
                 rng=copy.deepcopy(rngs[i]),
                 cancelled=cancelled,
                 **_shared(plans[ks[0]]),
-            ).reshape(len(ks), len(signs), -1)
+            ).average.reshape(len(ks), len(signs), -1)
             thetas[ks, 2 * i : 2 * i + 2] = averages[:, :2]
             if i == 0:
                 centres[ks] = averages[:, 2]

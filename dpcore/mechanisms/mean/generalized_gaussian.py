@@ -36,7 +36,7 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
     "published" takes kappa = min{q - 1, 2 ln d} and r = kappa + 1 as quoted, for generalised Gaussian noise only, and
     M of zCDP. For q - 1 > 2 ln d that is too small, and the cost of such noise by zCDP is above the request: an
     exhibit, which `dpcore.solve` refuses. d = 1 has no quoted kappa. The paper's own M, as reconstructed, is
-    `reconstructed_multiplier`, larger than that of zCDP for small epsilon; `tree_frank_wolfe` with "published" has it.
+    `reconstructed_multiplier`, larger than that of zCDP for small epsilon.
 
     Source: Bassily, Guzmán and Nandi 2021, section 3 (constants derived in
         `dpcore.mechanisms.noise.generalized_gaussian`, explicit); accounting by Canonne, Kamath and Steinke 2020 and

@@ -73,8 +73,6 @@ class GaussianClassifier(Mechanism):
     perturbed: str = knob(
         "objective", choices=("objective", "output"), help="what the noise is added to: the objective, or its minimiser"
     )
-    accounting: str = knob("tight", choices=("tight",), help="the proof that sets the noise")
-
     key: str = dc.field(default="gaussian_classifier", init=False, repr=False)
     label = "large-margin Gaussian classifier"
     source = "Pathak and Raj 2010, repaired"

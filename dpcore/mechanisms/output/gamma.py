@@ -5,7 +5,6 @@ import dataclasses as dc
 from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.tradeoff import PureCurve
 from ...core.privacy import Budget, NoiseLaw
-from ..base import knob
 from ..plan import Plan
 from .base import OutputPerturbation
 
@@ -16,9 +15,8 @@ class OutputGamma(OutputPerturbation):
 
     Delta = 2 L R / (n lam) + 2 tol bounds how far one replaced record moves a minimiser that is certified to lie within
     tol of the exact one; location losses: 2 / (n lam) + 2 tol, the mean 4 R / (n (lam + 2)) + 2 tol. The multiplier
-    k = s / Delta is, by `accounting`,
-    tight: 1 / epsilon, exact by the triangle inequality;
-    published: 2 / epsilon (Jain and Thakurta 2014, kernel exp(-epsilon n lam ||b|| / (4 L R))), twice as much.
+    k = s / Delta is 1 / epsilon, exact by the triangle inequality; the kernel of Jain and Thakurta 2014,
+    exp(-epsilon n lam ||b|| / (4 L R)), has twice as much (docs/errata.md).
 
     ||b|| follows Gamma(p, s), in a uniform direction. It is drawn as s sqrt(V) Z with V ~ chi^2_{p+1}, Z ~ N(0, I_p),
     the same law: integrating the Gaussian densities over V gives exp(-||b|| / s).
@@ -32,19 +30,13 @@ class OutputGamma(OutputPerturbation):
         floating-point noise; a release whose seed is known.
     """
 
-    accounting: str = knob(
-        "tight",
-        choices=("tight", "published"),
-        help="which proof sets the noise: the exact one, or the paper's with twice the noise",
-    )
-
     key: str = dc.field(default="output_gamma", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gamma", init=False, repr=False)
     label = "output perturbation, Gamma"
     source = "Chaudhuri, Monteleoni and Sarwate 2011"
 
     def multiplier(self, budget: Budget) -> float:
-        return (2.0 if self.accounting == "published" else 1.0) / budget.epsilon
+        return 1.0 / budget.epsilon
 
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         return Budget(min(budget.epsilon, 1.0 / multiplier))

@@ -63,11 +63,11 @@ class SimplexSampling(Mechanism):
     moves ln w_j - ln w'_j within an interval of length eta (`dpcore.mechanisms.simplex.weight_range`), whatever the
     other records are; the ledger states scores that move by eta lam / 2 each way.
 
-    accounting sets m: "tight", as many draws as the budget allows by basic composition or by zCDP of bounded range;
-    "published", Theorem 3 as published, which lacks a factor L R where delta > 0 and then spends too much for large L R
-    (docs/errata.md). m, an integer, overrides both. Below one draw the plan is refused: m is never rounded up.
+    m is as many draws as the budget allows by basic composition or by zCDP of bounded range, unless it is set by hand.
+    Theorem 3 as published lacks a factor L R where delta > 0 and would spend too much for large L R (docs/errata.md).
+    Below one draw the plan is refused: m is never rounded up.
 
-    lam "auto" and "population" minimise their bound under both accountings; "published" is Theorem 4's.
+    lam "auto" and "population" minimise their bound; "published" is Theorem 4's.
 
     Source: Jain and Thakurta 2014, section 5, Theorems 3 and 4 (constants explicit, docs/formulas.md).
     Randomness: one multinomial draw of m, over the stored columns in order and then all others together.
@@ -77,11 +77,6 @@ class SimplexSampling(Mechanism):
         low-order bits of floating-point probabilities; a release whose seed is known.
     """
 
-    accounting: str = knob(
-        "tight",
-        choices=("tight", "published"),
-        help="which proof sets the number of draws: the tightest here or the paper's",
-    )
     m: int | str = knob("auto", check=whole(1, br.MOST_DRAWS), help='number of drawn columns: "auto" or an integer')
 
     key: str = dc.field(default="simplex_sampling", init=False, repr=False)
@@ -103,7 +98,7 @@ class SimplexSampling(Mechanism):
         eta = found.eta(lam)
         if not eta < _LARGEST_ETA:
             raise NotApplicable(f"{self.key} cannot draw one column: its log-probability could move by {eta:.3g}")
-        m = by_hand or br.affordable_draws(self.key, self.accounting, spec, budget)
+        m = by_hand or br.affordable_draws(self.key, spec, budget)
         event = Event(self.noise, lam, 0.5 * eta * lam, times=m)
         spent = br.privacy_cost(eta, m, budget.delta)
         return Plan(self, spec, budget, spent, (event,), m, self.noise, scale=lam, tol=found.tol(lam))

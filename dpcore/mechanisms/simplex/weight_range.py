@@ -203,17 +203,8 @@ def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
     return lam_of(max(round(math.exp(min(refined, float(_GRID[best]), key=bound))), 1))
 
 
-def affordable_draws(key: str, accounting: str, spec: Spec, budget: Budget) -> int:
-    """Number m by the chosen accounting, at the lam of `spec`; NotApplicable with the requirements if it is below 1."""
-    if accounting == "published":
-        one = published_epsilon(spec, budget.delta)
-        m = (budget.epsilon / one) ** (1 if budget.pure else 2)
-        if m < 1.0:
-            raise NotApplicable(
-                f"{key} cannot draw one column: Theorem 3 as published gives m = {m:.2g} at epsilon = "
-                f"{budget.epsilon:g}, delta = {budget.delta:g}; it takes epsilon >= {_up(one)}, other things equal"
-            )
-        return int(min(m, MOST_DRAWS))
+def affordable_draws(key: str, spec: Spec, budget: Budget) -> int:
+    """Number m at the lam of `spec`; NotApplicable with the requirements if it is below 1."""
     found = weight_range(spec)
     eta = found.eta(float(spec.lam))
     if m := most_draws(eta, budget):
@@ -225,24 +216,6 @@ def affordable_draws(key: str, accounting: str, spec: Spec, budget: Budget) -> i
         f"the budget is epsilon = {budget.epsilon:g}, delta = {budget.delta:g}; it takes epsilon >= {_up(cost)}, "
         f"lam >= {_up(lam)}{'' if least is None else f' or n >= {least}'}, other things equal"
     )
-
-
-def published_epsilon(spec: Spec, delta: float) -> float:
-    """epsilon at which Theorem 3 of Jain and Thakurta 2014, as published, allows m = 1; lam of `spec` is a number.
-
-    With W = n lam and x = c (R radius)^2 / lam: (L R radius / W) (4 + 2x) for delta = 0, where m grows like epsilon,
-    and ln(1/delta) (32 + 16x) / W, where m grows like epsilon^2.
-
-    >>> from dpcore.core.specification import Domain
-    >>> spec = Spec("linear", n=1000, p=2, lam=3.0, domain=Domain(q=math.inf), set="simplex")
-    >>> [int((1.0 / published_epsilon(spec, delta)) ** 2) for delta in (1e-3, 1e-5)]
-    [184, 66]
-    """
-    found, lam = weight_range(spec), float(spec.lam)
-    x = found.bend / lam
-    if delta == 0.0:
-        return found.slope / spec.n / lam * (4.0 + 2.0 * x)
-    return -math.log(delta) / spec.n / lam * (32.0 + 16.0 * x)
 
 
 def _up(value: float) -> str:

@@ -1,10 +1,5 @@
-"""Projected stochastic gradient descent with Gaussian noise: the loop that private and non-private runs share.
+"""Projected stochastic gradient descent with Gaussian noise: the loop that private and non-private runs share."""
 
-Releases, audits and comparisons use `noisy_descent`, in double precision and with the generator's own normals. Charts
-need many runs at once and use `coupled_descents`.
-"""
-
-import copy
 import dataclasses as dc
 import math
 
@@ -16,19 +11,17 @@ from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
 
-# Steps of coupled runs in one call, and the largest number of coordinates of visited records, between two questions
-# whether the result is still wanted.
+# Steps in one call, and the largest number of coordinates of visited records, between two questions whether the result
+# is still wanted.
 _CALL_STEPS, _CALL_NUMBERS = 1 << 14, 1 << 19
-# Single precision is used only if lengths and moves lie between these and slopes are accurate to _SLOPE_ERROR.
-_SINGLE_RANGE, _SLOPE_ERROR, _ROUNDING = (1e-9, 1e9), 1e-3, 6e-8
 
 
 @dc.dataclass(frozen=True)
 class Iterates:
-    """Iterates of a run, by their first s coordinates; theta_t is the one after step t.
+    """Iterates of a run or of M runs, by their first s coordinates; theta_t is the one after step t.
 
-    last: theta_T, [s]. average: mean of theta_first, ..., theta_T, [s]. kept: theta_t at the requested t, [m, s].
-    seen: the noisy gradient of every step, [T, s], or [0, s] without `watch`.
+    last: theta_T, [s] or [M, s]. average: mean of theta_first, ..., theta_T, of that shape. Of the first run, kept:
+    theta_t at the requested t, [m, s]; seen: the noisy gradient of every step, [T, s], or [0, s] without `watch`.
     """
 
     last: Array
@@ -42,9 +35,9 @@ def noisy_descent(
     data: Data,
     *,
     steps: int,
-    step: float,
+    step: float | Array,
     decaying: bool,
-    sigma: float,
+    sigma: float | Array,
     rng: np.random.Generator,
     radius: float = math.inf,
     rate: float = 0.0,
@@ -53,6 +46,7 @@ def noisy_descent(
     keep: np.ndarray | None = None,
     stored: int | None = None,
     watch: bool = False,
+    cancelled: Cancelled = lambda: False,
 ) -> Iterates:
     """Take T = `steps` steps theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), from theta_0 = 0.
 
@@ -61,11 +55,13 @@ def noisy_descent(
     probability `rate`, independently, divided by rate n (0 < rate <= 1; at 1 no batch is drawn). These are averages: n
     times the estimate and the noise with step / n is the same run.
 
-    sigma: standard deviation of the noise in each coordinate; with -sigma the same rng draws the opposite noise.
+    sigma: standard deviation of the noise in each coordinate; with -sigma the same rng draws the opposite noise. step,
+    sigma: numbers, or [M] for M runs that share records and normals, those of one run with noise.
     first: in 1, ..., steps; the iterates from there on are averaged. keep: ascending steps whose iterates are kept,
     integers [m]. stored: s in r, ..., p, the coordinates that are followed, by default the r columns that data stores;
     the others enter through their norm, whose law is exact. watch: keep estimate + lam theta + sigma g of every step.
-    Dense or CSR records. Nothing is validated here.
+    Dense or CSR records. Nothing is validated here. cancelled: asked at short intervals; if it returns True,
+    CancelledError is raised.
 
     Randomness: see `dpcore.kernels.sgd`; all of it from rng. Source: Kamath, CS 860 (2020), Lecture 13,
     Algorithms 2 and 3, in averages.
@@ -78,88 +74,18 @@ def noisy_descent(
     """
     stored = data.stored if stored is None else stored
     # Without a ball, idle columns do not change linear predictions.
-    idle = data.p - stored if math.isfinite(radius) or not loss.linear else 0
-    theta, average = np.zeros(stored), np.empty(stored)
+    idle_columns = data.p - stored if math.isfinite(radius) or not loss.linear else 0
     keep = np.empty(0, np.int64) if keep is None else np.asarray(keep, np.int64)
     kept, seen = np.empty((len(keep), stored)), np.empty((steps if watch else 0, stored))
-    kernels.stochastic_descent(
-        kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, not loss.linear, float(lam),
-        float(step), decaying, float(rate), float(sigma), float(radius), idle, rng, steps,
-        theta, first, average, keep, kept, seen,
-    )  # fmt: skip
-    return Iterates(theta, average, kept, seen)
-
-
-def coupled_descents(
-    loss: Loss,
-    data: Data,
-    *,
-    steps: int,
-    step: Array,
-    decaying: bool,
-    sigma: Array,
-    rng: np.random.Generator,
-    radius: float = math.inf,
-    rate: float = 0.0,
-    lam: float = 0.0,
-    first: int = 1,
-    cancelled: Cancelled = lambda: False,
-) -> Array:
-    """Averages of M runs of `noisy_descent` that share records and normals, [M, r]; for charts only.
-
-    step, sigma: [M], one for each run; a run with -sigma has the opposite noise of that with sigma. cancelled: asked at
-    short intervals; if it returns True, CancelledError is raised. The other arguments are those of `noisy_descent`.
-
-    For dense records and losses with a derivative in single precision, all runs advance together in that precision, and
-    their rounding errors are kept (`dpcore.kernels.sgd_shared_noise`). If its range does not suffice, and for sparse
-    records or other losses, each run is one of `noisy_descent` from a copy of rng.
-
-    Randomness: that of one run of `noisy_descent` with noise, all of it from rng.
-
-    >>> from dpcore.core.losses import get_loss
-    >>> data, rng = Data([[1.0], [1.0]], [0.5, 0.5]), np.random.default_rng(0)
-    >>> runs = {"steps": 2, "step": np.array([0.25, 0.5]), "decaying": False, "sigma": np.zeros(2), "rng": rng}
-    >>> coupled_descents(get_loss("squared"), data, **runs).tolist()
-    [[0.3125], [0.5]]
-    """
-    if not _suits_single(loss, data, steps, step, sigma, radius, lam):
-        averages = []
-        for one_step, one_sigma in zip(step.tolist(), sigma.tolist(), strict=True):
-            go_on(cancelled)
-            run = noisy_descent(
-                loss, data, steps=steps, step=one_step, decaying=decaying, sigma=one_sigma, rng=copy.deepcopy(rng),
-                radius=radius, rate=rate, lam=lam, first=first,
-            )  # fmt: skip
-            averages.append(run.average)
-        return np.stack(averages)
-
-    X, y, h = np.array(data.X, np.float32, order="C"), np.array(data.y, np.float32), np.float32(loss.shape)
-    step, sigma = np.array(step, float), np.array(sigma, float)
-    models, r, idle_columns = len(step), data.stored, data.p - data.stored if math.isfinite(radius) else 0
-    theta, rest = np.zeros((models, r), np.float32), np.zeros((models, r), np.float32)
-    shrink, idle, sums = np.zeros(models, np.float32), np.zeros(models, np.float32), np.zeros((models, r))
-    call = max(1, min(_CALL_STEPS, int(_CALL_NUMBERS / (r * max(1.0, rate * data.n)))))
+    etas, sigmas = (np.array(values, float, ndmin=1) for values in (step, sigma))
+    theta, sums, idle = np.zeros((len(etas), stored)), np.zeros((len(etas), stored)), np.zeros(len(etas))
+    call = max(1, min(_CALL_STEPS, int(_CALL_NUMBERS / (stored * max(1.0, rate * data.n)))))
     for start in range(0, steps, call):
         go_on(cancelled)
-        kernels.coupled_descent(
-            kernels.SINGLE_DERIVATIVE[loss.key], X, y, h, float(lam), step, decaying, float(rate), sigma,
-            float(radius), idle_columns, rng, start, min(start + call, steps), first,
-            theta, rest, shrink, idle, sums,
+        kernels.stochastic_descent(
+            kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, not loss.linear, float(lam),
+            etas, decaying, float(rate), sigmas, float(radius), idle_columns, rng, start, min(start + call, steps),
+            theta, idle, first, sums, keep, kept, seen,
         )  # fmt: skip
-    return sums / (steps - first + 1)
-
-
-def _suits_single(loss: Loss, data: Data, steps: int, step: Array, sigma: Array, radius: float, lam: float) -> bool:
-    """True if coupled runs may be in single precision: a dense table, a loss that has it, and numbers within range."""
-    if loss.key not in kernels.SINGLE_DERIVATIVE or not isinstance(data.X, np.ndarray):
-        return False
-    R, y_max = float(data.row_norms.max()), float(np.abs(data.y).max())
-    pulls, pushes = step * loss.slope * R, step * np.abs(sigma)
-    # Gradients all in one direction, and noise of six standard deviations.
-    farthest = steps * pulls + 6.0 * math.sqrt(steps * data.p) * pushes
-    reach = min(radius, float(farthest.max()))
-    numbers = np.concatenate([[R, y_max, reach], pulls, pushes, step * lam])
-    low, high = _SINGLE_RANGE
-    fits = ((numbers == 0.0) | (low < numbers) & (numbers < high)).all()
-    # Predictions and labels are rounded; the curvature carries that over to a slope.
-    return bool(fits) and _ROUNDING * loss.curvature_bound * (y_max + R * reach) < _SLOPE_ERROR
+    sums /= steps - first + 1
+    return Iterates(theta, sums, kept, seen) if np.ndim(step) else Iterates(theta[0], sums[0], kept, seen)

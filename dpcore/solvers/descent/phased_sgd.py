@@ -38,10 +38,12 @@ class Descender:
     shape: NormBall
     size: float
 
-    def average(self, phase: Phase, starts: Array) -> Array:
-        """Mean of the size + 1 iterates of a phase from each of starts [R, p], points of the set; [R, p]."""
+    def __post_init__(self) -> None:
         if self.shape.order < 2.0:
             raise ValueError(f"shape must be an l_p ball with p from 2 to inf, got the {self.shape.label}")
+
+    def average(self, phase: Phase, starts: Array) -> Array:
+        """Mean of the size + 1 iterates of a phase from each of starts [R, p], points of the set; [R, p]."""
         theta, average = starts.copy(), np.empty_like(starts)
         kernels.average_of_phase(
             kernels.DERIVATIVE[self.loss.key], kernels.records_of(self.data.X), self.data.y, self.width,
@@ -50,8 +52,10 @@ class Descender:
         return average
 
     def project(self, thetas: Array) -> Array:
-        """Nearest points of the set, [..., p]."""
-        return self.size * self.shape.project(thetas / self.size)
+        """Nearest points of the set in L2, [R, p]."""
+        nearest = thetas.copy()
+        kernels.project_rows(nearest, self.shape.order, self.size)
+        return nearest
 
 
 def descend_in_phases(

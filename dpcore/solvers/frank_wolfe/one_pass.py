@@ -1,8 +1,7 @@
 """Frank-Wolfe that reads each record once, for vertices that are chosen with noise: many runs advance together.
 
-Both algorithms keep an estimate of grad F and update it from fresh records by the change of the gradient. In
-`tree_walk` the estimates are nodes of binary trees (`tree`); `recursive_walk` has one, in which old records lose weight
-at the rate of the steps. Runs use the same records in the given order and differ in the noise of their choices.
+A run keeps one estimate of grad F and updates it from fresh records by the change of the gradient; old records lose
+weight at the rate of the steps. Runs use the same records in the given order and differ in the noise of their choices.
 """
 
 import dataclasses as dc
@@ -15,8 +14,7 @@ from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on
 from ...core.losses import Loss
 from ...core.records import Data
-from . import tree as gradient_tree
-from .tree import Tree
+from .tree import batch_mean
 from .vertices import Choice
 
 _ASK_EVERY = 32  # steps between two calls of `cancelled`
@@ -55,22 +53,6 @@ class Walked:
     signs: Array
 
 
-def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
-    """Run steps along gradient trees without noise in the estimates. noise: the scale of a choice in each phase."""
-    vertices, scales = _Vertices(walk, tree.choices), dict(zip(tree.phases, noise, strict=True))
-    thetas = gradient_tree.walk(
-        walk.loss,
-        walk.data,
-        walk.starts,
-        tree,
-        # Choices account for idle columns, whose scores of 0 are not passed on.
-        release=lambda node, mean, away: np.ascontiguousarray(mean[:, : walk.data.stored]),
-        choose=lambda node, estimates: vertices.take(estimates, float(scales[node.phase])),
-        cancelled=walk.cancelled,
-    )
-    return Walked(thetas, vertices.columns, vertices.signs)
-
-
 def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array) -> Walked:
     """Run steps of length eta = `step`: d_0 is the mean gradient of `first` records at theta_0, and after each step
     d_t = (1 - eta) d_{t-1} + g_t(theta_t) - (1 - eta) g_t(theta_{t-1}), g_t the mean of `batch` fresh records.
@@ -79,7 +61,7 @@ def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array
     """
 
     def gradients(thetas: Array, records: range) -> Array:
-        return gradient_tree.batch_mean(walk.loss, walk.data, records, thetas[:, : walk.data.stored])
+        return batch_mean(walk.loss, walk.data, records, thetas[:, : walk.data.stored])
 
     vertices, records = _Vertices(walk, len(noise)), range(first)
     before = thetas = walk.starts

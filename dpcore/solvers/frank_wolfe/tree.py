@@ -30,8 +30,7 @@ _BLOCK_NUMBERS = 1 << 18  # predictions in memory at once: they and the results 
 class Tree:
     """Trees of all phases, one after the other.
 
-    phases: the depths t = 1, ..., T, or 0 alone for a single leaf. batch: b, the records of a root, a multiple of 2^t
-    for each t.
+    phases: the depths t = 1, ..., T. batch: b, the records of a root, a multiple of 2^t for each t.
     """
 
     phases: range
@@ -55,13 +54,11 @@ class Tree:
 
 
 def tree_of(n: int, T: int) -> Tree | None:
-    """Tree with the largest batch for phases 1, ..., T and n records, a single leaf for T = 0; None if n is too small.
+    """Tree with the largest batch for phases 1, ..., T and n records; None if n is too small.
 
     >>> tree_of(1_000, 3), tree_of(1_000, 3).used, tree_of(2, 1)
     (Tree(phases=range(1, 4), batch=160), 960, None)
     """
-    if T == 0:
-        return Tree(range(1), n)
     # sum_t b (1 + t / 2) = b T (T + 5) / 4.
     batch = (4 * n // (T * (T + 5)) >> T) << T
     return Tree(range(1, T + 1), batch) if batch else None
@@ -86,14 +83,6 @@ class Node:
     def step(self) -> float:
         """eta of the step at this leaf, 2 / (tau + 2)."""
         return 2.0 / (self.tau + 2)
-
-    @property
-    def reach(self) -> float:
-        """Bound on the distance to the parent's iterate, over the set's diameter: 2 / 2^j.
-
-        2^(t - j) steps lie between them, each of at most 2 / 2^t of the diameter. 0 for the root, which has no parent.
-        """
-        return 2.0 * 0.5**self.depth if self.depth else 0.0
 
 
 @functools.lru_cache(maxsize=64)

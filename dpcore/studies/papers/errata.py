@@ -10,20 +10,24 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
 from scipy.special import lambertw
 
 from ...accounting import gaussian
 from ...accounting.kamath import kamath_multiplier
 from ...accounting.subsampled_rdp import subsampled_epsilon
+from ...accounting.zcdp import zcdp_epsilon
 from ...audit.objective_worst_pair import pair_plan, worst_for_gamma, worst_for_gaussian
+from ...core.arrays import Array
 from ...core.facts import facts_beside
 from ...core.privacy import Budget
 from ...core.specification import Domain, Spec
 from ...core.validation import integer, one_of
-from ...mechanisms import make_mechanism
 from ...mechanisms.api import calibrate
+from ...mechanisms.frank_wolfe.one_pass_sensitivity import Slopes, entry_moves, slopes_of
 from ...mechanisms.noise.generalized_gaussian import quoted_noise
 from ...theory import sampling_and_regret as theory
+from ..sparsity.simplex.published_draws import theorem_3_draws
 from ..sparsity.streaming.adversaries import counterexample_regret
 from .pathak_raj import existence
 from .pathak_raj_lemmas import lemma_1
@@ -127,11 +131,9 @@ def _gaussian_multiplier() -> tuple[float, float]:
 
 
 def _gamma_noise() -> tuple[float, float]:
-    scales = (
-        calibrate("output_gamma", n=100, p=2, epsilon=1.0, lam=1.0, accounting=a).scale for a in ("published", "tight")
-    )
-    published, corrected = scales
-    return published, corrected
+    """Kernel exp(-epsilon n lam ||b|| / (4 L R)) against the exact one."""
+    corrected = calibrate("output_gamma", n=100, p=2, epsilon=1.0, lam=1.0).scale
+    return 2.0 * corrected, corrected
 
 
 def _objective_gamma() -> tuple[float, float]:
@@ -147,8 +149,8 @@ def _objective_gaussian() -> tuple[float, float]:
 def _simplex_draws() -> tuple[float, float]:
     n, lam, R, delta = 1000, 3.0, 64.0, 1e-3
     spec = Spec("linear", n, 2, lam, Domain(math.inf, R), set="simplex")
-    plan = make_mechanism("simplex_sampling", accounting="published").calibrate(spec, Budget(1.0, delta))
-    return delta, two_column_delta(plan.steps, 4.0 * R / (n * lam), 1.0)
+    draws = int(theorem_3_draws(spec, Budget(1.0, delta)))
+    return delta, two_column_delta(draws, 4.0 * R / (n * lam), 1.0)
 
 
 def _stream_condition() -> tuple[float, float]:
@@ -214,6 +216,33 @@ def _textbook_gaussian() -> tuple[float, float]:
     return delta, gaussian.hockey_stick(epsilon, 1.0 / multiplier)
 
 
+def published_stream(n: int, facts: Slopes, budget: Budget) -> tuple[float, Array]:
+    """Steps eta of Algorithm 2 of Bassily, Guzmán and Nandi 2021, and the scales of its Laplace noise, [n / 2 + 1].
+
+    One record a step after n / 2 for the first estimate, eta = ln(n / ln J) / n; choice t has noise
+    2 max{(1 - eta)^t s_0, s_1} sqrt(n ln(1/delta)) / epsilon (reconstructed).
+    """
+    eta = math.log(n / math.log(facts.vertices)) / n
+    s0, s1 = entry_moves(facts, n // 2, 1, eta)
+    moves = np.maximum((1.0 - eta) ** np.arange(n - n // 2 + 1) * s0, s1)
+    return eta, 2.0 * moves * math.sqrt(-n * math.log(budget.delta)) / budget.epsilon
+
+
+def _minibatch_noise() -> tuple[float, float]:
+    """A choice with noise b whose scores a record moves by half a range s is (2 s / b)-DP; a record moves those after
+    it was read, by s (1 - eta)^j."""
+    n, budget = 1_000, Budget(1.0, 1e-6)
+    facts = slopes_of(Spec("logistic", n, 100, 0.0, Domain(math.inf), radius=1.0, set="l1_ball"))
+    eta, noise = published_stream(n, facts, budget)
+    s0, s1 = entry_moves(facts, n // 2, 1, eta)
+
+    def cost(first: int, s: float) -> float:
+        each = 2.0 * s * (1.0 - eta) ** np.arange(len(noise) - first) / noise[first:]
+        return min(float(each.sum()), zcdp_epsilon(0.5 * float(each @ each), budget.delta))
+
+    return budget.epsilon, max(cost(0, s0), *(cost(first, s1) for first in range(1, len(noise))))
+
+
 def _spent(key: str, n: int, p: int, accounting: str, **knobs: Any) -> Callable[[], tuple[float, float]]:
     """Privacy spent by the noise of a published accounting that claims epsilon = 1."""
 
@@ -240,7 +269,7 @@ _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "classifier_gradient": _classifier_gradient,
     "kamath_lemma": _spent("output_gaussian", 2_000, 2, "kamath"),
     "kamath_descent": _kamath_descent,
-    "minibatch_noise": _spent("polyhedral_frank_wolfe", 1_000, 100, "published", variant="published", radius=1.0),
+    "minibatch_noise": _minibatch_noise,
     "gaussian_multiplier": _gaussian_multiplier,
     "gamma_noise": _gamma_noise,
 }

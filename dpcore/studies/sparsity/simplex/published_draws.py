@@ -11,7 +11,7 @@ from ....core.arrays import Array
 from ....core.privacy import Budget
 from ....core.specification import Spec
 from ....mechanisms.simplex.sampling import SimplexSampling
-from ....mechanisms.simplex.weight_range import published_epsilon
+from ....mechanisms.simplex.weight_range import weight_range
 from ....theory import sampling_and_regret as theory
 from .data import SOURCE
 
@@ -69,5 +69,22 @@ def draws_at(n: int, *, p: int, epsilon: float, delta: float, loss: str) -> tupl
     """
     budget, domain = Budget(epsilon, delta), records.load(SOURCE, 2, 8, seed=0).domain
     theirs = Spec(loss, n, p, theory.published_sampling_lam(n, p, epsilon), domain, set="simplex")
-    m = (epsilon / published_epsilon(theirs, delta)) ** (1 if budget.pure else 2)
-    return m, SimplexSampling().calibrate(dc.replace(theirs, lam="auto"), budget).steps
+    return theorem_3_draws(theirs, budget), SimplexSampling().calibrate(dc.replace(theirs, lam="auto"), budget).steps
+
+
+def theorem_3_draws(spec: Spec, budget: Budget) -> float:
+    """m of Theorem 3 of Jain and Thakurta 2014 as published, a real number; lam of `spec` is a number.
+
+    With W = n lam and x = c (R radius)^2 / lam: epsilon W / (L R radius (4 + 2x)) for delta = 0, else
+    (epsilon W / (ln(1/delta) (32 + 16x)))^2.
+
+    >>> from dpcore.core.specification import Domain
+    >>> spec = Spec("linear", n=1000, p=2, lam=3.0, domain=Domain(q=np.inf), set="simplex")
+    >>> [int(theorem_3_draws(spec, Budget(1.0, delta))) for delta in (1e-3, 1e-5)]
+    [184, 66]
+    """
+    found, lam = weight_range(spec), float(spec.lam)
+    W, x = spec.n * lam, found.bend / lam
+    if budget.pure:
+        return budget.epsilon * W / (found.slope * (4.0 + 2.0 * x))
+    return float((budget.epsilon * W / (-np.log(budget.delta) * (32.0 + 16.0 * x))) ** 2)
