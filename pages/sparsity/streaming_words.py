@@ -17,7 +17,7 @@ from pages.ui.sources import assumed
 from pages.ui.verdict import lower_verdict, verdict
 
 REPETITIONS = 50
-ARMS = (8, 1_024)  # whose curves stand beside the reader's
+ARMS = (8,)  # whose curves stand beside the reader's
 ACCOUNTINGS = {"tight": "tight λ", "published": "λ as published"}
 CHIPS = chips_beside(__file__, "streaming_chips.json")
 # A budget at which the λ of the smallest bound costs no more, and of one run all is exact but its arms.
@@ -97,7 +97,7 @@ def caption(curves: Sequence[RegretCurve], state: StreamingState) -> str:
     sentences = [
         "Private FTRL (follow the regularised leader) draws an arm in each step with weights that fall with the costs "
         f"so far. {ADVERSARIES[state.adversary].sentence} Lines: exact means; bands: 8 of 10 runs. “Nothing learned” "
-        "draws every arm with equal probability. Shapes: equation (12) of Jain and Thakurta (2014), earlier √(Tp)."
+        "draws every arm with equal probability. Shape: equation (12) of Jain and Thakurta (2014)."
     ]
     points = [spent for curve in curves for spent in curve.spent if np.isfinite(spent)]
     dear = sum(spent > state.epsilon * (1 + 1e-9) for spent in points)

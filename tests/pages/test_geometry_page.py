@@ -70,8 +70,7 @@ def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
     "side, phrase",
     [
         ("Ball", "different models. Vertices hide noise."),
-        ("Rates", "Rates without constants"),
-        ("Noise length", "times as long at p = "),
+        ("Rates", "in the dual norm with generalised Gaussian noise"),
         ("Tracing", "An attacker ranks a member above a non-member"),
     ],
 )

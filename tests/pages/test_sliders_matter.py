@@ -20,7 +20,7 @@ VIEWS: dict[str, dict[str, Any]] = {
     "overview": {"place": "output", "lam": 0.02},
     "perturbation": {"n": 300, "lam": 0.02},
     "dimension": {"n": 300, "p": 512, "lam": 0.02},
-    "dimension, question": {"n": 300, "p": 512, "noise_in": "question"},
+    "dimension, question": {"n": 300, "p": 512, "noise_in": "objective"},
     "sparsity": {"n": 300, "p": 512},
     "sparsity, n": {"n": 300, "p": 64, "against": "n"},
     "sparsity, simplex": {"n": 300, "p": 64, "tab": "simplex", "m": 20},
