@@ -154,12 +154,9 @@ def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
 def order_readouts(found: AgainstOrder, row: Row, state: GeometryState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
     k = _at(found, state.p_norm)
-    sides = [("Exponential mechanism", found.vertices), ("Gaussian noise", found.gaussian)]
-    (chosen, _), (other, more) = sides if found.chosen[k] == "vertices" else sides[::-1]
-    rest = f"{other} leaves {rounded(more.mean[k])}, nothing learned {rounded(found.signal[k])}"
+    chosen = "Exponential mechanism" if found.chosen[k] == "vertices" else "Gaussian noise"
     return [
         ("Smaller upper bound", chosen, f"at {state.words}; the choice uses no record"),
-        ("Its excess risk", rounded(found.mean[k]), rest),
         ("Privacy for free", f"n ≥ {worded(row.free)}", "sampling then costs more, by rates without constants"),
     ]
 
@@ -222,10 +219,8 @@ def people_readouts(found: ExcessByN, row: Row, state: GeometryState) -> list[tu
     if found.reasons[k]:
         return []
     _, _, work = found.exponents
-    times = rounded(found.bound[k] / found.private.mean[k], 2)
     grows = "" if work is None else f"; they grow like {rate(work)}: linear time"
     return [
-        ("Upper bound", rounded(found.bound[k]), f"{times} times the mean; it holds for all data"),
         ("Gradients of single records", f"{found.gradients[k]:,.0f}", f"a run{grows}"),
         ("Larger term of the rate", LEADS[row.leads], f"both terms are equal at n = {worded(row.free)}"),
     ]

@@ -174,14 +174,7 @@ def _excess_takeaway(found: Excesses, state: MulticlassState, k: int) -> str:
 def readouts(found: Found, picture: Picture | None, state: MulticlassState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the charts."""
     k, made = _at(found, state), []
-    if isinstance(found, Excesses):
-        if found.excess.mean[k] > 0.0:
-            times = rounded(found.bound[k] / found.excess.mean[k], 2)
-            rest = "for the excess risk over the best model in the ball"
-            made.append(("Upper bound, against the measured mean", f"{times} times", rest))
-    elif math.isfinite(found.bayes[k]):
-        made.append(("Bayes accuracy", f"{found.bayes[k]:.1%}", "with the true distributions; no classifier has more"))
-    else:
+    if isinstance(found, Accuracies) and not math.isfinite(found.bayes[k]):
         made.append(("Logistic regression", f"{found.logistic[k]:.1%}", "accuracy, multinomial and not private"))
     if picture is not None:
         charge, lam = picture.plan.ledger[0].charge, float(picture.plan.spec.lam)

@@ -26,7 +26,7 @@ CHIPS = chips_beside(__file__, "l1_chips.json")
 _LEAST_N = 1_000
 _MORE_COLUMNS = 256
 
-FORMULA, CAPTION, DENSE = text_beside(__file__, "l1_formula.md"), *text_beside(__file__, "l1_caption.md").split("\n\n")
+FORMULA, CAPTION = text_beside(__file__, "l1_formula.md"), text_beside(__file__, "l1_caption.md").strip()
 
 
 @dc.dataclass(frozen=True)
@@ -220,10 +220,6 @@ def caption(found: Excesses, state: L1State) -> str:
             f"Hardest data: {signal:,} of {state.n:,} records carry one label and lie on one axis; the others are "
             f"zero. The lower bound is the mean over {2 * state.p:,} such data sets, which the algorithm treats alike."
         )
-    else:
-        sentences.append("Sparse data: few columns matter.")
-    if isinstance(found, AgainstN) and not state.hardest:
-        sentences.append(DENSE.strip())
     if state.accounting != "tight":
         over = [T for T, spent in zip(found.private.T, found.private.spent, strict=True) if spent > state.epsilon]
         if over:

@@ -97,11 +97,9 @@ def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str, str
     """(noun, value, rest) of the cards below the chart."""
     k, plan, draws = nearest(made.m, release.plan.steps), release.plan, _draws(release.plan.steps)
     bound, measured = made.best_by_bound(on), made.best_measured(on)
-    over = f"over the best mixture, at m = {plan.steps:,}; upper bound {rounded(made.bound(on)[k])}"
     size = f"{draws} instead of {made.p:,} weights; they name {release.distinct:,} columns"
     spent = f"ε = {rounded(plan.spent.epsilon)} of {made.epsilon:g}"
     cards = [
-        ("Excess risk", rounded(made.measured(on).mean[k]), over),
         ("Size of the release", f"{release.bits:,.0f} bits", size),
         ("Privacy spent", spent, f"{draws} at λ = {plan.spec.lam:.3g}; one alone costs {rounded(made.eta[k])}"),
     ]

@@ -60,7 +60,7 @@ def test_the_default_state_answers_the_question_without_a_click():
     at_10 = (f"with 10 classes, {points(whole[-1])}", f"{tenths(split[-1])}.")
     assert tells(said(page), "5 classes", f" {points(whole[3])}", f" {points(split[3])}", *at_10)
     picture = decision_regions.picture(FIRST, **BUDGET)
-    assert f"{found.bayes[3]:.1%}" in texts(page) and f"{picture.agree:.1%}" in texts(page)
+    assert f"{picture.agree:.1%}" in texts(page)
     assert "noise in 24 dimensions" in texts(page)
     assert f"One release at ε = 1: accuracy {picture.right:.1%} on fresh records" in captions(page)
     assert "Same guarantee for each: ε and δ = 10⁻⁶ in total" in captions(page) and len(charts(page)) == 2
