@@ -93,10 +93,8 @@ def show_repaired() -> None:
         if release is None:
             small_print(f"Nothing is released: {readable(refusal)}.")
         else:
-            beside, text = (
-                regions_figure(release, theme=theme, height=SIDE_HEIGHT),
-                words.picture_caption(release, state),
-            )
+            beside = regions_figure(release, theme=theme, height=SIDE_HEIGHT)
+            text = words.picture_caption(release, state)
             captioned_figure(beside, text, key="beside_classes_chart", height=SIDE_HEIGHT)
     if found is None:
         behind_nothing()

@@ -25,12 +25,12 @@ def excess_figure(found: Excesses, *, at: int, theme: Theme, height: int) -> Fig
     chart = Chart(theme, height, found.axis)
     colour, muted = chart.colours["frank_wolfe"], chart.muted
     lines: list[Line] = [("upper bound", "upper bound", found.x, found.private.bound, colour, 2.0, "dash", _UPPER)]
-    curves, must = [], []
+    curves, must, depth = [], [], 5.0
     if isinstance(found, AgainstT):
         steps, plain = np.arange(2.0, len(found.plain) + 1.0), chart.colours["reference"]
         lines.append(("non-private", "non-private", steps, found.plain[1:], plain, 1.5, "solid", ""))
     elif isinstance(found, AgainstN):
-        must = [found.dense]
+        must, depth = [found.dense], 6.0
         dense = "every column matters, mean", "every column<br>matters"
         lines.append((*dense, found.x, found.dense, colour, 1.5, "solid", ""))
     elif isinstance(found, AgainstP):
@@ -45,7 +45,7 @@ def excess_figure(found: Excesses, *, at: int, theme: Theme, height: int) -> Fig
     curves.append((f"{noise}, mean", noise, found.private, colour, _SYMBOL, "solid"))
     title, short = _TITLES[found.axis]
     may = [found.private.bound, found.nothing]
-    more = {"cursor": at, "title": title, "short": short, "must": must, "may": may, "depth": 6.0}
+    more = {"cursor": at, "title": title, "short": short, "must": must, "may": may, "depth": depth}
     return curves_chart(chart, found.x, curves, lines, heading=_TRAINING, **more)  # type: ignore[arg-type]
 
 

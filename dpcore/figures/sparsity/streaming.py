@@ -125,8 +125,8 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
 
 def _shape(curves: Sequence[RegretCurve]) -> Array | None:
     """Equation (12)'s order at the largest p, anchored at the smallest p's last regret."""
+    if len(curves) < 2:
+        return None
     small, large = curves[0], curves[-1]
     anchors = np.flatnonzero((small.expected > 0) & (small.published > 0))
-    if len(curves) < 2 or not len(anchors):
-        return None
-    return large.published * (small.expected[anchors[-1]] / small.published[anchors[-1]])
+    return large.published * (small.expected[anchors[-1]] / small.published[anchors[-1]]) if len(anchors) else None
