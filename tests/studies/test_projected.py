@@ -38,6 +38,18 @@ def excesses(loss, data: Data, G: float, **look) -> tuple[np.ndarray, np.ndarray
     return seen, risks - minimise_in_ball(loss, data, RADIUS).risk
 
 
+def test_all_records_a_step_is_plain_projected_descent():
+    """theta <- Proj(theta - 2 RADIUS / sqrt(t) grad F), written out."""
+    data, loss = PROBLEMS["full rank"], get_loss("logistic")
+    theta, excess, best = np.zeros(data.p), {}, minimise_in_ball(loss, data, RADIUS).risk
+    for t in range(1, 1_001):
+        gradient = loss.derivative(data.X @ theta, data.y) @ data.X / data.n
+        theta = project(theta - 2.0 * RADIUS / math.sqrt(t) * gradient, RADIUS)
+        excess[t] = risk(loss, data, theta) - best
+    steps, found = excesses(loss, data, 1.0, rate=1.0, rng=np.random.default_rng(0))
+    assert found == pytest.approx([excess[t] for t in steps], abs=1e-12)
+
+
 HARD = {**PROBLEMS, "a kink on the line": kink(30)}
 
 
