@@ -31,10 +31,21 @@ def place(p_norm: float) -> float:
     return 1.0 - 1.0 / p_norm
 
 
-def order_figure(found: AgainstOrder, *, p_norm: float, theme: Theme, height: int) -> Figure:
-    """Excess of linear losses against the norm order: exponential mechanism, Gaussian noise, and nothing learned."""
+def order_figure(
+    found: AgainstOrder, others: Sequence[AgainstOrder] = (), *, p_norm: float, theme: Theme, height: int
+) -> Figure:
+    """Excess of linear losses against the norm order: exponential mechanism, Gaussian noise, and nothing learned.
+
+    others: the same at other d, the smallest first, of which the mechanism with the smaller bound is drawn thin.
+    """
     chart = _order_chart(theme, height)
-    powers = powers_of([found.vertices.mean, found.gaussian.mean], [found.signal, found.least])
+    powers = powers_of(
+        [found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal, found.least]
+    )
+    for k, other in enumerate(reversed(others)):  # the most columns first, as the curves lie
+        dash = ("solid", "dashdot", "longdashdot", "longdash")[k % 4]  # all that tells them apart on a phone
+        name = f"smaller bound, d = {other.d:,}"
+        _curve(chart, other.p_norm, other.mean, chart.muted, name, label=f"d = {other.d:,}", width=1.2, dash=dash)
     for side, name, family, symbol in (
         (found.gaussian, "Gaussian noise", "gradient", "triangle-up"),
         (found.vertices, "exponential mechanism", "frank_wolfe", "diamond"),

@@ -51,8 +51,9 @@ def excess_figure(table: pd.DataFrame, *, epsilon: float, theme: Theme, height: 
         chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound, excess.lower_source)
     chart.cursor(epsilon, f"ε = {plain_number(float(f'{epsilon:.2g}'))}")
     for interval, colour, words in _refused(table, chart):
-        chart.shade(*interval, colour, 0.12)
-        chart.notes.append(_upright(words, interval, colour, low=0.02))
+        if interval:
+            chart.shade(*interval, colour, 0.12)
+            chart.notes.append(_upright(words, interval, colour, low=0.02))
     across = _across(chart, table, "privacy budget ε  (smaller = more private)")
     return chart.beside([across, across], chart.log_axis(*powers), phone=(54, 26))  # half a cursor flag on the right
 
@@ -75,10 +76,12 @@ def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, heigh
         chart.cursor(lam, f"λ = {plain_number(float(f'{lam:.2g}'))}")
     wide = []
     for interval, colour, words in _refused(table, chart):
-        chart.shade(*interval, colour, 0.12)
-        wide.append(_upright(words, interval, colour, low=0.12))
         square = {"symbol": "square", "size": 14, "color": with_opacity(colour, 0.25)}
-        chart.marks([math.nan], [math.nan], square, name=words, showlegend=True)  # for a narrow chart's legend
+        # Always a trace, for a narrow chart's legend: the browser keeps traces by their order.
+        chart.marks([math.nan], [math.nan], square, name=words, showlegend=interval is not None)
+        if interval:
+            chart.shade(*interval, colour, 0.12)
+            wide.append(_upright(words, interval, colour, low=0.12))
     across = _across(chart, table, "regularisation λ")
     return chart.beside([across, across], chart.log_axis(*powers), phone=(54, 26), wide=wide)
 
@@ -97,12 +100,12 @@ def _means(
         colour, name = chart.colours[cls.family], PERTURBATIONS[cls.place]
         enough = rows[rows.repetitions >= LEAST_BANDED]
         chart.band(enough.x, enough.q10, enough.q90, colour, floor=floor, legend=False)
-        look = {"mode": "lines+markers", "marker": marker_of(cls, chart.theme, 7)}
+        look: Look = {"mode": "lines+markers", "marker": marker_of(cls, chart.theme, 7)}
         chart.curve(rows.x, rows["mean"], colour, name, label=name, width=3, **look)
         chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
         if bounds:
             words, proved = f"{cls.place}: upper bound", f"upper {key}"
-            told = {"dash": "dash", "layer": proved, "text": constants(rows)}
+            told: Look = {"dash": "dash", "layer": proved, "text": constants(rows)}
             chart.curve(rows.x, rows.bound, colour, words, label=words, **told)
     for key, rows in shown.items():
         here, family = rows[rows.x == cursor], mechanism_class(key).family
@@ -114,14 +117,12 @@ def _across(chart: Chart, table: pd.DataFrame, title: str) -> Look:
     return chart.log_axis(math.log10(table.x.min()), math.log10(table.x.max()), title=title)
 
 
-def _refused(table: pd.DataFrame, chart: Chart) -> list[tuple[tuple[float, float], str, str]]:
-    """Interval, colour and words for each mechanism that does not apply everywhere."""
-    places = np.unique(table.x.to_numpy(float))
-    found = []
+def _refused(table: pd.DataFrame, chart: Chart) -> list[tuple[tuple[float, float] | None, str, str]]:
+    """For each mechanism the interval where it does not apply, if there is one, its colour and words."""
+    places, found = np.unique(table.x.to_numpy(float)), []
     for key in table.mechanism.unique():
         cls, interval = mechanism_class(key), _closed(table[table.mechanism == key], places)
-        if interval:
-            found.append((interval, chart.colours[cls.family], f"{cls.place}: refused"))
+        found.append((interval, chart.colours[cls.family], f"{cls.place}: refused"))
     return found
 
 

@@ -22,7 +22,7 @@ def exponents_of(
 ) -> dict[str, tuple[PowerLaw | None, ...]]:
     """By quantity the power of p measured (or exact), of our bound and of earlier theory; None where there is none."""
     ok = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
-    found = {}
+    found: dict[str, tuple[PowerLaw | None, ...]] = {}
     for key, g in grown.items():
         rows, name = ok[ok.mechanism == key], curve_name(key)
         if len(rows):

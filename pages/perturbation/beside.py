@@ -1,6 +1,7 @@
 """Side views beside the chart of the perturbations, each with a caption whose numbers come out of what is drawn."""
 
 import dataclasses as dc
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from dpcore import Experiment
 from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import release_scatter_figure, valley_figure
 from dpcore.figures.style import Theme
-from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms import Mechanism, mechanism_class
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_scatter
 from pages.background.pictures import made_once
@@ -50,7 +51,7 @@ def show_beside(
 
 def _show_releases(experiment: Experiment, controls: Controls, theme: Theme, height: int) -> None:
     """Releases of two numbers each. experiment: on a problem with two columns."""
-    plane, mechanisms = experiment.problem, experiment.mechanisms
+    plane, mechanisms = experiment.problem, cast(tuple[Mechanism, ...], experiment.mechanisms)
 
     def make() -> tuple[Figure, str]:
         made = release_scatter(mechanisms, plane, controls.epsilon)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
@@ -83,7 +84,7 @@ def show(page: Page) -> None:
     )
 
 
-def _question(against: str, state: words.L1State, walked: Path | None) -> partial[Excesses]:
+def _question(against: str, state: words.L1State, walked: Path | None) -> partial[Any]:
     """The computation of the curves over the chosen axis."""
     if against == "n":
         return partial(curves.against_n, state.setting, p=state.p, T=state.T)

@@ -172,14 +172,22 @@ def columns_caption(by_p: ExcessByColumns, controls: Controls) -> str:
 def assumptions(made: Valley, controls: Controls) -> str:
     """The assumptions of the tab's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
-    facts = {"n": controls.n, "R": domain.R, "y_max": domain.y_max, "epsilon": controls.epsilon}
     public = arguments(controls, "n", "seed")
     (theirs, ours), first = draws_at(controls.n, **public), first_draw(**public)
-    published = {"theirs": rounded(theirs, 2), "ours": ours, "first": "beyond n = 10¹⁵"}
-    if first is not None:
-        published["first"] = f"at n = {worded(first, 3)}"
-    facts |= {"delta": delta_text(controls.delta)} | published
-    lines = [assumed(__file__, "simplex_assumptions.md", **facts)]
+    lines = [
+        assumed(
+            __file__,
+            "simplex_assumptions.md",
+            n=controls.n,
+            R=domain.R,
+            y_max=domain.y_max,
+            epsilon=controls.epsilon,
+            delta=delta_text(controls.delta),
+            theirs=rounded(theirs, 2),
+            ours=ours,
+            first="beyond n = 10¹⁵" if first is None else f"at n = {worded(first, 3)}",
+        )
+    ]
     refused = sorted({reason for reason in made.reasons if reason})
     lines += [f"- **Refused**: {readable(reason)}." for reason in refused[:1]]
     return "\n".join(lines)

@@ -197,7 +197,7 @@ def numbers() -> dict[str, dict[str, object]]:
             "every column matters, mean": people.dense,
         },
         "columns": {
-            "exponential mechanism over vertices, mean": columns.private.measured.mean,
+            "one vertex, mean": columns.private.measured.mean,
             "noise in the whole gradient, mean": columns.whole.measured.mean,
             "nothing learned, θ = 0": columns.nothing,
         },
@@ -261,7 +261,7 @@ def test_curves_are_the_engine_s_numbers():
         for words, values in traces_of.items():
             called, _, panel = words.partition("@")
             traces = [trace for trace in drawn()[name].data if trace.name == called]
-            (trace,) = (trace for trace in traces if not panel or (trace.yaxis or "y") == panel)
+            (trace,) = [trace for trace in traces if not panel or (trace.yaxis or "y") == panel]
             found = np.asarray(trace.y, float)
             expected = np.full(len(found), values) if np.ndim(values) == 0 else np.asarray(values, float)
             assert found == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, words)

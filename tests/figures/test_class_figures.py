@@ -85,7 +85,6 @@ def test_what_has_no_guarantee_leaves_no_trace_of_itself():
     figure = accuracy_figure(nobody, cursor=1.0, theme="light", height=HEIGHT)
     assert {trace.name for trace in figure.data if trace.showlegend} == {
         "non-private Gaussian classifier",
-        "non-private logistic regression",
         "the largest class",
     }
     assert "Bayes classifier" not in words(figure)

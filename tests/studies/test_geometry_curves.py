@@ -106,12 +106,13 @@ def test_the_noise_of_the_ball_is_that_of_forty_people_and_its_models_are_best_f
 
 
 def test_errors_of_a_private_mean_are_those_of_the_law_and_the_bound_holds():
+    """Where the order of the law is q the bound is nearly attained, and 200 draws are 1% off at most."""
     n, budget = 500, Budget(1.0, 1e-6)
     for d, q in ((16, math.inf), (300, 3.0), (300, math.inf)):
         found = noise.mean_errors(q, d, n, budget.epsilon, budget.delta, seed=0, draws=200)
         scale = 2.0 / n * d ** (0.5 - 1.0 / q) / gaussian_mu(budget)
         drawn = np.linalg.norm(scale * np.random.default_rng(1).standard_normal((2_000, d)), q, axis=1)
-        assert found.gaussian == pytest.approx(drawn.mean(), rel=0.05) and found.generalized < found.bound
+        assert found.gaussian == pytest.approx(drawn.mean(), rel=0.05) and found.generalized < 1.01 * found.bound
     few = noise.mean_errors(math.inf, 16, n, budget.epsilon, budget.delta, seed=0, draws=200)
     assert few.generalized < 0.9 * few.gaussian
     same = noise.mean_errors(2.0, 50, n, budget.epsilon, budget.delta, seed=0, draws=200)

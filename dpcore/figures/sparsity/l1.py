@@ -41,7 +41,7 @@ def excess_figure(found: Excesses, *, at: int, theme: Theme, height: int) -> Fig
         (*_LEAST, found.x, found.packing, muted, 1.5, "dot", "lower packing"),
     ]
     # Noise as published may cost more than the budget: then the curve is no private one.
-    noise = "as published" if found.accounting == "published" else "private"
+    noise = "as published" if found.accounting == "published" else "one vertex" if found.axis == "p" else "private"
     curves.append((f"{noise}, mean", noise, found.private, colour, _SYMBOL, "solid"))
     title, short = _TITLES[found.axis]
     may = [found.private.bound, found.nothing]
