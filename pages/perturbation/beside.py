@@ -46,7 +46,8 @@ def show_beside(
         _show_valley(experiment, controls, here, theme, height)
     elif show_exact_answers(controls.seed, theme) == "location":
         points = dc.replace(plane, source="synthetic_location", loss="geometric_median")
-        _show_releases(dc.replace(experiment, problem=points), controls, theme, height)
+        exact = experiment.mechanisms[:2]  # the path of a descent would hide them
+        _show_releases(dc.replace(experiment, problem=points, mechanisms=exact), controls, theme, height)
 
 
 def _show_releases(experiment: Experiment, controls: Controls, theme: Theme, height: int) -> None:

@@ -17,7 +17,7 @@ from pages.ui.sources import assumed
 from pages.ui.verdict import lower_verdict, verdict
 
 REPETITIONS = 50
-ARMS = (8,)  # whose curves stand beside the reader's
+ARMS = (8, 1_024)  # whose curves stand beside the reader's
 ACCOUNTINGS = {"tight": "tight λ", "published": "λ as published"}
 CHIPS = chips_beside(__file__, "streaming_chips.json")
 # A budget at which the λ of the smallest bound costs no more, and of one run all is exact but its arms.

@@ -97,7 +97,7 @@ def test_a_lam_that_overspends_says_so_and_one_that_cannot_be_played_gives_the_r
     assert re.search(r"Nothing is released: .* 8 arms .*ε = [\d.]+, more than", said(page))
     play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, lam=0.01, repetitions=50, seed=7)
     assert play.plan.spent.epsilon > 1.0 and f"ε = {rounded(play.plan.spent.epsilon)}, more" in said(page)
-    assert re.search(r"\d+ of the 8 points spend more than ε = 1 at this λ", captions(page))
+    assert re.search(r"\d+ of the 16 points spend more than ε = 1 at this λ", captions(page))
     assert "spend more than" not in captions(open_page(tab="streaming"))
     fast = open_page(tab="streaming", stream_lam="published", epsilon=10.0)
     assert not fast.exception and not fast.error
