@@ -27,7 +27,6 @@ from ..solvers.frank_wolfe.sparse import descend_sparse
 from ..solvers.frank_wolfe.vertices import Run
 from ..solvers.multiclass.objective import ClassRecords, MulticlassObjective
 from ..solvers.multiclass.solver import minimise_ellipsoids
-from ..studies.perturbation.non_private_descent import work
 from ..studies.sparsity.l1.data import instances
 from ..studies.sparsity.streaming.regret import play
 
@@ -66,7 +65,7 @@ def pieces() -> list[Piece]:
     return [
         *found,
         ("noise for many columns", lambda: NOISES["gaussian"].direction(1_000, 1_000, np.random.default_rng(0))),
-        ("descent record by record", partial(work, Problem("synthetic", n=4, p=2))),
+        ("descent record by record", _projected_descents),
         ("large sparse tables", _sparse_tables),
         ("ellipsoids of classes", _ellipsoids),
         ("moments of sparse records", lambda: instances((2,), 8, 8, 1.0, 0)),
@@ -118,6 +117,12 @@ def _sparse_tables() -> None:
     minimise(logistic, sparse, 1.0, tol=1e-3)
     noisy_descent(logistic, sparse, steps=1, step=1.0, decaying=True, sigma=1.0, rng=rng)
     Descender(logistic, 0.0, sparse, norm_ball(2.0), 1.0).average(Phase(0, 4, 1.0, 0.0), np.zeros((1, 4)))
+
+
+def _projected_descents() -> None:
+    data, look = Data(np.eye(4), np.ones(4)), {"steps": 4, "step": 1.0, "decaying": True, "sigma": 0.0, "radius": 1.0}
+    for rate in (0.0, 1.0):
+        noisy_descent(get_loss("logistic"), data, rate=rate, rng=np.random.default_rng(0), **look)  # type: ignore[arg-type]
 
 
 def _ellipsoids() -> None:

@@ -4,8 +4,7 @@ Traces and annotations are plain dictionaries with explicit colours; a template 
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -75,8 +74,8 @@ class Chart:
     ) -> None:
         """Add a line, drawn where it is at `floor` or above; one without any point has no place in the legend.
 
-        label: behind its end. layer: which of `figure.LAYERS` it is, if any, and the theorem behind it after a space:
-        "upper ftrl". more: further plotly.js attributes of the trace; `text` has the constants of a bound's theorem.
+        label: behind its end. layer: of a bound, "upper" or "lower" with the name of its theorem: "upper ftrl". more:
+        further plotly.js attributes of the trace; `text` has the constants of a bound's theorem.
         """
         heights = np.asarray(y, float)
         if label:
@@ -181,7 +180,7 @@ class Chart:
         self.curve(x[known], least[known], self.muted, words, axis=axis, **look)
         if math.isfinite(nothing):
             words = "nothing learned"
-            self.level(x, nothing, self.muted, words, axis=axis, label=words, dash="dash", layer="nothing")
+            self.level(x, nothing, self.muted, words, axis=axis, label=words, dash="dash")
 
     # Words
 
@@ -269,13 +268,9 @@ class Chart:
         y2: Look | None = None,
         *,
         narrow: Look | None = None,
-        labels: Callable[[Collection[str]], list[Look]] = lambda _: [],
         **layout: Any,
     ) -> Figure:
-        """The chart without a legend.
-
-        narrow: changes for narrow screens. labels: as of a `Figure`. layout: further attributes.
-        """
+        """The chart without a legend. narrow: changes for narrow screens. layout: further attributes."""
         font = {"color": self.text, "size": 14, "family": "Source Sans, Source Sans Pro, sans-serif"}
         made = {
             "height": self.height,
@@ -295,7 +290,7 @@ class Chart:
         }
         if y2 is not None:
             made["yaxis2"] = y2
-        return Figure(self.traces, made | layout | {"meta": {"narrow": narrow or {}}}, labels)
+        return Figure(self.traces, made | layout | {"meta": {"narrow": narrow or {}}})
 
     def below(
         self,
@@ -338,8 +333,7 @@ class Chart:
         What ends outside its axis is said above the legend. taken: px that the drawing is lower there. wide: words that
         only a wide chart has.
         """
-        behind = partial(end_labels, self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.gap)
-        labels, outside = behind()
+        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.gap)
         if y2 is not None:
             x = [each | {"anchor": "y2"} for each in x]
             y, y2 = y | {"domain": [self.split, 1]}, y2 | {"domain": [0, self.low_top]}
@@ -351,8 +345,7 @@ class Chart:
         if y2 is not None and len(y2.get("tickvals", ())) > 5:  # a phone's lower panel has no room for every power
             shown = zip(y2["tickvals"], y2["ticktext"], strict=True)
             narrow["yaxis2"] = {"ticktext": ["" if round(math.log10(tick)) % 2 else text for tick, text in shown]}
-        notes = [*self.notes, *wide, *labels]
-        return self.figure(x[0], y, y2, narrow=narrow, annotations=notes, labels=lambda hidden: behind(hidden)[0])
+        return self.figure(x[0], y, y2, narrow=narrow, annotations=[*self.notes, *wide, *labels])
 
     def entries(self) -> int:
         """Number of traces in the legend."""

@@ -41,31 +41,30 @@ def dimension_figure(
     """Accuracy against p over the model's distance, or over the excess risk by noise beside its bounds.
 
     table: swept over p, as `dpcore.run` gives it. growth: of the same cells. lower: the quantity of the lower panel;
-    the earlier rates beside the excess risk are shapes, anchored at the smallest p, and left out where two families
-    share the panel. accuracy_title: what is counted, in words.
+    the earlier rates beside the excess risk are shapes, anchored at the smallest p. accuracy_title: what is counted, in
+    words.
     """
     chart = Chart(theme, height, "p", left=52, upper=0.5)
     plain = chart.colours["reference"]
     ok = table[table.status == "ok"]
     keys = [key for key in growth if key in set(ok.mechanism)]
-    both = len({mechanism_class(key).family for key in keys}) > 1
     span = [float(table.x.min()), float(table.x.max())] if len(table) else [8.0, 8.0]
 
     right = ok[ok.metric == "accuracy"]
     best, larger = 100 * right[["reference", "nothing_learned"]].iloc[0] if len(keys) else (math.nan, math.nan)
-    chart.level(span, best, plain, "without privacy", label="without privacy", layer="plain")
-    chart.level(span, larger, chart.muted, LARGER, label=LARGER, dash="dot", layer="nothing")
+    chart.level(span, best, plain, "without privacy", label="without privacy")
+    chart.level(span, larger, chart.muted, LARGER, label=LARGER, dash="dot")
     for key in keys:
         rows = right[right.mechanism == key]
-        _curve(chart, key, rows.x, 100 * rows["mean"], curve_name(key, both), p, label=_guarantee(key, both))
-        _lower_curves(chart, ok, growth[key], lower, both, p)
+        _curve(chart, key, rows.x, 100 * rows["mean"], curve_name(key), p, label=_guarantee(key))
+        _lower_curves(chart, ok, growth[key], lower, p)
     if lower == "distance" and keys:
         name = "‖θ̂‖, its own length"
         chart.level(span, growth[keys[0]].length, plain, name, axis="y2", label=name, dash="dot")
     elif keys:
         excess = ok[(ok.mechanism == keys[0]) & (ok.metric == "excess_empirical_risk")].iloc[0]
         level, name = float(excess.nothing_learned - excess.noiseless), "nothing learned"
-        chart.level(span, level, chart.muted, name, axis="y2", label=name, dash="dash", layer="nothing")
+        chart.level(span, level, chart.muted, name, axis="y2", label=name, dash="dash")
     chart.heading(accuracy_title)
     chart.heading(_LOWER_TITLES[lower], "y2")
     chart.cursor(p, f"p = {p:,}")
@@ -102,23 +101,21 @@ def orthant_figure(example: OrthantExample, *, p: int, theme: Theme, height: int
     return chart.below(across, upright, rows=4, row=_LEGEND_LINE, drop=54)
 
 
-def curve_name(mechanism: str, both: bool) -> str:
-    """The name of a curve; both: the chart shows output and objective perturbation.
+def curve_name(mechanism: str) -> str:
+    """The name of a curve.
 
-    >>> curve_name("output_gamma", False), curve_name("objective_gaussian", True)
-    ('Gamma noise', 'objective, Gaussian')
+    >>> curve_name("output_gamma")
+    'Gamma noise'
     """
-    cls = mechanism_class(mechanism)
-    noise = NOISES[cls.noise]
-    return f"{cls.place}, {noise}" if both else f"{noise} noise"
+    return f"{NOISES[mechanism_class(mechanism).noise]} noise"
 
 
-def _guarantee(key: str, both: bool) -> str:
-    return curve_name(key, both) if both else f"{curve_name(key, both)},<br>{_GUARANTEES[mechanism_class(key).noise]}"
+def _guarantee(key: str) -> str:
+    return f"{curve_name(key)},<br>{_GUARANTEES[mechanism_class(key).noise]}"
 
 
-def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: NoiseGrowth, lower: Lower, both: bool, p: int) -> None:
-    key, name = growth.mechanism, curve_name(growth.mechanism, both)
+def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: NoiseGrowth, lower: Lower, p: int) -> None:
+    key, name = growth.mechanism, curve_name(growth.mechanism)
     if lower == "distance":
         _curve(chart, key, growth.p, growth.distance, name, p, axis="y2", label=name, legend=False)
         return
@@ -129,7 +126,7 @@ def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: NoiseGrowth, lower: Lo
     colour, bound = chart.colours[mechanism_class(key).family], f"{name}: bound"
     proved = f"upper {key}:over" if mechanism_class(key).place == "output" else "upper"
     chart.curve(growth.p, growth.damage_bound, colour, bound, axis="y2", label=bound, dash="dash", layer=proved)
-    if not both and growth.earlier_source:
+    if growth.earlier_source:
         shape, earlier = growth.earlier * (damage[0] / growth.earlier[0]), f"{name}: earlier theory, shape only"
         look: Look = {"label": f"{name}: earlier<br>theory, shape only", "width": 1, "dash": "2px 5px"}
         chart.curve(growth.p, shape, colour, earlier, axis="y2", **look)

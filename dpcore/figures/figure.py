@@ -11,7 +11,7 @@ import base64
 import copy
 import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,33 +21,21 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _SHORT_TYPES = {"float64": "f8", "float32": "f4", "int16": "i2", "uint8": "u1"}  # plotly.js reads these from base64
-# What a measured excess risk is compared with: a trace says by `meta` which of them it is, its label by its name.
-LAYERS = {
-    "upper": "upper bound",
-    "lower": "lower bound",
-    "nothing": "nothing learned",
-    "plain": "non-private",
-}
 
 
 class Figure:
     """Traces and a layout as plotly.js names them, all names spelled out and nested; plotly's shorthands are not known.
 
-    data: dictionaries whose values may be arrays. layout: a dictionary. labels: those behind the ends of curves while
-    these layers are hidden; without hidden ones they are the last annotations of the layout.
+    data: dictionaries whose values may be arrays; the `meta` of a bound says which kind it is, "upper" or "lower".
+    layout: a dictionary.
 
     >>> figure = Figure([{"type": "scatter", "y": np.array([1.0, np.nan]), "name": "line"}], {"height": 300})
     >>> figure.data[0].name, figure.layout.height
     ('line', 300)
     """
 
-    def __init__(
-        self,
-        data: Sequence[Mapping[str, Any]],
-        layout: Mapping[str, Any],
-        labels: Callable[[Collection[str]], list[dict[str, Any]]] = lambda _: [],
-    ) -> None:
-        self._data, self._layout, self._labels = list(data), dict(layout), labels
+    def __init__(self, data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> None:
+        self._data, self._layout = list(data), dict(layout)
 
     @cached_property
     def plotly(self) -> go.Figure:
@@ -66,28 +54,6 @@ class Figure:
         """The layout as plotly's object."""
         return self.plotly.layout
 
-    def showing(self, layers: Collection[str]) -> Figure:
-        """The same with no other `LAYERS` than these; traces keep their numbers, labels their curves.
-
-        >>> line = {"type": "scatter", "y": [1.0], "meta": "upper"}
-        >>> Figure([line], {"annotations": []}).showing(["nothing"]).data[0].visible
-        False
-        """
-        hidden = LAYERS.keys() - set(layers)
-
-        def kept(notes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-            return [note for note in notes if note.get("name") not in hidden]
-
-        layout = dict(self._layout)
-        narrow = dict(layout.get("meta", {}).get("narrow", {}))
-        for part in (layout, narrow):
-            if "annotations" in part:
-                part["annotations"] = kept(part["annotations"])
-        if labels := self._labels(hidden):
-            layout["annotations"][-len(labels) :] = labels
-        data = [{**trace, "visible": False} if trace.get("meta") in hidden else trace for trace in self._data]
-        return Figure(data, layout | {"meta": layout.get("meta", {}) | {"narrow": narrow}})
-
     @property
     def proved(self) -> list[str]:
         """Value at the cursor and theorem of each bound that the figure has there.
@@ -102,7 +68,7 @@ class Figure:
         )
         found = []
         for trace in self._data:
-            if trace.get("meta") in ("upper", "lower") and trace.get("visible", True) and len(trace["x"]):
+            if trace.get("meta") in ("upper", "lower") and len(trace["x"]):
                 k = int(np.argmin(np.abs(np.asarray(trace["x"], float) - at)))
                 said = trace["hovertemplate"].removesuffix("<extra></extra>").split("<br>", 2)[2:]
                 told = "".join(said).replace("%{text}", str(np.broadcast_to(trace.get("text", ""), len(trace["x"]))[k]))

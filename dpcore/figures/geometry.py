@@ -8,15 +8,14 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
-from ..mechanisms.base import Family
 from ..studies.geometry.excess_by_n import ExcessByN
 from ..studies.geometry.excess_by_norm import AgainstOrder, order_text
 from ..studies.geometry.hardest_data import Tracing
-from ..studies.geometry.noise import BallPicture, NoiseLengths, PrivateMean
+from ..studies.geometry.noise import BallPicture
 from ..studies.geometry.table_1 import Row
 from .chart import Chart
 from .figure import Figure
-from .log_chart import curves_chart, markers, powers_of, through, titled
+from .log_chart import curves_chart, markers, powers_of, through
 from .style import SYMBOLS, Look, Theme, plain_number, with_opacity
 
 # Norm orders whose tick labels have room; the places are 1/q* = 1 - 1/p.
@@ -33,7 +32,7 @@ def place(p_norm: float) -> float:
 
 
 def order_figure(
-    found: AgainstOrder, others: Sequence[AgainstOrder], *, p_norm: float, theme: Theme, height: int
+    found: AgainstOrder, others: Sequence[AgainstOrder] = (), *, p_norm: float, theme: Theme, height: int
 ) -> Figure:
     """Excess of linear losses against the norm order: exponential mechanism, Gaussian noise, and nothing learned.
 
@@ -58,7 +57,7 @@ def order_figure(
         label = name.replace(" ", "<br>")
         _curve(chart, found.p_norm, side.mean, ink, f"{name}, mean", label=label, width=3, cliponaxis=False, **look)
     nothing, least = "nothing learned", "lower bound in the ball, hardest data"
-    _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dash", layer="nothing")
+    _curve(chart, found.p_norm, found.signal, chart.muted, nothing, label=nothing, dash="dash")
     look = {"label": "lower bound<br>in the ball", "dash": "dot", "layer": "lower linear_packing"}
     _curve(chart, found.p_norm, found.least, chart.muted, least, **look)
     return _over_orders(chart, "excess risk on the records, linear losses", powers, p_norm)
@@ -78,38 +77,6 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
         _curve(chart, orders, np.minimum(values, 1.0), ink, plain, label=name, width=width, dash=dash)
     powers = powers_of([trace["y"] for trace in chart.traces], [np.ones(1)])
     return _over_orders(chart, "reconstructed rates / (L₀D), shape only", powers, p_norm)
-
-
-def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> Figure:
-    """Mean length of both laws of noise, for a sensitivity of 1."""
-    chart = _order_chart(theme, height)
-    for name, values, family in (
-        ("generalised<br>Gaussian", found.generalized, "output"),
-        ("Gaussian", found.gaussian, "gradient"),
-    ):
-        _curve(chart, found.p_norm, values, chart.colours[family], name.replace("<br>", " "), label=name, width=3)
-    return _over_orders(chart, "mean length of the noise", powers_of([found.gaussian, found.generalized], []), p_norm)
-
-
-def private_mean_figure(found: PrivateMean, *, d: int, theme: Theme, height: int) -> Figure:
-    """Error of a private mean against the dimension, beside its bound and an answer that uses no record."""
-    chart = Chart(theme, height, "d")
-    proved: Look = {"dash": "dash", "layer": "upper private_mean"}
-    chart.curve(found.d, found.bound, chart.colours["sampling"], "upper bound", label="upper bound", **proved)
-    laws: tuple[tuple[str, Array, Family], ...] = (
-        ("generalised Gaussian", found.generalized, "sampling"),
-        ("scaled Gaussian", found.gaussian, "gradient"),
-    )
-    for name, values, family in laws:
-        ink = chart.colours[family]
-        marker = markers(found.d, d, ink, SYMBOLS[family])
-        chart.marked(found.d, values, ink, name, marker, label=name.replace(" ", "<br>"), width=3)
-    chart.level(found.d, 1.0, chart.muted, "nothing learned", label="nothing learned", dash="dash")
-    chart.heading("error of the mean, in the dual norm")
-    chart.cursor(d, f"d = {d:,}")
-    powers = powers_of([found.generalized, found.gaussian], [found.bound, np.ones(1)])
-    axes = [titled(made, "dimension d") for made in chart.cursor_axes(found.d, d, (320, 280))]
-    return chart.beside(axes, chart.log_axis(*powers))
 
 
 def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
@@ -189,8 +156,8 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
         ("upper bound", "upper bound", found.n, found.bound, ink, 2.0, "dash", upper),
         ("upper bound, 95% of runs", "95% of runs", found.n, found.tail, ink, 1.2, "dash", f"{upper}:runs"),
         ("reconstructed rate, shape only", "rate, shape only", found.n, shape, muted, 1.5, "longdashdot", ""),
-        ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", "plain"),
-        ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", "nothing"),
+        ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", ""),
+        ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", ""),
     ]
     return curves_chart(
         chart,

@@ -1,7 +1,7 @@
 """Labels behind the ends of curves, apart from one another."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .style import Look, note, short_number
@@ -13,18 +13,13 @@ Ends = list[tuple[str, float, str, str, str]]
 
 
 def end_labels(
-    ends: Ends,
-    axes: Mapping[str, Mapping[str, Any]],
-    sizes: Mapping[str, float],
-    gap: float = 0.0,
-    hidden: Collection[str] = (),
+    ends: Ends, axes: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, float], gap: float = 0.0
 ) -> tuple[list[Look], list[Look]]:
     """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
     said where a legend takes the place of labels.
 
-    ends: (axis, value, text, colour, layer or ""), the layer with its theorem. axes: of the panels, with their ranges.
+    ends: (axis, value, text, colour, kind of bound with its theorem or ""). axes: of the panels, with their ranges.
     sizes: their heights in px. gap: px between them; labels that do not fit beside the lower panel reach into it.
-    hidden: layers whose curves are not shown.
     A curve that ends outside its axis has its label at the edge, with an arrow and its last value. Where there is a
     legend that is one line, for `above_legend`.
     """
@@ -32,7 +27,7 @@ def end_labels(
     for axis, made in axes.items():
         placed = []
         for on, value, text, colour, layer in ends:
-            if on != axis or math.isnan(value) or layer.partition(" ")[0] in hidden:
+            if on != axis or math.isnan(value):
                 continue
             low, high = made["range"]
             position = value

@@ -16,6 +16,9 @@ _BELOW = 0.6  # powers of ten that an axis goes on below the smallest measured m
 _DEPTH = 5.0
 
 
+Line = tuple[str, str, Any, Any, str, float, str, str]  # of `curves_chart`
+
+
 def powers_of(must: Sequence[Array], may: Sequence[Array], depth: float = _DEPTH) -> tuple[float, float]:
     """Exponents of a log axis from a little below the smallest positive value of `must` to above the largest of all.
 
@@ -86,12 +89,11 @@ def curves_chart(
     chart: Chart,
     x: Array,
     curves: Sequence[tuple[str, str, Any, str, str, str]],
-    lines: Sequence[tuple[str, str, Any, Any, str, float, str, str]],
+    lines: Sequence[Line],
     *,
     cursor: float | None,
     title: str,
     short: str = "",
-    mark: tuple[float, str] | None = None,
     must: Sequence[Array] = (),
     may: Sequence[Array],
     heading: str,
@@ -99,7 +101,7 @@ def curves_chart(
 ) -> Figure:
     """Measured curves (name, label, MetricCurve or Summary, ink, symbol, dash) over lines (name, label, x, y, ink,
     width, dash, layer or ""), on log axes with labels behind their ends; a line's y may be one number. short: the title
-    on a phone. mark: a place on the axis, and what begins there. must, may: what the vertical axis holds beside the
+    on a phone. must, may: what the vertical axis holds beside the
     means in any case, and where there is room; depth: see `powers_of`."""
     measured = [(name, label, getattr(curve, "measured", curve), *look) for name, label, curve, *look in curves]
     powers = powers_of([*(values.mean for _, _, values, *_ in measured), *must], may, depth)
@@ -114,10 +116,6 @@ def curves_chart(
     chart.heading(heading)
     if cursor is not None:
         chart.cursor(cursor, f"{chart.over} = {cursor:,}" if isinstance(cursor, int) else f"{chart.over} = {cursor:g}")
-    if mark and x[0] <= mark[0] <= x[-1]:
-        chart.vertical(mark[0], width=1, dash="dot")
-        place: Look = {"xref": "x", "xanchor": "right", "xshift": -4, "yanchor": "top", "bgcolor": chart.paper}
-        chart.write(mark[1], math.log10(mark[0]), 1, **place)
     wide, narrow = chart.cursor_axes(x, cursor or 1e-9, (560, 300))
     return chart.beside([titled(wide, title), titled(narrow, short or title)], chart.log_axis(*powers))
 

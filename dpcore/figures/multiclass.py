@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.arrays import Array
 from ..core.facts import facts_beside
-from ..studies.multiclass.curves import Accuracies, Excesses, Tuning
+from ..studies.multiclass.curves import Accuracies, Excesses
 from ..studies.multiclass.decision_regions import Picture
 from ..studies.multiclass.one_vs_rest import LearnerKey
-from ..studies.papers.pathak_raj import Excess, Share
+from ..studies.papers.pathak_raj import Share
 from ..studies.papers.pathak_raj_leak import MembershipLeak
 from .chart import Chart, axis_title
 from .figure import Figure
@@ -28,7 +27,6 @@ _TITLES = {
     "d": ("dimension d", "dimension d"),
 }
 _LETTERS = {"epsilon": "ε", "classes": "C", "d": "d"}
-_TRUE = "true ellipses, 2 standard deviations"
 _BINS, _LEAST = 45, -17.5  # of exponents
 
 
@@ -40,14 +38,13 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
     for key, measured in found.learners.items():
         named = any(trace["showlegend"] for trace in chart.traces)
         chart.band(found.x, measured.q10, measured.q90, inks[key], legend=not named, opacity=0.15)
-    for name, label, heights, ink, dash, layer in (
-        ("Bayes classifier, true distribution", "Bayes classifier", found.bayes, chart.muted, "dash", "plain"),
-        ("non-private Gaussian classifier", "non-private", found.plain, chart.colours["reference"], "solid", "plain"),
-        ("non-private logistic regression", "", found.logistic, chart.colours["reference"], "dot", "plain"),
-        ("the largest class", "the largest class", found.chance, chart.muted, "dot", "nothing"),
+    for name, label, heights, ink, dash in (
+        ("Bayes classifier, true distribution", "Bayes classifier", found.bayes, chart.muted, "dash"),
+        ("non-private Gaussian classifier", "non-private", found.plain, chart.colours["reference"], "solid"),
+        ("the largest class", "the largest class", found.chance, chart.muted, "dot"),
     ):
         hover = _share(letter, name)
-        chart.curve(found.x, heights, ink, name, label=label, dash=dash, layer=layer, hovertemplate=hover)
+        chart.curve(found.x, heights, ink, name, label=label, dash=dash, hovertemplate=hover)
     for key, measured in found.learners.items():
         name, label, _, symbol, dash = LOOKS[key]
         look = {"label": label, "width": 3, "dash": dash, "hovertemplate": _share(letter, name)}
@@ -74,7 +71,7 @@ def _share(letter: str, name: str) -> str:
 
 def _lowest(found: Accuracies) -> float:
     """Lower end of the vertical axis, in steps of 5%."""
-    lines = [found.chance, found.plain, found.logistic, found.bayes]
+    lines = [found.chance, found.plain, found.bayes]
     every = np.concatenate([*lines, *(curve for m in found.learners.values() for curve in (m.mean, m.q10))])
     return math.floor(20.0 * float(np.min(every, where=np.isfinite(every), initial=0.95))) / 20.0
 
@@ -89,7 +86,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     lines = [
         (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash", proved),
         (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash", over),
-        ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot", "nothing"),
+        ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot", ""),
     ]
     curves = [
         ("over the regularised optimum, mean", "over the regularised", found.over, muted, "diamond", "solid"),
@@ -108,45 +105,12 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     )
 
 
-def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
-    """Accuracy against lam in multiples of the default, a curve for each epsilon; the best is an oracle's."""
-    chart = Chart(theme, height, right=16)
-    ink, reference = chart.colours["objective"], chart.colours["reference"]
-    for k, (epsilon, row) in enumerate(zip(found.epsilon, found.accuracy, strict=True)):
-        hover = f"ε = {epsilon:g}, %{{x}} times the default λ: %{{y:.1%}}<extra></extra>"
-        look: Look = {"width": 1.5 + k, "dash": ("dot", "dash", "solid")[k % 3]}
-        chart.curve(found.factor, row, ink, f"ε = {epsilon:g}", hovertemplate=hover, **look)
-    best = found.factor[np.where(np.isnan(found.accuracy), -1.0, found.accuracy).argmax(axis=1)]
-    for name, x, y, symbol, fill, edge in (
-        ("default λ", np.ones(len(found.epsilon)), found.default, "square", ink, ink),
-        ("oracle, not private", best, found.oracle, "star", chart.paper, reference),
-    ):
-        look = {"symbol": symbol, "size": 11, "color": fill, "line": {"width": 2, "color": edge}}
-        chart.marks(x, y, look, name=name, hoverinfo="skip", cliponaxis=False)
-    hover = "the largest class: %{y:.1%}<extra></extra>"
-    chart.level(found.factor, found.chance, chart.muted, "the largest class", dash="dot", hovertemplate=hover)
-    measured = found.accuracy[np.isfinite(found.accuracy)]
-    if not len(measured):
-        measured = np.array([found.chance])
-    bottom = math.floor(20.0 * measured.min() - 0.2) / 20.0  # what the choice of lam changes fills the drawing
-    room = max(0.01, 0.06 * (measured.max() - measured.min()))  # between a star and the heading
-    top = math.ceil(20.0 * (measured.max() + room)) / 20.0
-    if found.chance < bottom:
-        chart.leaves(f"↓ the largest class ({found.chance:.0%})", chart.muted)
-    low, high = math.log10(found.factor[0]) - 0.1, math.log10(found.factor[-1]) + 0.1
-    ticks = {"tickvals": found.factor, "ticktext": [plain_number(factor) for factor in found.factor]}
-    chart.heading("accuracy on test records")
-    return chart.below(
-        chart.log_axis(low, high, title="λ, times the default", standoff=8, **ticks),
-        chart.axis(range=[bottom, top], tickformat=".0%", dtick=0.05 if top - bottom < 0.4 else 0.1),
-        drop=50,
-        stacked=True,
-    )
-
-
 def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     """Class of each point by a private release and without privacy; differences are shaded."""
-    chart = _plane(found, theme, height)
+    chart = Chart(theme, height, left=62, right=16, top=14, bottom=50)
+    place = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle"}
+    for name, (x, y) in zip(found.names, found.centres, strict=True):
+        chart.write(name, float(x), float(y), size=14, bgcolor=with_opacity(chart.paper, 0.7), **place)
     private, plain = chart.colours["objective"], chart.colours["reference"]
     differ = (found.private.argmax(axis=0) != found.plain.argmax(axis=0)).astype(np.uint8)
     shade = {
@@ -178,44 +142,10 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
         {"symbol": "square", "size": 12, "color": with_opacity(private, 0.22)},
         name="privacy changes the decision",
     )
-    _outlines(chart, found.true, chart.muted, "dot", _TRUE)
-    return _square(chart, found, 3 + bool(found.true))
-
-
-def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
-    """The ellipse of each class in a private release and without privacy, over the true ones where known.
-
-    Ellipses of classes whose regions are open may be larger than the picture.
-    """
-    chart = _plane(found, theme, height)
-    _outlines(chart, found.true, chart.muted, "dot", _TRUE)
-    _outlines(chart, found.hidden, chart.colours["reference"], "dash", "without privacy")
-    _outlines(chart, found.ellipses, chart.colours["objective"], "solid", "private release")
-    return _square(chart, found, 2 + bool(found.true))
-
-
-def _outlines(chart: Chart, outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> None:
-    """All ellipses as one trace, with gaps between them."""
-    if outlines:
-        gap = np.full((1, 2), np.nan)
-        points = np.concatenate([part for outline in outlines for part in (outline, gap)])
-        chart.line(points[:, 0], points[:, 1], ink, name, 2.0, dash, hoverinfo="skip")
-
-
-def _plane(found: Picture, theme: Theme, height: int) -> Chart:
-    """The square of the first two columns where records are, with the names of classes."""
-    chart = Chart(theme, height, left=62, right=16, top=14, bottom=50)
-    place = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle"}
-    for name, (x, y) in zip(found.names, found.centres, strict=True):
-        chart.write(name, float(x), float(y), size=14, bgcolor=with_opacity(chart.paper, 0.7), **place)
-    return chart
-
-
-def _square(chart: Chart, found: Picture, entries: int) -> Figure:
     reach = float(found.axis[-1])
     sides: Look = {"range": [-reach, reach], "constrain": "domain", "nticks": 5, "showgrid": False}
     across, up = (chart.axis(f"column {k + 1}", 8, **sides) for k in found.columns)
-    return chart.below(across, up | {"scaleanchor": "x"}, rows=entries, drop=46, stacked=True)
+    return chart.below(across, up | {"scaleanchor": "x"}, rows=3, drop=46, stacked=True)
 
 
 def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) -> Figure:
@@ -263,25 +193,6 @@ def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: T
     return chart.below(
         chart.axis("dimension d", 8, tickvals=d, range=[d[0] - 0.3, d[-1] + 0.3]),
         chart.log_axis(float(np.log10(max(1.0 / draws, 1e-6)) - 0.2), 0.05),
-        drop=50,
-        stacked=True,
-    )
-
-
-def theorem_figure(found: Excess, *, theme: Theme, height: int) -> Figure:
-    """Theorem 2 where capped traces make a minimiser exist: share of draws that violate it, against the cap."""
-    chart = Chart(theme, height, "cap", right=16)
-    for name, share, ink, dash in (
-        ("violates Theorem 2, proved for each draw", found.violated, chart.colours["frank_wolfe"], "solid"),
-        ("satisfies it, proved for each draw", found.kept, chart.muted, "dash"),
-    ):
-        marks = {"symbol": "diamond", "size": 9, "color": ink}
-        chart.marked(found.caps, share, ink, name, marks, width=3, dash=dash)
-    low, high = np.log10(found.caps[0]) - 0.1, np.log10(found.caps[-1]) + 0.1
-    chart.heading("share of noise draws")
-    return chart.below(
-        chart.log_axis(float(low), float(high), title="cap on the trace of each matrix", standoff=8),
-        chart.axis(range=[-0.03, 1.03], tickformat=".0%", dtick=0.25),
         drop=50,
         stacked=True,
     )

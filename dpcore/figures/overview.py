@@ -56,8 +56,8 @@ def cost_figure(
     for key in names:
         words = f"{names[key]}{banded}" if key == mechanism else names[key]
         chart.end(accuracies[accuracies.mechanism == key]["mean"] * 100, words, inks[key])
-    chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy", layer="plain")
-    chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot", layer="nothing")
+    chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy")
+    chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot")
     chart.end(excess["mean"], name, main, "y2")
     upper = "upper bound"
     alone = "stopping early" if mechanism_class(mechanism).family == "gradient" else "regularisation alone"
@@ -72,7 +72,7 @@ def cost_figure(
         layer=f"upper {mechanism}",
         text=constants(excess),
     )
-    chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot", layer="plain")
+    chart.curve(excess.x, excess.noiseless, plain, alone, axis="y2", label=alone, dash="dot")
     lower = excess.set_index("x").lower_bound.reindex(budgets)
     chart.against(budgets, nothing, lower, excess.lower_source, "y2")
     here = accuracy[accuracy.x == epsilon]

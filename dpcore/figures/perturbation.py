@@ -2,7 +2,6 @@
 and releases without noise."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from ..core.arrays import Array
 from ..experiments.summary import LEAST_BANDED
 from ..mechanisms import mechanism_class
 from ..studies.perturbation.exact_answers_leak import Fit, Leak
-from ..studies.perturbation.non_private_descent import DescentCost
-from ..studies.perturbation.private_polynomials import Polynomials
 from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import Chart
 from .figure import Figure
@@ -28,138 +25,111 @@ from .style import (
     marker_of,
     note,
     plain_number,
-    short_number,
     with_opacity,
 )
 from .theorems import constants
 
 _DEPTH = 8.0  # powers of ten: where a mechanism just applies it is far worse than elsewhere
-_DASHES = {"gaussian": "solid", "gamma": "dashdot"}
 _NEAR = 1_000.0  # a lower bound this close to a measurement has its place on the axis
 _HEADING = "excess risk: training loss above F*"
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
-_HIGHEST = 1.6  # |y| on the axis of polynomials fitted to records in [-1, 1]
 _CLEAR = "rgba(0,0,0,0)"
-_ALONE: Look = {"width": 1, "dash": "dot", "layer": "plain"}  # what regularisation or stopping early costs
 
 
-def excess_figure(
-    table: pd.DataFrame,
-    *,
-    epsilon: float,
-    theme: Theme,
-    height: int,
-    rates: Mapping[str, Array] | None = None,
-) -> Figure:
-    """Mean excess risk of several mechanisms against epsilon, with a cursor.
+def excess_figure(table: pd.DataFrame, *, epsilon: float, theme: Theme, height: int) -> Figure:
+    """Mean excess risk of perturbations with one law of noise against epsilon, with their bounds and a cursor.
 
-    table: swept over epsilon, as `dpcore.run` gives it. rates: name -> a value for each epsilon of the table, an order
-    of growth without constants; it is drawn through the first mechanism's curve at the smallest epsilon.
+    table: swept over epsilon, as `dpcore.run` gives it.
     """
     chart = Chart(theme, height)
-    curves = _Curves(chart, table, epsilon, bounds=True)
-    for name, values in (rates or {}).items():
-        curves.rate(name, values)
-    across, upright = curves.axes("privacy budget ε  (smaller = more private)")
-    return chart.beside([across, across], upright, phone=(54, 26))  # half a cursor flag on the right
+    excess = _excess(table)
+    near = excess["lower_bound"].where(excess["lower_bound"] > excess["mean"] / _NEAR)
+    powers = decades([excess["mean"], excess["bound"], excess["nothing_learned"], near], _DEPTH)
+    _means(chart, table, excess, epsilon, floor=10.0 ** powers[0], bounds=True)
+    if len(excess):
+        rows = excess.groupby("x")[["lower_bound"]].max().reset_index()
+        chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound, excess.lower_source)
+    chart.cursor(epsilon, f"ε = {plain_number(float(f'{epsilon:.2g}'))}")
+    for interval, colour, words in _refused(table, chart):
+        if interval:
+            chart.shade(*interval, colour, 0.12)
+            chart.notes.append(_upright(words, interval, colour, low=0.02))
+    across = _across(chart, table, "privacy budget ε  (smaller = more private)")
+    return chart.beside([across, across], chart.log_axis(*powers), phone=(54, 26))  # half a cursor flag on the right
 
 
 def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, height: int) -> Figure:
-    """Mean excess risk of several mechanisms against lam, over what regularisation alone costs.
+    """Mean excess risk of perturbations with one law of noise against lam, over what regularisation alone costs.
 
     table: swept over lam, as `dpcore.run` gives it. lam: where the cursor stands, None for nowhere.
     """
     chart = Chart(theme, height, "λ", left=54)
-    curves = _Curves(chart, table, lam, bounds=False)
-    across, upright = curves.axes("regularisation λ")
-    return chart.beside([across, across], upright, phone=(54, 26), wide=curves.wide)
+    excess = _excess(table)
+    powers = decades([excess["mean"], excess["noiseless"]], _DEPTH)
+    _means(chart, table, excess, lam, floor=10.0 ** powers[0], bounds=False)
+    # Descent does without a regulariser.
+    regularised = excess[[mechanism_class(key).family != "gradient" for key in excess.mechanism]]
+    if len(regularised):
+        rows, words = regularised.drop_duplicates("x").sort_values("x"), "regularisation alone"
+        chart.curve(rows.x, rows.noiseless, chart.colours["reference"], words, label=words, width=1, dash="dot")
+    if lam:
+        chart.cursor(lam, f"λ = {plain_number(float(f'{lam:.2g}'))}")
+    wide = []
+    for interval, colour, words in _refused(table, chart):
+        square = {"symbol": "square", "size": 14, "color": with_opacity(colour, 0.25)}
+        # Always a trace, for a narrow chart's legend: the browser keeps traces by their order.
+        chart.marks([math.nan], [math.nan], square, name=words, showlegend=interval is not None)
+        if interval:
+            chart.shade(*interval, colour, 0.12)
+            wide.append(_upright(words, interval, colour, low=0.12))
+    across = _across(chart, table, "regularisation λ")
+    return chart.beside([across, across], chart.log_axis(*powers), phone=(54, 26), wide=wide)
 
 
-class _Curves:
-    def __init__(self, chart: Chart, table: pd.DataFrame, cursor: float | None, *, bounds: bool) -> None:
-        self.chart = chart
-        self.places = np.unique(table.x.to_numpy(float))
-        self.wide: list[Look] = []  # words that only a chart without a legend has
-        excess = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
-        self.shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
-        columns = ("mean", "noiseless", *(["bound", "nothing_learned"] if bounds else []))
-        near = excess["lower_bound"].where(excess["lower_bound"] > excess["mean"] / _NEAR) if bounds else []
-        self.powers = decades([*(excess[column] for column in columns), near], _DEPTH)
-        floor = 10.0 ** self.powers[0]
-        classes = {key: mechanism_class(key) for key in self.shown}
-        several = len({cls.noise for cls in classes.values()}) > 1
-        # Descent does without a regulariser; what it costs without noise is that it stops early.
-        regularised = excess[excess.mechanism.map(lambda key: classes[key].family) != "gradient"]
-        common = _is_common(regularised.noiseless, regularised.x)
-        for key, rows in self.shown.items():
-            cls = classes[key]
-            colour, descends = chart.colours[cls.family], cls.family == "gradient"
-            name = f"{cls.place}, {NOISES[cls.noise]}" if several else PERTURBATIONS[cls.place]
-            if not several:
-                enough = rows[rows.repetitions >= LEAST_BANDED]
-                chart.band(enough.x, enough.q10, enough.q90, colour, floor=floor, legend=False)
-            look = {"mode": "lines+markers", "marker": marker_of(cls, chart.theme, 7)}
-            self._curve(rows, "mean", colour, name, width=3, dash=_DASHES[cls.noise], **look)
-            chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
-            if bounds:
-                words = f"{name}: bound" if several else f"{cls.place}: upper bound"
-                self._curve(rows, "bound", colour, words, dash="dash", layer=f"upper {key}", text=constants(rows))
-            if descends or not common:
-                cost = "stopping early" if descends else "regularisation"
-                short = f"{cls.place}: {cost}"
-                words = f"{name}: {cost}" if several else short
-                leaves = (rows.noiseless.tail(1) < floor).any()  # which only a label can say
-                label = short if leaves or not several else ""
-                self._curve(rows, "noiseless", colour, words, label=label, **_ALONE)
-        if common and len(regularised):
-            rows = regularised.drop_duplicates("x").sort_values("x")
-            self._curve(rows, "noiseless", chart.colours["reference"], "regularisation alone", **_ALONE)
-        if bounds and len(excess):
-            rows = excess.groupby("x")[["lower_bound"]].max().reset_index()
-            chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound, excess.lower_source)
-        for key, rows in self.shown.items():
-            here, family = rows[rows.x == cursor], classes[key].family
-            chart.dot(here.x, here["mean"], chart.colours[family], symbol=SYMBOLS[family], size=13)
-        chart.heading(_HEADING)
-        if cursor:
-            chart.cursor(cursor, f"{chart.over} = {plain_number(float(f'{cursor:.2g}'))}")
-        for place, family in dict.fromkeys((cls.place, cls.family) for cls in classes.values()):
-            mine = table[table.mechanism.map(lambda key: classes[key].place) == place]
-            interval, colour, words = _closed(mine, self.places), chart.colours[family], f"{place}: refused"
-            if interval:
-                chart.shade(*interval, colour, 0.12)
-            if not bounds:  # a smaller chart, whose legend says it
-                square = {"symbol": "square", "size": 14, "color": with_opacity(colour, 0.25)}
-                chart.marks([math.nan], [math.nan], square, name=words, showlegend=interval is not None)
-            if interval:
-                # Along the left edge of the interval, near the bottom, where at most the regularisation's curve begins.
-                upright: Look = {"xref": "x", "textangle": -90, "yanchor": "bottom", "xshift": 4}
-                low = 0.02 if bounds else 0.12
-                said = note(words, x=math.log10(interval[0]), y=low, colour=colour, size=13, **upright)
-                (chart.notes if bounds else self.wide).append(said)
-
-    def _curve(self, rows: pd.DataFrame, column: str, colour: str, words: str, **look: Any) -> None:
-        self.chart.curve(rows.x, rows[column], colour, words, **{"label": words} | look)
-
-    def rate(self, words: str, values: Array) -> None:
-        """Add an order of growth, through the first mechanism's curve at its first place."""
-        first = next(iter(self.shown.values()))
-        if len(first):
-            values = values * float(first["mean"].iloc[0]) / values[self.places == float(first.x.iloc[0])]
-            low, high = self.powers
-            self.powers = min(low, math.log10(values.min()) - 0.15), max(high, math.log10(values.max()) + 0.15)
-            self.chart.curve(self.places, values, self.chart.muted, words, label=words, dash="longdashdot")
-
-    def axes(self, title: str) -> tuple[Look, Look]:
-        """Across and upright."""
-        ends = math.log10(self.places[0]), math.log10(self.places[-1])
-        return self.chart.log_axis(*ends, title=title), self.chart.log_axis(*self.powers)
+def _excess(table: pd.DataFrame) -> pd.DataFrame:
+    return table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
 
 
-def _is_common(values: pd.Series, x: pd.Series) -> bool:
-    """True if all mechanisms have the same value at each x, up to the accuracy of their solvers."""
-    groups = values.astype(float).groupby(x.to_numpy(float))
-    return bool(((groups.max() - groups.min()) <= 1e-3 * groups.max().abs()).all())
+def _means(
+    chart: Chart, table: pd.DataFrame, excess: pd.DataFrame, cursor: float | None, *, floor: float, bounds: bool
+) -> None:
+    """Add the mean of each mechanism with its band, its bound if wanted, and a dot at the cursor."""
+    shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
+    for key, rows in shown.items():
+        cls = mechanism_class(key)
+        colour, name = chart.colours[cls.family], PERTURBATIONS[cls.place]
+        enough = rows[rows.repetitions >= LEAST_BANDED]
+        chart.band(enough.x, enough.q10, enough.q90, colour, floor=floor, legend=False)
+        look: Look = {"mode": "lines+markers", "marker": marker_of(cls, chart.theme, 7)}
+        chart.curve(rows.x, rows["mean"], colour, name, label=name, width=3, **look)
+        chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
+        if bounds:
+            words, proved = f"{cls.place}: upper bound", f"upper {key}"
+            told: Look = {"dash": "dash", "layer": proved, "text": constants(rows)}
+            chart.curve(rows.x, rows.bound, colour, words, label=words, **told)
+    for key, rows in shown.items():
+        here, family = rows[rows.x == cursor], mechanism_class(key).family
+        chart.dot(here.x, here["mean"], chart.colours[family], symbol=SYMBOLS[family], size=13)
+    chart.heading(_HEADING)
+
+
+def _across(chart: Chart, table: pd.DataFrame, title: str) -> Look:
+    return chart.log_axis(math.log10(table.x.min()), math.log10(table.x.max()), title=title)
+
+
+def _refused(table: pd.DataFrame, chart: Chart) -> list[tuple[tuple[float, float] | None, str, str]]:
+    """For each mechanism the interval where it does not apply, if there is one, its colour and words."""
+    places, found = np.unique(table.x.to_numpy(float)), []
+    for key in table.mechanism.unique():
+        cls, interval = mechanism_class(key), _closed(table[table.mechanism == key], places)
+        found.append((interval, chart.colours[cls.family], f"{cls.place}: refused"))
+    return found
+
+
+def _upright(words: str, interval: tuple[float, float], colour: str, low: float) -> Look:
+    """Words along the left edge of an interval, near the bottom."""
+    place: Look = {"xref": "x", "textangle": -90, "yanchor": "bottom", "xshift": 4}
+    return note(words, x=math.log10(interval[0]), y=low, colour=colour, size=13, **place)
 
 
 def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
@@ -170,24 +140,6 @@ def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
     edges = np.concatenate([places[:1], np.sqrt(places[:-1] * places[1:]), places[-1:]])
     first, last = np.searchsorted(places, [refused.min(), refused.max()])
     return float(edges[first]), float(edges[last + 1])
-
-
-def descent_cost_figure(made: DescentCost, *, theme: Theme, height: int) -> Figure:
-    """Excess risk against the gradients computed, by all records a step and by one, each with its bound."""
-    chart = Chart(theme, height, "gradients", right=12)
-    for progress, name, colour in (
-        (made.full, "all records a step", chart.colours["gradient"]),
-        (made.single, "one record a step", chart.colours["reference"]),
-    ):
-        excess = np.where(progress.risks > made.best, progress.risks - made.best, np.nan)
-        chart.curve(progress.gradients, excess, colour, name, label=name, width=3)
-        chart.curve(progress.gradients, made.bound, colour, f"{name}: bound", dash="dash")
-    chart.heading(_HEADING)
-    last = math.log10(made.full.gradients[-1]) + 0.1
-    return chart.below(
-        chart.log_axis(0.0, last, title="gradients of one record, computed so far"),
-        chart.log_axis(*decades([trace["y"] for trace in chart.traces], _DEPTH)),
-    )
 
 
 def release_scatter_figure(scatter: ReleaseScatter, *, theme: Theme, height: int) -> Figure:
@@ -254,27 +206,6 @@ def _rings(scatter: ReleaseScatter) -> dict[float, Array]:
                 found[float(level)] = ray[met]
                 break
     return found
-
-
-def polynomials_figure(made: Polynomials, *, theme: Theme, height: int) -> Figure:
-    """Records as dots, the private curves of each mechanism (thin), and the best curve without privacy (thick).
-
-    Below the axis stands how far curves reach that leave it.
-    """
-    chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
-    chart.marks(made.x, made.y, {"size": 4, "color": chart.muted, "opacity": 0.5}, name="records", hoverinfo="skip")
-    for fit in made.fits:
-        cls = mechanism_class(fit.mechanism)
-        name, colour = f"{cls.place}, {NOISES[cls.noise]}", chart.colours[cls.family]
-        for r, curve in enumerate(fit.curves):
-            look = {"opacity": 0.7, "hoverinfo": "skip", "legendgroup": name, "showlegend": r == 0}
-            chart.line(made.grid, curve, colour, name, 1.5, _DASHES[cls.noise], **look)
-        farthest = float(np.abs(fit.curves).max(initial=0.0))
-        if farthest > _HIGHEST:
-            chart.leaves(f"↑↓ {name}: up to ±{short_number(farthest)}", colour)
-    chart.line(made.grid, made.best, chart.colours["reference"], "best curve", 3, "solid", hoverinfo="skip")
-    across, upright = chart.axis("x", 4, range=[-1.0, 1.0], nticks=5), chart.axis("y", 4, range=[-_HIGHEST, _HIGHEST])
-    return chart.below(across, upright, drop=46)
 
 
 def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Theme, height: int) -> Figure:

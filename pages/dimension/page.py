@@ -14,13 +14,13 @@ from dpcore.figures.style import FAMILIES
 from dpcore.studies.dimension import noise_growth, orthant
 from pages.background.pictures import made_once
 from pages.dimension import words
-from pages.dimension.meter import slope_meter, slope_rows
+from pages.dimension.exponents import exponents_of, exponents_table
 from pages.server import prefetch
 from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.details import behind, cards
 from pages.ui.live_figure import captioned_figure, current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import chips, pick_layers, switch
+from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import DIMENSIONS, SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -49,10 +49,8 @@ controls = sidebar(
 lower: Lower = "damage" if below == "damage" else "distance"
 
 page.halves(2.2)
-with page.left:
-    layers = pick_layers("lower", *([] if below == "damage" else ["upper"]))
 theme = current_theme()
-colour = FAMILIES[theme]["reference" if noise_in == "both" else noise_in]
+colour = FAMILIES[theme][noise_in]
 
 
 def columns_at(controls: Controls) -> tuple[int, ...]:
@@ -79,11 +77,9 @@ def drawn(
     title = axis_title(source)
     figure, sentence = made_once(
         source.key,
-        ("dimension", swept, controls.p, lower, theme, *layers),
+        ("dimension", swept, controls.p, lower, theme),
         lambda: (
-            dimension_figure(
-                table, grown, p=controls.p, lower=lower, accuracy_title=title, theme=theme, height=HEIGHT
-            ).showing(layers),
+            dimension_figure(table, grown, p=controls.p, lower=lower, accuracy_title=title, theme=theme, height=HEIGHT),
             words.takeaway(table, grown, controls.p, source),
         ),
     )
@@ -98,21 +94,21 @@ example_question = partial(
 )
 
 
-def words_below() -> tuple[str, str, list[list[tuple[str, str, str]]]]:
+def words_below() -> tuple[str, str, list[tuple[str, str, str]]]:
     """The verdict on the bounds, the caption, and the cards."""
     verdict = words.verdict_of(table, grown, controls.p) if lower == "damage" else ""
     caption = words.caption(experiment, controls.lam)
     return verdict, caption, words.readouts(table, grown, controls.p, source)
 
 
-def held_in_the_orthant() -> tuple[Figure, str, str]:
-    """The chart beside, its sentence, and the slope meter."""
+def held_in_the_orthant() -> tuple[Figure, str]:
+    """The chart beside and its sentence."""
     example = example_question()
     beside = orthant_figure(example, p=controls.p, theme=theme, height=ORTHANT_HEIGHT)
-    return beside, words.orthant_takeaway(example, controls.p), slope_meter(slope_rows(table, grown, example))
+    return beside, words.orthant_takeaway(example, controls.p)
 
 
-verdict, caption, rows = made_once(source.key, ("words", experiment, controls, lower), words_below)
+verdict, caption, readouts = made_once(source.key, ("words", experiment, controls, lower), words_below)
 page.chart(
     figure,
     sentence,
@@ -123,14 +119,12 @@ page.chart(
     caption=caption,
 )
 with page.left:
-    for row in rows:
-        cards(row)
+    cards(readouts)
     chips(words.CHIPS)
 with page.right:
     st.markdown(f"**{words.ORTHANT_TITLE}**")
-    beside, takeaway, meter = made_once(source.key, ("orthant", experiment, controls, theme), held_in_the_orthant)
+    beside, takeaway = made_once(source.key, ("orthant", experiment, controls, theme), held_in_the_orthant)
     captioned_figure(beside, takeaway, key="orthant", height=ORTHANT_HEIGHT, progress=words.ORTHANT_GUARANTEE)
-    st.html(meter)
 
 
 def code() -> str:
@@ -145,4 +139,9 @@ def code() -> str:
     return script(made, partial(damage, accuracy_title=axis_title(source)), held)
 
 
-behind(lambda: words.assumptions(table, experiment, source), words.FORMULA, code, lambda: table)
+def assumptions() -> str:
+    exponents = exponents_table(exponents_of(table, grown, example_question()))
+    return f"{words.assumptions(table, experiment, source)}\n\n{exponents}"
+
+
+behind(assumptions, words.FORMULA, code, lambda: table)

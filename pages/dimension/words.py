@@ -20,12 +20,11 @@ from pages.ui.sidebar import Controls, delta_text, lam_text
 from pages.ui.sources import assumed, neighbours_line
 from pages.ui.verdict import NO_LOWER, verdict
 
-PLACES = {"output": "output", "objective": "objective", "both": "both"}
+PLACES = {"output": "output", "objective": "objective"}
 PANELS = {"distance": "distance", "damage": "excess risk and theory"}
 MECHANISMS = {
     "output": ("output_gaussian", "output_gamma"),
     "objective": ("objective_gaussian", "objective_gamma"),
-    "both": ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma"),
 }
 CHIPS = chips_beside(__file__, "chips.json")
 FORMULA = text_beside(__file__, "formula.md")
@@ -48,54 +47,43 @@ def _larger_class(table: pd.DataFrame) -> float:
 def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source) -> str:
     """Distance and accuracy at the cursor's p, in one or two sentences."""
     now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
-    if not now:
-        return " ".join(_refusals(table, now))
-    laws = {noise: [key for key in now if key.endswith(noise.lower())] for noise in ("Gaussian", "Gamma")}
-    gaussian, gamma = laws.values()
-    useful, larger = int(table.x.min()), _larger_class(table)
-    if p == useful:
-        cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
-        end = ": here the stronger guarantee even costs less." if gaussian and cheaper else "."
-        (right, by), *others = [(_list(now, keys), f"with {noise} noise") for noise, keys in laws.items() if keys]
-        rest = "".join(f" and {more} {other}" for more, other in others)
-        open_ = (
-            f"With {useful} useful columns and no idle ones, {right} of {source.things} are {source.outcome} "
-            f"{by}{rest}{end}"
-        )
-        return " ".join([open_, *_refusals(table, now)])
-    sentences = []
+    gaussian, gamma = (next((key for key in now if key.endswith(law)), None) for law in ("gaussian", "gamma"))
+    useful, larger, sentences = int(table.x.min()), _larger_class(table), []
+    if p == useful and now:
+        cheaper = gaussian and gamma and now[gamma] > now[gaussian]
+        end = ": here the stronger guarantee even costs less." if cheaper else "."
+        told = " and ".join(f"**{100 * right:.1f}%** with {curve_name(key)}" for key, right in now.items())
+        sentences.append(f"With {useful} useful columns and no idle ones, accuracy on {source.things} is {told}{end}")
+        gaussian = gamma = None
     if gaussian:
-        places, verb = " and ".join(key.split("_")[0] for key in gaussian), "moves" if len(gaussian) == 1 else "move"
-        up_to = "" if all(grown[key].exact for key in gaussian) else "up to "
-        far = [_at(grown[key], p) for key in gaussian]
-        lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
+        g, right = grown[gaussian], now[gaussian]
+        far, up_to = _at(g, p), "" if g.exact else "up to "
         sentences.append(
-            f"With {p - useful:,} idle columns, Gaussian {places} perturbation {verb} the model by {up_to}"
-            f"**{' and '.join(map(amount, far))}** ({' and '.join(map(amount, lengths))} times its length), "
-            f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of {source.things} are "
-            f"{source.outcome}, {_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
+            f"With {p - useful:,} idle columns, Gaussian {gaussian.split('_')[0]} perturbation moves the model by "
+            f"{up_to}**{amount(far)}** ({amount(far / g.length)} times its length), "
+            f"{'and' if _near(right, larger) else 'yet'} **{100 * right:.1f}%** of {source.things} are "
+            f"{source.outcome}, {_since(100 * (right - first[gaussian]), useful)}."
         )
     if gamma:
-        changes = [100 * (now[key] - first[key]) for key in gamma]
-        more = "hardly more" if any(now[key] > larger for key in gamma) else "no more"
+        right = now[gamma]
+        more = "hardly more" if right > larger else "no more"
         near = f"{more} than always predicting the larger class ({100 * larger:.1f}%)"
-        end = near if _near(now, gamma, larger) else _since(changes, useful)
-        sentences.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
+        end = near if _near(right, larger) else _since(100 * (right - first[gamma]), useful)
+        sentences.append(f"Gamma noise leaves **{100 * right:.1f}%**, {end}.")
     return " ".join([*sentences, *_refusals(table, now)])
 
 
 def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
-    """For each place without a guarantee: what is refused, the first reason as the rule, and what to do."""
-    places: dict[str, str] = {}
+    """Where a mechanism gives no guarantee: what is refused, the first reason as the rule, and what to do."""
     for _, row in table[~table.mechanism.isin(list(now))].iterrows():
-        places.setdefault(row.mechanism.split("_")[0], readable(row.reason.replace(row.mechanism, "it")))
-    text = "{} perturbation gives **no guarantee** here: {}. Raise λ or ε."
-    return [text.format(place.capitalize(), reason) for place, reason in places.items()]
+        place, reason = row.mechanism.split("_")[0], readable(row.reason.replace(row.mechanism, "it"))
+        return [f"{place.capitalize()} perturbation gives **no guarantee** here: {reason}. Raise λ or ε."]
+    return []
 
 
-def _near(values: Mapping[str, float], keys: list[str], larger: float) -> bool:
-    """Whether they are less than a point above the larger class."""
-    return all(100 * (values[key] - larger) < 1 for key in keys)
+def _near(right: float, larger: float) -> bool:
+    """Whether it is less than a point above the larger class."""
+    return 100 * (right - larger) < 1
 
 
 def _accuracies(table: pd.DataFrame, p: int) -> dict[str, float]:
@@ -104,22 +92,15 @@ def _accuracies(table: pd.DataFrame, p: int) -> dict[str, float]:
     return dict(zip(rows.mechanism, rows["mean"].astype(float), strict=True))
 
 
-def _list(values: Mapping[str, float], keys: list[str]) -> str:
-    return " and ".join(f"**{100 * values[key]:.1f}%**" for key in keys)
+def _since(change: float, useful: int) -> str:
+    """A difference of accuracies, in points, from that without idle columns.
 
-
-def _since(changes: list[float], useful: int) -> str:
-    """Differences of accuracies, in points, from those without idle columns.
-
-    >>> _since([0.0], 8), _since([-3.04], 8), _since([-1.0, -2.0], 8)
-    ('as at p = 8', '3.0 points less than at p = 8', '1.0 point and 2.0 points less than at p = 8')
+    >>> _since(0.0, 8), _since(-3.04, 8), _since(1.0, 8)
+    ('as at p = 8', '3.0 points less than at p = 8', '1.0 point more than at p = 8')
     """
-    if all(abs(change) < _SAME for change in changes):
+    if abs(change) < _SAME:
         return f"as at p = {useful}"
-    if all(change < 0 for change in changes):
-        return f"{' and '.join(points(-change) for change in changes)} less than at p = {useful}"
-    signed = " and ".join(f"{'+' if change >= 0 else '−'}{points(abs(change))}" for change in changes)
-    return f"{signed} against p = {useful}"
+    return f"{points(abs(change))} {'more' if change > 0 else 'less'} than at p = {useful}"
 
 
 def _at(g: NoiseGrowth, p: int) -> float:
@@ -128,33 +109,24 @@ def _at(g: NoiseGrowth, p: int) -> float:
 
 def readouts(
     table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source
-) -> list[list[tuple[str, str, str]]]:
-    """(noun, value, rest) of the cards below the chart, a row for each place of the noise; none where nothing is
-    released."""
+) -> list[tuple[str, str, str]]:
+    """(noun, value, rest) of the cards below the chart; none where nothing is released."""
     now = _accuracies(table, p)
     if not now:
         return []
     best = float(table[table.metric == "accuracy"].reference.dropna().iloc[0])
-    length = next(iter(grown.values())).length
-    places, rows = dict.fromkeys(key.split("_")[0] for key in now), []
-    for place in places:
-        keys = [key for key in now if key.startswith(place)]
-        names = " · ".join(curve_name(key, False).removesuffix(" noise") for key in keys)
-        of = f", {place} perturbation" if len(places) > 1 else ""
-        at_most = "" if all(grown[key].exact for key in keys) else " at most"
-        right = " · ".join(f"{100 * now[key]:.1f}%" for key in keys)
-        without = (
-            f"{100 * best:.1f}% without privacy, {100 * _larger_class(table):.1f}% by always predicting the larger"
-        )
-        far = " · ".join(amount(_at(grown[key], p)) for key in keys)
-        length_told = f"{names}{at_most}; that model has length {amount(length)}"
-        rows.append(
-            [
-                (f"Accuracy at p = {p:,}{of}", right, f"{names}; {without} class"),
-                (f"Distance from the non-private model{of}", far, length_told),
-            ]
-        )
-    return rows
+    names = " · ".join(curve_name(key).removesuffix(" noise") for key in now)
+    at_most = "" if all(grown[key].exact for key in now) else " at most"
+    right, far = (
+        " · ".join(f"{100 * it:.1f}%" for it in now.values()),
+        " · ".join(amount(_at(grown[k], p)) for k in now),
+    )
+    without = f"{100 * best:.1f}% without privacy, {100 * _larger_class(table):.1f}% by always predicting the larger"
+    length = f"{names}{at_most}; that model has length {amount(next(iter(grown.values())).length)}"
+    return [
+        (f"Accuracy at p = {p:,}", right, f"{names}; {without} class"),
+        ("Distance from the non-private model", far, length),
+    ]
 
 
 def caption(experiment: Experiment, lam: float | str) -> str:
@@ -171,11 +143,10 @@ def verdict_of(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int) ->
     """The verdict on the bounds on the excess risk by noise, along p."""
     ok = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     shown = [key for key in grown if key in set(ok.mechanism)]
-    both = len({key.split("_")[0] for key in shown}) > 1
     curves = []
     for key in shown:
         rows = ok[ok.mechanism == key]
-        curves.append((curve_name(key, both), rows["mean"] - rows.noiseless, grown[key].damage_bound))
+        curves.append((curve_name(key), rows["mean"] - rows.noiseless, grown[key].damage_bound))
     if not curves:
         return ""
     nothing = rows.nothing_learned - rows.noiseless

@@ -6,16 +6,14 @@ from functools import partial
 
 import pandas as pd
 
-from dpcore.core.cancel import Cancelled, go_on, never
+from dpcore.core.cancel import Cancelled, never
 from dpcore.core.sets import dual_order
 from dpcore.figures.figure import Figure
 from dpcore.figures.geometry import (
     ball_figure,
     learners_figure,
-    lengths_figure,
     members_figure,
     order_figure,
-    private_mean_figure,
     rates_figure,
 )
 from dpcore.figures.style import FAMILIES
@@ -28,24 +26,21 @@ from pages.background.pictures import made_once
 from pages.geometry import words
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.code import redrawn, script, verbatim
+from pages.ui.code import redrawn
 from pages.ui.details import behind_nothing, table_of
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import pick_layers, switch
+from pages.ui.pickers import switch
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 400, 380
 # Against n a model is learned for each n; larger tables are too slow to update live.
 FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 65_536, 65_536, 64
-OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
 REPETITIONS = 10
 SOURCE = "synthetic"  # all records of the page are drawn
 TRACED_COLUMNS = 1_000
 # Norm orders at even distances of 1 - 1/p, and one just right of 1.
 RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
-MEAN_COLUMNS = (2, 8, 32, 128, 512, 2_048, 8_192, 32_768)
-NOISES = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 
 page = Page("Why is L1 so much kinder than L2?")
 with page.pickers:
@@ -67,8 +62,6 @@ controls = sidebar(
 )
 theme = current_theme()
 page.halves()
-with page.left:
-    layers = pick_layers("plain" if view == "order" else "lower")
 state = words.GeometryState(**vars(controls), name=name, records=records)
 row = table_1.table_row(state.p_norm, state.d, state.n, state.epsilon, state.delta)
 
@@ -79,24 +72,17 @@ def show_orders() -> None:
     def drawn(
         state: words.GeometryState, cancelled: Cancelled = never
     ) -> tuple[Figure, str, AgainstOrder, Callable[[], str]]:
-        """The chart there, its sentence, its curves for the reader's dimension, and its code."""
-        columns = (state.d, *sorted({*OTHERS} - {state.d}))
+        """The chart there, its sentence, its curves, and its code."""
         more = state.budget | {"repetitions": REPETITIONS, "records": state.records}
-        questions = [partial(excess_by_norm.against_order, d, state.n, **more) for d in columns]
-        curves = []
-        for question in questions:
-            go_on(cancelled)
-            curves.append(question())
-        found, *others = curves
+        question = partial(excess_by_norm.against_order, state.d, state.n, **more)
+        found = question()
         draw = partial(order_figure, p_norm=state.p_norm, height=HEIGHT)
-        made = {"found": questions[0], "others": questions[1:]}
-        code = partial(script, made, partial(draw, verbatim("found"), verbatim("others")))
         figure, sentence = made_once(
             SOURCE,
-            ("order", state, theme, *layers),
-            lambda: (draw(found, others, theme=theme).showing(layers), words.order_takeaway(found, state)),
+            ("order", state, theme),
+            lambda: (draw(found, theme=theme), words.order_takeaway(found, state)),
         )
-        return figure, sentence, found, code
+        return figure, sentence, found, partial(redrawn, question, draw)
 
     figure, sentence, found, code = drawn(state)
     page.headline(sentence, colour=FAMILIES[theme]["frank_wolfe"])
@@ -120,7 +106,7 @@ def show_sample_sizes() -> None:
         return partial(learners_figure, n=min(there.n, int(found.n[-1])), height=HEIGHT)
 
     def drawn(there: words.GeometryState, found: ExcessByN) -> tuple[Figure, str]:
-        return drawing(there, found)(found, theme=theme).showing(layers), words.people_takeaway(found, there)
+        return drawing(there, found)(found, theme=theme), words.people_takeaway(found, there)
 
     def ahead(there: words.GeometryState, cancelled: Cancelled) -> tuple[Figure, str]:
         return drawn(there, prefetch.answered(words.people_question(there, knobs), cancelled).snapshot)
@@ -157,16 +143,8 @@ def beside(side: str) -> tuple[Figure, str]:
     if side == "Rates":
         rows = [table_1.table_row(p, state.d, state.n, state.epsilon, state.delta) for p in RATED]
         figure = rates_figure(rows, p_norm=state.p_norm, theme=theme, height=SIDE_HEIGHT)
-        return figure, words.rates_caption(row, state)
-    if side == "Private mean":
-        columns = tuple(sorted({*MEAN_COLUMNS, state.d}))
-        released = noise.private_mean(max(dual_order(state.p_norm), 2.0), columns, n=state.n, **state.budget)
-        figure = private_mean_figure(released, d=state.d, theme=theme, height=SIDE_HEIGHT)
-        return figure, words.mean_caption(released, state)
-    if side == "Noise length":
-        lengths = noise.noise_lengths(NOISES, d=state.d, **state.budget)
-        figure = lengths_figure(lengths, p_norm=state.p_norm, theme=theme, height=SIDE_HEIGHT)
-        return figure, words.noise_caption(lengths)
+        errors = noise.mean_errors(max(dual_order(state.p_norm), 2.0), state.d, state.n, **state.budget)
+        return figure, words.rates_caption(row, errors, state)
     order = state.p_norm if 1.0 < state.p_norm <= 2.0 else 1.5
     traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=state.delta, seed=state.seed)
     figure = members_figure(traced, epsilon=state.epsilon, theme=theme, height=SIDE_HEIGHT)

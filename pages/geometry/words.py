@@ -20,7 +20,7 @@ from dpcore.studies.geometry.excess_by_n import (
 )
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
-from dpcore.studies.geometry.noise import BallPicture, NoiseLengths, PrivateMean
+from dpcore.studies.geometry.noise import BallPicture, MeanErrors
 from dpcore.studies.geometry.table_1 import Row
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded, worded
@@ -30,9 +30,9 @@ from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, lower_verdict, verdict
 
 VIEWS = {"order": "norm order p", "n": "sample size n"}
-RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2", "fingerprints": "many fingerprints"}
+RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
-SIDES = ("Ball", "Rates", "Private mean", "Noise length", "Tracing")
+SIDES = ("Ball", "Rates", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
 CHIPS = chips_beside(__file__, "chips.json")
@@ -146,12 +146,9 @@ def order_takeaway(found: AgainstOrder, state: GeometryState) -> str:
 def order_readouts(found: AgainstOrder, row: Row, state: GeometryState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
     k = _at(found, state.p_norm)
-    sides = [("Exponential mechanism", found.vertices), ("Gaussian noise", found.gaussian)]
-    (chosen, _), (other, more) = sides if found.chosen[k] == "vertices" else sides[::-1]
-    rest = f"{other} leaves {rounded(more.mean[k])}, nothing learned {rounded(found.signal[k])}"
+    chosen = "Exponential mechanism" if found.chosen[k] == "vertices" else "Gaussian noise"
     return [
         ("Smaller upper bound", chosen, f"at {state.words}; the choice uses no record"),
-        ("Its excess risk", rounded(found.mean[k]), rest),
         ("Privacy for free", f"n ≥ {worded(row.free)}", "sampling then costs more, by rates without constants"),
     ]
 
@@ -174,20 +171,15 @@ def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
 _ROWS = {
     "l1": "{l1:,} are equal and have one column (hard for L1)",
     "l2": "{l2:,} are fingerprints (hard for L2)",
-    "fingerprints": "{fingerprints:,} are fingerprints",
 }
 
 
 def order_caption(found: AgainstOrder) -> str:
     shown = " or ".join(_ROWS[name].format(**found.rows) for name in found.rows)
-    each = ", whichever is harder at each p for the mechanism with the smaller bound" if len(found.rows) > 1 else ""
     return (
-        "Exponential mechanism over vertices: a vertex of the L1 ball drawn at random. Means of "
-        f"{found.repetitions} draws of records and noise, bars: two standard errors. Linear losses; of {found.n:,} "
-        f"records, {shown}{each}; the others are zero. Fingerprints are rows of random signs with a bias for each "
-        "column. Scaled to dual norm 1 at every p. Thin: the mechanism with the smaller bound, at other d. **Not the "
-        f"same guarantee**: the exponential mechanism has ({found.epsilon:g}, 0), Gaussian noise ({found.epsilon:g}, "
-        f"{delta_text(found.delta)})."
+        f"Linear losses, means of {found.repetitions} draws (bars: two standard errors); of {found.n:,} records, "
+        f"{shown}; the others are zero. **Not the same guarantee**: the exponential mechanism has ({found.epsilon:g}, "
+        f"0), Gaussian noise ({found.epsilon:g}, {delta_text(found.delta)})."
     )
 
 
@@ -219,10 +211,8 @@ def people_readouts(found: ExcessByN, row: Row, state: GeometryState) -> list[tu
     if found.reasons[k]:
         return []
     _, _, work = found.exponents
-    times = rounded(found.bound[k] / found.private.mean[k], 2)
     grows = "" if work is None else f"; they grow like {rate(work)}: linear time"
     return [
-        ("Upper bound", rounded(found.bound[k]), f"{times} times the mean; it holds for all data"),
         ("Gradients of single records", f"{found.gradients[k]:,.0f}", f"a run{grows}"),
         ("Larger term of the rate", LEADS[row.leads], f"both terms are equal at n = {worded(row.free)}"),
     ]
@@ -265,34 +255,11 @@ def ball_caption(found: BallPicture, state: GeometryState) -> str:
     )
 
 
-def rates_caption(row: Row, state: GeometryState) -> str:
+def rates_caption(row: Row, found: MeanErrors, state: GeometryState) -> str:
     return (
-        f"At {state.words}, d = {state.d:,}, n = {state.n:,}, the larger term is {LEADS[row.leads]}. Rates "
-        f"without constants, {row.source}; lower bound: {readable(row.least_formula)}."
-    )
-
-
-def mean_caption(found: PrivateMean, state: GeometryState) -> str:
-    """The generalised Gaussian mechanism by itself, at the reader's d."""
-    k = nearest(found.d, state.d)
-    return (
-        f"The generalised Gaussian mechanism by itself: the mean of n = {found.n:,} records, ‖x‖ ≤ 1 in the norm "
-        f"of order q = {order_text(found.q_star)}. At d = {found.d[k]:,.0f} its mean error is "
-        f"{rounded(found.generalized[k])} (upper bound {rounded(found.bound[k])}), and that of Gaussian noise scaled "
-        f"to the norm is {rounded(found.gaussian[k])}; an answer that uses no record errs by at most 1. "
-        f"Density ~ exp(−‖z‖ᵣ²/2), r = {rounded(found.order[k])}."
-    )
-
-
-def noise_caption(found: NoiseLengths) -> str:
-    ratio = found.generalized / found.gaussian
-    least, most = int(np.argmin(ratio)), int(np.argmax(ratio))
-    times = f"{rounded(ratio[least])} times ".removeprefix("1 times ")
-    return (
-        f"For the same guarantee, generalised Gaussian noise is {times}as long as Gaussian noise at p = "
-        f"{order_text(found.p_norm[least])} and {rounded(ratio[most])} times as long at p = "
-        f"{order_text(found.p_norm[most])} (r = {rounded(found.order[most], 3)}). Accounting: exact for Gaussian noise "
-        "and at p = 1, an upper bound between p = 1 and 2."
+        f"Rates without constants, {row.source}; lower bound: {readable(row.least_formula)}. A private mean of "
+        f"{state.n:,} records at d = {state.d:,} errs by {rounded(found.generalized)} in the dual norm with "
+        f"generalised Gaussian noise (at most {rounded(found.bound)}), by {rounded(found.gaussian)} with Gaussian."
     )
 
 

@@ -1,27 +1,23 @@
 """The exhibit on the page Multiclass: the published mechanism, which protects nobody. It carries no guarantee."""
 
-import math
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from dpcore.core.facts import text_beside
-from dpcore.figures.figure import Figure
-from dpcore.figures.multiclass import existence_figure, membership_leak_figure, theorem_figure
+from dpcore.figures.multiclass import existence_figure, membership_leak_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak, pathak_raj_lemmas
 from pages.multiclass import words
 from pages.ui.code import redrawn
-from pages.ui.numbers import power, rounded
+from pages.ui.live_figure import captioned_figure
+from pages.ui.numbers import rounded
 from pages.ui.page import Page
 from pages.ui.sources import assumed
 
 HEIGHT, SIDE_HEIGHT = 430, 380
-SIDES = ("Minimisers", "Theorem 2")
 DRAWS, COLUMNS = 40_000, (1, 2, 3, 4)
-THEOREM_DRAWS = 400
-LEMMA_COLUMNS, LEMMA_MISS = 5, 0.05
 PROOF_CLASSES, PROOF_RECORDS, PROOF_COLUMNS = 3, 20, 2
 
 FORMULA = text_beside(__file__, "as_published_formula.md")
@@ -49,10 +45,18 @@ def show(page: Page, seed: int, theme: Theme) -> None:
         "classes get the same noise, so it cancels in an equation that the released matrices satisfy only for "
         "their own records. A minimiser with an empty class reveals nothing.",
     )
-    draw_beside = partial(_beside, seed=seed, theme=theme)
-    page.beside(SIDES, draw_beside, key="beside_published", chart="beside_published_chart", height=SIDE_HEIGHT)
+    shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
+    first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
+    with page.right:
+        beside = existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
+        text = (
+            f"The published objective has a minimiser in {first}% of {DRAWS:,} draws with one column and in {last}% "
+            f"with {COLUMNS[-1]} columns; otherwise it is unbounded below. More than half is impossible. Bars: 95% "
+            "intervals."
+        )
+        captioned_figure(beside, text, key="beside_published_chart", height=SIDE_HEIGHT)
     page.below(
-        _readouts(seed),
+        [],
         words.CHIPS,
         assumptions,
         FORMULA,
@@ -79,51 +83,3 @@ def assumptions() -> str:
         many=many,
         share=pathak_raj_lemmas.lemma_3_share(np.tile(np.diag([1.0] * PROOF_COLUMNS + [0.0]), (3, 1, 1))),
     )
-
-
-def _beside(side: str, seed: int, theme: Theme) -> tuple[Figure, str]:
-    if side == "Minimisers":
-        shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
-        beside = existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
-        first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
-        text = (
-            f"The published objective has a minimiser in {first}% of {DRAWS:,} draws with one column and in {last}% "
-            f"with {COLUMNS[-1]} columns; otherwise it is unbounded below. More than half is impossible. Bars: 95% "
-            "intervals."
-        )
-    else:
-        broken = pathak_raj.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
-        beside = theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
-        text = (
-            "With a cap on the traces there is a minimiser. Theorem 2 then claims an excess of at most "
-            f"{broken.bound:,.0f} in {1 - broken.delta:.0%} of draws for every cap; with a cap of "
-            f"{broken.caps[-1]:,.0f}, {broken.violated[-1]:.0%} of draws exceed that."
-        )
-    return beside, text
-
-
-def _readouts(seed: int) -> list[tuple[str, str, str]]:
-    still = pathak_raj_leak.decisions_without_noise(seed=seed)
-    gradient = pathak_raj_lemmas.lemma_1(PROOF_CLASSES)
-    lemma, fails = pathak_raj.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), pathak_raj.lemma_4_fails(1)
-    made = [
-        (
-            "Change of decisions by the noise",
-            f"< {power('10', str(math.ceil(math.log10(still.moved))))}" if still.moved else "0",
-            f"with a ridge in place of the cone; the mean of the matrices moves by {rounded(still.mean, 2)} or more",
-        ),
-        (
-            "Change of the gradient by one record",
-            rounded(gradient.joint),
-            f"Lemma 1: at most {gradient.published:g}; {PROOF_CLASSES} classes, one x of length 1 and two labels",
-        ),
-        (
-            "Lemma 4, against the exact quantile",
-            f"{lemma.published / lemma.exact:.1f} times",
-            f"the noise's length at d = {LEMMA_COLUMNS}, {1 - LEMMA_MISS:.0%} level; "
-            f"{lemma.union / lemma.exact:.1f} times with its union bound corrected",
-        ),
-    ]
-    if fails:
-        made.append(("Lemma 4 is false", f"δ > {fails[0]:.2f}", "as published, at d = 1"))
-    return made

@@ -7,13 +7,7 @@ from dpcore import EPSILON_GRID
 from dpcore.core.cancel import Cancelled
 from dpcore.data import CLASS_SOURCES
 from dpcore.figures.figure import Figure
-from dpcore.figures.multiclass import (
-    accuracy_figure,
-    classes_excess_figure,
-    ellipses_figure,
-    regions_figure,
-    tuning_figure,
-)
+from dpcore.figures.multiclass import accuracy_figure, classes_excess_figure, regions_figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
 from pages.background.asking import ask, waiting, with_progress
@@ -23,15 +17,14 @@ from pages.ui import url_controls
 from pages.ui.code import redrawn
 from pages.ui.details import behind_nothing
 from pages.ui.html import readable
-from pages.ui.live_figure import current_theme
+from pages.ui.live_figure import captioned_figure, current_theme, small_print
 from pages.ui.page import Page, or_reason
-from pages.ui.pickers import pick_layers, switch
+from pages.ui.pickers import switch
 from pages.ui.sidebar import ALL_BUT_SEED, SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 380, 400
 MOST_RECORDS, FIRST_N = 5_000, 2_000
 DRAWN = next(iter(CLASS_SOURCES))
-TUNED = (1.0, 10.0, 30.0)
 
 page = Page("Does the cost of privacy add up over classes?")
 source, d, C = DRAWN, 2, words.FIRST_CLASSES
@@ -65,7 +58,7 @@ def show_repaired() -> None:
         return words.MulticlassState(records, info, controls.epsilon, controls.delta, controls.lam)
 
     def drawn(there: words.MulticlassState, found: words.Found) -> tuple[Figure, str]:
-        return drawing(there)(found, theme=theme).showing(layers), words.takeaway(found, there)
+        return drawing(there)(found, theme=theme), words.takeaway(found, there)
 
     def ahead(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
         there = state_at(controls)
@@ -74,8 +67,6 @@ def show_repaired() -> None:
         return drawn(there, prefetch.answered(words.question(view, there), cancelled).snapshot)
 
     page.halves()
-    with page.left:
-        layers = pick_layers("lower", "plain" if view == "excess" else "upper")
     state = state_at(controls)
     answer = None if view == "excess" else ask(words.question(view, state))
     found = answer.snapshot if answer else curves_of(state)()
@@ -98,8 +89,13 @@ def show_repaired() -> None:
     release, refusal = or_reason(
         partial(decision_regions.picture, state.records, epsilon=state.epsilon, delta=state.delta, lam=state.lam)
     )
-    draw_beside = partial(beside, state=state, release=release, refusal=refusal)
-    page.beside(words.SIDES, draw_beside, key="beside_classes", chart="beside_classes_chart", height=SIDE_HEIGHT)
+    with page.right:
+        if release is None:
+            small_print(f"Nothing is released: {readable(refusal)}.")
+        else:
+            beside = regions_figure(release, theme=theme, height=SIDE_HEIGHT)
+            text = words.picture_caption(release, state)
+            captioned_figure(beside, text, key="beside_classes_chart", height=SIDE_HEIGHT)
     if found is None:
         behind_nothing()
         return
@@ -127,20 +123,6 @@ def drawing(state: words.MulticlassState) -> partial[Figure]:
     if view == "excess":
         return partial(classes_excess_figure, epsilon=state.epsilon, height=HEIGHT)
     return partial(accuracy_figure, cursor=words.places(view, state)[1], height=HEIGHT)
-
-
-def beside(
-    side: str, state: words.MulticlassState, release: decision_regions.Picture | None, refusal: str
-) -> tuple[Figure, str] | str:
-    """One release, or the effect of another lam."""
-    if side == "λ":
-        repetitions = 2 if state.heavy else 6
-        tuning = curves.accuracy_against_lam(TUNED, state.records, delta=state.delta, repetitions=repetitions)
-        return tuning_figure(tuning, theme=theme, height=SIDE_HEIGHT), words.tuning_caption(tuning)
-    if release is None:
-        return f"Nothing is released: {readable(refusal)}."
-    draw = regions_figure if side == "Decision regions" else ellipses_figure
-    return draw(release, theme=theme, height=SIDE_HEIGHT), words.picture_caption(side, release, state)
 
 
 if proof == "published":

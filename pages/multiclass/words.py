@@ -12,7 +12,7 @@ from dpcore.core.facts import text_beside
 from dpcore.data import ClassSource
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms.multiclass.calibration import dimensions_of
-from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records, Tuning
+from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.ui.details import table_of
@@ -27,14 +27,9 @@ Found = Accuracies | Excesses
 
 PROOFS = {"repaired": "repaired", "published": "as published"}
 VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "dimension", "excess": "excess risk"}
-SIDES = ("Decision regions", "Ellipses", "λ")
 CLASSES, FIRST_CLASSES = tuple(range(2, 11)), 5
 COLUMNS = (2, 3, 4, 6, 8, 12, 16)
-LEARNERS: dict[str, tuple[LearnerKey, ...]] = {
-    "classes": ("ellipsoids", "split", "split_answer"),
-    "d": ("ellipsoids", "split", "split_answer"),
-    "epsilon": ("ellipsoids", "pure", "answer", "split"),
-}
+LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "split", "split_answer")
 FEW, HEAVY = 300, 2_000_000  # records; numbers that a release is made of: records times directions of the noise
 CHIPS = chips_beside(__file__, "chips.json")
 
@@ -92,7 +87,7 @@ def effort(view: str, state: MulticlassState) -> tuple[int, int]:
 def question(view: str, state: MulticlassState) -> AccuracyQuestion:
     """What the chart answers, where it is about accuracy."""
     along, asked = places(view, state)[0], (state.epsilon, state.delta, state.lam)
-    return AccuracyQuestion(cast(Axis, view), along, state.records, *asked, LEARNERS[view], *effort(view, state))
+    return AccuracyQuestion(cast(Axis, view), along, state.records, *asked, LEARNERS, *effort(view, state))
 
 
 def _at(found: Found, state: MulticlassState) -> int:
@@ -179,14 +174,7 @@ def _excess_takeaway(found: Excesses, state: MulticlassState, k: int) -> str:
 def readouts(found: Found, picture: Picture | None, state: MulticlassState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the charts."""
     k, made = _at(found, state), []
-    if isinstance(found, Excesses):
-        if found.excess.mean[k] > 0.0:
-            times = rounded(found.bound[k] / found.excess.mean[k], 2)
-            rest = "for the excess risk over the best model in the ball"
-            made.append(("Upper bound, against the measured mean", f"{times} times", rest))
-    elif math.isfinite(found.bayes[k]):
-        made.append(("Bayes accuracy", f"{found.bayes[k]:.1%}", "with the true distributions; no classifier has more"))
-    else:
+    if isinstance(found, Accuracies) and not math.isfinite(found.bayes[k]):
         made.append(("Logistic regression", f"{found.logistic[k]:.1%}", "accuracy, multinomial and not private"))
     if picture is not None:
         charge, lam = picture.plan.ledger[0].charge, float(picture.plan.spec.lam)
@@ -226,12 +214,8 @@ def caption(found: Found, total: int, state: MulticlassState) -> str:
     text += (
         f" Means of {made} releases{band}; {found.test_records:,} test records. "
         "The Gaussian classifier learns all classes at once; one-vs-rest splits the budget. “Non-private”: the "
-        "Gaussian classifier with a tiny ridge; dotted beside it: logistic regression. "
+        f"Gaussian classifier with a tiny ridge. Same guarantee for each: ε and δ = {delta_text(state.delta)} in total."
     )
-    if "pure" in found.learners:
-        text += f"**Not the same guarantee**: δ = 0 beside δ = {delta_text(state.delta)}."
-    else:
-        text += f"Same guarantee for each curve: ε = {state.epsilon:g}, δ = {delta_text(state.delta)} in total."
     if isinstance(state.lam, float):
         text += " This λ is the Gaussian classifier's; one-vs-rest keeps its own rule."
     if state.info.public:
@@ -240,31 +224,16 @@ def caption(found: Found, total: int, state: MulticlassState) -> str:
     return f"{text} Left out: {readable(refused[0])}." if refused else text
 
 
-def picture_caption(side: str, picture: Picture, state: MulticlassState) -> str:
+def picture_caption(picture: Picture, state: MulticlassState) -> str:
     two = (
         " and ".join(state.info.features[k] for k in picture.columns)
         if state.info.features
         else "the first two columns"
     )
     plane = "" if state.d == 2 else f" Drawn in the plane of {two}, the others at 0."
-    if side == "Decision regions":
-        return (
-            f"One release at ε = {state.epsilon:g}: accuracy {picture.right:.1%} on fresh records, "
-            f"{picture.plain_right:.1%} without privacy. Shaded: privacy changes the decision.{plane}"
-        )
     return (
-        "Only differences between the matrices affect decisions. Their common part is arbitrary; here it centres every "
-        f"ellipse where records can be. Each ellipse is as large as its class's region allows.{plane}"
-    )
-
-
-def tuning_caption(found: Tuning) -> str:
-    gains = [
-        f"{points(100 * gain)} at ε = {epsilon:g}" for epsilon, gain in zip(found.epsilon, found.gain, strict=True)
-    ]
-    return (
-        f"The best λ of a grid would gain {', '.join(gains)} over the default, but searching for it costs privacy: an "
-        "**oracle, not private**. The default is chosen without looking at the data."
+        f"One release at ε = {state.epsilon:g}: accuracy {picture.right:.1%} on fresh records, "
+        f"{picture.plain_right:.1%} without privacy. Shaded: privacy changes the decision.{plane}"
     )
 
 

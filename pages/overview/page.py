@@ -21,7 +21,7 @@ from pages.server import prefetch
 from pages.ui.html import icon_array, plain
 from pages.ui.live_figure import current_theme, paragraph
 from pages.ui.page import Page
-from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, pick_layers, pick_source, switch
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, pick_source, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -82,11 +82,9 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
     def make() -> tuple[Figure, str]:
         all_curves = table() if other is None else other
         figure = drawing(all_curves, epsilon=controls.epsilon, theme=theme, released=one)
-        return figure.showing(layers), plain(sentence_of(all_curves, controls))
+        return figure, plain(sentence_of(all_curves, controls))
 
-    return made_once(
-        source.key, ("cost", there, controls, chosen, theme, one, shown and (complete, progress), *layers), make
-    )
+    return made_once(source.key, ("cost", there, controls, chosen, theme, one, shown and (complete, progress)), make)
 
 
 experiment, at = experiment_at(controls), controls.epsilon
@@ -119,9 +117,7 @@ def table() -> pd.DataFrame:
 theme = current_theme()
 colour = FAMILIES[theme][chosen.family]
 with page.left:
-    with st.container(horizontal=True, vertical_alignment="center", key="below"):
-        layers = pick_layers()
-        pressed = plan is not None and st.button("Release once", key="release", help=words.RELEASE_HELP)
+    pressed = plan is not None and st.button("Release once", key="release", help=words.RELEASE_HELP)
     state = (experiment.problem, chosen, at)
     accuracies = st.session_state.get(RELEASED, {}).get(state, [])
     if pressed and plan is not None:

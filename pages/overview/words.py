@@ -20,7 +20,6 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.style import PERTURBATIONS
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.api import release_once
-from dpcore.studies.decide.loss_curve import SPLITS
 from pages.decide.briefing import words as briefings
 from pages.ui.code import experiment_call, redrawn
 from pages.ui.html import readable
@@ -91,10 +90,9 @@ def unattacked(plan: Plan) -> AttackSuccess:
 def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     """What the curves are, in small print below the chart, and which of them are missing; table: of all mechanisms."""
     text = (
-        f"Excess risk: above the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Without "
-        f"privacy: {learner_line(experiment.problem)}. Averages over "
-        f"{experiment.repetitions} releases (exact for output perturbation) on one split into training and test "
-        f"records, the first of the {SPLITS} that *Decide* averages over. Gradient perturbation is noisy SGD."
+        f"Excess risk: above the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Averages over "
+        f"{experiment.repetitions} releases on one split into training and test records; gradient perturbation is "
+        "noisy SGD."
     )
     for key, rows in table.groupby("mechanism", sort=False):
         if (rows.status != "ok").all():
@@ -163,7 +161,7 @@ def attack_success(found: AttackSuccess, played: int, runs: int) -> str:
 
 
 def readouts(row: pd.Series, source: Source) -> list[tuple[str, str, str]]:
-    """Three (noun, value, rest) below the chart."""
+    """(noun, value, rest) of the cards below the chart."""
     early = mechanism_class(row.mechanism).family == "gradient"
     split = _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless), early=early)
     return [
@@ -172,7 +170,6 @@ def readouts(row: pd.Series, source: Source) -> list[tuple[str, str, str]]:
             tenths(100 * (row.reference - row["mean"])),
             split + briefings.share(_learned(row, source)),
         ),
-        ("Single releases", f"{100 * row.q10:.0f}% to {100 * row.q90:.0f}%", "correct in 8 of 10 releases"),
         (
             "Privacy spent",
             f"({row.spent_epsilon:.3g}, {delta_text(row.spent_delta)})",

@@ -1,7 +1,6 @@
-"""Releases without noise: three exact answers, each of which reveals somebody's record."""
+"""Releases without noise: exact answers, each of which reveals somebody's record; and one with noise."""
 
 import numpy as np
-import streamlit as st
 
 from dpcore.figures.perturbation import fit_figure, leak_figure
 from dpcore.figures.style import Theme
@@ -19,14 +18,14 @@ from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 
 HEIGHT = 300
-TITLE = "**Releases without noise:** three exact answers, each of which reveals somebody's record."
-LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve"}
+LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve", "location": "a private median"}
 
 
-def show_exact_answers(seed: int, theme: Theme) -> None:
-    """A picker, a figure and what it shows. seed: of the records."""
-    st.markdown(TITLE)
-    chosen = switch("What is published without noise", LEAKS, "median", key="leak")
+def show_exact_answers(seed: int, theme: Theme) -> str:
+    """A picker, and for an exact answer a figure and what it shows; the key picked. seed: of the records."""
+    chosen = switch("What is published", LEAKS, "median", key="leak", wrap=True)
+    if chosen == "location":
+        return chosen
     if chosen == "curve":
         fit = polynomial_fit(seed)
         figure, said = fit_figure(fit, theme=theme, height=HEIGHT), curve_words(fit)
@@ -45,6 +44,7 @@ def show_exact_answers(seed: int, theme: Theme) -> None:
         said = vector_words(leak)
     live_figure(figure, key=f"exact_{chosen}", alt=plain(said), height=HEIGHT)
     paragraph(said)
+    return chosen
 
 
 def median_words(leak: Leak) -> str:

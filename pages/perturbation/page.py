@@ -6,8 +6,7 @@ import dpcore
 from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import excess_figure
-from dpcore.figures.style import FAMILIES
-from dpcore.studies.perturbation.published_rates import rate_shape
+from dpcore.figures.style import FAMILIES, NOISES
 from pages.background.pictures import made_once
 from pages.background.tables import refined
 from pages.perturbation import words
@@ -17,7 +16,7 @@ from pages.ui.code import verbatim
 from pages.ui.html import framed, plain
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import pick_layers, pick_source, switch
+from pages.ui.pickers import pick_source, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT = 370
@@ -30,7 +29,7 @@ REPETITIONS = 50
 page = Page("Where should the noise go: the output, the objective, or every gradient?")
 with page.pickers:
     source, size = pick_source("synthetic", "records", FIRST_N, also=(words.HARDEST,))
-    noise = switch("Noise", words.PICKED_NOISES, "gaussian", key="noise")
+    noise = switch("Noise", NOISES, "gaussian", key="noise")
 controls = sidebar(
     sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
     default_n=size,
@@ -39,13 +38,8 @@ controls = sidebar(
     unused=("m",),
 )
 page.halves(1.55)
-with page.left:
-    layers = pick_layers(rates="published rates")
 
-noises = ("gaussian", "gamma") if noise == "both" else (noise,)
-keys = [f"{family}_{law}" for law in noises for family in ("output", "objective")]
-if "gaussian" in noises:
-    keys.insert(2, "noisy_gd")
+keys = [f"output_{noise}", f"objective_{noise}", *(["noisy_gd"] if noise == "gaussian" else [])]
 mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
 
 
@@ -61,12 +55,11 @@ chart = partial(excess_figure, height=HEIGHT)
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     there = experiment_at(controls)
     found = table if there == experiment else prefetch.whole(there, cancelled)
-    rates = {words.RATE: rate_shape(next(there.cells()))} if "rates" in layers else {}
     figure, sentence = made_once(
         source.key,
-        ("excess", there, controls.epsilon, theme, progress if found is table else None, *layers),
+        ("excess", there, controls.epsilon, theme, progress if found is table else None),
         lambda: (
-            chart(found, epsilon=controls.epsilon, theme=theme, rates=rates).showing(layers),
+            chart(found, epsilon=controls.epsilon, theme=theme),
             plain(words.takeaway(found[found.x == controls.epsilon], source)),
         ),
     )
@@ -103,6 +96,6 @@ page.below(
     words.CHIPS,
     lambda: words.assumptions(table, experiment, source, MOST_RECORDS),
     words.FORMULA,
-    lambda: words.snippet(experiment, layers, partial(chart, verbatim("table"), epsilon=controls.epsilon)),
+    lambda: words.snippet(experiment, partial(chart, verbatim("table"), epsilon=controls.epsilon)),
     lambda: table,
 )

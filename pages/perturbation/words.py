@@ -2,7 +2,6 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -16,8 +15,6 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.style import NOISES, PERTURBATIONS
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.base import AUTO_CLASSES
-from dpcore.studies.perturbation.published_rates import rate_shape
-from dpcore.studies.perturbation.release_scatter import ReleaseScatter
 from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -26,8 +23,6 @@ from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, neighbours_line, records_line
 from pages.ui.verdict import NO_LOWER, verdict
 
-RATE = "published rate,<br>shape only"
-PICKED_NOISES = NOISES | {"both": "both"}
 HARDEST = "synthetic_hardest"
 NORM = 6.0  # F* of drawn records is taken over models of at most this norm
 CHIPS = chips_beside(__file__, "chips.json")
@@ -64,36 +59,17 @@ def words_of(experiment: Experiment, table: pd.DataFrame, epsilon: float, source
 def takeaway(table: pd.DataFrame, source: Source) -> str:
     """The perturbation with the smallest excess risk and by how much, and those that are refused and why.
 
-    table: the rows at the cursor, of several perturbations with the same one or two laws of noise.
+    table: the rows at the cursor.
     """
-    noises = noises_of(table.mechanism)
-    first = table.iloc[0]
-    duels = [_duel(table, noise, named=len(noises) > 1) for noise in noises]
-    sentences = []
-    if any(duels):
-        sentences.append(
-            f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}."
-        )
+    first, duel = table.iloc[0], _duel(table)
+    sentences = [f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {duel}."] if duel else []
     return " ".join([*sentences, *(_refusal(row, table) for _, row in table[table.status != "ok"].iterrows())])
 
 
 def winner(table: pd.DataFrame) -> str:
-    """The family of the smallest excess risk at the cursor, reference where each law of noise has another one; output
-    where nothing is released."""
-    first: dict[str, str] = {}
-    for key in table[table.metric == "excess_empirical_risk"].sort_values("mean").mechanism:
-        first.setdefault(mechanism_class(key).noise, mechanism_class(key).family)
-    families = {*first.values()} or {"output"}
-    return families.pop() if len(families) == 1 else "reference"
-
-
-def noises_of(mechanisms: Iterable[str]) -> list[str]:
-    """Their laws of noise, each once.
-
-    >>> noises_of(["noisy_gd", "output_gamma", "output_gaussian"])
-    ['gaussian', 'gamma']
-    """
-    return list(dict.fromkeys(mechanism_class(key).noise for key in mechanisms))
+    """The family of the smallest excess risk at the cursor; output where nothing is released."""
+    rows = table[table.metric == "excess_empirical_risk"].sort_values("mean")
+    return mechanism_class(rows.mechanism.iloc[0]).family if len(rows) else "output"
 
 
 def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
@@ -101,20 +77,19 @@ def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
     return found.iloc[0] if len(found) else None
 
 
-def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
-    """The perturbations with one law of noise: the smallest excess risk, unless it is too close to call."""
-    found = [_excess(table, key) for key in table.mechanism.unique() if mechanism_class(key).noise == noise]
+def _duel(table: pd.DataFrame) -> str | None:
+    """The smallest excess risk, unless it is too close to call."""
+    found = [_excess(table, key) for key in table.mechanism.unique()]
     rows = sorted((row for row in found if row is not None), key=lambda row: float(row["mean"]))
     if len(rows) < 2:
         return None
-    kind = f"with {NOISES[noise]} noise " if named else ""
     best, second = rows[:2]
     names = [PERTURBATIONS[mechanism_class(row.mechanism).place] for row in rows]
     values = [rounded(row["mean"]) for row in rows]
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
         text = (
-            f"{kind}**{names[0]}** and {names[1]} have excess risks too close to call: {values[0]} and "
+            f"**{names[0]}** and {names[1]} have excess risks too close to call: {values[0]} and "
             f"{values[1]}, ± {rounded(error / 2.0, 1)} from {max(best.repetitions, second.repetitions)} draws"
         )
         return text + "".join(f"; {name} has {value}" for name, value in zip(names[2:], values[2:], strict=True))
@@ -122,7 +97,7 @@ def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
         f"{value} for {name} ({more(best['mean'], row['mean'])})"
         for row, name, value in zip(rows[1:], names[1:], values[1:], strict=True)
     ]
-    return f"{kind}**{names[0]}** has the smallest excess risk, **{values[0]}**, against {' and '.join(others)}"
+    return f"**{names[0]}** has the smallest excess risk, **{values[0]}**, against {' and '.join(others)}"
 
 
 def more(small: float, large: float) -> str:
@@ -140,13 +115,10 @@ def more(small: float, large: float) -> str:
 
 def _refusal(row: pd.Series, table: pd.DataFrame) -> str:
     """The perturbation that is refused at the cursor, the rule, and what to do instead."""
-    mechanism, several = mechanism_class(row.mechanism), len(noises_of(table.mechanism)) > 1
-    noise, name = mechanism.noise, PERTURBATIONS[mechanism.place]
-    text = f"{name.capitalize()}{f' with {NOISES[noise]} noise' if several else ''} gives **no guarantee** here: "
+    text = f"{PERTURBATIONS[mechanism_class(row.mechanism).place].capitalize()} gives **no guarantee** here: "
     text += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}. "
     text += "Raise λ or ε" if "needs lam >" in row.reason else "Choose another λ"
-    alike = table[[mechanism_class(key).noise == noise for key in table.mechanism]]
-    for _, top in alike[alike.metric == "excess_empirical_risk"].sort_values("mean").head(1).iterrows():
+    for _, top in table[table.metric == "excess_empirical_risk"].sort_values("mean").head(1).iterrows():
         text += f", or use {PERTURBATIONS[mechanism_class(top.mechanism).place]} "
         text += f"(excess risk **{rounded(top['mean'])}**)"
     return f"{text}."
@@ -161,13 +133,7 @@ def guarantee(table: pd.DataFrame) -> tuple[bool, str]:
     texts = {row.mechanism: _budget(row) for _, row in released.iterrows()}
     if len(set(texts.values())) <= 1:
         return True, f"Same guarantee: {next(iter(texts.values()), 'none')}"
-    by_noise: dict[str, set[str]] = {}
-    for key, text in texts.items():
-        by_noise.setdefault(NOISES[mechanism_class(key).noise], set()).add(text)
-    if all(len(found) == 1 for found in by_noise.values()):
-        parts = [f"{noise} {found.pop()}" for noise, found in by_noise.items()]
-    else:
-        parts = [f"{mechanism_class(key).place} {text}" for key, text in texts.items()]
+    parts = [f"{mechanism_class(key).place} {text}" for key, text in texts.items()]
     return False, f"Not the same guarantee: {', '.join(parts)}"
 
 
@@ -185,20 +151,19 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of cards: accuracy of each perturbation and of the best model; on the hardest data, where
     accuracy says nothing, the excess risk over the lower bound.
 
-    table: the rows at the cursor; the first law of noise counts.
+    table: the rows at the cursor.
     """
     accuracy = table[table.metric == "accuracy"].drop_duplicates("mechanism").set_index("mechanism")
-    noise = mechanism_class(table.mechanism.iloc[0]).noise
     cards = []
     for key in table.mechanism.unique():
-        if (mechanism := mechanism_class(key)).noise == noise:
-            name, row = f"{NOISES[noise]} {PERTURBATIONS[mechanism.place]}", _excess(table, key)
-            if row is None:
-                cards.append((name, "refused", "no guarantee here"))
-            elif source.key != HARDEST:
-                cards.append((name, f"{100 * accuracy.loc[key]['mean']:.1f}%", f"of {source.things} {source.outcome}"))
-            elif pd.notna(row.lower_bound):
-                cards.append((name, f"{rounded(row['mean'] / row.lower_bound, 2)} times", "the lower bound"))
+        mechanism, row = mechanism_class(key), _excess(table, key)
+        name = f"{NOISES[mechanism.noise]} {PERTURBATIONS[mechanism.place]}"
+        if row is None:
+            cards.append((name, "refused", "no guarantee here"))
+        elif source.key != HARDEST:
+            cards.append((name, f"{100 * accuracy.loc[key]['mean']:.1f}%", f"of {source.things} {source.outcome}"))
+        elif pd.notna(row.lower_bound):
+            cards.append((name, f"{rounded(row['mean'] / row.lower_bound, 2)} times", "the lower bound"))
     if source.key == HARDEST:
         return cards
     best = f"{100 * accuracy.reference.iloc[0]:.1f}%" if len(accuracy) else "—"
@@ -215,9 +180,7 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
         text += f"; exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
         text += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
-    several = len(noises_of(table.mechanism)) > 1
-    banded = not several and table.repetitions.max() >= LEAST_BANDED
-    return f"{text}. Bands hold 8 of 10 releases." if banded else f"{text}."
+    return f"{text}. Bands hold 8 of 10 releases." if table.repetitions.max() >= LEAST_BANDED else f"{text}."
 
 
 def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
@@ -225,11 +188,10 @@ def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
     rows = table[table.metric == "excess_empirical_risk"]
     if rows.empty:
         return ""
-    several = len(noises_of(rows.mechanism)) > 1
     curves, x = [], np.unique(rows.x.to_numpy(float))
     for key, mine in rows.groupby("mechanism", sort=False):
         found = mine.set_index("x").reindex(x)
-        curves.append((name_of(str(key), several), found["mean"], found.bound))
+        curves.append((mechanism_class(key).place, found["mean"], found.bound))
     text = verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
     return f"{text} {lower_line(rows[rows.x == epsilon], source)}".strip()
 
@@ -245,12 +207,6 @@ def lower_line(rows: pd.DataFrame, source: str) -> str:
     factors = rows["mean"].astype(float) / rows.lower_bound.astype(float)
     times = " to ".join(dict.fromkeys(rounded(factor, 2) for factor in (factors.min(), factors.max())))
     return f"Lower bound: no private mechanism has less than {least} on these records; measured: {times} times as much."
-
-
-def name_of(mechanism: str, several: bool) -> str:
-    """The perturbation; several: of more than one law."""
-    cls = mechanism_class(mechanism)
-    return f"{cls.place}, {NOISES[cls.noise]}" if several else cls.place
 
 
 def _errors(rows: pd.DataFrame) -> str:
@@ -273,29 +229,6 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
     )
 
 
-def snippet(experiment: Experiment, layers: list[str], chart: partial[Figure]) -> str:
-    """Python that redraws the chart from an empty file. chart: without the rates that are computed for it."""
-    if "rates" in layers:
-        chart = partial(chart, rates={RATE: partial(rate_shape, verbatim("next(experiment.cells())"))})
+def snippet(experiment: Experiment, chart: partial[Figure]) -> str:
+    """Python that redraws the chart from an empty file."""
     return script({"experiment": experiment_call(experiment), "table": partial(run, verbatim("experiment"))}, chart)
-
-
-def spread(made: ReleaseScatter) -> str:
-    """Typical distance of each mechanism's releases from its model without noise."""
-    several = len(noises_of(each.mechanism for each in made.mechanisms)) > 1
-    parts, outside = [], 0
-    for each in made.mechanisms:
-        name = name_of(each.mechanism, several)
-        if each.plan is None:
-            parts.append(f"{name}: refused")
-            continue
-        away = float(np.sqrt(((each.thetas - each.theta_hat) ** 2).sum(axis=1).mean()))
-        parts.append(f"{name}: {rounded(away, 2)}")
-        low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
-        outside += int(((each.thetas < low) | (each.thetas > high)).any(axis=1).sum())
-    releases = max(len(each.thetas) for each in made.mechanisms)
-    text = (
-        f"{releases} releases of each mechanism over contours of equal excess risk. Typical distance from × "
-        f"(no noise): {'; '.join(parts)}."
-    )
-    return f"{text} Outside the window: {outside}." if outside else text

@@ -8,13 +8,11 @@ from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.facts import text_beside
 from dpcore.core.power_law import power_law
 from dpcore.data import load
-from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Path
+from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Excesses, Path
 from dpcore.studies.sparsity.l1.data import SOURCE, Setting
-from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
-from dpcore.studies.sparsity.simplex.beside_others import BesideSampling
 from dpcore.theory.lower_bounds import packing_signal
 from pages.ui.html import readable
-from pages.ui.numbers import nearest, rate, rounded, worded
+from pages.ui.numbers import nearest, rate, rounded
 from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
@@ -23,14 +21,12 @@ from pages.ui.verdict import lower_verdict, verdict
 AXES = {"T": "T", "n": "n", "p": "p"}
 RECORDS = {"sparse": "sparse data", "hardest": "hardest data"}
 ACCOUNTINGS = {"tight": "tight noise", "published": "noise as published", "published_safe": "4 × as published"}
-SIMPLEX_LOSS = "huber"
 CHIPS = chips_beside(__file__, "l1_chips.json")
 # A power law is read off from this many records on: below, few steps are affordable.
 _LEAST_N = 1_000
 _MORE_COLUMNS = 256
-Found = AgainstT | AgainstN | AgainstP
 
-FORMULA, CAPTION, DENSE = text_beside(__file__, "l1_formula.md"), *text_beside(__file__, "l1_caption.md").split("\n\n")
+FORMULA, CAPTION = text_beside(__file__, "l1_formula.md"), text_beside(__file__, "l1_caption.md").strip()
 
 
 @dc.dataclass(frozen=True)
@@ -65,7 +61,7 @@ def overspent(walked: Path) -> bool:
     return walked.plan.spent.epsilon > walked.plan.requested.epsilon * (1 + 1e-9)
 
 
-def takeaway(found: Found, walked: Path | None, state: L1State, reason: str) -> str:
+def takeaway(found: Excesses, walked: Path | None, state: L1State, reason: str) -> str:
     """The sentence above the chart, at the cursor."""
     if walked is None:
         return f"**Nothing is released**: {readable(reason)}."
@@ -82,48 +78,47 @@ def takeaway(found: Found, walked: Path | None, state: L1State, reason: str) -> 
         return _on_hardest(found, walked, state)
     if isinstance(found, AgainstN):
         return _by_people(found, state)
-    return _by_columns(found, state) if isinstance(found, AgainstP) else _by_steps(found, walked, state)
+    if isinstance(found, AgainstP):
+        return _by_columns(found)
+    assert isinstance(found, AgainstT)
+    return _by_steps(found, walked, state)
 
 
-def _axis(found: Found, walked: Path | None, state: L1State) -> tuple[str, int]:
-    """The letter of the axis, and the place of the cursor on it."""
-    if isinstance(found, AgainstT):
-        return "T", steps_of(walked, state.T)
-    return ("n", state.n) if isinstance(found, AgainstN) else ("p", state.p)
+def place(found: Excesses, walked: Path | None, state: L1State) -> int:
+    """The place of the cursor on the axis."""
+    return {"T": steps_of(walked, state.T), "n": state.n, "p": state.p}[found.axis]
 
 
-def verdict_of(found: Found, walked: Path | None, state: L1State) -> str:
+def verdict_of(found: Excesses, walked: Path | None, state: L1State) -> str:
     """The bounds along the axis."""
-    (letter, at), mean = _axis(found, walked, state), found.private.measured.mean
-    axis = getattr(found, letter)
-    told = verdict(axis, [("", mean, found.private.bound)], found.nothing, at, letter)
-    return f"{told} {lower_verdict(axis, mean, np.resize(found.packing, len(axis)), at)}"
+    mean, at = found.private.measured.mean, place(found, walked, state)
+    told = verdict(found.x, [("", mean, found.private.bound)], found.nothing, at, found.axis)
+    return f"{told} {lower_verdict(found.x, mean, found.packing, at)}"
 
 
-def _on_hardest(found: Found, walked: Path | None, state: L1State) -> str:
-    letter, at = _axis(found, walked, state)
-    axis = getattr(found, letter)
-    curves = found.private.measured.mean, found.packing, found.nothing
-    mean, least, nothing = (rounded(np.resize(curve, len(axis))[nearest(axis, at)]) for curve in curves)
+def _on_hardest(found: Excesses, walked: Path | None, state: L1State) -> str:
+    at = place(found, walked, state)
+    k = nearest(found.x, at)
+    mean, least, nothing = (rounded(c[k]) for c in (found.private.measured.mean, found.packing, found.nothing))
     proved = (
         f"no private algorithm can guarantee less than **{least}**" if least != "nan" else "no lower bound is known"
     )
     return (
-        f"On the hardest data, private Frank-Wolfe leaves an excess risk of **{mean}** at {letter} = {at:,}; {proved}. "
-        f"A model that learns nothing leaves {nothing}."
+        f"On the hardest data, private Frank-Wolfe leaves an excess risk of **{mean}** at {found.axis} = {at:,}; "
+        f"{proved}. A model that learns nothing leaves {nothing}."
     )
 
 
 def _by_steps(found: AgainstT, walked: Path, state: L1State) -> str:
     mean, T = found.private.measured.mean, walked.plan.steps + 1
-    k, last = nearest(found.T, T), len(found.T) - 1
+    k, last = nearest(found.x, T), len(found.x) - 1
     best = int(np.nanargmin(mean))
     text = f"**{T} steps** of Frank-Wolfe at ε = {state.epsilon:g} leave an excess risk of **{rounded(mean[k])}**"
     others = []
     if best != k:
-        others.append(f"{found.T[best]:.0f} steps would leave {rounded(mean[best])}")
+        others.append(f"{found.x[best]:.0f} steps would leave {rounded(mean[best])}")
     if k not in (last, best) and best != last:
-        others.append(f"{found.T[last]:.0f} noisier steps, {rounded(mean[last])}")
+        others.append(f"{found.x[last]:.0f} noisier steps, {rounded(mean[last])}")
     plain = f"Without privacy, {T} steps leave {rounded(found.plain[T - 1])}."
     return f"{'; '.join([text, *others])}. {plain}"
 
@@ -142,8 +137,8 @@ def _by_people(found: AgainstN, state: L1State) -> str:
     if measured is None:
         text = (
             f"The excess risk follows **no power of n** here: at n = {state.n:,} it is "
-            f"{rounded(found.private.measured.mean[nearest(found.n, state.n)])}, where a model that learns nothing has "
-            f"{rounded(found.nothing[nearest(found.n, state.n)])}"
+            f"{rounded(found.private.measured.mean[nearest(found.x, state.n)])}, where a model that learns nothing has "
+            f"{rounded(found.nothing[nearest(found.x, state.n)])}"
         )
         return "; ".join([text, *parts]) + "."
     return f"With more records, {', '.join(parts)}."
@@ -161,23 +156,23 @@ def _moves(slope: float) -> str:
 
 def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
     """Exponents of n from 1,000 records on: measured, where every column matters, of the bound; None where none is."""
-    far = found.n >= _LEAST_N
+    far = found.x >= _LEAST_N
     curves = (found.private.measured.mean, found.dense, found.private.bound)
-    measured, dense, bound = (power_law(found.n[far], curve[far]).slope for curve in curves)
+    measured, dense, bound = (power_law(found.x[far], curve[far]).slope for curve in curves)
     return measured, dense, bound
 
 
-def _by_columns(found: AgainstP, state: L1State) -> str:
-    private, whole, last = found.private.measured, found.whole.measured.mean, len(found.p) - 1
-    first, mean = nearest(found.p, found.p[last] / _MORE_COLUMNS), private.mean
+def _by_columns(found: AgainstP) -> str:
+    private, whole, last = found.private.measured, found.whole.measured.mean, len(found.x) - 1
+    first, mean = nearest(found.x, found.x[last] / _MORE_COLUMNS), private.mean
     text = (
-        f"**{found.p[last] / found.p[first]:.0f} times as many columns**, {found.p[last]:,.0f} instead of "
-        f"{found.p[first]:,.0f}, "
+        f"**{found.x[last] / found.x[first]:.0f} times as many columns**, {found.x[last]:,.0f} instead of "
+        f"{found.x[first]:,.0f}, "
     )
     if mean[last] + 2.0 * private.se[last] >= found.nothing[last]:
         text += (
-            f"leave **nothing learned**: the excess risk is {rounded(mean[last])} at p = {found.p[last]:,.0f}, where "
-            f"θ = 0 has {rounded(found.nothing[last])}, and {rounded(mean[first])} at p = {found.p[first]:,.0f}, where "
+            f"leave **nothing learned**: the excess risk is {rounded(mean[last])} at p = {found.x[last]:,.0f}, where "
+            f"θ = 0 has {rounded(found.nothing[last])}, and {rounded(mean[first])} at p = {found.x[first]:,.0f}, where "
             f"θ = 0 has {rounded(found.nothing[first])}"
         )
     elif abs(mean[last] - mean[first]) <= 2.0 * np.hypot(private.se[last], private.se[first]):
@@ -193,7 +188,7 @@ def _by_columns(found: AgainstP, state: L1State) -> str:
     )
 
 
-def readouts(found: Found, walked: Path | None, state: L1State) -> list[tuple[str, str, str]]:
+def readouts(found: Excesses, walked: Path | None, state: L1State) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the chart."""
     if walked is None:
         return []
@@ -210,18 +205,13 @@ def readouts(found: Found, walked: Path | None, state: L1State) -> list[tuple[st
         best = int(np.nanargmin(found.private.measured.mean))
         rest = (
             f"auto chooses T = {found.auto}, which is better on most data; the smallest measured mean is at "
-            f"T = {found.T[best]:.0f}, but choosing T from the data would cost extra privacy"
+            f"T = {found.x[best]:.0f}, but choosing T from the data would cost extra privacy"
         )
-        return [*made, ("Smallest upper bound", f"T = {found.tuned}", rest)]
-    if isinstance(found, AgainstN):
-        rest = "by bounds at the best T: there the cost of privacy is below the generalisation gap"
-        return [*made, ("Privacy for free", f"n ≥ {worded(found.free)}", rest)]
-    k = nearest(found.p, state.p)
-    rest = f"at p = {state.p:,}, one vertex a step; {rounded(found.whole.measured.mean[k])} with noise in every column"
-    return [*made, ("Excess risk", rounded(found.private.measured.mean[k]), rest)]
+        made.append(("Smallest upper bound", f"T = {found.tuned}", rest))
+    return made
 
 
-def caption(found: Found, state: L1State) -> str:
+def caption(found: Excesses, state: L1State) -> str:
     """The mechanism, the records, and why measured and proved slopes differ."""
     sentences = [CAPTION.format(repetitions=found.repetitions)]
     if state.hardest:
@@ -230,17 +220,12 @@ def caption(found: Found, state: L1State) -> str:
             f"Hardest data: {signal:,} of {state.n:,} records carry one label and lie on one axis; the others are "
             f"zero. The lower bound is the mean over {2 * state.p:,} such data sets, which the algorithm treats alike."
         )
-    else:
-        sentences.append("Sparse data: few columns matter.")
-    if isinstance(found, AgainstN) and not state.hardest:
-        sentences.append(DENSE.strip())
     if state.accounting != "tight":
         over = [T for T, spent in zip(found.private.T, found.private.spent, strict=True) if spent > state.epsilon]
         if over:
             sentences.append(f"{len(over)} of {len(found.private.T)} points spend more than ε = {state.epsilon:g}.")
-    stored = int(np.max(found.stored))
-    if not state.hardest and (stored < state.p or (isinstance(found, AgainstP) and stored < found.p[-1])):
-        sentences.append(f"At most {stored:,} columns are filled; the others are zero in every record.")
+    if not state.hardest and (found.stored < state.p or (found.axis == "p" and found.stored < found.x[-1])):
+        sentences.append(f"At most {found.stored:,} columns are filled; the others are zero in every record.")
     refused = sorted({reason for reason in found.private.reasons if reason})
     if refused:
         sentences.append(f"Not drawn: {readable(refused[0])}.")
@@ -254,39 +239,6 @@ def path_caption(walked: Path) -> str:
         f"One run: {missed} of {walked.plan.steps} choices have the wrong column or sign; the model leaves an "
         f"excess risk of {rounded(walked.excess)}. Later choices weigh more: the last vertex has "
         f"{rounded(walked.share[-1] / walked.share[0], 2)} times the weight of the first."
-    )
-
-
-def remark_caption(found: BesideSampling, state: L1State) -> str:
-    """Both mechanisms on the records of the tab Simplex sampling."""
-    last = len(found.n) - 1
-    pair = found.frank_wolfe.mean[last], found.sampling.mean[last]
-    text = (
-        f"Over the simplex, Huber loss, ε = {state.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
-        f"{rounded(pair[0])} and simplex sampling {rounded(pair[1])}. Remark 2 of Talwar, Thakurta and Zhang "
-        "(2015) states n⁻²⁄³ for Frank-Wolfe, where simplex sampling has n⁻¹⁄³ in Jain and Thakurta (2014)."
-    )
-    if found.stored < state.p:
-        text += f" {found.stored:,} of {state.p:,} columns are filled."
-    return f"{text} Means of {found.repetitions} runs."
-
-
-def tracing_caption(tracing: Tracing) -> str:
-    """The attack, and how far it is from the theorem."""
-    size = literal_size()
-    last = len(tracing.epsilon) - 1
-    worse = tracing.epsilon[tracing.excess > tracing.nothing]
-    text = (
-        f"Fingerprinting code of {tracing.w} users: an attacker tells members from non-members by the signs of the "
-        f"model. AUC {tracing.exact:.2f} for the non-private minimiser, {tracing.auc[last]:.2f} at ε = "
-        f"{tracing.epsilon[last]:,.0f}, {tracing.auc[0]:.2f} at ε = {tracing.epsilon[0]:g}; the excess risk grows from "
-        f"{rounded(tracing.excess[last])} to {rounded(tracing.excess[0])}: accurate models are traceable."
-    )
-    if len(worse):
-        text += f" Up to ε = {worse[-1]:g}, θ = 0 has less excess risk."
-    return (
-        f"{text} An illustration with {tracing.n} records, not a lower bound: Theorem 3.1 of Talwar, Thakurta and "
-        f"Zhang (2015) needs m ≥ {size.m:,}, {worded(size.p)} columns and {worded(size.n)} records."
     )
 
 

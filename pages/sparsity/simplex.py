@@ -5,9 +5,9 @@ from functools import partial
 
 from dpcore.core.cancel import Cancelled, go_on, never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, published_draws_figure, support_figure
+from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
-from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, published_draws
+from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support
 from pages.background.pictures import made_once
 from pages.sparsity import SOURCE
@@ -16,13 +16,13 @@ from pages.ui.code import redrawn
 from pages.ui.details import table_of
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page, or_reason
-from pages.ui.pickers import pick_layers, switch
+from pages.ui.pickers import switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_N, MOST_RECORDS, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 64, 65_536
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
-SIDES = ("Draws", "Dimension", "Draws as published")
+SIDES = ("Draws", "Dimension")
 
 
 def show(page: Page) -> None:
@@ -40,8 +40,6 @@ def show(page: Page) -> None:
     )
     theme = current_theme()
     page.halves()
-    with page.left:
-        layers = pick_layers("lower")
 
     def drawn(
         controls: Controls, cancelled: Cancelled = never
@@ -64,8 +62,8 @@ def show(page: Page) -> None:
         draw, valley = partial(draws_figure, m=m, on=on, height=HEIGHT), question(cancelled=cancelled)
         figure, sentence = made_once(
             SOURCE,
-            ("draws", controls, on, theme, *layers),
-            lambda: (draw(valley, theme=theme).showing(layers), words.takeaway(valley, release, reason, on)),
+            ("draws", controls, on, theme),
+            lambda: (draw(valley, theme=theme), words.takeaway(valley, release, reason, on)),
         )
         return figure, sentence, valley, release, partial(redrawn, question, draw)
 
@@ -102,10 +100,6 @@ def _beside(side: str, controls: Controls, release: Support | None, theme: Theme
         )
         figure = columns_figure(by_p, p=controls.p, theme=theme, height=SIDE_HEIGHT)
         return figure, words.columns_caption(by_p, controls)
-    if side == "Draws as published":
-        allowed = published_draws.published_draws(**words.arguments(controls, "n", "seed"))
-        figure = published_draws_figure(allowed, n=controls.n, theme=theme, height=SIDE_HEIGHT)
-        return figure, words.published_caption(allowed, controls)
     if release:
         return support_figure(release, theme=theme, height=SIDE_HEIGHT), words.support_caption(release)
     return "Nothing is drawn: the budget allows no sample. Choose a larger ε, λ or n."

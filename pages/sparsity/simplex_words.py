@@ -10,7 +10,7 @@ from dpcore.data.synthetic import TEST_RECORDS
 from dpcore.studies.sparsity.simplex.beside_others import ExcessByColumns
 from dpcore.studies.sparsity.simplex.data import SOURCE
 from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
-from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
+from dpcore.studies.sparsity.simplex.published_draws import draws_at, first_draw
 from dpcore.studies.sparsity.simplex.single_release import Support
 from pages.ui.html import readable
 from pages.ui.numbers import amount, nearest, rounded, worded
@@ -97,11 +97,9 @@ def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str, str
     """(noun, value, rest) of the cards below the chart."""
     k, plan, draws = nearest(made.m, release.plan.steps), release.plan, _draws(release.plan.steps)
     bound, measured = made.best_by_bound(on), made.best_measured(on)
-    over = f"over the best mixture, at m = {plan.steps:,}; upper bound {rounded(made.bound(on)[k])}"
     size = f"{draws} instead of {made.p:,} weights; they name {release.distinct:,} columns"
     spent = f"ε = {rounded(plan.spent.epsilon)} of {made.epsilon:g}"
     cards = [
-        ("Excess risk", rounded(made.measured(on).mean[k]), over),
         ("Size of the release", f"{release.bits:,.0f} bits", size),
         ("Privacy spent", spent, f"{draws} at λ = {plan.spec.lam:.3g}; one alone costs {rounded(made.eta[k])}"),
     ]
@@ -171,22 +169,25 @@ def columns_caption(by_p: ExcessByColumns, controls: Controls) -> str:
     )
 
 
-def published_caption(allowed: PublishedDraws, controls: Controls) -> str:
-    """The reason why no curve of the theorem's own is measured."""
-    theirs, ours = draws_at(controls.n, **arguments(controls, "n", "seed"))
-    first = "n = 10¹⁵" if allowed.first is None else f"n = {worded(allowed.first, 3)}"
-    return (
-        f"Theorem 4 of Jain and Thakurta (2014) as published allows {rounded(theirs, 2)} draws at n = {controls.n:,}, "
-        f"less than one, so nothing can be released at any n of the slider. Its first draw comes "
-        f"{'beyond' if allowed.first is None else 'at'} {first}. The tight accounting allows {ours:,}."
-    )
-
-
 def assumptions(made: Valley, controls: Controls) -> str:
     """The assumptions of the tab's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
-    facts = {"n": controls.n, "R": domain.R, "y_max": domain.y_max, "epsilon": controls.epsilon}
-    lines = [assumed(__file__, "simplex_assumptions.md", **facts, delta=delta_text(controls.delta))]
+    public = arguments(controls, "n", "seed")
+    (theirs, ours), first = draws_at(controls.n, **public), first_draw(**public)
+    lines = [
+        assumed(
+            __file__,
+            "simplex_assumptions.md",
+            n=controls.n,
+            R=domain.R,
+            y_max=domain.y_max,
+            epsilon=controls.epsilon,
+            delta=delta_text(controls.delta),
+            theirs=rounded(theirs, 2),
+            ours=ours,
+            first="beyond n = 10¹⁵" if first is None else f"at n = {worded(first, 3)}",
+        )
+    ]
     refused = sorted({reason for reason in made.reasons if reason})
     lines += [f"- **Refused**: {readable(reason)}." for reason in refused[:1]]
     return "\n".join(lines)

@@ -20,7 +20,7 @@ from pages.ui.details import table_of
 from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure, current_theme, small_print
 from pages.ui.page import Page, or_reason
-from pages.ui.pickers import pick_layers, switch
+from pages.ui.pickers import switch
 from pages.ui.sidebar import SAMPLE_SIZES, sidebar
 
 HEIGHT = 405
@@ -43,8 +43,6 @@ def show(page: Page) -> None:
     )
     theme = current_theme()
     page.halves(1.6)
-    with page.left:
-        layers = pick_layers()
     state = words.StreamingState(**vars(controls), adversary=adversary, steps=steps, accounting=accounting)
 
     def curves_at(state: words.StreamingState) -> list[partial[regret.RegretCurve]]:
@@ -65,9 +63,9 @@ def show(page: Page) -> None:
         free = plain_at(state)(cancelled=cancelled)
         figure, sentence = made_once(
             SOURCE,
-            ("regret", state, theme, *layers),
+            ("regret", state, theme),
             lambda: (
-                regret_figure(curves, free, steps=state.steps, theme=theme, height=HEIGHT).showing(layers),
+                regret_figure(curves, free, steps=state.steps, theme=theme, height=HEIGHT),
                 words.takeaway(play, free, state, reason),
             ),
         )

@@ -74,14 +74,12 @@ def readouts(play: Play, state: StreamingState) -> list[tuple[str, str, str]]:
     """(noun, value, rest) of the cards below the charts."""
     T, plan = state.steps, play.plan
     return [
-        ("Regret per step", rounded(play.expected[-1] / T), f"over T = {T:,} steps; at most 2 for any choice"),
         ("Weight of the best arm", f"{100 * play.trust[-1]:.0f}%", f"at the end; 1 of {state.p:,} at the start"),
         (
             "Privacy spent",
             f"ε = {rounded(plan.spent.epsilon)} of {state.epsilon:g}",
             f"{T - 1:,} choices at Λ = {rounded(T * plan.scale)}; one alone costs {rounded(4.0 / (T * plan.scale))}",
         ),
-        ("Upper bound for 90% of runs", amount(play.one_run), "on the regret of a single run, whatever the costs"),
     ]
 
 
@@ -96,8 +94,7 @@ def caption(curves: Sequence[RegretCurve], state: StreamingState) -> str:
     """The learner and the costs."""
     sentences = [
         "Private FTRL (follow the regularised leader) draws an arm in each step with weights that fall with the costs "
-        f"so far. {ADVERSARIES[state.adversary].sentence} Lines: exact means; bands: 8 of 10 runs. “Nothing learned” "
-        "draws every arm with equal probability. Shapes: equation (12) of Jain and Thakurta (2014), earlier √(Tp)."
+        f"so far. {ADVERSARIES[state.adversary].sentence} Lines: exact means; bands: 8 of 10 runs."
     ]
     points = [spent for curve in curves for spent in curve.spent if np.isfinite(spent)]
     dear = sum(spent > state.epsilon * (1 + 1e-9) for spent in points)

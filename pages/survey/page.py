@@ -57,7 +57,7 @@ with page.right:
     estimate = estimate_figure(found, central=central, theme=theme, height=SIDE_HEIGHT)
     captioned_figure(estimate, words.messages(found, answered, controls.seed), key="estimate", height=SIDE_HEIGHT)
 page.below(
-    words.readouts(found),
+    [],
     words.CHIPS,
     lambda: words.assumptions(found, answered),
     words.FORMULA,

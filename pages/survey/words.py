@@ -72,19 +72,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
-def readouts(found: Survey) -> list[tuple[str, str, str]]:
-    """(noun, value, rest) of the cards; nobody is needed for an error that a guess has."""
-    epsilon = found.coin.epsilon
-    made = [
-        ("Estimate", _percent(found.estimate), f"95% interval: {_percent(found.low)} to {_percent(found.high)}"),
-        ("Error bound", f"±{points(found.bound)}", "95%, whatever the true answers are"),
-    ]
-    if found.bound < _GUESS:
-        rest = f"would be enough for this error at ε = {rounded(epsilon)}, instead of {found.n}"
-        made.append(("Trusted server", _people(people_needed(found.bound, epsilon)), rest))
-    return made
-
-
 def table(curves: AgainstPeople) -> pd.DataFrame:
     """A row for each number of people."""
     return pd.DataFrame(

@@ -9,7 +9,6 @@ import streamlit as st
 from dpcore import data
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
-from dpcore.figures.figure import LAYERS
 from pages.ui import url_controls
 from pages.ui.set_controls import set_controls
 from pages.ui.share_link import UPLOAD
@@ -64,20 +63,6 @@ def switch(
     names = options if isinstance(options, Mapping) else dict(zip(options, options, strict=True))
     return url_controls.segments(
         key, label, list(names), default, names.__getitem__, label_visibility="collapsed", wrap=wrap
-    )
-
-
-def pick_layers(*absent: str, **more: str) -> list[str]:
-    """What the reader wants to see beside the measured curves: `LAYERS` of a figure, or of `more`, which are off.
-
-    absent: those that the figure does not have; they are out of sight, and keep their values for other pages.
-    """
-    names = LAYERS | more
-    hidden = ", ".join(f".st-key-layers button:nth-of-type({list(names).index(layer) + 1})" for layer in absent)
-    if absent:
-        st.html(f"<style>{hidden} {{ display: none }}</style>")
-    return url_controls.pills(
-        "layers", "Compare with", list(names), list(LAYERS), names.__getitem__, label_visibility="collapsed", wrap=True
     )
 
 

@@ -31,8 +31,7 @@ HELD = "controls in the link"  # in the session: a Held
 class Control:
     """A control: its legal values, and how the address writes one.
 
-    options: a range for whole numbers. default: a list where many options may be on at once, else an option, or None
-    where there may be none.
+    options: a range for whole numbers. default: an option, or None where there may be none.
     """
 
     key: str
@@ -40,7 +39,6 @@ class Control:
     options: Sequence[Any]
     default: Any
     text: Callable[[Any], str] = str
-    many: bool = False
 
     @property
     def texts(self) -> list[str]:
@@ -58,17 +56,13 @@ class Control:
         texts = [self.text(option) for option in options]
         return ", ".join(texts if len(texts) == len(self.options) else [*texts[:2], "…", texts[2]])
 
-    def chosen(self, value: Any) -> list[Any]:
-        """The options that are on."""
-        return list(value) if self.many else [] if value is None else [value]
-
     def written(self, value: Any) -> list[str]:
-        """The value as the address writes it, one text for each option that is on."""
-        return [self.text(option) for option in self.chosen(value)]
+        """The value as the address writes it; nothing where no option is on."""
+        return [] if value is None else [self.text(value)]
 
     def is_upload(self, value: Any) -> bool:
         """Whether it stands at a data set that only this session has."""
-        return any(str(option).startswith(UPLOAD) for option in self.chosen(value))
+        return str(value).startswith(UPLOAD)
 
 
 @dc.dataclass
@@ -171,7 +165,7 @@ def reset() -> None:
     """Set all controls to their defaults; a file that the reader brought stays."""
     for key, control in held().known.items():
         if key != BEHIND and not control.is_upload(st.session_state.get(key, control.default)):
-            set_controls({key: list(control.default) if control.many else control.default})
+            set_controls({key: control.default})
 
 
 def control_of(key: str) -> Control:

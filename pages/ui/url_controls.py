@@ -65,14 +65,6 @@ def pill(key: str, label: str, options: Sequence[Any], **look: Any) -> Any:
     return _draw(Control(key, label, tuple(options), None), st.pills, options, **look)
 
 
-def pills(
-    key: str, label: str, options: Sequence[Any], default: Sequence[Any], text: Callable[[Any], str] = str, **look: Any
-) -> list[Any]:
-    """Any of the options, in a row."""
-    control = Control(key, label, tuple(options), list(default), text, many=True)
-    return list(_draw(control, st.pills, options, selection_mode="multi", default=default, format_func=text, **look))
-
-
 def whole_number(key: str, label: str, numbers: range, default: int, **look: Any) -> int:
     """One of consecutive whole numbers, typed or stepped."""
     # A field for fractions: the one for whole numbers fails where an address says an infinite one.

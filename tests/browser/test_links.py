@@ -76,7 +76,7 @@ def test_the_link_that_a_page_offers_is_the_first_request_of_a_fresh_server(
     expect(code).to_contain_text("hide=delta")
     link = urlsplit(code.inner_text())
     said = parse_qs(link.query)
-    assert link.path == "/base/dimension" and {"epsilon", "delta", "n", "p", "lam", "noise_in", "layers"} < set(said)
+    assert link.path == "/base/dimension" and {"epsilon", "delta", "n", "p", "lam", "noise_in"} < set(said)
     assert (said["epsilon"], said["n"], said["v"]) == (["1"], ["200"], [__version__])
 
     page.goto(f"{fresh_server.url}/dimension?{link.query}")

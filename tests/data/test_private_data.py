@@ -21,7 +21,6 @@ from dpcore.data import SOURCES, Declared, UploadedRecords, bundled
 from dpcore.data.sources import declared
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting
-from dpcore.studies.perturbation.non_private_descent import work
 from pages.background import tables
 from pages.background.jobs import Job
 from pages.background.tables import TableQuestion
@@ -392,14 +391,11 @@ def test_nothing_that_is_computed_from_the_records_outlives_them():
         data.load(key, 42, 3, 7),
         data.load(key, 100, 3, 7),
         cell.problem.reference(),
-        work(Problem(key, 20, 3, seed=7)),
         last(EquivalentSampleSizeQuestion(Setting(Problem(key, 42, 3, seed=7), splits=2, epsilons=(1.0,)))),
     ]
     held = [weakref.ref(thing) for thing in (records._X, records._y, records, *made)]
     held += [weakref.ref(part.X) for split in made[:2] for part in (split.train, split.test)]
-    assert len(records._caches) == 8, (
-        "records, cells, minimisers, references, penalties, learners, descents and learning curves"
-    )
+    assert len(records._caches) == 7, "records, cells, minimisers, references, penalties, learners and learning curves"
     assert not any(key in repr(known) for cache in caches_of_modules() for known in cache._futures)
     del records, made, job
     gc.collect()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +19,6 @@ from dpcore.figures import (
     geometry,
     multiclass,
     named_bars,
-    noisy_sgd,
     overview,
     perturbation,
     survey,
@@ -39,13 +37,10 @@ from dpcore.studies.multiclass.curves import Records
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from dpcore.studies.papers.reproductions.base import Exponent
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit
-from dpcore.studies.perturbation.non_private_descent import work
-from dpcore.studies.perturbation.private_polynomials import private_polynomials
 from dpcore.studies.perturbation.release_scatter import release_scatter
 from dpcore.studies.sparsity.l1 import curves as l1_curves
 from dpcore.studies.sparsity.l1.data import Setting
-from dpcore.studies.sparsity.l1.membership import tracing
-from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, published_draws, single_release
+from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, single_release
 from dpcore.studies.sparsity.streaming import regret
 from dpcore.studies.survey.estimates import against_people, central_bound, simulated
 
@@ -78,29 +73,9 @@ def padded(*keys: str) -> tuple[Any, Any]:
 
 
 @functools.cache
-def batches() -> Any:
-    swept = [dpcore.make_mechanism("noisy_sgd", batch=batch, steps=50) for batch in (20, 50)]
-    mechanisms = (*swept, dpcore.make_mechanism("noisy_gd"))
-    return dpcore.run(
-        dpcore.Experiment(Problem("synthetic", n=200), mechanisms, sweep=Axis("epsilon", (1.0,)), repetitions=4)
-    )
-
-
-@functools.cache
 def scatter() -> Any:
     mechanisms = tuple(dpcore.make_mechanism(key) for key in (*KEYS[:2], "noisy_gd"))
-    return release_scatter(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0, walks=True)
-
-
-@functools.cache
-def descents() -> Any:
-    return work(Problem("synthetic", 30, 3, seed=4))
-
-
-@functools.cache
-def polynomials() -> Any:
-    mechanisms = tuple(dpcore.make_mechanism(key) for key in KEYS[:2])
-    return private_polynomials(mechanisms, Problem("synthetic", n=400, theta_norm=6.0), 1.0)
+    return release_scatter(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0)
 
 
 @functools.cache
@@ -111,7 +86,6 @@ def setting(kind: str) -> Any:
         "people": lambda: l1_curves.against_n(asked, p=64, T=8, ns=(50, 200, 1_000, 5_000)),
         "columns": lambda: l1_curves.against_p(asked, n=2_000, T=8, ps=(16, 256, 4_096)),
         "path": lambda: l1_curves.path(asked, n=2_000, p=4_096, T=30),
-        "tracing": lambda: tracing(seed=2, p=64, repetitions=10),
     }[kind]()
 
 
@@ -129,18 +103,8 @@ def columns() -> Any:
 
 
 @functools.cache
-def beside() -> Any:
-    return beside_others.beside_sampling(p=16, **SIMPLEX, repetitions=10, ns=(300, 1_000, 3_000))
-
-
-@functools.cache
 def release(p: int = 24) -> Any:
     return single_release.support(n=600, p=p, **SIMPLEX, lam="auto", m=13, columns=6)
-
-
-@functools.cache
-def draws() -> Any:
-    return published_draws.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
 
 
 @functools.cache
@@ -158,7 +122,7 @@ def play() -> Any:
 
 @functools.cache
 def orders() -> Any:
-    return [excess_by_norm.against_order(d, 2_000, repetitions=4, **BUDGET) for d in (100, 1_000)]
+    return excess_by_norm.against_order(1_000, 2_000, repetitions=4, **BUDGET)
 
 
 @functools.cache
@@ -166,8 +130,6 @@ def plane(kind: str) -> Any:
     """Results of the page Geometry."""
     return {
         "rows": lambda: [table_1.table_row(p, 1_000, 300, 0.5, 1e-6) for p in excess_by_norm.orders(1_000)],
-        "lengths": lambda: noise.noise_lengths((1.0, 1.1, 1.5, 2.0), d=500, **BUDGET),
-        "mean": lambda: noise.private_mean(math.inf, (10, 100, 1_000), n=500, **BUDGET),
         "members": lambda: hardest_data.hardest_tracing(seed=1, p_norm=1.5, d=300, delta=1e-6),
         "ball": lambda: noise.ball_picture(1.5, **BUDGET),
         "people": lambda: excess_by_n.excess_against_n(1.5, d=8, ns=(1_000, 4_000), runs=2, **BUDGET),
@@ -181,12 +143,10 @@ def classified(kind: str) -> Any:
     people = Records(DRAWN, 300, 0)
     found = {
         "excess": lambda: classes.excess_against_epsilon((0.1, 0.3, 1.0, 3.0), people, delta=1e-5, repetitions=10),
-        "tuned": lambda: classes.accuracy_against_lam((0.3, 1.0, 10.0), people, delta=1e-5, repetitions=2),
         "drawn": lambda: decision_regions.picture(Records(DRAWN, 400, 0), epsilon=2.0, delta=1e-6),
         "real": lambda: decision_regions.picture(Records("iris", 105, 0), epsilon=2.0, delta=1e-6),
         "guessed": lambda: pathak_raj_leak.membership_leak(400),
         "existence": lambda: [(d, pathak_raj.existence(d, 1.0, 1.0, draws=2_000)) for d in (1, 2, 3, 6)],
-        "theorem": lambda: pathak_raj.theorem_2_violations(draws=100),
     } | {
         axis: lambda axis=axis: classes.accuracy_against(
             axis, along[axis], Records(DRAWN, 120, 0), epsilon=1.0, delta=1e-5, repetitions=6
@@ -249,69 +209,48 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     def draws_of(function: Callable[..., Figure], *values: Any, **named: Any) -> Callable[..., Figure]:
         return functools.partial(function, *values, **(look | named))
 
-    grown = {keys: padded(*keys) for keys in ((KEYS[0], KEYS[2]), KEYS)}
     yield (
         "cost",
         draws_of(overview.cost_figure, table(), mechanism=KEYS[0], accuracy_title=ACCURACY, height=500),
         {"epsilon": (1.0, 0.1)},
     )
     yield "excess", draws_of(perturbation.excess_figure, table()), {"epsilon": (1.0, 0.1)}
-    yield "excess of four", draws_of(perturbation.excess_figure, table(*KEYS)), {"epsilon": (1.0, 0.1)}
-    yield (
-        "excess under rules",
-        draws_of(
-            perturbation.excess_figure, table(*KEYS, lam="auto"), rates={"rate,<br>shape only": 1 / np.array(EPSILONS)}
-        ),
-        {"epsilon": (1.0, 0.1)},
-    )
     swept = table(along="lam", values=(1e-4, 1e-3, 1e-2, 0.1, 1.0), epsilon=0.5)
     yield "valley", draws_of(perturbation.valley_figure, swept), {"lam": (0.01, 0.1)}
-    yield "descent cost", draws_of(perturbation.descent_cost_figure, descents()), {}
     yield "releases", draws_of(perturbation.release_scatter_figure, scatter()), {}
-    yield "polynomials", draws_of(perturbation.polynomials_figure, polynomials()), {}
     leak = median_leak(2)
     marks = (np.array([leak.before[leak.owner_before]]), np.array([leak.after[leak.owner_after]]))
     yield "leak", draws_of(perturbation.leak_figure, leak, marks=marks, title="unit", height=300), {}
     yield "fit", draws_of(perturbation.fit_figure, polynomial_fit(2), height=300), {}
-    yield "noisy SGD", draws_of(noisy_sgd.noisy_sgd_figure, batches(), along="batch"), {"cursor": (50.0, 20.0)}
-    for keys, lower in itertools.product(grown, ("distance", "damage")):
+    for lower in ("distance", "damage"):
         yield (
-            f"dimension of {len(keys)}, {lower}",
-            draws_of(dimension.dimension_figure, *grown[keys], lower=lower, accuracy_title=ACCURACY),
+            f"dimension, {lower}",
+            draws_of(dimension.dimension_figure, *padded(KEYS[0], KEYS[2]), lower=lower, accuracy_title=ACCURACY),
             {"p": (128, 2**20)},
         )
     yield "orthant", draws_of(dimension.orthant_figure, orthants()), {"p": (128, 8)}
-    yield "steps", draws_of(l1.steps_figure, setting("steps")), {"T": (20, 8)}
-    yield "people", draws_of(l1.excess_by_n_figure, setting("people")), {"n": (200, 1_000)}
-    yield "columns", draws_of(l1.width_figure, setting("columns")), {"p": (256, 16)}
-    yield "remark", draws_of(l1.remark_figure, beside()), {}
+    for kind, places in (("steps", (20, 8)), ("people", (200, 1_000)), ("columns", (256, 16))):
+        yield kind, draws_of(l1.excess_figure, setting(kind)), {"at": places}
     yield "path", draws_of(l1.path_figure, setting("path")), {}
-    yield "tracing", draws_of(l1.tracing_figure, setting("tracing")), {"epsilon": (30.0, 3.0)}
     for on, lam in (("fresh", "auto"), ("training", 0.1)):
         yield f"draws, {on}", draws_of(simplex.draws_figure, valley(lam), on=on, height=520), {"m": (20, 5)}
     yield "simplex columns", draws_of(simplex.columns_figure, columns()), {"p": (32, 8)}
     yield "support", draws_of(simplex.support_figure, release()), {}
-    yield "published draws", draws_of(simplex.published_draws_figure, draws()), {"n": (5_000, 50_000)}
     curves, free = streams()
     yield "regret", draws_of(streaming.regret_figure, curves, free), {"steps": (60, 200)}
     yield "play", draws_of(streaming.play_figure, play(), height=560), {}
-    yield "orders", draws_of(geometry.order_figure, orders()[1], orders()[:1]), {"p_norm": (2.0, 1.5)}
+    yield "orders", draws_of(geometry.order_figure, orders()), {"p_norm": (2.0, 1.5)}
     yield "rates", draws_of(geometry.rates_figure, plane("rows")), {"p_norm": (1.5, 2.0)}
-    yield "lengths", draws_of(geometry.lengths_figure, plane("lengths")), {"p_norm": (1.1, 1.5)}
-    yield "private mean", draws_of(geometry.private_mean_figure, plane("mean")), {"d": (100, 10)}
     yield "members", draws_of(geometry.members_figure, plane("members")), {"epsilon": (1.0, 10.0)}
     yield "ball", draws_of(geometry.ball_figure, plane("ball")), {}
     yield "learners", draws_of(geometry.learners_figure, plane("people")), {"n": (4_000, 1_000)}
     for axis, places in (("epsilon", (1.0, 10.0)), ("classes", (5.0, 2.0)), ("d", (8.0, 2.0))):
         yield f"accuracy, {axis}", draws_of(multiclass.accuracy_figure, classified(axis)), {"cursor": places}
     yield "classes' excess", draws_of(multiclass.classes_excess_figure, classified("excess")), {"epsilon": (1.0, 0.3)}
-    yield "tuning", draws_of(multiclass.tuning_figure, classified("tuned")), {}
     for kind in ("drawn", "real"):
         yield f"regions, {kind}", draws_of(multiclass.regions_figure, classified(kind)), {}
-        yield f"ellipses, {kind}", draws_of(multiclass.ellipses_figure, classified(kind)), {}
     yield "membership leak", draws_of(multiclass.membership_leak_figure, classified("guessed")), {}
     yield "existence", draws_of(multiclass.existence_figure, classified("existence"), draws=2_000), {}
-    yield "theorem", draws_of(multiclass.theorem_figure, classified("theorem")), {}
     yield "ledger", draws_of(ledger.ledger_figure, ledgers()[0], STEPS, target=1.0), {"at": (80_000, 10)}
     here = {"published": 97.0, "uniform": 9.9, "poisson": 9.1}
     yield "noise", draws_of(ledger.noise_figure, ledgers()[1], here), {"epsilon": (1.0, 0.1)}

@@ -18,13 +18,10 @@ from dpcore.theory import sampling_and_regret as theory
 
 from ..harness import ROOT
 from . import pictures
-from .pictures import EPSILONS, KEYS, all_figures, classified, orders, padded, plane, setting, table, valley
+from .pictures import KEYS, all_figures, classified, orders, padded, plane, setting, table, valley
 
 # Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
-CUT = (
-    *("ruler", "betting", "function, betting test", "budget", "ellipses", "ball", "exhibits", "corrections", "regret"),
-    "descent cost",
-)
+CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret")
 # Figures whose words stand beside their marks.
 WITHOUT_LEGEND = ("leak", "ruler", "uses")
 # The palette of one theme alone.
@@ -70,7 +67,7 @@ def test_what_is_drawn_lies_inside_its_axes():
     for name, figure, trace in traces:
         if name.startswith(CUT):
             continue
-        if trace.type not in ("scatter", "bar") or trace.meta in ("upper", "lower", "plain") or not trace.name:
+        if trace.type not in ("scatter", "bar") or trace.meta in ("upper", "lower") or not trace.name:
             continue
         if trace.line.width == 0 if trace.type == "scatter" else trace.base is not None:
             continue
@@ -131,7 +128,7 @@ def test_labels_keep_apart_and_a_phone_has_a_legend_in_their_place():
 
 def test_what_claims_no_privacy_says_none():
     """Exhibits of outputs without a guarantee, and objective perturbation on the orthant, which has none."""
-    for name in ("membership leak", "existence", "theorem", "orthant"):
+    for name in ("membership leak", "existence", "orthant"):
         figure = drawn()[name]
         said = [note.text for note in figure.layout.annotations] + [trace.name or "" for trace in figure.data]
         said += [trace.hovertemplate or "" for trace in figure.data]
@@ -154,15 +151,14 @@ def numbers() -> dict[str, dict[str, object]]:
     """Of each figure what some of its traces hold, by their names; behind "@" the panel."""
     made = table()
     excess, right = rows_of(made, KEYS[0]), rows_of(made, KEYS[0], "accuracy")
-    (answer, grown), descent = padded(KEYS[0], KEYS[2]), pictures.descents()
-    steps, people, columns, traced = map(setting, ("steps", "people", "columns", "tracing"))
-    free, fixed, by_p, beside = valley("auto"), valley(0.1), pictures.columns(), pictures.beside()
-    (streams, private_free), play, order = pictures.streams(), pictures.play(), orders()[1]
-    lengths, mean, members, learners = map(plane, ("lengths", "mean", "members", "people"))
-    accuracy, tuned, drift = classified("epsilon"), classified("tuned"), classified("excess")
+    answer, grown = padded(KEYS[0], KEYS[2])
+    steps, people, columns = map(setting, ("steps", "people", "columns"))
+    free, fixed, by_p = valley("auto"), valley(0.1), pictures.columns()
+    (streams, private_free), play, order = pictures.streams(), pictures.play(), orders()
+    members, learners = map(plane, ("members", "people"))
+    accuracy, drift = classified("epsilon"), classified("excess")
     damage = rows_of(answer, KEYS[0])
     ledger = {curve.kind: curve.epsilon for curve in pictures.ledgers()[0]}
-    law = (people.n * np.log(people.n)) ** (-2 / 3)
     return {
         "cost": {
             "output perturbation@y": 100 * right["mean"],
@@ -177,25 +173,15 @@ def numbers() -> dict[str, dict[str, object]]:
             "output perturbation": excess["mean"],
             "output: upper bound": excess.bound,
             "objective: upper bound": rows_of(made, KEYS[1]).bound,
-            "regularisation alone": excess.noiseless,
         },
-        "excess under rules": {
-            "rate,<br>shape only": shape(
-                1 / np.array(EPSILONS), rows_of(table(*KEYS, lam="auto"), KEYS[0])["mean"].to_numpy()
-            )
-        },
-        "descent cost": {
-            "all records a step: bound": descent.bound,
-            "one record a step": np.where((gap := descent.single.risks - descent.best) > 0, gap, np.nan),
-        },
-        "dimension of 2, distance": {
+        "dimension, distance": {
             "Gamma noise@y": 100 * rows_of(answer, KEYS[2], "accuracy")["mean"],
             "Gamma noise@y2": grown[KEYS[2]].distance,
             "without privacy": 100 * answer.reference[0],
             "always the larger class": 100 * answer[answer.metric == "accuracy"].nothing_learned.dropna().iloc[0],
             "‖θ̂‖, its own length": grown[KEYS[0]].length,
         },
-        "dimension of 2, damage": {
+        "dimension, damage": {
             "Gaussian noise@y2": (lost := (damage["mean"] - damage.noiseless).to_numpy()),
             "Gaussian noise: bound": grown[KEYS[0]].damage_bound,
             "Gaussian noise: earlier theory, shape only": shape(grown[KEYS[0]].earlier, lost),
@@ -209,18 +195,12 @@ def numbers() -> dict[str, dict[str, object]]:
         "people": {
             "private, mean": people.private.measured.mean,
             "every column matters, mean": people.dense,
-            "(n ln n)⁻²⁄³, shape only": law * people.dense[1] / law[1],
         },
         "columns": {
-            "exponential mechanism over vertices, mean": columns.private.measured.mean,
+            "one vertex, mean": columns.private.measured.mean,
             "noise in the whole gradient, mean": columns.whole.measured.mean,
             "nothing learned, θ = 0": columns.nothing,
         },
-        "remark": {
-            "Frank-Wolfe": beside.frank_wolfe.mean,
-            "n⁻¹⁄³, shape only": shape(beside.n ** (-1 / 3), beside.sampling.mean),
-        },
-        "tracing": {"private model": traced.auc, "limit of every attack": traced.limit},
         "draws, fresh": {"measured mean": free.fresh.mean, "upper bound": free.bound("fresh"), "λ": free.lam},
         "draws, training": {"measured mean": fixed.training.mean, "privacy spent": fixed.spent_epsilon},
         "simplex columns": {
@@ -228,10 +208,9 @@ def numbers() -> dict[str, dict[str, object]]:
             "ln p, shape only": shape(np.log(by_p.p), by_p.sampling.mean),
             "nothing learned, θ = 0": by_p.nothing,
         },
-        "published draws": {"tight": pictures.draws().ours, "as published": pictures.draws().published},
         "regret": {
             "p = 8": streams[1].expected,
-            "p = 8: upper bound": streams[1].bound,
+            "p = 64: upper bound": streams[-1].bound,
             "p = 64: non-private": private_free.expected,
             "p = 64: lower bound, hardest data": streams[-1].least,
             "equation (12), p = 64,<br>shape only": [
@@ -251,8 +230,6 @@ def numbers() -> dict[str, dict[str, object]]:
             "cost of sampling": np.minimum([row.sampling for row in plane("rows")], 1.0),
             "cost of privacy": np.minimum([row.privacy for row in plane("rows")], 1.0),
         },
-        "lengths": {"Gaussian": lengths.gaussian, "generalised Gaussian": lengths.generalized},
-        "private mean": {"upper bound": mean.bound},
         "members": {
             "AUC: a member scores above a non-member": members.auc,
             "excess, share of “nothing learned”": np.minimum(members.excess / members.signal, 1.2),
@@ -266,20 +243,9 @@ def numbers() -> dict[str, dict[str, object]]:
             "large-margin Gaussian classifier": accuracy.learners["ellipsoids"].mean,
             "one-vs-rest": accuracy.learners["split"].mean,
             "Bayes classifier, true distribution": accuracy.bayes,
-            "non-private logistic regression": accuracy.logistic,
             "the largest class": accuracy.chance,
         },
         "classes' excess": {"upper bound, best": drift.bound},
-        "tuning": {
-            "ε = 1": tuned.accuracy[1],
-            "default λ": tuned.accuracy[:, list(tuned.factor).index(1.0)],
-            "oracle, not private": np.nanmax(tuned.accuracy, axis=1),
-        },
-        "theorem": {
-            "violates Theorem 2, proved for each draw": ((found := classified("theorem")).low > found.bound).mean(
-                axis=1
-            )
-        },
         "ledger": {
             "Rényi, Poisson batch": ledger["poisson"],
             "Kamath's claim": ledger["kamath"],
@@ -295,7 +261,7 @@ def test_curves_are_the_engine_s_numbers():
         for words, values in traces_of.items():
             called, _, panel = words.partition("@")
             traces = [trace for trace in drawn()[name].data if trace.name == called]
-            (trace,) = (trace for trace in traces if not panel or (trace.yaxis or "y") == panel)
+            (trace,) = [trace for trace in traces if not panel or (trace.yaxis or "y") == panel]
             found = np.asarray(trace.y, float)
             expected = np.full(len(found), values) if np.ndim(values) == 0 else np.asarray(values, float)
             assert found == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, words)

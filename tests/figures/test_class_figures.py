@@ -7,7 +7,6 @@ import pytest
 
 from dpcore.figures.multiclass import (
     accuracy_figure,
-    ellipses_figure,
     membership_leak_figure,
     regions_figure,
 )
@@ -86,13 +85,12 @@ def test_what_has_no_guarantee_leaves_no_trace_of_itself():
     figure = accuracy_figure(nobody, cursor=1.0, theme="light", height=HEIGHT)
     assert {trace.name for trace in figure.data if trace.showlegend} == {
         "non-private Gaussian classifier",
-        "non-private logistic regression",
         "the largest class",
     }
     assert "Bayes classifier" not in words(figure)
 
 
-# Decisions and ellipses
+# Decisions
 
 
 def test_decisions_are_shaded_where_privacy_changes_them_and_borders_are_the_leads(drawn):
@@ -109,15 +107,6 @@ def test_decisions_are_shaded_where_privacy_changes_them_and_borders_are_the_lea
     assert named(figure, "private release").line.color == private
     assert words(figure) == ["A", "B", "C"] and figure.layout.yaxis.scaleanchor == "x"
     assert [(note.x, note.y) for note in figure.layout.annotations] == [tuple(at) for at in drawn.centres]
-
-
-@pytest.mark.parametrize("make", [regions_figure, ellipses_figure])
-def test_records_without_a_law_have_no_true_ellipses(drawn, real, make):
-    one, other = (make(found, theme="light", height=400) for found in (drawn, real))
-    names = [trace.name for trace in one.data if trace.name]
-    assert [trace.name for trace in other.data if trace.name] == [name for name in names if "true" not in name]
-    assert one.layout.margin.b - other.layout.margin.b == 20, "a row of the legend"
-    assert words(other) == ["setosa", "versicolor", "virginica"]
 
 
 # The exhibit

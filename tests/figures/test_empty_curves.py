@@ -22,24 +22,22 @@ from tests.page_driver import finished, open_script
 # Pictures of releases, not curves.
 PICTURES = {"Plan", "Path", "ReleaseScatter", "Picture", "BallPicture", "Support"}
 # What curves are drawn over.
-ACROSS = {"x", "epsilon", "n", "T", "p", "m", "steps", "p_norm", "factor", "caps", "marks", "gradients"}
+ACROSS = {"x", "epsilon", "n", "T", "p", "m", "steps", "p_norm", "marks"}
 MEASURED = ["mean", "se", "q10", "q50", "q90", "noiseless", "bound", "reference"]
 VIEWS = [
-    ("perturbation/page.py", {"side": "Gradient count"}, {"excess_figure", "descent_cost_figure"}),
     ("geometry/page.py", {"beside_geometry": "Rates"}, {"order_figure", "rates_figure"}),
-    ("geometry/page.py", {"view": "n", "beside_geometry": "Noise length"}, {"learners_figure", "lengths_figure"}),
-    ("perturbation/page.py", {"side": "λ"}, {"valley_figure"}),
+    ("geometry/page.py", {"view": "n"}, {"learners_figure"}),
+    ("perturbation/page.py", {"side": "λ"}, {"excess_figure", "valley_figure"}),
     ("audit/page.py", {"check": "ledger"}, {"ledger_figure", "noise_figure"}),
-    ("sparsity/page.py", {"against": "p", "beside_ball": "Tracing"}, {"width_figure", "tracing_figure"}),
-    ("sparsity/page.py", {"against": "n", "beside_ball": "On the simplex"}, {"excess_by_n_figure", "remark_figure"}),
+    ("sparsity/page.py", {"against": "p"}, {"excess_figure"}),
+    ("sparsity/page.py", {"against": "n"}, {"excess_figure"}),
     ("sparsity/page.py", {"tab": "simplex", "beside": "Dimension"}, {"draws_figure", "columns_figure"}),
-    ("sparsity/page.py", {"tab": "simplex", "beside": "Draws as published"}, {"published_draws_figure"}),
     ("sparsity/page.py", {"tab": "streaming"}, {"regret_figure", "play_figure"}),
     ("multiclass/page.py", {"price_against": "excess"}, {"classes_excess_figure"}),
     ("dimension/page.py", {}, {"dimension_figure", "orthant_figure"}),
-    ("multiclass/page.py", {"price_against": "epsilon", "beside_classes": "λ"}, {"accuracy_figure", "tuning_figure"}),
+    ("multiclass/page.py", {"price_against": "epsilon"}, {"accuracy_figure"}),
     ("geometry/page.py", {"beside_geometry": "Tracing"}, {"members_figure"}),
-    ("sparsity/page.py", {}, {"steps_figure"}),
+    ("sparsity/page.py", {}, {"excess_figure"}),
     ("overview/page.py", {}, {"cost_figure"}),
     ("decide/page.py", {"n": 500}, {"budget_figure", "equivalent_figure"}),
     ("decide/page.py", {"n": 500, "more": "repeated"}, {"ledger_figure"}),

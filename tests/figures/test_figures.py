@@ -142,17 +142,6 @@ def test_labels_that_do_not_fit_beside_a_lower_panel_reach_into_the_gap_above_it
     assert heights[1][-1] == 9 * LABEL_HEIGHT < 130 + 62 - LABEL_HEIGHT
 
 
-def test_a_label_returns_to_its_curve_where_the_layer_that_pushed_it_away_is_hidden():
-    chart = Chart("light", 400)
-    for name, layer in (("bound", "upper"), ("measured", "")):
-        chart.curve([1.0, 2.0], [0.5, 0.5], "#000000", name, label=name, layer=layer)
-    axis = chart.axis(range=[0.0, 1.0])
-    whole = chart.beside([axis, axis], axis)
-    figures = (whole, whole.showing(["plain"]))
-    shifts = [{label.text: label.yshift for label in figure.layout.annotations} for figure in figures]
-    assert shifts == [{"bound": 0, "measured": LABEL_HEIGHT}, {"measured": 0}]
-
-
 def test_a_legend_is_preceded_by_what_ends_outside_its_axis():
     chart = Chart("light", 400)
     for value, name, axis in ((3e-7, "low", "y2"), (3000.0, "high", "y2"), (-5.0, "first", "y"), (0.5, "inside", "y")):

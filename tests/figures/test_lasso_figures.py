@@ -5,7 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.l1 import excess_by_n_figure, path_figure, steps_figure, tracing_figure
+from dpcore.figures.sparsity.l1 import excess_figure, path_figure
 
 from .pictures import setting
 
@@ -37,26 +37,14 @@ def words(figure):
 
 
 def test_noise_as_published_is_not_called_private(steps):
-    figure = steps_figure(dc.replace(steps, accounting="published"), T=20, theme="light", height=430)
+    figure = excess_figure(dc.replace(steps, accounting="published"), at=20, theme="light", height=430)
     assert named(figure, "as published, mean") and "private" not in words(figure)
-
-
-def test_the_n_from_which_privacy_is_free_is_marked_where_the_axis_reaches_it(crowd):
-    assert crowd.free > crowd.n[-1]
-    figure = excess_by_n_figure(crowd, n=200, theme="light", height=430)
-    assert len(figure.layout.shapes) == 1 and "privacy for free" not in words(figure)
-    figure = excess_by_n_figure(dc.replace(crowd, free=1_234.5), n=200, theme="light", height=430)
-    cursor, mark = figure.layout.shapes
-    assert (cursor.x0, mark.x0, mark.x1) == (200, 1_234.5, 1_234.5)
-    (note,) = [each for each in figure.layout.annotations if each.text == "privacy for free"]
-    assert note.x == pytest.approx(np.log10(1_234.5)) and note.xanchor == "right"
-    assert any(each["text"] == note.text for each in figure.layout.meta["narrow"]["annotations"])
 
 
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
     nothing = dc.replace(crowd, dense=np.full(4, np.nan), packing=np.full(4, np.nan))
-    figure = excess_by_n_figure(nothing, n=200, theme="light", height=430)
-    for name in ("every column matters, mean", "lower bound in the ball, hardest data", "(n ln n)⁻²⁄³, shape only"):
+    figure = excess_figure(nothing, at=200, theme="light", height=430)
+    for name in ("every column matters, mean", "lower bound in the ball, hardest data"):
         assert not named(figure, name).showlegend
     assert not any("hard" in text or "every" in text for text in words(figure))
 
@@ -77,10 +65,3 @@ def test_the_path_shows_every_choice_once_in_its_row(walked, theme):
             assert y == (list(places).index(column - 1) + 1 if column - 1 in places else 0)
     idle = named(figure, "column of zeros")
     assert len(idle.x) == np.count_nonzero(walked.columns >= len(walked.truth)) > 0
-
-
-def test_the_band_of_tracing_is_8_of_10_runs():
-    found = setting("tracing")
-    upper, lower = tracing_figure(found, epsilon=3.0, theme="light", height=420).data[:2]
-    assert np.allclose(upper.y, np.quantile(found.every_auc, 0.9, axis=1))
-    assert np.allclose(lower.y, np.quantile(found.every_auc, 0.1, axis=1)) and lower.name == "8 of 10 runs"

@@ -9,7 +9,6 @@ from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, suppor
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley
-from dpcore.studies.sparsity.simplex.published_draws import draws_at
 from dpcore.studies.sparsity.simplex.single_release import support
 
 from . import pictures
@@ -130,11 +129,3 @@ def test_a_cost_without_objective_perturbation_shows_the_draws():
     assert "simplex sampling" in shown and "ln p, shape only" in shown
     assert not any("objective" in name or "√p" in name for name in shown)
     assert not any("objective" in text or "√p" in text for text in words(figure))
-
-
-def test_the_draws_that_a_theorem_allows_at_one_n_are_those_of_the_curve():
-    made, facts = pictures.draws(), {"p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber"}
-    for k in (0, 5, 15):
-        theirs, ours = draws_at(int(made.n[k]), **facts)
-        assert (theirs, ours) == (made.published[k], made.ours[k])
-    assert draws_at(made.first, **facts)[0] >= 1.0 > draws_at(made.first - 1, **facts)[0]

@@ -390,7 +390,6 @@ def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
             for page, state in (
                 ("decide/page.py", {"way": "objective_gaussian", "lam": 1e-4, "epsilon": 0.01, "n": 200}),
                 ("sources/page.py", {"about": "reproductions", "reproduced": "jain-thakurta-1b"}),
-                ("sparsity/page.py", {"tab": "l1", "beside_ball": "On the simplex"}),
             )
         ),
         ("geometry/page.py", {"p_norm": "4", "beside_geometry": "Rates"}),

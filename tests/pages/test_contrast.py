@@ -12,7 +12,6 @@ import tomllib
 
 import pytest
 
-from dpcore.figures.figure import LAYERS
 from dpcore.figures.style import BACKGROUND, FAMILIES, TEXT, Theme, note
 from dpcore.studies.decide import loss_curve
 from pages.audit import published
@@ -20,7 +19,7 @@ from pages.ui.theme import look
 from tests.figures.test_figures import contrast
 from tests.harness import ROOT
 from tests.nights import each
-from tests.page_driver import charts, headline, said, shown, texts
+from tests.page_driver import charts, headline, shown
 
 WORDS, DRAWING = 4.5, 3.0
 PAGES = {
@@ -47,7 +46,6 @@ PAGES = {
 }
 # Views that draw bounds of their own.
 BOUNDS = {
-    "perturbation, noisy SGD": ("perturbation/page.py", {"side": "Noisy SGD"}),
     "l1 ball, n": ("sparsity/page.py", {"against": "n", "p": 64}),
     "l1 ball, p": ("sparsity/page.py", {"against": "p"}),
     "classes, excess": ("multiclass/page.py", {"n": 300, "C": 2, "price_against": "excess"}),
@@ -55,17 +53,14 @@ BOUNDS = {
 
 
 @functools.cache
-def seen(name: str, theme: Theme) -> tuple[dict[str, dict], str, dict[str, list[str]]]:
-    """The figures of a page by their sentences, its headline, and of the figure with switches those that are hidden."""
+def seen(name: str, theme: Theme) -> tuple[dict[str, dict], str]:
+    """The figures of a page by their sentences, and its headline."""
     script, state = (PAGES | BOUNDS)[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_curve, "SPLITS", 2)
         patch.setattr(published, "run_exhibit", functools.partial(published.run_exhibit, runs=1_000))
         page = shown(script, theme, **state)
-    figures = {alt: json.loads(chart["figure"]) for alt, chart in charts(page).items()}
-    switched = [alt for alt in figures if "layers" in page.session_state and said(page).startswith(alt)]
-    hidden = re.findall(r"st-key-layers button:nth-of-type\((\d)\)", texts(page))
-    return figures, headline(page), dict.fromkeys(switched, hidden)
+    return {alt: json.loads(chart["figure"]) for alt, chart in charts(page).items()}, headline(page)
 
 
 def over(colour: str, background: str) -> str:
@@ -115,7 +110,7 @@ def ink_of(trace: dict, paper: str) -> list[str]:
     "name, theme", [*((name, "light") for name in PAGES), *each(3, ((name, "dark") for name in PAGES))]
 )
 def test_texts_and_curves_of_every_chart_stand_out(name, theme):
-    figures, large, _ = seen(name, theme)
+    figures, large = seen(name, theme)
     assert figures, "a page without a chart"
     for alt, figure in figures.items():
         assert alt.strip() and pale_texts(figure, theme) == []
@@ -127,12 +122,9 @@ def test_texts_and_curves_of_every_chart_stand_out(name, theme):
 
 
 @pytest.mark.parametrize("name", [*PAGES, *BOUNDS])
-def test_every_bound_that_is_drawn_names_its_source_and_every_switch_has_a_curve(name):
+def test_every_bound_that_is_drawn_names_its_source(name):
     bounds = 0
-    figures, _, hidden = seen(name, "light")
-    for alt, figure in figures.items():
-        drawn = {trace.get("meta") for trace in figure["data"]}
-        assert alt not in hidden or [str(k) for k, it in enumerate(LAYERS, 1) if it not in drawn] == sorted(hidden[alt])
+    for figure in seen(name, "light")[0].values():
         labels = [note for note in figure["layout"]["annotations"] if note.get("name") in ("upper", "lower")]
         assert all("Source: " in note["hovertext"] for note in labels)
         for trace in figure["data"]:

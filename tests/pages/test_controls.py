@@ -172,7 +172,7 @@ def test_reset_all_stands_on_every_page_and_sets_all_to_what_a_fresh_session_sho
 
 
 def test_reset_all_sets_the_controls_of_the_page_itself_too():
-    moved = {"n": 300, "noise": "gamma", "side": "Descent path", "layers": ["plain"], "records": "breast_cancer"}
+    moved = {"n": 300, "noise": "gamma", "side": "λ", "records": "breast_cancer"}
     fresh, app = open_app("perturbation/page.py"), open_app("perturbation/page.py", **moved)
     assert {key: app.session_state[key] for key in moved} == moved
     next(button for button in app.sidebar.button if button.label == "Reset all").click().run()

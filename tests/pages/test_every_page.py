@@ -22,9 +22,9 @@ from .test_links import STATES, cheap, drawn
 # A page's view -> what it opens with; each bound, noise and set of records that has a chart of its own.
 VIEWS: dict[str, dict[str, Any]] = {
     "overview": {"source": "synthetic", "n": 500, "epsilon": 0.1},
-    "perturbation": {"n": 300, "noise": "both", "layers": ["upper", "rates"], "lam": 0.01},
+    "perturbation": {"n": 300, "lam": 0.01},
     "perturbation, λ": {"n": 300, "side": "λ"},
-    "dimension": {"noise_in": "both", "below": "damage", "p": 64},
+    "dimension": {"noise_in": "objective", "below": "damage", "p": 64},
     "sparsity": {"n": 2_000, "p": 64},
     "sparsity, n": {"against": "n", "T": 12},
     "sparsity, p": {"against": "p", "n": 2_000, "p": 128},
@@ -52,8 +52,9 @@ def chips_of(page: str) -> dict[str, dict[str, Any]]:
 
 
 def traces(figure: str) -> list[dict[str, Any]]:
-    """What a figure draws; a page's switches hide some of it."""
-    return [{key: value for key, value in trace.items() if key != "visible"} for trace in json.loads(figure)["data"]]
+    """What a figure draws."""
+    found: list[dict[str, Any]] = json.loads(figure)["data"]
+    return found
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -89,9 +90,7 @@ LONG = ("decide", "multiclass", "audit")  # seconds a corner, even of small prob
 
 
 def ends(control: Control, *, all_of_them: bool) -> list[Any]:
-    """The first and the last value; of switches that may all be on, none and all."""
-    if control.many:
-        return [[], list(control.options)]
+    """The first and the last value."""
     options = control.options if all_of_them and control.key not in ENDLESS else cheap(control)
     return [options[0], options[-1]]
 

@@ -89,8 +89,6 @@ def cheap(control: Control) -> list[Any]:
 
 def moved(control: Control, value: Any, share: float, draw: random.Random) -> Any:
     """Another legal value, or the same; often the default, which Streamlit leaves out of the address bar."""
-    if control.many:
-        return [option for option in control.options if draw.random() < 0.5]
     allowed = cheap(control)
     if control.key in COSTLY and value in allowed and draw.random() >= share:
         return value
@@ -133,16 +131,14 @@ def test_no_link_names_an_upload_and_every_other_control_is_in_it():
     """A control at its default is named as well: a later default must change no old link."""
     records = Control("records", "Records", ("synthetic", "iris", "upload-4711"), "synthetic")
     n, m = Control("n", "records", (200, 5000), 200, "{:,}".format), Control("m", "draws", ("auto", 1), "auto")
-    layers = Control("layers", "Compare with", ("upper", "lower"), ["upper"], many=True)
+    leak = Control("leak", "Published", ("median", "curve"), None)
     for chosen, named in (
         ("upload-4711", {}),
         ("iris", {"records": ["iris"]}),
         ("synthetic", {"records": ["synthetic"]}),
     ):
-        link = share_link.query(
-            {"records": (records, chosen), "n": (n, 5000), "m": (m, "auto"), "layers": (layers, [])}
-        )
-        expected = {"n": ["5,000"], "m": ["auto"], "layers": [""], "v": [__version__]}
+        link = share_link.query({"records": (records, chosen), "n": (n, 5000), "m": (m, "auto"), "leak": (leak, None)})
+        expected = {"n": ["5,000"], "m": ["auto"], "leak": [""], "v": [__version__]}
         assert parse_qs(link, keep_blank_values=True) == named | expected
 
 
@@ -159,8 +155,8 @@ SIZES = "not one of 200, 300, …, 10,000: 1,000 is shown"
         ("n=17", f"n = 17 ({SIZES})"),
         ("n=200&n=500", f"n = 200, 500 ({SIZES})"),
         ("seed=1e999", "seed = 1e999 (not one of 0, 1, …, 1000000: 7 is shown)"),
-        ("noise=purple", "noise = purple (not one of Gaussian, Gamma, both: Gaussian is shown)"),
-        ("noise=", "noise = nothing (not one of Gaussian, Gamma, both: Gaussian is shown)"),
+        ("noise=purple", "noise = purple (not one of Gaussian, Gamma: Gaussian is shown)"),
+        ("noise=", "noise = nothing (not one of Gaussian, Gamma: Gaussian is shown)"),
         ("v=9.9", "v = 9.9 (made by another version: numbers may differ)"),
         ("hide=delta,shoe", "hide = shoe (no such control here)"),
         ("x=%3Cimg%20src=x%20onerror=alert(1)%3E", "x = <img src=x onerror=alert(1)> (no such control here)"),
@@ -188,14 +184,14 @@ def hidden(app: AppTest) -> set[str]:
 
 
 def test_hidden_controls_keep_their_values_and_stay_hidden_on_every_page():
-    app = follow("perturbation", "hide=delta,layers,radius&delta=10⁻⁵&n=300&layers=upper bound")
-    assert hidden(app) == {"delta", "layers"} and values(app)["delta"] == 1e-5 and values(app)["layers"] == ["upper"]
+    app = follow("perturbation", "hide=delta,noise,radius&delta=10⁻⁵&n=300&noise=Gamma")
+    assert hidden(app) == {"delta", "noise"} and values(app)["delta"] == 1e-5 and values(app)["noise"] == "gamma"
     app.select_slider(key="epsilon").set_value(2.0).run()
-    assert hidden(app) == {"delta", "layers"}
+    assert hidden(app) == {"delta", "noise"}
     app.switch_page(SCRIPTS["sparsity"]).run()
-    assert hidden(app) == {"delta", "layers", "radius"} and app.query_params["hide"] == "delta,layers,radius"
+    assert hidden(app) == {"delta", "radius"} and app.query_params["hide"] == "delta,noise,radius"
     app.session_state["behind"] = "Link"
-    assert "hide=radius,delta,layers" in offered(app.run())
+    assert "hide=radius,delta" in offered(app.run())
 
 
 def test_a_note_is_gone_with_its_page():

@@ -1,6 +1,5 @@
 """The page Multiclass: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
 
-import html
 import json
 import re
 import threading
@@ -54,19 +53,17 @@ def test_the_default_state_answers_the_question_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     values, repetitions = (2, 3, 4, 5, 6, 8, 10), {"repetitions": 6, "datasets": 2}
-    found = curves.accuracy_against(
-        "classes", values, FIRST, learners=words.LEARNERS["classes"], **repetitions, **BUDGET
-    )
+    found = curves.accuracy_against("classes", values, FIRST, learners=words.LEARNERS, **repetitions, **BUDGET)
     whole, split = (100 * (found.plain - found.learners[key].mean) for key in ("ellipsoids", "split"))
     assert split[-1] > whole[-1] + 10.0 > whole[3] + 20.0, "points of accuracy"
     assert said(page).startswith("The cost grows with the number of classes, but less")
     at_10 = (f"with 10 classes, {points(whole[-1])}", f"{tenths(split[-1])}.")
     assert tells(said(page), "5 classes", f" {points(whole[3])}", f" {points(split[3])}", *at_10)
     picture = decision_regions.picture(FIRST, **BUDGET)
-    assert f"{found.bayes[3]:.1%}" in texts(page) and f"{picture.agree:.1%}" in texts(page)
+    assert f"{picture.agree:.1%}" in texts(page)
     assert "noise in 24 dimensions" in texts(page)
     assert f"One release at ε = 1: accuracy {picture.right:.1%} on fresh records" in captions(page)
-    assert "Same guarantee for each curve: ε = 1, δ = 10⁻⁶ in total" in captions(page) and len(charts(page)) == 2
+    assert "Same guarantee for each: ε and δ = 10⁻⁶ in total" in captions(page) and len(charts(page)) == 2
 
 
 def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, monkeypatch):
@@ -108,15 +105,13 @@ def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do(few_r
     page = finished(open_script(PAGE, price_against="epsilon", class_records="digits"))
     assert not page.error
     records = curves.Records("digits", 1_258, 7)
-    learners = words.LEARNERS["epsilon"]
+    learners = words.LEARNERS
     found = curves.accuracy_against("epsilon", grid, records, learners=learners, repetitions=2, datasets=2, **BUDGET)
     k = grid.index(1.0)
     right, alone = (100 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
     assert right > 65.0 > 50.0 > alone
     assert tells(said(page), f"{rounded(right, 2)}% of digits", "10 classes", f"{rounded(alone, 2)}%")
-    assert tells(captions(page), "**Not the same guarantee**", "δ = 0 ", "δ = 10⁻⁶") and "declared public" in captions(
-        page
-    )
+    assert "declared public" in captions(page)
     assert f"{found.logistic[k]:.1%}" in texts(page) and "multinomial and not private" in texts(page)
 
 
@@ -139,38 +134,15 @@ def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
     assert "λ is the Gaussian classifier's" in captions(page) and "Left out: " in captions(page)
 
 
-@pytest.mark.parametrize(
-    "side, phrase",
-    [
-        ("Decision regions", "Shaded: privacy changes the decision."),
-        ("Ellipses", "Only differences between the matrices affect decisions"),
-        ("λ", "an **oracle, not private**"),
-    ],
-)
-def test_every_side_says_what_it_shows(side, phrase):
-    page = open_page(beside_classes=side)
-    assert not page.exception and not page.error and phrase in captions(page)
-    assert len([chart for chart in charts(page) if phrase.replace("**", "") in chart]) == 1, (
-        "the sentence for screen readers"
-    )
-
-
-@pytest.mark.parametrize("side", ["Minimisers", "Theorem 2"])
-def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
-    page = open_page(classifier="published", beside_published=side, behind="Assumptions")
+def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing():
+    page = open_page(classifier="published", behind="Assumptions")
     assert not page.exception and not page.error
     found = pathak_raj_leak.membership_leak(seed=7)
     assert found.right == found.guesses > 400
     assert tells(said(page), "protects nobody", f" {found.exist:,} of 3,000 noise draws")
     assert f"{found.guesses:,} times in {found.guesses:,}." in said(page)
-    if side == "Minimisers":
-        share = pathak_raj.existence(1, 1.0, 1.0, draws=40_000, seed=7).share
-        assert f"in {rounded(100 * share, 2)}% of 40,000 draws with one column" in captions(page)
-    else:
-        broken = pathak_raj.theorem_2_violations(draws=400, seed=7)
-        exceed = f"{broken.violated[-1]:.0%} of draws"
-        assert tells(captions(page), f"at most {broken.bound:,.0f} ", "90% of draws", "100,000", exceed)
-    assert "< 10⁻¹" in html.unescape(texts(page)) and "δ > 0.31" in html.unescape(texts(page))
+    share = pathak_raj.existence(1, 1.0, 1.0, draws=40_000, seed=7).share
+    assert f"in {rounded(100 * share, 2)}% of 40,000 draws with one column" in captions(page)
     written = texts(page) + said(page) + json.dumps([chart["figure"] for chart in charts(page).values()])
     assert not re.search(r"ε\s*=|private", written), "no label of what it does not keep"
     assert not page.sidebar.select_slider

@@ -16,7 +16,7 @@ from dpcore import Budget, Data
 from dpcore.data import load_classes
 from dpcore.solvers.multiclass.objective import ClassRecords
 from dpcore.studies.multiclass import curves, one_vs_rest, reference_risk
-from dpcore.studies.multiclass.curves import Records, accuracy_against, accuracy_against_lam
+from dpcore.studies.multiclass.curves import Records, accuracy_against
 from dpcore.studies.multiclass.one_vs_rest import runs_of
 from tests.studies.plain_classes import many, plain_features
 
@@ -118,7 +118,7 @@ def test_noise_is_that_of_the_seed_and_fewer_repetitions_are_a_prefix(learner):
 def test_what_is_refused_is_a_reason_and_nan():
     split = table(DRAWN, 60, C=3, m=20)
     pure, free = Budget(1.0), Budget(1.0, 1e-5)
-    for learner in ("ellipsoids", "answer", "split", "split_answer"):
+    for learner in ("ellipsoids", "split", "split_answer"):
         found = along(learner, split, [pure, free], repetitions=2)
         assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0", "")
         assert np.isnan(found.accuracy[0]).all() and np.isfinite(found.accuracy[1]).all()
@@ -126,7 +126,7 @@ def test_what_is_refused_is_a_reason_and_nan():
     assert along("pure", split, [pure], repetitions=2).reasons == ("",)
     found = along("ellipsoids", split, [free], lam=1e-4, repetitions=2)
     assert re.search("needs lam > .* for epsilon = 1 and n = 60, got 0.0001", found.reasons[0])
-    with pytest.raises(ValueError, match=r"learner must .*ellipsoids, pure, answer, split, split_answer, got"):
+    with pytest.raises(ValueError, match=r"learner must .*ellipsoids, pure, split, split_answer, got"):
         along("one", split, [free])
     with pytest.raises(ValueError, match=r"repetitions must .*even, got 3"):
         along("split", split, [free], repetitions=3)
@@ -206,25 +206,6 @@ def test_no_excess_without_a_guarantee():
     found = curves.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=0.0, repetitions=2)
     assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0",)
     assert np.isnan([found.excess.mean[0], found.bound[0], found.over_bound[0], found.lam[0]]).all()
-
-
-# Another lam
-
-
-def test_a_factor_is_one_of_the_default_lam():
-    records, split = Records("iris", 105, 2), table("iris", 105, 2)
-    found = accuracy_against_lam((1.0, 10.0), records, delta=1e-5, repetitions=2)
-    for i, epsilon in enumerate((1.0, 10.0)):
-        auto = along("ellipsoids", split, [Budget(epsilon, 1e-5)], repetitions=2, seed=2)
-        assert found.default[i] == auto.accuracy.mean() == found.accuracy[i, 3]
-        for k in (2, 5):
-            lam = found.factor[k] * auto.lam[0]
-            other = along("ellipsoids", split, [Budget(epsilon, 1e-5)], lam=lam, repetitions=2, seed=2)
-            assert found.accuracy[i, k] == pytest.approx(other.accuracy.mean(), rel=1e-12)
-        assert found.oracle[i] == np.nanmax(found.accuracy[i]) >= found.default[i]
-    assert np.isnan(found.accuracy[:, 0]).any(), "too small for a guarantee"
-    none = accuracy_against_lam((1.0,), records, delta=0.0)
-    assert np.isnan(none.accuracy).all() and np.isnan(none.oracle[0]) and np.isnan(none.default[0])
 
 
 def test_learners_share_no_noise():

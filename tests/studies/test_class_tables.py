@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dpcore.studies.multiclass.curves import Records, accuracy_against, accuracy_against_lam
+from dpcore.studies.multiclass.curves import Records, accuracy_against
 from tests.harness import ROOT
 
 EPSILONS = (1.0, 10.0, 30.0)
@@ -35,19 +35,6 @@ def test_the_table_of_accuracies(source):
     assert documented(source, "multinomial logistic regression, not private") == pytest.approx(found.logistic, abs=0.01)
     assert documented(source, "ellipsoids, not private") == pytest.approx(found.plain, abs=0.01)
     assert (mean >= np.array(goals) - 0.05).all()
-    assert (documented(source, "oracle, not private") >= documented(source, '`lam="auto"`')).all()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("source", SOURCES)
-def test_the_table_s_oracle(source):
-    """Half a minute for digits. The best factor of each cell is that of the mean over all splits."""
-    rows = [
-        accuracy_against_lam(EPSILONS, Records(source, SOURCES[source][0], seed), delta=1e-5, repetitions=10).accuracy
-        for seed in range(10)
-    ]
-    means = np.mean(rows, axis=0)
-    assert documented(source, "oracle, not private") == pytest.approx(np.nanmax(means, axis=1), abs=0.01)
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""Non-private descent, what it costs in gradients, and the bounds on every kind of descent."""
+"""Bounds on every kind of projected descent, without noise and with it."""
 
 import math
 
@@ -9,7 +9,6 @@ from dpcore import Data, Spec
 from dpcore.core.losses import get_loss
 from dpcore.solvers import minimise_in_ball
 from dpcore.solvers.descent.noisy_sgd import noisy_descent
-from dpcore.studies.perturbation.non_private_descent import projected_descent
 from dpcore.theory.gradient_descent import averaged_bound, last_iterate_bound, smooth_bound
 from tests.problems import PROBLEMS, for_loss
 
@@ -29,14 +28,26 @@ def kink(n: int) -> Data:
     return Data(np.ones((n, 1)), np.where(np.arange(n) % 3, 1.0, -1.0))
 
 
-def test_one_record_a_step_costs_the_square_of_n_where_all_records_cost_the_cube():
-    """At T = n^2 steps, Kamath's count."""
-    n = 30
-    data = kink(n)
-    full = projected_descent(get_loss("hinge"), data, RADIUS, steps=n**2, G=1.0)
-    single = projected_descent(get_loss("hinge"), data, RADIUS, steps=n**2, G=1.0, rng=np.random.default_rng(0))
-    assert (full.gradients[-1], single.gradients[-1]) == (n**3, n**2)
-    assert np.array_equal(full.steps, single.steps)
+def excesses(loss, data: Data, G: float, **look) -> tuple[np.ndarray, np.ndarray]:
+    """Steps of a descent with eta_t = 2 RADIUS / (G sqrt(t)), and the excess risk after them."""
+    seen = np.unique(np.geomspace(1, 1000, 40).round().astype(int))
+    run = noisy_descent(
+        loss, data, steps=1000, step=2.0 * RADIUS / G, decaying=True, sigma=0.0, radius=RADIUS, keep=seen, **look
+    )
+    risks = np.array([loss.value(z, data.y).mean() for z in loss.predictions(data, run.kept)])
+    return seen, risks - minimise_in_ball(loss, data, RADIUS).risk
+
+
+def test_all_records_a_step_is_plain_projected_descent():
+    """theta <- Proj(theta - 2 RADIUS / sqrt(t) grad F), written out."""
+    data, loss = PROBLEMS["full rank"], get_loss("logistic")
+    theta, excess, best = np.zeros(data.p), {}, minimise_in_ball(loss, data, RADIUS).risk
+    for t in range(1, 1_001):
+        gradient = loss.derivative(data.X @ theta, data.y) @ data.X / data.n
+        theta = project(theta - 2.0 * RADIUS / math.sqrt(t) * gradient, RADIUS)
+        excess[t] = risk(loss, data, theta) - best
+    steps, found = excesses(loss, data, 1.0, rate=1.0, rng=np.random.default_rng(0))
+    assert found == pytest.approx([excess[t] for t in steps], abs=1e-12)
 
 
 HARD = {**PROBLEMS, "a kink on the line": kink(30)}
@@ -47,10 +58,9 @@ HARD = {**PROBLEMS, "a kink on the line": kink(30)}
 def test_gradient_descent_stays_under_the_bound_at_every_checkpoint(name, key):
     loss, data = get_loss(key), for_loss(key, HARD[name])
     G = loss.largest_gradient(Spec(key, data.n, data.p, radius=RADIUS))
-    progress = projected_descent(loss, data, RADIUS, steps=1000, G=G)
-    excess = progress.risks - minimise_in_ball(loss, data, RADIUS).risk
+    steps, excess = excesses(loss, data, G, rate=1.0, rng=np.random.default_rng(0))
     assert excess.min() > -1e-8
-    assert all(e <= last_iterate_bound(2 * RADIUS, G, t) for e, t in zip(excess, progress.steps, strict=True))
+    assert all(e <= last_iterate_bound(2 * RADIUS, G, t) for e, t in zip(excess, steps, strict=True))
 
 
 @pytest.mark.parametrize("name", HARD)
@@ -58,11 +68,9 @@ def test_gradient_descent_stays_under_the_bound_at_every_checkpoint(name, key):
 def test_single_records_stay_under_the_bound_on_average(name, key):
     """Means of 40 runs. Each excess lies in [0, 2 RADIUS] and no mean comes near the bound: false alarms below 1e-6."""
     loss, data = get_loss(key), HARD[name]
-    runs = [
-        projected_descent(loss, data, RADIUS, steps=1000, G=1.0, rng=np.random.default_rng([9, k])) for k in range(40)
-    ]
-    excess = np.mean([run.risks for run in runs], axis=0) - minimise_in_ball(loss, data, RADIUS).risk
-    assert all(e <= last_iterate_bound(2 * RADIUS, 1.0, t) for e, t in zip(excess, runs[0].steps, strict=True))
+    runs = [excesses(loss, data, 1.0, rng=np.random.default_rng([9, k])) for k in range(40)]
+    steps, excess = runs[0][0], np.mean([found for _, found in runs], axis=0)
+    assert all(e <= last_iterate_bound(2 * RADIUS, 1.0, t) for e, t in zip(excess, steps, strict=True))
     assert excess[-1] < 0.2 * excess[0]
 
 

@@ -79,7 +79,7 @@ def _excess_figure(given: ExcessOfMechanisms, theme: Theme, height: int) -> Figu
         chart,
         given.epsilon,
         curves,
-        [("nothing learned", "nothing learned", given.epsilon, given.nothing, chart.muted, 1.5, "dot", "nothing")],
+        [("nothing learned", "nothing learned", given.epsilon, given.nothing, chart.muted, 1.5, "dot", "")],
         cursor=None,
         title="privacy budget ε  (smaller = more private)",
         short="budget ε",

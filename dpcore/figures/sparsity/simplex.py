@@ -1,4 +1,4 @@
-"""Simplex sampling: excess risk against m and p, one release, and the m that a theorem allows."""
+"""Simplex sampling: excess risk against m and p, and one release."""
 
 import math
 
@@ -6,12 +6,11 @@ import numpy as np
 
 from ...studies.sparsity.simplex.beside_others import ExcessByColumns
 from ...studies.sparsity.simplex.excess_by_draws import On, Valley
-from ...studies.sparsity.simplex.published_draws import PublishedDraws
 from ...studies.sparsity.simplex.single_release import Support
 from ..chart import LEGEND_ROW, Chart
 from ..figure import Figure
 from ..log_chart import add_means, powers_of, through
-from ..style import Look, Theme, plain_number, with_opacity
+from ..style import Look, Theme, plain_number
 
 _UPPER = 0.72  # of the drawing height
 _ON = {"training": "on the training records", "fresh": "on fresh records"}
@@ -39,12 +38,12 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     for name, values, ink, width, dash, layer in (
         *((name, values, colour, 1.5, dash, "") for name, values, dash in terms),
         ("upper bound", bound, colour, 2.0, "dash", f"upper simplex_sampling:{on}"),
-        ("non-private, before sampling", measured.noiseless, plain, 1.5, "solid", "plain"),
+        ("non-private, before sampling", measured.noiseless, plain, 1.5, "solid", ""),
     ):
         look: Look = {"width": width, "dash": dash, "floor": floor, "layer": layer}
         chart.curve(valley.m, values, ink, name, label=name.replace(", ", ",<br>"), **look)
     if math.isfinite(nothing):
-        look = {"label": "nothing learned", "dash": "dash", "layer": "nothing"}
+        look = {"label": "nothing learned", "dash": "dash"}
         chart.level(valley.m, nothing, chart.muted, "nothing learned, uniform mixture", **look)
     name = "measured mean"
     add_means(chart, valley.m, measured, colour, name, label=name, floor=floor, cursor=m, symbol=_SYMBOL)
@@ -164,28 +163,3 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
         barmode="overlay",
         narrow=narrow | {"xaxis": across | ticks},
     )
-
-
-def published_draws_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:
-    """Draws m against n, by Theorem 4 as published and by the automatic rule; below one draw nothing is released."""
-    chart = Chart(theme, height, "n", left=62, right=108)
-    for name, values, width, dash in (
-        ("tight", draws.ours, 3.0, "solid"),
-        ("as published", draws.published, 2.0, "dash"),
-    ):
-        chart.curve(draws.n, values, chart.colours["sampling"], name, label=name, width=width, dash=dash)
-    both = np.concatenate([draws.ours, draws.published])
-    low = math.log10(np.min(both, where=np.isfinite(both), initial=1.0)) - 0.3
-    high = math.log10(np.max(both, where=np.isfinite(both), initial=10.0)) + 0.3
-    less = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": 10.0**low, "y1": 1.0}
-    fill = {"layer": "below", "fillcolor": with_opacity(chart.muted, 0.14), "line": {"width": 0}}
-    chart.shapes.append(less | fill)
-    chart.heading("draws m within the budget")
-    place: Look = {"xanchor": "right", "yshift": 10, "xshift": -6}
-    chart.write("less than one draw: no release", 1, 0, chart.muted, **place)
-    chart.cursor(n, f"n = {n:,}")
-    axes = [
-        made | {"ticktext": [text if k % 2 == 0 else "" for k, text in enumerate(made["ticktext"])]}
-        for made in chart.cursor_axes(draws.n, n, (360, 280), title="records n")
-    ]
-    return chart.beside(axes, chart.log_axis(low, high), phone=(58, 30), rows=len(chart.traces))

@@ -26,8 +26,8 @@ def regret_figure(
     """Mean regret against the length of the stream for several numbers of arms, with its bounds, on log axes.
 
     curves: of the same lengths, at most four, by growing p. plain: the non-private learner's for one of these p, for
-    which the lower bound and the regret of an arm drawn uniformly are shown too. Two orders of growth are shown as
-    shapes: what they make of the largest p, given the smallest p's regret on the longest stream.
+    which the bounds and the regret of an arm drawn uniformly are shown too. Equation (12) is shown as a shape: what it
+    makes of the largest p, given the smallest p's regret on the longest stream.
     """
     chart = Chart(theme, height, "T", right=_RIGHT)
     colour = chart.colours["sampling"]
@@ -36,28 +36,28 @@ def regret_figure(
     for curve, symbol in zip(curves, _SYMBOLS, strict=False):
         name = f"p = {curve.p:,}"
         hidden += int((curve.expected <= 0.0).sum())
-        shown += [curve.q10, curve.q90, curve.expected, curve.bound]
+        shown += [curve.q10, curve.q90, curve.expected]
         chart.band(curve.steps, curve.q10, curve.q90, colour, floor=_BELOW, legend=curve is curves[0])
         expected = np.where(curve.expected > 0, curve.expected, np.nan)
         sizes = np.where(curve.steps == steps, 12.0, 7.0)
         marker = {"symbol": symbol, "size": sizes, "color": colour, "opacity": 1}
         chart.marked(curve.steps, expected, colour, name, marker, label=name, width=3)
-        bound = f"{name}: upper bound"
-        told: Look = {"mode": "lines+markers", "marker": {"symbol": f"{symbol}-open", "size": 6, "color": colour}}
-        chart.curve(curve.steps, curve.bound, colour, bound, label=bound, dash="dash", layer="upper ftrl", **told)
         if curve.p != plain.p:
             continue
         for values, text, ink, dash, layer in (
-            (plain.expected, "non-private", chart.colours["reference"], "solid", "plain"),
-            (curve.nothing, "nothing learned", chart.muted, "dash", "nothing"),
+            (curve.bound, "upper bound", colour, "dash", "upper ftrl"),
+            (plain.expected, "non-private", chart.colours["reference"], "solid", ""),
+            (curve.nothing, "nothing learned", chart.muted, "dash", ""),
             (curve.least, "lower bound, hardest data", chart.muted, "dot", "lower least_regret"),
         ):
             shown.append(np.where(values > 0.0, values, np.nan))
             label = f"{name}: {text}".replace(", ", ",<br>")
             chart.curve(curve.steps, shown[-1], ink, f"{name}: {text}", label=label, dash=dash, layer=layer)
-    for values, label, dash in _shapes(curves):
-        chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
-        shown.append(values)
+    shape = _shape(curves)
+    if shape is not None:
+        label = f"equation (12), p = {curves[-1].p:,},<br>shape only"
+        chart.curve(curves[-1].steps, shape, chart.muted, label, label=label, dash="2px 5px")
+        shown.append(shape)
     chart.heading("mean regret, against the best arm")
     if hidden:
         text = f"not drawn: {hidden} of the means, which are not above 0"
@@ -123,20 +123,10 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     )
 
 
-def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
-    """Published orders at the largest p, anchored at the smallest p's last regret."""
+def _shape(curves: Sequence[RegretCurve]) -> Array | None:
+    """Equation (12)'s order at the largest p, anchored at the smallest p's last regret."""
     if len(curves) < 2:
-        return []
+        return None
     small, large = curves[0], curves[-1]
-    made = []
-    for field, label, dash in (
-        ("published", "equation (12)", "2px 5px"),
-        ("earlier", "earlier √(Tp)", "longdashdot"),
-    ):
-        order = getattr(small, field)
-        anchors = np.flatnonzero((small.expected > 0) & (order > 0))
-        if len(anchors):
-            factor = small.expected[anchors[-1]] / order[anchors[-1]]
-            text = f"{label}, p = {large.p:,},<br>shape only"
-            made.append((getattr(large, field) * factor, text, dash))
-    return made
+    anchors = np.flatnonzero((small.expected > 0) & (small.published > 0))
+    return large.published * (small.expected[anchors[-1]] / small.published[anchors[-1]]) if len(anchors) else None

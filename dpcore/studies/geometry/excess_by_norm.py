@@ -5,8 +5,7 @@ mechanism among the 2 d points +-e_j of the L1 ball, which lies in every other o
 that is best for zbar plus Gaussian noise. docs/formulas.md, "Geometry experiments", proves their bounds.
 
 Records, all others being zero, of ||z||_q* = 1 and for every p from the same columns, by name:
-fingerprints: fingerprinting rows as in `hardest_data`, half of the records;
-l2: so few of them that no private answer learns the L2 ball (`fingerprinted`);
+l2: fingerprinting rows as in `hardest_data`, so few that no private answer learns the L2 ball (`fingerprinted`);
 l1: e_1, so often that the exponential mechanism has its largest excess on the L1 ball (`one_column`);
 each: for each norm order whichever of l1 and l2 is harder for the mechanism with the smaller bound.
 Source: the comparison is of the bounds of Bassily, Guzmán and Nandi 2021, Table 1; constants derived here.
@@ -31,7 +30,7 @@ from ...core.validation import check_real, integer, norm_order, one_of
 from ...theory.lower_bounds import linear_packing
 
 VERTICES, GAUSSIAN = "vertices", "gaussian"
-RECORDS = ("each", "l1", "l2", "fingerprints")
+RECORDS = ("each", "l1", "l2")
 _FIXED = (1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
 _SHARE = 0.2  # of sqrt(d ln(1/delta)) / epsilon; the proof has some constant
@@ -128,7 +127,7 @@ def against_order(
     grid = [norm_order("p_norms", p) for p in (orders(d) if p_norms is None else p_norms)]
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
-    rows = {"l1": one_column(d, n, epsilon), "l2": fingerprinted(d, n, budget), "fingerprints": n // 2}
+    rows = {"l1": one_column(d, n, epsilon), "l2": fingerprinted(d, n, budget)}
     names = ("l1", "l2") if one_of("records", records, RECORDS) == "each" else (records,)
     duals, temperature, mu = [dual_order(p) for p in grid], vertex_temperature(n, epsilon), gaussian_mu(budget)
     sigmas = [2.0 / n * widening(2.0, q, d) / mu for q in duals]
@@ -287,20 +286,12 @@ def one_column(d: int, n: int, epsilon: float) -> int:
     return 1 + int(np.argmax(shares * (2.0 / up + 2.0 * d - 2.0) / (up + 1.0 / up + 2.0 * d - 2.0)))
 
 
-def column_sums(n0: int, d: int, rng: np.random.Generator) -> Array:
-    """Sums of d columns of n0 fingerprinting rows, in increasing order, [d], without the rows; d uniforms.
-
-    How many entries of a column are +1 follows the discrete arcsine law (docs/formulas.md, "Geometry experiments").
-    Columns are alike, so their order is free, and in this one only n0 places among the uniforms have to be found.
-
-    >>> column_sums(2, 6, np.random.default_rng(1))
-    array([-2., -2.,  0.,  0.,  2.,  2.])
-    """
-    return np.repeat(2.0 * np.arange(n0 + 1.0) - n0, column_counts(n0, np.sort(rng.random(d))))
-
-
 def column_counts(n0: int, uniforms: Array) -> NDArray[np.int64]:
-    """How many columns have 0, 1, ..., n0 entries +1, by uniforms of the columns in increasing order."""
+    """How many columns of n0 fingerprinting rows have 0, 1, ..., n0 entries +1, without the rows.
+
+    The number follows the discrete arcsine law (docs/formulas.md, "Geometry experiments"). uniforms: of the columns, in
+    increasing order, so that only n0 places among them have to be found.
+    """
     k = np.arange(1.0, n0 + 1.0)
     u = np.append(1.0, np.cumprod((2.0 * k - 1.0) / (2.0 * k)))
     below = np.cumsum(u * u[::-1])

@@ -1,4 +1,4 @@
-"""The noise of a private mean for a norm: in two dimensions, on the unit ball with the models it leads to; its length.
+"""The noise of a private mean for a norm: in two dimensions, on the unit ball with the models it leads to; its error.
 
 In the plane few records have a gradient each, ||z||_q* <= 1; their mean is released with noise for l_q*, and the model
 is the point of the ball at which the noisy mean is smallest. On a polytope nearly all noise leads to one of few
@@ -7,14 +7,14 @@ vertices; on a round ball every bit of it moves the model.
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cache import shared
 from ...core.privacy import Budget, NoiseLaw
 from ...core.rng import generator
-from ...core.sets import dual_order, kappa_lq, length, norm_ball
+from ...core.sets import dual_order, length, norm_ball
 from ...core.specification import Domain, Spec
 from ...mechanisms.mean.generalized_gaussian import GeneralizedGaussian
 from ...mechanisms.noise.generalized_gaussian import lp_noise
@@ -70,79 +70,33 @@ def ball_picture(p_norm: float, *, epsilon: float, delta: float, seed: int = 0) 
 
 
 @dc.dataclass(frozen=True)
-class NoiseLengths:
-    """Length of noise for a sensitivity of 1 in l_q*, arrays [K] over the norm orders, 1 <= p <= 2.
+class MeanErrors:
+    """Mean ||error||_q* of a private mean of n records with ||x||_q* <= 1.
 
-    gaussian, generalized: mean ||noise||_q*. order: r of the generalised law.
+    generalized, gaussian: by the generalised Gaussian mechanism and by scaled Gaussian noise. bound: on the first,
+    sqrt(kappa d) times the multiplier and the sensitivity 2 / n.
     """
 
-    p_norm: Array
-    gaussian: Array
-    generalized: Array
-    order: Array
+    generalized: float
+    gaussian: float
+    bound: float
 
 
-def noise_lengths(
-    p_norms: Sequence[float], *, d: int, epsilon: float, delta: float, seed: int, draws: int = 40
-) -> NoiseLengths:
-    """Each law at its own `LpNoise.multiplier`.
+@shared(256)
+def mean_errors(q_star: float, d: int, n: int, epsilon: float, delta: float, seed: int, draws: int = 20) -> MeanErrors:
+    """q_star: from 2 to inf. The errors do not depend on the records.
 
-    >>> found = noise_lengths((1.0, 2.0), d=100, epsilon=1.0, delta=1e-5, seed=0)
-    >>> bool(found.generalized[0] < found.gaussian[0]), found.order.round(2).tolist()
-    (True, [8.07, 2.0])
-    """
-    budget = Budget(epsilon, delta)
-    rngs = [generator(seed, "noise lengths", k) for k in range(draws)]
-    streams = [rng.integers(1 << 63, size=2) for rng in rngs]
-
-    def mean_length(law: NoiseLaw, which: int, q_star: float) -> float:
-        noise = lp_noise(law, q_star, d)
-        drawn = noise.draw([np.random.default_rng(stream[which]) for stream in streams])
-        return noise.multiplier(budget) * noise.widening * float(length(drawn, q_star).mean())
-
-    duals = [dual_order(p) for p in p_norms]
-    return NoiseLengths(
-        np.array(p_norms, float),
-        np.array([mean_length("gaussian", 0, q) for q in duals]),
-        np.array([mean_length("generalized_gaussian", 1, q) for q in duals]),
-        np.array([kappa_lq(q, d).order for q in duals]),
-    )
-
-
-@dc.dataclass(frozen=True)
-class PrivateMean:
-    """The error of a private mean in l_q*, of n records with ||x||_q* <= 1; arrays [K] over the numbers of columns d.
-
-    generalized, gaussian: mean ||error||_q* of the generalised Gaussian mechanism and of scaled Gaussian noise. bound:
-    on the first, sqrt(kappa d) times the multiplier and the sensitivity 2 / n. order: r of the generalised law.
+    >>> found = mean_errors(math.inf, 16, 1_000, 1.0, 1e-6, seed=0)
+    >>> found.generalized < min(found.gaussian, found.bound)
+    True
     """
 
-    d: Array
-    generalized: Array
-    gaussian: Array
-    bound: Array
-    order: Array
-    q_star: float
-    n: int
-
-
-def private_mean(
-    q_star: float, columns: Sequence[int], *, n: int, epsilon: float, delta: float, seed: int, draws: int = 20
-) -> PrivateMean:
-    """q_star: from 2 to inf. The error does not depend on the records.
-
-    >>> found = private_mean(math.inf, (16, 256), n=1_000, epsilon=1.0, delta=1e-6, seed=0)
-    >>> bool((found.generalized < found.bound).all()), found.order.round(1).tolist()
-    (True, [4.2, 10.0])
-    """
-
-    def error(law: NoiseLaw, d: int) -> tuple[float, float]:
-        spec = Spec("mean", n, d, domain=Domain(q_star))
-        plan = GeneralizedGaussian(noise=law).calibrate(spec, Budget(epsilon, delta))
+    def error(law: NoiseLaw) -> tuple[float, float]:
+        plan = GeneralizedGaussian(noise=law).calibrate(
+            Spec("mean", n, d, domain=Domain(q_star)), Budget(epsilon, delta)
+        )
         drawn = lp_noise(law, q_star, d).draw([generator(seed, f"private mean, {law}", k) for k in range(draws)])
         return plan.scale * float(length(drawn, q_star).mean()), plan.scale * math.sqrt(d)
 
-    generalized = np.array([error("generalized_gaussian", d) for d in columns])
-    gaussian = np.array([error("gaussian", d)[0] for d in columns])
-    orders = np.array([kappa_lq(q_star, d).order for d in columns])
-    return PrivateMean(np.array(columns, float), generalized[:, 0], gaussian, generalized[:, 1], orders, q_star, n)
+    (ours, bound), (scaled, _) = error("generalized_gaussian"), error("gaussian")
+    return MeanErrors(ours, scaled, bound)

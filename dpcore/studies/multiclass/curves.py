@@ -24,7 +24,6 @@ Axis = Literal["epsilon", "classes", "d"]
 COMPARED: tuple[LearnerKey, ...] = ("ellipsoids", "split")
 # Ridge of models without privacy: small beside the number of records.
 PLAIN_MU = 1.0
-FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
 
@@ -72,35 +71,6 @@ class Excesses:
     nothing: float
     reasons: tuple[str, ...]
     repetitions: int
-
-
-@dc.dataclass(frozen=True)
-class Tuning:
-    """Mean accuracy of private ellipsoids on test records with `factor` times the default lam, [epsilons, factors].
-
-    nan where there is no guarantee. oracle: the best of each row, [epsilons]. It was chosen by looking at the records:
-    it is no private result. chance: the share of the largest class.
-    """
-
-    epsilon: Array
-    factor: Array
-    accuracy: Array
-    chance: float
-
-    @property
-    def default(self) -> Array:
-        """Accuracy at factor 1, [epsilons]."""
-        return self.accuracy[:, np.flatnonzero(self.factor == 1.0)[0]]
-
-    @property
-    def oracle(self) -> Array:
-        best = np.where(np.isnan(self.accuracy), -np.inf, self.accuracy).max(axis=1)
-        return np.where(np.isfinite(best), best, np.nan)
-
-    @property
-    def gain(self) -> Array:
-        """Gain of the oracle over the default, [epsilons]."""
-        return self.oracle - self.default
 
 
 @dc.dataclass(frozen=True)
@@ -259,26 +229,6 @@ def excess_against_epsilon(
         tuple(found.reason for found in runs),
         repetitions,
     )
-
-
-def accuracy_against_lam(epsilons: Sequence[float], records: Records, *, delta: float, repetitions: int = 6) -> Tuning:
-    """Accuracy of the private Gaussian classifier with other lam than the default.
-
-    >>> found = accuracy_against_lam((1.0,), Records("gaussian_classes", 200, 0), delta=1e-5)
-    >>> bool((found.oracle >= found.default).all())
-    True
-    """
-    means = np.full((len(epsilons), len(FACTORS)), np.nan)
-    for i, epsilon in enumerate(epsilons):
-        budget = Budget(epsilon, delta)
-        default = _runs("ellipsoids", records, budget, "auto", repetitions)
-        if default.reason:
-            continue
-        for k, factor in enumerate(FACTORS):
-            lam = "auto" if factor == 1.0 else float(factor * default.lam)
-            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions).accuracy.mean()
-    chance = _largest_class(records.split().test.y)
-    return Tuning(np.asarray(epsilons, float), np.array(FACTORS), means, chance)
 
 
 def _at(records: Records, axis: Axis, value: float) -> Records:

@@ -29,15 +29,11 @@ from ...solvers.multiclass.objective import features
 from ...theory.erm import linear_term_excess
 from .reference_risk import mean_losses
 
-LearnerKey = Literal["ellipsoids", "pure", "answer", "split", "split_answer"]
+LearnerKey = Literal["ellipsoids", "pure", "split", "split_answer"]
 LOSS = "multiclass_hinge"
 # Gradient of a model without noise that charts allow, as a share of a record's largest gradient.
 _QUIET = 1e-6
-_KNOBS: dict[str, dict[str, str]] = {
-    "ellipsoids": {},
-    "pure": {"noise": "gamma"},
-    "answer": {"perturbed": "output"},
-}
+_KNOBS: dict[str, dict[str, str]] = {"ellipsoids": {}, "pure": {"noise": "gamma"}}
 LEARNERS: tuple[LearnerKey, ...] = get_args(LearnerKey)
 
 
@@ -47,7 +43,7 @@ class Runs:
 
     accuracy: on the test records, [R]. quiet: the same without noise. Of ellipsoids only, else nan and empty: risk:
     mean loss on the training records, [R]; over: J - J*, [R]; zero: J(0) - J*; each: ||B||^2 / 2 lam, which bounds over
-    in every release with noise B in the objective, [R], nan with noise elsewhere; bounds: of the plan.
+    in every release with noise B in the objective, [R]; bounds: of the plan.
     """
 
     accuracy: Array
@@ -87,8 +83,8 @@ def runs_of(
 ) -> Runs:
     """Releases of a learner on the training records of a split. repetitions: even, in pairs of opposite noise.
 
-    learner: "ellipsoids" (`gaussian_classifier`), "pure" (the same with Gamma noise, delta = 0), "answer" (noise in its
-    minimiser), "split" and "split_answer" (one-vs-rest, with `objective_gaussian` and `output_gaussian`).
+    learner: "ellipsoids" (`gaussian_classifier`), "pure" (the same with Gamma noise, delta = 0), "split" and
+    "split_answer" (one-vs-rest, with `objective_gaussian` and `output_gaussian`).
     lam: a number of the ellipsoids; a rule for each learner's own. Noise is the same at all budgets.
     """
     one_of("learner", learner, LEARNERS)
@@ -117,8 +113,6 @@ def _ellipsoids(
     whole = losses + ridge * np.concatenate([(quiet**2).sum((1, 2)), (weights**2).sum((1, 2))])
     squares = [(direction(mechanism.law, plan.spec, rng) ** 2).sum() for rng in _generators(learner, size, seed)]
     each = linear_term_excess(float(plan.spec.lam), plan.scale**2) * np.repeat(squares, 2)
-    if learner == "answer":
-        each = np.full(size, np.nan)
     Z = features(np.asarray(split.test.X), R)
     accuracy, right = _right(weights @ Z.T, split), float(_right(quiet[0] @ Z.T, split))
     zero = split.classes - 1.0 - float(whole[0])

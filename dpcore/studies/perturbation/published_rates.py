@@ -1,4 +1,4 @@
-"""Published statements along epsilon: orders of growth, without constants, and Kamath's bound with its own."""
+"""Kamath's published bound along epsilon."""
 
 import math
 
@@ -11,28 +11,6 @@ from ...core.privacy import Budget, NotApplicable
 from ...core.specification import Spec
 from ...experiments.cell import Cell
 from ...theory import gradient_descent as theory
-
-
-def rate_shape(cell: Cell) -> Array:
-    """The mechanism's first published rate at each epsilon of a cell, [K].
-
-    A rate bounds the excess population risk up to a constant; only how it changes along the cell means anything.
-    Raises NotApplicable where the mechanism does, and ValueError where it has no rate.
-
-    >>> from dpcore import Axis, Experiment, Problem
-    >>> (cell,) = Experiment(Problem(n=200), sweep=Axis("epsilon", (0.1, 1.0))).cells()
-    >>> values = rate_shape(cell)
-    >>> round(float(values[0] / values[1]), 2)
-    9.69
-    """
-    found = []
-    for epsilon in cell.epsilons:
-        plan = cell.problem.plan(cell.mechanism, epsilon)
-        rates = [bound.value for bound in cell.mechanism.bounds(plan) if bound.form == "rate"]
-        if not rates:
-            raise ValueError(f"mechanism must have a published rate, got {cell.mechanism.key}")
-        found.append(rates[0])
-    return np.array(found)
 
 
 def kamath_bound(cell: Cell) -> Array:

@@ -26,8 +26,8 @@ class MechanismReleases:
     """Releases of one mechanism.
 
     thetas: [releases, 2]. theta_hat: [2], the model without noise. plan: of the releases, None if the mechanism does
-    not apply, for the `reason`. path, quiet_path: [T + 1, 2], the iterates of the first release, with noise and
-    without, if walks are requested.
+    not apply, for the `reason`. path, quiet_path: [T + 1, 2], the iterates of the first release of a descent, with
+    noise and without.
     """
 
     mechanism: str
@@ -55,12 +55,10 @@ class ReleaseScatter:
 
 
 @shared(128)
-def release_scatter(
-    mechanisms: tuple[Mechanism, ...], problem: Problem, epsilon: float, *, walks: bool = False
-) -> ReleaseScatter:
+def release_scatter(mechanisms: tuple[Mechanism, ...], problem: Problem, epsilon: float) -> ReleaseScatter:
     """50 releases of each mechanism and the loss around them, from a cache; arrays must not be changed.
 
-    problem: with two columns. walks: also the iterates of descents, in a window that holds them.
+    problem: with two columns. The window holds the iterates of descents, too.
     Raises ValueError for other columns.
 
     Randomness: that of `dpcore.experiments.cell`: from (seed, mechanism key, number of the release) alone.
@@ -74,7 +72,7 @@ def release_scatter(
     if problem.p != _COLUMNS:
         raise ValueError(f"problem must have p = {_COLUMNS} columns, which are drawn, got p = {problem.p:,}")
     train, best, loss = problem.load().train, problem.reference(), get_loss(problem.loss)
-    made = tuple(_release(mechanism, problem, epsilon, train, walks) for mechanism in mechanisms)
+    made = tuple(_release(mechanism, problem, epsilon, train) for mechanism in mechanisms)
     x, y = _window(best.theta, [each for each in made if each.plan])
     return ReleaseScatter(made, best.theta, x, y, _risks(loss, train.merged or train, x, y) - best.risk)
 
@@ -89,7 +87,7 @@ def _risks(loss: Loss, data: Data, x: Array, y: Array) -> Array:
     return risks
 
 
-def _release(mechanism: Mechanism, problem: Problem, epsilon: float, train: Data, walks: bool) -> MechanismReleases:
+def _release(mechanism: Mechanism, problem: Problem, epsilon: float, train: Data) -> MechanismReleases:
     try:
         plan = problem.plan(mechanism, epsilon)
     except NotApplicable as error:
@@ -99,11 +97,8 @@ def _release(mechanism: Mechanism, problem: Problem, epsilon: float, train: Data
     if not isinstance(mechanism, GradientPerturbation):
         return MechanismReleases(mechanism.key, mechanism.release_many(plan, prepared, rngs), prepared.theta, plan)
     thetas, theta_hat = mechanism.with_and_without_noise(plan, prepared, rngs)
-    made = MechanismReleases(mechanism.key, thetas, theta_hat, plan)
-    if not walks:
-        return made
     path, quiet = mechanism.paths(plan, prepared, generator(problem.seed, mechanism.key, 0))
-    return dc.replace(made, path=path, quiet_path=quiet)
+    return MechanismReleases(mechanism.key, thetas, theta_hat, plan, path=path, quiet_path=quiet)
 
 
 def _window(best: Array, shown: list[MechanismReleases]) -> tuple[Array, Array]:

@@ -141,8 +141,10 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
         for name, key in _KEYS.items()
     }
     words = "; ".join(f"{part.source.iloc[0]}, n = {part.n.iloc[0]:,}" for part in parts)
+    people = int(parts[0].n.iloc[0])
+    counts = f"{people**3:,} gradients with all records in each, {people**2:,} with one"
     return Outcome(
-        f"{words} (the figure shows the first)",
+        f"{words} (the figure shows the first; Kamath's n² steps on it take {counts})",
         table,
         ExcessOfMechanisms(np.array(EPSILONS), measured, float(parts[0].nothing_learned.iloc[0])),
         claims_of(table),

@@ -6,6 +6,7 @@ All curves share their randomness: repetition r of a mechanism draws the same un
 import dataclasses as dc
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +14,15 @@ from numpy.typing import NDArray
 from ....core.arrays import Array
 from ....core.cache import SharedCache, shared
 from ....core.cancel import Cancelled, go_on, never
-from ....core.privacy import Budget, NotApplicable
+from ....core.privacy import NotApplicable
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
-from ....mechanisms.frank_wolfe.step_count import constants_of
 from ....mechanisms.frank_wolfe.vertex_runs import descend, polytope_models
 from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
-from ....theory import frank_wolfe as theory
 from ....theory import lower_bounds
-from .data import Instance, Setting, SpreadRisk, sampling_term, spreads, stored_columns
+from .data import Instance, Setting, SpreadRisk, spreads, stored_columns
 
 TS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 NS = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -47,61 +46,46 @@ class ExcessCurve:
 
 
 @dc.dataclass(frozen=True)
-class AgainstT:
-    """Excess risk on the training records against T [K].
+class Excesses:
+    """Excess risk on the training records along `axis`, "T", "n" or "p", at the places x; arrays are [K].
 
-    plain: without privacy, at T = 1, ..., max T; plain_bound: its bound, the same. nothing: of theta = 0. packing: no
-    private mechanism has less on the hardest data, nan where that says nothing. auto, tuned: the T that the mechanism
-    chooses with this accounting and the T of its smallest bound; 0 where it has no guarantee. stored: filled columns.
+    nothing: of theta = 0. packing: no private mechanism has less on the hardest data, nan where that says nothing.
+    stored: filled columns, at most.
     """
 
-    T: Array
+    axis: str
+    x: Array
     private: ExcessCurve
-    plain: Array
-    plain_bound: Array
-    nothing: float
-    packing: float
-    auto: int
-    tuned: int
+    nothing: Array
+    packing: Array
     stored: int
     accounting: str
     repetitions: int
 
 
 @dc.dataclass(frozen=True)
-class AgainstN:
-    """Excess risk on the training records against n [K], columns and T as asked for.
+class AgainstT(Excesses):
+    """plain: without privacy, at T = 1, ..., max T. auto, tuned: the T that the mechanism chooses with this accounting
+    and the T of its smallest bound; 0 where it has no guarantee."""
 
-    dense: the worst of several shares of `data.Spread`, nan where n is too small or the hardest records are in use;
-    packing: as in `AgainstT`. sampling: a bound on what fresh records add without privacy, and free the n from
-    which the private bound, tuned in T, stays below it. stored: filled columns.
-    """
-
-    n: Array
-    private: ExcessCurve
-    dense: Array
-    nothing: Array
-    packing: Array
-    sampling: Array
-    free: float
-    stored: int
-    repetitions: int
+    plain: Array
+    auto: int
+    tuned: int
 
 
 @dc.dataclass(frozen=True)
-class AgainstP:
-    """Excess risk on the training records against p [K]: vertices, and the whole gradient under Gaussian noise.
+class AgainstN(Excesses):
+    """dense: the worst of several shares of `data.Spread`, nan where n is too small or the hardest records are in
+    use."""
 
-    stored: filled columns [K]. nothing: of theta = 0. packing: as in `AgainstT`.
-    """
+    dense: Array
 
-    p: Array
-    private: ExcessCurve
+
+@dc.dataclass(frozen=True)
+class AgainstP(Excesses):
+    """whole: the whole gradient under Gaussian noise, in the place of one vertex a step."""
+
     whole: ExcessCurve
-    nothing: Array
-    packing: Array
-    stored: Array
-    repetitions: int
 
 
 @dc.dataclass(frozen=True)
@@ -140,21 +124,9 @@ def against_T(setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cance
     """
     here = setting.instance(n, p)
     private = _curve([(here, _plan(setting, T, here)) for T in Ts], setting, cancelled)
-    facts, steps = constants_of(here.spec), np.arange(1.0, Ts[-1] + 1.0)
     auto, tuned = (_plan(setting, T, here) for T in ("auto", "bound"))
-    return AgainstT(
-        T=np.array(Ts, float),
-        private=private,
-        plain=_plain(setting, here, Ts[-1]),
-        plain_bound=theory.frank_wolfe_bound(facts.start, facts.curvature, 0.0, steps),
-        nothing=here.nothing - here.best,
-        packing=float(_packing([here], setting)[0]),
-        auto=_T(auto),
-        tuned=_T(tuned),
-        stored=here.stored,
-        accounting=setting.accounting,
-        repetitions=setting.repetitions,
-    )
+    common = _common("T", Ts, [here] * len(Ts), private, setting)
+    return AgainstT(**common, plain=_plain(setting, here, Ts[-1]), auto=_T(auto), tuned=_T(tuned))
 
 
 @shared(32)
@@ -165,38 +137,10 @@ def against_n(
 
     cancelled: asked now and then; when it says yes, CancelledError is raised.
     """
-    stored, budget = stored_columns(ns[-1], p), setting.budget
-    made = setting.instances(ns, p, stored)
+    made = setting.instances(ns, p, stored_columns(ns[-1], p))
     points = [(here, _plan(setting, T, here)) for here in made]
     private = _curve(points, setting, cancelled)
-    dense = _dense(points, setting, cancelled)
-    all_facts = [constants_of(here.spec) for here in made]
-    sampling = [sampling_term(here.spec, facts.extent) for here, facts in zip(made, all_facts, strict=True)]
-    return AgainstN(
-        n=np.array(ns, float),
-        private=private,
-        dense=dense,
-        nothing=np.array([here.nothing - here.best for here in made]),
-        packing=_packing(made, setting),
-        sampling=np.array(sampling),
-        free=free_from(made[-1], budget, setting.accounting),
-        stored=stored,
-        repetitions=setting.repetitions,
-    )
-
-
-def free_from(here: Instance, budget: Budget, accounting: str) -> float:
-    """The n at which the private bound, tuned in T, falls under `sampling_term`: n^(-2/3) against n^(-1/2).
-
-    nan where the accounting has no guarantee. Only n of the instance does not matter.
-    The bound is 2.381 Gamma^(1/3) (a / n)^(2/3), the term s / sqrt(n).
-    """
-    if budget.pure and accounting != "tight":
-        return math.nan
-    facts = constants_of(here.spec)
-    a = FrankWolfePolytope(accounting).selection_rate(here.spec, budget) * here.n
-    s = sampling_term(here.spec, facts.extent) * math.sqrt(here.n)
-    return (theory.tuned_frank_wolfe_bound(facts.curvature, a) / s) ** 6
+    return AgainstN(**_common("n", ns, made, private, setting), dense=_dense(points, setting, cancelled))
 
 
 @shared(32)
@@ -210,15 +154,25 @@ def against_p(
     made = [setting.instance(n, p) for p in ps]
     vertices = [(here, _plan(setting, T, here)) for here in made]
     whole = [(here, _plan(setting, T, here, vertices=False)) for here in made]
-    return AgainstP(
-        p=np.array(ps, float),
-        private=_curve(vertices, setting, cancelled),
-        whole=_curve(whole, setting, cancelled),
-        nothing=np.array([here.nothing - here.best for here in made]),
-        packing=_packing(made, setting),
-        stored=np.array([here.stored for here in made], float),
-        repetitions=setting.repetitions,
-    )
+    common = _common("p", ps, made, _curve(vertices, setting, cancelled), setting)
+    return AgainstP(**common, whole=_curve(whole, setting, cancelled))
+
+
+def _common(
+    axis: str, x: Sequence[int], made: Sequence[Instance], private: ExcessCurve, setting: Setting
+) -> dict[str, Any]:
+    """Fields of `Excesses`; made: the instance of each place."""
+    bounds = {id(here): lower_bounds.packing(here.spec, setting.budget) for here in made}
+    return {
+        "axis": axis,
+        "x": np.array(x, float),
+        "private": private,
+        "nothing": np.array([here.nothing - here.best for here in made]),
+        "packing": np.array([bounds[id(here)][0].value if bounds[id(here)] else math.nan for here in made]),
+        "stored": max(here.stored for here in made),
+        "accounting": setting.accounting,
+        "repetitions": setting.repetitions,
+    }
 
 
 @shared(64)
@@ -254,11 +208,6 @@ def _plain(setting: Setting, here: Instance, T: int) -> Array:
 
     budget = setting.budget if setting.hardest else None  # which the hardest records are made for
     return _PLAIN.get((here.n, here.p, here.radius, setting.seed, budget, T), walk) - here.best
-
-
-def _packing(made: Sequence[Instance], setting: Setting) -> Array:
-    bounds = (lower_bounds.packing(here.spec, setting.budget) for here in made)
-    return np.array([found[0].value if found else math.nan for found in bounds])
 
 
 def _plan(setting: Setting, T: int | str, here: Instance, *, vertices: bool = True) -> Plan | str:

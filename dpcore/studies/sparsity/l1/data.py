@@ -1,7 +1,6 @@
 """Squared error over the L1 ball as moments: of synthetic records with few features that matter, and of hard ones."""
 
 import dataclasses as dc
-import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -239,14 +238,3 @@ def spreads(n: int, columns: int, most: int) -> list[Spread]:
         return []
     left = np.unique(np.geomspace(1, copies, most).round().astype(int))
     return [Spread(n, columns, copies + 1 - int(k)) for k in left][::-1]
-
-
-def sampling_term(spec: Spec, extent: float) -> float:
-    """A bound on the mean of sup over the set of F on fresh records less F on n records: 2 E sqrt(2 ln(2p) / n).
-
-    extent: E = L R radius. Symmetrisation, contraction (the loss is L-Lipschitz in a prediction) and the mean of the
-    largest of 2p sums of n signs.
-
-    Source: Bartlett and Mendelson 2003; constants derived here (explicit).
-    """
-    return 2.0 * extent * math.sqrt(2.0 * math.log(2.0 * spec.p) / spec.n)

@@ -1,5 +1,4 @@
-"""Simplex sampling beside other mechanisms on the same records: objective perturbation against p, Frank-Wolfe against
-n."""
+"""Simplex sampling beside objective perturbation on the same records, against p."""
 
 import dataclasses as dc
 from collections.abc import Sequence
@@ -18,16 +17,12 @@ from ....core.sets import Simplex
 from ....core.specification import Spec
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms import make_mechanism
-from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
-from ....mechanisms.frank_wolfe.vertex_runs import polytope_models
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
-from ....solvers.frank_wolfe import vertices as fw
 from .data import SOURCE, minimum_of, risks_of, spec_of, split_of, stored_columns
 
-# Fewer values than for one p or n alone, because there are several.
+# Fewer values than for one p alone, because there are several.
 _MAX_SWEPT = 640_000
 PS = (8, 32, 128, 512, 4_096, 65_536)
-NS = (500, 1_000, 2_000, 5_000)
 
 
 @dc.dataclass(frozen=True)
@@ -47,20 +42,6 @@ class ExcessByColumns:
     nothing: Array
     sampling_reasons: tuple[str, ...]
     objective_reasons: tuple[str, ...]
-    repetitions: int
-
-
-@dc.dataclass(frozen=True)
-class BesideSampling:
-    """Excess risk on the training records over the simplex against n; all arrays are [K].
-
-    frank_wolfe: on the vertices, with its own T. sampling: m draws, with its own m and lam. stored: filled columns.
-    """
-
-    n: Array
-    frank_wolfe: Summary
-    sampling: Summary
-    stored: int
     repetitions: int
 
 
@@ -111,35 +92,6 @@ def excess_against_columns(
         nothing=nothing,
         sampling_reasons=tuple(reasons[0]),
         objective_reasons=tuple(reasons[1]),
-        repetitions=repetitions,
-    )
-
-
-@shared(32)
-def beside_sampling(
-    *, p: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ns: Sequence[int] = NS
-) -> BesideSampling:
-    """Measurement for Remark 2 of Talwar, Thakurta and Zhang 2015: it states n^(-2/3) where sampling has n^(-1/3).
-
-    ns: increasing, >= 2. repetitions: >= 2. From a cache; arrays must not be changed.
-    """
-    budget, stored = Budget(epsilon, delta), stored_columns(ns[-1], p, _MAX_SWEPT)
-    draws = np.empty((2, len(ns), repetitions))
-    quiet = np.full(len(ns), np.nan)
-    for k, n in enumerate(ns):
-        split = split_of(n, p, stored, seed)
-        best = minimum_of(loss, n, p, stored, seed).risk
-        plan = FrankWolfePolytope().calibrate(spec_of(loss, split, 0.0), budget)
-        rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
-        models = polytope_models(fw.risk_of(get_loss(loss), split.train, single=True), [plan], rngs)[0]
-        draws[0, k] = risks_of(get_loss(loss), split.train, models) - best
-        _, models = _sampled(loss, split, budget, seed, repetitions)
-        draws[1, k] = risks_of(get_loss(loss), split.train, models) - best
-    return BesideSampling(
-        n=np.array(ns, float),
-        frank_wolfe=measured_of(draws[0], quiet),
-        sampling=measured_of(draws[1], quiet),
-        stored=stored,
         repetitions=repetitions,
     )
 

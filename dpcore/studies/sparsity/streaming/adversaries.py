@@ -18,7 +18,6 @@ from ....core.validation import integer, one_of, positive
 _LARGEST_TABLE = 50_000_000
 # Out of 256: a fair coin, and how often the better arm costs -1.
 _FAIR, _GOOD = 128, 192
-_SHARES = (8, 4, 2, 1)  # the favourite changes after T/8, T/4 and T/2
 
 Lucky = NDArray[np.bool_]
 
@@ -39,8 +38,8 @@ def stream(key: str, *, steps: int, p: int, seed: int = 0, lam: float = 1.0) -> 
     """The costs of `steps` steps, shape [steps, p], each -1 or 1.
 
     key: of `ADVERSARIES`. lam: the learner's, of the average over the steps (the adaptive one plays against it; the
-    others do not look). p: with steps p <= 5e7. Costs of "random", "counterexample" and, for the same steps lam, of
-    "adaptive" are a prefix of those of more steps; the others stretch their plot over the steps.
+    others do not look). p: with steps p <= 5e7. Costs are a prefix of those of more steps, of "adaptive" for the same
+    steps lam.
 
     Randomness: from (seed, key); "adaptive" and "counterexample" use none.
 
@@ -87,21 +86,6 @@ def _fair(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
     return _bytes(T, p, rng) < _FAIR
 
 
-def _drifting(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
-    """Costs of -1 with probability 1/2 + cos(pi (t / T - j / p)) / 4: the best arm moves once over all arms."""
-    times, arms = (np.pi * (np.arange(count) + 0.5) / count for count in (T, p))
-    wave = np.outer(np.cos(times), np.cos(arms)) + np.outer(np.sin(times), np.sin(arms))
-    return _bytes(T, p, rng) + 0.5 < _FAIR + (_GOOD - _FAIR) * wave
-
-
-def _switching(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
-    chances, favourites, start = np.full((T, p), _FAIR, np.uint8), rng.permutation(p), 0
-    for k, share in enumerate(_SHARES):
-        chances[start : T // share, favourites[k % p]] = _GOOD
-        start = T // share
-    return _bytes(T, p, rng) < chances
-
-
 def _adaptive(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
     # All other arms cost the same, so one difference of sums decides the first arm's weight.
     spared, ahead = np.empty(T, bool), 0
@@ -122,8 +106,6 @@ def _bytes(T: int, p: int, rng: np.random.Generator) -> NDArray[np.uint8]:
 
 _LUCKY = {
     "random": _random,
-    "drifting": _drifting,
-    "switching": _switching,
     "fair": _fair,
     "adaptive": _adaptive,
     "counterexample": _counterexample,

@@ -34,8 +34,8 @@ class RegretCurve:
 
     p: arms. steps: [K]. mean, q10, q90: of the regret over the runs, [K]. expected: its exact mean, over all draws.
     bound: proved for the mean. least: on some costs no private learner has a smaller mean. nothing: the mean of an arm
-    drawn uniformly in each step. published, earlier: orders of growth, shape only; nan where there is none. spent:
-    epsilon. reasons: why there is nothing at a length, else None; values are nan there.
+    drawn uniformly in each step. published: an order of growth, shape only; nan where there is none. spent: epsilon.
+    reasons: why there is nothing at a length, else None; values are nan there.
     """
 
     p: int
@@ -48,7 +48,6 @@ class RegretCurve:
     least: Array
     nothing: Array
     published: Array
-    earlier: Array
     spent: Array
     reasons: tuple[str | None, ...]
 
@@ -116,7 +115,7 @@ def regret_curve(
         try:
             plan = _plan(mechanism, p, T, lam, budget)
         except NotApplicable as error:
-            rows.append([math.nan] * 10)
+            rows.append([math.nan] * 9)
             reasons.append(str(error))
             continue
         data = _costs(adversary, plan, seed)
@@ -134,7 +133,6 @@ def regret_curve(
                 theory.least_regret(p, 1.0, T, budget),
                 float(np.asarray(data.X).sum()) / p - best,
                 published,
-                theory.earlier_stream_rate(T, p, 1.0, budget),
                 plan.spent.epsilon,
             ]
         )
