@@ -108,9 +108,9 @@ def test_back_leads_to_an_address_that_somebody_typed(server: Server, page: Page
     stands("1", "300", "Gamma")
     note.get_by_role("button").click()
     expect(note).to_have_count(0)
-    page.locator(".st-key-noise").get_by_role("radio", name="both").click()
+    page.locator(".st-key-noise").get_by_role("radio", name="Gaussian").click()
     block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
-    stands("1.5", "300", "both")
+    stands("1.5", "300", "Gaussian")
     page.evaluate("key => { navigation.traverseTo(key) }", first)
     stands("1", "300", "Gamma")
     assert note.count() == 0, "it has been told"

@@ -71,7 +71,7 @@ def test_the_landing_address_answers_both_questions_and_says_what_its_words_mean
     expect(page.get_by_role("radio", name="Data", exact=True)).to_be_focused()
     lines = waiting.value.path().read_text().splitlines()
     assert len(lines) == 1 + 3 * 2 * len(EPSILON_GRID), "three mechanisms, two metrics"
-    assert lines[0].startswith("mechanism,label,accounting,rule,axis,x,metric")
+    assert lines[0].startswith("mechanism,label,accounting,axis,x,metric")
     assert complaints == []
 
 

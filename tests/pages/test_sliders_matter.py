@@ -76,9 +76,10 @@ def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, few_runs, monkey
         app.session_state[key] = moved
         assert figures(finished(app.run())) != before, f"{key} = {moved} changes nothing"
         if texts and key != "seed":  # which is no slider; and one view draws nothing ahead
-            assert app.session_state[prefetch._MOVED][1] == key
+            options = control_of(app, key).options
+            assert app.session_state[prefetch._MOVED][1:] == (key, options.index(moved) > options.index(stands))
             (offer,) = app.session_state[prefetch.OFFERS].values()
             (ahead,) = everything(offer)
             assert ahead == {part: drawn[ahead["alt"]][part] for part in ahead}, key
-            app.session_state[prefetch._MOVED] = texts, key  # as if it had moved back
+            app.session_state[prefetch._MOVED] = texts, key, True  # as if it had moved back
         app.session_state[key] = stands
