@@ -16,14 +16,12 @@ from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer, positive
 from .composition import advanced_epsilon
 from .gaussian import gaussian_epsilon, gaussian_mu
-from .kamath import kamath_multiplier, kamath_subsampled_epsilon
+from .kamath import kamath_subsampled_epsilon
 from .subsampled_rdp import subsampled_epsilon, subsampled_multiplier
 
 Kind = Literal["basic", "advanced", "kamath", "uniform", "poisson", "exact"]
-NoiseSource = Literal["published", "uniform", "poisson"]
 
 _LARGEST_LOSS = 700.0
-_POINTS = 12  # of a smooth curve on logarithmic axes
 
 
 @dc.dataclass(frozen=True)
@@ -148,27 +146,3 @@ def tight_multiplier(budget: Budget, n: int, batch: int, steps: int) -> float:
     if batch == n:
         return 2.0 * math.sqrt(steps) / gaussian_mu(budget)
     return subsampled_multiplier(budget, batch / n, steps, "poisson")
-
-
-@shared(64)
-def noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSource, tuple[Array, Array]]:
-    """(epsilon, noise multiplier) of n^2 steps on one record each, for epsilon from low to high; cached.
-
-    published: Kamath's, as far as its proof holds. uniform, poisson: proved by Renyi accounting, at multipliers
-    between those of low and high, so that only the two ends need a root.
-
-    >>> {kind: len(epsilon) for kind, (epsilon, z) in noise_curves(500, 1e-6, 0.1, 10.0).items()}
-    {'published': 12, 'uniform': 12, 'poisson': 12}
-    """
-    end = min(high, math.nextafter(2.0 * math.sqrt(-math.log(delta)), 0.0))
-    asked = np.geomspace(low, end, _POINTS)
-    asked[-1] = end
-    curves: dict[NoiseSource, tuple[Array, Array]] = {
-        "published": (asked, np.array([kamath_multiplier(n, Budget(float(epsilon), delta)) for epsilon in asked]))
-    }
-    for sampling in ("uniform", "poisson"):
-        most, least = (subsampled_multiplier(Budget(e, delta), 1 / n, n**2, sampling) for e in (low, high))
-        multipliers = np.geomspace(most, least, _POINTS)
-        spent = [subsampled_epsilon(float(z), 1 / n, n**2, delta, sampling) for z in multipliers]
-        curves[sampling] = np.array(spent), multipliers
-    return curves

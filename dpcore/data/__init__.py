@@ -20,7 +20,6 @@ from .files import Table, check_learnable, read_file
 from .formats import Format, sniff
 from .libsvm import MAX_COLUMNS
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
-from .population_risk import Population
 from .sources import SOURCES, Source, Split, draw_split
 from .synthetic import TEST_RECORDS, draw_recipe
 from .tables import LIBSVM_LABEL, UPLOAD, Limits, RawTable, kind_of, read_table

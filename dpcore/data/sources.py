@@ -13,7 +13,6 @@ from ..core.facts import facts_beside
 from ..core.records import Data
 from ..core.sets import SetName
 from ..core.specification import Domain
-from .population_risk import Population
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -64,16 +63,15 @@ class Source:
 
 @dc.dataclass(frozen=True)
 class Split:
-    """Training and test records of a source, the bounds that both keep, and their law if it is known.
+    """Training and test records of a source, and the bounds that both keep.
 
-    truth: [p], the weights behind the labels of a mixture. tested: of a set that is split, the places of the test
+    truth: [p], the weights behind drawn labels. tested: of a set that is split, the places of the test
     records in it.
     """
 
     train: Data
     test: Data
     domain: Domain
-    population: Population | None = None
     truth: Array | None = None
     tested: NDArray[np.intp] | None = None
 

@@ -11,7 +11,6 @@ from ..core.arrays import Array
 from ..core.hard_blocks import hard_blocks
 from ..core.records import Data
 from ..core.specification import Domain
-from .population_risk import Population, reflect
 from .sources import SOURCES, Split
 
 TEST_RECORDS = 4_000
@@ -23,12 +22,21 @@ _CENTRE_NORM, _OUTLIER_NORM, _OUTLIER_SHARE, _SPREAD = 0.4, 0.9, 0.2, 0.1
 _FEW = {"synthetic_mixture": ((0.4, 0.3, 0.2, 0.1), 0.25), "synthetic_sparse": ((0.25, 0.25, 0.25, 0.25), 0.1)}
 _BLOCK_ROWS, _FLAT, _TELLING = 10_000, 10.0, 200  # of `sparse_records`
 
-# Function that draws n records from two streams, and the known facts: domain, population, truth.
-Recipe = tuple[Callable[[int, np.random.Generator, np.random.Generator], Data], Domain, Population | None, Array | None]
+# Function that draws n records from two streams, and the known facts: domain, truth.
+Recipe = tuple[Callable[[int, np.random.Generator, np.random.Generator], Data], Domain, Array | None]
+
+
+def reflect(rows: Array) -> Array:
+    """Rows [..., r] mirrored at the hyperplane orthogonal to (1, ..., 1): symmetric, orthogonal, its own inverse.
+
+    >>> reflect(np.array([1.0, 0.0, 0.0, 0.0]))
+    array([ 0.5, -0.5, -0.5, -0.5])
+    """
+    return rows - 2.0 * rows.mean(axis=-1, keepdims=True)
 
 
 def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
-    """n training and 4,000 test records of a recipe with p columns, and their population if its risk is known.
+    """n training and 4,000 test records of a recipe with p columns.
 
     Randomness: the truth first; then separate streams, so that the first records, their labels and the test set do not
     change with n.
@@ -36,9 +44,9 @@ def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     recipe = _points if SOURCES[key].task == "location" else _few if key in _FEW else _model
     if key == "synthetic_hardest":
         recipe = _hardest
-    draw, domain, population, truth = recipe(key, p, rng)
+    draw, domain, truth = recipe(key, p, rng)
     streams = rng.spawn(4)
-    return Split(draw(n, *streams[:2]), draw(TEST_RECORDS, *streams[2:]), domain, population, truth)
+    return Split(draw(n, *streams[:2]), draw(TEST_RECORDS, *streams[2:]), domain, truth)
 
 
 def _model(key: str, r: int, rng: np.random.Generator) -> Recipe:
@@ -61,7 +69,7 @@ def _model(key: str, r: int, rng: np.random.Generator) -> Recipe:
             return Data(X, np.where(uniform < 1 / (1 + np.exp(-scores)), 1.0, -1.0))
         return Data(X, scores + noise * (2.0 * uniform - 1.0))
 
-    return draw, Domain(), Population(truth, spectrum, noise), None
+    return draw, Domain(), truth
 
 
 def _points(key: str, p: int, rng: np.random.Generator) -> Recipe:
@@ -76,7 +84,7 @@ def _points(key: str, p: int, rng: np.random.Generator) -> Recipe:
         along = np.where(side < _OUTLIER_SHARE, -_OUTLIER_NORM, _CENTRE_NORM)
         return Data(along[:, None] * direction + away, np.zeros(count))
 
-    return draw, Domain(), None, None
+    return draw, Domain(), None
 
 
 def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
@@ -92,7 +100,7 @@ def _few(key: str, p: int, rng: np.random.Generator) -> Recipe:
         X = 2.0 * np.unpackbits(np.stack(_octets(count, p, features), axis=1), axis=1, count=p) - 1.0
         return Data(X, X @ truth + noise * labels.uniform(-1.0, 1.0, count))
 
-    return draw, Domain(q=math.inf, y_max=1.0 + noise), None, truth
+    return draw, Domain(q=math.inf, y_max=1.0 + noise), truth
 
 
 def _octets(count: int, p: int, features: np.random.Generator) -> list[NDArray[np.uint8]]:
@@ -113,7 +121,7 @@ def draw_octets(key: str, n: int, p: int, rng: np.random.Generator) -> tuple[lis
     >>> (2.0 * np.unpackbits(signs[:, None], axis=1) - 1.0 == train.X).all(), (y == train.y).all()
     (np.True_, np.True_)
     """
-    truth = cast(Array, _few(key, p, rng)[3])
+    truth = cast(Array, _few(key, p, rng)[2])
     features, labels = rng.spawn(2)
     octets = _octets(n, p, features)
     first = 2.0 * np.unpackbits(octets[0][:, None], axis=1, count=min(p, 8)) - 1.0  # no other column has a weight
@@ -138,7 +146,7 @@ def _hardest(key: str, p: int, rng: np.random.Generator) -> Recipe:
         shuffled = order.permutation(count)
         return Data(X[shuffled], y[shuffled])
 
-    return draw, Domain(), None, None
+    return draw, Domain(), None
 
 
 def sparse_records(rows: int, columns: int, nonzeros: int, *, uniform: bool = False, seed: int = 0) -> Data:

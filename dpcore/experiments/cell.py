@@ -31,16 +31,14 @@ Rows = list[dict[str, Any]]  # one for each point and metric
 class Cell:
     """Curve of one mechanism over epsilon; hashable and picklable, it is its own cache key.
 
-    population, fresh: also measure the excess population risk, and the mean loss on the test records; of a set that
-    is split, also how much less often releases predict the class of each test record than the non-private learner
-    does ("lost").
+    fresh: also measure the mean loss on the test records; of a set that is split, also how much less often releases
+    predict the class of each test record than the non-private learner does ("lost").
     """
 
     mechanism: Mechanism
     epsilons: tuple[float, ...]
     problem: Problem
     repetitions: int
-    population: bool = False
     fresh: bool = False
 
 
@@ -90,11 +88,9 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     prepared = problem.prepared(cell.mechanism, plans, cancelled)
     go_on(cancelled)
     releases = _releases(cell, plans, prepared, split.train.stored, cancelled)
-    population, loss = split.population if cell.population else None, get_loss(problem.loss)
+    loss = get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
-    curves = metrics.curves_of(
-        loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh, population=population
-    )
+    curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any, cast
 
-from .. import data as records
 from ..core.privacy import Budget
 from ..core.validation import check_real, integer, one_of, shown
 from ..mechanisms import Mechanism, make_mechanism
@@ -73,8 +72,7 @@ class Experiment:
 
     problem: what is learned from which records. mechanisms: keys or mechanism objects (which have knobs). epsilon: as
     in `dpcore.solve`. sweep: replaces epsilon, or delta, n, p or lam of the problem, by a list of values. repetitions:
-    releases per point, from 2 to 100,000 and at most 2 * 10^8 / n. population: also the excess population risk, for
-    synthetic sources, whose distribution is known.
+    releases per point, from 2 to 100,000 and at most 2 * 10^8 / n.
 
     >>> small = Experiment(Problem(n=200))
     >>> small.digest() == Experiment.from_json(small.to_json()).digest()
@@ -86,20 +84,10 @@ class Experiment:
     epsilon: float = 1.0
     sweep: Axis = Axis("epsilon", EPSILON_GRID)
     repetitions: int = 50
-    population: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.problem, Problem):
             raise ValueError(f"problem must be a Problem, got {shown(self.problem)}")
-        source, info = self.problem.source, records.get_source(self.problem.source)
-        if not isinstance(self.population, bool):
-            raise ValueError(f"population must be true or false, got {shown(self.population)}")
-        if self.population and (info.size is not None or source == "synthetic_hardest"):
-            raise ValueError(f"population must be false for source {source!r}: its distribution is unknown")
-        if self.population and info.task == "location":
-            raise ValueError(f"population must be false for source {source!r}: its risks are not derived")
-        if self.population and info.set != "ball":
-            raise ValueError(f"population must be false for source {source!r}: its risks are sums over all signs")
         set_field = object.__setattr__
         set_field(self, "mechanisms", _mechanisms(self.mechanisms))
         if not isinstance(self.sweep, Axis):
@@ -127,7 +115,7 @@ class Experiment:
             points = [((self.epsilon,), problem) for problem in own]
         for mechanism in cast("tuple[Mechanism, ...]", self.mechanisms):
             for epsilons, problem in points:
-                yield Cell(mechanism, tuple(map(float, epsilons)), problem, self.repetitions, self.population)
+                yield Cell(mechanism, tuple(map(float, epsilons)), problem, self.repetitions)
 
     def to_json(self) -> str:
         """Canonical JSON: equal experiments give equal text."""

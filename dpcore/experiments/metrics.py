@@ -1,4 +1,4 @@
-"""Metrics of released models: on fresh records, on the training records, and in the population.
+"""Metrics of released models, on fresh records and on the training records.
 
 Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
 public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
@@ -16,7 +16,6 @@ from .. import kernels
 from ..core.arrays import Array
 from ..core.losses import Loss, get_loss
 from ..core.records import Data
-from ..data import Population
 from ..mechanisms.base import Drawn
 from ..solvers import Minimum
 
@@ -123,13 +122,11 @@ def curves_of(
     *,
     learner: Array | None = None,
     fresh: bool = False,
-    population: Population | None = None,
 ) -> tuple[MetricCurve, ...]:
     """Accuracy on the test records (r_squared for regression), and excess empirical risk.
 
     For location only the latter. reference: of the excess risk. learner: model [r] whose accuracy is that without
-    privacy, by default the reference's. fresh: also the mean loss on the test records. population: also the excess
-    risk in it.
+    privacy, by default the reference's. fresh: also the mean loss on the test records.
     Means over the noise of `Additive` are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
     Phi(y m / (s S ||x||)), the mean risk that of `Loss.gaussian_mean`, averaged over S. In `Drawn`, repetitions 2i and
     2i + 1 are a pair, and pairs are independent: se is that of the pairs, in which the linear term of noise with
@@ -151,31 +148,7 @@ def curves_of(
     if fresh:
         best = risk(loss, learner, test)
         found.append(_curve("fresh_risk", best, constant_risk(loss, test), *_losses(loss, test, releases)))
-    if population is not None:
-        found.append(population_curve(loss, population, reference.radius, releases))
     return tuple(found)
-
-
-def population_curve(loss: Loss, population: Population, radius: float, releases: Releases) -> MetricCurve:
-    """Excess population risk over the best model with norm at most `radius`.
-
-    The mean is that of pairs of a direction and its opposite, equally likely: the zero-mean linear term of the noise, a
-    control variate known exactly, cancels in each pair. se is that of the pairs.
-    """
-    best = population.minimum(loss, radius)
-
-    def excess(thetas: Array) -> Array:
-        flat = np.ascontiguousarray(thetas.reshape(-1, thetas.shape[-1]))
-        return population.risk(loss, flat).reshape(thetas.shape[:-1]) - best
-
-    noiseless = excess(releases.centres)
-    nothing = float(excess(np.zeros((1, releases.centres.shape[-1])))[0])
-    if isinstance(releases, Drawn):
-        return _curve("excess_population_risk", 0.0, nothing, excess(releases.thetas), noiseless)
-    steps, centres = releases.scales[:, None, None] * releases.directions, releases.centres[:, None]
-    draws = excess(centres + steps)
-    both = np.stack([draws, excess(centres - steps)], axis=2).reshape(len(draws), -1)
-    return dc.replace(_curve("excess_population_risk", 0.0, nothing, both, noiseless), draws=draws)
 
 
 def _curve(

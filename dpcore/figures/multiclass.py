@@ -1,8 +1,6 @@
-"""Many classes: accuracy and excess risk of the Gaussian classifier, one release of it, and the published
-classifier, an exhibit that is never private."""
+"""Many classes: accuracy and excess risk of the Gaussian classifier, and one release of it."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,12 +8,10 @@ from ..core.facts import facts_beside
 from ..studies.multiclass.curves import Accuracies, Excesses
 from ..studies.multiclass.decision_regions import Picture
 from ..studies.multiclass.one_vs_rest import LearnerKey
-from ..studies.papers.pathak_raj import Share
-from ..studies.papers.pathak_raj_leak import MembershipLeak
 from .chart import Chart, axis_title
 from .figure import Figure
 from .log_chart import curves_chart, markers
-from .style import Look, Theme, pattern, plain_number, with_opacity
+from .style import Look, Theme, plain_number, with_opacity
 
 # Learner -> name, label behind the curve, family, symbol, dash.
 LOOKS: dict[LearnerKey, tuple[str, ...]] = {
@@ -27,7 +23,6 @@ _TITLES = {
     "d": ("dimension d", "dimension d"),
 }
 _LETTERS = {"epsilon": "ε", "classes": "C", "d": "d"}
-_BINS, _LEAST = 45, -17.5  # of exponents
 
 
 def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: int) -> Figure:
@@ -146,53 +141,3 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     sides: Look = {"range": [-reach, reach], "constrain": "domain", "nticks": 5, "showgrid": False}
     across, up = (chart.axis(f"column {k + 1}", 8, **sides) for k in found.columns)
     return chart.below(across, up | {"scaleanchor": "x"}, rows=3, drop=46, stacked=True)
-
-
-def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) -> Figure:
-    """Residual of the published output in an equation of its records: the true ones, and a neighbour of them."""
-    chart = Chart(theme, height, right=16)
-    edges = np.linspace(_LEAST, 1.0, _BINS + 1)
-    ends = 10.0**edges
-    for name, values, family, shape in (
-        ("the data set used", found.own, "frank_wolfe", ""),
-        ("the other data set, one record replaced", found.other, "reference", "/"),
-    ):
-        exponents = np.clip(np.log10(np.maximum(values, 1e-300)), _LEAST + 1e-9, 1.0 - 1e-9)
-        look = pattern(chart.colours[family], 0.55, shape)
-        hover = f"{name}: residual about %{{x:.1e}} in %{{y}} outputs"
-        # Plotly takes half the width to either side before the logarithm.
-        chart.histogram(ends, np.histogram(exponents, edges)[0], look, name, hover)
-    ticks = [10.0**k for k in range(-15, 1, 5)]
-    words = ["rounding" if k == -15 else f"10<sup>{k}</sup>".replace("-", "−") if k else "1" for k in range(-15, 1, 5)]
-    chart.heading("outputs")
-    return chart.below(
-        chart.log_axis(
-            _LEAST, 1.0, tickvals=ticks, ticktext=words, title="residual of the noise-free equation", standoff=8
-        ),
-        chart.axis(rangemode="tozero"),
-        drop=50,
-        stacked=True,
-        barmode="overlay",
-        bargap=0,
-    )
-
-
-def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: Theme, height: int) -> Figure:
-    """Share of draws in which the published objective has a minimiser, against the number of columns."""
-    chart = Chart(theme, height, "d", left=66, right=16)
-    ink = chart.colours["frank_wolfe"]
-    d = np.array([columns for columns, _ in found], float)
-    share, low, high = np.array([(each.share, each.low, each.high) for _, each in found]).T
-    bars = {"type": "data", "symmetric": False, "thickness": 1.2, "width": 4, "color": ink}
-    bars |= {"array": high - share, "arrayminus": share - low}
-    marks = {"symbol": "diamond", "size": 9, "color": ink}
-    chart.level(d, 0.5, chart.muted, "never more than half", dash="dot")
-    drawn = np.where(share > 0.0, share, np.nan)
-    chart.marked(d, drawn, ink, "has a minimiser", marks, width=3, error_y=bars)
-    chart.heading("share of noise draws")
-    return chart.below(
-        chart.axis("dimension d", 8, tickvals=d, range=[d[0] - 0.3, d[-1] + 0.3]),
-        chart.log_axis(float(np.log10(max(1.0 / draws, 1e-6)) - 0.2), 0.05),
-        drop=50,
-        stacked=True,
-    )

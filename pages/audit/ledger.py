@@ -4,33 +4,30 @@ Every number of its words comes out of a ledger.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import EPSILON_GRID, Budget
+from dpcore import Budget
 from dpcore.accounting.kamath import kamath_multiplier
 from dpcore.accounting.ledger import (
     EpsilonCurve,
     Kind,
-    NoiseSource,
     Run,
     kamath_last_step,
     ledger_of,
-    noise_curves,
     tight_multiplier,
 )
-from dpcore.accounting.subsampled_rdp import SAMPLINGS, subsampled_multiplier
 from dpcore.core.facts import text_beside
-from dpcore.figures.audit.ledger import accounting_name, ledger_figure, noise_figure
+from dpcore.figures.audit.ledger import accounting_name, ledger_figure
 from dpcore.figures.style import FAMILIES
 from pages.ui import url_controls
 from pages.ui.code import script, verbatim
-from pages.ui.html import readable
-from pages.ui.live_figure import captioned_figure, current_theme
+from pages.ui.html import plain, readable
+from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
 from pages.ui.page import Page, or_reason
 from pages.ui.pickers import chips_beside
@@ -40,13 +37,12 @@ from pages.ui.sources import assumed
 SQUARE, ALL = "n²", "all"
 NOISES = {"published": "published", "proved": "proved"}
 CHIPS = chips_beside(__file__, "ledger_chips.json")
-NOISE_QUESTION = "How much noise does the target ε need?"
 NOT_COUNTED = (
     "No curve counts earlier work on the same records. Trying step sizes, or drawing the noise again until you like "
     "the model, costs extra privacy: each is another release."
 )
 FORMULA = text_beside(__file__, "ledger_formula.md")
-HEIGHT, NOISE_HEIGHT = 360, 330
+HEIGHT = 360
 SHARED_COLUMNS = 2**20
 GRID = tuple(m * 10**k for k in range(11) for m in (1, 2, 5))
 STEPS: tuple[int | str, ...] = (SQUARE, *(steps for steps in GRID if steps <= 10**10))
@@ -77,22 +73,13 @@ def show(page: Page) -> None:
     longest = 3 * max(steps, n**2)
     grid = tuple(sorted({*(t for t in GRID if t < longest), steps, kamath_last_step(run), longest}))
     curves = ledger_of(run, grid)
-    multipliers: dict[NoiseSource, float] = {"published": math.nan if published is None else published}
-    for sampling in SAMPLINGS:
-        multipliers[sampling] = subsampled_multiplier(budget, 1 / n, n**2, sampling)
     theme = current_theme()
 
     sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if claimed else "")
     page.headline(sentence, colour=FAMILIES[theme]["gradient"])
-    page.halves(1.9)
     chart = partial(ledger_figure, at=steps, target=budget.epsilon, height=HEIGHT)
-    page.chart(chart(curves, grid, theme=theme), sentence, key="ledger", height=HEIGHT, caption=caption(run, curves))
-    with page.right:
-        st.markdown(f"**{NOISE_QUESTION}**")
-        noises = noise_curves(n, budget.delta, EPSILON_GRID[0], EPSILON_GRID[-1])
-        beside = noise_figure(noises, multipliers, epsilon=budget.epsilon, theme=theme, height=NOISE_HEIGHT)
-        words = noise_takeaway(multipliers, n, budget.epsilon, refused)
-        captioned_figure(beside, words, key="noise", height=NOISE_HEIGHT)
+    live_figure(chart(curves, grid, theme=theme), key="ledger", alt=plain(sentence), height=HEIGHT)
+    small_print(caption(run, curves))
     page.below(
         readouts(run, curves, grid.index(steps), budget.epsilon, needed),
         CHIPS,
@@ -167,22 +154,6 @@ def caption(run: Run, curves: Sequence[EpsilonCurve]) -> str:
         f"**Same guarantee:** δ = {delta_text(run.delta)}, one record replaced; noise multiplier z = {rounded(run.z)}. "
         f"Every curve but Kamath's claim (dotted) is proved. The claim {where}: {readable(claim.reason)}. "
         f"{NOT_COUNTED}"
-    )
-
-
-def noise_takeaway(multipliers: Mapping[NoiseSource, float], n: int, epsilon: float, refused: str) -> str:
-    """The published noise over what is proved, at the cursor."""
-    run = f"n² = {n**2:,} steps on one record each"
-    if refused:
-        return (
-            f"At ε = {epsilon:g} no noise is published: {readable(refused)}. The proved multiplier for {run} is "
-            f"{rounded(multipliers['uniform'])} with a random index and {rounded(multipliers['poisson'])} with Poisson "
-            "batches."
-        )
-    ratios = [rounded(multipliers["published"] / multipliers[kind]) for kind in ("uniform", "poisson")]
-    return (
-        f"At ε = {epsilon:g} the published noise for {run} is **{ratios[0]} times** the noise that a random index "
-        f"needs, and **{ratios[1]} times** the noise that Poisson batches need."
     )
 
 

@@ -11,7 +11,7 @@ from dpcore.figures.multiclass import accuracy_figure, classes_excess_figure, re
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
 from pages.background.asking import ask, waiting, with_progress
-from pages.multiclass import as_published, words
+from pages.multiclass import words
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.code import redrawn
@@ -20,7 +20,7 @@ from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure, current_theme, small_print
 from pages.ui.page import Page, or_reason
 from pages.ui.pickers import switch
-from pages.ui.sidebar import ALL_BUT_SEED, SAMPLE_SIZES, Controls, sidebar
+from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 380, 400
 MOST_RECORDS, FIRST_N = 5_000, 2_000
@@ -29,84 +29,28 @@ DRAWN = next(iter(CLASS_SOURCES))
 page = Page("Does the cost of privacy add up over classes?")
 source, d, C = DRAWN, 2, words.FIRST_CLASSES
 with page.pickers:
-    proof = switch("Which mechanism", words.PROOFS, "repaired", key="classifier")
-    if proof == "repaired":
-        view = switch("Against", words.VIEWS, "classes", key="price_against", wrap=True)
-        if view in ("epsilon", "excess"):
-            labels = {key: info.label for key, info in CLASS_SOURCES.items()}
-            source = url_controls.select("class_records", "Records", labels, DRAWN, width=210)
-        if source == DRAWN:
-            C = url_controls.slider("C", "C classes", words.CLASSES, C, width=105)
-            d = url_controls.slider("columns", "d dimension", words.COLUMNS, d, width=105)
+    view = switch("Against", words.VIEWS, "classes", key="price_against", wrap=True)
+    if view in ("epsilon", "excess"):
+        labels = {key: info.label for key, info in CLASS_SOURCES.items()}
+        source = url_controls.select("class_records", "Records", labels, DRAWN, width=210)
+    if source == DRAWN:
+        C = url_controls.slider("C", "C classes", words.CLASSES, C, width=105)
+        d = url_controls.slider("columns", "d dimension", words.COLUMNS, d, width=105)
+info = CLASS_SOURCES[source]
+size = info.size or FIRST_N
+controls = sidebar(
+    sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
+    default_n=size,
+    max_columns=8,
+    unused=("p", "m"),
+)
 theme = current_theme()
 
 
-def show_repaired() -> None:
-    """All of the page below its pickers, for the repaired mechanism."""
-    info = CLASS_SOURCES[source]
-    size = info.size or FIRST_N
-    controls = sidebar(
-        sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
-        default_n=size,
-        max_columns=8,
-        unused=("p", "m"),
-    )
+def state_at(controls: Controls) -> words.MulticlassState:
     own = {"d": d, "classes": C} if source == DRAWN else {}
-
-    def state_at(controls: Controls) -> words.MulticlassState:
-        records = curves.Records(source, controls.n, controls.seed, **own)
-        return words.MulticlassState(records, info, controls.epsilon, controls.delta, controls.lam)
-
-    def drawn(there: words.MulticlassState, found: words.Found) -> tuple[Figure, str]:
-        return drawing(there)(found, theme=theme), words.takeaway(found, there)
-
-    def ahead(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
-        there = state_at(controls)
-        if view == "excess":
-            return drawn(there, curves_of(there)(cancelled=cancelled))
-        return drawn(there, prefetch.answered(words.question(view, there), cancelled).snapshot)
-
-    page.halves()
-    state = state_at(controls)
-    answer = None if view == "excess" else ask(words.question(view, state))
-    found = answer.snapshot if answer else curves_of(state)()
-    if answer and found is None:
-        page.headline(waiting(answer), colour=MUTED[theme])
-    else:
-        figure, sentence = drawn(state, found)
-        page.headline(sentence, colour=FAMILIES[theme]["objective"])
-        _, draws = words.effort(view, state)
-        caption = words.caption(found, draws, state)
-        page.chart(
-            figure,
-            sentence,
-            key="classes",
-            height=HEIGHT,
-            ahead=(ahead, controls) if answer is None or answer.complete else None,
-            verdict=words.verdict_of(found, state) if view == "excess" else "",
-            caption=caption if answer is None else with_progress(caption, answer, f"{found.datasets} of {draws} draws"),
-        )
-    release, refusal = or_reason(
-        partial(decision_regions.picture, state.records, epsilon=state.epsilon, delta=state.delta, lam=state.lam)
-    )
-    with page.right:
-        if release is None:
-            small_print(f"Nothing is released: {readable(refusal)}.")
-        else:
-            beside = regions_figure(release, theme=theme, height=SIDE_HEIGHT)
-            text = words.picture_caption(release, state)
-            captioned_figure(beside, text, key="beside_classes_chart", height=SIDE_HEIGHT)
-    if found is None:
-        behind_nothing()
-        return
-    page.below(
-        words.readouts(found, release, state),
-        words.CHIPS,
-        lambda: words.assumptions(state),
-        words.FORMULA,
-        lambda: redrawn(curves_of(state), drawing(state)),
-        lambda: words.table(found),
-    )
+    records = curves.Records(source, controls.n, controls.seed, **own)
+    return words.MulticlassState(records, info, controls.epsilon, controls.delta, controls.lam)
 
 
 def curves_of(state: words.MulticlassState) -> partial[Any]:
@@ -125,8 +69,54 @@ def drawing(state: words.MulticlassState) -> partial[Figure]:
     return partial(accuracy_figure, cursor=words.places(view, state)[1], height=HEIGHT)
 
 
-if proof == "published":
-    seed = sidebar(default_n=FIRST_N, max_columns=8, unused=ALL_BUT_SEED).seed
-    as_published.show(page, seed, theme)
+def drawn(there: words.MulticlassState, found: words.Found) -> tuple[Figure, str]:
+    return drawing(there)(found, theme=theme), words.takeaway(found, there)
+
+
+def ahead(controls: Controls, cancelled: Cancelled) -> tuple[Figure, str]:
+    there = state_at(controls)
+    if view == "excess":
+        return drawn(there, curves_of(there)(cancelled=cancelled))
+    return drawn(there, prefetch.answered(words.question(view, there), cancelled).snapshot)
+
+
+page.halves()
+state = state_at(controls)
+answer = None if view == "excess" else ask(words.question(view, state))
+found = answer.snapshot if answer else curves_of(state)()
+if answer and found is None:
+    page.headline(waiting(answer), colour=MUTED[theme])
 else:
-    show_repaired()
+    figure, sentence = drawn(state, found)
+    page.headline(sentence, colour=FAMILIES[theme]["objective"])
+    _, draws = words.effort(view, state)
+    caption = words.caption(found, draws, state)
+    page.chart(
+        figure,
+        sentence,
+        key="classes",
+        height=HEIGHT,
+        ahead=(ahead, controls) if answer is None or answer.complete else None,
+        verdict=words.verdict_of(found, state) if view == "excess" else "",
+        caption=caption if answer is None else with_progress(caption, answer, f"{found.datasets} of {draws} draws"),
+    )
+release, refusal = or_reason(
+    partial(decision_regions.picture, state.records, epsilon=state.epsilon, delta=state.delta, lam=state.lam)
+)
+with page.right:
+    if release is None:
+        small_print(f"Nothing is released: {readable(refusal)}.")
+    else:
+        beside = regions_figure(release, theme=theme, height=SIDE_HEIGHT)
+        captioned_figure(beside, words.picture_caption(release, state), key="beside_classes_chart", height=SIDE_HEIGHT)
+if found is None:
+    behind_nothing()
+else:
+    page.below(
+        words.readouts(found, release, state),
+        words.CHIPS,
+        lambda: words.assumptions(state),
+        words.FORMULA,
+        lambda: redrawn(curves_of(state), drawing(state)),
+        lambda: words.table(found),
+    )

@@ -25,7 +25,6 @@ from pages.ui.verdict import NO_LOWER, verdict
 
 Found = Accuracies | Excesses
 
-PROOFS = {"repaired": "repaired", "published": "as published"}
 VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "dimension", "excess": "excess risk"}
 CLASSES, FIRST_CLASSES = tuple(range(2, 11)), 5
 COLUMNS = (2, 3, 4, 6, 8, 12, 16)

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore import NotApplicable, Unconverged
 from dpcore.figures.figure import Figure
 from pages.server import prefetch
-from pages.ui.details import behind, behind_nothing, cards
+from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, live_figure, paragraph, small_print
 from pages.ui.pickers import chips, switch
@@ -107,8 +107,3 @@ class Page:
         cards(readouts)
         chips(offered)
         behind(assumptions, formula, code, data)
-
-    def nothing(self, sentence: str, colour: str) -> None:
-        """In the place of all that: why there is nothing to show."""
-        self.headline(sentence, colour=colour)
-        behind_nothing()

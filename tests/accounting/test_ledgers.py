@@ -7,7 +7,7 @@ import pytest
 
 from dpcore import Budget
 from dpcore.accounting import composition, gaussian, kamath, subsampled_rdp
-from dpcore.accounting.ledger import Run, ledger_of, noise_curves, tight_multiplier
+from dpcore.accounting.ledger import Run, ledger_of, tight_multiplier
 
 STEPS = (1, 10, 1_000, 80_000, 80_001, 4_000_000, 10_000_000)
 
@@ -85,19 +85,3 @@ def test_tight_noise_keeps_the_guarantee_and_hardly_less_would_not(batch):
     kind = "exact" if batch == 2000 else "poisson"
     assert curve(Run(2000, batch, z, 1e-6), kind, (5_000,)).epsilon[0] == pytest.approx(0.7, rel=1e-8)
     assert curve(Run(2000, batch, 0.999 * z, 1e-6), kind, (5_000,)).epsilon[0] > 0.7005
-
-
-def test_noise_curves_hold_the_calibrated_multipliers():
-    curves = noise_curves(500, 1 / 500**2, 0.1, 10.0)
-    for kind, (epsilon, z) in curves.items():
-        assert len(epsilon) == len(z) and epsilon[0] == pytest.approx(0.1, rel=1e-6) and np.all(np.diff(z) < 0)
-        for e, multiplier in list(zip(epsilon, z, strict=True))[::4]:
-            budget = Budget(float(e), 1 / 500**2)
-            if kind == "published":
-                assert multiplier == kamath.kamath_multiplier(500, budget)
-            else:
-                expected = subsampled_rdp.subsampled_multiplier(budget, 1 / 500, 500**2, kind)
-                assert multiplier == pytest.approx(expected, rel=1e-6)
-    largest = 2 * math.sqrt(math.log(500**2))
-    assert curves["published"][0][-1] == pytest.approx(largest) and curves["published"][0][-1] < largest
-    assert noise_curves(500, 1e-30, 0.1, 10.0)["published"][0][-1] == 10.0

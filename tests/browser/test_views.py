@@ -73,7 +73,6 @@ BY_NIGHT = (
     "multiclass?price_against=budget+ε&class_records=iris,+three+species+(real)",
     "multiclass?price_against=excess+risk&columns=2&epsilon=0.1",
     "multiclass?price_against=dimension&C=10&columns=4",
-    "multiclass?classifier=as+published",
     "audit?beside_attack=Betting+test&version=correct+code&runs=1,000,000",
     "audit?beside_attack=Trade-off+curve&runs=1,000",
     "audit?beside_attack=Scores&runs=1,000&epsilon=0.01",

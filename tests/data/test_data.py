@@ -46,7 +46,7 @@ def test_every_bundled_record_keeps_the_declared_bound(key):
         assert source.task == "regression" and len(np.unique(y)) > 100
     else:
         assert source.task == "classification" and set(y) == {-1.0, 1.0} and (y == 1.0).sum() == positive
-    assert split.population is None
+    assert split.truth is None
 
 
 @pytest.mark.parametrize("key", COUNTS)

@@ -11,7 +11,7 @@ import numpy as np
 
 import dpcore
 from dpcore import Axis, Problem
-from dpcore.accounting.ledger import Run, ledger_of, noise_curves
+from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.audit.function import audit_function
 from dpcore.figures import (
     decide,
@@ -34,7 +34,6 @@ from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, n
 from dpcore.studies.multiclass import curves as classes
 from dpcore.studies.multiclass import decision_regions
 from dpcore.studies.multiclass.curves import Records
-from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from dpcore.studies.papers.reproductions.base import Exponent
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit
 from dpcore.studies.perturbation.release_scatter import release_scatter
@@ -145,8 +144,6 @@ def classified(kind: str) -> Any:
         "excess": lambda: classes.excess_against_epsilon((0.1, 0.3, 1.0, 3.0), people, delta=1e-5, repetitions=10),
         "drawn": lambda: decision_regions.picture(Records(DRAWN, 400, 0), epsilon=2.0, delta=1e-6),
         "real": lambda: decision_regions.picture(Records("iris", 105, 0), epsilon=2.0, delta=1e-6),
-        "guessed": lambda: pathak_raj_leak.membership_leak(400),
-        "existence": lambda: [(d, pathak_raj.existence(d, 1.0, 1.0, draws=2_000)) for d in (1, 2, 3, 6)],
     } | {
         axis: lambda axis=axis: classes.accuracy_against(
             axis, along[axis], Records(DRAWN, 120, 0), epsilon=1.0, delta=1e-5, repetitions=6
@@ -163,7 +160,7 @@ def orthants() -> Any:
 
 @functools.cache
 def ledgers() -> Any:
-    return ledger_of(RUN, STEPS), noise_curves(500, 1e-6, 0.01, 10.0)
+    return ledger_of(RUN, STEPS)
 
 
 @functools.cache
@@ -249,11 +246,7 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     yield "classes' excess", draws_of(multiclass.classes_excess_figure, classified("excess")), {"epsilon": (1.0, 0.3)}
     for kind in ("drawn", "real"):
         yield f"regions, {kind}", draws_of(multiclass.regions_figure, classified(kind)), {}
-    yield "membership leak", draws_of(multiclass.membership_leak_figure, classified("guessed")), {}
-    yield "existence", draws_of(multiclass.existence_figure, classified("existence"), draws=2_000), {}
-    yield "ledger", draws_of(ledger.ledger_figure, ledgers()[0], STEPS, target=1.0), {"at": (80_000, 10)}
-    here = {"published": 97.0, "uniform": 9.9, "poisson": 9.1}
-    yield "noise", draws_of(ledger.noise_figure, ledgers()[1], here), {"epsilon": (1.0, 0.1)}
+    yield "ledger", draws_of(ledger.ledger_figure, ledgers(), STEPS, target=1.0), {"at": (80_000, 10)}
     yield "ruler", draws_of(attack.ruler_figure, ROWS, claim=1.0, picked=2), {}
     yield (
         "plane",

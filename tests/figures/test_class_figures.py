@@ -1,13 +1,10 @@
-"""Figures of many classes: decisions, guesses, and what they leave out where nothing is guaranteed."""
-
-import dataclasses as dc
+"""Figures of many classes: decisions, and what they leave out where nothing is guaranteed."""
 
 import numpy as np
 import pytest
 
 from dpcore.figures.multiclass import (
     accuracy_figure,
-    membership_leak_figure,
     regions_figure,
 )
 from dpcore.figures.style import FAMILIES
@@ -36,11 +33,6 @@ def drawn():
 @pytest.fixture
 def real():
     return classified("real")
-
-
-@pytest.fixture
-def guessed():
-    return classified("guessed")
 
 
 def named(figure, name):
@@ -107,31 +99,3 @@ def test_decisions_are_shaded_where_privacy_changes_them_and_borders_are_the_lea
     assert named(figure, "private release").line.color == private
     assert words(figure) == ["A", "B", "C"] and figure.layout.yaxis.scaleanchor == "x"
     assert [(note.x, note.y) for note in figure.layout.annotations] == [tuple(at) for at in drawn.centres]
-
-
-# The exhibit
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_every_guess_is_in_a_bar(guessed, theme):
-    figure = membership_leak_figure(guessed, theme=theme, height=380)
-    for name, values, family in (
-        ("the data set used", guessed.own, "frank_wolfe"),
-        ("the other data set, one record replaced", guessed.other, "reference"),
-    ):
-        trace = named(figure, name)
-        assert sum(trace.y) == guessed.guesses == len(values) and trace.marker.line.color == FAMILIES[theme][family]
-        low, high = (np.asarray(trace.x) + sign * np.asarray(trace.width) / 2 for sign in (-1, 1))
-        assert high[:-1] == pytest.approx(low[1:], rel=1e-9), "bars touch"
-        inside = [((values > a) & (values <= b)).sum() for a, b in zip(low, high, strict=True)]
-        assert list(trace.y)[1:] == inside[1:], "what is smaller than the axis is in the first bar"
-        fits(figure, np.concatenate([low * (1 + 1e-9), high * (1 - 1e-9)]), "xaxis")
-    assert words(figure) == ["outputs"] and figure.layout.meta["narrow"] == {}
-    own, other = (np.flatnonzero(trace.y) for trace in figure.data)
-    assert own.max() < other.min(), "no residual of the truth is as large as one of a neighbour"
-
-
-def test_values_beyond_the_axis_are_counted_at_its_ends(guessed):
-    odd = dc.replace(guessed, own=np.array([0.0, 1e-300, 1e-3]), other=np.array([50.0, 10.0, 1.0]))
-    own, other = membership_leak_figure(odd, theme="light", height=380).data
-    assert sum(own.y) == sum(other.y) == 3 and own.y[0] == 2 and other.y[-1] == 2

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.accounting.ledger import EpsilonCurve, Run, ledger_of, noise_curves
-from dpcore.figures.audit.ledger import ledger_figure, noise_figure
+from dpcore.accounting.ledger import EpsilonCurve, Run, ledger_of
+from dpcore.figures.audit.ledger import ledger_figure
 
 STEPS = (1, 10, 1_000, 80_000, 4_000_000, 12_000_000)
 ONE, BATCH, FULL = Run(2000, 1, 100.0, 1e-6), Run(2000, 50, 3.0, 1e-6), Run(2000, 2000, 100.0, 1e-6)
@@ -17,12 +17,6 @@ RUNS = pytest.mark.parametrize("run", [ONE, BATCH, FULL], ids=["one", "batch", "
 def draw(run=ONE, at=1_000, theme="light", target=1.0, steps=STEPS):
     curves = ledger_of(run, steps)
     return curves, ledger_figure(curves, steps, at=at, target=target, theme=theme, height=400)
-
-
-def draw_noise(epsilon=1.0, theme="light", published=97.0):
-    noises = noise_curves(500, 1e-6, 0.01, 10.0)
-    here = {"published": published, "uniform": 9.9, "poisson": 9.1}
-    return noises, noise_figure(noises, here, epsilon=epsilon, theme=theme, height=330)
 
 
 def trace(figure, name):
@@ -55,10 +49,4 @@ def test_where_no_accounting_says_anything_the_target_is_drawn_alone():
     assert [t.name for t in figure.data if t.showlegend] == ["target, ε = 3"]
     low, high = figure.layout.yaxis.range
     assert low < math.log10(3.0) < high
-    json.loads(figure.to_json())
-
-
-def test_without_published_noise_the_cursor_has_two_marks():
-    _, figure = draw_noise(10.0, published=math.nan)
-    assert np.isfinite(figure.data[-1].y).tolist() == [False, True, True]
     json.loads(figure.to_json())

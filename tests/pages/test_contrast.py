@@ -32,7 +32,6 @@ PAGES = {
     "geometry": ("geometry/page.py", {}),
     "geometry, people": ("geometry/page.py", {"view": "n", "p": 16}),
     "classes": ("multiclass/page.py", {"n": 300, "C": 2}),
-    "multiclass, as published": ("multiclass/page.py", {"classifier": "published"}),
     "survey": ("survey/page.py", {}),
     "attack": ("audit/page.py", {"runs": 2_000}),
     "ledger": ("audit/page.py", {"check": "ledger"}),

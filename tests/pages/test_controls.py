@@ -103,7 +103,7 @@ TABS = {
     "dimension": ({},),
     "sparsity": ({"tab": "l1"}, {"tab": "simplex"}, {"tab": "streaming"}),
     "geometry": ({"view": "order"}, {"view": "n"}),
-    "multiclass": ({"classifier": "repaired"}, {"classifier": "published"}),
+    "multiclass": ({},),
     "audit": ({"check": "attack"}, {"check": "ledger"}, {"check": "published"}),
     "survey": ({},),
     "decide": ({},),

@@ -36,7 +36,6 @@ VIEWS: dict[str, dict[str, Any]] = {
     "multiclass": {"n": 500},
     "multiclass, epsilon": {"price_against": "epsilon", "class_records": "iris"},
     "multiclass, excess": {"price_against": "excess"},
-    "multiclass, published": {"classifier": "published"},
     "survey": {},
     "audit": {"check": "ledger", "batch": 100, "steps": 1_000, "epsilon": 0.5},
     "decide": {"n": 500},

@@ -1,7 +1,5 @@
-"""The page Multiclass: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
+"""The page Multiclass: sentences, read-outs and code, in the default state and in random ones."""
 
-import json
-import re
 import threading
 from collections.abc import Iterator
 
@@ -12,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore.studies.multiclass import curves, decision_regions
 from dpcore.studies.multiclass.curves import AccuracyQuestion
-from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.background import asking
 from pages.background.jobs import Job
 from pages.multiclass import words
@@ -132,17 +129,3 @@ def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
     assert "Nothing is released: large-margin Gaussian classifier needs λ > " in captions(page)
     assert "curvature of one record" in said(page)
     assert "λ is the Gaussian classifier's" in captions(page) and "Left out: " in captions(page)
-
-
-def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing():
-    page = open_page(classifier="published", behind="Assumptions")
-    assert not page.exception and not page.error
-    found = pathak_raj_leak.membership_leak(seed=7)
-    assert found.right == found.guesses > 400
-    assert tells(said(page), "protects nobody", f" {found.exist:,} of 3,000 noise draws")
-    assert f"{found.guesses:,} times in {found.guesses:,}." in said(page)
-    share = pathak_raj.existence(1, 1.0, 1.0, draws=40_000, seed=7).share
-    assert f"in {rounded(100 * share, 2)}% of 40,000 draws with one column" in captions(page)
-    written = texts(page) + said(page) + json.dumps([chart["figure"] for chart in charts(page).values()])
-    assert not re.search(r"ε\s*=|private", written), "no label of what it does not keep"
-    assert not page.sidebar.select_slider

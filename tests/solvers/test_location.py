@@ -164,7 +164,7 @@ def test_points_lie_around_a_centre_and_a_fifth_far_off():
     assert abs(outliers.mean() - 0.2) < 0.045
     assert np.linalg.norm(X[~outliers] - 0.4 * u, axis=1).max() < 0.11
     assert np.linalg.norm(X[outliers] + 0.9 * u, axis=1).max() < 0.11
-    assert not split.train.y.any() and split.population is None
+    assert not split.train.y.any()
     direction = np.random.default_rng([0, *b"synthetic_location"]).standard_normal(8)
     assert u @ direction / np.linalg.norm(direction) > 0.999
 
@@ -187,7 +187,6 @@ def test_an_experiment_with_points_measures_excess_risk_and_nothing_else(key):
         ({"loss": "logistic"}, r"loss must be a location loss \(geometric_median, smooth_median, mean\) for source"),
         ({"loss": "mean", "source": "iris"}, "loss must be a classification loss"),
         ({"loss": "mean", "source": "diabetes"}, "loss must be a regression loss"),
-        ({"loss": "mean", "population": True}, "population must be false for source 'synthetic_location'"),
     ],
 )
 def test_losses_and_sources_must_be_of_one_kind(fields, message):

@@ -1,11 +1,11 @@
-"""Accounting of a run: epsilon against steps by every method; noise for a target epsilon, published and proved."""
+"""Accounting of a run: epsilon against steps by every method."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...accounting.ledger import EpsilonCurve, Kind, NoiseSource
+from ...accounting.ledger import EpsilonCurve, Kind
 from ...core.arrays import Array
 from ..chart import Chart
 from ..figure import Figure
@@ -21,11 +21,7 @@ _LOOKS: dict[Kind, tuple[str, str, float]] = {
     "poisson": ("Rényi, Poisson batch", "solid", 3),
     "exact": ("exact", "solid", 3),
 }
-_NOISE_LOOKS: dict[NoiseSource, tuple[str, str, float]] = {
-    "published": ("as published", "2px 5px", 2.5),
-    "uniform": ("proved, one random index", "solid", 1.5),
-    "poisson": ("proved, Poisson batch", "solid", 3),
-}
+
 
 _ABOVE, _DEEPEST = 4.0, 8.0  # powers of ten above the target, and on the axis in all
 
@@ -78,36 +74,6 @@ def accounting_name(kind: Kind, *, full: bool) -> str:
     ('Rényi, Poisson batch', 'Rényi')
     """
     return "Rényi" if full and kind == "poisson" else _LOOKS[kind][0]
-
-
-def noise_figure(
-    noises: Mapping[NoiseSource, tuple[Array, Array]],
-    here: Mapping[NoiseSource, float],
-    *,
-    epsilon: float,
-    theme: Theme,
-    height: int,
-) -> Figure:
-    """Noise multipliers against epsilon, published and proved, on logarithmic axes.
-
-    noises: from `dpcore.accounting.ledger.noise_curves`. here: the multipliers at the cursor's epsilon, nan where there
-    is none.
-    """
-    chart = Chart(theme, height, left=52, right=26, top=26, bottom=36)
-    colour = chart.colours["gradient"]
-    for kind, (name, dash, width) in _NOISE_LOOKS.items():
-        chart.curve(*noises[kind], colour, name, width=width, dash=dash)
-    _dots(chart, [epsilon] * len(here), list(here.values()), colour)
-    x, y = (np.concatenate([curve[k] for curve in noises.values()]) for k in (0, 1))
-    y = y[np.isfinite(y)] if np.isfinite(y).any() else np.array([1.0, 10.0])
-    chart.heading("noise multiplier z")
-    chart.cursor(epsilon, f"ε = {epsilon:g}")
-    return chart.below(
-        chart.log_axis(math.log10(x.min()) - 0.05, math.log10(x.max()) + 0.05),
-        chart.log_axis(math.log10(y.min()) - 0.1, math.log10(y.max()) + 0.1),
-        rows=len(noises),
-        drop=32,
-    )
 
 
 def _cross_at_end(heights: Array, colour: str) -> Look:

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import gamma
 
 from ...audit.certificates import lower_bound
 from ...core.arrays import Array, float_array
@@ -82,47 +80,6 @@ def existence(d: int, epsilon: float, lam: float, *, draws: int = 40_000, seed: 
     found = int((np.linalg.eigvalsh(linear_terms(noise, lam))[:, 0] > 0.0).sum())
     low, high = (float(lower_bound(k, draws, _ERROR / 2)) for k in (found, draws - found))
     return Share(draws, found, low, 1.0 - high)
-
-
-class Quantiles(NamedTuple):
-    """Quantiles of ||b||_F at delta: Lemma 4 as published, its union bound corrected, and the exact value."""
-
-    published: float
-    union: float
-    exact: float
-
-
-def norm_quantiles(d: int, epsilon: float, delta: float) -> Quantiles:
-    """Bounds on the norm of b that should fail with probability at most delta, N = (d + 1)^2, in (0, 1).
-
-    published: (2N / epsilon) ln(d / delta). union: (2N / epsilon) ln(N / delta), for ||b|| is the sum of N exponential
-    variables and one of them is N-th as large as the bound. exact: the quantile of Gamma(N, 2 / epsilon).
-    The error: the published form has d instead of N. It has no proof, and is false for d = 1 (`lemma_4_fails`);
-    elsewhere it holds and is several times too large, like the union bound.
-
-    Source: Pathak and Raj 2010, Lemma 4; Chaudhuri and Monteleoni 2008, Lemma 5.
-
-    >>> [round(value, 1) for value in norm_quantiles(5, 2.0, 0.05)]
-    [165.8, 236.9, 46.4]
-    """
-    N, scale, delta = (integer("d", d, at_least=1) + 1) ** 2, 2.0 / positive("epsilon", epsilon), _probability(delta)
-    return Quantiles(
-        scale * N * math.log(d / delta), scale * N * math.log(N / delta), scale * float(gamma.isf(delta, N))
-    )
-
-
-def lemma_4_fails(d: int) -> tuple[float, float] | None:
-    """Range [low, 1) of delta in which Lemma 4 is false as published; None if there is none, which is so for d >= 2.
-
-    docs/formulas.md, "As published", proves it for d >= 3; d = 2 was checked on a fine grid of delta.
-
-    >>> round(lemma_4_fails(1)[0], 3), lemma_4_fails(2)
-    (0.308, None)
-    """
-    if integer("d", d, at_least=1) > 1:
-        return None
-    low = brentq(lambda delta: gamma.sf(4.0 * math.log(1.0 / delta), 4) - delta, 0.1, 0.9, xtol=1e-12)
-    return float(low), 1.0
 
 
 def theorem_2_bound(d: int, classes: int, epsilon: float, lam: float, delta: float) -> float:

@@ -16,7 +16,6 @@ as large, and lam and b are twice as large. This file takes lam and b as publish
 """
 
 import dataclasses as dc
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +23,7 @@ from ...core.arrays import Array
 from ...core.cache import shared
 from ...core.rng import generator
 from ...core.validation import integer, positive
-from ...solvers.multiclass.objective import ClassRecords, MulticlassObjective, hinge_slope, huber_hinge, smat, svec
-from ...solvers.multiclass.solver import minimise_ellipsoids
+from ...solvers.multiclass.objective import ClassRecords, hinge_slope, huber_hinge, smat, svec
 from .pathak_raj import linear_terms, published_noise
 
 # A certified gap is at most this share of J_p(0); an eigenvalue beyond this share of the largest belongs to the range.
@@ -200,34 +198,3 @@ def membership_leak(
     mine_all, theirs_all = np.concatenate(own), np.concatenate(other)
     told = ~np.isnan(mine_all)
     return MembershipLeak(draws, len(A), mine_all[told], theirs_all[told])
-
-
-class Stillness(NamedTuple):
-    """size: ||Phi_c - mean_c Phi_c|| without noise. moved: the most that it is moved by any of the draws. mean: the
-    least that the mean of the Phi_c is moved. All in Frobenius norm over all classes.
-    """
-
-    size: float
-    moved: float
-    mean: float
-
-
-def decisions_without_noise(draws: int = 20, seed: int = 0) -> Stillness:
-    """Distance by which shared noise moves the Phi_c, relative to their mean, with ||Phi||^2 / 2 and without the cone.
-
-    The loss depends only on differences of the Phi_c and the noise only on their sum, and the ridge is a sum over both:
-    each is minimised separately. Decisions compare the Phi_c and are those without noise.
-
-    >>> found = decisions_without_noise(3)
-    >>> found.moved < 1e-9 < found.size
-    True
-    """
-    records, _ = neighbours()
-    noise = 0.5 * svec(published_noise(1, 1.0, draws, generator(seed, "as_printed", 2)))
-    noise = np.concatenate([np.zeros_like(noise[:1]), noise])
-    shared = np.repeat(noise[:, None], records.classes, axis=1)
-    weights = minimise_ellipsoids(MulticlassObjective(records, 1.0, tau=0.5, noise=shared), distance=1e-10).weights
-    mean = weights.mean(1, keepdims=True)
-    centred, common = weights - mean, np.linalg.norm(np.repeat(mean - mean[:1], records.classes, 1), axis=(1, 2))
-    moved = np.linalg.norm(centred - centred[:1], axis=(1, 2))
-    return Stillness(float(np.linalg.norm(centred[0])), float(moved.max()), float(common[1:].min()))
