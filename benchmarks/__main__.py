@@ -19,7 +19,7 @@ from benchmarks.guests import PACKAGES
 from benchmarks.runner import HEAD, compete
 from dpcore.core.blas import one_blas_thread
 
-NAMES = ("solvers", "slider_move", "frank_wolfe", "noisy_sgd", "noise", "calibration")
+NAMES = ("solvers", "slider_move", "frank_wolfe", "calibration")
 DASHBOARD = ("classroom", "live_slider", "cold_start")
 
 
