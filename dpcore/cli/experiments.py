@@ -11,13 +11,10 @@ from typing import Any
 
 import click
 
-from .._version import __version__
 from ..core.blas import one_blas_thread
 from .options import JSON, named, progress, written
 
-EXECUTORS = "here, threads:N, processes:N or dask:ADDRESS"
-_PATIENCE_SECONDS = 10.0  # that a scheduler has to answer
-_RETRIES = 5  # of a cell whose worker was lost
+EXECUTORS = "here, threads:N or processes:N"
 
 
 @click.command()
@@ -93,8 +90,7 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
 def executor_of(name: str) -> Iterator[Executor | None]:
     """Executor for `dpcore.run` with this name (`EXECUTORS`); None computes in this thread.
 
-    Raises ValueError for another name and for a cluster that does not answer, or whose workers are none or lack this
-    version of the package; RuntimeError if a cell loses its worker repeatedly.
+    Raises ValueError for another name.
     """
     kind, _, rest = name.partition(":")
     if name == "here":
@@ -103,9 +99,6 @@ def executor_of(name: str) -> Iterator[Executor | None]:
         made = ThreadPoolExecutor(int(rest)) if kind == "threads" else _processes(int(rest))
         with made as pool:
             yield pool
-    elif kind == "dask" and rest:
-        with _dask(rest) as workers:
-            yield workers
     else:
         raise ValueError(f"--executor must be {EXECUTORS} with N >= 1, got {name!r}")
 
@@ -113,32 +106,6 @@ def executor_of(name: str) -> Iterator[Executor | None]:
 def _processes(workers: int) -> Executor:
     """Processes that are not forked: those would inherit locks that threads hold."""
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=one_blas_thread)
-
-
-def version() -> str:
-    """Version of this package, asked of each worker."""
-    return __version__
-
-
-@contextmanager
-def _dask(address: str) -> Iterator[Executor]:
-    try:
-        from distributed import Client, KilledWorker
-    except ImportError:
-        raise ValueError("--executor dask:ADDRESS needs Dask: pip install distributed") from None
-    try:
-        client = Client(address, timeout=_PATIENCE_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"--executor must name a Dask scheduler that answers, got {address!r} ({error})") from None
-    with client:
-        found = {str(answer) for answer in client.run(version, on_error="return").values()}
-        if found != {__version__}:
-            there = ", ".join(sorted(found)) or "no worker"
-            raise ValueError(f"--executor must name workers with dpcore {__version__}, got {address!r} with {there}")
-        try:
-            yield client.get_executor(pure=False, retries=_RETRIES)  # pure would merge equal cells
-        except KilledWorker as error:
-            raise RuntimeError(f"a cell lost its worker repeatedly; the other cells are kept ({error})") from None
 
 
 def _text(path: Path) -> str:

@@ -17,7 +17,6 @@ from .erm.minimise import minimise_in_ball as minimise_in_ball
 from .erm.minimise import minimise_many as minimise_many
 from .erm.minimise import tolerance as tolerance
 from .erm.objective import Minimum as Minimum
-from .erm.one_vs_rest import minimise_against_rest as minimise_against_rest
 from .erm.one_vs_rest import perturbed_against_rest as perturbed_against_rest
 from .erm.perturbed import perturbed_minimisers as perturbed_minimisers
 from .l1_ball import minimise_on_l1_ball as minimise_on_l1_ball

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 
 import dpcore
 from dpcore import Axis, __main__
@@ -179,10 +179,10 @@ def test_stopping_by_hand_says_what_is_kept(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.nightly)])
-def test_a_cluster_of_two_computes_the_same(processes, tmp_path, serial):
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=":0") as cluster:
-        call(command(tmp_path, "--executor", f"dask:{cluster.scheduler_address}"))
-    same(pd.read_csv(tmp_path / "out.csv"), serial)
+def test_a_cluster_of_two_computes_the_same(processes, serial):
+    made = LocalCluster(n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=":0")
+    with made as cluster, Client(cluster, set_as_default=False) as client:
+        same(dpcore.run(SWEEP, client.get_executor(pure=False)), serial)
 
 
 @pytest.mark.parametrize("name", ["", "moon", "threads", "threads:", "threads:0", "threads:-1", "threads:1.5", "dask:"])
@@ -192,40 +192,3 @@ def test_bad_executors_are_refused_by_name(name):
     )
     with refused, executor_of(name):
         pass
-
-
-def refused(message: str, address: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)), executor_of(f"dask:{address}"):
-        pass
-
-
-def test_a_cluster_that_cannot_compute_is_told(monkeypatch):
-    monkeypatch.setattr(experiments, "_PATIENCE_SECONDS", 0.05)
-    refused("--executor must name a Dask scheduler that answers, got 'tcp://127.0.0.1:1'", "tcp://127.0.0.1:1")
-    monkeypatch.undo()
-    with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster:
-        refused("with no worker", cluster.scheduler_address)
-    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
-        monkeypatch.setattr(experiments, "__version__", "0.0.0")  # what this side expects
-        monkeypatch.setattr(experiments, "version", _another)
-        refused("workers with dpcore 0.0.0, got", cluster.scheduler_address)
-
-
-def _another() -> str:
-    return "9.9"
-
-
-def test_a_cell_that_its_executor_gives_up_is_no_row():
-    """Only what somebody cancelled may say so; a lost cell must not look like it."""
-
-    class Forgetful:
-        def submit(self, *_):
-            from concurrent.futures import Future
-
-            future: Future = Future()
-            future.cancel()
-            future.set_running_or_notify_cancel()
-            return future
-
-    with pytest.raises(RuntimeError, match="cancelled"):
-        dpcore.run(SWEEP, Forgetful())  # type: ignore[arg-type]

@@ -77,15 +77,6 @@ def test_minibatches_evaluate_two_gradients_of_each_record_behind_the_first_batc
     assert plan.mechanism.gradients(plan) == sum(seen)
 
 
-def test_what_spends_more_than_was_granted_is_not_drawn(monkeypatch):
-    real = TreeFrankWolfe.calibrate
-    twice = Budget(2.0, 1e-6)
-    monkeypatch.setattr(TreeFrankWolfe, "calibrate", lambda self, *a: dc.replace(real(self, *a), spent=twice))
-    found = excess_by_n.excess_against_n(1.5, d=3, epsilon=1.0, delta=1e-6, seed=9, ns=(300, 400), runs=2)
-    assert np.isnan(found.private.mean).all() and np.isnan(found.spent).all()
-    assert found.reasons[0] == "tree_frank_wolfe as published spends epsilon = 2 there"
-
-
 def test_knobs_make_curves_of_their_own():
     call = {"d": 4, "epsilon": 0.5, "delta": 1e-6, "seed": 0, "ns": (500, 1_000), "runs": 2}
     one, other = (excess_by_n.excess_against_n(1.5, noise=law, **call) for law in ("gaussian", "generalized_gaussian"))

@@ -8,21 +8,17 @@ from ...core.losses import Loss
 from ...core.records import Data
 from .batched_lbfgs import Matrix, Preconditioner, Records, Rows, descend, lengths
 from .perturbed import DISPLAY_ACCURACY, perturbed_minimisers
-from .smooth import minimise_smooth
 
-# Smallest curvature of a record for the preconditioner from 0 on, where none may have any, as a share of the loss's
-# bound.
-_LEAST_CURVATURE = 0.5
 # Predictions that are moved together: they stay in the cache.
 _ENTRIES = 1 << 16
 
 
 class _Labelled(Records):
-    """Records with labels of their own for every row of predictions, [k, n]. least: curvature in the preconditioner."""
+    """Records with labels of their own for every row of predictions, [k, n]."""
 
-    def __init__(self, loss: Loss, X: Array, labels: Matrix, least: float = 0.0) -> None:
+    def __init__(self, loss: Loss, X: Array, labels: Matrix) -> None:
         super().__init__(loss, Data(X, labels[0]), single=False)
-        self.labels, self.least = labels, least
+        self.labels = labels
 
     def forces(self, z: Matrix, rows: Rows) -> Array:
         every = len(rows) == len(z)  # then nothing is copied
@@ -37,43 +33,19 @@ class _Labelled(Records):
         return self.forces(z, rows)
 
     def mean_curvatures(self, z: Matrix) -> Matrix:
-        mean = self.loss.curvature(z.ravel(), self.labels.ravel()).reshape(z.shape).mean(axis=0)
-        return np.maximum(mean, self.least)
-
-
-def minimise_against_rest(
-    loss: Loss, X: Array, labels: Array, lam: float, *, tol: float, cancelled: Cancelled = never
-) -> tuple[Array, Array]:
-    """Models theta_c within tol of the minimiser of (1/n) sum_i l(<x_i, theta>; y_ci) + (lam/2) ||theta||^2, [C, r],
-    and their certified distances, ||gradient|| / lam, [C].
-
-    loss: a smooth one of a linear prediction. X: [n, r]. labels: [C, n]. cancelled: asked before each step; if it
-    returns True, CancelledError is raised. Raises Unconverged.
-
-    >>> from dpcore.core.losses import get_loss
-    >>> X, labels = np.array([[1.0], [1.0]]), np.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> minimise_against_rest(get_loss("squared"), X, labels, 2.0, tol=1e-9)[0].round(9).tolist()
-    [[0.25], [0.5]]
-    """
-    records = _Labelled(loss, X, labels, _LEAST_CURVATURE * loss.curvature_bound)
-    rows, thetas = np.arange(len(labels)), np.zeros((len(labels), X.shape[1]))
-    z, linear, goal = records.predictions(thetas), np.zeros_like(thetas), 0.5 * tol * lam
-    descend(records, thetas, z, lam, linear, lambda g: np.full(len(g), goal), Preconditioner(), cancelled)
-    residuals = lengths(records.forces(records.predictions(thetas), rows) + lam * thetas)
-    for c in np.flatnonzero(~(residuals <= tol * lam)):
-        point = minimise_smooth(loss, Data(X, labels[c]), lam, tol * lam, thetas[c])
-        thetas[c], residuals[c] = point.theta, point.residual
-    return thetas, residuals / lam
+        return self.loss.curvature(z.ravel(), self.labels.ravel()).reshape(z.shape).mean(axis=0)
 
 
 def perturbed_against_rest(
     loss: Loss, X: Array, labels: Array, lam: float, linear: Array, *, start: Array, cancelled: Cancelled = never
 ) -> Array:
-    """Models of the same problems with <linear_ck, theta> added, for charts; linear and models: [C, R, r].
+    """Minimisers of (1/n) sum_i l(<x_i, theta>; y_ci) + (lam/2) ||theta||^2 + <linear_ck, theta>, for charts; linear
+    and models: [C, R, r].
 
-    start: [C, r], near the minimisers without it; it changes the work, not the result. The remaining gradient is at
-    most `DISPLAY_ACCURACY` times that of the mean loss. Memory: some arrays of 65,536 numbers, or [R, n] if that is
-    more. Raises Unconverged.
+    loss: a smooth one of a linear prediction. X: [n, r]. labels: [C, n]. cancelled: asked before each step; if it
+    returns True, CancelledError is raised. start: [C, r], near the minimisers without the linear term; it changes the
+    work, not the result. The remaining gradient is at most `DISPLAY_ACCURACY` times that of the mean loss. Memory: some
+    arrays of 65,536 numbers, or [R, n] if that is more. Raises Unconverged.
 
     >>> from dpcore.core.losses import get_loss
     >>> X, labels, linear = np.array([[1.0], [1.0]]), np.array([[1.0, 0.0]]), np.array([[[0.5], [-0.5]]])

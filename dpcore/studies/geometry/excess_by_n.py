@@ -40,7 +40,7 @@ class ExcessByN:
     guarantee, for which `reasons` says why. plain: the mean of the same runs without noise. bound: proved, on the mean.
     tail: proved, for all but a share of `high_probability.BETA` of the runs. above: how many of the `runs` exceed it.
     rate: the paper's order of growth, shape only. gradients: how many gradients of single records a run evaluates.
-    spent: the epsilon that is proved of a run. nothing: the excess of x = 0.
+    nothing: the excess of x = 0.
     """
 
     mechanism: str
@@ -52,7 +52,6 @@ class ExcessByN:
     above: Array
     rate: Array
     gradients: Array
-    spent: Array
     reasons: tuple[str, ...]
     nothing: float
     runs: int
@@ -143,7 +142,6 @@ class ExcessQuestion:
             above=(excess[0] > tail[:, None]).sum(axis=1),
             rate=np.array([_bound(plan, "rate") for plan in plans]),
             gradients=np.array([math.nan if isinstance(p, str) else float(p.mechanism.gradients(p)) for p in plans]),
-            spent=np.array([math.nan if isinstance(p, str) else p.spent.epsilon for p in plans]),
             reasons=tuple(plan if isinstance(plan, str) else "" for plan in plans),
             nothing=optimum(self.p_norm, self.d).nothing,
             runs=excess.shape[2],
@@ -176,11 +174,9 @@ def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -
     """Plan, or the reason why there is none."""
     spec = Spec(LOSS, n, d, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
     try:
-        plan = mechanism.calibrate(spec, budget)
+        return mechanism.calibrate(spec, budget)
     except NotApplicable as error:
         return str(error)
-    spent = plan.spent
-    return plan if spent <= budget else f"{mechanism.key} as published spends epsilon = {spent.epsilon:.4g} there"
 
 
 def _bound(plan: Plan | str, form: str, holds: str = "") -> float:

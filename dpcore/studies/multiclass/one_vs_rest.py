@@ -15,9 +15,10 @@ import numpy as np
 from ... import solvers
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...core.arrays import Array
-from ...core.cancel import Cancelled, never
+from ...core.cancel import Cancelled, go_on, never
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, NotApplicable
+from ...core.records import Data
 from ...core.rng import generator
 from ...core.specification import Spec
 from ...core.validation import integer, one_of
@@ -132,7 +133,10 @@ def _one_vs_rest(
     ridge = float(plan.spec.lam)
     signs = np.where(split.train.y == np.arange(split.classes)[:, None], 1.0, -1.0)
     loss, tol = get_loss(plan.spec.loss), _QUIET / ridge
-    centres, _ = solvers.minimise_against_rest(loss, Z, signs, ridge, tol=tol, cancelled=cancelled)
+    centres = np.empty((split.classes, spec.p))
+    for c, labels in enumerate(signs):
+        go_on(cancelled)
+        centres[c] = solvers.minimise(loss, Data(Z, labels), ridge, tol=tol).theta
     noise = plan.scale * np.stack([_pairs(f"{learner} {c}", spec.p, size, seed) for c in range(split.classes)])
     if output:
         thetas = centres[:, None] + noise
