@@ -51,6 +51,20 @@ def test_the_duality_gap_is_primal_minus_dual(loss, lam, radius):
         assert gap == pytest.approx(plain_objective(loss, SMALL, lam, theta)[0] - dual, abs=1e-13)
 
 
+@every_kinked_loss
+@pytest.mark.parametrize("lam", [0.0, 0.1])
+def test_a_table_beyond_the_cache_has_the_minimum_of_its_records(loss, lam):
+    """Copies of every record change no mean; they come in blocks, and a smoothed kink has a state for each record."""
+    copies = 1 + 2**17 // SMALL.X.size
+    many = Data(np.tile(SMALL.X, (copies, 1)), np.tile(SMALL.y, copies))
+    if lam:
+        few, found = (minimise(loss, data, lam, tol=1e-3) for data in (SMALL, many))
+        assert np.linalg.norm(few.theta - found.theta) <= few.distance + found.distance
+    else:
+        least, found = (minimise_in_ball(loss, data, 1.5, tol=1e-4) for data in (SMALL, many))
+        assert abs(least.risk - found.risk) <= 1e-4
+
+
 def test_hinge_minimisers_of_tiny_problems_are_exact():
     """Two equal records: J = max(1 - t, 0) + lam t^2 / 2 is least at min(1, 1 / lam)."""
     data = Data([[1.0], [1.0]], [1.0, 1.0])

@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ... import kernels
 from ...core.arrays import Array, column_sums
+from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 
@@ -89,7 +90,8 @@ class Objective:
     def at(self, theta: Array) -> Iterate:
         """Predictions and gradient at theta, from the records."""
         X, n = self.data.X, self.data.n
-        if not isinstance(X, np.ndarray) or X.size <= _CACHED:
+        # A smoothed kink has a state for each record, and knows no blocks.
+        if not isinstance(X, np.ndarray) or X.size <= _CACHED or not isinstance(self.loss, Loss):
             z = self.predictions(theta)
             pulled = self.pull(self.slopes(z))
         else:  # both products read a block of rows while it is in the cache
