@@ -13,7 +13,7 @@ from dpcore.figures.style import FAMILIES, INKS, PERTURBATIONS, Theme
 from ..harness import Server
 from .conftest import watched
 from .looks import BETWEEN, CUT, LARGE, PHONE, UNNAMED, UNTOLD, Chart, Screen, until
-from .readable import AXE, CHECK, PAGES, SYMBOLS, drawn, unread, violations, wrong_labels
+from .readable import AXE, CHECK, NO_SYMBOLS, PAGES, SYMBOLS, drawn, unread, violations, wrong_labels
 
 pytestmark = pytest.mark.browser
 
@@ -140,7 +140,7 @@ def test_pages_keep_to_the_policy_can_be_read_by_all_and_fit(
     page.emulate_media(color_scheme=scheme)
     turn_to(page, f"{server.url}/{view}")
     drawn(page, scheme)
-    if not view.startswith("sources") and "lecture" not in view:
+    if not view.startswith(NO_SYMBOLS) and "lecture" not in view:
         until(page, f"Object.keys(({SYMBOLS})()).length > 0")  # the labels of the sidebar are there
     assert unread(page, view) == []
     assert page.locator(".st-key-ignored").all_inner_texts() == []
