@@ -137,16 +137,25 @@ def upload_source() -> Source | None:
 
 
 def done(report: Report, source: Source) -> str:
-    """Number of rows read, left out, and used, as Markdown.
+    """Rows read, left out and clipped, as Markdown.
 
     >>> from dpcore.data import SOURCES
     >>> done(Report(150, 0, {"width": 0}), SOURCES["iris"])
-    'Read 150 rows. 105 records for training, 45 for testing.'
+    'Read 150 rows; nothing was left out or clipped. 105 records for training, 45 for testing.'
     """
+    told = [f"Read {report.read:,} rows"]
+    if report.dropped:
+        unknown = ", or a level was not declared" if any(report.unknown.values()) else ""
+        told.append(f"{report.dropped:,} left out, because a number or the label is missing{unknown}")
+    clipped = {column: count for column, count in report.clipped.items() if count}
+    if clipped:
+        worst = sorted(clipped, key=lambda column: (-clipped[column], column))
+        named = listed(f"{literal(column)} {clipped[column]:,}" for column in worst)
+        told.append(f"{sum(clipped.values()):,} values beyond your bounds clipped to them ({named})")
+    if len(told) == 1:
+        told.append("nothing was left out or clipped")
     whole = report.read - report.dropped
-    left_out = f"; {report.dropped:,} left out" if report.dropped else ""
-    size = source.size or 0
-    return f"Read {report.read:,} rows{left_out}. {size:,} records for training, {whole - size:,} for testing."
+    return f"{'; '.join(told)}. {source.size:,} records for training, {whole - (source.size or 0):,} for testing."
 
 
 def _changes(records: UploadedRecords) -> dict[str, list[str]]:

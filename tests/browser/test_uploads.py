@@ -75,7 +75,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     hand_over(page, content)
     declare(page)
     said(page, "(your file): 1400 to learn from, 2 results")
-    said(page, "Read 2,000 rows. 1,400 records for training")
+    said(page, "Read 2,000 rows; nothing")
     rest(page)
     grid = page.get_by_test_id("stDataFrame")
     expect(grid).to_be_hidden()  # folded once there are results

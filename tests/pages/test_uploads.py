@@ -187,7 +187,7 @@ def test_rows_with_gaps_are_left_out_only_when_their_holder_says_so():
     assert "0 in memory" in told and page.expander[0].proto.expanded, "what mends it can be seen"
     named(page, "Leave out").check().run()
     assert not page.run().expander[0].proto.expanded
-    assert "Read 62 rows; 2 left out." in said(page)
+    assert "Read 62 rows; 2 left out, because a number or the label is missing." in said(page)
     assert told_in_table(page, "Column") == {
         "age": ["0 to 100", "1", "", "0 (0.0%)"],
         "the label": ["", "1", "", ""],
