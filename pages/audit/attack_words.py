@@ -95,7 +95,8 @@ def takeaway(state: AttackState) -> str:
 def _impossible(state: AttackState) -> str:
     if state.picked == state.played:
         return ""
-    reason = readable(state.trials.refused[str(state.picked)])
+    bug = str(state.picked)
+    reason = readable(state.trials.refused[bug].replace(bug, "it", 1))  # it was picked by its name in words
     return f"This bug does not apply to this mechanism ({reason}); the correct code is shown. "
 
 

@@ -113,7 +113,7 @@ def test_fewer_runs_leave_a_small_fault_unseen_and_more_see_it():
 
 def test_a_bug_that_does_not_apply_says_why_and_the_correct_code_is_shown():
     page = open_page(version="wrong_gamma_shape", behind="Assumptions")
-    assert tells(said(page), "does not apply to this mechanism (wrong gamma shape", "20,000 runs of the correct code")
+    assert tells(said(page), "does not apply to this mechanism (it needs", "20,000 runs of the correct code")
     assert "wrong Gamma shape: wrong gamma shape needs" in texts(page)
 
 
