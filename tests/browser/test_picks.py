@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 SLIDER = ".st-key-{} input[type=range]"
 # The controls as the server understood them when it drew the page's first chart.
-UNDERSTOOD = "document.querySelector('.live-figure')?.wanted?.state ?? {}"
+UNDERSTOOD = "document.querySelector('.live-figure')?.latest?.state ?? {}"
 AS_ASKED = f"""wanted => {{
     const now = {UNDERSTOOD};
     return "epsilon" in now && Object.entries(wanted).every(([key, said]) => !(key in now) || now[key] === said);
