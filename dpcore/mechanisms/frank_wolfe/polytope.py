@@ -139,11 +139,6 @@ class FrankWolfePolytope(VertexMechanism):
         vertices = spec.unit_set.n_vertices(spec.p) or 1
         return scale * (math.log(vertices) if self.accounting == "tight" else digamma(vertices + 1.0) + np.euler_gamma)
 
-    def selection_rate(self, spec: Spec, budget: Budget) -> float:
-        """Constant A: many choices are worse than the best by A sqrt(T) on average; delta > 0."""
-        choices = 1e6
-        return float(self._selection(spec, self._scale(spec, budget, np.array(choices + 1.0)))) / math.sqrt(choices)
-
     def _spent(self, event: Event, budget: Budget) -> Budget:
         eta = _range(event.noise, event.scale, event.sensitivity)
         if event.noise == "gumbel":
