@@ -15,6 +15,7 @@ from unittest import mock
 
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
@@ -153,7 +154,35 @@ def said(page: AppTest) -> str:
 def charts(page: AppTest) -> dict[str, dict[str, Any]]:
     """The live figures by their sentence for screen readers."""
     found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
-    return {spaced(chart["alt"]): chart | {"alt": spaced(chart["alt"])} for chart in found}
+    return {spaced(chart["alt"]): chart | {"alt": spaced(chart["alt"])} for chart in found if "figure" in chart}
+
+
+def chips(page: AppTest) -> dict[str, list[str]]:
+    """The page's chips, each with the controls that it sets."""
+    row = _chips_row(page)
+    return json.loads(row.proto.json) if row else {}
+
+
+def pressed(page: AppTest, *presses: Any) -> WidgetState:
+    """What a browser says of the row of chips once some were `press`ed, and from then on."""
+    row = _chips_row(page)
+    assert row
+    return WidgetState(id=row.proto.id, json_value=json.dumps({"pressed": presses}))
+
+
+def press(chip: str, **sliders: str) -> dict[str, Any]:
+    """sliders: what they showed at that moment."""
+    return {"chip": chip, "at": time.time(), "shown": sliders}
+
+
+def press_chip(page: AppTest, chip: str) -> AppTest:
+    """Press a chip, and run the page."""
+    states = page._tree.get_widget_states().widgets
+    return page._run(WidgetStates(widgets=[*states, pressed(page, press(chip))]))
+
+
+def _chips_row(page: AppTest) -> Any:
+    return next((it for it in page.get("bidi_component") if it.proto.component_name.endswith("chips")), None)
 
 
 def tells(text: str, *parts: str) -> bool:

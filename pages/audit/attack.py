@@ -18,11 +18,11 @@ from pages.audit.attack_words import AttackState
 from pages.background.asking import ask, with_progress
 from pages.server import prefetch
 from pages.ui import url_controls
+from pages.ui.chips import chips
 from pages.ui.details import behind_nothing
 from pages.ui.html import plain, readable
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import chips
 from pages.ui.sidebar import Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 370, 350

@@ -14,9 +14,9 @@ from dpcore.audit.report import Verdict
 from dpcore.core.facts import text_beside
 from dpcore.figures.audit.attack import Row
 from dpcore.mechanisms import mechanism_class
+from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import rounded, tenths
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed
 

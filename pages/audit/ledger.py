@@ -25,12 +25,12 @@ from dpcore.core.facts import text_beside
 from dpcore.figures.audit.ledger import accounting_name, ledger_figure
 from dpcore.figures.style import FAMILIES
 from pages.ui import url_controls
+from pages.ui.chips import chips_beside
 from pages.ui.code import script, verbatim
 from pages.ui.html import plain, readable
 from pages.ui.live_figure import current_theme, live_figure, small_print
 from pages.ui.numbers import rounded
 from pages.ui.page import Page, or_reason
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text, sidebar
 from pages.ui.sources import assumed
 

@@ -22,11 +22,12 @@ from pages.decide import background, comparing, views, words
 from pages.decide.state import State
 from pages.server import prefetch
 from pages.ui import url_controls
+from pages.ui.chips import chips
 from pages.ui.details import behind, behind_nothing, cards
 from pages.ui.html import plain
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, chips, pick_source_or_file, switch
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, pick_source_or_file, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, release, sidebar
 from pages.ui.upload_form import clipping_warning, note_looks, upload_source
 

@@ -16,9 +16,10 @@ from dpcore.studies.decide.loss_curve import Scope
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.briefing import words as briefings
 from pages.decide.state import State
+from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import points, rounded, worded
-from pages.ui.pickers import OVERVIEW, SHOWN, chips_beside
+from pages.ui.pickers import OVERVIEW, SHOWN
 
 ERRORS: dict[str, str] = {"loss": "log loss", "accuracy": "accuracy"}
 SPENDS = (

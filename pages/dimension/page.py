@@ -16,11 +16,12 @@ from pages.background.pictures import made_once
 from pages.dimension import words
 from pages.dimension.exponents import exponents_of, exponents_table
 from pages.server import prefetch
+from pages.ui.chips import chips
 from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.details import behind, cards
 from pages.ui.live_figure import captioned_figure, current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import chips, switch
+from pages.ui.pickers import switch
 from pages.ui.sidebar import DIMENSIONS, SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 

@@ -13,9 +13,9 @@ from dpcore.data import Source
 from dpcore.figures.dimension import curve_name
 from dpcore.studies.dimension.noise_growth import NoiseGrowth
 from dpcore.studies.dimension.orthant import OrthantExample
+from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import amount, points
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text, lam_text
 from pages.ui.sources import assumed, neighbours_line
 from pages.ui.verdict import NO_LOWER, verdict

@@ -22,9 +22,9 @@ from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise import BallPicture, MeanErrors
 from dpcore.studies.geometry.table_1 import Row
+from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded, worded
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, lower_verdict, verdict

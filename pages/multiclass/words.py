@@ -15,10 +15,10 @@ from dpcore.mechanisms.multiclass.calibration import dimensions_of
 from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
+from pages.ui.chips import chips_beside
 from pages.ui.details import table_of
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, points, rounded, tenths
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text, lam_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, verdict

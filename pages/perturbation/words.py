@@ -15,10 +15,10 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.style import NOISES, PERTURBATIONS
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.base import AUTO_CLASSES
+from pages.ui.chips import chips_beside
 from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, neighbours_line, records_line
 from pages.ui.verdict import NO_LOWER, verdict

@@ -11,9 +11,9 @@ from dpcore.data import load
 from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Excesses, Path
 from dpcore.studies.sparsity.l1.data import SOURCE, Setting
 from dpcore.theory.lower_bounds import packing_signal
+from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import lower_verdict, verdict

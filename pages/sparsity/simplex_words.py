@@ -12,9 +12,9 @@ from dpcore.studies.sparsity.simplex.data import SOURCE
 from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
 from dpcore.studies.sparsity.simplex.published_draws import draws_at, first_draw
 from dpcore.studies.sparsity.simplex.single_release import Support
+from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import amount, nearest, rounded, worded
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, verdict

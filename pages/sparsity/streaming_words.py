@@ -9,9 +9,9 @@ import numpy as np
 from dpcore.core.facts import text_beside
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
+from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import amount, rounded
-from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 from pages.ui.verdict import lower_verdict, verdict

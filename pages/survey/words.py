@@ -6,8 +6,8 @@ from dpcore.core.facts import text_beside
 from dpcore.studies.survey.coin import coin_for
 from dpcore.studies.survey.estimates import AgainstPeople, Survey, people_needed
 from pages.rooms.screen import Randomised
+from pages.ui.chips import chips_beside
 from pages.ui.numbers import rounded, tenths
-from pages.ui.pickers import chips_beside
 from pages.ui.sources import assumed
 
 CHIPS = chips_beside(__file__, "chips.json")

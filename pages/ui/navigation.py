@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.background import asking
 from pages.server import prefetch
-from pages.ui import set_controls, share_link
+from pages.ui import chips, set_controls, share_link
 
 _PLACE = "place of the page"  # in the session: the page that was drawn last, and whether in the second place
 
@@ -30,6 +30,7 @@ def run_pages(
     page = st.navigation(pages, position="top")
     chosen = page.title
     asking.begin()
+    chips.begin()
     set_controls.begin()
     prefetch.begin()
     remarks = st.empty()

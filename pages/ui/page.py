@@ -10,10 +10,11 @@ import streamlit as st
 from dpcore import NotApplicable, Unconverged
 from dpcore.figures.figure import Figure
 from pages.server import prefetch
+from pages.ui.chips import chips
 from pages.ui.details import behind, cards
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, live_figure, paragraph, small_print
-from pages.ui.pickers import chips, switch
+from pages.ui.pickers import switch
 from pages.ui.sidebar import Controls
 
 if TYPE_CHECKING:

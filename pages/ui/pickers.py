@@ -1,16 +1,10 @@
 """Pickers above and below a chart that several pages have."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import streamlit as st
+from collections.abc import Mapping, Sequence
 
 from dpcore import data
-from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from pages.ui import url_controls
-from pages.ui.set_controls import set_controls
 from pages.ui.share_link import UPLOAD
 from pages.ui.sidebar import release
 
@@ -64,16 +58,3 @@ def switch(
     return url_controls.segments(
         key, label, list(names), default, names.__getitem__, label_visibility="collapsed", wrap=wrap
     )
-
-
-def chips_beside(module: str, name: str) -> list[tuple[str, dict[str, Any]]]:
-    """What `chips` offers, from a JSON file in the folder of a module. module: its `__file__`."""
-    return list(json.loads(text_beside(module, name)).items())
-
-
-def chips(offered: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    """Buttons in a row that set controls: (label, control -> value)."""
-    with st.container(horizontal=True, vertical_alignment="center", key="chips"):
-        st.markdown("Try:", width="content")
-        for label, state in offered:
-            st.button(label, on_click=set_controls, args=(state,), key=f"chip_{label}")

@@ -31,12 +31,13 @@ class _Setting:
 class _Runs:
     """The runs of a session's pages.
 
-    number: of the last one. under_way: it has not come to its end. settings: of controls that the browser may not show
-    yet; not_drawn: those of them that this
-    run has not drawn. place: of the field, until this run has filled it.
+    number: of the last one; shown: of the last one that the browser showed when it began. under_way: the last one has
+    not come to its end. settings: of controls that the browser may not show yet; not_drawn: those of them that this run
+    has not drawn. place: of the field, until this run has filled it.
     """
 
     number: int = 0
+    shown: int = 0
     under_way: bool = False
     settings: dict[str, _Setting] = dc.field(default_factory=dict)
     not_drawn: set[str] = dc.field(default_factory=set)
@@ -46,7 +47,7 @@ class _Runs:
 def begin() -> None:
     """At the begin of each run: set again what the browser did not show yet when it sent its message."""
     mine = _mine()
-    shown = int(st.session_state.get(RUN, 0))
+    mine.shown = shown = _shown()
     if mine.under_way:  # the last run was cut off, and may not have shown what it set
         for setting in mine.settings.values():
             setting.run += setting.run == mine.number
@@ -76,12 +77,18 @@ def set_address(values: Mapping[str, str | None]) -> None:
 
 def _set(values: Mapping[str, Any]) -> None:
     mine = _mine()
+    shown = mine.shown if mine.under_way else _shown()
     for key, value in values.items():
         last = mine.settings.get(key)
-        older = [*last.older, last.value] if last else []
+        older = [*last.older, last.value] if last and last.run > shown else []
         run = mine.number if mine.under_way else mine.number + 1
         mine.settings[key] = _Setting(value, run, [*older, _said(key)])
         _say(key, value)
+
+
+def _shown() -> int:
+    """The last run that the browser showed, as its message says: before this run has said its own number."""
+    return int(st.session_state.get(RUN, 0))
 
 
 def _said(key: str) -> Any:

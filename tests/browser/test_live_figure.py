@@ -149,15 +149,29 @@ def ends(message: str | bytes) -> bool:
 
 
 class Line:
-    """The page's line to its server, on which what the server says can be held back."""
+    """The page's line to its server, on which what the server says can be held back, and what the page says be lost.
+
+    lost: what a message says that is lost, once; None: nothing is.
+    """
 
     def __init__(self, page: Page) -> None:
         self.held: list[str | bytes] | None = None
+        self.lost: str | None = None
         page.route_web_socket("**/_stcore/stream", self._connect)
 
     def _connect(self, route: WebSocketRoute) -> None:
         self._route = route
-        route.connect_to_server().on_message(self._forward)
+        self._server = route.connect_to_server()
+        self._server.on_message(self._forward)
+        route.on_message(self._say)
+
+    def _say(self, message: str | bytes) -> None:
+        if self.lost is not None and self.lost.encode() in (
+            message if isinstance(message, bytes) else message.encode()
+        ):
+            self.lost = None
+        else:
+            self._server.send(message)
 
     def _forward(self, message: str | bytes) -> None:
         if self.held is None:

@@ -145,6 +145,24 @@ def test_a_chip_stays_whose_answer_comes_after_the_next_move(server: Server, pag
         assert "epsilon=" in address and ("version=" in address) == (chip != "a factor 2 is missing")
 
 
+@pytest.mark.usefixtures("own_tab")
+def test_a_chip_counts_whose_message_is_lost(server: Server, page: Page):
+    """As it is where the next one comes before the page has begun to run."""
+    line = Line(page)
+    open_page(page, server, "audit")
+    reader = Reader(page, "audit", random.Random(1))
+    reader.learn()
+    line.lost = chip = "one seed for all"
+    page.get_by_role("button", name=chip, exact=True).click()
+    while line.lost:
+        page.wait_for_timeout(20)
+    reader.wanted |= reader.meanings[chip]
+    slider = page.locator(SLIDER.format("epsilon"))
+    slider.press("ArrowRight")
+    reader.wanted["epsilon"] = str(slider.get_attribute("aria-valuetext"))
+    reader.check()
+
+
 @pytest.mark.parametrize("path", ["perturbation"])
 def test_ten_quick_picks_end_in_what_was_asked_for_last(server: Server, page: Page, path: str):
     open_page(page, server, path)
