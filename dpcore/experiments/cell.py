@@ -19,7 +19,7 @@ from ..core.privacy import Bound, Budget, NotApplicable
 from ..core.records import Data
 from ..core.rng import generator
 from ..mechanisms import Mechanism
-from ..mechanisms.base import AdditiveMechanism, Prepared
+from ..mechanisms.base import AdditiveMechanism, Lens, Prepared
 from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
 from . import metrics
@@ -91,6 +91,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     loss = get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
     curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh)
+    lens = cell.mechanism.lens(plans, prepared, split.train, problem.seed, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
@@ -102,6 +103,8 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
             about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": split.test.n}
             about |= {"seconds": seconds}
             row = _public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about
+            if lens is not None and curve.metric == "excess_empirical_risk":
+                row |= _proved(lens, curve, reference.gap, k)
             if lost is not None and curve.metric == "accuracy":
                 row["lost"] = lost[k]
             rows.append(row)
@@ -130,6 +133,12 @@ def _releases(
     # Draws come in pairs, and a standard error needs two pairs.
     rngs = _rngs(mechanism, cell.problem.seed, max(2, (cell.repetitions + 1) // 2))
     return mechanism.draws(plans, prepared, rngs, cancelled)
+
+
+def _proved(lens: Lens, curve: metrics.MetricCurve, gap: float, k: int) -> dict[str, Any]:
+    """Between which numbers the mean excess lies on these records; gap: within which F* is certified."""
+    ends = curve.noiseless[k] + lens.low[k], curve.noiseless[k] + lens.high[k] + gap
+    return {"proved_low": float(ends[0]), "proved_high": float(ends[1]), "proved_se": float(lens.se[k])}
 
 
 def _rngs(mechanism: Mechanism, seed: int, count: int) -> list[np.random.Generator]:

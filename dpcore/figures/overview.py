@@ -28,7 +28,7 @@ def cost_figure(
     privacy and what learns nothing.
 
     table: of one or several mechanisms swept over epsilon, as `dpcore.run` gives it. mechanism: the key of the one that
-    has a thick curve, a band and bounds. accuracy_title: what is counted, in words. released: accuracy of one release
+    has a thick curve, bands and bounds. accuracy_title: what is counted, in words. released: accuracy of one release
     at the cursor, from 0 to 1.
     """
     chart = Chart(theme, height, left=52, right=156, upper=0.6)
@@ -45,9 +45,10 @@ def cost_figure(
     floor = 10.0 ** powers[0]
     best, larger = (100 * _first(accuracies, column) for column in ("reference", "nothing_learned"))
 
-    enough, low = accuracy[accuracy.repetitions >= LEAST_BANDED], excess[excess.repetitions >= LEAST_BANDED]
+    enough, proved = accuracy[accuracy.repetitions >= LEAST_BANDED], excess[excess.proved_high.notna()]
     chart.band(enough.x, 100 * enough.q10, 100 * enough.q90, main)
-    chart.band(low.x, low.q10, low.q90, main, axis="y2", legend=False, floor=floor)
+    lens = "proved for these records"
+    chart.band(proved.x, proved.proved_low, proved.proved_high, main, lens, axis="y2", legend=False, floor=floor)
     for key in reversed(names):  # the one that is shown in full lies on top
         for rows, scale, axis in ((accuracies, 100, "y"), (risks, 1, "y2")):
             mine, thick = rows[rows.mechanism == key], 3.0 if key == mechanism else 1.5
@@ -59,6 +60,7 @@ def cost_figure(
     chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy")
     chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot")
     chart.end(excess["mean"], name, main, "y2")
+    chart.end(proved.proved_high, "band: proved<br>for these records", main, "y2")
     upper = "upper bound"
     alone = "stopping early" if mechanism_class(mechanism).family == "gradient" else "regularisation alone"
     chart.curve(

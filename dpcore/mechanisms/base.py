@@ -108,6 +108,19 @@ class Drawn:
 
 
 @dc.dataclass(frozen=True)
+class Lens:
+    """Bounds on E F(release) - F(centre) that are proved for given records, F their average loss: [K], a plan each.
+
+    They are computed from the records, and so are no release. se: [K], standard error of both ends, which are means
+    over random paths; 0 where they are integrals.
+    """
+
+    low: Array
+    high: Array
+    se: Array
+
+
+@dc.dataclass(frozen=True)
 class Mechanism(abc.ABC):
     """Base of all mechanisms. A subclass is frozen; its fields are its knobs and it keeps no other state.
 
@@ -232,6 +245,13 @@ class Mechanism(abc.ABC):
         same records. An `AdditiveMechanism` needs them for points only: its other means are integrals.
         """
         raise NotApplicable(f"{self.key} has no draws for curves")
+
+    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens | None:
+        """Bounds on the mean risk of releases that are proved for these records; None where there are none.
+
+        seed: of random paths, which share no noise with the releases that are measured.
+        """
+        return None
 
     def resolution(self, plan: Plan) -> float:
         """Size of the noise in a released number, from which `rounding.grid_of` makes the grid of releases.

@@ -99,8 +99,21 @@ def draw(epsilon=1.0, theme="light", released=None, **changes):
 def test_a_band_is_drawn_and_named_from_ten_releases_on(repetitions, banded):
     _, figure = draw(repetitions=repetitions)
     bands = [trace for trace in figure.data if trace.name == "8 of 10 runs"]
-    assert [len(band.x) > 0 for band in bands] == [banded] * 2 and any(band.showlegend for band in bands) is banded
+    assert [len(band.x) > 0 for band in bands] == [banded] and any(band.showlegend for band in bands) is banded
     assert any("8 of 10" in (a.text or "") for a in figure.layout.annotations) is banded
+
+
+@pytest.mark.parametrize("key, proves", [("objective_gaussian", True), ("noisy_sgd", False)])
+def test_what_is_proved_for_the_records_lies_around_the_mean(key, proves):
+    table, figure = draw(mechanisms=(key,))
+    rows = table[table.metric == "excess_empirical_risk"]
+    low, high = ([t for t in figure.data if t.yaxis == "y2" and t.line.width == 0][k] for k in (1, 0))
+    assert low.name == "proved for these records"
+    assert len(high.y) == (len(rows) if proves else 0)
+    assert any("proved" in (a.text or "") for a in figure.layout.annotations) is proves
+    if proves:
+        slack = 4.0 * (rows.se + rows.proved_se).to_numpy(float)
+        assert (np.array(high.y) >= rows["mean"] - slack).all() and (np.array(low.y) <= rows["mean"] + slack).all()
 
 
 def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_value():

@@ -14,12 +14,12 @@ from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
-from ...core.rng import Generators
+from ...core.rng import Generators, generator
 from ...core.specification import Spec
 from ...data import check_records
 from ...theory import erm
 from ...theory.lower_bounds import hardest_data
-from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
+from ..base import BAND_MISS, Drawn, Lens, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..plan import Plan, Plans
 from ..regularisation import LARGEST_LOG, no_lam, numbers_lam
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
@@ -31,6 +31,7 @@ _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
 _BATCH_NUMBERS = 1_000_000
 # lam="auto" of classes (docs/formulas.md, "lam"): times the geometric mean of two rules.
 _AUTO_CLASSES = 13.0
+_LENS_PAIRS = 8  # of random paths, for bounds that are proved for given records
 # Rules stay this far above the smallest admissible lam.
 _MARGIN = 1.01
 
@@ -130,6 +131,32 @@ class ObjectivePerturbation(Mechanism):
             *hardest_data(loss, spec, plan.spent),
             *self.rates(spec, plan.requested),
         )
+
+    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+        """With d = theta_b - theta_hat: -lam <theta_hat, E d> below, as F is convex with the gradient -lam theta_hat at
+        theta_hat; above, E [||b||^2 / (2 lam) - (lam/2) ||d||^2] more, by strong convexity at theta_b.
+
+        E ||d||^2 is E ||b||^2 times the ratio of the two on the paths, as long noise moves theta_b farther.
+        """
+        p, slope = plans[0].spec.p, get_loss(plans[0].spec.loss).slope * plans[0].spec.domain.R
+        mean, square = self.law.reach(p)
+        lam, scales = (
+            np.array(values) for values in zip(*((float(plan.spec.lam), plan.scale) for plan in plans), strict=True)
+        )
+        thetas = self.draws(plans, prepared, self._paths(seed), cancelled).thetas
+        centres = np.stack([each.theta for each in prepared])
+        moved = thetas - centres[:, None]
+        low, low_se = _of_pairs(-lam[:, None] * np.einsum("kr,kir->ki", centres, moved))
+        lengths = np.repeat([(self.law.direction(p, data.stored, rng) ** 2).sum() for rng in self._paths(seed)], 2)
+        resisted = (lam / scales)[:, None] ** 2 * np.einsum("kir,kir->ki", moved, moved)
+        share = resisted.mean(axis=1) / lengths.mean()
+        _, share_se = _of_pairs((resisted - share[:, None] * lengths) / lengths.mean())
+        bent = data.stored * square * scales**2 / (2.0 * lam)
+        error = slope * np.array([plan.tol + plan.ledger[1].scale * mean for plan in plans])
+        return Lens(low - error, low + bent * (1.0 - share) + error, np.hypot(low_se, bent * share_se))
+
+    def _paths(self, seed: int) -> list[np.random.Generator]:
+        return [generator(seed, f"{self.key} lens", r) for r in range(_LENS_PAIRS)]
 
     def attack_limit(self, plan: Plan) -> float:
         """Attack success by the curve below for the noise that the plan adds, not the claimed one."""
@@ -267,6 +294,12 @@ class ObjectivePerturbation(Mechanism):
         if high > LARGEST_LOG:
             raise no_lam(spec)
         return math.exp(brentq(surplus, low, high, xtol=1e-6) if surplus(low) > 0.0 else low)
+
+
+def _of_pairs(values: Array) -> tuple[Array, Array]:
+    """Means [K] of values [K, R] of releases 2i and 2i + 1, pairs that are independent, and their standard errors."""
+    pairs = values.reshape(len(values), -1, 2).mean(axis=2)
+    return pairs.mean(axis=1), pairs.std(axis=1, ddof=1) / math.sqrt(pairs.shape[1])
 
 
 def auto_lam(spec: Spec, noise: float) -> float:

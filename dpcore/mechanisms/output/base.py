@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 
 from ... import solvers
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
@@ -16,8 +17,8 @@ from ...core.specification import Spec
 from ...data import check_records
 from ...theory import erm
 from ...theory.lower_bounds import hardest_data
-from ..base import BAND_MISS, AdditiveMechanism, Prepared
-from ..plan import Plan
+from ..base import BAND_MISS, AdditiveMechanism, Lens, Prepared
+from ..plan import Plan, Plans
 from ..regularisation import LARGEST_LOG, auto_size, comparator_norm, no_lam
 from ..worst_pairs import check_ball, minimiser_pair
 
@@ -103,6 +104,18 @@ class OutputPerturbation(AdditiveMechanism):
             upper.append(Bound("excess_empirical_risk", "upper", one_run, "probability", _OURS, says))
         rates = self.rates(spec, plan.requested) if loss.linear else ()
         return (*upper, *hardest_data(loss, spec, plan.spent), *rates)
+
+    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+        """0 below, since F is convex and the noise has mean 0; above, `noise_excess` of each record by its own norm."""
+        spec = plans[0].spec
+        loss, sizes = get_loss(spec.loss), data.row_norms if get_loss(spec.loss).linear else np.ones(1)
+        mean, square = self._moves(spec)
+        moved = [
+            np.fmin(loss.slope * scale * mean * sizes, 0.5 * loss.curvature_bound * square * (scale * sizes) ** 2)
+            for scale in (plan.scale for plan in plans)
+        ]
+        high = np.array([each.mean() for each in moved])
+        return Lens(0.0 * high, high, 0.0 * high)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         check_records(data, plan.spec)

@@ -21,7 +21,7 @@ from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
 from ...theory import erm
 from ...theory import sampling_and_regret as theory
-from ..base import Drawn, Mechanism, Prepared, knob, whole
+from ..base import Drawn, Lens, Mechanism, Prepared, knob, whole
 from ..plan import Plan, Plans
 from . import weight_range as br
 
@@ -139,6 +139,17 @@ class SimplexSampling(Mechanism):
         rate = theory.published_sampling_rate(L * R, c, spec.n, spec.p, plan.requested)
         says = "the best model on the simplex, m of Theorem 3 as a real number"
         return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as published (with probability 2/3)", says))
+
+    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+        """0 below, since F is convex and the draws have the mean theta; above, `sampling_excess` of each record by the
+        variance of its own prediction."""
+        spec, loss = plans[0].spec, get_loss(plans[0].spec.loss)
+        centres, m = np.stack([each.theta for each in prepared]), np.array([plan.steps for plan in plans])
+        squares = (data.X * data.X) @ centres.T * (spec.reach or 1.0)  # entry by entry, also of a sparse array
+        variances = np.maximum(squares.T - data.margins(centres) ** 2, 0.0) / m[:, None]
+        above = np.minimum(loss.lipschitz(spec) * np.sqrt(variances), 0.5 * loss.curvature_bound * variances)
+        high = above.mean(axis=1)
+        return Lens(0.0 * high, high, 0.0 * high)
 
     def attack_limit(self, plan: Plan) -> float:
         """Attack success against m draws from one choice of range eta; by inequalities if m is too large."""
