@@ -180,6 +180,14 @@ def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for(
     assert claims["curve"] == pytest.approx(plan.ledger[0].sensitivity / plan.scale, rel=1e-6)
 
 
+def test_an_accounting_that_spends_more_than_was_asked_for_is_held_to_what_it_spends():
+    plan = plan_for("objective_gaussian", accounting="published")
+    assert plan.spent.epsilon > 1.05 * plan.requested.epsilon
+    claims = {c.name: c.limit for c in dpcore.run_audit(plan, runs=100).certificates}
+    assert claims["point"] == plan.spent.epsilon
+    assert claims["attacker"] == pytest.approx(plan.mechanism.claimed_curve(plan).attack_limit(), rel=1e-6)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("key", ["output_gaussian", "output_gamma"])
 def test_many_runs_certify_most_of_the_claim_and_see_a_fifth_of_the_noise_missing(key):
