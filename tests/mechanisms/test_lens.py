@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.optimize import brentq
 
 from dpcore import Data, list_mechanisms, make_mechanism
 from dpcore.core.cancel import never
@@ -17,6 +19,7 @@ from dpcore.data import synthetic
 from dpcore.experiments.metrics import risk
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.base import Lens, Mechanism
+from dpcore.mechanisms.objective import base as objective
 
 from ..problems import PROBLEMS, for_loss
 
@@ -96,6 +99,34 @@ def test_objective_perturbation_attains_its_upper_bound_where_the_loss_is_flat(k
     empty = Data(np.zeros((50, 3)), np.ones(50))
     lens, rises = lens_of(key, Spec("logistic", n=50, p=3, lam=0.5), empty)
     assert not rises.any() and -1e-6 < lens.low[0] <= 0.0 <= lens.high[0] < 1e-6
+
+
+@pytest.mark.parametrize("key", ["objective_gaussian", "objective_gamma"])
+def test_the_bounds_of_objective_perturbation_are_the_means_of_their_proof(key: str, monkeypatch: pytest.MonkeyPatch):
+    """With one column the means over the noise are integrals over one number."""
+    monkeypatch.setattr(objective, "_LENS_PAIRS", 2_000)
+    data, loss = PROBLEMS["one column"], get_loss("logistic")
+    spec = Spec("logistic", n=data.n, p=1, lam=0.1)
+    mechanism = make_mechanism(key)
+    plan = mechanism.calibrate(spec, Budget(1.0, 0.0 if mechanism.noise == "gamma" else 1e-6))
+    prepared = mechanism.prepare(plan, data)
+    lens, best = mechanism.lens([plan], [prepared], data, 1, never), float(prepared.theta[0])
+    assert lens is not None
+    x = data.X[:, 0]
+
+    def slope(theta: float) -> float:
+        return float(np.mean(loss.derivative(theta * x, data.y) * x)) + 0.1 * theta
+
+    def moved(b: float) -> float:
+        return brentq(lambda theta: slope(theta) + b, -1e3, 1e3) - best
+
+    noise = stats.laplace(scale=plan.scale) if mechanism.noise == "gamma" else stats.norm(scale=plan.scale)
+    b = noise.ppf((np.arange(2_000) + 0.5) / 2_000)
+    d = np.array([moved(each) for each in b])
+    low = -0.1 * best * d.mean()
+    assert lens.low[0] == pytest.approx(low, abs=4 * lens.se[0])
+    assert lens.high[0] == pytest.approx(low + (b**2).mean() / 0.2 - 0.05 * (d**2).mean(), abs=4 * lens.se[0])
+    assert abs(low) > 8 * lens.se[0]
 
 
 def test_no_upper_bound_for_these_records_is_above_that_for_all():
