@@ -9,7 +9,6 @@ import pandas as pd
 from scipy.ndimage import map_coordinates
 
 from ..core.arrays import Array
-from ..experiments.summary import LEAST_BANDED
 from ..mechanisms import mechanism_class
 from ..studies.perturbation.exact_answers_leak import Fit, Leak
 from ..studies.perturbation.release_scatter import ReleaseScatter
@@ -36,16 +35,26 @@ _APART = 0.12  # of the window: labels of rings from one another and from the be
 _CLEAR = "rgba(0,0,0,0)"
 
 
-def excess_figure(table: pd.DataFrame, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Mean excess risk of perturbations with one law of noise against epsilon, with their bounds and a cursor.
+def excess_figure(table: pd.DataFrame, *, mechanism: str, epsilon: float, theme: Theme, height: int) -> Figure:
+    """Mean excess risk of perturbations with one law of noise against epsilon, with the bounds of one and a cursor.
 
-    table: swept over epsilon, as `dpcore.run` gives it.
+    table: swept over epsilon, as `dpcore.run` gives it. mechanism: the key of the one whose upper bound for all records
+    and bounds for these are drawn.
     """
     chart = Chart(theme, height)
     excess = _excess(table)
+    chosen = excess[excess.mechanism == mechanism]
     near = excess["lower_bound"].where(excess["lower_bound"] > excess["mean"] / _NEAR)
-    powers = decades([excess["mean"], excess["bound"], excess["nothing_learned"], near], _DEPTH)
-    _means(chart, table, excess, epsilon, floor=10.0 ** powers[0], bounds=True)
+    powers = decades([excess["mean"], chosen["bound"], excess["nothing_learned"], near], _DEPTH)
+    colour, place = chart.colours[mechanism_class(mechanism).family], mechanism_class(mechanism).place
+    proved = chosen[chosen.proved_high.notna()]
+    lens, floor = "proved for these records", 10.0 ** powers[0]
+    chart.band(proved.x, proved.proved_low, proved.proved_high, colour, lens, floor=floor)
+    chart.end(proved.proved_high, "band: proved<br>for these records", colour)
+    _means(chart, table, excess, epsilon, floor=floor)
+    words = f"{place}: upper bound"
+    told: Look = {"dash": "dash", "layer": f"upper {mechanism}", "text": constants(chosen)}
+    chart.curve(chosen.x, chosen.bound, colour, words, label=words, **told)
     if len(excess):
         rows = excess.groupby("x")[["lower_bound"]].max().reset_index()
         chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound, excess.lower_source)
@@ -66,7 +75,7 @@ def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, heigh
     chart = Chart(theme, height, "λ", left=54)
     excess = _excess(table)
     powers = decades([excess["mean"], excess["noiseless"]], _DEPTH)
-    _means(chart, table, excess, lam, floor=10.0 ** powers[0], bounds=False)
+    _means(chart, table, excess, lam, floor=10.0 ** powers[0])
     # Descent does without a regulariser.
     regularised = excess[[mechanism_class(key).family != "gradient" for key in excess.mechanism]]
     if len(regularised):
@@ -90,23 +99,15 @@ def _excess(table: pd.DataFrame) -> pd.DataFrame:
     return table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
 
 
-def _means(
-    chart: Chart, table: pd.DataFrame, excess: pd.DataFrame, cursor: float | None, *, floor: float, bounds: bool
-) -> None:
-    """Add the mean of each mechanism with its band, its bound if wanted, and a dot at the cursor."""
+def _means(chart: Chart, table: pd.DataFrame, excess: pd.DataFrame, cursor: float | None, *, floor: float) -> None:
+    """Add the mean of each mechanism and a dot at the cursor."""
     shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
     for key, rows in shown.items():
         cls = mechanism_class(key)
         colour, name = chart.colours[cls.family], PERTURBATIONS[cls.place]
-        enough = rows[rows.repetitions >= LEAST_BANDED]
-        chart.band(enough.x, enough.q10, enough.q90, colour, floor=floor, legend=False)
         look: Look = {"mode": "lines+markers", "marker": marker_of(cls, chart.theme, 7)}
         chart.curve(rows.x, rows["mean"], colour, name, label=name, width=3, **look)
         chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
-        if bounds:
-            words, proved = f"{cls.place}: upper bound", f"upper {key}"
-            told: Look = {"dash": "dash", "layer": proved, "text": constants(rows)}
-            chart.curve(rows.x, rows.bound, colour, words, label=words, **told)
     for key, rows in shown.items():
         here, family = rows[rows.x == cursor], mechanism_class(key).family
         chart.dot(here.x, here["mean"], chart.colours[family], symbol=SYMBOLS[family], size=13)

@@ -45,6 +45,7 @@ controls = sidebar(
     max_columns=LARGEST,
     default_columns=LARGEST,
     unused=("m",),
+    own={"lam": 0.05},
 )
 
 lower: Lower = "damage" if below == "damage" else "distance"

@@ -23,10 +23,10 @@ from dpcore.mechanisms.api import release_once
 from pages.decide.briefing import words as briefings
 from pages.ui.code import experiment_call, redrawn
 from pages.ui.html import readable
-from pages.ui.numbers import points, rounded, tenths
+from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed, learner_line, neighbours_line, records_line
-from pages.ui.verdict import verdict
+from pages.ui.verdict import proved_line, verdict
 
 FORMULA = text_beside(__file__, "formula.md")
 PROOFS = {"tight": "tight", "published": "as published", "classical": "textbook"}
@@ -129,25 +129,7 @@ def verdict_of(table: pd.DataFrame, epsilon: float) -> str:
     if rows.empty:
         return ""
     text = verdict(rows.x, [("", rows["mean"], rows.bound)], rows.nothing_learned.iloc[0], epsilon, "ε")
-    return f"{text} {proved(rows[rows.x == epsilon])}".strip()
-
-
-def proved(rows: pd.DataFrame) -> str:
-    """Between which numbers the mean excess risk is proved to lie on these records, "" where nothing is proved.
-
-    rows: of the excess risk at the cursor.
-    """
-    if rows.empty or pd.isna(rows.proved_high.iloc[0]):
-        return ""
-    row = rows.iloc[0]
-    ends = f"at most {rounded(row.proved_high)}"
-    if row.proved_low > 0.0:
-        ends = f"between {rounded(row.proved_low)} and {rounded(row.proved_high)}"
-    error = f" (± {rounded(row.proved_se, 1)})" if row.proved_se > 0.0 else ""
-    return (
-        f"For these records the mean is proved to be {ends}{error}; it is {rounded(row['mean'])}. These numbers are "
-        "computed from the records and are no private release."
-    )
+    return f"{text} {proved_line(rows[rows.x == epsilon])}".strip()
 
 
 def refusal(row: pd.Series, source: Source) -> str:

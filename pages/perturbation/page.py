@@ -16,19 +16,20 @@ from pages.ui.code import verbatim
 from pages.ui.html import framed, plain
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import pick_source, switch
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, pick_source, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT = 370
 # Every draw by objective or gradient perturbation passes all records many times: few records to begin with, never too
-# many.
-FIRST_N, MOST_RECORDS = 1_000, 10_000
+# many. With this λ the bounds of output and objective perturbation are below "nothing learned" at ε = 1.
+FIRST_N, MOST_RECORDS, OWN = 2_000, 10_000, {"lam": 0.005, "delta": 1e-7}
 MAX_COLUMNS = 32
 REPETITIONS = 50
 
 page = Page("Where should the noise go: the output, the objective, or every gradient?")
 with page.pickers:
     source, size = pick_source("synthetic", "records", FIRST_N, also=(words.HARDEST,))
+    place = switch("Bounds of", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     noise = switch("Noise", NOISES, "gaussian", key="noise")
 controls = sidebar(
     sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
@@ -36,11 +37,13 @@ controls = sidebar(
     columns=source.p,
     max_columns=MAX_COLUMNS,
     unused=("m",),
+    own=OWN,
 )
 page.halves(1.55)
 
 keys = [f"output_{noise}", f"objective_{noise}", *(["noisy_gd"] if noise == "gaussian" else [])]
 mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
+chosen = {"output": keys[0], "objective": keys[1], "gradient": "noisy_gd"}[place]
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
@@ -49,7 +52,7 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(problem, mechanisms, repetitions=REPETITIONS)
 
 
-chart = partial(excess_figure, height=HEIGHT)
+chart = partial(excess_figure, mechanism=chosen, height=HEIGHT)
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
@@ -57,7 +60,7 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
     found = table if there == experiment else prefetch.whole(there, cancelled)
     figure, sentence = made_once(
         source.key,
-        ("excess", there, controls.epsilon, theme, progress if found is table else None),
+        ("excess", there, chosen, controls.epsilon, theme, progress if found is table else None),
         lambda: (
             chart(found, epsilon=controls.epsilon, theme=theme),
             plain(words.takeaway(found[found.x == controls.epsilon], source)),
@@ -72,8 +75,8 @@ at_cursor = table[table.x == controls.epsilon]
 theme = current_theme()
 told = made_once(
     source.key,
-    ("words", experiment, controls.epsilon, progress),
-    lambda: words.words_of(experiment, table, controls.epsilon, source),
+    ("words", experiment, chosen, controls.epsilon, progress),
+    lambda: words.words_of(experiment, table, chosen, controls.epsilon, source),
 )
 page.headline(told.takeaway, colour=FAMILIES[theme][told.winner])
 same, guarantee = told.guarantee

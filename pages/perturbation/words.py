@@ -4,13 +4,11 @@ import dataclasses as dc
 import math
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from dpcore import Experiment, run
 from dpcore.core.facts import facts_beside, text_beside
 from dpcore.data import Source
-from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import NOISES, PERTURBATIONS
 from dpcore.mechanisms import mechanism_class
@@ -21,7 +19,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, neighbours_line, records_line
-from pages.ui.verdict import NO_LOWER, verdict
+from pages.ui.verdict import NO_LOWER, proved_line, verdict
 
 HARDEST = "synthetic_hardest"
 NORM = 6.0  # F* of drawn records is taken over models of at most this norm
@@ -43,14 +41,14 @@ class Words:
     readouts: list[tuple[str, str, str]]
 
 
-def words_of(experiment: Experiment, table: pd.DataFrame, epsilon: float, source: Source) -> Words:
-    """All that the page says of a table swept over epsilon."""
+def words_of(experiment: Experiment, table: pd.DataFrame, chosen: str, epsilon: float, source: Source) -> Words:
+    """All that the page says of a table swept over epsilon. chosen: key of the mechanism whose bounds are drawn."""
     at_cursor = table[table.x == epsilon]
     return Words(
         takeaway(at_cursor, source),
         winner(at_cursor),
         guarantee(at_cursor),
-        verdict_of(table, epsilon, source.key),
+        verdict_of(table, chosen, epsilon, source.key),
         caption(experiment, table, epsilon),
         readouts(at_cursor, source),
     )
@@ -180,20 +178,23 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
         text += f"; exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
         text += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
-    return f"{text}. Bands hold 8 of 10 releases." if table.repetitions.max() >= LEAST_BANDED else f"{text}."
+    return f"{text}."
 
 
-def verdict_of(table: pd.DataFrame, epsilon: float, source: str) -> str:
-    """The verdict on the bounds; table: of several perturbations, swept over epsilon. source: key of the records."""
+def verdict_of(table: pd.DataFrame, chosen: str, epsilon: float, source: str) -> str:
+    """What the bounds of the chosen mechanism say; table: of several perturbations, swept over epsilon. source: key of
+    the records."""
     rows = table[table.metric == "excess_empirical_risk"]
     if rows.empty:
         return ""
-    curves, x = [], np.unique(rows.x.to_numpy(float))
-    for key, mine in rows.groupby("mechanism", sort=False):
-        found = mine.set_index("x").reindex(x)
-        curves.append((mechanism_class(key).place, found["mean"], found.bound))
-    text = verdict(x, curves, rows.nothing_learned.iloc[0], epsilon, "ε")
-    return f"{text} {lower_line(rows[rows.x == epsilon], source)}".strip()
+    mine, at_cursor = rows[rows.mechanism == chosen], rows[rows.x == epsilon]
+    text = (
+        verdict(mine.x, [("", mine["mean"], mine.bound)], rows.nothing_learned.iloc[0], epsilon, "ε")
+        if len(mine)
+        else ""
+    )
+    proved = proved_line(at_cursor[at_cursor.mechanism == chosen])
+    return " ".join(filter(None, (text, proved, lower_line(at_cursor, source))))
 
 
 def lower_line(rows: pd.DataFrame, source: str) -> str:

@@ -11,7 +11,7 @@ there by the nearest one, with a note, until the reader moves that control or re
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
 import streamlit as st
@@ -115,18 +115,20 @@ def sidebar(
     default_columns: int | None = None,
     letter: str = "p",
     rules: tuple[str, ...] = ("auto", "population"),
+    own: Mapping[str, Any] = {},
 ) -> Controls:
     """Draw the sidebar and return its state.
 
     sample_sizes: values n can take, default_n the one to start with. columns: of the data set where it fixes them, else
     the slider decides up to max_columns, starting at default_columns. unused: keys of controls that
-    this page does not use. letter: what the page calls the dimension. rules: for lam, beside numbers.
+    this page does not use. letter: what the page calls the dimension. rules: for lam, beside numbers. own:
+    defaults of this page, where they are others than `DEFAULTS`.
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
         epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, unused=unused)
         below_delta = url_controls.block("delta", gap="xsmall")
-        delta = _slider("delta", "δ failure probability", DELTAS, delta_text, unused=unused, place=below_delta)
+        delta = _slider("delta", "δ failure probability", DELTAS, delta_text, own.get("delta"), unused, below_delta)
         n = _slider("n", "n records", sample_sizes, "{:,}".format, default_n, unused)
         if not {"delta", "n"} & set(unused) and (text := delta_note(delta, n)):
             below_delta.caption(text)
@@ -140,7 +142,7 @@ def sidebar(
             p = columns
             url_controls.block("p", gap="xsmall")
         lams = (*rules, *(lam for lam in LAMBDAS if not isinstance(lam, str)))
-        lam = _slider("lam", "λ regularisation", lams, lam_text, unused=unused)
+        lam = _slider("lam", "λ regularisation", lams, lam_text, own.get("lam"), unused)
         m = _slider("m", "m draws", SAMPLES, unused=unused)
         seed = _seed(unused)
         places = ", ".join(f"[data-testid=stLayoutWrapper]:has(> .st-key-block_{key})" for key in unused)

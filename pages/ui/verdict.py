@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pages.ui.numbers import nearest, rounded
 
@@ -69,6 +70,24 @@ def lower_verdict(x: Any, means: Any, least: Any, at: float) -> str:
         factor = f"{rounded(bound / mean, 2)} times" if mean > 0.0 else "above"
         told = f"{factor} the measurement; easier data may fall below it"
     return f"Lower bound (hardest data): {told}."
+
+
+def proved_line(rows: pd.DataFrame) -> str:
+    """Between which numbers the mean excess risk is proved to lie on these records, "" where nothing is proved.
+
+    rows: of one mechanism's excess risk at the cursor, as `dpcore.run` gives them.
+    """
+    if rows.empty or pd.isna(rows.proved_high.iloc[0]):
+        return ""
+    row = rows.iloc[0]
+    ends = f"at most {rounded(row.proved_high)}"
+    if row.proved_low > 0.0:
+        ends = f"between {rounded(row.proved_low)} and {rounded(row.proved_high)}"
+    error = f" (± {rounded(row.proved_se, 1)})" if row.proved_se > 0.0 else ""
+    return (
+        f"For these records the mean is proved to be {ends}{error}; it is {rounded(row['mean'])}. These numbers are "
+        "computed from the records and are no private release."
+    )
 
 
 def _where(x: np.ndarray, below: np.ndarray, name: str, text: Callable[[float], str]) -> str:

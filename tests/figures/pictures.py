@@ -211,7 +211,7 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
         draws_of(overview.cost_figure, table(), mechanism=KEYS[0], accuracy_title=ACCURACY, height=500),
         {"epsilon": (1.0, 0.1)},
     )
-    yield "excess", draws_of(perturbation.excess_figure, table()), {"epsilon": (1.0, 0.1)}
+    yield "excess", draws_of(perturbation.excess_figure, table(), mechanism=KEYS[0]), {"epsilon": (1.0, 0.1)}
     swept = table(along="lam", values=(1e-4, 1e-3, 1e-2, 0.1, 1.0), epsilon=0.5)
     yield "valley", draws_of(perturbation.valley_figure, swept), {"lam": (0.01, 0.1)}
     yield "releases", draws_of(perturbation.release_scatter_figure, scatter()), {}

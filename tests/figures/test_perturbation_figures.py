@@ -29,8 +29,9 @@ def table_of(keys=KEYS[:2], sweep=None, **changes):
     return dpcore.run(experiment_of(mechanisms=keys, sweep=sweep or Axis("epsilon", EPSILONS), **fields))
 
 
-def draw(table, epsilon=1.0, theme="light", **changes):
-    return excess_figure(table, epsilon=epsilon, theme=theme, height=HEIGHT, **changes)
+def draw(table, epsilon=1.0, theme="light", mechanism=None):
+    chosen = mechanism or table.mechanism.iloc[0]
+    return excess_figure(table, mechanism=chosen, epsilon=epsilon, theme=theme, height=HEIGHT)
 
 
 def named(figure, name):
@@ -52,7 +53,8 @@ def test_look_says_family_noise_and_kind():
             assert trace.line.color == trace.marker.line.color == colour and trace.line.dash == "solid"
             assert trace.marker.symbol == {"output": "circle", "objective": "square"}[place]
             assert trace.marker.color == (colour if key.endswith("gaussian") else BACKGROUND["light"])
-            assert named(figure, f"{place}: upper bound").line.dash == "dash"
+            bound = named(draw(table_of(keys), mechanism=key), f"{place}: upper bound")
+            assert bound.line.dash == "dash" and bound.line.color == colour
 
 
 def test_where_a_mechanism_is_refused_the_axis_is_shaded_up_to_half_way_and_has_no_curve_there():

@@ -28,7 +28,7 @@ def open_page(**state) -> AppTest:
 
 
 def experiment_at(noise_in="output", ps=PS, **changes) -> dpcore.Experiment:
-    fields = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": "auto", "seed": 7} | changes
+    fields = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": 0.05, "seed": 7} | changes
     fields["lam"] = words.one_lam(sidebar.Controls(p=8, m="auto", **fields))
     mechanisms, sweep = words.MECHANISMS[noise_in], dpcore.Axis("p", ps)
     return experiment_of(source=SOURCE.key, mechanisms=mechanisms, sweep=sweep, repetitions=20, **fields)
@@ -72,6 +72,12 @@ def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
     assert "stronger guarantee even costs less" in words.takeaway(table, grown, 8, SOURCE)
     swapped = table.assign(mean=-table["mean"] + 1.5)
     assert "costs less" not in words.takeaway(swapped, grown, 8, SOURCE)
+
+
+def test_less_epsilon_is_more_noise():
+    """λ is a public constant: a rule would keep the noise, and pay in bias."""
+    moved = [computed(epsilon=epsilon)[2]["output_gaussian"].distance[-1] for epsilon in (0.1, 1.0)]
+    assert moved[0] > 5.0 * moved[1]
 
 
 @pytest.mark.parametrize("rule", ["auto", "population", 0.05])

@@ -142,7 +142,7 @@ def test_no_link_names_an_upload_and_every_other_control_is_in_it():
         assert parse_qs(link, keep_blank_values=True) == named | expected
 
 
-SIZES = "not one of 200, 300, …, 10,000: 1,000 is shown"
+SIZES = "not one of 200, 300, …, 10,000: 2,000 is shown"
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from pages.perturbation import beside, words
 from pages.ui.details import readout
 from pages.ui.html import plain
 from pages.ui.numbers import rounded
-from pages.ui.verdict import NO_LOWER
-from tests.page_driver import captions, headline, open_app, spaced, tells, texts
+from pages.ui.verdict import NO_LOWER, proved_line
+from tests.page_driver import captions, finished, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
 
@@ -110,15 +110,17 @@ def test_numbers_have_no_exponent(value, text):
 
 
 def test_the_default_state_teaches_without_a_click():
-    here = table_of(n=1000).query("x == 1.0")
-    page = open_page(n=1000)
+    table = table_of(n=2_000, lam=0.005, delta=1e-7)
+    here = table.query("x == 1.0")
+    page = finished(open_app("perturbation/page.py"))
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == spaced(plain(words.takeaway(here, PEOPLE)))
-    assert tells(said, "gradient perturbation has the smallest excess risk", "times as much")
-    assert "Same guarantee: (1, 10⁻⁶)" in texts(page)
-    made = release_scatter(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, theta_norm=BALL, seed=7), 1.0)
-    assert beside.releases_caption(made, 1000) in captions(page)
+    assert tells(said, "objective perturbation has the smallest excess risk", "times as much")
+    assert "Same guarantee: (1, 10⁻⁷)" in texts(page)
+    plane = dpcore.Problem("synthetic", n=2_000, p=2, lam=0.005, delta=1e-7, theta_norm=BALL, seed=7)
+    made = release_scatter(mechanisms_of(), plane, 1.0)
+    assert beside.releases_caption(made, 2_000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.mechanisms]
     named = "; ".join(
         f"{place}: {rounded(d, 2)}" for place, d in zip(("output", "objective", "gradient"), away, strict=True)
@@ -126,7 +128,20 @@ def test_the_default_state_teaches_without_a_click():
     assert f"{named}." in captions(page)
     for card in words.readouts(here, PEOPLE):
         assert spaced(readout(*card)) in texts(page)
-    assert_between_bounds(table_of(n=1000))
+    excess = here[here.metric == "excess_empirical_risk"].set_index("mechanism")
+    for key in ("output_gaussian", "objective_gaussian"):
+        row = excess.loc[key]
+        assert row.bound < row.nothing_learned and row.bound < 6.0 * row["mean"]
+        assert 0.0 < row.proved_low < row["mean"] < row.proved_high < 2.0 * row["mean"]
+    assert spaced(proved_line(excess.loc[["objective_gaussian"]])) in texts(page)
+    assert_between_bounds(table)
+
+
+def test_the_bounds_are_those_of_the_chosen_mechanism():
+    said = {place: texts(finished(open_page(place=place, lam=0.01))) for place in ("output", "gradient")}
+    rows = table_of(lam=0.01, delta=1e-7).query("x == 1.0 and metric == 'excess_empirical_risk'").set_index("mechanism")
+    assert spaced(proved_line(rows.loc[["output_gaussian"]])) in said["output"]
+    assert "For these records" in said["output"] and "For these records" not in said["gradient"]
 
 
 def assert_between_bounds(table):
@@ -174,7 +189,7 @@ def test_a_heavy_state_begins_with_few_draws_and_says_so(monkeypatch):
 
 
 def test_on_the_hardest_data_the_page_says_how_far_measurements_lie_above_the_lower_bound():
-    page = open_page(records=words.HARDEST, epsilon=0.1)
+    page = open_page(records=words.HARDEST, epsilon=0.1, lam="auto", delta=1e-6)
     table = table_of(source=words.HARDEST)
     here = table[(table.metric == "excess_empirical_risk") & (table.x == 0.1)]
     assert len(here) == 3 and (here["mean"] > here.lower_bound).all()
@@ -195,4 +210,4 @@ def test_another_data_set_starts_with_its_own_people():
     page.selectbox(key="records").set_value("iris").run()
     assert page.session_state["n"] == 105 and not page.exception
     page.selectbox(key="records").set_value("synthetic").run()
-    assert page.session_state["n"] == 1000, "what can be drawn at once, not all 5,000"
+    assert page.session_state["n"] == 2_000, "what can be drawn at once, not all 5,000"
