@@ -59,7 +59,7 @@ def test_every_cell_is_as_likely_as_the_normal_law_says(centre, scale, monkeypat
 
 def test_noise_on_its_own_grid_is_normal_down_to_the_last_digit():
     """200 intervals of cells, equally likely, and the last four digits of each cell."""
-    size, scale = 200_000, 0.7
+    size, scale = 1_000_000, 0.7
     step, centre = grid_of(scale), 0.123456
     found = exactly_rounded(np.full(size, centre), scale, bits(1))
     assert np.array_equal(np.fmod(found, step), np.zeros(size))
