@@ -1,8 +1,8 @@
 """dpcore: differentially private mechanisms and solvers with explicit, tested guarantees.
 
 Neighbours differ by replacing one record. lam multiplies the *average* objective
-J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||^2. A teaching and research library: it is not
-hardened against attacks on floating-point noise (docs/sharp_edges.md).
+J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||^2. A teaching and research library: of its noise only
+that of output_gaussian is hardened against attacks on floating-point arithmetic (docs/sharp_edges.md).
 
 Names load on first use, so that `import dpcore` stays light.
 """

@@ -46,6 +46,8 @@ IN_FAMILY = (
 _LEAST_RUNS = 100
 _MOST_NUMBERS = 20_000_000  # returned in all runs together; learning a score takes five times their memory
 _FITTING_SHARE = 4  # one run in so many, from the first on
+_BINS, _RUNS_A_BIN = 12, 20  # of each number that a learned score reads
+_BLOCK = 1 << 20  # numbers that are scored at once
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -105,9 +107,9 @@ def audit_function(
     trade-off curve where the proof gives one, as `dpcore.accounting.tradeoff.GaussianCurve(mu)` for Gaussian noise; it
     must imply (epsilon, delta), and bugs show in far fewer runs. score: numbers returned by k runs, [k, d], to scores,
     [k], that grow with what speaks for data1, 0 for undecided; fixed before the audit. None learns one from the first
-    quarter of the runs, which is not used again: logistic regression on the returned numbers and their squares. runs:
-    100 to 10^7, at most 2e7 returned numbers in all. seed: >= 0, of the coins and of rng. comparisons: number of audits
-    that are shown together, as in `run_audit`.
+    quarter of the runs, which is not used again: logistic regression on the returned numbers, their squares and the
+    quantile bins that they lie in. runs: 100 to 10^7, at most 2e7 returned numbers in all. seed: >= 0, of the coins and
+    of rng. comparisons: number of audits that are shown together, as in `run_audit`.
 
     Certificates are those of `run_audit` with the same confidence: "attacker"; "pure" for delta = 0, or "curve" where a
     curve is given; "point". With a learned score the second quarter of the runs chooses thresholds, and the second half
@@ -184,21 +186,29 @@ def learned_score(seen: Array, bits: NDArray[np.bool_]) -> Callable[[Array], Arr
     """Score function, [k, d] -> [k], learned from the numbers that runs returned, [j, d], and their coins, [j].
 
     It estimates the log-likelihood ratio: logistic regression, its penalty chosen by cross-validation, on the numbers
-    in units of their spread in these runs, and on their squares. Beyond five units a number counts as five.
+    in units of their spread in these runs, on their squares, and on which of their quantiles they reach: those between
+    12 bins of each number, or as many as leave 20 runs for each of all bins. Beyond five units a number counts as five.
     """
     middle = np.median(seen, axis=0)
     sizes = np.abs(seen - middle)
     spread, most = np.quantile(sizes, 0.9, axis=0), sizes.max(axis=0)
     unit = np.where(spread > 0.0, spread, np.where(most > 0.0, most, 1.0))
+    bins = max(1, min(_BINS, len(seen) // (_RUNS_A_BIN * seen.shape[1]), _MOST_NUMBERS // seen.size))
+    cuts = np.quantile(seen, np.arange(1, bins) / bins, axis=0)
 
     def features(numbers: Array) -> Array:
         scaled = np.clip((numbers - middle) / unit, -5.0, 5.0)
-        return np.column_stack([np.ones(len(numbers)), scaled, scaled**2])
+        return np.column_stack([np.ones(len(numbers)), scaled, scaled**2, *(numbers >= cut for cut in cuts)])
 
     logistic, records = get_loss("logistic"), Data(features(seen), np.where(bits, 1.0, -1.0))
     theta = penalised(logistic, records, choose_penalty(logistic, records))
     uneven = math.log(np.count_nonzero(bits) / np.count_nonzero(~bits))  # the coin was fair
-    return lambda numbers: features(numbers) @ theta - uneven
+
+    def score(numbers: Array) -> Array:
+        blocks = np.array_split(numbers, 1 + numbers.size // _BLOCK)
+        return np.concatenate([features(block) @ theta for block in blocks]) - uneven
+
+    return score
 
 
 def _claimed_curve(curve: TradeoffCurve | None, claimed: Budget) -> TradeoffCurve:

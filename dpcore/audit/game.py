@@ -180,9 +180,10 @@ def run_audit(
     every rate is too near 1.
 
     Released numbers are rounded to a grid (`dpcore.mechanisms.noise.rounding.on_grid`), and the audit sees the rounded
-    ones. It does not test for the rest of the leak of floating-point noise (Mironov 2012) or for running time. It
-    cannot detect faults that leave the score's law unchanged: Gaussian noise that is missing at a right angle to the
-    pair's shift, or one seed for all runs if its noise saturates the score or draws the same columns from both laws.
+    ones; of "output_gaussian" these are sums of doubles, where `dpcore.solve` rounds exactly. It does not test for the
+    rest of the leak of floating-point noise (Mironov 2012) or for running time. It cannot detect faults that leave the
+    score's law unchanged: Gaussian noise that is missing at a right angle to the pair's shift, or one seed for all runs
+    if its noise saturates the score or draws the same columns from both laws.
 
     Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the bug does not apply.
 

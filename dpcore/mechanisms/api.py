@@ -120,7 +120,8 @@ def solve(
     Records are refused only for properties of single records. A single class or a constant column is accepted, because
     a refusal that depends on all records together could distinguish neighbours.
 
-    The numbers of theta are rounded to a grid of about a millionth of their noise
+    The numbers of theta are rounded to a grid of about a millionth of their noise: exactly for "output_gaussian"
+    (`dpcore.mechanisms.noise.exact_gaussian`), after a sum of doubles for others
     (`dpcore.mechanisms.noise.rounding.on_grid`).
 
     Raises ValueError, NotApplicable, and Unconverged if the solver cannot certify the accuracy that the proof needs;
@@ -172,7 +173,7 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     prepared = mechanism.prepare(plan, data)
     # Columns that are 0 in every record are released like the others: leaving them out would reveal them.
     prepared = mechanism.padded(prepared, plan.spec.p - data.stored)
-    theta = mechanism.rounded(plan, mechanism.release(plan, prepared, np.random.default_rng(seed)))
+    theta = mechanism.release_on_grid(plan, prepared, seed)
     return Release(theta, plan, seeded=seed is not None, clipped=clipped)
 
 

@@ -264,6 +264,10 @@ class Mechanism(abc.ABC):
         """Releases rounded to their grid, as published."""
         return on_grid(releases, self.resolution(plan))
 
+    def release_on_grid(self, plan: Plan, prepared: Prepared, seed: int | None) -> Array:
+        """Private draw of theta as published. seed: None for randomness of the operating system."""
+        return self.rounded(plan, self.release(plan, prepared, np.random.default_rng(seed)))
+
     def seen_resolution(self, plan: Plan) -> float:
         """Size of the noise in the numbers of `transcripts`: that of the steps if these have the noise."""
         return plan.scale if self.place == "gradient" else self.resolution(plan)

@@ -60,6 +60,21 @@ def test_a_curve_refutes_what_epsilon_and_delta_alone_do_not():
     assert np.array_equal(by_curve.scores.ones, alone.scores.ones), "the claim is no part of the game"
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_learned_score_sees_kinks_that_lines_and_squares_miss(seed):
+    """Half of epsilon for each of three outputs, whose likelihood ratios are flat outside [0, 1].
+
+    The exact score is right in 65.9% of the runs, one of numbers and squares in 63.5%, with a standard error of 0.5%.
+    """
+    runs = dict(epsilon=1.0, runs=10_000, seed=seed)
+    learned, exact = (
+        audit_function(lambda data, rng: data.y.sum() + rng.laplace(scale=2.0, size=3), *PAIR, score=score, **runs)
+        for score in (None, lambda seen: 0.5 * (np.abs(seen) - np.abs(seen - 1.0)).sum(axis=1))
+    )
+    assert learned.verdict == exact.verdict == "contradicted"
+    assert learned.attack_success > exact.attack_success - 0.012
+
+
 # Which runs are used for what
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import json
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,16 +33,21 @@ def given(tmp_path, monkeypatch):
 
 @pytest.fixture()
 def entropy(monkeypatch):
-    """The operating system's entropy, replaced by a known seed where no seed is given; returns the seeds asked for."""
-    asked: list[object] = []
-    draw = np.random.default_rng
+    """Replaces the operating system's random bits by known ones; a call rewinds them and returns how many were read."""
+    read, bits = 0, np.random.default_rng(5)
 
-    def known(seed: object = None) -> np.random.Generator:
-        asked.append(seed)
-        return draw(5 if seed is None else seed)  # type: ignore[arg-type]
+    def known(size: int) -> bytes:
+        nonlocal read
+        read += size
+        return bits.bytes(size)
 
-    monkeypatch.setattr(np.random, "default_rng", known)
-    return asked
+    def rewind() -> int:
+        nonlocal read, bits
+        before, read, bits = read, 0, np.random.default_rng(5)
+        return before
+
+    monkeypatch.setattr("dpcore.mechanisms.output.gaussian.os", SimpleNamespace(urandom=known))
+    return rewind
 
 
 def beside(folder) -> dict[str, object]:
@@ -51,7 +57,7 @@ def beside(folder) -> dict[str, object]:
 def test_the_release_is_that_of_the_plan_on_the_page(capsys, given, entropy, tmp_path):
     code, out, err = call(capsys, *given, "--json")
     facts = json.loads(out)
-    assert (code, err) == (0, "") and None in entropy and facts["seeded"] is False
+    assert (code, err) == (0, "") and entropy() > 0 and facts["seeded"] is False
     held, plan = own_records(), signed().plan()
     same = api.release_once(plan, load(held.key, 70, 3, 7).train)
     assert facts["theta"] == same.theta.tolist() and facts["spent"] == {"epsilon": 1.0, "delta": 1e-6}

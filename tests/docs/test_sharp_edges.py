@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
+from scipy.special import ndtr
 
 import dpcore
 from dpcore.data.files import MAX_COLUMNS
@@ -39,6 +41,22 @@ def test_sizes_are_those_of_the_code():
     assert stated(r"reads LIBSVM files up to ([\d,]+) columns") == [MAX_COLUMNS]
     (power,) = stated(r"2\^-(\d+) of the noise")
     assert grid_of(1.0) == 2.0**-power
+
+
+def test_where_the_generator_s_normals_are_sparser_than_cells_is_said():
+    """numpy draws a normal beyond r as r + E / r, E = -ln(1 - U) for doubles U that are 2^-53 apart (Marsaglia)."""
+    r, distance = 3.6541528853610088, 2.0**-20
+    (said,) = stated(r"generator beyond (\d+\.\d) standard deviations")
+    left = 2.0**-53 / (r * distance)  # 1 - U where neighbours are one cell apart
+    farther = r - math.log(left) / r
+    assert said == pytest.approx(farther, abs=0.05)
+    apart = (math.log(left) - math.log(left - 2.0**-53)) / r
+    assert apart == pytest.approx(distance, rel=1e-4)
+    (chance,) = stated(r"probability of about (1e-\d+) only")
+    assert chance == pytest.approx(2.0 * ndtr(-farther), rel=0.5)
+    # Layers of the ziggurat are lattices of 2^52 steps; the widest reaches r, the narrowest 0.22.
+    (power,) = stated(r"About 2\^(\d+) values of the generator")
+    assert 2.0**power / 4.0 < distance * 2.0**52 / r < 2.0**power < distance * 2.0**52 / 0.22
 
 
 def test_numba_s_cache_is_first_where_its_variable_says(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """The public faces: calibrate, solve, bounds_of, and the values they take."""
 
 import math
+import os
 import pickle
 import warnings
 
@@ -12,6 +13,7 @@ from scipy import sparse
 import dpcore
 from dpcore import Budget, Data, Domain
 from dpcore.mechanisms import api
+from dpcore.mechanisms.noise.exact_gaussian import exactly_rounded
 from dpcore.mechanisms.noise.rounding import on_grid
 from tests.problems import CLASSIFYING, POINTS, PROBLEMS, UNREGULARISED
 
@@ -34,22 +36,33 @@ def test_solve_releases_what_the_plan_says():
     release = dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=1)
     plan = dpcore.calibrate("output_gaussian", n=DATA.n, p=DATA.p, **GOOD)
     assert release.plan == plan and release.spent == Budget(1.0, 1e-5)
-    prepared = plan.mechanism.prepare(plan, DATA)
-    drawn = plan.mechanism.release(plan, prepared, np.random.default_rng(1))
-    assert np.array_equal(release.theta, on_grid(drawn, plan.scale)) and not np.array_equal(release.theta, drawn)
+    centre = plan.mechanism.prepare(plan, DATA).theta
+    assert np.array_equal(release.theta, exactly_rounded(centre, plan.scale, np.random.default_rng(1).bytes))
     back = pickle.loads(pickle.dumps(release))
     assert back.plan == plan and np.array_equal(back.theta, release.theta)
 
 
-def test_only_an_unseeded_release_carries_its_guarantee(monkeypatch):
-    """Its noise is of the operating system's randomness."""
+def test_a_release_of_doubles_is_rounded():
+    release = dpcore.solve("output_gamma", DATA.X, DATA.y, **GOOD, seed=1)
+    plan = release.plan
+    drawn = plan.mechanism.release(plan, plan.mechanism.prepare(plan, DATA), np.random.default_rng(1))
+    assert np.array_equal(release.theta, on_grid(drawn, plan.scale)) and not np.array_equal(release.theta, drawn)
+
+
+@pytest.mark.parametrize("key", ["output_gaussian", "output_gamma"])
+def test_only_an_unseeded_release_carries_its_guarantee(key, monkeypatch):
+    """Its noise is of the operating system's randomness, all of it or a generator's seed."""
     asked, fresh = [], np.random.default_rng
     with monkeypatch.context() as patch:
         patch.setattr(np.random, "default_rng", lambda seed=None: asked.append(seed) or fresh(seed))
-        free = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD) for _ in range(2)]
-    assert asked == [None, None]
+        free = [dpcore.solve(key, DATA.X, DATA.y, **GOOD) for _ in range(2)]
+        assert asked == ([] if key == "output_gaussian" else [None, None])
+        if key == "output_gaussian":
+            patch.setattr(os, "urandom", fresh(3).bytes)
+            read = dpcore.solve(key, DATA.X, DATA.y, **GOOD)
+            assert np.array_equal(read.theta, dpcore.solve(key, DATA.X, DATA.y, **GOOD, seed=3).theta)
     assert not np.array_equal(free[0].theta, free[1].theta) and not free[0].seeded
-    tied = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=3) for _ in range(2)]
+    tied = [dpcore.solve(key, DATA.X, DATA.y, **GOOD, seed=3) for _ in range(2)]
     assert np.array_equal(tied[0].theta, tied[1].theta) and tied[0].seeded
 
 

@@ -147,9 +147,9 @@ def test_columns_have_names_and_an_order():
 
 
 ALL_KINDS = (
-    PrivateClassifier(epsilon=1e4, delta=1e-3, random_state=0, domain=Domain(R=200.0), classes=(0, 1)),
-    PrivateRegressor(epsilon=1e4, delta=1e-3, random_state=0, domain=Domain(R=200.0, y_max=1e6)),
-    PrivateGaussianClassifier(epsilon=1e4, delta=1e-3, random_state=0, domain=Domain(R=200.0), classes=(0, 1, 2, 3)),
+    PrivateClassifier(epsilon=1e4, delta=1e-3, random_state=1, domain=Domain(R=200.0), classes=(0, 1)),
+    PrivateRegressor(epsilon=1e4, delta=1e-3, random_state=1, domain=Domain(R=200.0, y_max=1e6)),
+    PrivateGaussianClassifier(epsilon=1e4, delta=1e-3, random_state=1, domain=Domain(R=200.0), classes=(0, 1, 2, 3)),
 )
 
 

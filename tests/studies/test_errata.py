@@ -22,7 +22,7 @@ def run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 FIGURES = {
     "objective_gaussian": 23.6,
     "objective_gamma": 1.4055,
-    "simplex_draws": 15.8,
+    "simplex_draws": 15.865,
     "stream_condition": 3.14,
     "equation_12": np.sqrt(8.0) * np.log(1_000.0),
     "lasso_noise": 1.797,

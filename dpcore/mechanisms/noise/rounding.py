@@ -13,13 +13,22 @@ _EXACT = 2.0**53
 _BLOCK = 1 << 16
 
 
+def grid_power(resolution: float) -> int:
+    """k of the largest power of two 2^k that is at most 2^-20 resolution, > 0.
+
+    >>> grid_power(3.0)
+    -19
+    """
+    return math.frexp(resolution)[1] - 1 - _GRID_BITS
+
+
 def grid_of(resolution: float) -> float:
     """Largest power of two that is at most 2^-20 resolution; 0 if there is none.
 
     >>> grid_of(3.0) == 2.0**-19, grid_of(0.0)
     (True, 0.0)
     """
-    return math.ldexp(1.0, math.frexp(resolution)[1] - 1 - _GRID_BITS) if resolution else 0.0
+    return math.ldexp(1.0, grid_power(resolution)) if resolution else 0.0
 
 
 def on_grid(values: Array, resolution: float) -> Array:

@@ -1,13 +1,19 @@
 """Output perturbation with Gaussian noise."""
 
 import dataclasses as dc
+import os
+
+import numpy as np
 
 from ...accounting.gaussian import classical_multiplier, gaussian_epsilon, gaussian_mu, published_multiplier
+from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget
 from ...core.specification import Spec
 from ...theory import erm
-from ..base import GaussianGuarantee, knob
+from ..base import GaussianGuarantee, Prepared, check_certificate, knob
+from ..noise.exact_gaussian import exactly_rounded
+from ..plan import Plan
 from .base import OutputPerturbation
 
 
@@ -25,11 +31,13 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
     that of the tight one.
 
     Source: Jain and Thakurta 2014, section 3 and Theorem 1 (constants explicit, docs/formulas.md).
-    Randomness: r standard normal draws, in order, one for each stored column.
+    Randomness: for curves r standard normal draws, in order, one for each stored column. `release_on_grid` reads random
+        bits only, of os.urandom where there is no seed, and returns the exact rounding of theta_hat + a real normal
+        variable in each of p columns (`dpcore.mechanisms.noise.exact_gaussian`).
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss with
         bounded slope (squared loss: bounded where the minimiser can lie), whatever the other records are.
-    Not protected: n, p, lam, the budget and the bounds R, L and y_max are public; running time; the low-order bits of
-        floating-point noise; a release whose seed is known.
+    Not protected: n, p, lam, the budget and the bounds R, L and y_max are public; running time; a release whose seed is
+        known; a draw by `release`, whose low-order bits reveal theta_hat.
     """
 
     accounting: str = knob(
@@ -57,6 +65,11 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
             return budget
         # The looser proofs add more noise than (epsilon, delta) needs; the plan spends the actual cost of the noise.
         return Budget(min(budget.epsilon, gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
+
+    def release_on_grid(self, plan: Plan, prepared: Prepared, seed: int | None) -> Array:
+        check_certificate(prepared.distance, plan)
+        draw = os.urandom if seed is None else np.random.default_rng(seed).bytes
+        return exactly_rounded(prepared.theta, plan.scale, draw)
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).lipschitz(spec), spec.domain.R, spec.theta_norm

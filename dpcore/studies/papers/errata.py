@@ -147,10 +147,21 @@ def _objective_gaussian() -> tuple[float, float]:
 
 
 def _simplex_draws() -> tuple[float, float]:
-    n, lam, R, delta = 1000, 3.0, 64.0, 1e-3
-    spec = Spec("linear", n, 2, lam, Domain(math.inf, R), set="simplex")
-    draws = int(theorem_3_draws(spec, Budget(1.0, delta)))
-    return delta, two_column_delta(draws, 4.0 * R / (n * lam), 1.0)
+    return 1e-3, published_draws_delta(1e-3)
+
+
+def published_draws_delta(delta: float) -> float:
+    """delta that Theorem 3's draws of Jain and Thakurta 2014 cost at epsilon = 1 and L R = 64, for the worst pair.
+
+    One record moves the log-odds of two columns by 4 R / (n lam), around a middle that the other records set: of those
+    on a grid, the worst. Opposite middles are the pair in the other order, and beyond 1/2 choices cost less.
+
+    >>> round(published_draws_delta(1e-3) / 1e-3, 2), round(published_draws_delta(1e-5) / 1e-5, 2)
+    (15.87, 32.26)
+    """
+    n, lam, R = 1000, 3.0, 64.0
+    draws = int(theorem_3_draws(Spec("linear", n, 2, lam, Domain(math.inf, R), set="simplex"), Budget(1.0, delta)))
+    return two_column_delta(draws, 4.0 * R / (n * lam), 1.0, np.linspace(-0.5, 0.5, 1001))
 
 
 def _stream_condition() -> tuple[float, float]:

@@ -32,17 +32,18 @@ def choices_plan(budget: Budget, T: int, accounting: str) -> Plan:
     return mechanism.calibrate(Spec("huber_hinge", 2, 1, 0.0, Domain(math.inf), radius=0.4, set="l1_ball"), budget)
 
 
-def two_column_delta(draws: int, log_ratio: float, epsilon: float) -> float:
-    """Exact delta of independent choices between two columns whose log-odds are log_ratio / 2 and -log_ratio / 2.
+def two_column_delta(draws: int, log_ratio: float, epsilon: float, middle: float | Array = 0.0) -> float:
+    """Exact delta of independent choices between two columns whose log-odds are middle +- log_ratio / 2.
 
-    The number of times that the first is chosen suffices: sum_k (P(k) - e^epsilon Q(k))_+ of two binomial laws.
+    The number of times that the first is chosen suffices: sum_k (P(k) - e^epsilon Q(k))_+ of two binomial laws. Of
+    several middles it is the largest delta.
 
     >>> round(two_column_delta(1, 2.0, 0.0), 4) == round(math.tanh(0.5), 4)
     True
     """
-    share, counts = float(expit(0.5 * log_ratio)), np.arange(draws + 1)
-    one, other = (binom.logpmf(counts, draws, s) for s in (share, 1.0 - share))
-    return float(np.maximum(np.exp(one) - np.exp(epsilon + other), 0.0).sum())
+    counts, odds = np.arange(draws + 1), np.reshape(middle, (-1, 1))
+    one, other = (binom.logpmf(counts, draws, expit(odds + half)) for half in (0.5 * log_ratio, -0.5 * log_ratio))
+    return float(np.maximum(np.exp(one) - np.exp(epsilon + other), 0.0).sum(axis=1).max())
 
 
 @dc.dataclass(frozen=True)
