@@ -39,7 +39,7 @@ with page.pickers:
 info = CLASS_SOURCES[source]
 size = info.size or FIRST_N
 controls = sidebar(
-    sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
+    sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= (info.size or MOST_RECORDS)), size})),
     default_n=size,
     max_columns=8,
     unused=("p", "m"),

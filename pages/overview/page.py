@@ -21,7 +21,17 @@ from pages.server import prefetch
 from pages.ui.html import icon_array, plain
 from pages.ui.live_figure import current_theme, paragraph
 from pages.ui.page import Page
-from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, pick_source, switch
+from pages.ui.pickers import (
+    DEFAULT_PLACE,
+    OVERVIEW,
+    PEOPLE,
+    PEOPLE_N,
+    defaults_of,
+    norm_of,
+    pick_source,
+    sizes_of,
+    switch,
+)
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -35,15 +45,16 @@ RELEASED = "released models"  # in the session: of the state in which they were 
 
 page = Page("What does privacy cost, and what does it buy?")
 with page.pickers:
-    source, size = pick_source("breast_cancer", "source")
+    source, size = pick_source(PEOPLE, "source", PEOPLE_N)
     place = switch("Perturbation", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     proof = switch("Which proof sets the noise", words.PROOFS, "tight", key="proof") if place == "output" else "tight"
 controls = sidebar(
-    sample_sizes=tuple(sorted({*SAMPLE_SIZES, size})),
+    sample_sizes=sizes_of(source, size, SAMPLE_SIZES[-1]),
     default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
     unused=("m",),
+    own=defaults_of(source),
 )
 page.halves(2.2, key="attack_halves")
 
@@ -55,7 +66,7 @@ chosen, others = mechanisms.pop(place), tuple(mechanisms.values())
 def experiment_at(controls: Controls) -> dpcore.Experiment:
     """Of all mechanisms, the page's first."""
     return dpcore.Experiment(
-        controls.problem(source.key),
+        controls.problem(source.key, theta_norm=norm_of(source)),
         (chosen, *others),
         repetitions=REPETITIONS if controls.n <= MANY_RECORDS else FEWER_REPETITIONS,
     )
@@ -66,7 +77,8 @@ def sentence_of(table: pd.DataFrame, controls: Controls) -> str:
     at_cursor = table[(table.x == controls.epsilon) & (table.mechanism == chosen.key)].set_index("metric")
     if "accuracy" not in at_cursor.index:
         return words.refusal(at_cursor.iloc[0], source)
-    return words.takeaway(at_cursor.loc["accuracy"], source, by_hand=not isinstance(controls.lam, str))
+    not_by_hand = "auto", "population", defaults_of(source).get("lam")
+    return words.takeaway(at_cursor.loc["accuracy"], source, by_hand=controls.lam not in not_by_hand)
 
 
 drawing = partial(cost_figure, mechanism=chosen.key, accuracy_title=axis_title(source), height=HEIGHT)

@@ -195,7 +195,8 @@ def _split(by_noise: float, by_rule: float, *, early: bool = False) -> str:
 
 def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
     """Presets: (label, control values)."""
-    return [*((f"{n:,} {source.records}", {"n": n}) for n in (5_000, 50_000)), ("ε = 0.1", {"epsilon": 0.1})]
+    more = [(f"{n:,} {source.records}", {"n": n}) for n in (5_000, 50_000) if source.size is None]
+    return [("ε = 0.1", {"epsilon": 0.1}), *more]
 
 
 def snippet(experiment: Experiment, chart: partial[Figure]) -> str:
@@ -235,7 +236,11 @@ def lam_line(experiment: Experiment, epsilon: float) -> str:
         "chosen without looking at the data.",
         "population": "**λ = theory** minimises the proved bound for fresh records and models of that norm. It is "
         "chosen without looking at the data.",
-    }.get(str(experiment.problem.lam), "**λ** is set by hand.")
+    }.get(
+        str(experiment.problem.lam),
+        "**λ** is a public number. Under auto the noise keeps its size at every ε and n, and privacy is paid for in "
+        "bias.",
+    )
     try:
         lost = regret_at(experiment, epsilon)
     except NotApplicable:

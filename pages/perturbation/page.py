@@ -16,28 +16,38 @@ from pages.ui.code import verbatim
 from pages.ui.html import framed, plain
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, pick_source, switch
-from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
+from pages.ui.pickers import (
+    DEFAULT_PLACE,
+    OVERVIEW,
+    PEOPLE,
+    PEOPLE_N,
+    defaults_of,
+    norm_of,
+    pick_source,
+    sizes_of,
+    switch,
+)
+from pages.ui.sidebar import Controls, sidebar
 
 HEIGHT = 370
 # Every draw by objective or gradient perturbation passes all records many times: few records to begin with, never too
-# many. With this λ the bounds of output and objective perturbation are below "nothing learned" at ε = 1.
-FIRST_N, MOST_RECORDS, OWN = 2_000, 10_000, {"lam": 0.005, "delta": 1e-7}
+# many.
+MOST_RECORDS = 10_000
 MAX_COLUMNS = 32
 REPETITIONS = 50
 
 page = Page("Where should the noise go: the output, the objective, or every gradient?")
 with page.pickers:
-    source, size = pick_source("synthetic", "records", FIRST_N, also=(words.HARDEST,))
+    source, size = pick_source(PEOPLE, "records", PEOPLE_N, also=(words.HARDEST,))
     place = switch("Bounds of", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     noise = switch("Noise", NOISES, "gaussian", key="noise")
 controls = sidebar(
-    sample_sizes=tuple(sorted({*(n for n in SAMPLE_SIZES if n <= MOST_RECORDS), size})),
+    sample_sizes=sizes_of(source, size, MOST_RECORDS),
     default_n=size,
     columns=source.p,
     max_columns=MAX_COLUMNS,
     unused=("m",),
-    own=OWN,
+    own=defaults_of(source),
 )
 page.halves(1.55)
 
@@ -47,9 +57,9 @@ chosen = {"output": keys[0], "objective": keys[1], "gradient": "noisy_gd"}[place
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
-    drawn_here = source.key.startswith("synthetic")  # real records as on every page
-    problem = controls.problem(source.key, theta_norm=words.NORM if drawn_here else source.theta_norm)
-    return dpcore.Experiment(problem, mechanisms, repetitions=REPETITIONS)
+    return dpcore.Experiment(
+        controls.problem(source.key, theta_norm=norm_of(source)), mechanisms, repetitions=REPETITIONS
+    )
 
 
 chart = partial(excess_figure, mechanism=chosen, height=HEIGHT)

@@ -22,7 +22,6 @@ from pages.ui.sources import assumed, neighbours_line, records_line
 from pages.ui.verdict import NO_LOWER, proved_line, verdict
 
 HARDEST = "synthetic_hardest"
-NORM = 6.0  # F* of drawn records is taken over models of at most this norm
 CHIPS = chips_beside(__file__, "chips.json")
 
 FORMULA = text_beside(__file__, "formula.md")

@@ -1,12 +1,13 @@
 """Pickers above and below a chart that several pages have."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dpcore import data
 from dpcore.data import Source
 from pages.ui import url_controls
 from pages.ui.share_link import UPLOAD
-from pages.ui.sidebar import release
+from pages.ui.sidebar import SAMPLE_SIZES, release
 
 # Data sets with two classes; idle columns have a page of their own, and the hardest records are of one page only.
 _APART = ("synthetic_padded", "synthetic_hardest")
@@ -17,6 +18,33 @@ OWN_FILE = f"{UPLOAD}own"
 # Mechanisms of Overview by the place of their noise; Overview and Decide begin with the default: docs/performance.md.
 OVERVIEW = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 DEFAULT_PLACE = "objective"
+
+
+# Overview and Perturbation open with the same people. So many, with these settings, that bounds are below "nothing
+# learned" at ε = 1; the norm is that of the law by which they are drawn, and F* is taken over models of at most it.
+PEOPLE, PEOPLE_N, PEOPLE_NORM = "synthetic", 2_000, 6.0
+_PEOPLE_DEFAULTS: dict[str, Any] = {"lam": 0.005, "delta": 1e-7}
+
+
+def is_drawn(source: Source) -> bool:
+    """Whether any number of records can be drawn."""
+    return source.size is None
+
+
+def defaults_of(source: Source) -> dict[str, Any]:
+    """Defaults of the sidebar that these records ask for: drawn ones have a public λ, real ones the common rule."""
+    return _PEOPLE_DEFAULTS if is_drawn(source) else {}
+
+
+def norm_of(source: Source) -> float:
+    """The largest norm of the models over which F* is taken."""
+    return PEOPLE_NORM if is_drawn(source) else source.theta_norm
+
+
+def sizes_of(source: Source, size: int, most: int) -> tuple[int, ...]:
+    """Numbers of records on a slider, `size` among them: of a real set at most all of its own."""
+    largest = min(most, source.size or most)
+    return tuple(sorted({*(n for n in SAMPLE_SIZES if n <= largest), size}))
 
 
 def pick_source(default: str, key: str, most: int = 100_000, also: Sequence[str] = ()) -> tuple[Source, int]:

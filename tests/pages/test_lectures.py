@@ -120,35 +120,33 @@ def release(name: str, step: int, *mechanisms: str, **more: Any) -> Any:
 
 def points_lost(step: int, mechanism: str = "objective_gaussian") -> tuple[float, float, float]:
     """The accuracy loss at a step of the first lecture, in percentage points, what is left and the larger class's."""
-    source = dpcore.data.get_source("breast_cancer")
-    rows = release("overview", step, mechanism, source=source.key, p=source.p)
+    rows = release("overview", step, mechanism, source="synthetic", theta_norm=6.0)
     row = rows[rows.metric == "accuracy"].iloc[0]
     return 100 * (row.reference - row["mean"]), 100 * row["mean"], 100 * row.nothing_learned
 
 
-def test_overview_the_price_and_what_more_patients_do_to_it():
-    (lost, left, _), (_, strict, larger) = points_lost(2), points_lost(6)
+def test_overview_the_price_and_what_more_people_do_to_it():
+    (lost, left, _), (half, strict, larger) = points_lost(2), points_lost(6)
     assert state("overview", 1)["place"] == "objective"
     assert answer("overview", 1) == "more than 10 percentage points of accuracy" and lost > 10 and left > 60
-    assert strict < larger
+    assert 0.4 < half / (half + strict - larger) < 0.6
     assert all(
         points_lost(3, "output_gaussian")[0] > points_lost(3, key)[0] for key in ("objective_gaussian", "noisy_sgd")
     )
     assert answer("overview", 7) == "less than a quarter as large" and points_lost(8)[0] < lost / 4
 
 
-def test_overview_more_patients_do_not_lower_the_limits_of_attack_success_and_a_smaller_epsilon_does():
+def test_overview_more_people_hardly_lower_the_limits_of_attack_success_and_a_smaller_epsilon_does():
     def limits(step: int) -> tuple[float, float]:
         """Against any mechanism with the guarantee (ringed), and against this one."""
         s = state("overview", step)
-        problem = dpcore.Problem("breast_cancer", **{key: s[key] for key in ("n", "delta", "lam", "seed")})
+        problem = dpcore.Problem("synthetic", **{key: s[key] for key in ("n", "p", "delta", "lam", "seed")})
         plan = problem.plan(dpcore.make_mechanism("objective_gaussian"), s["epsilon"])
         return attack_cap(plan.spent), plan.mechanism.attack_limit(plan)
 
     (cap, own), (cap_of_many, own_of_many) = limits(4), limits(9)
     assert state("overview", 4)["n"] < state("overview", 9)["n"] and cap_of_many == pytest.approx(cap, abs=1e-3)
-    # With more records the rule for lam spends more of epsilon on the curvature of a record.
-    assert own <= own_of_many < cap_of_many
+    assert own - 0.01 < own_of_many < cap_of_many
     assert limits(5)[1] < 0.52
 
 

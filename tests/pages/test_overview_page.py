@@ -2,6 +2,7 @@
 
 import base64
 import re
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,11 +15,13 @@ from pages.overview import words
 from pages.ui import sidebar
 from pages.ui.details import readout
 from pages.ui.html import icon_array, plain
-from tests.page_driver import captions, charts, headline, open_app, spaced, tells, texts
+from tests.page_driver import captions, charts, chips, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
 from .test_links import finished
 
+DEFAULT: dict[str, Any] = {"source": "synthetic", "n": 2_000, "lam": 0.005, "delta": 1e-7, "theta_norm": 6.0, "seed": 7}
+REAL: dict[str, Any] = {"source": "breast_cancer", "n": 398, "lam": "auto", "delta": 1e-6, "theta_norm": None}
 KEYS = {"output": "output_gaussian", "objective": "objective_gaussian", "gradient": "noisy_sgd"}
 
 
@@ -29,7 +32,7 @@ def open_page(**state) -> AppTest:
 
 def table_of(place: str = "objective", proof: str = "tight", **changes):
     """Of one mechanism, as the page asks for it."""
-    fields = {"delta": 1e-6, "repetitions": 50, "seed": 7, "mechanisms": (mechanism_of(place, proof),)} | changes
+    fields = DEFAULT | {"repetitions": 50, "mechanisms": (mechanism_of(place, proof),)} | changes
     return dpcore.run(experiment_of(**fields))
 
 
@@ -38,11 +41,9 @@ def mechanism_of(place: str, proof: str = "tight"):
     return dpcore.make_mechanism(KEYS[place], **knobs)
 
 
-def attack_at_cursor(epsilon: float = 1.0, place: str = "objective", proof: str = "tight", seed: int = 7, **changes):
-    """Of the default state, or of a changed one."""
-    mechanism = mechanism_of(place, proof)
-    fields = {"source": "breast_cancer", "delta": 1e-6, "seed": seed} | changes
-    question = AttackSuccessQuestion(Problem(**fields).plan(mechanism, epsilon), seed)
+def attack_at_cursor():
+    """Of the default state."""
+    question = AttackSuccessQuestion(Problem(**DEFAULT).plan(mechanism_of("objective"), 1.0), 7)
     *_, attack = question.snapshots()
     return attack.success
 
@@ -54,7 +55,7 @@ def at_cursor(table, epsilon: float = 1.0):
 def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
-    row, source = at_cursor(table_of()), data.get_source("breast_cancer")
+    row, source = at_cursor(table_of()), data.get_source("synthetic")
     found = attack_at_cursor()
     headlined = re.sub(r"<[^>]+>", "", headline(page))
     lost = plain(words.takeaway(row, source, by_hand=False) + words.larger_class(row, source))
@@ -62,12 +63,12 @@ def test_the_default_state_teaches_without_a_click():
     assert headlined == told, "what is lost, and how often an attacker could be right"
     cost = 100 * (row.reference - row["mean"])
     assert tells(
-        headlined, "398 patients", "ε = 1", "objective perturbation", f"{100 * row['mean']:.1f}%", f"{cost:.1f}"
+        headlined, "2,000 people", "ε = 1", "objective perturbation", f"{100 * row['mean']:.1f}%", f"{cost:.1f}"
     )
     assert words.attack_success(found, found.runs, found.runs) in texts(page)
     mechanism = mechanism_of("objective")
-    plan = Problem("breast_cancer", delta=1e-6).plan(mechanism, 1.0)
-    assert (found.cap, found.limit) == (attack_cap(Budget(1.0, 1e-6)), mechanism.attack_limit(plan))
+    plan = Problem(**DEFAULT).plan(mechanism, 1.0)
+    assert (found.cap, found.limit) == (attack_cap(Budget(1.0, 1e-7)), mechanism.attack_limit(plan))
     (dots,) = re.findall(r"base64,([^\"]+)", "".join(e.proto.body for e in page.get("html")))
     svg = base64.b64decode(dots).decode()
     solid, pale, ringed = (svg.count(look) for look in ('fill="#002B95"/>', 'fill-opacity="0.4"', 'fill="none"'))
@@ -75,15 +76,16 @@ def test_the_default_state_teaches_without_a_click():
     assert (solid, solid + pale, solid + pale + ringed) == (certified, limit, cap)
     assert certified <= 100 * found.certified and limit >= 100 * found.limit and cap >= 100 * found.cap
     assert 50 <= certified <= limit < cap and f"at most {limit} times in 100" in headlined
-    assert "‖θ‖ ≤ 30" in captions(page), "the reference's radius is in sight"
+    assert "‖θ‖ ≤ 6" in captions(page), "the reference's radius is in sight"
     for noun, value, rest in words.readouts(row, source):
         assert spaced(readout(noun, value, rest)) in texts(page)
 
 
 def test_perturbation_shows_the_same_number():
     """One state, one number: the same split, releases and reference."""
-    page = finished(open_app("perturbation/page.py", records="breast_cancer"))
-    assert f"{100 * at_cursor(table_of())['mean']:.1f}" in texts(page)
+    for records, fields in (("synthetic", DEFAULT), ("breast_cancer", REAL)):
+        page = finished(open_app("perturbation/page.py", records=records))
+        assert f"{100 * at_cursor(table_of(**fields))['mean']:.1f}" in texts(page)
 
 
 def test_one_release_is_marked_and_every_further_one_is_counted():
@@ -102,15 +104,17 @@ def test_one_release_is_marked_and_every_further_one_is_counted():
 def test_controls_without_use_are_left_out_unless_they_are_set():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
-    assert list(sliders) == ["ε privacy budget", "δ failure probability", "n records", "λ regularisation"]
+    assert list(sliders) == [
+        *("ε privacy budget", "δ failure probability", "n records", "p dimension (to 32)", "λ regularisation")
+    ]
     assert ":has(> .st-key-block_m)" in texts(page) and ":has(> .st-key-block_n)" not in texts(page)
     assert [slider.key for slider in open_page(m=20).sidebar.select_slider if slider.disabled] == ["m"]
 
 
 def test_what_is_hardly_better_than_the_larger_class_says_so():
     """Almost two thirds of the tumours are benign: an accuracy of 60 of 100 is worth nothing, though a coin has 50."""
-    page = open_page(epsilon=0.1)
-    row = at_cursor(table_of(), 0.1)
+    page = open_page(epsilon=0.1, source="breast_cancer")
+    row = at_cursor(table_of(**REAL), 0.1)
     assert row["mean"] < row.nothing_learned < row.reference and row.nothing_learned > 0.6
     larger = f"no better than always predicting the larger class ({100 * row.nothing_learned:.1f}%)"
     assert larger in re.sub(r"<[^>]+>", "", headline(page))
@@ -145,7 +149,7 @@ def test_the_icon_array_counts_to_its_numbers():
 
 def test_words_for_costs():
     source = data.SOURCES["synthetic"]
-    row = table_of(source="synthetic", n=300).iloc[0].copy()
+    row = table_of(n=300, lam="auto").iloc[0].copy()
     row["mean"], row["reference"] = 0.8, 0.79
     assert "**1.0 percentage point more**" in words.takeaway(row, source, by_hand=False)
     row["mean"] = 0.7904
@@ -173,3 +177,11 @@ def test_a_refused_release_has_no_lam_to_judge():
 def test_where_gradient_perturbation_has_no_rule_the_caption_says_so():
     page = open_page(lam="population", source="iris")
     assert tells(texts(page), "Gradient perturbation is not drawn", "λ")
+
+
+def test_the_slider_of_a_real_set_ends_at_its_own_records():
+    """More would be copies, of which "any one patient" is in several."""
+    page = open_page(source="breast_cancer")
+    assert page.select_slider(key="n").options[-1] == "398"
+    assert list(chips(page)) == ["ε = 0.1"]
+    assert "50,000" in open_page().select_slider(key="n").options

@@ -15,13 +15,14 @@ from pages.perturbation import beside, words
 from pages.ui.details import readout
 from pages.ui.html import plain
 from pages.ui.numbers import rounded
+from pages.ui.pickers import PEOPLE_NORM
 from pages.ui.verdict import NO_LOWER, proved_line
 from tests.page_driver import captions, finished, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
 
 PEOPLE = data.SOURCES["synthetic"]
-BALL = words.NORM
+BALL = PEOPLE_NORM
 
 
 def open_page(**state) -> AppTest:
