@@ -37,7 +37,7 @@ def test_the_landing_address_answers_both_questions_and_says_what_its_words_mean
     expect(icons).to_be_visible()
     assert icons.evaluate("it => it.complete && it.naturalWidth > 0")
     label = page.locator(CHART).get_attribute("aria-label") or ""
-    assert re.search(r"398 patients.* ε\s=\s1, objective perturbation .* \d+\.\d%", label)
+    assert re.search(r"2,000 people.* ε\s=\s1, objective perturbation .* \d+\.\d%", label)
     assert page.locator(CHART).get_attribute("role") == "figure"
     lost, right = page.locator(".takeaway").all()
     for place in (lost, right, page.locator(CHART), icons):

@@ -28,13 +28,13 @@ from ..nights import each
         ("title:", "title: {", 3, "This is no YAML: "),
         ("controls: {", "controls: [", 3, "This is no YAML: "),
         ("proof: tight", "n: 7", 3, "“n” stands here twice."),
-        ("kept: [epsilon]", "kept: [lambda]", 13, "“kept” must be at most 3 of epsilon, delta, "),
-        ("kept: [epsilon]", "kept: [1]", 13, "This must be text (in quotes, where it looks like more), got 1."),
-        ("kept: [epsilon]", "kept: epsilon", 13, "This must be a list"),
-        ("    kept: [epsilon]", "    same_picture: true", 13, "Only a question stays at the picture"),
-        ("    shows: cost\n", "", 11, "A step has either a picture (“shows”), or “answers” to choose from."),
-        ("state: {epsilon: 0.1}", "state: {epsilon: 0.1, price: 1}", 22, "There is no “price” here, only epsilon,"),
-        ("state: {epsilon: 0.1}", "state: !!python/tuple [1]", 22, "This must be names of controls with"),
+        ("kept: [epsilon]", "kept: [lambda]", 15, "“kept” must be at most 3 of epsilon, delta, "),
+        ("kept: [epsilon]", "kept: [1]", 15, "This must be text (in quotes, where it looks like more), got 1."),
+        ("kept: [epsilon]", "kept: epsilon", 15, "This must be a list"),
+        ("    kept: [epsilon]", "    same_picture: true", 15, "Only a question stays at the picture"),
+        ("    shows: cost\n", "", 12, "A step has either a picture (“shows”), or “answers” to choose from."),
+        ("state: {epsilon: 0.1}", "state: {epsilon: 0.1, price: 1}", 11, "There is no “price” here, only epsilon,"),
+        ("state: {epsilon: 0.1}", "state: !!python/tuple [1]", 11, "This must be names of controls with"),
         ("right: 2", "randomised: true", 10, "A randomised question has two answers, and none of them is right."),
         ("right: 2", "right: 4", 10, "“right” must be the number of an answer, from 1, got 4."),
         ("right: 2", "right: yes", 10, "This must be a whole number"),
@@ -52,15 +52,15 @@ from ..nights import each
             "This must be text (in quotes",
         ),
         ("right: 2", "right: 2\n    kept: [epsilon]", 11, "A question keeps no control: moving one would answer it."),
-        ("{n} patients, a model", "398 patients, a model", 5, "A number is not typed, but the name of a control"),
-        ("{n} patients, a model", "{people} patients, a model", 5, "“people” must be a control or next_ and one"),
-        ("{n} patients, a model", "{n.real} patients, a model", 5, "“n.real” must be a control"),
-        ("{n} patients, a model", "{n!r} patients, a model", 5, "“n” must be a control"),
-        ("{n} patients, a model", "{n:{p}} patients, a model", 5, "“n” must be a control"),
-        ("{n} patients, a model", "{source:g} patients, a model", 5, "The words cannot be filled in: "),
-        ("{n} patients, a model", "{behind:g} patients, a model", 5, "The words cannot be filled in: "),
-        ("{n} patients, a model", "{n patients, a model", 5, "The words cannot be filled in: "),
-        ("{n} patients, a model", 12 * "very " + "many patients, a model", 5, "A step has 1 to 25 words, this one "),
+        ("{n:,} people, a model", "2,000 people, a model", 5, "A number is not typed, but the name of a control"),
+        ("{n:,} people, a model", "{people} people, a model", 5, "“people” must be a control or next_ and one"),
+        ("{n:,} people, a model", "{n.real} people, a model", 5, "“n.real” must be a control"),
+        ("{n:,} people, a model", "{n!r} people, a model", 5, "“n” must be a control"),
+        ("{n:,} people, a model", "{n:{p}} people, a model", 5, "“n” must be a control"),
+        ("{n:,} people, a model", "{source:g} people, a model", 5, "The words cannot be filled in: "),
+        ("{n:,} people, a model", "{behind:g} people, a model", 5, "The words cannot be filled in: "),
+        ("{n:,} people, a model", "{n people, a model", 5, "The words cannot be filled in: "),
+        ("{n:,} people, a model", 12 * "very " + "many people, a model", 5, "A step has 1 to 25 words, this one "),
         ("title:", "title: \a", 0, "unacceptable character"),
     ],
 )
@@ -94,7 +94,7 @@ def test_all_faults_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFix
     steps = shipped("Overview").read_text(encoding="utf-8").split("\n  - ")
     file.write_text("\n  - ".join(steps[:8]), encoding="utf-8")
     assert main(["check", str(file)]) == 1
-    assert "line 27: The last step must not be a question" in capsys.readouterr().err
+    assert "line 29: The last step must not be a question" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "none.yaml")]) == 1
 
 
@@ -124,8 +124,8 @@ def test_the_guides_lecture_has_nothing_wrong(folder: Path, capsys: pytest.Captu
     [
         ("shows: cost", "shows: costs", 4, "Step 1: There is no chart “costs” in this state. Its charts are: cost."),
         ("place: objective", "place: outputs", 4, "Step 1: “place” must be one of output, objective, gradient"),
-        ("n: 398", "n: 399", 4, "Step 1: “n” must be one of 200, 300, 398, 500, "),
-        ("n: 398", "n: many", 4, "Step 1: “n” must be one of 200, 300, 398, 500, "),
+        ("n: 398", "n: 399", 4, "Step 1: “n” must be one of 200, 300, 398 in this state"),
+        ("n: 398", "n: many", 4, "Step 1: “n” must be one of 200, 300, 398 in this state"),
         ("n: 398", "seed: -1", 4, "Step 1: “seed” must be one of 0 to 1000000 in this state, got -1."),
         ("kept: [epsilon]", "kept: [behind, n, title]", 7, "“kept” must be at most 3 of "),
     ],
