@@ -105,6 +105,27 @@ class Loss:
             return 1.0 / (1.0 + np.exp(-reach))
         return np.full_like(reach, self.slope)
 
+    def largest_correction(self, step: Any, reach: float, apart: float, y_max: float) -> Any:
+        """Bound on |l'(z + eta (w - z); y) - (1 - eta) l'(z; y)|, eta = `step`, for |z|, |w| <= reach and |y| <= y_max.
+
+        And |w - z| <= apart, 0 < eta <= 1; for smooth losses of a linear prediction. Arrays of steps go through.
+
+        Attained for apart = 2 reach, and by losses of a parabola cut off at both ends for any apart <= 2 reach
+        (docs/formulas.md, "One-pass Frank-Wolfe on polytopes").
+
+        >>> float(get_loss("squared").largest_correction(0.1, 1.0, 2.0, y_max=1.0))
+        0.4
+        """
+        steepest = self.steepness(reach, y_max)
+        along = step * (steepest + (1.0 - step) * self.curvature_bound * apart)
+        if self.key == "logistic":
+            return np.minimum(along, 0.5 * step + (1.0 - 0.5 * step) * np.tanh(step * reach / (4.0 - 2.0 * step)))
+        # A parabola that goes on, if that is less than the two slopes at its ends.
+        flat = 1.0 + self.shape if self.classification else y_max
+        least = -self.derivative(np.array([reach]), np.ones(1))[0] if self.classification else -steepest
+        uncut = step * self.curvature_bound * (reach + flat)
+        return np.minimum(np.minimum(along, uncut), step * steepest + (1.0 - step) * (steepest - least))
+
     def largest_gradient(self, spec: Spec) -> float:
         """Bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the ball of `spec.radius`.
 
