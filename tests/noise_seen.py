@@ -215,7 +215,7 @@ def trees(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
         far = 2.0 * facts.diameter / 2.0**depth
         moved = float((np.abs(away) ** facts.p_norm).sum() ** (1.0 / facts.p_norm))
         assert moved <= far * (1.0 + 1e-12)
-        return plan.scale * min(2.0 * facts.L1 * moved, 4.0 * facts.L0) / (2.0 * facts.L0) * 2.0**depth
+        return plan.scale * min(2.0 ** (-2.0 / facts.q_star) * facts.L1 * moved, facts.turn) / facts.L0 * 2.0**depth
 
     for run, model in zip(seen, released, strict=True):
         walk = _TreeWalk(run, plan.spec.size or 1.0, plan.spec.unit_set, share)

@@ -188,8 +188,8 @@ def right_child_pair(plan: Plan) -> Pair:
 
     All others are e_1 with label -1, of slope 1 throughout: the first step goes to nearly -size e_1. On the way the
     record's slope changes by -size a / h, and with a = b (p - 1)^(1/q) = 2^(-1/q) the differences of the two records'
-    gradients are 2^(1 - 2/q) L1 size apart in l_q, of at most 2 L1 size. Its label is such that its slope is 1 at the
-    end of the way.
+    gradients are 2^(1 - 2/q) L1 size apart in l_q, which is the sensitivity. Its label is such that its slope is 1 at
+    the end of the way.
     """
     spec, tree = plan.spec, runs_of(plan).tree
     n, p, q, size = spec.n, spec.p, spec.domain.q, spec.size or 1.0

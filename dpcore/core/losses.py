@@ -105,6 +105,33 @@ class Loss:
             return 1.0 / (1.0 + np.exp(-reach))
         return np.full_like(reach, self.slope)
 
+    def slope_range(self, reach: float, y_max: float) -> float:
+        """Bound on |l'(z; y) - l'(w; y)| for |z|, |w| <= reach and |y| <= y_max; for losses of a linear prediction.
+
+        >>> get_loss("huber").slope_range(2.0, y_max=1.0), get_loss("huber_hinge").slope_range(0.5, y_max=1.0)
+        (2.0, 0.0)
+        """
+        steepest = float(self.steepness(reach, y_max))
+        return steepest + float(self.derivative(np.array([reach]), np.ones(1))[0] if self.classification else steepest)
+
+    def largest_correction(self, step: Any, reach: float, apart: float, y_max: float) -> Any:
+        """Bound on |l'(z + eta (w - z); y) - (1 - eta) l'(z; y)|, eta = `step`, for |z|, |w| <= reach and |y| <= y_max.
+
+        And |w - z| <= apart, 0 < eta <= 1; for smooth losses of a linear prediction. Arrays of steps go through.
+
+        Attained for apart = 2 reach, and by losses of a parabola cut off at both ends for any apart <= 2 reach
+        (docs/formulas.md, "One-pass Frank-Wolfe on polytopes").
+
+        >>> float(get_loss("squared").largest_correction(0.1, 1.0, 2.0, y_max=1.0))
+        0.4
+        """
+        change = np.minimum(step * self.curvature_bound * apart, self.slope_range(reach, y_max))
+        along = step * self.steepness(reach, y_max) + (1.0 - step) * change
+        if self.key == "logistic":
+            return np.minimum(along, 0.5 * step + (1.0 - 0.5 * step) * np.tanh(step * reach / (4.0 - 2.0 * step)))
+        flat = 1.0 + self.shape if self.classification else y_max  # how far from 0 the parabola may be flat
+        return np.minimum(along, step * self.curvature_bound * (reach + flat))
+
     def largest_gradient(self, spec: Spec) -> float:
         """Bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the ball of `spec.radius`.
 

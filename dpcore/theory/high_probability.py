@@ -28,8 +28,8 @@ def martingale_tail(kappa: float, order: float, squares: float, t: float) -> flo
 
 
 def tree_frank_wolfe_tail(
-    diameter: float, L0: float, L1: float, *, T: int, b: int, kappa: float, order: float, length: float, slope: float,
-    gaussian: bool, t: float,
+    diameter: float, L0: float, L1: float, between: float, *, T: int, b: int, kappa: float, order: float,
+    length: float, slope: float, gaussian: bool, t: float,
 ) -> float:  # fmt: skip
     """Bound on F(x) - min F where `tree_frank_wolfe_bound` bounds the mean; two events, of the records and the noise.
 
@@ -39,13 +39,13 @@ def tree_frank_wolfe_tail(
     Source: derived here for Bassily, Guzmán and Nandi 2021, Theorem 5.2 (constants explicit).
 
     >>> shape = {"T": 3, "b": 4_160, "kappa": 1.0, "order": 2.0, "length": 0.0, "slope": 0.0, "gaussian": True}
-    >>> round(tree_frank_wolfe_tail(2.0, 1.0, 0.25, **shape, t=3.0), 4)
+    >>> round(tree_frank_wolfe_tail(2.0, 1.0, 0.25, 0.25, **shape, t=3.0), 4)
     0.4359
     """
     D = diameter
-    records = martingale_tail(kappa, order, (4.0 * L0**2 + 16.0 * (L1 * D) ** 2) / b, t)
-    along = math.hypot(2.0 * L0, 4.0 * math.sqrt(T) * L1 * D)
-    mean = length * (along if gaussian else 2.0 * L0 + 4.0 * T * L1 * D)
+    records = martingale_tail(kappa, order, (4.0 * L0**2 + 16.0 * (between * D) ** 2) / b, t)
+    along = math.hypot(2.0 * L0, 4.0 * math.sqrt(T) * between * D)
+    mean = length * (along if gaussian else 2.0 * L0 + 4.0 * T * between * D)
     noise = (mean + slope * along * math.sqrt(2.0 * t)) / b
     return 2.0 * L1 * D * (D / (2.0 ** (T + 1) - 1.0)) + D * (records + noise)
 

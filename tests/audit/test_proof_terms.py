@@ -226,8 +226,8 @@ def test_what_bugs_in_trees_and_phases_change():
 
 
 def test_which_batch_of_one_pass_frank_wolfe_sets_the_noise():
-    """In the first plan a later record costs a sixth of one of the first batch, in the other over twice as much."""
-    for attack, least, most in (("steps", 0.15, 0.17), ("later_batch", 2.5, 2.6)):
+    """In the first plan a later record costs a tenth of one of the first batch, in the other over twice as much."""
+    for attack, least, most in (("steps", 0.09, 0.1), ("later_batch", 2.45, 2.55)):
         plan = worst_plan("polyhedral_frank_wolfe", attack=attack)
         first, later = (math.hypot(*ranges) for ranges in plan.mechanism.claimed_curve(plan).readings)
         assert least < later / first < most
@@ -239,7 +239,7 @@ def test_what_bugs_in_later_batches_change():
     stream = stream_of(plan)
     forgetful, repeated = (bugged(name, plan) for name in ("later_batches_forgotten", "batch_reused"))
     correct = correct_target(plan, plan, forgetful.pair)
-    weaker = release_of(plan.weakened(0.387))(correct.sides[0], [np.random.default_rng(1)])
+    weaker = release_of(plan.weakened(0.4002))(correct.sides[0], [np.random.default_rng(1)])
     assert np.array_equal(forgetful.release(correct.sides[0], [np.random.default_rng(1)]), weaker)
     for before, after in zip(correct.sides, repeated.sides, strict=True):
         (old, new) = (records_of(side) for side in (before, after))

@@ -64,3 +64,48 @@ def test_a_fixed_slope_would_break_the_guarantee_of_squared_loss():
     moved = np.linalg.norm(one - other)
     assert moved <= plan.ledger[0].sensitivity
     assert moved > 2 * 2 / (n * lam), "the slope at theta = 0 would not have been enough"
+
+
+SMOOTH = ("logistic", "huber_hinge", "squared", "huber")
+
+
+def corrections(key, step, reach, apart, y_max):
+    """|l'(z + eta (w - z); y) - (1 - eta) l'(z; y)| at 20,000 random and as many regular pairs z, w.
+
+    Each with labels at both ends and, for numbers, those that put a bend of Huber loss at one of both predictions."""
+    loss, rng, line = get_loss(key), np.random.default_rng(1), np.linspace(-1.0, 1.0, 141)
+    pairs = np.concatenate([np.stack(np.meshgrid(line, line)).reshape(2, -1), rng.uniform(-1.0, 1.0, (2, 20_000))], 1)
+    z, w = reach * pairs
+    w = np.clip(w, z - apart, z + apart)
+    after = z + step * (w - z)
+    bends = [] if loss.classification else [at + side for at in (z, after) for side in (-loss.shape, loss.shape)]
+    top = 1.0 if loss.classification else y_max
+    labels = [np.clip(y, -top, top) for y in (0.0 * z - top, 0.0 * z + top, *bends)]
+    return np.abs([loss.derivative(after, y) - (1.0 - step) * loss.derivative(z, y) for y in labels])
+
+
+@pytest.mark.parametrize("key", SMOOTH)
+def test_no_correction_is_larger_than_the_bound_which_is_attained(key):
+    """For steps from 0.001 to 1 and sets from far within a bend of the loss to far beyond; over |w - z| <= 2 reach it
+    is the maximum, up to the gaps of the places. With less room between z and w it is no larger, and still the maximum
+    but for logistic loss."""
+    rng, loss, shares = np.random.default_rng(3), get_loss(key), []
+    for _ in range(40):
+        step, reach, y_max = 10 ** rng.uniform(-3, 0), 10 ** rng.uniform(-1.5, 1.0), 10 ** rng.uniform(-1, 1)
+        most = float(loss.largest_correction(step, reach, 2 * reach, y_max))
+        shares.append(corrections(key, step, reach, 2 * reach, y_max).max() / most)
+        apart = reach * rng.uniform(0.05, 1.95)
+        nearer = float(loss.largest_correction(step, reach, apart, y_max))
+        share = corrections(key, step, reach, apart, y_max).max() / nearer
+        assert (0.6 if key == "logistic" else 0.9) < share <= 1 + 1e-9 and nearer <= most
+    assert max(shares) <= 1 + 1e-9 and min(shares) > 0.9 and np.median(shares) > 0.99
+
+
+def test_corrections_of_given_records():
+    """By hand: squared loss eta L; both slopes of Huber loss, or one of the hinge, where a step crosses the bend."""
+    assert get_loss("squared").largest_correction(0.1, 2.0, 4.0, 1.0) == pytest.approx(0.1 * 2 * 3)
+    assert get_loss("huber").largest_correction(0.1, 100.0, 200.0, 1.0) == pytest.approx(1.9)
+    assert get_loss("huber_hinge").largest_correction(0.1, 100.0, 200.0, 1.0) == pytest.approx(1.0)
+    assert get_loss("huber_hinge").largest_correction(0.1, 0.4, 0.8, 1.0) == pytest.approx(0.1), "its slope is 1"
+    logistic = get_loss("logistic").largest_correction(np.array([1e-9, 1.0]), 1.0, 2.0, 1.0)
+    assert logistic == pytest.approx([0.75e-9, 1 / (1 + math.exp(-1.0))], rel=1e-8)

@@ -176,6 +176,27 @@ def test_no_record_moves_a_score_beyond_what_is_claimed(shape, loss, R):
     assert 0.2 < worst <= 1.0 + 1e-9
 
 
+@pytest.mark.parametrize("loss", ["logistic", "huber_hinge", "squared", "huber"])
+@pytest.mark.parametrize("R", [0.3, 4.0])
+def test_a_record_moves_the_scores_after_its_reading_as_far_as_is_claimed(loss, R):
+    """R (1, 1, 1) and R (1, -1, -1) have the same predictions along e_1. Steps to e_1 and then one to -e_1 bring them
+    near the worst place of every loss; that of Huber loss has a label between the ends if the set is small. The first
+    batch is read at 0."""
+    spec = Spec(loss, 50, 3, 0.0, Domain(math.inf, R, y_max=0.8), 1.0, set="l1_ball")
+    stream = rules.Stream(first=10, batch=2, count=20, step=0.1)
+    labels = (1.0,) if get_loss(loss).classification else (-0.8, 0.7, 0.8)
+    pairs = [[(R * np.array([1.0, side, side]), y) for side in (1.0, -1.0)] for y in labels]
+    s0, s1 = rules.entry_moves(rules.slopes_of(spec), stream.first, stream.batch, stream.step)
+    found = []
+    for there in range(stream.count):
+        path = np.zeros((1, stream.choices), int), np.where(np.arange(stream.choices) < there, 1.0, -1.0)[None]
+        halves = moved_scores(L1Ball(), stream, pairs, stream.first + there * stream.batch, path, spec)
+        found.append(halves[:, there + 1].max() / s1)
+    assert 0.95 < max(found) <= 1.0 + 1e-9
+    opening = moved_scores(L1Ball(), stream, pairs, 0, path, spec)[:, 0].max()
+    assert opening == pytest.approx(s0, rel=1e-9)
+
+
 def claimed_moves(facts, stream, place):
     """[choices]: what the record at `place` may move each score by; a little where it may move nothing at all."""
     allowed = np.full(stream.choices, 1e-15)

@@ -29,7 +29,7 @@ FIGURES = {
     "classifier_minimiser": 1.0 / 0.1852,
     "kamath_lemma": 1.0 / 0.000237,
     "kamath_descent": 1.0 / 0.0804,
-    "minibatch_noise": 1.0 / 0.353,
+    "minibatch_noise": 1.0 / 0.208,
     "gaussian_multiplier": 7.075 / 3.731,
     "gamma_noise": 2.0,
     "quoted_kappa": 2.541,

@@ -42,25 +42,25 @@ def test_the_range_of_errors_is_rarely_above_its_bound_for_a_share_of_runs():
 
 def test_the_sum_of_gradient_trees_is_that_of_its_steps():
     """Against leaf after leaf, with the variance of each leaf's own path; the formula takes the largest."""
-    D, L0, L1, T, b, kappa, order, length, slope, t = 2.0, 1.0, 0.3, 3, 640, 3.0, 3.0, 40.0, 5.0, 3.0
+    D, L0, L1, between, T, b, kappa, order, length, slope, t = 2.0, 1.0, 0.3, 0.2, 3, 640, 3.0, 3.0, 40.0, 5.0, 3.0
     K, steps, worst = 2 ** (T + 1) - 2, [], 0.0
     for phase in range(1, T + 1):
         for leaf in range(2**phase):
             depths = [j for j in range(1, phase + 1) if leaf >> (phase - j) & 1]
-            squares = b * (2.0 * L0 / b) ** 2 + sum(b / 2**j * (4.0 * L1 * D / b) ** 2 for j in depths)
-            scales = np.array([2.0 * L0 / b] + [4.0 * L1 * D / b] * len(depths))
+            squares = b * (2.0 * L0 / b) ** 2 + sum(b / 2**j * (4.0 * between * D / b) ** 2 for j in depths)
+            scales = np.array([2.0 * L0 / b] + [4.0 * between * D / b] * len(depths))
             records = math.sqrt(squares) * (math.sqrt(kappa) + math.sqrt(2.0 * t * kappa / (order - 1.0)))
             noise = np.linalg.norm(scales) * (length + slope * math.sqrt(2.0 * t))
             steps.append(records + noise)
             worst = max(worst, squares)
     weights = np.arange(1.0, K + 1.0) * 2.0 / (K * (K + 1.0))
     found = high_probability.tree_frank_wolfe_tail(
-        D, L0, L1, T=T, b=b, kappa=kappa, order=order, length=length, slope=slope, gaussian=True, t=t
+        D, L0, L1, between, T=T, b=b, kappa=kappa, order=order, length=length, slope=slope, gaussian=True, t=t
     )
     curvature = 2.0 * L1 * D**2 / (K + 1.0)
     assert curvature + D * float(weights @ steps) <= found
     assert found == pytest.approx(curvature + D * max(steps), rel=0.03)
-    assert worst <= (4.0 * L0**2 + 16.0 * (L1 * D) ** 2) / b
+    assert worst <= (4.0 * L0**2 + 16.0 * (between * D) ** 2) / b
 
 
 def test_the_bounds_of_choices_differ_by_their_tails_alone():

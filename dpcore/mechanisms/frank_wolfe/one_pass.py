@@ -48,7 +48,7 @@ class PolyhedralFrankWolfe(VertexMechanism):
 
     The set is size times the L1 ball, the simplex or a list of J vertices. The estimates read each record once, in the
     given order. A replaced record changes the scores <v, estimate> of the choices after its reading, by half a range of
-    s_t that follows from the records' bounds, the slope and the curvature of the loss (`one_pass_sensitivity`).
+    s_t that follows from the records' bounds and the slope of the loss (`one_pass_sensitivity`).
 
     n / 2 records make the first estimate d_0; then come T steps of one length eta with m fresh records each,
     d_t = (1 - eta) d_{t-1} + g_t(theta_t) - (1 - eta) g_t(theta_{t-1}). v has a probability ~ exp(-<v, estimate> / G):
@@ -215,7 +215,7 @@ class _Course:
 @functools.lru_cache(maxsize=256)
 def _course(key: str, T: Any, spec: Spec, budget: Budget) -> _Course:
     rho, facts = zcdp_rho(budget), slopes_of(spec)
-    if facts.across == 0.0:
+    if facts.width == 0.0:
         raise NotApplicable(
             f"{key} needs a set of more than one point, got the {spec.unit_set.label} with p = {spec.p}"
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.losses import get_loss
+from ...core.sets import L1Ball
 from ...core.specification import Spec
 from ...theory import frank_wolfe as theory
 from ..noise.rounding import ROUNDED_UP
@@ -31,37 +32,48 @@ _SAFE_COUNT, _SAFE_PATH = 32, _PATHS[0]
 class Slopes:
     """Public constants of a problem over a polytope with J = `vertices` vertices v, and its diameter.
 
-    across: L D, a bound on |<v - v', g>| for the gradient g of a record's loss, D the largest |<x, a - b>| for points
-    a, b of the set. curvature: Gamma = c D^2; |<v - v', g - g'>| <= Gamma lambda where g and g' are taken at models
-    that differ by lambda (a - b). start: a bound on F(theta_0) - min F.
-    reach, bend: the same for <v, .>, as the errors of means need them: E max_v - min_v of a mean's error is at most
-    `theory.estimate_range` of the variance reach^2 / m. Or k L D and k Gamma, k^2 = ln(J (J - 1)) / (4 ln J), where
-    that is less, for sets far from 0: the range is a maximum over J (J - 1) differences of proxy (L D)^2 / m.
+    steepness: L, a bound on |dl/dz|. width: D, the largest |<x, a - b>| for points a, b of the set. curvature:
+    Gamma = c D^2 with c >= d2l/dz2. start: a bound on F(theta_0) - min F. at_start: L_0 / L, L_0 a bound on |dl/dz| at
+    theta_0.
+    reach: a bound on |<v, g>| for the gradient g of a record's loss, as the errors of means need it: E max_v - min_v of
+    a mean's error is at most `theory.estimate_range` of the variance reach^2 / m. Or k L D with
+    k^2 = ln(J (J - 1)) / (4 ln J), where that is less, for sets far from 0: the range is a maximum over J (J - 1)
+    differences of proxy (L D)^2 / m.
     """
 
+    spec: Spec
     vertices: int
+    steepness: float
+    width: float
     reach: float
-    bend: float
-    across: float
     curvature: float
     start: float
+    at_start: float
 
     @property
-    def turn(self) -> float:
-        """Gamma / (L D), the largest change of a gradient across the set over its largest size."""
-        return self.curvature / self.across
+    def across(self) -> float:
+        """L D, a bound on |<v - v', g>| for the gradient g of a record's loss."""
+        return self.steepness * self.width
+
+    def entering(self, step: Any) -> Any:
+        """max |a| / L, a = l'(z_t; y) - (1 - eta) l'(z_{t-1}; y), over a record's predictions around a step eta."""
+        domain, loss = self.spec.domain, get_loss(self.spec.loss)
+        largest = domain.R * (self.spec.reach or 0.0)
+        return loss.largest_correction(step, largest, self.width, domain.y_max) / self.steepness
 
 
 def slopes_of(spec: Spec) -> Slopes:
-    """Public constants of a problem over a polytope; across is 0 for a set of one point."""
+    """Public constants of a problem over a polytope; width is 0 for a set of one point."""
     facts, loss = constants_of(spec), get_loss(spec.loss)
-    diameter = spec.domain.R * (spec.size or 0.0) * spec.unit_set.diameter(spec.domain.dual_order, spec.p)
-    bend = loss.curvature_bound * diameter * spec.domain.R * (spec.reach or 0.0)
-    vertices, across = spec.unit_set.n_vertices(spec.p) or 1, facts.steepness * diameter
+    width = spec.domain.R * (spec.size or 0.0) * spec.unit_set.diameter(spec.domain.dual_order, spec.p)
+    vertices = spec.unit_set.n_vertices(spec.p) or 1
     # A set of one point has no differences.
     share = 0.5 * math.sqrt(math.log(vertices * (vertices - 1)) / math.log(vertices)) if vertices > 1 else 0.0
-    reach, bend = min(facts.extent, share * across), min(bend, share * facts.curvature)
-    return Slopes(vertices, reach, bend, across, facts.curvature, facts.start)
+    reach = min(facts.extent, share * facts.steepness * width)
+    # theta_0 is 0 on the L1 ball.
+    zero = isinstance(spec.unit_set, L1Ball)
+    at_start = float(loss.steepness(0.0, spec.domain.y_max)) / facts.steepness if zero else 1.0
+    return Slopes(spec, vertices, facts.steepness, width, reach, facts.curvature, facts.start, at_start)
 
 
 @dc.dataclass(frozen=True)
@@ -100,14 +112,12 @@ class Stream:
 def entry_moves(facts: Slopes, first: Any, batch: Any, step: Any) -> tuple[Any, Any]:
     """s_0 and s_1: half the range by which a replaced record changes the scores of the choice after its reading.
 
-    In the first batch its part of <v, d_0> is <v, g> / n_0: L D / n_0. In a batch of m it is
-    [<v, g(theta_t)> - (1 - eta) <v, g(theta_{t-1})>] / m = [eta <v, g(theta_t)> + (1 - eta) <v, the change of g>] / m,
-    where the model has moved by lambda = eta: two such parts give
-        (eta L D + (1 - eta) eta Gamma) / m, and, as one gradient less a share of another, at most (2 - eta) L D / m.
+    In the first batch its part of <v, d_0> is <v, g> / n_0, g at theta_0: L_0 D / n_0. In a batch of m it is
+    a <v, x> / m with a = l'(z_t; y) - (1 - eta) l'(z_{t-1}; y), z_t = <x, theta_t> = (1 - eta) z_{t-1} + eta w and
+    w = <x, v_{t-1}>: the parts of the old record and of the new one differ by half a range of at most D max |a| / m.
     Each later estimate keeps a share 1 - eta of the earlier one, and reads other records: s (1 - eta)^j after j steps.
     """
-    entering = np.minimum(step * (1.0 + (1.0 - step) * facts.turn), 2.0 - step)
-    return facts.across / first, facts.across * entering / batch
+    return facts.across * facts.at_start / first, facts.across * facts.entering(step) / batch
 
 
 def stream_readings(facts: Slopes, stream: Stream) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -128,13 +138,13 @@ def stream_error(facts: Slopes, first: Any, batch: Any, count: Any, step: Any, b
 
     On average, or for beta < 1 in all runs but a share of beta.
 
-    A record's part of the error lies in intervals of half a length reach / n_0, or w / m with
-    w = min(eta reach + (1 - eta) eta bend, (2 - eta) reach), and shrinks by 1 - eta a step. Hence sigma_t^2 is at most
-    (1 - eta)^(2 t) reach^2 / n_0 + w^2 / (m eta (2 - eta)), and the mean of (1 - eta)^(2 t) is (1 - eta)^T. The range
+    A record's part of the error lies in intervals of half a length w_0 / n_0 or w / m with w_0 = reach L_0 / L and
+    w = reach max |a| / L (`entry_moves`), and shrinks by 1 - eta a step. Hence sigma_t^2 is at most
+    (1 - eta)^(2 t) w_0^2 / n_0 + w^2 / (m eta (2 - eta)), and the mean of (1 - eta)^(2 t) is (1 - eta)^T. The range
     grows with sigma, and Jensen's inequality moves the mean inside.
     """
-    entering = np.minimum(step * (facts.reach + (1.0 - step) * facts.bend), (2.0 - step) * facts.reach)
-    variance = (1.0 - step) ** count * facts.reach**2 / first + entering**2 / (batch * step * (2.0 - step))
+    opening, entering = facts.reach * facts.at_start, facts.reach * facts.entering(step)
+    variance = (1.0 - step) ** count * opening**2 / first + entering**2 / (batch * step * (2.0 - step))
     return theory.estimate_range(variance, facts.vertices / beta)
 
 

@@ -83,7 +83,7 @@ class LpConstants:
     """Constants of a problem over the l_p ball of radius `size` in R^d.
 
     p_norm, q_star: 1/p_norm + 1/q_star = 1. L0: a bound on the gradient of a record's loss in l_q_star. L1: such a
-    gradient moves by at most L1 ||x - x'||_p_norm between x and x'.
+    gradient moves by at most L1 ||x - x'||_p_norm between x and x'. turn: and by at most that between any two models.
     """
 
     p_norm: float
@@ -92,10 +92,22 @@ class LpConstants:
     size: float
     L0: float
     L1: float
+    turn: float
 
     @property
     def diameter(self) -> float:
         return 2.0 * self.size
+
+    @property
+    def L1_between(self) -> float:
+        """2^(-2 / q_star) L1, for p_norm <= 2: two records' gradients move at most 2 L1_between ||x - x'|| apart.
+
+        For the record z a gradient moves by g = k <z, x - x'> z, 0 <= k <= c, and L1 = c R^2. Let v be x - x' over its
+        length, and w as long as v, 1. Then 4 <w, g - g'> / ||x - x'||
+            = k (<z, v + w>^2 - <z, v - w>^2) - k' (<z', v + w>^2 - <z', v - w>^2) <= L1 (||v + w||^2 + ||v - w||^2)
+        <= L1 2^(1 + 2 / p_norm) (docs/formulas.md), and 1 / p_norm = 1 - 1 / q_star.
+        """
+        return 2.0 ** (-2.0 / self.q_star) * self.L1
 
 
 def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstants:
@@ -113,7 +125,8 @@ def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstant
     facts, R = constants_of(spec), spec.domain.R
     # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.
     size = spec.size or 1.0
-    return LpConstants(p_norm, q_star, spec.p, size, facts.steepness * R, facts.curvature / (2.0 * size) ** 2)
+    turn = R * get_loss(spec.loss).slope_range(R * size, spec.domain.y_max)
+    return LpConstants(p_norm, q_star, spec.p, size, facts.steepness * R, facts.curvature / (2.0 * size) ** 2, turn)
 
 
 def chosen_T(

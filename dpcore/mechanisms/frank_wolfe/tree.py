@@ -37,8 +37,8 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     Each node that reads m records adds noise to its mean: of the gradients at a root, m = b, or of the differences
     between the gradients at its iterate and its parent's at a right child. With L0 and L1 in the norms of the set and
     its dual (`lp_constants_of`), replacing one of the m records moves this mean by at most s = 2 L0 / b, or
-    s = min(2 L1 ||theta - theta_parent||_p, 4 L0) / m, in l_q. Noise is M times s, times `LpNoise.widening`, with the
-    smallest M, `LpNoise.multiplier`.
+    s = 2 min(L1_between ||theta - theta_parent||_p, turn) / m, in l_q. Noise is M times s, times `LpNoise.widening`,
+    with the smallest M, `LpNoise.multiplier`.
 
     Privacy: the records that a node reads do not depend on the data, and each record is read by one node. Earlier
     releases do not depend on that record; given them, s is a known number, and the release of the node has sensitivity
@@ -68,7 +68,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     T: int | str = knob(
         "auto",
         check=whole(1, _MOST_PHASES),
-        help='phases: "auto", which minimises the proved bound, or a whole number from 1 to 14',
+        help='phases: "auto", one less than the proved bound asks for, or a whole number from 1 to 14',
     )
 
     key: str = dc.field(default="tree_frank_wolfe", init=False, repr=False)
@@ -95,12 +95,17 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         return Plan(made, spec, budget, budget, (event,), tree.choices, self.noise, event.scale, tol=0.0)
 
     def _tree(self, facts: LpConstants, law: LpNoise, n: int, M: float) -> Tree:
-        """Tree with the given T, or with the T of the smallest bound."""
+        """Tree with the given T; under "auto" with a phase less than that of the smallest bound, if that has over two.
+
+        Noise is bounded for the worst path and convergence for the worst curvature. On records half as many steps, with
+        more records each, are better; one phase has two long steps only.
+        """
         if self.T == "auto":
             trees = [tree for T in range(1, _MOST_PHASES + 1) if (tree := tree_of(n, T))]
             if not trees:
                 raise NotApplicable(f"{self.key} needs at least 3 records, which one phase reads, got n = {n}")
-            return min(trees, key=lambda tree: _excess(facts, law, tree, M)[0])
+            best = min(range(len(trees)), key=lambda k: _excess(facts, law, trees[k], M)[0])
+            return trees[max(best - 1, min(best, 1))]
         T = cast(int, self.T)
         tree = tree_of(n, T)
         if tree is None:
@@ -216,7 +221,7 @@ def _excess(facts: LpConstants, law: LpNoise, tree: Tree, M: float) -> tuple[flo
     Gaussian. If it is Gaussian, its length is a function of independent normals whose slope is at most s.
     """
     found, gaussian = kappa_lq(facts.q_star, facts.d), law.law == "gaussian"
-    constants = facts.diameter, facts.L0, facts.L1
+    constants = facts.diameter, facts.L0, facts.L1, facts.L1_between
     length, shape = M * math.sqrt(found.kappa * facts.d), {"T": len(tree.phases), "b": tree.batch}
     mean = theory.tree_frank_wolfe_bound(
         *constants, **shape, kappa=found.kappa, noise=length, smooth=1.0 if gaussian else law.order - 1.0

@@ -17,7 +17,7 @@ from .step_count import LpConstants
 
 # Numbers of a generator's noise that are drawn at once.
 _BLOCK_NUMBERS = 1 << 12
-_LEAST_MOVE = 2.0**-30
+_LEAST_SHARE = 2.0**-30
 # Function from a node, its mean and its iterate less the parent's to the run's estimate of the mean.
 Release = Callable[[Node, Array, Array | None], Array]
 
@@ -36,15 +36,16 @@ class TreeRuns:
     tree: Tree
 
     def share(self, node: Node, away: Array | None) -> Array | float:
-        """Sensitivity of a node over that of a root, 2 L0 / b: min(L1 moved / L0, 2) 2^depth.
+        """Sensitivity of a node over that of a root, 2 L0 / b: min(L1_between moved, turn) / L0 2^depth.
 
-        moved is at least 2^-30 of the ball: below that, rounding of the two gradients is no longer small beside their
+        The share of L0 is at least 2^-30: below that, rounding of the two gradients is no longer small beside their
         difference. away: [K, p], the iterate less the parent's, None for a root; shape [K, 1], and 1 for a root.
         """
         if away is None:
             return 1.0
-        moved = np.maximum(length(away, self.facts.p_norm), _LEAST_MOVE * self.facts.size)
-        return np.minimum(self.facts.L1 / self.facts.L0 * moved, 2.0) * 2.0**node.depth
+        facts = self.facts
+        change = np.minimum(facts.L1_between * length(away, facts.p_norm), facts.turn)
+        return np.maximum(change / facts.L0, _LEAST_SHARE) * 2.0**node.depth
 
     def _draws(self, rngs: Generators) -> Iterator[Array]:
         """Noise of each node in turn, [len(rngs), p]. Every generator draws for a block of nodes at once."""

@@ -231,10 +231,11 @@ def published_stream(n: int, facts: Slopes, budget: Budget) -> tuple[float, Arra
     """Steps eta of Algorithm 2 of Bassily, Guzmán and Nandi 2021, and the scales of its Laplace noise, [n / 2 + 1].
 
     One record a step after n / 2 for the first estimate, eta = ln(n / ln J) / n; choice t has noise
-    2 max{(1 - eta)^t s_0, s_1} sqrt(n ln(1/delta)) / epsilon (reconstructed).
+    2 max{(1 - eta)^t s_0, s_1} sqrt(n ln(1/delta)) / epsilon, s_0 = L D / (n / 2), s_1 = eta (L D + Gamma)
+    (reconstructed).
     """
     eta = math.log(n / math.log(facts.vertices)) / n
-    s0, s1 = entry_moves(facts, n // 2, 1, eta)
+    s0, s1 = facts.across / (n // 2), eta * (facts.across + facts.curvature)
     moves = np.maximum((1.0 - eta) ** np.arange(n - n // 2 + 1) * s0, s1)
     return eta, 2.0 * moves * math.sqrt(-n * math.log(budget.delta)) / budget.epsilon
 
