@@ -16,8 +16,10 @@ LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
 def comparator_norm(spec: Spec) -> float:
-    """Norm B of the comparator: theta_norm, or `radius` if that is smaller."""
-    return min(spec.theta_norm, spec.radius or math.inf)
+    """L2 norm B of the comparator: theta_norm, or `radius` if that is smaller; the largest in another set."""
+    if spec.set == "ball":
+        return min(spec.theta_norm, spec.radius or math.inf)
+    return (spec.size or 0.0) * spec.unit_set.norm(2.0, spec.p)
 
 
 def auto_size(spec: Spec) -> float:
@@ -28,7 +30,7 @@ def auto_size(spec: Spec) -> float:
     if not get_loss(spec.loss).linear:
         return _AUTO_LABEL * spec.domain.R
     if get_loss(spec.loss).classification:
-        return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
+        return _AUTO_MARGIN * (comparator_norm(spec) * get_loss(spec.loss).pull(spec)) ** _AUTO_POWER
     return _AUTO_LABEL * spec.domain.y_max
 
 
@@ -40,7 +42,7 @@ def numbers_lam(spec: Spec, noise: float, effect: float) -> float:
     R noise / (y_max m^(-1/3)) with m = noise / effect, so that the size of the move grows with epsilon alone; and 5
     times the best ridge for a model of norm B with equal components, p noise^2 / (R B)^2, more.
     """
-    R = spec.domain.R
+    R = get_loss(spec.loss).pull(spec)
     ridge = spec.p * (noise / comparator_norm(spec) / R) ** 2
     return R * noise * (noise / effect) ** (1.0 / 3.0) / spec.domain.y_max + _AUTO_RIDGE * ridge
 
