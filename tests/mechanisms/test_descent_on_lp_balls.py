@@ -14,6 +14,7 @@ from dpcore.core.sets import LqBall, length, norm_ball
 from dpcore.mechanisms.gradient.base import constants_of
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.mechanisms.gradient.sgd import NoisySGD
+from dpcore.studies.geometry.synthetic_data import population_excess, synthetic_records
 from dpcore.theory import gradient_descent as theory
 from tests.phased import dual, hard_records
 
@@ -73,6 +74,7 @@ def test_records_of_another_norm_cost_what_their_l2_bound_costs(mechanism):
 
 @every_mechanism
 def test_the_ball_of_order_2_is_the_l2_ball(mechanism):
+    mechanism = dc.replace(mechanism, steps=60, step=0.2)  # the rules differ, as the named ball's theta_norm is a guess
     plan, data = plan_for(mechanism, p_norm=2.0), records(200, 5, 2.0)
     named = mechanism.calibrate(dc.replace(plan.spec, set="ball"), plan.requested)
     assert (plan.scale, plan.steps, plan.descent) == (named.scale, named.steps, named.descent)
@@ -144,6 +146,26 @@ def test_mean_excess_is_below_the_bounds_on_these_and_on_fresh_records(mechanism
     assert upper["excess_population_risk"] == pytest.approx(upper["excess_empirical_risk"] + 2 * B / math.sqrt(n))
     assert np.mean(seen) < upper["excess_empirical_risk"] and np.mean(new) < upper["excess_population_risk"]
     assert mechanism.last_iterate or upper["excess_empirical_risk"] < 1.0
+
+
+@every_p
+@pytest.mark.parametrize("mechanism", MECHANISMS[:2], ids=["all", "batches"])
+def test_steps_on_other_balls(mechanism, p_norm):
+    """For kinks those of the smallest bound, and as short for smooth losses; others are not much better."""
+    n, d = 1_000, 8
+    data = synthetic_records(p_norm, n, d, seed=0)
+    for loss in ("hinge", "logistic"):
+        plan, means, bounds = plan_for(mechanism, loss, p_norm, n=n, d=d), [], []
+        facts, T, step = constants_of(plan.spec), plan.steps, plan.descent.step
+        M = facts.second_moment(plan.mechanism.estimate_error(plan))
+        longest = 2.0 / (3.0 * facts.curvature) if loss == "logistic" else math.inf
+        assert step == pytest.approx(min(facts.norm / (M * math.sqrt(T)), longest))
+        for factor in (0.25, 1.0, 4.0):
+            other = plan_for(dc.replace(mechanism, step=factor * step), loss, p_norm, n=n, d=d)
+            means.append(population_excess(released(other, data, 8), p_norm, count=5_000, seed=1).mean())
+            bounds += [b.value for b in other.mechanism.bounds(other) if b.quantity == "excess_population_risk"]
+        assert loss == "logistic" or np.argmin(bounds) == 1
+        assert loss == "hinge" or means[1] < min(means[0], means[2])
 
 
 def test_the_distance_that_bounds_count_is_that_of_the_farthest_model_in_l2():

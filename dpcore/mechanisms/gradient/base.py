@@ -181,9 +181,11 @@ def _auto_length(spec: Spec, classes: float, noise: float) -> float:
 
     Stopped after a path of length 1 / lam, descent learns about what it would with the regulariser lam. Numbers: lam as
     objective perturbation chooses it for this noise. Classes and points: noise that nothing resists moves a coordinate
-    of theta by a fixed size.
+    of theta by a fixed size. Sets that are asked for by name: no limit but the bound's.
     """
     loss = get_loss(spec.loss)
+    if spec.set != "ball":
+        return math.inf
     if loss.linear and not loss.classification:
         return 1.0 / numbers_lam(spec, noise, loss.largest_replacement(spec) / spec.n)
     factor = classes if loss.classification else AUTO_POINTS
