@@ -30,7 +30,7 @@ def auto_size(spec: Spec) -> float:
     if not get_loss(spec.loss).linear:
         return _AUTO_LABEL * spec.domain.R
     if get_loss(spec.loss).classification:
-        return _AUTO_MARGIN * (comparator_norm(spec) * get_loss(spec.loss).pull(spec)) ** _AUTO_POWER
+        return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
     return _AUTO_LABEL * spec.domain.y_max
 
 
@@ -42,7 +42,7 @@ def numbers_lam(spec: Spec, noise: float, effect: float) -> float:
     R noise / (y_max m^(-1/3)) with m = noise / effect, so that the size of the move grows with epsilon alone; and 5
     times the best ridge for a model of norm B with equal components, p noise^2 / (R B)^2, more.
     """
-    R = get_loss(spec.loss).pull(spec)
+    R = spec.domain.R
     ridge = spec.p * (noise / comparator_norm(spec) / R) ** 2
     return R * noise * (noise / effect) ** (1.0 / 3.0) / spec.domain.y_max + _AUTO_RIDGE * ridge
 

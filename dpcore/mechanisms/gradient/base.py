@@ -104,11 +104,9 @@ class GradientPerturbation(ReadingMechanism):
         bound, proof = (last_iterate_bound, LAST_SOURCE) if self.last_iterate else (mean_bound, MEAN_SOURCE)
         found = bound(self.facts(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
         found += erm.regularisation_bias(float(spec.lam), B, math.inf)
-        G, source = (
-            loss.largest_gradient(spec),
-            "Bassily, Smith and Thakurta 2014, as in Kamath's section on private SGD",
-        )
+        G = loss.largest_gradient(spec)
         rate = theory.published_gradient_rate(G, spec.n, spec.p, B, plan.requested)
+        source = "Bassily, Smith and Thakurta 2014, as in Kamath's section on private SGD"
         where = f"ball of {B:g}" if spec.set == "ball" else f"{spec.unit_set.label} of {spec.size:g}"
         ball = f"comparator in the {where}"
         upper = [Bound("excess_empirical_risk", "upper", found, "expectation", proof, ball)]
@@ -181,7 +179,7 @@ def _auto_length(spec: Spec, classes: float, noise: float) -> float:
 
     Stopped after a path of length 1 / lam, descent learns about what it would with the regulariser lam. Numbers: lam as
     objective perturbation chooses it for this noise. Classes and points: noise that nothing resists moves a coordinate
-    of theta by a fixed size. Sets that are asked for by name: no limit but the bound's.
+    of theta by a fixed size. In other sets only the bound limits the path.
     """
     loss = get_loss(spec.loss)
     if spec.set != "ball":

@@ -185,20 +185,16 @@ class NoisySGD(GradientPerturbation):
             step = np.array([descent_of(plans[k]).step for k in ks])
             scale = np.array([plans[k].scale for k in ks])
             signs = np.array([1.0, -1.0, 0.0] if i == 0 else [1.0, -1.0])
-            averages = (
-                noisy_descent(
-                    get_loss(plans[0].spec.loss),
-                    data,
-                    step=np.repeat(step, len(signs)),
-                    sigma=np.outer(scale, signs).ravel(),
-                    rng=copy.deepcopy(rngs[i]),
-                    stored=_stored(plans[0], data.stored),
-                    cancelled=cancelled,
-                    **_shared(plans[ks[0]]),
-                )
-                .average[:, : data.stored]
-                .reshape(len(ks), len(signs), -1)
-            )
+            averages = noisy_descent(
+                get_loss(plans[0].spec.loss),
+                data,
+                step=np.repeat(step, len(signs)),
+                sigma=np.outer(scale, signs).ravel(),
+                rng=copy.deepcopy(rngs[i]),
+                stored=_stored(plans[0], data.stored),
+                cancelled=cancelled,
+                **_shared(plans[ks[0]]),
+            ).average.reshape(len(ks), len(signs), -1)[..., : data.stored]
             thetas[ks, 2 * i : 2 * i + 2] = averages[:, :2]
             if i == 0:
                 centres[ks] = averages[:, 2]
