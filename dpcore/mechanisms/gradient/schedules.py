@@ -51,14 +51,17 @@ def full_batch_steps(facts: ProblemConstants, drift: float) -> int:
 def mean_descent(facts: ProblemConstants, steps: int, error: float) -> Descent:
     """Constant steps, together about facts.length; the mean of the second half.
 
-    For kinks, and where no length is given, at most the step that minimises `theory.averaged_bound`.
+    For kinks at most the step that minimises `theory.averaged_bound`. For smooth losses, where no length is given, at
+    most the one that minimises `theory.smooth_bound`.
     """
     step = facts.length(error / math.sqrt(facts.dimensions * steps)) / steps
-    if math.isinf(max(step, facts.curvature)):
-        step = min(step, facts.norm / (facts.second_moment(error) * math.sqrt(steps)))
-    if math.isfinite(facts.curvature):
-        step = min(step, 1.0 / (_CAUTION * facts.curvature))
-    return Descent(step, decaying=False, first=steps // 2 + 1)
+    if math.isinf(facts.curvature):
+        longest = facts.norm / (facts.second_moment(error) * math.sqrt(steps))
+    else:
+        longest = 1.0 / (_CAUTION * facts.curvature)
+        if math.isinf(step):
+            longest = min(longest, 1.0 / (facts.curvature + error * math.sqrt(steps) / facts.norm))
+    return Descent(min(step, longest), decaying=False, first=steps // 2 + 1)
 
 
 def mean_bound(facts: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
