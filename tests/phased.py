@@ -35,3 +35,9 @@ def upper(plan) -> float:
 def dense(rng, n: int, d: int, p_norm: float) -> Data:
     """Entries of one size, three of four positive, all labels 1: the best model of the ball has equal entries."""
     return Data(np.where(rng.random((n, d)) < 0.75, 1.0, -1.0) * d ** (-1.0 / dual(p_norm)), np.ones(n))
+
+
+def hard_records(rng, n: int, d: int, q: float) -> np.ndarray:
+    """At the border of the domain; the longest in L2 have one entry."""
+    X = np.where(rng.random((n, 1)) < 0.5, rng.standard_normal((n, d)), np.eye(d)[rng.integers(d, size=n)])
+    return X / np.linalg.norm(X, q, axis=1, keepdims=True)

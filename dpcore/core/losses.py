@@ -66,8 +66,8 @@ class Loss:
         return self.curvature_bound if self.key == "mean" else 0.0
 
     def pull(self, spec: Spec) -> float:
-        """Largest ||dz / d theta||: R for a linear prediction, 1 for a distance."""
-        return spec.domain.R if self.linear else 1.0
+        """Largest ||dz / d theta||_2: that of ||x||_2 for a linear prediction, 1 for a distance."""
+        return spec.domain.in_norm(2.0, spec.p).R if self.linear else 1.0
 
     def lipschitz(self, spec: Spec) -> float:
         """Lipschitz constant L, a bound on |dl/dz| for every record of the domain and every possible minimiser theta.
@@ -133,7 +133,7 @@ class Loss:
         return np.minimum(along, step * self.curvature_bound * (reach + flat))
 
     def largest_gradient(self, spec: Spec) -> float:
-        """Bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the ball of `spec.radius`.
+        """Bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the set.
 
         Raises ValueError for a loss of unbounded slope without a radius.
 

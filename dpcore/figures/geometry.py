@@ -147,7 +147,7 @@ def _ticks(reach: float) -> list[float]:
 
 
 def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> Figure:
-    """Excess on fresh records against n: with noise and without, and the upper bounds on its mean and on most runs."""
+    """Excess on fresh records against n: with noise, without and in many passes; upper bounds on mean and most runs."""
     chart, family = Chart(theme, height, "n"), mechanism_class(found.mechanism).family
     ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
     shape = through(found.rate, found.private.mean)
@@ -159,6 +159,8 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
         ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", ""),
         ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", ""),
     ]
+    if found.passes is not None:
+        lines.append(("private, many passes, mean", "many passes", found.n, found.passes, ink, 1.5, "dot", ""))
     return curves_chart(
         chart,
         found.n,

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from .csr import unsigned
+from .sgd_one_pass import project_row
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 
@@ -84,12 +85,12 @@ def gap(log_absent, n, rng):
 
 @njit(**_OPTIONS)
 def stochastic_descent(
-    derivative, records, y, h, radial, lam, step, decaying, rate, sigma, radius, idle_columns, rng, start, stop,
+    derivative, records, y, h, radial, lam, step, decaying, rate, sigma, radius, order, idle_columns, rng, start, stop,
     theta, idle, first, sums, keep, kept, seen,
 ):  # fmt: skip
     """Take steps start + 1, ..., stop of M runs theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)).
 
-    Proj: onto ||theta||_2 <= radius.
+    Proj: to the nearest point of ||theta||_order <= radius, order from 2 to inf; 2 if there are idle columns.
 
     derivative: of the loss in z = <x_i, theta>, or in z = ||theta - x_i|| where `radial`. step, sigma: [M]; eta_t =
     step / sqrt(t) with t = 1, 2, ... where `decaying`, else step. g ~ N(0, I), the same for all runs: sigma < 0 is the
@@ -110,7 +111,7 @@ def stochastic_descent(
     more and a chi-square if there are idle columns. Rounding of U moves each probability by at most 2^-53.
     """
     n, s, runs = y.size, theta.shape[1], theta.shape[0]
-    estimates, normals = np.empty((runs, s)), np.zeros(s)
+    estimates, normals, scratch = np.empty((runs, s)), np.zeros(s), np.empty((3, s))
     z, labels, slopes, pull = np.empty(runs), np.empty(runs), np.empty(runs), np.empty(runs)
     log_absent = math.log1p(-rate) if rate < 1.0 else -math.inf
     share = 1.0 / (rate * n) if rate > 0.0 else 1.0
@@ -164,7 +165,9 @@ def stochastic_descent(
                 side = (1.0 - eta * pull[m]) * idle[m] + size * along
                 idle[m] = math.sqrt(side * side + size * size * across)
                 square += idle[m] * idle[m]
-            if square > radius * radius:
+            if order != 2.0:
+                project_row(theta[m], order, radius, scratch)
+            elif square > radius * radius:
                 scale = radius / math.sqrt(square)
                 idle[m] *= scale
                 for j in range(s):

@@ -16,8 +16,10 @@ LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
 def comparator_norm(spec: Spec) -> float:
-    """Norm B of the comparator: theta_norm, or `radius` if that is smaller."""
-    return min(spec.theta_norm, spec.radius or math.inf)
+    """L2 norm B of the comparator: theta_norm, or `radius` if that is smaller; the largest in another set."""
+    if spec.set == "ball":
+        return min(spec.theta_norm, spec.radius or math.inf)
+    return (spec.size or 0.0) * spec.unit_set.norm(2.0, spec.p)
 
 
 def auto_size(spec: Spec) -> float:

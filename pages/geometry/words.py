@@ -12,6 +12,7 @@ from dpcore.core.facts import text_beside
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry.excess_by_n import (
+    PASSES_RUNS,
     SAMPLE_SIZES,
     ExcessByN,
     ExcessQuestion,
@@ -226,6 +227,13 @@ def people_caption(found: ExcessByN, state: GeometryState) -> str:
         f"own table{'; band: 8 of 10' if found.runs >= LEAST_BANDED else ''}. Risk on fresh records; the best model is "
         f"known exactly.{_above(found, state)}"
     )
+    k = nearest(found.n, state.n)
+    if found.passes is not None and found.reads is not None and np.isfinite(found.passes[k]):
+        often = f"{found.reads[k] / found.n[k]:.0f} times"
+        text += (
+            f" Dotted: gradient perturbation on random batches reads each record {often}, not once, and leaves "
+            f"{rounded(found.passes[k])} at n = {found.n[k]:,.0f} (mean of {min(PASSES_RUNS, found.runs)} runs)."
+        )
     if found.n[-1] < state.n:
         text += f" Drawn up to n = {found.n[-1]:,.0f}: larger n are too slow to update live."
     refused = sorted({reason for reason in found.reasons if reason})

@@ -132,6 +132,7 @@ def plane(kind: str) -> Any:
         "members": lambda: hardest_data.hardest_tracing(seed=1, p_norm=1.5, d=300, delta=1e-6),
         "ball": lambda: noise.ball_picture(1.5, **BUDGET),
         "people": lambda: excess_by_n.excess_against_n(1.5, d=8, ns=(1_000, 4_000), runs=2, **BUDGET),
+        "passes": lambda: excess_by_n.excess_against_n(math.inf, d=8, ns=(1_000, 4_000), runs=2, **BUDGET),
     }[kind]()
 
 
@@ -241,6 +242,7 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     yield "members", draws_of(geometry.members_figure, plane("members")), {"epsilon": (1.0, 10.0)}
     yield "ball", draws_of(geometry.ball_figure, plane("ball")), {}
     yield "learners", draws_of(geometry.learners_figure, plane("people")), {"n": (4_000, 1_000)}
+    yield "many passes", draws_of(geometry.learners_figure, plane("passes")), {"n": (4_000, 1_000)}
     for axis, places in (("epsilon", (1.0, 10.0)), ("classes", (5.0, 2.0)), ("d", (8.0, 2.0))):
         yield f"accuracy, {axis}", draws_of(multiclass.accuracy_figure, classified(axis)), {"cursor": places}
     yield "classes' excess", draws_of(multiclass.classes_excess_figure, classified("excess")), {"epsilon": (1.0, 0.3)}

@@ -15,7 +15,7 @@ from dpcore.core.sets import Ball, length
 from dpcore.mechanisms.gradient.phased_sgd import PhasedSGD, descender_of, eta_of, l2_constants_of, phases_of
 from dpcore.solvers.descent.phased_sgd import Descender, Phase
 from dpcore.theory import gradient_descent as theory
-from tests.phased import BUDGET, dense, dual, every_loss, every_p, plan_for, rngs_of, upper
+from tests.phased import BUDGET, dense, dual, every_loss, every_p, hard_records, plan_for, rngs_of, upper
 from tests.problems import KINKED
 
 # Phases and their noise
@@ -63,12 +63,6 @@ def test_records_may_be_bounded_in_any_norm_and_the_dual_one_costs_nothing():
 def moved(plan, zero: Data, one: Data, phase: Phase, start) -> float:
     """How far a replaced record moves the mean of a phase."""
     return float(np.linalg.norm(np.diff([descender_of(plan, d).average(phase, start)[0] for d in (zero, one)], axis=0)))
-
-
-def hard_records(rng, n: int, d: int, q: float) -> np.ndarray:
-    """At the border of the domain; the longest in L2 have one entry."""
-    X = np.where(rng.random((n, 1)) < 0.5, rng.standard_normal((n, d)), np.eye(d)[rng.integers(d, size=n)])
-    return X / np.linalg.norm(X, q, axis=1, keepdims=True)
 
 
 @pytest.mark.shows("privacy", "phased_sgd")

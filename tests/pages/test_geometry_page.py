@@ -56,6 +56,8 @@ def test_against_n_one_pass_beside_its_bound(name):
     assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing
     assert work == pytest.approx(1.0, abs=0.15) and f"{rate(work)}: linear time" in texts(page)
     assert "the best model is known exactly" in captions(page)
+    many = "" if found.passes is None else f" 10 times, not once, and leaves {rounded(found.passes[k])} at n = 10,000"
+    assert many in captions(page) and ("Dotted" in captions(page)) == (name == "2")
 
 
 def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():

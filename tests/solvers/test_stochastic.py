@@ -44,7 +44,7 @@ def compiled(run: Run, data: Data, seed: int, *, steps: int = STEPS, first: int 
     theta, sums, idle, kept = np.zeros((1, stored)), np.zeros((1, stored)), np.zeros(1), np.empty((len(keep), stored))
     kernels.stochastic_descent(
         kernels.DERIVATIVE[run.key], kernels.records_of(data.X), data.y, run.loss.shape, not run.loss.linear, run.lam,
-        np.array([run.step]), run.decaying, run.rate, np.array([run.sigma]), run.radius, run.idle,
+        np.array([run.step]), run.decaying, run.rate, np.array([run.sigma]), run.radius, 2.0, run.idle,
         np.random.default_rng(seed), 0, steps, theta, idle, first, sums, keep, kept, np.empty((0, stored)),
     )  # fmt: skip
     return theta[0], sums[0] / (steps - first + 1), kept, idle[0]

@@ -45,6 +45,19 @@ def test_where_nothing_is_released_the_curve_says_why():
         excess_by_n.excess_against_n(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, runs=1)
 
 
+@pytest.mark.parametrize("p_norm", [2.0, math.inf])
+def test_many_passes_come_last_and_leave_less_than_phases(p_norm):
+    asked = excess_by_n.ExcessQuestion(p_norm, d=8, epsilon=1.0, delta=1e-6, seed=0, ns=(500, 2_000), runs=6)
+    *before, found = asked.snapshots()
+    assert [each.runs for each in before] == [4, 6] and found.runs == 6
+    assert [each.passes for each in before] == [None, None]
+    assert [asked.share_done(each) for each in before] == pytest.approx([0.7 * 4 / 6, 0.7])
+    assert asked.share_done(found) == 1.0
+    assert (found.passes < 0.6 * found.private.mean).all() and (found.passes > 0.0).all()
+    assert found.reads == pytest.approx(16 * found.n)
+    assert np.array_equal(found.private.mean, before[-1].private.mean)
+
+
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 2.0, math.inf])
 def test_the_work_is_linear_in_n(p_norm):
     found = excess_by_n.excess_against_n(p_norm, d=4, epsilon=1.0, delta=1e-6, seed=0, runs=2)

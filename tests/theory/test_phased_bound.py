@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import Budget
+from dpcore import Budget, Data
 from dpcore.core.losses import get_loss
-from dpcore.mechanisms.gradient.phased_sgd import l2_constants_of
+from dpcore.mechanisms.gradient.phased_sgd import eta_of, l2_constants_of
 from dpcore.theory import gradient_descent as theory
 from tests.phased import dense, every_p, plan_for, rngs_of, upper
 
@@ -75,6 +75,34 @@ def test_a_bound_without_its_noise_or_with_a_twentieth_of_it_does_not_hold(loss,
     plan = plan_for(loss, n=10_000, d=10)
     mean, error = excess(plan.weakened(20.0), 2.0)
     assert mean - 5 * error > upper(plan)
+
+
+@every_p
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "absolute"])
+def test_automatic_steps_cost_at_most_six_percent_of_the_bound(loss, p_norm):
+    """sqrt(2) times the step of the smallest bound, unless such a step could separate models."""
+    plan = plan_for(loss, p_norm)
+    steps = eta_of(plan) / np.array([1.0, 1.3, math.sqrt(2.0), 1.5])
+    found = [upper(plan_for(loss, p_norm, step=step)) for step in steps]
+    assert np.argmin(found) == 2 and 1.05 * found[2] < upper(plan) <= 1.0607 * found[2]
+    if loss == "logistic":
+        far = plan_for(loss, p_norm, radius=1_000.0, budget=Budget(1e6, 1e-6))
+        assert eta_of(far) == theory.longest_phased_step(0.25)
+
+
+def test_automatic_steps_are_better_than_longer_ones_where_the_best_model_is_inside():
+    """Absolute loss on the box, whose labels depend on all columns: noise costs in every direction."""
+    rng, n, d = np.random.default_rng(5), 2_000, 10
+    X = rng.choice([-1.0, 1.0], (n, d)) / math.sqrt(d)
+    data = Data(X, X @ (0.3 * rng.standard_normal(d)))
+    means = []
+    for factor in (1.0, 2.0):
+        plan = plan_for("absolute", math.inf, n=n, d=d, q=2.0)
+        plan = plan_for("absolute", math.inf, n=n, d=d, q=2.0, step=factor * eta_of(plan))
+        rngs = [np.random.default_rng([14, i]) for i in range(32)]
+        thetas = plan.mechanism.release_many(plan, plan.mechanism.prepare(plan, data), rngs)
+        means.append([np.abs(z - data.y).mean() for z in data.margins(thetas)])
+    assert np.mean(means[0]) < 0.75 * np.mean(means[1])
 
 
 @pytest.mark.shows("rate", "phased_sgd")

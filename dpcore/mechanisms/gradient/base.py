@@ -5,6 +5,7 @@ import copy
 import dataclasses as dc
 import math
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Descent, NotApplicable
 from ...core.rng import Generators
+from ...core.sets import NormBall
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_gd import Schedule
@@ -37,6 +39,7 @@ _MOST_STEPS = 10**8
 # lam="auto" allows output perturbation: for classes, with all records in each step or with a batch, and for points
 # (docs/formulas.md, "Gradient perturbation").
 AUTO_CLASSES, AUTO_CLASSES_BATCHES, AUTO_POINTS = 7.0, 14.0, 2.0
+_FRESH = "fresh records by symmetrisation and contraction"
 # Share of the noise for a run that is shown without noise: it draws the same batches as the run with noise.
 _SILENT = 1e-15
 
@@ -51,6 +54,9 @@ class GradientPerturbation(ReadingMechanism):
 
     theta stays in the L2 ball of `radius` if that is set. Otherwise it is unconstrained, unless gradients are bounded
     only in a ball (squared losses, a regulariser) or the last iterate is released: then in the ball of theta_norm.
+    For linear predictions the set may also be an l_p ball with p from 2 to inf, and records may be bounded in any norm:
+    each step ends at the nearest point of the set in L2, and only the bound in L2 that follows for records matters,
+    which for the dual norm, of order p / (p - 1) <= 2, is the same R.
     """
 
     steps: int | str = knob("auto", check=whole(1, _MOST_STEPS), help='how many noisy steps: "auto" or an integer')
@@ -83,25 +89,30 @@ class GradientPerturbation(ReadingMechanism):
 
     def resolved(self, spec: Spec) -> Spec:
         """Problem with lam as a number, and with the ball that the loss or the last iterate needs."""
-        check_ball(self.key, spec)
+        check_set(self.key, spec)
         if spec.lam == "population":
             raise NotApplicable(f"{self.key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
         lam = 0.0 if isinstance(spec.lam, str) else spec.lam
         bounded = math.isfinite(get_loss(spec.loss).slope) and lam == 0.0 and not self.last_iterate
-        ball = spec.theta_norm if spec.radius is None and not bounded else spec.radius
+        ball = spec.theta_norm if spec.size is None and not bounded else spec.size
         return dc.replace(spec, lam=lam, radius=ball)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
-        """Bounds over the best model of norm theta_norm, on average over the noise; and the published order."""
+        """Bounds over the best model of norm theta_norm, or of a set, on average; and the published order."""
         spec, loss = plan.spec, get_loss(plan.spec.loss)
         B = comparator_norm(spec)
         bound, proof = (last_iterate_bound, LAST_SOURCE) if self.last_iterate else (mean_bound, MEAN_SOURCE)
         found = bound(self.facts(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
         found += erm.regularisation_bias(float(spec.lam), B, math.inf)
-        rate = theory.published_gradient_rate(loss.largest_gradient(spec), spec.n, spec.p, B, plan.requested)
-        ball = f"comparator in the ball of {B:g}"
+        G = loss.largest_gradient(spec)
+        rate = theory.published_gradient_rate(G, spec.n, spec.p, B, plan.requested)
         source = "Bassily, Smith and Thakurta 2014, as in Kamath's section on private SGD"
+        where = f"ball of {B:g}" if spec.set == "ball" else f"{spec.unit_set.label} of {spec.size:g}"
+        ball = f"comparator in the {where}"
         upper = [Bound("excess_empirical_risk", "upper", found, "expectation", proof, ball)]
+        if spec.set != "ball":
+            fresh, within = found + theory.fresh_records_gap(G, B, spec.n), f"independent records; {ball}"
+            upper.append(Bound("excess_population_risk", "upper", fresh, "expectation", f"{proof}; {_FRESH}", within))
         return (
             *(upper if math.isfinite(found) else ()),
             *hardest_data(loss, spec, plan.spent),
@@ -116,7 +127,7 @@ class GradientPerturbation(ReadingMechanism):
             (gradients,) = self.transcripts(each, prepared, [copy.deepcopy(rng)])
             path = [np.zeros((1, plan.spec.p))]
             for t, gradient in enumerate(gradients.reshape(plan.steps, 1, -1)):
-                path.append(schedule.after(t, path[-1], gradient, plan.spec.radius))
+                path.append(schedule.after(t, path[-1], gradient, plan.spec.radius, order_of(plan.spec)))
             made.append(np.concatenate(path))
         return made[0], made[1]
 
@@ -136,11 +147,25 @@ def _silenced(plan: Plan) -> Plan:
     return dc.replace(plan, scale=_SILENT * plan.scale)
 
 
+def check_set(key: str, spec: Spec) -> None:
+    """Raise NotApplicable unless theta is one vector in R^p, an L2 ball or, for predictions, an l_p ball, p >= 2."""
+    loss, shape = get_loss(spec.loss), spec.unit_set
+    if spec.set == "ball" or not loss.linear or loss.task == "cost":
+        check_ball(key, spec)
+    elif not (isinstance(shape, NormBall) and shape.order >= 2.0):
+        raise NotApplicable(f"{key} works on R^p or in an l_p ball with p from 2 to inf, got set {spec.set!r}")
+
+
+def order_of(spec: Spec) -> float:
+    """p of the l_p ball of a problem that `check_set` accepts."""
+    return cast(NormBall, spec.unit_set).order
+
+
 def constants_of(spec: Spec, classes: float = AUTO_CLASSES) -> ProblemConstants:
     """Facts of a resolved problem that the rules for steps need. classes: see `AUTO_CLASSES`."""
     loss, lam = get_loss(spec.loss), float(spec.lam)
     B = comparator_norm(spec)
-    reach = spec.radius if spec.radius is not None else math.inf
+    reach = math.inf if spec.radius is None else spec.radius * spec.unit_set.norm(2.0, spec.p)
     # Without a ball, noise orthogonal to all records changes no prediction.
     dimensions = min(spec.n, spec.p) if loss.linear and spec.radius is None else spec.p
     gradient = loss.largest_gradient(spec) + (lam * reach if lam else 0.0)
@@ -154,9 +179,11 @@ def _auto_length(spec: Spec, classes: float, noise: float) -> float:
 
     Stopped after a path of length 1 / lam, descent learns about what it would with the regulariser lam. Numbers: lam as
     objective perturbation chooses it for this noise. Classes and points: noise that nothing resists moves a coordinate
-    of theta by a fixed size.
+    of theta by a fixed size. In other sets only the bound limits the path.
     """
     loss = get_loss(spec.loss)
+    if spec.set != "ball":
+        return math.inf
     if loss.linear and not loss.classification:
         return 1.0 / numbers_lam(spec, noise, loss.largest_replacement(spec) / spec.n)
     factor = classes if loss.classification else AUTO_POINTS

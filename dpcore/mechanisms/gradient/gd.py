@@ -17,7 +17,7 @@ from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import gradient_descent
 from ..base import Drawn, GaussianGuarantee, Prepared, gradients_apart, records_of
 from ..plan import Plan, Plans
-from .base import GradientPerturbation, constants_of, schedule_of
+from .base import GradientPerturbation, constants_of, order_of, schedule_of
 from .schedules import full_batch_steps
 
 
@@ -62,14 +62,13 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         data, asked = records_of(prepared), len(prepared.theta)
-        stored = asked if get_loss(plan.spec.loss).linear else data.p
-        return _descend([plan], data, stored, rngs, np.ones(1))[0][:, :asked]
+        return _descend([plan], data, _stored(plan, asked), rngs, np.ones(1))[0][:, :asked]
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         data, linear = records_of(prepared[0]), get_loss(plans[0].spec.loss).linear
-        stored = data.stored if linear else data.p
-        pairs = np.array([1.0, -1.0])
+        stored, pairs = _stored(plans[0], data.stored), np.array([1.0, -1.0])
         thetas = _descend(plans, data, stored, rngs, pairs, pictures=True, quiet=True, cancelled=cancelled)
+        thetas = thetas[..., : data.stored if linear else data.p]
         return Drawn(thetas[:, -1], thetas[:, :-1])
 
     def with_and_without_noise(self, plan: Plan, prepared: Prepared, rngs: Generators) -> tuple[Array, Array]:
@@ -92,8 +91,13 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
         means, theta = [], np.zeros((len(outputs), plan.spec.p))
         for t, seen in enumerate(np.split(outputs, plan.steps, axis=1)):
             means.append(loss.gradients(data, theta) + schedule.lam * theta)
-            theta = schedule.after(t, theta, seen, plan.spec.radius)
+            theta = schedule.after(t, theta, seen, plan.spec.radius, order_of(plan.spec))
         return np.concatenate(means, axis=1)
+
+
+def _stored(plan: Plan, asked: int) -> int:
+    """Columns of the models that descent follows: those asked for, or all where they depend on the others."""
+    return asked if get_loss(plan.spec.loss).linear and order_of(plan.spec) == 2.0 else plan.spec.p
 
 
 def _descend(
@@ -118,6 +122,7 @@ def _descend(
         rngs,
         signs,
         radius=spec.radius,
+        order=order_of(spec),
         stored=stored,
         idle=idle,
         single=pictures,

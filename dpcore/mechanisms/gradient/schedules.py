@@ -24,7 +24,7 @@ class ProblemConstants:
     the norm of a record's gradient, or less if E ||noisy gradient||^2 <= gradient^2 + error^2 still holds. curvature:
     smoothness, inf if the loss has kinks. dimensions: in which noise counts. length: of the path, the sum of all step
     sizes, that is allowed where noise in the mean of all steps' gradients has the given standard deviation in every
-    direction. records: n.
+    direction; inf if only the bound limits it. records: n.
     """
 
     norm: float
@@ -49,12 +49,18 @@ def full_batch_steps(facts: ProblemConstants, drift: float) -> int:
 
 
 def mean_descent(facts: ProblemConstants, steps: int, error: float) -> Descent:
-    """Constant steps, together about facts.length; the mean of the second half."""
+    """Constant steps, together about facts.length; the mean of the second half.
+
+    For kinks at most the step that minimises `theory.averaged_bound`. For smooth losses, where no length is given, at
+    most the one that minimises `theory.smooth_bound`.
+    """
     step = facts.length(error / math.sqrt(facts.dimensions * steps)) / steps
-    if math.isfinite(facts.curvature):
-        longest = 1.0 / (_CAUTION * facts.curvature)
-    else:
+    if math.isinf(facts.curvature):
         longest = facts.norm / (facts.second_moment(error) * math.sqrt(steps))
+    else:
+        longest = 1.0 / (_CAUTION * facts.curvature)
+        if math.isinf(step):
+            longest = min(longest, 1.0 / (facts.curvature + error * math.sqrt(steps) / facts.norm))
     return Descent(min(step, longest), decaying=False, first=steps // 2 + 1)
 
 

@@ -22,7 +22,7 @@ from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, noisy_descent
 from ..base import Drawn, Prepared, gradients_apart, knob, records_of
 from ..plan import Plan, Plans
-from .base import AUTO_CLASSES_BATCHES, GradientPerturbation, constants_of, descent_of, schedule_of
+from .base import AUTO_CLASSES_BATCHES, GradientPerturbation, constants_of, descent_of, order_of, schedule_of
 from .schedules import ProblemConstants
 
 # "auto": batches of n / 160 records, but enough that the choice of records does not dominate the noise; 16 passes over
@@ -167,8 +167,8 @@ class NoisySGD(GradientPerturbation):
         return BatchCurve(1.0 / z, event.rate, event.times, self.sampling)
 
     def _releases(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
-        data, stored = records_of(prepared), len(prepared.theta)
-        return np.stack([_run(plan, data, rng, stored=stored).average for rng in rngs])
+        data, asked = records_of(prepared), len(prepared.theta)
+        return np.stack([_run(plan, data, rng, stored=_stored(plan, asked)).average[:asked] for rng in rngs])
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves; 2i and 2i + 1 share batches too. A centre is a run without noise, on the first batches.
@@ -191,9 +191,10 @@ class NoisySGD(GradientPerturbation):
                 step=np.repeat(step, len(signs)),
                 sigma=np.outer(scale, signs).ravel(),
                 rng=copy.deepcopy(rngs[i]),
+                stored=_stored(plans[0], data.stored),
                 cancelled=cancelled,
                 **_shared(plans[ks[0]]),
-            ).average.reshape(len(ks), len(signs), -1)
+            ).average.reshape(len(ks), len(signs), -1)[..., : data.stored]
             thetas[ks, 2 * i : 2 * i + 2] = averages[:, :2]
             if i == 0:
                 centres[ks] = averages[:, 2]
@@ -232,7 +233,7 @@ class NoisySGD(GradientPerturbation):
                 shift = loss.gradients(end, theta) * 2.0 / (rate * plan.spec.n)
                 present = np.sum((noise - 0.5 * shift) * shift, axis=1) / plan.scale**2
                 ratio += sign * np.logaddexp(absent, math.log(rate) + present)
-            theta = schedule.after(t, theta, seen, plan.spec.radius)
+            theta = schedule.after(t, theta, seen, plan.spec.radius, order_of(plan.spec))
         return ratio
 
 
@@ -250,6 +251,11 @@ def _run(plan: Plan, data: Data, rng: np.random.Generator, *, stored: int, watch
     )
 
 
+def _stored(plan: Plan, asked: int) -> int:
+    """Columns that a run follows: those asked for, or all where the projection is not radial."""
+    return asked if order_of(plan.spec) == 2.0 else plan.spec.p
+
+
 def _shared(plan: Plan) -> dict[str, Any]:
     """Arguments of the solver for a plan, without the sizes of its steps and of its noise."""
     descent, event = descent_of(plan), plan.ledger[0]
@@ -257,6 +263,7 @@ def _shared(plan: Plan) -> dict[str, Any]:
         "steps": plan.steps,
         "decaying": descent.decaying,
         "radius": math.inf if plan.spec.radius is None else plan.spec.radius,
+        "order": order_of(plan.spec),
         "rate": event.rate if event.sampling == "poisson" else 0.0,
         "lam": float(plan.spec.lam),
         "first": descent.first,

@@ -1,7 +1,7 @@
 """Noisy projected gradient descent on all records: many plans and many repetitions advance together.
 
-One step of a model: theta <- Proj(theta - eta_t (grad F(theta) + lam theta + s xi_t)), where Proj scales back into the
-L2 ball and xi_t is standard normal. All models of one repetition share their xi_t.
+One step of a model: theta <- Proj(theta - eta_t (grad F(theta) + lam theta + s xi_t)), where Proj takes the nearest
+point of an l_p ball, p from 2 to inf, and xi_t is standard normal. All models of one repetition share their xi_t.
 """
 
 import dataclasses as dc
@@ -41,13 +41,12 @@ class Schedule:
     def steps(self) -> int:
         return len(self.etas)
 
-    def after(self, t: int, thetas: Array, gradients: Array, radius: float | None) -> Array:
+    def after(self, t: int, thetas: Array, gradients: Array, radius: float | None, order: float = 2.0) -> Array:
         """Iterates [k, r] after step t = 0, 1, ... with these noisy gradients, all columns stored."""
         moved = thetas - self.etas[t] * gradients
-        if radius is None:
-            return moved
-        lengths = np.linalg.norm(moved, axis=1, keepdims=True)
-        return moved * np.minimum(1.0, radius / np.maximum(lengths, np.finfo(float).tiny))
+        if radius is not None:
+            kernels.project_rows(moved, order, radius)
+        return moved
 
 
 def noise_of_steps(rngs: Generators, stored: int, idle: int) -> Iterator[tuple[Array, Array, Array]]:
@@ -75,6 +74,7 @@ def gradient_descent(
     signs: Array,
     *,
     radius: float | None,
+    order: float = 2.0,
     stored: int,
     idle: int = 0,
     single: bool = False,
@@ -85,10 +85,11 @@ def gradient_descent(
     """Models of every schedule k in every repetition and with every sign, [K, R * len(signs) (+ 1 if quiet), stored].
 
     All models start at 0. rngs: one for each repetition. signs: factors of the noise, one model each: 1; 1 and -1 for
-    pairs. radius: of the ball for projections, None for none. stored: columns of the models; idle: further columns,
-    which are 0 in every record. single: slopes in single precision where the loss has them, for charts. quiet: also,
-    as each schedule's last model, descent without noise. cancelled: asked before each step; if it returns True,
-    CancelledError is raised. watch: called in each step with the noisy gradients of the longest schedule, one a model.
+    pairs. radius, order: of the l_p ball for projections, None for none. stored: columns of the models; idle: further
+    columns, which are 0 in every record; none unless order is 2. single: slopes in single precision where the loss has
+    them, for charts. quiet: also, as each schedule's last model, descent without noise. cancelled: asked before each
+    step; if it returns True, CancelledError is raised. watch: called in each step with the noisy gradients of the
+    longest schedule, one a model.
 
     Randomness: from each generator, for blocks of 32 steps or of fewer where 2^14 normals are, one normal a step and
     stored column; then, with idle columns, one normal a step, then one chi-square a step.
@@ -99,8 +100,8 @@ def gradient_descent(
     >>> gradient_descent(loss, data, [plain], rngs, np.ones(1), radius=10.0, stored=1).round(6).tolist()
     [[[0.5]]]
     """
-    order = np.argsort([-schedule.steps for schedule in schedules], kind="stable")
-    longest_first = [schedules[k] for k in order]
+    by_length = np.argsort([-schedule.steps for schedule in schedules], kind="stable")
+    longest_first = [schedules[k] for k in by_length]
     steps = np.array([schedule.steps for schedule in longest_first])
     first = np.array([schedule.first for schedule in longest_first])[:, None, None]
     noise = np.array([schedule.noise for schedule in longest_first])[:, None, None]
@@ -130,7 +131,9 @@ def gradient_descent(
         if watch is not None:
             watch(slope[0])
         theta -= eta * slope
-        if radius is not None:
+        if radius is not None and order != 2.0:
+            kernels.project_rows(theta.reshape(-1, stored), order, radius)
+        elif radius is not None:
             size = (eta * noise[:K])[:, :, 0]
             ahead[:noisy], aside[:noisy] = np.outer(along, signs).ravel(), np.outer(across, signs**2).ravel()
             along_them = (1.0 - (eta * lam[:K])[:, :, 0]) * np.sqrt(beyond[:K]) + size * ahead
@@ -141,7 +144,7 @@ def gradient_descent(
             beyond[:K] *= back**2
         np.add(sums[:K], theta, out=sums[:K], where=first[:K] <= t + 1)
     answers = np.empty_like(sums)
-    answers[order] = sums / (steps[:, None, None] + 1 - first)
+    answers[by_length] = sums / (steps[:, None, None] + 1 - first)
     return answers
 
 

@@ -40,6 +40,7 @@ def noisy_descent(
     sigma: float | Array,
     rng: np.random.Generator,
     radius: float = math.inf,
+    order: float = 2.0,
     rate: float = 0.0,
     lam: float = 0.0,
     first: int = 1,
@@ -50,18 +51,18 @@ def noisy_descent(
 ) -> Iterates:
     """Take T = `steps` steps theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), from theta_0 = 0.
 
-    eta_t = step / sqrt(t) where `decaying`, else step. Proj: onto the L2 ball of `radius` in R^p. The estimate of the
-    gradient of F is that of one record drawn uniformly (rate 0), or the sum over a batch that holds each record with
-    probability `rate`, independently, divided by rate n (0 < rate <= 1; at 1 no batch is drawn). These are averages: n
-    times the estimate and the noise with step / n is the same run.
+    eta_t = step / sqrt(t) where `decaying`, else step. Proj: to the nearest point of ||theta||_order <= radius in R^p,
+    order from 2 to inf. The estimate of the gradient of F is that of one record drawn uniformly (rate 0), or the sum
+    over a batch that holds each record with probability `rate`, independently, divided by rate n (0 < rate <= 1; at 1
+    no batch is drawn). These are averages: n times the estimate and the noise with step / n is the same run.
 
     sigma: standard deviation of the noise in each coordinate; with -sigma the same rng draws the opposite noise. step,
     sigma: numbers, or [M] for M runs that share records and normals, those of one run with noise.
     first: in 1, ..., steps; the iterates from there on are averaged. keep: ascending steps whose iterates are kept,
     integers [m]. stored: s in r, ..., p, the coordinates that are followed, by default the r columns that data stores;
-    the others enter through their norm, whose law is exact. watch: keep estimate + lam theta + sigma g of every step.
-    Dense or CSR records. Nothing is validated here. cancelled: asked at short intervals; if it returns True,
-    CancelledError is raised.
+    at order 2 the others enter through their norm, whose law is exact, and at another order s must be p. watch: keep
+    estimate + lam theta + sigma g of every step. Dense or CSR records. Nothing is validated here. cancelled: asked at
+    short intervals; if it returns True, CancelledError is raised.
 
     Randomness: see `dpcore.kernels.sgd`; all of it from rng. Source: Kamath, CS 860 (2020), Lecture 13,
     Algorithms 2 and 3, in averages.
@@ -84,8 +85,8 @@ def noisy_descent(
         go_on(cancelled)
         kernels.stochastic_descent(
             kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, not loss.linear, float(lam),
-            etas, decaying, float(rate), sigmas, float(radius), idle_columns, rng, start, min(start + call, steps),
-            theta, idle, first, sums, keep, kept, seen,
+            etas, decaying, float(rate), sigmas, float(radius), float(order), idle_columns, rng,
+            start, min(start + call, steps), theta, idle, first, sums, keep, kept, seen,
         )  # fmt: skip
     sums /= steps - first + 1
     return Iterates(theta, sums, kept, seen) if np.ndim(step) else Iterates(theta[0], sums[0], kept, seen)

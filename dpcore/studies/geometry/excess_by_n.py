@@ -1,7 +1,8 @@
 """Excess risk on fresh records against n, of the mechanism that fits the norm: measured, its bound, and its work.
 
 p_norm = 1 chooses vertices (`polyhedral_frank_wolfe`), 1 < p_norm < 2 walks trees of noisy gradients
-(`tree_frank_wolfe`), p_norm >= 2 descends in phases (`phased_sgd`). Each reads a record once.
+(`tree_frank_wolfe`), p_norm >= 2 descends in phases (`phased_sgd`). Each reads a record once; beside phases stands
+`noisy_sgd`, which reads it many times.
 """
 
 import dataclasses as dc
@@ -30,6 +31,8 @@ SAMPLE_SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 _FRESH = 10_000
 _FIRST_RUNS = (4, 12)
 _LEAST_SLOPE_N = 1_000
+# Many passes take so much longer that fewer runs must do, and even these a part of the time.
+_MANY_PASSES, PASSES_RUNS, _PASSES_SHARE = "noisy_sgd", 4, 0.3
 
 
 @dc.dataclass(frozen=True)
@@ -40,7 +43,8 @@ class ExcessByN:
     guarantee, for which `reasons` says why. plain: the mean of the same runs without noise. bound: proved, on the mean.
     tail: proved, for all but a share of `high_probability.BETA` of the runs. above: how many of the `runs` exceed it.
     rate: the paper's order of growth, shape only. gradients: how many gradients of single records a run evaluates.
-    nothing: the excess of x = 0.
+    passes: mean excess of many passes on the records of the first runs; None before it is known, and for p < 2.
+    reads: how many gradients they evaluate, on average. nothing: the excess of x = 0.
     """
 
     mechanism: str
@@ -55,6 +59,8 @@ class ExcessByN:
     reasons: tuple[str, ...]
     nothing: float
     runs: int
+    passes: Array | None = None
+    reads: Array | None = None
 
     @property
     def exponents(self) -> tuple[float | None, float | None, float | None]:
@@ -97,7 +103,8 @@ class ExcessQuestion:
         """No one's records."""
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[ExcessByN]:
-        """Curves after 4 runs, after 12 and after all; CancelledError as soon as `cancelled` returns True."""
+        """Curves after 4 runs, after 12 and after all, and then with many passes; CancelledError as soon as
+        `cancelled` returns True."""
         runs = integer("runs", self.runs, at_least=2)
         mechanism = make_mechanism(learner_key(self.p_norm), **dict(self.knobs))
         plans = [_plan(mechanism, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
@@ -106,11 +113,18 @@ class ExcessQuestion:
         for end in sorted({min(end, runs) for end in (*_FIRST_RUNS, runs)}):
             excess[:, :, done:end] = self._excess(mechanism, plans, range(done, end), cancelled)
             done = end
-            yield self._curves(mechanism, plans, excess[:, :, :end])
+            yield (found := self._curves(mechanism, plans, excess[:, :, :end]))
+        if self.p_norm >= 2.0:
+            many = make_mechanism(_MANY_PASSES)
+            plans = [_plan(many, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
+            passes = self._excess(many, plans, range(min(PASSES_RUNS, runs)), cancelled)[0].mean(axis=1)
+            reads = [math.nan if isinstance(p, str) else p.steps * p.ledger[0].rate * p.spec.n for p in plans]
+            yield dc.replace(found, passes=passes, reads=np.array(reads))
 
     def share_done(self, found: ExcessByN) -> float:
-        """Share of the runs."""
-        return found.runs / self.runs
+        """Share of the runs, and of the time with many passes."""
+        alone = self.p_norm < 2.0 or found.passes is not None
+        return found.runs / self.runs * (1.0 if alone else 1.0 - _PASSES_SHARE)
 
     def _excess(self, mechanism: Mechanism, plans: list[Plan | str], runs: range, cancelled: Cancelled) -> Array:
         """Of these runs, [2, plans, runs]."""
