@@ -19,7 +19,7 @@ from pages.decide.state import State
 from pages.ui.chips import chips_beside
 from pages.ui.html import readable
 from pages.ui.numbers import points, rounded, worded
-from pages.ui.pickers import OVERVIEW, SHOWN
+from pages.ui.pickers import OVERVIEW, SHOWN, is_drawn
 
 ERRORS: dict[str, str] = {"loss": "log loss", "accuracy": "accuracy"}
 SPENDS = (
@@ -104,7 +104,8 @@ def takeaway(state: State) -> str:
         last = f"ε = {found.last:g}"
         text = f"**Not reachable.** {setting}, no privacy budget up to {last} {limit}. At {last}, {right}"
     lost = state.lost_at(state.epsilon)
-    seen = " (Overview shows the first)" if state.way in OVERVIEW.values() and source.key in SHOWN else ""
+    also = state.way in OVERVIEW.values() and source.key in SHOWN and not is_drawn(source)
+    seen = " (Overview shows the first)" if also else ""
     here = f"the loss is {points(lost)} on average over {state.curve.splits} splits{seen}"
     return f"{text} At the slider's ε = {state.epsilon:g} {'nothing is released' if math.isnan(lost) else here}."
 

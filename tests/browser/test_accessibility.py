@@ -106,7 +106,7 @@ def check_arrows(page: Page) -> None:
     value = float(row.locator("td").nth(1).inner_text())
     curve = "(t => t.y[[...t.x].indexOf(1)])(it._fullData.find(t => t.name === 'objective perturbation'))"
     assert value == pytest.approx(page.evaluate(f"(it => {curve})(document.querySelector('.live-figure'))"), rel=1e-3)
-    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("tumours classified")
+    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("people classified")
     pane = page.locator(".live-figure-numbers [role=region]")
     assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
     pane.press("End")

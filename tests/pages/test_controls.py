@@ -110,7 +110,7 @@ TABS = {
     "sources": ({"about": "errata"}, {"about": "glossary"}),
 }
 # Each the default of another page, where there are several: what an address without it cannot tell from "not set".
-BY_HAND = {"epsilon": 0.5, "delta": 1e-5, "n": 2_000, "p": 256, "lam": 0.01, "m": 20, "seed": 11}
+BY_HAND = {"epsilon": 0.5, "delta": 1e-5, "n": 3_000, "p": 256, "lam": 0.01, "m": 20, "seed": 11}
 FREE = {"source": "synthetic", "records": "synthetic", "at_hand": "synthetic"}  # records that leave n and p open
 
 
@@ -152,7 +152,7 @@ def test_what_is_set_by_hand_is_the_same_on_every_page_or_the_page_says_why_not(
             for key, value in shown(app).items():
                 replaced = f"{value:,} is the nearest." if key in ("n", "p") else "takes its place."
                 assert value == BY_HAND[key] or any(text.endswith(replaced) for text in told), (place, key, value)
-            kept = "Set by you: ε = 0.5, δ = 10⁻⁵, n = 2,000, "
+            kept = "Set by you: ε = 0.5, δ = 10⁻⁵, n = 3,000, "
             assert any(kept in text for text in told), (place, told)
             assert any(text.endswith("= 256, λ = 0.01, m = 20, seed 11.") for text in told), (place, told)
 

@@ -187,8 +187,12 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
 @pytest.mark.parametrize("place", OVERVIEW)
 def test_a_state_has_one_loss_on_all_of_the_page_and_overview_shows_its_first_split(place):
     way = OVERVIEW[place]
-    curve = lost_curve(Setting(Problem("synthetic", n=200, p=8, delta=1e-6, seed=7), way, splits=FEW))
-    page, lost, at = opened(more="compare", n=200, way=way), curve.lost_at(1.0), list(curve.epsilons).index(1.0)
+    curve = lost_curve(Setting(Problem("wine", delta=1e-6, seed=7), way, splits=FEW))
+    page, lost, at = (
+        opened(at_hand="wine", n=125, more="compare", way=way),
+        curve.lost_at(1.0),
+        list(curve.epsilons).index(1.0),
+    )
     rows = page.dataframe[0].value.set_index("mechanism")
     assert rows["accuracy loss at ε = 1, points"][words.mechanisms()[way]] == round(lost, 2)
     here = f"the loss is {points(lost)} on average over {FEW} splits (Overview shows the first)"
@@ -197,7 +201,7 @@ def test_a_state_has_one_loss_on_all_of_the_page_and_overview_shows_its_first_sp
     (seen,) = run(overview).query("metric == 'accuracy' and x == 1.0").itertuples()
     assert (seen.mean, seen.reference) == (curve.private[0, at], curve.reference[0])
     if place == "output":  # exact: as with any number of releases
-        there = open_script("overview/page.py", source="synthetic", n=200, place=place)
+        there = open_script("overview/page.py", source="wine", place=place)
         assert f"classifies {100 * seen.mean:.1f}%" in said(there)
         assert f"{points(100 * (seen.reference - seen.mean)).replace(' ', ' percentage ')} fewer" in said(there)
 
