@@ -195,10 +195,10 @@ class Line:
         """Once the server has said all there is; one by one, so that the browser takes none of it for outdated."""
         while (said := len(self.held or ())) == 0 or page.wait_for_timeout(200) or said < len(self.held or ()):
             page.wait_for_timeout(50)
-        messages, self.held = self.held or [], None
-        for message in messages:
-            self._forward(message)
+        while self.held:  # what comes meanwhile waits behind them: a line never changes their order
+            self._route.send(self.held.pop(0))
             page.wait_for_timeout(5)
+        self.held = None
         page.wait_for_timeout(200)  # what is not to be drawn would be by then
 
 
