@@ -3,7 +3,8 @@
 With each message the browser says what all its controls show. A message that it sent before it showed what the server
 has set would set that back. Therefore each run of the page has a number, which a field out of sight takes to the
 browser and back; it is sent once the controls that were set are. A message with a smaller number says nothing about
-these controls, unless it says what a control has never shown: then the reader has moved it meanwhile.
+these controls, unless it says what a control has never shown: then the reader has moved it meanwhile. A browser that
+does not have the field yet could say no number, and so the first run sends it before everything else.
 """
 
 import dataclasses as dc
@@ -62,6 +63,8 @@ def begin() -> None:
             _say(key, setting.value)
     mine.not_drawn = {key for key in mine.settings if not key.startswith(_ADDRESS)}
     mine.place = st.empty()
+    if mine.number == 1:
+        _tell(mine, 0)
 
 
 def set_controls(values: Mapping[str, Any]) -> None:
@@ -81,7 +84,8 @@ def _set(values: Mapping[str, Any]) -> None:
     for key, value in values.items():
         last = mine.settings.get(key)
         older = [*last.older, last.value] if last and last.run > shown else []
-        run = mine.number if mine.under_way else mine.number + 1
+        told = mine.under_way and mine.place is None  # so this run's number says nothing about the control
+        run = mine.number if mine.under_way and not told else mine.number + 1
         mine.settings[key] = _Setting(value, run, [*older, _said(key)])
         _say(key, value)
 
@@ -112,18 +116,19 @@ def is_drawn(key: str) -> None:
     if key in mine.not_drawn:
         mine.not_drawn.remove(key)
         if not mine.not_drawn:
-            _tell(mine)
+            _tell(mine, mine.number)
 
 
 def end() -> None:
     """At the end of each run that was not cut off."""
-    _tell(_mine())
+    _tell(_mine(), _mine().number)
     _mine().under_way = False
 
 
-def _tell(mine: _Runs) -> None:
+def _tell(mine: _Runs, number: int) -> None:
+    """Send a number, once in each run."""
     if mine.place is not None:
-        st.session_state[RUN] = mine.number
+        st.session_state[RUN] = number
         mine.place.number_input("Run", key=RUN)
         mine.place = None
 
