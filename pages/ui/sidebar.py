@@ -154,7 +154,7 @@ def sidebar(
 def _seed(unused: Collection[str]) -> int:
     """The seed and the button that draws another one."""
     drawn, default = _drawn(), DEFAULTS["seed"]
-    last = drawn.get("seed")
+    last = _last("seed")
     asked, by_hand = wanted(round(st.session_state.get("seed", default)), last, default)
     disabled = "seed" in unused
     with url_controls.block("seed", horizontal=True, vertical_alignment="bottom"):
@@ -194,8 +194,7 @@ def _slider(
     """A slider over a frozen grid, kept in the address; disabled where it is unused."""
     if default is None:
         default = DEFAULTS[key]
-    drawn = _drawn()
-    last = drawn.get(key)
+    drawn, last = _drawn(), _last(key)
     asked, by_hand = wanted(st.session_state.get(key, default), last, default)
     with place or url_controls.block(key, gap="xsmall"):
         if _left_out(key, default, by_hand, unused):
@@ -270,6 +269,17 @@ def _reset() -> None:
 def _drawn() -> dict[str, Drawn]:
     """The controls as this session drew them last, on whatever page."""
     return cast("dict[str, Drawn]", st.session_state.setdefault("drawn", {}))
+
+
+def _last(key: str) -> Drawn | None:
+    """How the control was last drawn.
+
+    The browser shows it so, also where the reader turns the page so early that it has not said so yet.
+    """
+    last = _drawn().get(key)
+    if last is not None and key not in st.session_state and key not in st.query_params:
+        st.session_state[key] = last.shown
+    return last
 
 
 def _settle(key: str, value: Any, default: Any, last: Drawn | None) -> None:

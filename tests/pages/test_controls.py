@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import set_controls, sidebar
 from pages.ui.sidebar import Drawn, wanted
 from tests.harness import ROOT
-from tests.page_driver import SCRIPTS, captions, open_app
+from tests.page_driver import SCRIPTS, captions, open_app, turn_to
 from tests.two_pages import write_pages
 
 
@@ -183,3 +184,13 @@ def test_other_records_set_n_to_theirs_and_are_not_set_by_hand():
     app = open_app(n=2_000)
     app.selectbox(key="source").select("iris").run()
     assert app.session_state["n"] == 105 and "Set by you" not in captions(app)
+
+
+def test_a_page_that_is_turned_before_the_browser_has_said_what_it_shows_has_its_own_defaults():
+    app = open_app()
+    late = app._tree.get_widget_states()  # the browser says it after it was asked for the next page
+    turn_to(app, SCRIPTS["dimension"])
+    for message in (WidgetStates(), late):
+        app._run(message)
+        assert not app.exception
+        assert (app.session_state["delta"], app.session_state["lam"], app.session_state["p"]) == (1e-6, 0.05, 2**20)
