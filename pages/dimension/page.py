@@ -43,9 +43,8 @@ controls = sidebar(
     sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MOST_RECORDS),
     default_n=1_000,
     max_columns=LARGEST,
-    default_columns=LARGEST,
     unused=("m",),
-    own={"lam": 0.05},
+    own={"p": LARGEST, "lam": 0.05},
 )
 
 lower: Lower = "damage" if below == "damage" else "distance"

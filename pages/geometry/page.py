@@ -56,7 +56,7 @@ controls = sidebar(
     sample_sizes=excess_by_n.SAMPLE_SIZES,
     default_n=2_000,
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
-    default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
+    own={"p": FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS},
     letter="d",
     unused=("lam", "m"),
 )

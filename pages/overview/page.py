@@ -21,17 +21,7 @@ from pages.server import prefetch
 from pages.ui.html import icon_array, plain
 from pages.ui.live_figure import current_theme, paragraph
 from pages.ui.page import Page
-from pages.ui.pickers import (
-    DEFAULT_PLACE,
-    OVERVIEW,
-    PEOPLE,
-    PEOPLE_N,
-    defaults_of,
-    norm_of,
-    pick_source,
-    sizes_of,
-    switch,
-)
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, defaults_of, norm_of, pick_source, sizes_of, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -45,7 +35,7 @@ RELEASED = "released models"  # in the session: of the state in which they were 
 
 page = Page("What does privacy cost, and what does it buy?")
 with page.pickers:
-    source, size = pick_source(PEOPLE, "source", PEOPLE_N)
+    source, size = pick_source("source")
     place = switch("Perturbation", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     proof = switch("Which proof sets the noise", words.PROOFS, "tight", key="proof") if place == "output" else "tight"
 controls = sidebar(

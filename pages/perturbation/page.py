@@ -16,17 +16,7 @@ from pages.ui.code import verbatim
 from pages.ui.html import framed, plain
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
-from pages.ui.pickers import (
-    DEFAULT_PLACE,
-    OVERVIEW,
-    PEOPLE,
-    PEOPLE_N,
-    defaults_of,
-    norm_of,
-    pick_source,
-    sizes_of,
-    switch,
-)
+from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, defaults_of, norm_of, pick_source, sizes_of, switch
 from pages.ui.sidebar import Controls, sidebar
 
 HEIGHT = 370
@@ -38,7 +28,7 @@ REPETITIONS = 50
 
 page = Page("Where should the noise go: the output, the objective, or every gradient?")
 with page.pickers:
-    source, size = pick_source(PEOPLE, "records", PEOPLE_N, also=(words.HARDEST,))
+    source, size = pick_source("records", also=(words.HARDEST,))
     place = switch("Bounds of", tuple(OVERVIEW), DEFAULT_PLACE, key="place")
     noise = switch("Noise", NOISES, "gaussian", key="noise")
 controls = sidebar(

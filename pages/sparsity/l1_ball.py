@@ -36,7 +36,7 @@ def show(page: Page) -> None:
         accounting = url_controls.select("vertex_noise", "Noise", words.ACCOUNTINGS, "tight", width=180)
         T = url_controls.slider("T", "T steps", STEPS, "auto", width=115)
         radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format, width=105)
-    controls = sidebar(default_n=FIRST_N, max_columns=MOST_COLUMNS, default_columns=FIRST_COLUMNS, unused=("lam", "m"))
+    controls = sidebar(default_n=FIRST_N, max_columns=MOST_COLUMNS, own={"p": FIRST_COLUMNS}, unused=("lam", "m"))
     theme = current_theme()
     page.halves()
     state = words.L1State(**vars(controls), accounting=accounting, T=T, radius=radius, hardest=records == "hardest")

@@ -35,7 +35,7 @@ def show(page: Page) -> None:
         sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MOST_RECORDS),
         default_n=FIRST_N,
         max_columns=MOST_COLUMNS,
-        default_columns=FIRST_COLUMNS,
+        own={"p": FIRST_COLUMNS},
         unused=(),
     )
     theme = current_theme()

@@ -22,7 +22,7 @@ DEFAULT_PLACE = "objective"
 
 # Overview and Perturbation open with the same people. So many, with these settings, that bounds are below "nothing
 # learned" at ε = 1; the norm is that of the law by which they are drawn, and F* is taken over models of at most it.
-PEOPLE, PEOPLE_N, PEOPLE_NORM = "synthetic", 2_000, 6.0
+_PEOPLE, _PEOPLE_N, PEOPLE_NORM = "synthetic", 2_000, 6.0
 _PEOPLE_DEFAULTS: dict[str, Any] = {"lam": 0.005, "delta": 1e-7}
 
 
@@ -47,13 +47,13 @@ def sizes_of(source: Source, size: int, most: int) -> tuple[int, ...]:
     return tuple(sorted({*(n for n in SAMPLE_SIZES if n <= largest), size}))
 
 
-def pick_source(default: str, key: str, most: int = 100_000, also: Sequence[str] = ()) -> tuple[Source, int]:
-    """The data set that the reader chose, and the number of records it starts with: all of its own, at most `most`.
+def pick_source(key: str, also: Sequence[str] = ()) -> tuple[Source, int]:
+    """The data set that the reader chose, and the number of records it starts with.
 
     key: of the picker and in the address; pages with different defaults need different ones. also: of this page only.
     """
-    source = data.get_source(_pick([*SHOWN, *also], default, key))
-    return source, min(source.sample_size, most)
+    source = data.get_source(_pick([*SHOWN, *also], _PEOPLE, key))
+    return source, min(source.sample_size, _PEOPLE_N)
 
 
 def pick_source_or_file(default: str, key: str) -> Source | None:

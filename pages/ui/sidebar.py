@@ -112,7 +112,6 @@ def sidebar(
     columns: int | None = None,
     max_columns: int,
     unused: Collection[str],
-    default_columns: int | None = None,
     letter: str = "p",
     rules: tuple[str, ...] = ("auto", "population"),
     own: Mapping[str, Any] = {},
@@ -120,9 +119,8 @@ def sidebar(
     """Draw the sidebar and return its state.
 
     sample_sizes: values n can take, default_n the one to start with. columns: of the data set where it fixes them, else
-    the slider decides up to max_columns, starting at default_columns. unused: keys of controls that
-    this page does not use. letter: what the page calls the dimension. rules: for lam, beside numbers. own:
-    defaults of this page, where they are others than `DEFAULTS`.
+    the slider decides up to max_columns. unused: keys of controls that this page does not use. letter: what the page
+    calls the dimension. rules: for lam, beside numbers. own: defaults of this page that differ from `DEFAULTS`.
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
@@ -137,7 +135,7 @@ def sidebar(
             # Where p is not used it may be any of another page, and a link that says so is understood.
             columns_to = [p for p in DIMENSIONS if "p" in unused or p <= max_columns]
             dimension += "" if "p" in unused else f" (to {max_columns:,})"
-            p = _slider("p", dimension, columns_to, "{:,}".format, default_columns, unused)
+            p = _slider("p", dimension, columns_to, "{:,}".format, own.get("p"), unused)
         else:  # the slider keeps its value for data sets that have no columns of their own
             p = columns
             url_controls.block("p", gap="xsmall")
