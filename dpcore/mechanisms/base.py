@@ -23,6 +23,7 @@ from ..core.sets import ConvexSet, SetName, get_set
 from ..core.specification import Spec
 from ..core.validation import integer, one_of
 from ..data import check_records
+from ..solvers import Minimum
 from .noise.rounding import on_grid
 from .noise.spherical import NOISES, Noise
 from .plan import Plan, Plans
@@ -118,6 +119,21 @@ class Lens:
     low: Array
     high: Array
     se: Array
+
+
+@dc.dataclass(frozen=True)
+class Link:
+    """Inequality of the proof of a bound, evaluated on given records.
+
+    claim: what it puts in the place of what, in plain words. lemma: the step of the proof in docs/formulas.md. values:
+    the excess that is proved with it and all links before it, [R], one for each independent run, or [1] where it is a
+    mean already. worst: whether a number of these records gives way to that of the worst records.
+    """
+
+    claim: str
+    lemma: str
+    values: Array
+    worst: bool = False
 
 
 @dc.dataclass(frozen=True)
@@ -252,6 +268,17 @@ class Mechanism(abc.ABC):
         seed: of random paths, which share no noise with the releases that are measured.
         """
         return None
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """Proof of the bound on the mean excess empirical risk, link by link: from the measured excess to the bound.
+
+        The measured excess is no link itself; the last link is the smallest of `bounds` on the mean. best: model and
+        risk with which the bound compares. rngs: of the releases that are measured, as `draws` takes them. Empty where
+        there is no such bound.
+        """
+        return ()
 
     def resolution(self, plan: Plan) -> float:
         """Size of the noise in a released number, from which `rounding.grid_of` makes the grid of releases.
