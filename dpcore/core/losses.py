@@ -205,6 +205,10 @@ class Loss:
         kernels.row_means(kernels.VALUE[self.key], z, noise, scale, y, self.shape, out)
         return out
 
+    def risks(self, data: Data, thetas: Array) -> Array:
+        """F of each model, shape [k]. thetas: as in `predictions`."""
+        return self.row_means(np.zeros(data.n), self.predictions(data, thetas), 1.0, data.y)
+
     def predictions(self, data: Data, thetas: Array) -> Array:
         """z_i of every record under each model: <x_i, theta_k>, or ||theta_k - x_i|| for location; shape [k, n].
 

@@ -87,7 +87,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
 
     prepared = problem.prepared(cell.mechanism, plans, cancelled)
     go_on(cancelled)
-    releases = _releases(cell, plans, prepared, split.train.stored, cancelled)
+    releases = releases_of(cell, plans, prepared, split.train.stored, cancelled)
     loss = get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
     curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh)
@@ -117,7 +117,7 @@ def _lost_by_record(learner: Array, test: Data, releases: metrics.Releases) -> A
     return lost
 
 
-def _releases(
+def releases_of(
     cell: Cell, plans: list[Plan], prepared: list[Prepared], stored: int, cancelled: Cancelled
 ) -> metrics.Releases:
     """Releases on which the metrics of a cell are measured. stored: columns of the training records that are stored."""
@@ -130,9 +130,12 @@ def _releases(
             directions=_directions(mechanism, p, stored, cell.problem.seed, cell.repetitions),
             spread=law.spread(p),
         )
-    # Draws come in pairs, and a standard error needs two pairs.
-    rngs = _rngs(mechanism, cell.problem.seed, max(2, (cell.repetitions + 1) // 2))
-    return mechanism.draws(plans, prepared, rngs, cancelled)
+    return mechanism.draws(plans, prepared, generators(cell), cancelled)
+
+
+def generators(cell: Cell) -> list[np.random.Generator]:
+    """Generators of draws, which come in pairs; a standard error needs two pairs."""
+    return _rngs(cell.mechanism, cell.problem.seed, max(2, (cell.repetitions + 1) // 2))
 
 
 def _proved(lens: Lens, curve: metrics.MetricCurve, gap: float, k: int) -> dict[str, Any]:

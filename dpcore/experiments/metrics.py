@@ -217,7 +217,7 @@ def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:
     """F(theta) for thetas [..., k, r], shape [..., k]."""
     if thetas.ndim > 2:
         return np.stack([_mean_losses(loss, data, t) for t in thetas])
-    return loss.row_means(np.zeros(data.n), loss.predictions(data, thetas), 1.0, data.y)
+    return loss.risks(data, thetas)
 
 
 def _shares_right(data: Data, thetas: Array) -> Array:

@@ -2,8 +2,13 @@
 
 import math
 
+import numpy as np
+
 from ..core.losses import get_loss
+from ..core.records import Data
 from ..core.specification import Spec
+from ..solvers import Minimum
+from ..theory import erm
 
 # Under output perturbation lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root
 # mean square: in the margin (B R)^(2/3) / 16, where B R is the largest margin of a model of norm theta_norm; for
@@ -20,6 +25,14 @@ def comparator_norm(spec: Spec) -> float:
     if spec.set == "ball":
         return min(spec.theta_norm, spec.radius or math.inf)
     return (spec.size or 0.0) * spec.unit_set.norm(2.0, spec.p)
+
+
+def biases(spec: Spec, data: Data, best: Minimum) -> tuple[float, float]:
+    """`erm.regularisation_bias` against `best` on these records, and against any model of norm B on any records."""
+    loss, lam = get_loss(spec.loss), float(spec.lam)
+    zero = float(loss.risks(data, np.zeros((1, data.stored)))[0])
+    own = erm.regularisation_bias(lam, float(np.linalg.norm(best.theta)), zero - best.risk)
+    return own, erm.regularisation_bias(lam, comparator_norm(spec), loss.at_zero(spec))
 
 
 def auto_size(spec: Spec) -> float:

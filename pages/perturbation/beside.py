@@ -8,6 +8,7 @@ import pandas as pd
 
 import dpcore
 from dpcore import Experiment
+from dpcore.experiments.proof_chain import ProofQuestion
 from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import release_scatter_figure, valley_figure
 from dpcore.figures.style import Theme
@@ -17,11 +18,12 @@ from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_
 from pages.background.pictures import made_once
 from pages.background.tables import refined
 from pages.perturbation.exact_answers import show_exact_answers
-from pages.ui.live_figure import captioned_figure
+from pages.ui.live_figure import captioned_figure, small_print
 from pages.ui.numbers import rounded
+from pages.ui.proof import PROOF, asked_proof
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Releases", "λ", "No noise")
+SIDES = (PROOF, "Releases", "λ", "No noise")
 VALLEY_REPETITIONS = 20
 # Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many records
 # times curves, of which one by steps counts several times.
@@ -36,11 +38,25 @@ def first_repetitions(experiment: Experiment) -> int:
 
 
 def show_beside(
-    side: str, experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int
+    side: str,
+    experiment: Experiment,
+    mechanism: Mechanism,
+    controls: Controls,
+    here: pd.DataFrame,
+    theme: Theme,
+    height: int,
 ) -> None:
-    """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
+    """One of SIDES. experiment: of the main chart; mechanism: the one whose bounds it shows; here: its rows
+    at the cursor; height: px."""
     plane = dc.replace(experiment.problem, p=2)
-    if side == "Releases":
+    if side == PROOF:
+        question = ProofQuestion(mechanism, experiment.problem, controls.epsilon, experiment.repetitions)
+        drawn = asked_proof(question, theme, height)
+        if isinstance(drawn, str):
+            small_print(drawn)
+        else:
+            captioned_figure(*drawn, key="proof", height=height)
+    elif side == "Releases":
         _show_releases(dc.replace(experiment, problem=dc.replace(plane, source="synthetic")), controls, theme, height)
     elif side == "λ":
         _show_valley(experiment, controls, here, theme, height)

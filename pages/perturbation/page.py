@@ -93,7 +93,7 @@ page.chart(
 )
 with page.right:
     side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)
-    show_beside(side, experiment, controls, at_cursor, theme, HEIGHT)
+    show_beside(side, experiment, dpcore.make_mechanism(chosen), controls, at_cursor, theme, HEIGHT)
 page.below(
     told.readouts,
     words.CHIPS,

@@ -13,6 +13,7 @@ import dpcore
 from dpcore import Axis, Problem
 from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.audit.function import audit_function
+from dpcore.experiments.proof_chain import ProofChain, ProofQuestion
 from dpcore.figures import (
     decide,
     dimension,
@@ -21,6 +22,7 @@ from dpcore.figures import (
     named_bars,
     overview,
     perturbation,
+    proof_chain,
     survey,
 )
 from dpcore.figures.audit import attack, function, ledger
@@ -200,6 +202,13 @@ def equivalent(**look: Any):
     return decide.equivalent_figure(AT, SIZES, 0.8 * SIZES, high, n=1000, metric="log loss", epsilon=1.0, **look)
 
 
+@functools.cache
+def proof() -> ProofChain:
+    problem = Problem("synthetic", n=300, lam=0.05)
+    *_, found = ProofQuestion(dpcore.make_mechanism(KEYS[0]), problem, 1.0, 4).snapshots()
+    return found
+
+
 def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, Callable[..., Figure], dict[str, Any]]]:
     """Name, function without its cursor, and the cursor's argument with two places (empty where there is none)."""
     look = {"theme": theme, "height": height}
@@ -215,6 +224,7 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     yield "excess", draws_of(perturbation.excess_figure, table(), mechanism=KEYS[0]), {"epsilon": (1.0, 0.1)}
     swept = table(along="lam", values=(1e-4, 1e-3, 1e-2, 0.1, 1.0), epsilon=0.5)
     yield "valley", draws_of(perturbation.valley_figure, swept), {"lam": (0.01, 0.1)}
+    yield "proof", draws_of(proof_chain.chain_figure, proof(), family="output"), {}
     yield "releases", draws_of(perturbation.release_scatter_figure, scatter()), {}
     leak = median_leak(2)
     marks = (np.array([leak.before[leak.owner_before]]), np.array([leak.after[leak.owner_after]]))

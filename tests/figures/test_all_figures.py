@@ -23,7 +23,7 @@ from .pictures import KEYS, all_figures, classified, orders, padded, plane, sett
 # Figures that are cut where their axis ends, on purpose, and say so or go on beyond it.
 CUT = ("ruler", "betting", "function, betting test", "budget", "ball", "exhibits", "corrections", "regret")
 # Figures whose words stand beside their marks.
-WITHOUT_LEGEND = ("leak", "ruler", "uses")
+WITHOUT_LEGEND = ("leak", "ruler", "uses", "proof")
 # The palette of one theme alone.
 PALETTES = {
     theme: {*style.FAMILIES[theme].values(), style.BACKGROUND[theme], style.TEXT[theme], style.MUTED[theme]}

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import data
+from dpcore.experiments.proof_chain import ProofQuestion, proof_chain
 from dpcore.studies.perturbation.release_scatter import release_scatter
 from pages.background import tables
 from pages.perturbation import beside, words
@@ -16,6 +17,7 @@ from pages.ui.details import readout
 from pages.ui.html import plain
 from pages.ui.numbers import rounded
 from pages.ui.pickers import PEOPLE_NORM
+from pages.ui.proof import proof_caption
 from pages.ui.verdict import NO_LOWER, proved_line
 from tests.page_driver import captions, finished, headline, open_app, spaced, tells, texts
 
@@ -119,14 +121,9 @@ def test_the_default_state_teaches_without_a_click():
     assert said == spaced(plain(words.takeaway(here, PEOPLE)))
     assert tells(said, "objective perturbation has the smallest excess risk", "times as much")
     assert "Same guarantee: (1, 10⁻⁷)" in texts(page)
-    plane = dpcore.Problem("synthetic", n=2_000, p=2, lam=0.005, delta=1e-7, theta_norm=BALL, seed=7)
-    made = release_scatter(mechanisms_of(), plane, 1.0)
-    assert beside.releases_caption(made, 2_000) in captions(page)
-    away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.mechanisms]
-    named = "; ".join(
-        f"{place}: {rounded(d, 2)}" for place, d in zip(("output", "objective", "gradient"), away, strict=True)
-    )
-    assert f"{named}." in captions(page)
+    problem = dpcore.Problem("synthetic", n=2_000, lam=0.005, delta=1e-7, theta_norm=BALL, seed=7)
+    chain = proof_chain(ProofQuestion(dpcore.make_mechanism("objective_gaussian"), problem, 1.0, 50))
+    assert proof_caption(chain) in captions(page)
     for card in words.readouts(here, PEOPLE):
         assert spaced(readout(*card)) in texts(page)
     excess = here[here.metric == "excess_empirical_risk"].set_index("mechanism")
@@ -136,6 +133,18 @@ def test_the_default_state_teaches_without_a_click():
         assert 0.0 < row.proved_low < row["mean"] < row.proved_high < 2.0 * row["mean"]
     assert spaced(proved_line(excess.loc[["objective_gaussian"]])) in texts(page)
     assert_between_bounds(table)
+
+
+def test_releases_of_two_numbers_stand_around_the_model_without_noise():
+    page = finished(open_page(side="Releases"))
+    plane = dpcore.Problem("synthetic", n=300, p=2, lam=0.005, delta=1e-7, theta_norm=BALL, seed=7)
+    made = release_scatter(mechanisms_of(), plane, 1.0)
+    assert beside.releases_caption(made, 300) in captions(page)
+    away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.mechanisms]
+    named = "; ".join(
+        f"{place}: {rounded(d, 2)}" for place, d in zip(("output", "objective", "gradient"), away, strict=True)
+    )
+    assert f"{named}." in captions(page)
 
 
 def test_the_bounds_are_those_of_the_chosen_mechanism():
@@ -174,7 +183,8 @@ def test_one_lam_is_a_line_in_the_valley_and_several_are_none():
 def test_a_refusal_shows_on_every_part_of_the_page():
     page = open_page(lam=0.0001, epsilon=0.1)
     assert "needs λ &gt;" in headline(page) and "no guarantee" in headline(page)
-    assert "objective: refused" in captions(page)
+    assert "There is no bound to take apart: " in captions(page)
+    assert "objective: refused" in captions(open_page(lam=0.0001, epsilon=0.1, side="Releases"))
     assert readout("Gaussian objective perturbation", "refused", "no guarantee here") in texts(page)
 
 

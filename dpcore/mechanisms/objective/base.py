@@ -1,6 +1,7 @@
 """Objective perturbation with any law of noise: add a random linear term to the objective, then minimise it."""
 
 import abc
+import copy
 import dataclasses as dc
 import math
 
@@ -17,11 +18,23 @@ from ...core.records import Data
 from ...core.rng import Generators, generator
 from ...core.specification import Spec
 from ...data import check_records
+from ...solvers import Minimum
 from ...theory import erm
 from ...theory.lower_bounds import hardest_data
-from ..base import BAND_MISS, Drawn, Lens, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
+from ..base import (
+    BAND_MISS,
+    Drawn,
+    Lens,
+    Link,
+    Mechanism,
+    Prepared,
+    PreparedRecords,
+    check_certificate,
+    knob,
+    records_of,
+)
 from ..plan import Plan, Plans
-from ..regularisation import LARGEST_LOG, no_lam, numbers_lam
+from ..regularisation import LARGEST_LOG, biases, no_lam, numbers_lam
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
@@ -116,10 +129,9 @@ class ObjectivePerturbation(Mechanism):
         spec = plan.spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         B, LR = spec.theta_norm, loss.slope * R
-        solver_noise, (mean, square) = plan.ledger[1].scale, self.law.reach(spec.p)
+        solver_noise, mean = plan.ledger[1].scale, self.law.reach(spec.p)[0]
         rest = LR * plan.tol + erm.regularisation_bias(lam, B, loss.at_zero(spec))
-        noise = min(LR * plan.scale * mean / lam, min(n, spec.p) * plan.scale**2 * square / (2.0 * lam))
-        average = noise + LR * solver_noise * mean + rest
+        average = min(self._noise(plan)) + LR * solver_noise * mean + rest
         band = LR * (plan.scale / lam + solver_noise) * self.law.mean_draw_band(spec.p, BAND_MISS / 2.0) + rest
         ball = f"comparator in the ball of {B:g}"
         fresh = average + erm.stability(loss.slope, R, n, lam)
@@ -154,6 +166,49 @@ class ObjectivePerturbation(Mechanism):
         bent = data.stored * square * scales**2 / (2.0 * lam)
         error = slope * np.array([plan.tol + plan.ledger[1].scale * mean for plan in plans])
         return Lens(low - error, low + bent * (1.0 - share) + error, np.hypot(low_se, bent * share_se))
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """The noise, by the one of the two proofs in `bounds` that gives less; J(theta_hat) <= J(best); the worst
+        records."""
+        spec, loss = plan.spec, get_loss(plan.spec.loss)
+        lam, stored, (mean, square) = float(spec.lam), data.stored, self.law.reach(spec.p)
+        own, worst = biases(spec, data, best)
+        error = loss.slope * spec.domain.R * (plan.tol + plan.ledger[1].scale * mean)
+        steep, bent = self._noise(plan)
+        b = np.stack([self.law.direction(spec.p, stored, copy.deepcopy(rng)) for rng in rngs]) * plan.scale
+        if steep < bent:
+            # theta_b is no better than any model moved by -b / lam: theta* or 0, whichever costs less.
+            penalty = 0.5 * lam * float(best.theta @ best.theta)
+            target = best.theta[:stored] if penalty <= own else np.zeros(stored)
+            moved = target - np.stack([b, -b], axis=1).reshape(-1, stored) / lam
+            first = loss.risks(data, moved) - best.risk + (penalty if penalty <= own else 0.0)
+            noise = loss.slope * float(data.row_norms.mean()) * plan.scale * mean / lam
+            return (
+                Link("release: no better than θ* moved by the noise", "Objective perturbation", first + error),
+                Link("noise: every loss at its steepest", "Objective perturbation", np.array([noise + own + error])),
+                *_worst_links(noise + worst + error, steep + worst + error, "records: taken as long as R allows"),
+            )
+        thetas = self.draws([plan], [prepared], rngs, cancelled).thetas[0]
+        pushed, kept = np.repeat((b * b).sum(axis=1), 2) / (2.0 * lam), 0.5 * lam * (thetas * thetas).sum(axis=1)
+        centre = prepared.theta[:stored]
+        penalised = loss.risks(data, centre[None])[0] + 0.5 * lam * float(centre @ centre)
+        noise = min(data.n, stored) * plan.scale**2 * square / (2.0 * lam)
+        claim = "records: noise in every direction counts"
+        return (
+            Link("noise: nothing but λ resists it", "For given records", penalised + pushed - kept - best.risk + error),
+            Link(
+                "penalty: all that the best model would pay", "Objective perturbation", np.array([noise + own + error])
+            ),
+            *_worst_links(noise + worst + error, bent + worst + error, claim),
+        )
+
+    def _noise(self, plan: Plan) -> tuple[float, float]:
+        """Largest mean excess by the noise: by the slope of the loss, and by strong convexity."""
+        spec, lam, (mean, square) = plan.spec, float(plan.spec.lam), self.law.reach(plan.spec.p)
+        steep = get_loss(spec.loss).slope * spec.domain.R * plan.scale * mean / lam
+        return steep, min(spec.n, spec.p) * plan.scale**2 * square / (2.0 * lam)
 
     def _paths(self, seed: int) -> list[np.random.Generator]:
         return [generator(seed, f"{self.key} lens", r) for r in range(_LENS_PAIRS)]
@@ -294,6 +349,13 @@ class ObjectivePerturbation(Mechanism):
         if high > LARGEST_LOG:
             raise no_lam(spec)
         return math.exp(brentq(surplus, low, high, xtol=1e-6) if surplus(low) > 0.0 else low)
+
+
+def _worst_links(by_norm: float, by_records: float, claim: str) -> tuple[Link, Link]:
+    return (
+        Link("best model: taken as long as B allows", "Objective perturbation", np.array([by_norm]), worst=True),
+        Link(claim, "Objective perturbation", np.array([by_records]), worst=True),
+    )
 
 
 def _of_pairs(values: Array) -> tuple[Array, Array]:

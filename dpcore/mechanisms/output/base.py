@@ -13,13 +13,15 @@ from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...data import check_records
+from ...solvers import Minimum
 from ...theory import erm
 from ...theory.lower_bounds import hardest_data
-from ..base import BAND_MISS, AdditiveMechanism, Lens, Prepared
+from ..base import BAND_MISS, AdditiveMechanism, Lens, Link, Prepared
 from ..plan import Plan, Plans
-from ..regularisation import LARGEST_LOG, auto_size, comparator_norm, no_lam
+from ..regularisation import LARGEST_LOG, auto_size, biases, comparator_norm, no_lam
 from ..worst_pairs import check_ball, minimiser_pair
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
@@ -84,12 +86,9 @@ class OutputPerturbation(AdditiveMechanism):
         """
         spec = plan.spec
         loss, lam, n = get_loss(spec.loss), float(spec.lam), spec.n
-        L, c, R = loss.lipschitz(spec), loss.curvature_bound, loss.pull(spec)
-        B = comparator_norm(spec)
-        mean, square = self._moves(spec)
-        noise = erm.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
-        bias = erm.regularisation_bias(lam, B, loss.at_zero(spec))
-        bias += erm.inexactness(loss.slope, L, c, R, plan.tol)
+        L, R, B = loss.lipschitz(spec), loss.pull(spec), comparator_norm(spec)
+        noise = self._noise(plan)
+        bias = erm.regularisation_bias(lam, B, loss.at_zero(spec)) + self._inexactness(plan)
         fresh = noise + bias + erm.stability(L, R, n, lam + loss.strong_convexity)
         ball = f"comparator in the ball of {B:g}"
         upper = [
@@ -107,15 +106,42 @@ class OutputPerturbation(AdditiveMechanism):
 
     def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
         """0 below, since F is convex and the noise has mean 0; above, `noise_excess` of each record by its own norm."""
-        spec = plans[0].spec
-        loss, sizes = get_loss(spec.loss), data.row_norms if get_loss(spec.loss).linear else np.ones(1)
-        mean, square = self._moves(spec)
-        moved = [
-            np.fmin(loss.slope * scale * mean * sizes, 0.5 * loss.curvature_bound * square * (scale * sizes) ** 2)
-            for scale in (plan.scale for plan in plans)
-        ]
-        high = np.array([each.mean() for each in moved])
+        high = np.array([self._noise_on(data, plan) for plan in plans])
         return Lens(0.0 * high, high, 0.0 * high)
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """The noise moves every prediction; J(theta_hat) <= J(best); and both for the worst records."""
+        loss = get_loss(plan.spec.loss)
+        noise, (own, worst) = self._noise_on(data, plan), biases(plan.spec, data, best)
+        regularised = loss.risks(data, prepared.theta[None]) - best.risk
+        error, all_noise = self._inexactness(plan), self._noise(plan)
+        return (
+            Link("noise: the loss as curved as it can be", "Risk bounds", regularised + noise),
+            Link("penalty: all that the best model would pay", "Risk bounds", np.array([own + error + noise])),
+            Link("best model: taken as long as B allows", "Risk bounds", np.array([worst + error + noise]), worst=True),
+            Link(
+                "records: taken as long as R allows", "Risk bounds", np.array([worst + error + all_noise]), worst=True
+            ),
+        )
+
+    def _noise(self, plan: Plan) -> float:
+        """`erm.noise_excess` of the longest records."""
+        loss, (mean, square) = get_loss(plan.spec.loss), self._moves(plan.spec)
+        R, c = loss.pull(plan.spec), loss.curvature_bound
+        return erm.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
+
+    def _noise_on(self, data: Data, plan: Plan) -> float:
+        """`erm.noise_excess` of each record by its own length, on average."""
+        loss, (mean, square) = get_loss(plan.spec.loss), self._moves(plan.spec)
+        moved = plan.scale * (data.row_norms if loss.linear else np.ones(1))
+        return float(np.fmin(loss.slope * mean * moved, 0.5 * loss.curvature_bound * square * moved**2).mean())
+
+    def _inexactness(self, plan: Plan) -> float:
+        loss = get_loss(plan.spec.loss)
+        L, R = loss.lipschitz(plan.spec), loss.pull(plan.spec)
+        return erm.inexactness(loss.slope, L, loss.curvature_bound, R, plan.tol)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         check_records(data, plan.spec)

@@ -18,10 +18,11 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
+from ...solvers import Minimum
 from ...solvers.simplex.entropic import minimise_entropic
 from ...theory import erm
 from ...theory import sampling_and_regret as theory
-from ..base import Drawn, Lens, Mechanism, Prepared, knob, whole
+from ..base import Drawn, Lens, Link, Mechanism, Prepared, knob, whole
 from ..plan import Plan, Plans
 from . import weight_range as br
 
@@ -124,10 +125,9 @@ class SimplexSampling(Mechanism):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Bounds over the minimiser, over every model on the simplex, on fresh records; and the published orders."""
         spec, loss, lam = plan.spec, get_loss(plan.spec.loss), float(plan.spec.lam)
-        L, c, R = loss.lipschitz(spec), loss.curvature_bound, spec.domain.R * (spec.reach or 1.0)
-        sampling = theory.sampling_excess(L, c, R, plan.steps)
-        # The weights minimise J - lam <e, w> with |e_j| <= tol / 2, and lie within tol / 2 of the minimiser in L1.
-        bias = theory.entropy_bias(lam, spec.p) + lam * plan.tol
+        L, R = loss.lipschitz(spec), spec.domain.R * (spec.reach or 1.0)
+        sampling, bias = self._costs(plan)
+        # The weights lie within tol / 2 of the minimiser in L1.
         fresh = sampling + bias + erm.stability(L, R, spec.n, lam) + L * R * plan.tol
         over = sampling + 0.5 * L * R * plan.tol
         says = "comparator on the simplex"
@@ -136,20 +136,41 @@ class SimplexSampling(Mechanism):
             Bound("excess_over_regularised", "upper", over, "expectation", _OURS, "||x||_inf <= R"),
             Bound("excess_population_risk", "upper", fresh, "expectation", _OURS, f"independent records; {says}"),
         )
-        rate = theory.published_sampling_rate(L * R, c, spec.n, spec.p, plan.requested)
+        rate = theory.published_sampling_rate(L * R, loss.curvature_bound, spec.n, spec.p, plan.requested)
         says = "the best model on the simplex, m of Theorem 3 as a real number"
         return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as published (with probability 2/3)", says))
 
     def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
         """0 below, since F is convex and the draws have the mean theta; above, `sampling_excess` of each record by the
         variance of its own prediction."""
-        spec, loss = plans[0].spec, get_loss(plans[0].spec.loss)
-        centres, m = np.stack([each.theta for each in prepared]), np.array([plan.steps for plan in plans])
-        squares = (data.X * data.X) @ centres.T * (spec.reach or 1.0)  # entry by entry, also of a sparse array
-        variances = np.maximum(squares.T - data.margins(centres) ** 2, 0.0) / m[:, None]
-        above = np.minimum(loss.lipschitz(spec) * np.sqrt(variances), 0.5 * loss.curvature_bound * variances)
-        high = above.mean(axis=1)
+        high = _draws_on(data, plans, np.stack([each.theta for each in prepared]))
         return Lens(0.0 * high, high, 0.0 * high)
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """The draws move every prediction; the entropy of the weights; and both for the worst records."""
+        loss, lam, weights = get_loss(plan.spec.loss), float(plan.spec.lam), weights_of(prepared)
+        centre = loss.risks(data, prepared.theta[None])
+        draws, worst_draws, worst_bias = _draws_on(data, [plan], prepared.theta[None]), *self._costs(plan)
+        logs, idle = weights.log_weights, plan.spec.p - len(weights.log_weights)
+        entropy = -float(np.exp(logs) @ logs) - (idle * math.exp(weights.log_idle) * weights.log_idle if idle else 0.0)
+        bias = lam * (entropy + plan.tol)
+        worst_weights, worst_records = draws + worst_bias, np.array([worst_draws + worst_bias])
+        return (
+            Link("draws: the loss as curved as it can be", "Mixtures", centre - best.risk + draws),
+            Link("entropy: all that the weights hold is paid", "Mixtures", bias + draws),
+            Link("entropy: as much as p columns can hold", "Mixtures", worst_weights, worst=True),
+            Link("records: predictions all over [−R, R]", "Mixtures", worst_records, worst=True),
+        )
+
+    def _costs(self, plan: Plan) -> tuple[float, float]:
+        """Largest mean excess by the draws, and by the entropy: the weights minimise J - lam <e, w> with |e_j| <=
+        tol / 2."""
+        spec, loss, lam = plan.spec, get_loss(plan.spec.loss), float(plan.spec.lam)
+        R = spec.domain.R * (spec.reach or 1.0)
+        sampling = theory.sampling_excess(loss.lipschitz(spec), loss.curvature_bound, R, plan.steps)
+        return sampling, theory.entropy_bias(lam, spec.p) + lam * plan.tol
 
     def attack_limit(self, plan: Plan) -> float:
         """Attack success against m draws from one choice of range eta; by inequalities if m is too large."""
@@ -219,6 +240,17 @@ class SimplexSampling(Mechanism):
         counts = plan.steps / (plan.spec.reach or 1.0) * outputs[:, : len(weights_of(zero).log_weights)]
         others = plan.steps - counts.sum(axis=1)
         return np.column_stack([counts, others])[:, : len(moved)] @ moved
+
+
+def _draws_on(data: Data, plans: Plans, centres: Array) -> Array:
+    """`sampling_excess` of each record by the variance of its own prediction, on average; shape [K]."""
+    spec, loss = plans[0].spec, get_loss(plans[0].spec.loss)
+    squares = (data.X * data.X) @ centres.T * (spec.reach or 1.0)  # entry by entry, also of a sparse array
+    m = np.array([plan.steps for plan in plans])
+    variances = np.maximum(squares.T - data.margins(centres) ** 2, 0.0) / m[:, None]
+    above = np.minimum(loss.lipschitz(spec) * np.sqrt(variances), 0.5 * loss.curvature_bound * variances)
+    found: Array = above.mean(axis=1)
+    return found
 
 
 def tempered(weights: PreparedWeights, plan: Plan) -> PreparedWeights:

@@ -1,0 +1,49 @@
+"""Where the bound loses: the view beside a chart that takes a bound's proof apart, the same on every page."""
+
+import math
+
+from dpcore.experiments.proof_chain import ProofChain, ProofQuestion
+from dpcore.figures.figure import Figure
+from dpcore.figures.proof_chain import chain_figure, times
+from dpcore.figures.style import Theme
+from dpcore.mechanisms import Mechanism
+from pages.background.asking import ask, waiting, with_progress
+from pages.ui.html import readable
+
+PROOF = "Where the bound loses"  # the view's name in pickers
+SECONDS = 0.3  # what a page waits for all releases of a chain
+
+
+def asked_proof(question: ProofQuestion, theme: Theme, height: int) -> tuple[Figure, str] | str:
+    """The view of a chain that a job computes, with its caption; or why there is none yet."""
+    answer = ask(question, SECONDS, lambda found: found.repetitions == question.repetitions)
+    found: ProofChain | None = answer.snapshot
+    if answer.reason:
+        return f"There is no bound to take apart: {readable(answer.reason)}."
+    if found is None:
+        return waiting(answer)
+    figure, caption = proof_view(found, question.mechanism, theme, height)
+    return figure, with_progress(caption, answer, f"{found.repetitions} of {question.repetitions} releases")
+
+
+def proof_view(found: ProofChain, mechanism: Mechanism, theme: Theme, height: int) -> tuple[Figure, str]:
+    """The view and its caption."""
+    return chain_figure(found, family=mechanism.family, theme=theme, height=height), proof_caption(found)
+
+
+def proof_caption(found: ProofChain) -> str:
+    """How far the bound is from the measurement, and which part of the proof loses most."""
+    first, last = found.steps[0].value, found.steps[-1].value
+    on_these = max(step.value for step in found.steps if not step.worst)
+    step, factor = found.largest
+    if not first > 0.0:
+        return "The measured excess is not above 0, so that the bound is no multiple of it."
+    text = f"The bound is {times(last / first)} times the measurement. "
+    if last / on_these < 1.05:
+        text += "All of it is lost on these records; others could not make the proof lose more."
+    else:
+        text += (
+            f"The proof loses {times(on_these / first)} times on these records, and {times(last / on_these)} times "
+            "more by allowing for the worst ones (hatched)."
+        )
+    return f"{text} The largest factor, {times(factor)}: {step.claim}." if math.isfinite(factor) else text
