@@ -5,8 +5,6 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-import numpy as np
-
 from .. import data as records
 from ..core.arrays import Array
 from ..core.cache import SharedCache
@@ -40,12 +38,14 @@ class Step:
 class ProofChain:
     """Numbers from the measured mean excess to its bound, none below the one before but by chance.
 
-    nothing: excess of a model that learns nothing. repetitions: of the measurement.
+    nothing: excess of a model that learns nothing. repetitions: of the measurement. quantity: what is bounded, in
+    words.
     """
 
     steps: tuple[Step, ...]
     nothing: float
     repetitions: int
+    quantity: str = "excess risk"
 
     @property
     def factor(self) -> float:
@@ -115,15 +115,16 @@ def _compute(asked: ProofQuestion, cancelled: Cancelled) -> ProofChain:
     return ProofChain(chained(measured, links), excess.nothing_learned, asked.repetitions)
 
 
-def chained(measured: Array, links: Sequence[Link]) -> tuple[Step, ...]:
-    """Numbers of a chain from the measured excess, [R] as in `Link.values`, or [1] where it is exact."""
-    names = [("", "", False), *((link.claim, link.lemma, link.worst) for link in links)]
-    values, before, steps = [measured, *(link.values for link in links)], np.zeros(1), []
-    for (claim, lemma, worst), these in zip(names, values, strict=True):
-        apart = these - before
-        # Releases come in pairs that are independent.
-        pairs = apart.reshape(-1, 2).mean(axis=1) if len(apart) > 1 else apart
-        se = float(pairs.std(ddof=1) / math.sqrt(len(pairs))) if len(pairs) > 1 else 0.0
-        steps.append(Step(claim, lemma, float(these.mean()), se, worst))
-        before = these
+def chained(measured: Array, links: Sequence[Link], se: float = 0.0) -> tuple[Step, ...]:
+    """Numbers of a chain from the measured excess, [R] as in `Link.values`, or [1] with its standard error `se`."""
+    steps = [Step("", "", float(measured.mean()), math.hypot(_error(measured), se), False)]
+    for before, link in pairwise([Link("", "", measured), *links]):
+        error = math.hypot(_error(link.values - before.values), se if len(steps) == 1 else 0.0)
+        steps.append(Step(link.claim, link.lemma, float(link.values.mean()), error, link.worst))
     return tuple(steps)
+
+
+def _error(values: Array) -> float:
+    """Standard error of the mean of releases, which come in pairs that are independent; 0 for one number."""
+    pairs = values.reshape(-1, 2).mean(axis=1) if len(values) > 1 else values
+    return float(pairs.std(ddof=1) / math.sqrt(len(pairs))) if len(pairs) > 1 else 0.0

@@ -48,7 +48,7 @@ def chain_figure(found: ProofChain, *, family: Family, theme: Theme, height: int
     if found.nothing > 0.0:
         chart.vertical(found.nothing, dash="dash", color=chart.muted)
         chart.write("nothing learned", math.log10(found.nothing), 1, chart.muted, xref="x", xanchor="center", yshift=16)
-    across = chart.log_axis(low, high, title="excess risk", standoff=8)
+    across = chart.log_axis(low, high, title=found.quantity, standoff=8)
     up = chart.axis(range=[-0.5, len(steps) + 0.5], showticklabels=False, showgrid=False)
     return chart.figure(across, up, barmode="overlay", narrow={"height": height})
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from dpcore.core.cancel import Cancelled, go_on, never
+from dpcore.experiments.proof_chain import ProofChain
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
@@ -17,12 +18,13 @@ from pages.ui.details import table_of
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page, or_reason
 from pages.ui.pickers import switch
+from pages.ui.proof import PROOF, proof_view
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_N, MOST_RECORDS, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 64, 65_536
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
-SIDES = ("Draws", "Dimension")
+SIDES = ("Draws", "Dimension", PROOF)
 
 
 def show(page: Page) -> None:
@@ -43,8 +45,8 @@ def show(page: Page) -> None:
 
     def drawn(
         controls: Controls, cancelled: Cancelled = never
-    ) -> tuple[Figure, str, excess_by_draws.Valley, Support | None, Callable[[], str]]:
-        """The chart there and its sentence; its numbers, one release, and the chart's code."""
+    ) -> tuple[Figure, str, excess_by_draws.Valley, Support | None, Callable[[], str], Callable[[], ProofChain]]:
+        """The chart there and its sentence; its numbers, one release, the chart's code, and its bound's proof."""
         release, reason = or_reason(
             partial(support, lam=controls.lam, m=controls.m, **words.arguments(controls))  # type: ignore[arg-type]
         )
@@ -65,9 +67,10 @@ def show(page: Page) -> None:
             ("draws", controls, on, theme),
             lambda: (draw(valley, theme=theme), words.takeaway(valley, release, reason, on)),
         )
-        return figure, sentence, valley, release, partial(redrawn, question, draw)
+        proof = partial(excess_by_draws.proof, m=m, **question.keywords)
+        return figure, sentence, valley, release, partial(redrawn, question, draw), proof
 
-    figure, sentence, valley, release, code = drawn(controls)
+    figure, sentence, valley, release, code, proof = drawn(controls)
     page.headline(sentence, colour=FAMILIES[theme]["sampling"])
     page.chart(
         figure,
@@ -78,7 +81,7 @@ def show(page: Page) -> None:
         verdict=words.verdict_of(valley, on, words.cursor(release, controls.m)),
         caption=words.caption(valley, on),
     )
-    draw_beside = partial(_beside, controls=controls, release=release, theme=theme)
+    draw_beside = partial(_beside, controls=controls, release=release, theme=theme, proof=proof)
     page.beside(SIDES, draw_beside, key="beside", chart="beside_chart", height=SIDE_HEIGHT)
     page.below(
         words.readouts(valley, release, on) if release else [],
@@ -90,8 +93,16 @@ def show(page: Page) -> None:
     )
 
 
-def _beside(side: str, controls: Controls, release: Support | None, theme: Theme) -> tuple[Figure, str] | str:
+def _beside(
+    side: str,
+    controls: Controls,
+    release: Support | None,
+    proof: Callable[[], ProofChain],
+    theme: Theme,
+) -> tuple[Figure, str] | str:
     """The chart beside and its caption, or why there is none."""
+    if side == PROOF and release:
+        return proof_view(proof(), release.plan.mechanism, theme, SIDE_HEIGHT)
     if side == "Dimension":
         by_p = beside_others.excess_against_columns(
             ps=tuple(sorted({*beside_others.PS, controls.p})),

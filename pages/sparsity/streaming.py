@@ -18,9 +18,10 @@ from pages.ui import url_controls
 from pages.ui.code import script, verbatim
 from pages.ui.details import table_of
 from pages.ui.html import readable
-from pages.ui.live_figure import captioned_figure, current_theme, small_print
+from pages.ui.live_figure import current_theme
 from pages.ui.page import Page, or_reason
 from pages.ui.pickers import switch
+from pages.ui.proof import PROOF, proof_view
 from pages.ui.sidebar import SAMPLE_SIZES, sidebar
 
 HEIGHT = 405
@@ -82,12 +83,16 @@ def show(page: Page) -> None:
         verdict=words.verdict_of(curves, state),
         caption=words.caption(curves, state),
     )
-    with page.right:
-        if play:
-            beside, caption = play_figure(play, theme=theme, height=HEIGHT), words.play_caption(play, state)
-            captioned_figure(beside, caption, key="play", height=HEIGHT)
-        else:
-            small_print(readable(reason))
+
+    def draw_beside(side: str) -> tuple[Figure, str] | str:
+        if play is None:
+            return readable(reason)
+        if side == PROOF:
+            made = regret.proof(state.adversary, state.p, state.steps, **state.shared)
+            return proof_view(made, play.plan.mechanism, theme, HEIGHT)
+        return play_figure(play, theme=theme, height=HEIGHT), words.play_caption(play, state)
+
+    page.beside(("One stream", PROOF), draw_beside, key="beside_stream", chart="play", height=HEIGHT)
     page.below(
         words.readouts(play, state) if play else [],
         words.CHIPS,

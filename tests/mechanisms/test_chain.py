@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from dpcore import Axis, Data, Experiment, Problem, make_mechanism, run
+from dpcore.core.cancel import never
 from dpcore.core.losses import get_loss
+from dpcore.core.privacy import Budget
 from dpcore.core.specification import Domain, Spec
 from dpcore.data import synthetic
 from dpcore.experiments.proof_chain import FEW, ProofQuestion, chained
 from dpcore.mechanisms.base import Link
 from dpcore.mechanisms.regularisation import comparator_norm
-from dpcore.solvers import minimise_in_ball, minimise_on_simplex
+from dpcore.mechanisms.simplex.ftrl import play
+from dpcore.solvers import Minimum, minimise_in_ball, minimise_on_simplex
 
 from ..problems import PROBLEMS, for_loss
 from .chains import chain_of, check_rises, mean_bound
@@ -48,6 +51,28 @@ def test_the_chain_of_sampled_models_rises_to_the_bound(loss: str, lam: float):
     assert steps[-1].value == pytest.approx(mean_bound(plan), rel=1e-9)
     if loss == "squared":  # whose losses are as curved as they can be everywhere
         assert steps[1].value == pytest.approx(steps[0].value, abs=4 * steps[1].se)
+
+
+@pytest.mark.parametrize("p", [4, 9])
+def test_the_chain_of_private_players_rises_from_the_mean_regret_to_the_bound(p: int):
+    """Also with columns that are 0 in every step; costs of one size in half of the steps, of another in the others."""
+    rng = np.random.default_rng(p)
+    costs = rng.uniform(-1.0, 1.0, (300, 4)) * np.repeat([0.2, 1.0], 150)[:, None]
+    data, spec = Data(costs, np.zeros(300), p), Spec("linear", 300, p, 0.2, Domain(q=np.inf), set="simplex")
+    mechanism = make_mechanism("ftrl")
+    plan = mechanism.calibrate(spec, Budget(1.0, 1e-6))
+    sums = np.append(costs.sum(axis=0), np.zeros(p - 4))
+    best = Minimum(np.eye(1, p, int(sums.argmin()))[0], float(sums.min()), 0.0, 1.0)
+    played = play(data, 300 * plan.scale, np.empty((0, 300)))
+    links = mechanism.chain(plan, mechanism.prepare(plan, data), data, best, (), never)
+    steps = chained(np.array([played.expected.sum() - best.risk]), links)
+    check_rises(steps)
+    assert steps[-1].value == pytest.approx(mechanism.bounds(plan)[0].value, rel=1e-12)
+    whole = np.hstack([costs, np.zeros((300, p - 4))])
+    potential = [-60.0 * math.log(np.exp(-at / 60.0).sum()) for at in (whole.sum(axis=0), np.zeros(p))]
+    spread = (np.ptp(whole, axis=1) ** 2).sum() / (8 * 60.0)
+    told = [potential[0] - potential[1] + spread - sums.min(), 60.0 * math.log(p) + spread]
+    assert [step.value for step in steps[1:3]] == pytest.approx(told, rel=1e-9)
 
 
 @pytest.mark.parametrize("key", ["output_gaussian", "objective_gaussian"])

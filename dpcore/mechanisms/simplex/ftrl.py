@@ -5,19 +5,22 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ... import kernels
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
+from ...solvers import Minimum
 from ...theory import sampling_and_regret as theory
-from ..base import BAND_MISS, Prepared, ReadingMechanism, knob, records_of
+from ..base import BAND_MISS, Link, Prepared, ReadingMechanism, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
 from .weight_range import privacy_cost
@@ -112,6 +115,25 @@ class FTRL(ReadingMechanism):
         rate = theory.earlier_stream_rate(T, p, R, plan.requested)
         cited = "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without poly(ln T)"
         return (*found, Bound("regret", "rate", rate, "expectation", cited, "private online learning before it"))
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """The potential's rise in each step, its end, and the worst costs. best: the best arm and the sum of its
+        costs."""
+        T, p, R, lam_sum = plan.steps, plan.spec.p, plan.spec.domain.R, plan.steps * plan.scale
+        dense = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+        costs, idle = np.hstack([dense, np.zeros((T, 1))]), p - data.stored
+        counts = np.append(np.ones(data.stored), idle)
+        rises = -lam_sum * logsumexp(log_weights(data, lam_sum) - costs / lam_sum, b=counts, axis=1)
+        spread = (np.ptp(costs if idle else dense, axis=1) ** 2).sum() / (8.0 * lam_sum)
+        start, worst = lam_sum * math.log(p), theory.regret_bound(lam_sum, p, R, T)
+        numbers = np.minimum([rises.sum() + spread - best.risk, start + spread, worst], 2.0 * R * T)[:, None]
+        return (
+            Link("arms: Hoeffding's lemma on the costs met", "Online", numbers[0]),
+            Link("potential: it ends no higher than the best arm", "Online", numbers[1]),
+            Link("costs: all over [−R, R] in every step", "Online", numbers[2], worst=True),
+        )
 
     def attack_limit(self, plan: Plan) -> float:
         """Attack success by the range of each arm's log-ratios."""

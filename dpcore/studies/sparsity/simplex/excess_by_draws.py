@@ -3,7 +3,7 @@
 import dataclasses as dc
 import math
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import LamRule, Spec
 from ....core.validation import integer
+from ....experiments.proof_chain import ProofChain, chained
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms.plan import Plan
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
@@ -137,6 +138,20 @@ def valley(
         epsilon=budget.epsilon,
         repetitions=repetitions,
     )
+
+
+@shared(64)
+def proof(*, m: int, n: int, p: int, delta: float, epsilon: float, loss: str, seed: int, **asked: Any) -> ProofChain:
+    """Proof of the bound on the mean excess on the training records at m draws, as a chain; other arguments and errors
+    as in `valley`, whose measurement it begins with."""
+    made = valley(n=n, p=p, epsilon=epsilon, delta=delta, loss=loss, seed=seed, **asked)
+    k, data = int(np.flatnonzero(made.m == m)[0]), split_of(n, p, made.stored, seed).train
+    spec = spec_of(loss, split_of(n, p, made.stored, seed), float(made.lam[k]))
+    plan = SimplexSampling(m=m).calibrate(spec, Budget(epsilon, delta))
+    best = minimum_of(loss, n, p, made.stored, seed)
+    links = plan.mechanism.chain(plan, plan.mechanism.prepare(plan, data), data, best, (), never)
+    steps = chained(made.training.mean[[k]], links, se=float(made.training.se[k]))
+    return ProofChain(steps, made.nothing["training"], made.repetitions)
 
 
 def _plan(mechanism: SimplexSampling, spec: Spec, budget: Budget) -> Plan | str:

@@ -15,10 +15,12 @@ from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import Domain, LamRule, Spec
 from ....core.validation import integer, one_of
+from ....experiments.proof_chain import ProofChain, chained
 from ....experiments.summary import middle
 from ....mechanisms.plan import Plan
 from ....mechanisms.simplex.ftrl import FTRL, Played
 from ....mechanisms.simplex.ftrl import play as play_costs
+from ....solvers import Minimum
 from ....theory import sampling_and_regret as theory
 from .adversaries import ADVERSARIES, stream
 
@@ -193,6 +195,36 @@ def play(
         bound=mean_bound.value,
         one_run=one_run.value,
     )
+
+
+@shared(64)
+def proof(
+    adversary: str,
+    p: int,
+    steps: int,
+    *,
+    epsilon: float,
+    delta: float,
+    lam: float | LamRule = "auto",
+    repetitions: int = 50,
+    seed: int = 0,
+    accounting: str = "tight",
+) -> ProofChain:
+    """Proof of the bound on the mean regret of one stream, as a chain from the exact mean; arguments and errors as in
+    `play`.
+
+    >>> made = proof("counterexample", 8, 50, epsilon=4.0, delta=1e-5, repetitions=5)
+    >>> made.steps[0].value < made.steps[1].value <= made.steps[-1].value
+    True
+    """
+    plan = _plan(FTRL(accounting), p, steps, lam, Budget(epsilon, delta))
+    data = _costs(adversary, plan, seed)
+    played = play_costs(data, plan.steps * plan.scale, np.empty((0, plan.steps)))
+    arm = int(played.scores.argmin())
+    best = Minimum(np.eye(1, p, arm)[0], float(played.scores[arm]), 0.0, 1.0)
+    links = plan.mechanism.chain(plan, plan.mechanism.prepare(plan, data), data, best, (), never)
+    nothing = float(np.asarray(data.X).sum()) / p - best.risk
+    return ProofChain(chained(np.array([played.expected.sum() - best.risk]), links), nothing, repetitions, "regret")
 
 
 def _plan(mechanism: FTRL, p: int, T: int, lam: float | LamRule, budget: Budget) -> Plan:
