@@ -9,6 +9,7 @@ import streamlit as st
 import dpcore
 from dpcore.audit.attack_success import Attack, AttackSuccessQuestion
 from dpcore.core.cancel import Cancelled, never
+from dpcore.experiments.proof_chain import ProofQuestion
 from dpcore.figures.figure import Figure
 from dpcore.figures.overview import cost_figure
 from dpcore.figures.style import FAMILIES, GRID
@@ -22,6 +23,7 @@ from pages.ui.html import icon_array, plain
 from pages.ui.live_figure import current_theme, paragraph
 from pages.ui.page import Page
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, defaults_of, norm_of, pick_source, sizes_of, switch
+from pages.ui.proof import PROOF, show_proof
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
 
@@ -31,6 +33,7 @@ REPETITIONS, MANY_RECORDS, FEWER_REPETITIONS = 50, 10_000, 10
 FIRST_REPETITIONS = 4
 # What a move waits for the curves of the other mechanisms, and then, with the chart on the screen, for the attack.
 OTHERS_SECONDS, ATTACK_SECONDS = 0.3, 0.25
+SIDES = ("Attack success", PROOF)
 RELEASED = "released models"  # in the session: of the state in which they were drawn
 
 page = Page("What does privacy cost, and what does it buy?")
@@ -153,10 +156,14 @@ if at_cursor is not None:
     success = attack.success if attack and attack.success else words.unattacked(plan)
     sentences += [larger_class, words.answer(success)]
     text = words.attack_success(success, attack.runs if attack else 0, question.runs)
-    with page.right, st.container(key="attack_success"):
-        st.markdown("**Attack success: your record or a substitute?**")
-        st.html(icon_array(*success.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
-        paragraph(text)
+    with page.right:
+        if switch("Beside the chart", SIDES, SIDES[0], key="beside_cost", wrap=True) == PROOF:
+            show_proof(ProofQuestion(chosen, experiment.problem, at, experiment.repetitions), theme, HEIGHT)
+        else:
+            with st.container(key="attack_success"):
+                st.markdown("**Attack success: your record or a substitute?**")
+                st.html(icon_array(*success.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
+                paragraph(text)
 page.headline(*sentences, colour=colour)
 page.below(
     readouts,

@@ -18,9 +18,9 @@ from dpcore.studies.perturbation.release_scatter import ReleaseScatter, release_
 from pages.background.pictures import made_once
 from pages.background.tables import refined
 from pages.perturbation.exact_answers import show_exact_answers
-from pages.ui.live_figure import captioned_figure, small_print
+from pages.ui.live_figure import captioned_figure
 from pages.ui.numbers import rounded
-from pages.ui.proof import PROOF, asked_proof
+from pages.ui.proof import PROOF, show_proof
 from pages.ui.sidebar import LAMBDAS, Controls
 
 SIDES = (PROOF, "Releases", "λ", "No noise")
@@ -51,11 +51,7 @@ def show_beside(
     plane = dc.replace(experiment.problem, p=2)
     if side == PROOF:
         question = ProofQuestion(mechanism, experiment.problem, controls.epsilon, experiment.repetitions)
-        drawn = asked_proof(question, theme, height)
-        if isinstance(drawn, str):
-            small_print(drawn)
-        else:
-            captioned_figure(*drawn, key="proof", height=height)
+        show_proof(question, theme, height)
     elif side == "Releases":
         _show_releases(dc.replace(experiment, problem=dc.replace(plane, source="synthetic")), controls, theme, height)
     elif side == "λ":

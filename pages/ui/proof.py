@@ -9,21 +9,24 @@ from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
 from pages.background.asking import ask, waiting, with_progress
 from pages.ui.html import readable
+from pages.ui.live_figure import captioned_figure, small_print
 
 PROOF = "Where the bound loses"  # the view's name in pickers
 SECONDS = 0.3  # what a page waits for all releases of a chain
 
 
-def asked_proof(question: ProofQuestion, theme: Theme, height: int) -> tuple[Figure, str] | str:
+def show_proof(question: ProofQuestion, theme: Theme, height: int) -> None:
     """The view of a chain that a job computes, with its caption; or why there is none yet."""
     answer = ask(question, SECONDS, lambda found: found.repetitions == question.repetitions)
     found: ProofChain | None = answer.snapshot
     if answer.reason:
-        return f"There is no bound to take apart: {readable(answer.reason)}."
-    if found is None:
-        return waiting(answer)
-    figure, caption = proof_view(found, question.mechanism, theme, height)
-    return figure, with_progress(caption, answer, f"{found.repetitions} of {question.repetitions} releases")
+        small_print(f"There is no bound to take apart: {readable(answer.reason)}.")
+    elif found is None:
+        small_print(waiting(answer))
+    else:
+        figure, caption = proof_view(found, question.mechanism, theme, height)
+        counted = f"{found.repetitions} of {question.repetitions} releases"
+        captioned_figure(figure, with_progress(caption, answer, counted), key="proof", height=height)
 
 
 def proof_view(found: ProofChain, mechanism: Mechanism, theme: Theme, height: int) -> tuple[Figure, str]:
