@@ -38,7 +38,7 @@ page = Page("Does a million useless features hurt?")
 with page.pickers:
     st.markdown("Perturbation:", width="content")
     noise_in = switch("Where the noise goes", words.PLACES, "output", key="noise_in")
-    below = switch("Lower panel", words.PANELS, "distance", key="below")
+    below = switch("Lower panel", words.PANELS, "damage", key="below")
 controls = sidebar(
     sample_sizes=tuple(n for n in SAMPLE_SIZES if n <= MOST_RECORDS),
     default_n=1_000,

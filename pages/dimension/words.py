@@ -21,7 +21,7 @@ from pages.ui.sources import assumed, neighbours_line
 from pages.ui.verdict import NO_LOWER, verdict
 
 PLACES = {"output": "output", "objective": "objective"}
-PANELS = {"distance": "distance", "damage": "excess risk and theory"}
+PANELS = {"damage": "excess risk and theory", "distance": "distance"}
 MECHANISMS = {
     "output": ("output_gaussian", "output_gamma"),
     "objective": ("objective_gaussian", "objective_gamma"),

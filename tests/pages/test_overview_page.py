@@ -11,10 +11,13 @@ import dpcore
 from dpcore import Budget, Problem, data
 from dpcore.accounting.attack_limits import attack_cap
 from dpcore.audit.attack_success import AttackSuccessQuestion
+from dpcore.experiments.proof_chain import ProofQuestion, proof_chain
+from dpcore.figures.proof_chain import times
 from pages.overview import words
 from pages.ui import sidebar
 from pages.ui.details import readout
 from pages.ui.html import icon_array, plain
+from pages.ui.proof import PROOF, proof_caption
 from tests.page_driver import captions, charts, chips, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
@@ -185,3 +188,14 @@ def test_the_slider_of_a_real_set_ends_at_its_own_records():
     assert page.select_slider(key="n").options[-1] == "398"
     assert list(chips(page)) == ["ε = 0.1"]
     assert "50,000" in open_page().select_slider(key="n").options
+
+
+def test_the_bound_is_taken_apart_beside_the_chart():
+    page = finished(open_page(beside_cost=PROOF, epsilon=0.5))
+    table = table_of()
+    row = table[(table.metric == "excess_empirical_risk") & (table.x == 0.5)].iloc[0]
+    found = proof_chain(ProofQuestion(mechanism_of("objective"), Problem(**DEFAULT), 0.5, 50))
+    assert found.steps[0].value == pytest.approx(row["mean"], rel=1e-3)  # to the accuracy of charts
+    assert found.steps[-1].value == pytest.approx(row.bound, rel=1e-9)
+    said = proof_caption(found)
+    assert said in captions(page) and tells(said, f"The bound is {times(row.bound / row['mean'])} times")
