@@ -1,0 +1,138 @@
+"""The proof of `theory.frank_wolfe_bound`, followed along runs on given records: its chain, and a bound for these."""
+
+import dataclasses as dc
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.cancel import Cancelled, go_on
+from ...core.privacy import Bound
+from ...core.sets import ConvexSet, Polytope, Simplex
+from ...core.specification import Spec
+from ...solvers.frank_wolfe import vertices as fw
+from ..base import Lens, Link
+from .step_count import constants_of
+from .vertex_runs import idle_columns, start_of
+
+LENS_PATHS = 4  # for each plan; the sum over the steps varies little from path to path
+_ASK_EVERY = 32
+_LEMMA = "Frank-Wolfe on polytopes, for given records"
+
+
+class State(Protocol):
+    """Places of K runs: grad F and F of the first `live` of them."""
+
+    def gradients(self, live: int) -> Array: ...
+
+    def risks(self, live: int) -> Array: ...
+
+
+@dc.dataclass(frozen=True)
+class Followed:
+    """Numbers of the proof along K runs; 0 after a run's last step.
+
+    T: [K]. risks: [K, max T], F(theta_t). gaps, losses: [K, max T - 1], <grad F(theta_t), theta_t - v> and
+    <grad F(theta_t), s_t - v>, where s_t is the point of step t and v the point of the set with the smallest score.
+    """
+
+    T: Array
+    risks: Array
+    gaps: Array
+    losses: Array
+
+    @property
+    def ends(self) -> Array:
+        """T (T + 1), [K]."""
+        return self.T * (self.T + 1.0)
+
+    def summed(self, numbers: Array) -> Array:
+        """sum_t 2 (t + 1) numbers_t, [K]."""
+        return numbers @ np.arange(4.0, 2.0 * numbers.shape[1] + 4.0, 2.0)
+
+    def proved(self, least: Array | float) -> Array:
+        """Bound on F(theta_T) - least by convexity alone, [K]; least: F of any point of the set.
+
+        Of F(theta_{t+1}) - least <= (1 - mu_t) (F(theta_t) - least) + the rest of the step, where only the gap takes
+        the place of the excess F(theta_t) - least.
+        """
+        last = np.take_along_axis(self.risks, self.T.astype(int)[:, None] - 1, axis=1)[:, 0]
+        return last + (self.summed(self.gaps) - self.summed(self.risks[:, :-1]) - 2.0 * least) / self.ends
+
+
+def follow(
+    state: State,
+    shape: ConvexSet,
+    size: float,
+    start: Array,
+    T: Sequence[int],
+    step: Callable[[int, int], Array],
+    cancelled: Cancelled,
+) -> Followed:
+    """Follow runs of T - 1 steps, T falling, in the set of this shape and size from theta_1 = start, [w].
+
+    state: where the runs are. step: called with t and the number k of runs that make this step; moves the state and
+    returns their s_t, [k, w]. Columns beyond those of the state's gradients are 0 in every record.
+    """
+    last, count = np.array(T), len(T)
+    thetas, gradients = np.tile(start, (count, 1)), np.zeros((count, len(start)))
+    risks, gaps, losses = np.zeros((count, last[0])), np.zeros((count, last[0] - 1)), np.zeros((count, last[0] - 1))
+    for t in range(1, last[0]):
+        if t % _ASK_EVERY == 0:
+            go_on(cancelled)
+        there, live, mu = np.count_nonzero(last >= t), int(np.count_nonzero(last > t)), 2.0 / (t + 2.0)
+        risks[:there, t - 1] = state.risks(int(there))
+        own = state.gradients(live)
+        g, theta = gradients[:live], thetas[:live]
+        g[:, : own.shape[1]] = own
+        smallest = size * np.einsum("kw,kw->k", g, shape.extreme(g))
+        gaps[:live, t - 1] = np.einsum("kw,kw->k", g, theta) - smallest
+        taken = step(t, live)
+        losses[:live, t - 1] = np.einsum("kw,kw->k", g, taken) - smallest
+        theta += mu * (taken - theta)
+    there = np.count_nonzero(last == last[0])
+    risks[:there, -1] = state.risks(int(there))
+    return Followed(last.astype(float), risks, gaps, losses)
+
+
+def follow_vertices(
+    spec: Spec, risk: fw.Walkable, runs: Sequence[fw.Run], chosen: fw.Chosen, cancelled: Cancelled
+) -> Followed:
+    """`follow` for vertices that were chosen, in the order of the runs; all idle columns count as one."""
+    shape = Simplex() if isinstance(spec.unit_set, Polytope) else spec.unit_set
+    size, order = spec.size or 1.0, np.argsort([-run.T for run in runs], kind="stable")
+    columns, signs = chosen.columns[order], chosen.signs[order]
+    state = risk.state(len(runs), start_of(spec, risk.stored))
+    width = risk.stored + (idle_columns(spec, risk) > 0)
+
+    def step(t: int, live: int) -> Array:
+        taken, lengths = columns[:live, t - 1], size * signs[:live, t - 1]
+        state.move(2.0 / (t + 2.0), taken, lengths)
+        found = np.zeros((live, width))
+        found[np.arange(live), np.minimum(taken, risk.stored)] = lengths
+        return found
+
+    found = follow(state, shape, size, start_of(spec, width), [runs[k].T for k in order], step, cancelled)
+    back = np.argsort(order)
+    return Followed(found.T[back], found.risks[back], found.gaps[back], found.losses[back])
+
+
+def chain_of(spec: Spec, found: Followed, best: float, loss: float, bound: Bound) -> tuple[Link, ...]:
+    """Links from the measured excess of runs to the bound. best: F*. loss: bound on the mean of a step's loss."""
+    facts, excess = constants_of(spec), found.risks - best
+    curved = 2.0 * facts.curvature * (found.T - 1.0)
+    own = (2.0 * excess[:, 0] + found.summed(found.losses) + curved) / found.ends
+    worst = (2.0 * excess[:1, 0] + loss * (found.ends[:1] - 2.0) + curved[:1]) / found.ends[:1]
+    return (
+        Link("each model's gap instead of its excess", f"{_LEMMA}: convexity", found.proved(best)),
+        Link("curvature of the whole set, not of the steps", f"{_LEMMA}: curvature", own, worst=True),
+        Link("loss of a choice on the worst scores", f"{_LEMMA}: choices", worst, worst=True),
+        Link("a start as far from the best as can be", f"{_LEMMA}: start", np.array([bound.value]), worst=True),
+    )
+
+
+def lens_of(proved: Array) -> Lens:
+    """Lens of K plans from the proved bounds of paths, [K, paths]; nothing is provable below."""
+    error = proved.std(axis=1, ddof=1) / np.sqrt(proved.shape[1])
+    return Lens(np.full(len(proved), -np.inf), proved.mean(axis=1), error)
