@@ -31,13 +31,15 @@ class State(Protocol):
 
 @dc.dataclass(frozen=True)
 class Followed:
-    """Numbers of the proof along K runs; 0 after a run's last step.
+    """Numbers of the proof along K runs.
 
-    T: [K]. risks: [K, max T], F(theta_t). gaps, losses: [K, max T - 1], <grad F(theta_t), theta_t - v> and
-    <grad F(theta_t), s_t - v>, where s_t is the point of step t and v the point of the set with the smallest score.
+    T, last: [K], and F(theta_T). risks, gaps, losses: [K, max T - 1], for each step F(theta_t),
+    <grad F(theta_t), theta_t - v> and <grad F(theta_t), s_t - v>, where s_t is the point to which it goes and v the
+    point of the set with the smallest score; 0 after a run's last step.
     """
 
     T: Array
+    last: Array
     risks: Array
     gaps: Array
     losses: Array
@@ -57,8 +59,7 @@ class Followed:
         Of F(theta_{t+1}) - least <= (1 - mu_t) (F(theta_t) - least) + the rest of the step, where only the gap takes
         the place of the excess F(theta_t) - least.
         """
-        last = np.take_along_axis(self.risks, self.T.astype(int)[:, None] - 1, axis=1)[:, 0]
-        return last + (self.summed(self.gaps) - self.summed(self.risks[:, :-1]) - 2.0 * least) / self.ends
+        return self.last + (self.summed(self.gaps - self.risks) - 2.0 * least) / self.ends
 
 
 def follow(
@@ -75,14 +76,17 @@ def follow(
     state: where the runs are. step: called with t and the number k of runs that make this step; moves the state and
     returns their s_t, [k, w]. Columns beyond those of the state's gradients are 0 in every record.
     """
-    last, count = np.array(T), len(T)
+    ends, count = np.array(T), len(T)
     thetas, gradients = np.tile(start, (count, 1)), np.zeros((count, len(start)))
-    risks, gaps, losses = np.zeros((count, last[0])), np.zeros((count, last[0] - 1)), np.zeros((count, last[0] - 1))
-    for t in range(1, last[0]):
+    last, (risks, gaps, losses) = np.empty(count), np.zeros((3, count, ends[0] - 1))
+    for t in range(1, ends[0] + 1):
         if t % _ASK_EVERY == 0:
             go_on(cancelled)
-        there, live, mu = np.count_nonzero(last >= t), int(np.count_nonzero(last > t)), 2.0 / (t + 2.0)
-        risks[:there, t - 1] = state.risks(int(there))
+        there, live, mu = int(np.count_nonzero(ends >= t)), int(np.count_nonzero(ends > t)), 2.0 / (t + 2.0)
+        last[:there] = state.risks(there)
+        if not live:
+            break
+        risks[:live, t - 1] = last[:live]
         own = state.gradients(live)
         g, theta = gradients[:live], thetas[:live]
         g[:, : own.shape[1]] = own
@@ -91,9 +95,7 @@ def follow(
         taken = step(t, live)
         losses[:live, t - 1] = np.einsum("kw,kw->k", g, taken) - smallest
         theta += mu * (taken - theta)
-    there = np.count_nonzero(last == last[0])
-    risks[:there, -1] = state.risks(int(there))
-    return Followed(last.astype(float), risks, gaps, losses)
+    return Followed(ends.astype(float), last, risks, gaps, losses)
 
 
 def follow_vertices(
@@ -115,15 +117,15 @@ def follow_vertices(
 
     found = follow(state, shape, size, start_of(spec, width), [runs[k].T for k in order], step, cancelled)
     back = np.argsort(order)
-    return Followed(found.T[back], found.risks[back], found.gaps[back], found.losses[back])
+    return Followed(*(numbers[back] for numbers in dc.astuple(found)))
 
 
 def chain_of(spec: Spec, found: Followed, best: float, loss: float, bound: Bound) -> tuple[Link, ...]:
     """Links from the measured excess of runs to the bound. best: F*. loss: bound on the mean of a step's loss."""
-    facts, excess = constants_of(spec), found.risks - best
+    facts, first = constants_of(spec), found.risks[:, 0] - best
     curved = 2.0 * facts.curvature * (found.T - 1.0)
-    own = (2.0 * excess[:, 0] + found.summed(found.losses) + curved) / found.ends
-    worst = (2.0 * excess[:1, 0] + loss * (found.ends[:1] - 2.0) + curved[:1]) / found.ends[:1]
+    own = (2.0 * first + found.summed(found.losses) + curved) / found.ends
+    worst = (2.0 * first[:1] + loss * (found.ends[:1] - 2.0) + curved[:1]) / found.ends[:1]
     return (
         Link("each model's gap instead of its excess", f"{_LEMMA}: convexity", found.proved(best)),
         Link("curvature of the whole set, not of the steps", f"{_LEMMA}: curvature", own, worst=True),
