@@ -14,7 +14,7 @@ from ...core.arrays import Array
 from ...core.cancel import Cancelled, never
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
-from ...core.rng import Generators, generator
+from ...core.rng import Generators, generator, two_of_each
 from ...core.specification import Domain, Spec
 from ...solvers import Minimum
 from ...solvers.frank_wolfe.vertices import Risk
@@ -187,7 +187,7 @@ class FrankWolfePolytope(VertexMechanism):
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves, in which the two releases of a generator are independent: a choice has no opposite."""
-        spec, r, streams = plans[0].spec, len(prepared[0].theta), _streams(rngs)
+        spec, r, streams = plans[0].spec, len(prepared[0].theta), two_of_each(rngs)
         risk = risk_behind(plans[0], prepared[0], len(plans) * len(streams), single=True)
         runs, chosen = descend(plans, risk, streams, cancelled)
         thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
@@ -197,7 +197,7 @@ class FrankWolfePolytope(VertexMechanism):
     def chain(
         self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
     ) -> tuple[Link, ...]:
-        streams = _streams(rngs)
+        streams = two_of_each(rngs)
         risk = risk_behind(plan, prepared, len(streams), single=True)
         return self.chain_along(plan, risk, best.risk, streams, cancelled)
 
@@ -280,11 +280,6 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         found.append(rate(theorem, "Theorem 1.1 as published", says))
         found.append(rate(corollary, "Corollary 2.7 as published; it needs another T than Theorem 2.5", says))
     return tuple(found)
-
-
-def _streams(rngs: Generators) -> list[np.random.Generator]:
-    """Two independent generators of each: a choice of a vertex has no opposite."""
-    return [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
 
 
 def _range(law: NoiseLaw, scale: float, sensitivity: float) -> float:

@@ -9,9 +9,11 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on
 from ...core.privacy import Bound
+from ...core.rng import Generators
 from ...core.sets import ConvexSet, Polytope, Simplex
 from ...core.specification import Spec
 from ...solvers.frank_wolfe import vertices as fw
+from ...solvers.frank_wolfe.noisy_gradient import noise_of_steps
 from ..base import Lens, Link
 from .step_count import constants_of
 from .vertex_runs import idle_columns, start_of
@@ -68,13 +70,13 @@ def follow(
     size: float,
     start: Array,
     T: Sequence[int],
-    step: Callable[[int, int], Array],
+    step: Callable[[int, Array], Array],
     cancelled: Cancelled,
 ) -> Followed:
     """Follow runs of T - 1 steps, T falling, in the set of this shape and size from theta_1 = start, [w].
 
-    state: where the runs are. step: called with t and the number k of runs that make this step; moves the state and
-    returns their s_t, [k, w]. Columns beyond those of the state's gradients are 0 in every record.
+    state: where the runs are. step: called with t and the gradients, [k, w], of the k runs that make this step; moves
+    the state and returns their s_t, [k, w]. Columns beyond those of the state's gradients are 0 in every record.
     """
     ends, count = np.array(T), len(T)
     thetas, gradients = np.tile(start, (count, 1)), np.zeros((count, len(start)))
@@ -92,7 +94,7 @@ def follow(
         g[:, : own.shape[1]] = own
         smallest = size * np.einsum("kw,kw->k", g, shape.extreme(g))
         gaps[:live, t - 1] = np.einsum("kw,kw->k", g, theta) - smallest
-        taken = step(t, live)
+        taken = step(t, g)
         losses[:live, t - 1] = np.einsum("kw,kw->k", g, taken) - smallest
         theta += mu * (taken - theta)
     return Followed(ends.astype(float), last, risks, gaps, losses)
@@ -108,7 +110,8 @@ def follow_vertices(
     state = risk.state(len(runs), start_of(spec, risk.stored))
     width = risk.stored + (idle_columns(spec, risk) > 0)
 
-    def step(t: int, live: int) -> Array:
+    def step(t: int, gradients: Array) -> Array:
+        live = len(gradients)
         taken, lengths = columns[:live, t - 1], size * signs[:live, t - 1]
         state.move(2.0 / (t + 2.0), taken, lengths)
         found = np.zeros((live, width))
@@ -116,6 +119,42 @@ def follow_vertices(
         return found
 
     found = follow(state, shape, size, start_of(spec, width), [runs[k].T for k in order], step, cancelled)
+    back = np.argsort(order)
+    return Followed(*(numbers[back] for numbers in dc.astuple(found)))
+
+
+class _Anywhere:
+    """State of runs that go to any points."""
+
+    def __init__(self, risk: fw.Risk, start: Array, count: int) -> None:
+        self.risk, self.thetas = risk, np.tile(start[: risk.stored], (count, 1))
+
+    def gradients(self, live: int) -> Array:
+        return self.risk.gradients(self.thetas[:live])
+
+    def risks(self, live: int) -> Array:
+        return self.risk.values(self.thetas[:live])
+
+    def move(self, mu: float, points: Array) -> None:
+        moving = self.thetas[: len(points)]
+        moving += mu * (points[:, : self.risk.stored] - moving)
+
+
+def follow_noisy(
+    spec: Spec, risk: fw.Risk, runs: Sequence[fw.Run], rngs: Generators, start: Array, cancelled: Cancelled
+) -> Followed:
+    """`follow` for runs in their order, each with the noise that it has in `descend_noisy`."""
+    shape, size, order = spec.unit_set, spec.size or 1.0, np.argsort([-run.T for run in runs], kind="stable")
+    scales, streams = np.array([runs[k].noise for k in order])[:, None], np.array([runs[k].stream for k in order])
+    state, normals = _Anywhere(risk, start, len(runs)), noise_of_steps(rngs, len(start))
+
+    def step(t: int, gradients: Array) -> Array:
+        live = len(gradients)
+        points = size * shape.extreme(scales[:live] * next(normals)[streams[:live]] + gradients)
+        state.move(2.0 / (t + 2.0), points)
+        return points
+
+    found = follow(state, shape, size, start, [runs[k].T for k in order], step, cancelled)
     back = np.argsort(order)
     return Followed(*(numbers[back] for numbers in dc.astuple(found)))
 
