@@ -36,3 +36,8 @@ def in_blocks(
     while True:
         drawn = [draw(rng, steps) for rng in rngs]
         yield from zip(*(np.stack(parts, axis=1) for parts in zip(*drawn, strict=True)), strict=True)
+
+
+def two_of_each(rngs: Generators) -> list[np.random.Generator]:
+    """Two independent generators of each, for releases that have no opposite."""
+    return [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]

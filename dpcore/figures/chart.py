@@ -144,12 +144,20 @@ class Chart:
         """Add what lies between two curves where both are there, cut at `floor`: a log axis would leave out an edge at
         or below 0."""
         x, low, high = (np.asarray(values, float) for values in (x, low, high))
-        known = np.isfinite(low) & np.isfinite(high)
+        known = np.isfinite(np.maximum(low, floor)) & np.isfinite(high)
         edge = {"type": "scatter", "mode": "lines", "x": x[known], "yaxis": axis, "line": {"width": 0}} | _HIDDEN
         fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, opacity), "name": name}
         self.traces.append(edge | {"y": np.maximum(high[known], floor)})
         lower = {"y": np.maximum(low[known], floor), "showlegend": legend and bool(known.any())}
         self.traces.append(edge | fill | lower)
+
+    def proved(
+        self, x: Any, low: Any, high: Any, colour: str, *, floor: float, axis: str = "y", legend: bool = True
+    ) -> None:
+        """Add the band in which means are proved to lie for these records; it reaches down to `floor` where `low` is
+        -inf."""
+        self.band(x, low, high, colour, "proved for these records", axis=axis, legend=legend, floor=floor, opacity=0.12)
+        self.end(high, "band: proved<br>for these records", colour, axis)
 
     def zero_or_below(self, x: Any, y: Any, colour: str, name: str, floor: float, axis: str = "y") -> None:
         """Add triangles on the lower edge of a log axis where a curve is at or below 0; hovering shows the value."""

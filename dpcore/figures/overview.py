@@ -47,8 +47,7 @@ def cost_figure(
 
     enough, proved = accuracy[accuracy.repetitions >= LEAST_BANDED], excess[excess.proved_high.notna()]
     chart.band(enough.x, 100 * enough.q10, 100 * enough.q90, main)
-    lens = "proved for these records"
-    chart.band(proved.x, proved.proved_low, proved.proved_high, main, lens, axis="y2", legend=False, floor=floor)
+    chart.proved(proved.x, proved.proved_low, proved.proved_high, main, axis="y2", legend=False, floor=floor)
     for key in reversed(names):  # the one that is shown in full lies on top
         for rows, scale, axis in ((accuracies, 100, "y"), (risks, 1, "y2")):
             mine, thick = rows[rows.mechanism == key], 3.0 if key == mechanism else 1.5
@@ -60,7 +59,6 @@ def cost_figure(
     chart.curve(budgets, [best] * len(budgets), plain, "without privacy", label="without privacy")
     chart.curve(budgets, [larger] * len(budgets), chart.muted, LARGER, label=LARGER, dash="dot")
     chart.end(excess["mean"], name, main, "y2")
-    chart.end(proved.proved_high, "band: proved<br>for these records", main, "y2")
     upper = "upper bound"
     alone = "stopping early" if mechanism_class(mechanism).family == "gradient" else "regularisation alone"
     chart.curve(

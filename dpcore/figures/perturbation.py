@@ -48,9 +48,8 @@ def excess_figure(table: pd.DataFrame, *, mechanism: str, epsilon: float, theme:
     powers = decades([excess["mean"], chosen["bound"], excess["nothing_learned"], near], _DEPTH)
     colour, place = chart.colours[mechanism_class(mechanism).family], mechanism_class(mechanism).place
     proved = chosen[chosen.proved_high.notna()]
-    lens, floor = "proved for these records", 10.0 ** powers[0]
-    chart.band(proved.x, proved.proved_low, proved.proved_high, colour, lens, floor=floor)
-    chart.end(proved.proved_high, "band: proved<br>for these records", colour)
+    floor = 10.0 ** powers[0]
+    chart.proved(proved.x, proved.proved_low, proved.proved_high, colour, floor=floor)
     _means(chart, table, excess, epsilon, floor=floor)
     words = f"{place}: upper bound"
     told: Look = {"dash": "dash", "layer": f"upper {mechanism}", "text": constants(chosen)}

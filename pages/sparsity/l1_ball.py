@@ -23,7 +23,8 @@ from pages.ui.pickers import switch
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 405, 380
-FIRST_N, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
+# In a small ball the upper bound says something for these many records and columns.
+FIRST_N, FIRST_COLUMNS, FIRST_RADIUS, MOST_COLUMNS = 10_000, 128, 0.25, 65_536
 STEPS: tuple[int | str, ...] = ("auto", *curves.TS)
 RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -35,7 +36,7 @@ def show(page: Page) -> None:
         records = url_controls.select("lasso_data", "Records", words.RECORDS, "sparse", width=150)
         accounting = url_controls.select("vertex_noise", "Noise", words.ACCOUNTINGS, "tight", width=180)
         T = url_controls.slider("T", "T steps", STEPS, "auto", width=115)
-        radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format, width=105)
+        radius = url_controls.slider("radius", "C size", RADII, FIRST_RADIUS, "{:g}".format, width=105)
     controls = sidebar(default_n=FIRST_N, max_columns=MOST_COLUMNS, own={"p": FIRST_COLUMNS}, unused=("lam", "m"))
     theme = current_theme()
     page.halves()

@@ -8,6 +8,7 @@ from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.facts import text_beside
 from dpcore.core.power_law import power_law
 from dpcore.data import load
+from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Excesses, Path
 from dpcore.studies.sparsity.l1.data import SOURCE, Setting
 from dpcore.theory.lower_bounds import packing_signal
@@ -16,7 +17,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import lower_verdict, verdict
+from pages.ui.verdict import informative_from, lower_verdict, proved_words, verdict
 
 AXES = {"T": "T", "n": "n", "p": "p"}
 RECORDS = {"sparse": "sparse data", "hardest": "hardest data"}
@@ -93,7 +94,20 @@ def verdict_of(found: Excesses, walked: Path | None, state: L1State) -> str:
     """The bounds along the axis."""
     mean, at = found.private.measured.mean, place(found, walked, state)
     told = verdict(found.x, [("", mean, found.private.bound)], found.nothing, at, found.axis)
-    return f"{told} {lower_verdict(found.x, mean, found.packing, at)}"
+    k, private = nearest(found.x, at), found.private
+    far = "" if (private.bound < found.nothing).any() or state.hardest else _from_n(state, float(found.nothing[k]))
+    proved = proved_words(-np.inf, private.proved[k], private.proved_se[k], mean[k]) if walked else ""
+    return " ".join(filter(None, (told, far, proved, lower_verdict(found.x, mean, found.packing, at))))
+
+
+def _from_n(state: L1State, nothing: float) -> str:
+    spec = state.setting.instance(state.n, state.p).spec
+
+    def bound(n: int) -> float:
+        plan = FrankWolfePolytope(state.accounting, state.T).calibrate(dc.replace(spec, n=n), state.setting.budget)
+        return plan.mechanism.bounds(plan)[0].value
+
+    return informative_from(state.n, bound, nothing)
 
 
 def _on_hardest(found: Excesses, walked: Path | None, state: L1State) -> str:

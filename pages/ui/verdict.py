@@ -1,5 +1,6 @@
 """Where an upper bound says something, in one line below a chart of excess risk."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,13 +81,39 @@ def proved_line(rows: pd.DataFrame) -> str:
     if rows.empty or pd.isna(rows.proved_high.iloc[0]):
         return ""
     row = rows.iloc[0]
-    ends = f"at most {rounded(row.proved_high)}"
-    if row.proved_low > 0.0:
-        ends = f"between {rounded(row.proved_low)} and {rounded(row.proved_high)}"
-    error = f" (± {rounded(row.proved_se, 1)})" if row.proved_se > 0.0 else ""
+    return proved_words(row.proved_low, row.proved_high, row.proved_se, row["mean"])
+
+
+def informative_from(n: int, bound: Callable[[int], float], nothing: float) -> str:
+    """From which n on an upper bound that says nothing at n is below the excess of learning nothing, to two digits; ""
+    where that takes more than a million times n.
+
+    >>> informative_from(1_000, lambda n: 100.0 / n**0.5, 0.25)
+    'It says something from about n = 170,000 on.'
+    """
+    low = high = float(n)
+    while not bound(round(high)) < nothing:
+        low, high = high, 4.0 * high
+        if high > 1e6 * n:
+            return ""
+    while high > 1.02 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if bound(round(middle)) < nothing else (middle, high)
+    digit = 10.0 ** (math.floor(math.log10(high)) - 1)
+    return f"It says something from about n = {math.ceil(high / digit) * digit:,.0f} on."
+
+
+def proved_words(low: float, high: float, se: float, mean: float) -> str:
+    """Between which numbers a mean is proved to lie on these records, in a sentence.
+
+    >>> proved_words(-float("inf"), 0.25, 0.01, 0.1).partition(".")[0]
+    'For these records the mean is proved to be at most 0'
+    """
+    ends = f"between {rounded(low)} and {rounded(high)}" if low > 0.0 else f"at most {rounded(high)}"
+    error = f" (± {rounded(se, 1)})" if se > 0.0 else ""
     return (
-        f"For these records the mean is proved to be {ends}{error}; it is {rounded(row['mean'])}. These numbers are "
-        "computed from the records and are no private release."
+        f"For these records the mean is proved to be {ends}{error}; it is {rounded(mean)}. These numbers are computed "
+        "from the records and are no private release."
     )
 
 

@@ -41,6 +41,16 @@ def test_noise_as_published_is_not_called_private(steps):
     assert named(figure, "as published, mean") and "private" not in words(figure)
 
 
+def test_the_band_for_these_records_reaches_from_the_lower_edge_to_its_end(steps):
+    figure = excess_figure(steps, at=20, theme="light", height=430)
+    band = named(figure, "proved for these records")
+    edge = figure.data[list(figure.data).index(band) - 1]
+    assert np.array_equal(edge.y, steps.private.proved) and len(edge.y) == 4
+    assert np.allclose(band.y, 10.0 ** figure.layout.yaxis.range[0])
+    assert (steps.private.measured.mean < steps.private.proved).all()
+    assert "band: proved<br>for these records" in words(figure)
+
+
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
     nothing = dc.replace(crowd, dense=np.full(4, np.nan), packing=np.full(4, np.nan))
     figure = excess_figure(nothing, at=200, theme="light", height=430)

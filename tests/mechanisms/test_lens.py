@@ -50,7 +50,7 @@ def mean_and_error(rises: np.ndarray) -> tuple[float, float]:
 
 
 def test_output_and_objective_perturbation_and_sampling_prove_something():
-    assert {mechanism_class(key).family for key in PROVING} == {"output", "objective", "sampling"}
+    assert {mechanism_class(key).family for key in PROVING} >= {"output", "objective", "sampling"}
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -11,15 +11,18 @@ from ...core.arrays import Array
 from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event
-from ...core.rng import Generators
+from ...core.records import Data
+from ...core.rng import Generators, generator, two_of_each
 from ...core.sets import L1Ball, Polytope, Simplex
 from ...core.specification import Domain, Spec
+from ...solvers import Minimum
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
 from ...theory import frank_wolfe as theory
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, gradients_apart, knob, records_of
+from ..base import Drawn, GaussianGuarantee, Lens, Link, Prepared, ReadingMechanism, gradients_apart, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
+from .proof import LENS_PATHS, Followed, chain_of, follow_noisy, follow_vertices, lens_of
 from .step_count import check_problem, check_T, chosen_T, constants_of
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
@@ -102,10 +105,24 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves, in which the two releases of a generator are independent."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
-        streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
-        quiet = [dc.replace(plan, scale=0.0) for plan in plans]
+        streams = two_of_each(rngs)
         thetas = noisy_models(risk, plans, streams, cancelled=cancelled)
-        return Drawn(noisy_models(risk, quiet, streams[:1], cancelled=cancelled)[:, 0], thetas)
+        return Drawn(noisy_models(risk, _quiet(plans), streams[:1], cancelled=cancelled)[:, 0], thetas)
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
+        found = _follow(risk, [plan], two_of_each(rngs), cancelled)
+        return chain_of(plan.spec, found, best.risk, plan.scale * _width(plan.spec), self.bounds(plan)[0])
+
+    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+        """The proof with these records' numbers, and with F(centre) in the place of F*; it has no lower end."""
+        risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
+        rngs = [generator(seed, f"{self.key} lens", r) for r in range(LENS_PATHS)]
+        centres = risk.values(noisy_models(risk, _quiet(plans), [np.random.default_rng()])[:, 0])
+        found = _follow(risk, plans, rngs, cancelled)
+        return lens_of(found.proved(np.repeat(centres, len(rngs))).reshape(len(plans), -1))
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Noisy gradient of every step, [len(rngs), (T - 1) p], from which all iterates and the release follow.
@@ -143,16 +160,39 @@ def noisy_models(
     plans: of one problem, apart from T and the noise; p is at least the columns of the risk, beyond which records are
     0. All plans use the same noise. width: number of columns of the models, at most p; 0 for those of the risk.
     """
-    width, spec, shape = width or risk.stored, plans[0].spec, plans[0].spec.unit_set
-    if isinstance(shape, L1Ball | Simplex):
-        size, start = spec.size or 1.0, _start(spec)[:1].repeat(max(width, risk.stored))
-        runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
-        choice = GaussianBest(rngs, spec.p - risk.stored, signed=isinstance(shape, L1Ball))
-        chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.stored], cancelled=cancelled)
-        found = fw.models(chosen, runs, size, start[:width], width)
+    width, spec = width or risk.stored, plans[0].spec
+    if isinstance(spec.unit_set, L1Ball | Simplex):
+        runs, chosen = _descend_on_vertices(risk, plans, rngs, cancelled)
+        found = fw.models(chosen, runs, spec.size or 1.0, _start(spec)[:1].repeat(width), width)
     else:
         found = _descend_anywhere(risk, plans, rngs, cancelled=cancelled)[:, :width]
     return found.reshape(len(plans), len(rngs), width)
+
+
+def _follow(risk: fw.Risk, plans: Plans, rngs: Generators, cancelled: Cancelled) -> Followed:
+    """Numbers of the proof along the runs of `noisy_models`, plan after plan."""
+    spec = plans[0].spec
+    if isinstance(spec.unit_set, L1Ball | Simplex):
+        return follow_vertices(spec, risk, *_descend_on_vertices(risk, plans, rngs, cancelled), cancelled)
+    return follow_noisy(spec, risk, _runs(plans, rngs), rngs, _start(spec), cancelled)
+
+
+def _runs(plans: Plans, rngs: Generators) -> list[fw.Run]:
+    return [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
+
+
+def _quiet(plans: Plans) -> list[Plan]:
+    return [dc.replace(plan, scale=0.0) for plan in plans]
+
+
+def _descend_on_vertices(
+    risk: fw.Risk, plans: Plans, rngs: Generators, cancelled: Cancelled
+) -> tuple[list[fw.Run], fw.Chosen]:
+    spec, signed = plans[0].spec, isinstance(plans[0].spec.unit_set, L1Ball)
+    size, start = spec.size or 1.0, _start(spec)[:1].repeat(risk.stored)
+    runs = [dc.replace(run, noise=size * run.noise) for run in _runs(plans, rngs)]
+    choice = GaussianBest(rngs, spec.p - risk.stored, signed=signed)
+    return runs, fw.descend(risk, runs, choice, size=size, start=start, cancelled=cancelled)
 
 
 def _descend_anywhere(
@@ -165,8 +205,9 @@ def _descend_anywhere(
 ) -> Array:
     """Like `noisy_models` with noise in all p columns, plan after plan: [len(plans) len(rngs), p]."""
     spec, size, start = plans[0].spec, plans[0].spec.size or 1.0, _start(plans[0].spec)
-    runs = [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
-    return descend_noisy(risk, runs, spec.unit_set, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
+    return descend_noisy(
+        risk, _runs(plans, rngs), spec.unit_set, rngs, size=size, start=start, cancelled=cancelled, watch=watch
+    )
 
 
 def _scale(spec: Spec, mu: float, T: Array) -> Array:

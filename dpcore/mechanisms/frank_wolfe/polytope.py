@@ -11,17 +11,20 @@ from ...accounting.composition import advanced_step
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
-from ...core.cancel import Cancelled
+from ...core.cancel import Cancelled, never
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
-from ...core.rng import Generators
+from ...core.rng import Generators, generator, two_of_each
 from ...core.specification import Domain, Spec
+from ...solvers import Minimum
+from ...solvers.frank_wolfe.vertices import Risk
 from ...theory import frank_wolfe as theory
 from ...theory import lower_bounds
-from ..base import Drawn, Prepared, check_certificate, knob, records_of
+from ..base import Drawn, Lens, Link, Prepared, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
+from .proof import LENS_PATHS, chain_of, follow_vertices, lens_of
 from .step_count import check_T, chosen_T, constants_of
 from .vertex_runs import (
     VertexMechanism,
@@ -29,6 +32,7 @@ from .vertex_runs import (
     descend,
     is_signed,
     models_of,
+    polytope_models,
     risk_behind,
     share_at,
     start_of,
@@ -139,6 +143,9 @@ class FrankWolfePolytope(VertexMechanism):
         vertices = spec.unit_set.n_vertices(spec.p) or 1
         return scale * (math.log(vertices) if self.accounting == "tight" else digamma(vertices + 1.0) + np.euler_gamma)
 
+    def _choice_loss(self, plan: Plan) -> float:
+        return float(self._selection(plan.spec, np.array(plan.ledger[0].scale)))
+
     def _spent(self, event: Event, budget: Budget) -> Budget:
         eta = _range(event.noise, event.scale, event.sensitivity)
         if event.noise == "gumbel":
@@ -151,8 +158,7 @@ class FrankWolfePolytope(VertexMechanism):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Bounds over the best model of the set, on average over the choices; published orders; lower bounds."""
         spec, facts = plan.spec, constants_of(plan.spec)
-        selection = float(self._selection(spec, np.array(plan.ledger[0].scale)))
-        found = theory.frank_wolfe_bound(facts.start, facts.curvature, selection, plan.steps + 1)
+        found = theory.frank_wolfe_bound(facts.start, facts.curvature, self._choice_loss(plan), plan.steps + 1)
         ours = f"{_SOURCE}, Theorem 2.5, with explicit constants"
         says = f"comparator in the {spec.unit_set.label}"
         upper = Bound("excess_empirical_risk", "upper", found, "expectation", ours, says)
@@ -181,13 +187,44 @@ class FrankWolfePolytope(VertexMechanism):
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves, in which the two releases of a generator are independent: a choice has no opposite."""
-        spec, r = plans[0].spec, len(prepared[0].theta)
-        risk = risk_behind(plans[0], prepared[0], 2 * len(plans) * len(rngs), single=True)
-        streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
+        spec, r, streams = plans[0].spec, len(prepared[0].theta), two_of_each(rngs)
+        risk = risk_behind(plans[0], prepared[0], len(plans) * len(streams), single=True)
         runs, chosen = descend(plans, risk, streams, cancelled)
         thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
         quiet, best = descend([dc.replace(plan, scale=0.0) for plan in plans], risk, streams[:1])
         return Drawn(models_of(spec, best, quiet, r), thetas)
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        streams = two_of_each(rngs)
+        risk = risk_behind(plan, prepared, len(streams), single=True)
+        return self.chain_along(plan, risk, best.risk, streams, cancelled)
+
+    def chain_along(
+        self, plan: Plan, risk: Risk, best: float, streams: Generators, cancelled: Cancelled = never
+    ) -> tuple[Link, ...]:
+        """`chain` for the runs of these streams on a risk. best: F*."""
+        found = follow_vertices(plan.spec, risk, *descend([plan], risk, streams, cancelled), cancelled)
+        return chain_of(plan.spec, found, best, self._choice_loss(plan), self.bounds(plan)[0])
+
+    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens | None:
+        """The proof with these records' numbers, and with F(centre) in the place of F*; it has no lower end.
+
+        None for sparse records, where a whole gradient costs far more than a choice.
+        """
+        if records_of(prepared[0]).sparse:
+            return None
+        risk = risk_behind(plans[0], prepared[0], LENS_PATHS * len(plans), single=True)
+        quiet = [dc.replace(plan, scale=0.0) for plan in plans]
+        centres = risk.values(polytope_models(risk, quiet, [np.random.default_rng()])[:, 0])
+        return self.lens_along(plans, risk, centres, seed, cancelled)
+
+    def lens_along(self, plans: Plans, risk: Risk, least: Array, seed: int, cancelled: Cancelled = never) -> Lens:
+        """Bounds on E F(release) - least for a risk. least: [K], F of any point of the set for each plan."""
+        rngs = [generator(seed, f"{self.key} lens", r) for r in range(LENS_PATHS)]
+        found = follow_vertices(plans[0].spec, risk, *descend(plans, risk, rngs, cancelled), cancelled)
+        return lens_of(found.proved(np.repeat(least, len(rngs))).reshape(len(plans), -1))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose last record separates the two farthest vertices best, by its label; others are 0.

@@ -73,6 +73,11 @@ def largest_noise(uniforms: Array, count: NDArray[np.int64] | int, *, signed: bo
     return -ndtri(0.5 * tail if signed else tail)
 
 
+def noise_of_steps(rngs: Generators, p: int) -> Iterator[Array]:
+    """Standard normal noise of one step after another, without end: [len(rngs), p], in blocks as `in_blocks` says."""
+    return (normals for (normals,) in in_blocks(rngs, p, lambda rng, steps: (rng.standard_normal((steps, p)),)))
+
+
 def descend_noisy(
     risk: Risk,
     runs: Sequence[Run],
@@ -97,12 +102,12 @@ def descend_noisy(
     T = np.array([runs[k].T for k in order])
     noise, streams = np.array([runs[k].noise for k in order]), np.array([runs[k].stream for k in order])
     thetas, p = np.tile(start, (len(runs), 1)), len(start)
-    normals = in_blocks(rngs, p, lambda rng, steps: (rng.standard_normal((steps, p)),))
+    normals = noise_of_steps(rngs, p)
     for t in range(1, T[0]):
         if t % _ASK_EVERY == 0:
             go_on(cancelled)
         live, mu = int(np.count_nonzero(t < T)), 2.0 / (t + 2.0)
-        noisy = next(normals)[0][streams[:live]]
+        noisy = next(normals)[streams[:live]]
         noisy *= noise[:live, None]
         noisy[:, : risk.stored] += risk.gradients(np.ascontiguousarray(thetas[:live, : risk.stored]))
         if watch is not None:

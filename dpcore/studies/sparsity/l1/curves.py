@@ -35,12 +35,16 @@ _PLAIN: SharedCache[Array] = SharedCache(256)
 class ExcessCurve:
     """A mechanism's excess risk along K points; all arrays are [K].
 
-    T: theta_T is released. bound: on the mean. spent: epsilon that is proved. reasons: why a point has no values (nan).
+    T: theta_T is released. bound: on the mean for all records. proved: for these, a mean over other runs with standard
+    error proved_se; nan for other mechanisms than `FrankWolfePolytope`. spent: epsilon that is proved. reasons: why a
+    point has no values (nan).
     """
 
     measured: Summary
     T: Array
     bound: Array
+    proved: Array
+    proved_se: Array
     spent: Array
     reasons: tuple[str, ...]
 
@@ -226,7 +230,7 @@ def _T(plan: Plan | str) -> int:
 def _curve(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Cancelled) -> ExcessCurve:
     """Curve of the points; points on one instance advance together."""
     draws = np.full((len(points), setting.repetitions), np.nan)
-    bound, spent = np.full(len(points), np.nan), np.full(len(points), np.nan)
+    bound, proved, error, spent = np.full((4, len(points)), np.nan)
     groups: dict[int, list[int]] = {}
     for k, (here, plan) in enumerate(points):
         if isinstance(plan, Plan):
@@ -241,9 +245,13 @@ def _curve(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, canc
         models = noisy_models if isinstance(plans[0].mechanism, FrankWolfeGeneral) else polytope_models
         thetas = models(here.risk, plans, setting.generators(plans[0].mechanism.key), cancelled=cancelled)
         draws[ks] = here.risk.values(thetas) - here.best
+        if isinstance(mechanism := plans[0].mechanism, FrankWolfePolytope):
+            lens = mechanism.lens_along(plans, here.risk, np.full(len(ks), here.best), setting.seed, cancelled)
+            proved[ks], error[ks] = lens.high, lens.se
     T = np.array([_T(plan) or math.nan for _, plan in points], float)
     reasons = tuple("" if isinstance(plan, Plan) else plan for _, plan in points)
-    return ExcessCurve(measured_of(draws, np.full(len(points), np.nan)), T, bound, spent, reasons)
+    measured = measured_of(draws, np.full(len(points), np.nan))
+    return ExcessCurve(measured, T, bound, proved, error, spent, reasons)
 
 
 def _dense(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Cancelled) -> Array:
