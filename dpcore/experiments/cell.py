@@ -95,6 +95,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
+    beyond = problem.comparator().risk - reference.risk if comparable else 0.0
     by_record = cell.fresh and loss.classification and split.tested is not None
     lost = _lost_by_record(learner, split.test, releases) if by_record and learner is not None else None
     for k, plan in enumerate(plans):
@@ -102,7 +103,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
         for curve in curves:
             about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": split.test.n}
             about |= {"seconds": seconds}
-            row = _public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about
+            row = _public(cell, plan.requested.epsilon) | _measured(plan, bounds, beyond, curve, k) | about
             if lens is not None and curve.metric == "excess_empirical_risk":
                 row |= _proved(lens, curve, reference.gap, k)
             if lost is not None and curve.metric == "accuracy":
@@ -171,11 +172,14 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: metrics.MetricCurve, k: int) -> dict[str, Any]:
+def _measured(
+    plan: Plan, bounds: tuple[Bound, ...], beyond: float, curve: metrics.MetricCurve, k: int
+) -> dict[str, Any]:
+    """beyond: how far the best model with which upper bounds compare is above F*; it is added to them."""
     upper = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "upper")]
     mean = [b for b in upper if b.holds == "expectation"]
     bound = min(mean, key=lambda b: b.value, default=None)
-    band = min((b.value for b in upper if b.holds == "probability"), default=None)
+    band = min((beyond + b.value for b in upper if b.holds == "probability"), default=None)
     lowers = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "lower")]
     lower = max(lowers, key=lambda b: b.value, default=None)
     return {
@@ -188,7 +192,7 @@ def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: metrics.MetricCurve,
         "noiseless": float(curve.noiseless[k]),
         "reference": curve.reference,
         "nothing_learned": curve.nothing_learned,
-        "bound": bound.value if bound else None,
+        "bound": beyond + bound.value if bound else None,
         "bound_form": bound.form if bound else None,
         "bound_source": bound.source if bound else None,
         "one_run_bound": band,

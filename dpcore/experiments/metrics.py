@@ -1,7 +1,7 @@
 """Metrics of released models, on fresh records and on the training records.
 
-Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
-public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
+Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its infimum over all models that
+may be released: a set, the ball of a radius, or all theta. Releases are evaluated as they are, and nothing is clipped.
 For a mechanism that adds noise to a model, one product of the data with the directions serves a whole curve.
 """
 
@@ -29,7 +29,7 @@ class MetricCurve:
 
     mean: [K]. se: [K], its standard error; 0 where the mean is an integral over the noise. draws: [K, repetitions], the
     metric of each release. noiseless: [K], the metric of the model before noise. reference, nothing_learned: the metric
-    of the best model in the ball, and of one that has learned nothing.
+    of the best model, and of one that has learned nothing.
     """
 
     metric: str

@@ -72,7 +72,7 @@ def _lowest(found: Accuracies) -> float:
 
 
 def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Excess loss against epsilon, over the best model in the ball and over the regularised optimum, with bounds."""
+    """Excess loss against epsilon, over the least loss of all models and over the regularised optimum, with bounds."""
     _, _, family, symbol, dash = LOOKS["ellipsoids"]
     chart = Chart(theme, height)
     ink, muted = chart.colours[family], chart.muted
@@ -85,7 +85,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     ]
     curves = [
         ("over the regularised optimum, mean", "over the regularised", found.over, muted, "diamond", "solid"),
-        ("over the best in the ball, mean", "over the best<br>in the ball", found.excess, ink, symbol, dash),
+        ("over the best model, mean", "over the best", found.excess, ink, symbol, dash),
     ]
     return curves_chart(
         chart,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 
+import numpy as np
+
 from .. import data as records
 from .. import solvers
 from ..core.arrays import Array
@@ -23,6 +25,7 @@ from .plan import Plan, Plans
 
 # In models that are kept: those of all splits and sizes that a page asks for, if they have some hundred columns.
 _MOST_NUMBERS = 1_000_000
+_REACH = 100.0  # times the source's theta_norm: the length of models over which F* is certified
 
 
 @dc.dataclass(frozen=True)
@@ -97,13 +100,27 @@ class Problem:
         return records.kept_with(self.source, _PREPARED).get_unless(cancelled, key, prepare)
 
     def reference(self) -> solvers.Minimum:
-        """Reference of excess risk: `best` on the training records, from a cache."""
-        where, radius = self._models()
-        # Idle columns change no risk in a ball: one reference serves every p beyond the source's own columns.
+        """F*, above which excess risk is measured, on the training records, from a cache: the infimum over the source's
+        set of models, over the L2 ball of `radius`, or without either over all theta."""
+        where, size = self._models()
+        return self._least((self.radius or math.inf) if where == "ball" else size)
+
+    def comparator(self) -> solvers.Minimum:
+        """The best model with which upper bounds compare, on the training records, from a cache: `best` of them.
+
+        `reference` itself if that is attained within the ball of theta_norm.
+        """
+        size, least = self._models()[1], self.reference()
+        within = least.attained and (least.radius <= size or np.linalg.norm(least.theta) <= size)
+        return least if within else self._least(size)
+
+    def _least(self, size: float) -> solvers.Minimum:
+        where, _ = self._models()
+        # Idle columns change no risk in a ball: one minimum serves every p beyond the source's own columns.
         p = (where == "ball" and records.get_source(self.source).p) or self.p
-        key = (self.source, self.n, p, self.seed, self.loss, where, radius)
+        key = (self.source, self.n, p, self.seed, self.loss, where, size)
         kept = records.kept_with(self.source, _REFERENCES)
-        return kept.get(key, lambda: self.best(records.load(self.source, self.n, p, self.seed).train))
+        return kept.get(key, lambda: self._minimum(records.load(self.source, self.n, p, self.seed).train, size))
 
     @property
     def cross_validated(self) -> bool:
@@ -120,7 +137,7 @@ class Problem:
         own, in proportion to the number of records. Whatever is learned here is outside the privacy guarantee.
         """
         if not self.cross_validated:
-            return (self.reference() if data is None else self.best(data)).theta
+            return (self.comparator() if data is None else self.best(data)).theta
         if data is None:
             key = (self.source, self.n, self.p, self.seed, get_loss(self.loss).task)
             return records.kept_with(self.source, _LEARNERS).get(key, lambda: self.learner(self.load().train))
@@ -136,17 +153,22 @@ class Problem:
         return kept.get(key, lambda: solvers.choose_penalty(loss, dc.replace(self, n=n).load().train))
 
     def best(self, data: Data) -> solvers.Minimum:
-        """F* over the L2 ball of theta_norm (of `radius` if that is smaller), or over the source's set of good models,
-        and the model that attains it, certified.
+        """Smallest F over the L2 ball of theta_norm (of `radius` if that is smaller), or over the source's set of good
+        models, and the model that attains it, certified.
 
         data: any records of this problem.
         """
-        loss, (where, radius) = get_loss(self.loss), self._models()
+        return self._minimum(data, self._models()[1])
+
+    def _minimum(self, data: Data, size: float) -> solvers.Minimum:
+        loss, (where, _) = get_loss(self.loss), self._models()
         if where == "simplex":
-            return solvers.minimise_on_simplex(loss, data, radius)
+            return solvers.minimise_on_simplex(loss, data, size)
         if where == "l1_ball":
-            return solvers.minimise_on_l1_ball(vertices.risk_of(loss, data), radius)
-        return solvers.minimise_in_ball(loss, data, radius)
+            return solvers.minimise_on_l1_ball(vertices.risk_of(loss, data), size)
+        if math.isfinite(size):
+            return solvers.minimise_in_ball(loss, data, size)
+        return solvers.infimum(loss, data, _REACH * records.get_source(self.source).theta_norm)
 
     def _models(self) -> tuple[SetName, float]:
         named = records.get_source(self.source).set

@@ -25,7 +25,15 @@ from pages.ui.code import experiment_call, redrawn
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import Controls, delta_text
-from pages.ui.sources import assumed, learner_line, neighbours_line, records_line
+from pages.ui.sources import (
+    assumed,
+    certified,
+    infimum_of,
+    learner_line,
+    neighbours_line,
+    raised_by,
+    records_line,
+)
 from pages.ui.verdict import proved_line, verdict
 
 FORMULA = text_beside(__file__, "formula.md")
@@ -90,14 +98,14 @@ def unattacked(plan: Plan) -> AttackSuccess:
 def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     """What the curves are, in small print below the chart, and which of them are missing; table: of all mechanisms."""
     text = (
-        f"Excess risk: above the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. Averages over "
+        f"Excess risk: training loss above {infimum_of(experiment.problem)}. Averages over "
         f"{experiment.repetitions} releases on one split into training and test records; gradient perturbation is "
         "noisy SGD."
     )
     for key, rows in table.groupby("mechanism", sort=False):
         if (rows.status != "ok").all():
             text += f" {name_of(str(key)).capitalize()} is not drawn: {_reason(rows.iloc[0])}."
-    return text
+    return f"{text} {raised_by(experiment.problem)}".strip()
 
 
 def decide_link(source: Source, controls: Controls, mechanism: str) -> str:
@@ -223,7 +231,9 @@ def assumptions(experiment: Experiment, source: Source, epsilon: float) -> str:
         larger=100 * max((test.y > 0).mean(), (test.y <= 0).mean()),
         learner=learner_line(problem),
         theta_norm=problem.theta_norm,
-        gap=readable(f"{max(problem.reference().gap, 1e-15):.0e}"),
+        raised=raised_by(problem),
+        infimum=infimum_of(problem),
+        certified=certified(problem.reference().gap),
         repetitions=experiment.repetitions,
         lam=lam_line(dc.replace(experiment, mechanisms=(mine,)), epsilon),
     )

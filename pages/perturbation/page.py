@@ -97,7 +97,7 @@ with page.right:
 page.below(
     told.readouts,
     words.CHIPS,
-    lambda: words.assumptions(table, experiment, source, MOST_RECORDS),
+    lambda: words.assumptions(experiment, source, MOST_RECORDS),
     words.FORMULA,
     lambda: words.snippet(experiment, partial(chart, verbatim("table"), epsilon=controls.epsilon)),
     lambda: table,

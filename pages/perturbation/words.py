@@ -18,7 +18,7 @@ from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
-from pages.ui.sources import assumed, neighbours_line, records_line
+from pages.ui.sources import assumed, certified, infimum_of, neighbours_line, raised_by, records_line
 from pages.ui.verdict import NO_LOWER, proved_line, verdict
 
 HARDEST = "synthetic_hardest"
@@ -170,14 +170,13 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str, str]]:
 def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     """Small print below the chart: the quantity, its error, the bands."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
-    B = experiment.problem.theta_norm
-    text = f"Excess risk: mean training loss above F*, the smallest with ‖θ‖ ≤ {B:g}, averaged over the noise"
+    text = f"Excess risk: mean training loss above {infimum_of(experiment.problem)}, averaged over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
         text += f"; exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
         text += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
-    return f"{text}."
+    return f"{text}. {raised_by(experiment.problem)}".strip()
 
 
 def verdict_of(table: pd.DataFrame, chosen: str, epsilon: float, source: str) -> str:
@@ -213,17 +212,18 @@ def _errors(rows: pd.DataFrame) -> str:
     return f"{rows.se.max() / rows['mean'].abs().max():.1%} at the cursor"
 
 
-def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
+def assumptions(experiment: Experiment, source: Source, most: int) -> str:
     """The assumptions behind the curves, the bounds and the guarantees."""
-    ok = table[table.status == "ok"]
     rule = experiment.problem.lam if isinstance(experiment.problem.lam, str) else "number"
     return assumed(
         __file__,
         "assumptions.md",
         records=records_line(source),
         neighbours=neighbours_line(source),
+        infimum=infimum_of(experiment.problem),
+        certified=certified(experiment.problem.reference().gap),
         theta_norm=experiment.problem.theta_norm,
-        certified=readable(f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})") if len(ok) else "",
+        raised=raised_by(experiment.problem),
         lam=_LAM_LINES[rule].format(classes=AUTO_CLASSES),
         most=most,
     )

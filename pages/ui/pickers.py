@@ -21,7 +21,7 @@ DEFAULT_PLACE = "objective"
 
 
 # Overview and Perturbation open with the same people. So many, with these settings, that bounds are below "nothing
-# learned" at ε = 1; the norm is that of the law by which they are drawn, and F* is taken over models of at most it.
+# learned" at ε = 1; the norm is that of the law by which they are drawn, and bounds compare with models of at most it.
 _PEOPLE, _PEOPLE_N, PEOPLE_NORM = "synthetic", 2_000, 6.0
 _PEOPLE_DEFAULTS: dict[str, Any] = {"lam": 0.005, "delta": 1e-7}
 
@@ -37,7 +37,7 @@ def defaults_of(source: Source) -> dict[str, Any]:
 
 
 def norm_of(source: Source) -> float:
-    """The largest norm of the models over which F* is taken."""
+    """The largest norm of the models with which upper bounds compare."""
     return PEOPLE_NORM if is_drawn(source) else source.theta_norm
 
 

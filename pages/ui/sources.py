@@ -4,10 +4,13 @@ from dpcore import Problem
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from pages.ui.html import readable
+from pages.ui.numbers import rounded
 
 SEEDED = (
     "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise has its guarantee."
 )
+
+_SAME = 1e-6  # losses that differ by less are one
 
 
 def assumed(module: str, name: str, **facts: object) -> str:
@@ -23,6 +26,30 @@ def learner_line(problem: Problem) -> str:
     if problem.cross_validated:
         return "logistic regression whose penalty cross-validation chooses on the same training records"
     return f"the model with the smallest training loss and ‖θ‖ ≤ {problem.theta_norm:g}"
+
+
+def infimum_of(problem: Problem) -> str:
+    """What excess risk is measured above: F*, after "above"."""
+    if problem.reference().attained:
+        return "F*, the smallest of all models"
+    return "F* = 0, which ever longer models approach and none attains, since the classes can be separated"
+
+
+def raised_by(problem: Problem) -> str:
+    """How much higher than proved upper bounds are drawn, as a sentence: "" where F* is that of the models with which
+    they compare."""
+    beyond = problem.comparator().risk - problem.reference().risk
+    if beyond <= _SAME:
+        return ""
+    return (
+        f"Upper bounds are proved over the best model with ‖θ‖ ≤ {problem.theta_norm:g}; its loss is "
+        f"{rounded(beyond, 2)} above F*, and they are drawn so much higher."
+    )
+
+
+def certified(gap: float) -> str:
+    """How far F* may be below its value."""
+    return readable(f"certified within {max(gap, 1e-15):.0e}")
 
 
 def axis_title(source: Source) -> str:

@@ -20,7 +20,7 @@ from dpcore.experiments import cell as cells
 from dpcore.experiments.run import COLUMNS
 from dpcore.mechanisms import problem
 from dpcore.mechanisms.output.gaussian import OutputGaussian
-from dpcore.solvers import minimise_in_ball
+from dpcore.solvers import infimum, minimise_in_ball
 from tests.problems import LEARNING
 
 from ..flat_fields import changed, experiment_of
@@ -70,14 +70,15 @@ def test_the_table_has_a_row_per_point_and_metric():
     ],
 )
 def test_caches_tell_apart_what_differs_in_one_field(change):
-    """Fixed lam, so that theta_norm enters through the reference and the bound only."""
+    """Fixed lam, so that theta_norm enters through the bound and the model it compares with only."""
     base = Experiment(Problem("synthetic", n=150, lam=0.1), sweep=Axis("epsilon", (1.0,)), repetitions=4)
     dpcore.run(base)
     beside = dpcore.run(changed(base, **change))
     cells._CELLS.clear()
     problem._REFERENCES.clear()
     same(beside, dpcore.run(changed(base, **change)))
-    assert not np.array_equal(beside["mean"], dpcore.run(base)["mean"])
+    column = "bound" if "theta_norm" in change else "mean"
+    assert not np.array_equal(beside[column], dpcore.run(base)[column])
 
 
 def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
@@ -102,7 +103,8 @@ def test_a_cell_equals_its_parts_put_together_by_hand(change):
     table = dpcore.run(experiment_of(sweep=Axis("epsilon", (0.3, 3.0)), repetitions=7, lam=0.05, **facts))
     split = data.load("synthetic", facts["n"], 8, 3)
     loss = get_loss(facts["loss"])
-    reference = minimise_in_ball(loss, split.train, facts["theta_norm"])
+    reference = infimum(loss, split.train, 1_000.0)
+    best = minimise_in_ball(loss, split.train, facts["theta_norm"])
     mechanism = dpcore.make_mechanism("output_gaussian")
     for epsilon in (0.3, 3.0):
         spec = dpcore.Spec(facts["loss"], facts["n"], 8, 0.05, theta_norm=facts["theta_norm"])
@@ -119,11 +121,12 @@ def test_a_cell_equals_its_parts_put_together_by_hand(change):
         sd = plan.scale * np.linalg.norm(split.test.X, axis=1)
         margins = split.test.y * (split.test.X @ prepared.theta)
         assert row["mean"] == pytest.approx(stats.norm.cdf(margins / sd).mean(), rel=1e-9)
-        assert row.reference == np.mean(split.test.y * (split.test.X @ reference.theta) > 0)
+        assert row.reference == np.mean(split.test.y * (split.test.X @ best.theta) > 0)
         assert (row.scale, row.spent_epsilon, row.spent_delta) == (plan.scale, epsilon, facts["delta"])
         row = table[(table.x == epsilon) & (table.metric == "excess_empirical_risk")].iloc[0]
         bounds = [b.value for b in mechanism.bounds(plan) if (b.quantity, b.form) == (row.metric, "upper")]
-        assert row.bound == bounds[0] and row.reference_gap == reference.gap
+        assert row.bound == pytest.approx(bounds[0] + best.risk - reference.risk, abs=1e-8)
+        assert row.reference_gap == reference.gap
         sd = plan.scale * np.linalg.norm(split.train.X, axis=1)
         mean = loss.gaussian_mean(split.train.X @ prepared.theta, split.train.y, sd).mean()
         assert row["mean"] == pytest.approx(mean - reference.risk, rel=1e-7)
@@ -149,7 +152,7 @@ def test_lam_takes_the_names_of_rules():
 
 
 def test_the_radius_reaches_the_plan_and_the_reference(monkeypatch):
-    """F* is taken over the smaller of the two balls, and the mechanism is told of the constraint."""
+    """F* is taken over the ball of the radius, or over all models, and the mechanism is told of the constraint."""
     specs = []
     engine = dpcore.make_mechanism("output_gaussian").__class__
     calibrate = engine.calibrate
@@ -158,10 +161,10 @@ def test_the_radius_reaches_the_plan_and_the_reference(monkeypatch):
         Problem("synthetic", n=150, lam=10.0, theta_norm=4.0), sweep=Axis("epsilon", (1.0,)), repetitions=2
     )
     train, loss = data.load("synthetic", 150, 8, 0).train, get_loss("logistic")
-    for radius, ball in ((None, 4.0), (2.0, 2.0), (9.0, 4.0)):
+    for radius in (None, 2.0, 9.0):
         row = dpcore.run(changed(base, radius=radius)).iloc[1]
         assert row.metric == "excess_empirical_risk" and specs[-1].radius == radius
-        best = minimise_in_ball(loss, train, ball)
+        best = minimise_in_ball(loss, train, radius or 1_000.0)
         mechanism = dpcore.make_mechanism("output_gaussian")
         plan = mechanism.calibrate(specs[-1], dpcore.Budget(1.0, 1e-6))
         theta = mechanism.prepare(plan, train).theta

@@ -79,7 +79,7 @@ def test_the_default_state_teaches_without_a_click():
     assert (solid, solid + pale, solid + pale + ringed) == (certified, limit, cap)
     assert certified <= 100 * found.certified and limit >= 100 * found.limit and cap >= 100 * found.cap
     assert 50 <= certified <= limit < cap and f"at most {limit} times in 100" in headlined
-    assert "‖θ‖ ≤ 6" in captions(page), "the reference's radius is in sight"
+    assert "above F*, the smallest of all models" in captions(page), "what excess is measured from is in sight"
     for noun, value, rest in words.readouts(row, source):
         assert spaced(readout(noun, value, rest)) in texts(page)
 

@@ -66,6 +66,37 @@ def test_a_wider_ball_has_no_larger_least_risk_and_the_gap_covers_what_is_left()
         reference_risk.least_in_ball(records, 0.0)
 
 
+@pytest.mark.parametrize("C", [2, 3, 4])
+def test_no_classifier_of_any_length_has_a_smaller_loss(C):
+    """Classes that overlap; against an independent optimiser, and models of every length near the one found."""
+    rng = np.random.default_rng(C)
+    y = np.arange(60) % C
+    x = np.clip(0.25 * rng.standard_normal(60) + 0.4 * (y - 0.5), -1.0, 1.0)[:, None]
+    records, Z, q = ClassRecords(x, y, C), plain_features(x), 3
+
+    def risk(flat):
+        value, gradient = many(flat.reshape(C, q), Z, y)
+        return value, gradient.ravel()
+
+    options = {"maxiter": 20_000, "maxfun": 100_000, "ftol": 1e-15, "gtol": 1e-10}
+    other = minimize(risk, np.zeros(C * q), jac=True, method="L-BFGS-B", options=options)
+    found = reference_risk.least_of_all(records, reach=1e3)
+    assert found.gap <= 1e-5 * (C - 1) and found.risk > 0.05
+    assert -found.gap <= other.fun - found.risk <= 1e-4
+    for scale in 10.0 ** rng.uniform(-3.0, 4.0, 100):
+        beside = other.x * rng.uniform(0.5, 3.0) + scale * rng.normal(size=C * q)
+        assert risk(beside)[0] >= found.risk - found.gap * max(1.0, np.linalg.norm(beside) / 1e3)
+    wide = reference_risk.least_in_ball(records, 2.0 * np.linalg.norm(other.x))
+    assert abs(wide.risk - found.risk) <= wide.gap + found.gap
+
+
+def test_where_margins_can_all_be_positive_the_least_loss_is_0():
+    split = table("iris", 40).train
+    assert reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 1e3) == reference_risk.Least(0, 0)
+    with pytest.raises(ValueError, match="reach must be a finite number > 0, got 0"):
+        reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 0.0)
+
+
 # What one-vs-rest may spend
 
 
@@ -190,14 +221,16 @@ def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source
     split = table(source, n, 1)
     runs = along("ellipsoids", split, [Budget(e, 1e-5) for e in epsilons], repetitions=10, seed=1)
     records = ClassRecords(np.array(split.train.X), split.train.y, split.classes)
-    least = reference_risk.least_in_ball(records, 10.0)
-    assert found.least == least.risk and least.gap <= 1e-5 * (split.classes - 1)
+    least, in_ball = reference_risk.least_of_all(records, 1_000.0), reference_risk.least_in_ball(records, 10.0)
+    assert (found.least, found.in_ball) == (least.risk, in_ball.risk)
+    assert max(least.gap, in_ball.gap) <= 1e-5 * (split.classes - 1) and in_ball.risk > least.risk + 0.01
     assert found.excess.mean == pytest.approx(runs.risk.mean(axis=1) - least.risk, abs=1e-12)
     assert found.over.q90 == pytest.approx(np.quantile(runs.over, 0.9, axis=1), rel=1e-9)
     assert found.over_bound == pytest.approx(runs.each.mean(axis=1), rel=1e-12)
     assert np.array_equal(found.lam, runs.lam) and found.nothing == split.classes - 1.0 - least.risk
     for k, bounds in enumerate(runs.bounds):
-        assert found.bound[k] == next(b.value for b in bounds if b.quantity == "excess_empirical_risk")
+        proved = next(b.value for b in bounds if b.quantity == "excess_empirical_risk")
+        assert found.bound[k] == pytest.approx(proved + in_ball.risk - least.risk, rel=1e-12)
     assert (found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all()
     assert (np.diff(found.bound) < 1e-5).all() and found.bound[-1] < found.bound[0]
 

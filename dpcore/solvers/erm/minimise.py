@@ -1,4 +1,4 @@
-"""Smallest regularised risk, also with many linear terms, and smallest risk over a ball, both certified."""
+"""Smallest regularised risk, also with many linear terms, and smallest risk in a ball or of all models, certified."""
 
 import dataclasses as dc
 
@@ -10,6 +10,7 @@ from ...core.losses import Loss
 from ...core.records import Data
 from ...core.validation import positive
 from .batched_lbfgs import Preconditioner, Records, descend, lengths
+from .everywhere import separates, smooth_everywhere
 from .in_ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
 from .location import location_in_ball, location_regularised
 from .nonsmooth import minimise_kinked, minimise_kinked_near
@@ -153,3 +154,39 @@ def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9
         point = kinked_in_ball(loss, data, 0.0, radius, tol)
     risk = float(loss.value(loss.predictions(data, point.theta[None])[0], data.y).mean())
     return Minimum(point.theta, risk, point.residual, radius)
+
+
+def infimum(loss: Loss, data: Data, reach: float, *, tol: float = 1e-9) -> Minimum:
+    """Infimum F* of F(theta) = (1/n) sum_i l(z_i; y_i) over all theta, and a model that attains or approaches it.
+
+    Where a model separates the classes F* is 0, and gap too. Elsewhere F(t) >= risk - gap for every ||t|| <= reach, and
+    beyond it F falls below by no more than gap grows in proportion to ||t|| (docs/formulas.md, "Reference risk F*");
+    for location losses for every t. tol: of gap, in units of risk; gap is above it where rounding allows no better.
+
+    Raises Unconverged for a loss with kinks whose gap stays above tol.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> X = [[1.0], [1.0], [1.0], [1.0]]
+    >>> found = infimum(get_loss("logistic"), Data(X, [1.0, 1.0, 1.0, -1.0]), reach=1e4)
+    >>> round(float(found.theta[0]), 6), found.gap <= 1e-9, found.attained
+    (1.098612, True, True)
+    >>> apart = infimum(get_loss("logistic"), Data(X, [1.0, 1.0, 1.0, 1.0]), reach=1e4)
+    >>> apart.risk, apart.gap, apart.attained
+    (0.0, 0.0, False)
+    """
+    positive("reach", reach)
+    positive("tol", tol)
+    if not loss.linear:
+        # The nearest point of a ball that holds all records is nearer to each of them.
+        return dc.replace(minimise_in_ball(loss, data, max(float(data.row_norms.max()), 1.0), tol=tol), radius=np.inf)
+    records = data.merged or data
+    if np.isfinite(loss.curvature_bound):
+        point = smooth_everywhere(loss, records, reach, tol)
+    else:
+        point = kinked_in_ball(loss, data, 0.0, reach, tol)
+    theta = point.theta
+    apart = separates(loss, records, theta)
+    if apart:  # longer, every margin is on the flat part, if the loss has one
+        theta = theta * (1.0 + loss.shape) * (1.0 + 1e-9) / float((records.y * (records.X @ theta)).min())
+    risk = float(loss.value(loss.predictions(data, theta[None])[0], data.y).mean())
+    return Minimum(theta, 0.0, 0.0, np.inf, risk == 0.0) if apart else Minimum(theta, risk, point.residual, np.inf)

@@ -18,12 +18,13 @@ from ...mechanisms.multiclass.models import class_records
 from ...solvers.multiclass.objective import MulticlassObjective, classify, features
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from .one_vs_rest import LOSS, LearnerKey, Runs, runs_of
-from .reference_risk import least_in_ball
+from .reference_risk import least_in_ball, least_of_all
 
 Axis = Literal["epsilon", "classes", "d"]
 COMPARED: tuple[LearnerKey, ...] = ("ellipsoids", "split")
 # Ridge of models without privacy: small beside the number of records.
 PLAIN_MU = 1.0
+_REACH = 100.0  # times theta_norm: the length of models over which the least loss is certified
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
 
@@ -54,10 +55,11 @@ class Accuracies:
 class Excesses:
     """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
 
-    excess: over the best model of norm <= theta_norm, whose mean loss is `least`. bound: proved on its mean; it says
-    nothing above `nothing`, the excess of Phi = 0. over: J - J*, the excess over the regularised optimum; over_bound:
-    the mean of ||B||^2 / 2 lam, of which each release with noise B is proved to keep below its own; over_nothing: the
-    excess of Phi = 0. lam: of each plan, nan where there is none, and why is in `reasons`.
+    excess: over `least`, the smallest mean loss of all models. bound: on its mean, proved over the best model of norm
+    <= theta_norm, whose mean loss is `in_ball`, and raised by the difference; it says nothing above `nothing`, the
+    excess of Phi = 0. over: J - J*, the excess over the regularised optimum; over_bound: the mean of ||B||^2 / 2 lam,
+    of which each release with noise B is proved to keep below its own; over_nothing: the excess of Phi = 0. lam: of
+    each plan, nan where there is none, and why is in `reasons`.
     """
 
     epsilon: Array
@@ -68,6 +70,8 @@ class Excesses:
     over_nothing: Array
     lam: Array
     least: float
+    in_ball: float
+    theta_norm: float
     nothing: float
     reasons: tuple[str, ...]
     repetitions: int
@@ -212,20 +216,22 @@ def excess_against_epsilon(
     split = records.split()
     runs = [_runs("ellipsoids", records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
-    risk = _least(records, spec)
-    excess = np.array([found.risk for found in runs]) - risk
+    least, in_ball = _least(records, spec)
+    excess = np.array([found.risk for found in runs]) - least
     over = np.array([found.over for found in runs])
     missing = np.full(len(runs), np.nan)
     return Excesses(
         np.asarray(epsilons, float),
         measured_of(excess, missing),
-        np.array([_bound(found) for found in runs]),
+        np.array([_bound(found) for found in runs]) + in_ball - least,
         measured_of(over, missing),
         np.array([found.each for found in runs]).mean(axis=1),
         np.array([found.zero for found in runs]),
         np.array([found.lam for found in runs]),
-        risk,
-        split.classes - 1.0 - risk,
+        least,
+        in_ball,
+        spec.theta_norm,
+        split.classes - 1.0 - least,
         tuple(found.reason for found in runs),
         repetitions,
     )
@@ -252,9 +258,11 @@ def _bound(runs: Runs) -> float:
 
 
 @shared(64)
-def _least(records: Records, spec: Spec) -> float:
-    """The least mean loss on the training records of a model of norm <= theta_norm."""
-    return least_in_ball(class_records(spec, records.split().train), spec.theta_norm).risk
+def _least(records: Records, spec: Spec) -> tuple[float, float]:
+    """The least mean loss on the training records of all models, and of those of norm <= theta_norm."""
+    made, B = class_records(spec, records.split().train), spec.theta_norm
+    least, in_ball = least_of_all(made, _REACH * B), least_in_ball(made, B)
+    return least.risk, max(least.risk, in_ball.risk)
 
 
 @shared(256)

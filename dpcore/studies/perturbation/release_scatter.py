@@ -44,7 +44,7 @@ class ReleaseScatter:
     """Releases of several mechanisms over one loss.
 
     mechanisms: in the order asked for. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
-    square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
+    square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F*, F without regularisation.
     """
 
     mechanisms: tuple[MechanismReleases, ...]
@@ -71,10 +71,11 @@ def release_scatter(mechanisms: tuple[Mechanism, ...], problem: Problem, epsilon
     """
     if problem.p != _COLUMNS:
         raise ValueError(f"problem must have p = {_COLUMNS} columns, which are drawn, got p = {problem.p:,}")
-    train, best, loss = problem.load().train, problem.reference(), get_loss(problem.loss)
+    train, best, loss = problem.load().train, problem.comparator(), get_loss(problem.loss)
     made = tuple(_release(mechanism, problem, epsilon, train) for mechanism in mechanisms)
     x, y = _window(best.theta, [each for each in made if each.plan])
-    return ReleaseScatter(made, best.theta, x, y, _risks(loss, train.merged or train, x, y) - best.risk)
+    excess = _risks(loss, train.merged or train, x, y) - problem.reference().risk
+    return ReleaseScatter(made, best.theta, x, y, excess)
 
 
 def _risks(loss: Loss, data: Data, x: Array, y: Array) -> Array:
