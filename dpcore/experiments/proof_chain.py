@@ -103,15 +103,18 @@ _CHAINS: SharedCache[ProofChain] = SharedCache(256)
 def _compute(asked: ProofQuestion, cancelled: Cancelled) -> ProofChain:
     mechanism, problem = asked.mechanism, asked.problem
     cell = Cell(mechanism, (asked.epsilon,), problem, asked.repetitions)
-    plan, split, best = problem.plan(mechanism, asked.epsilon), problem.load(), problem.reference()
+    plan, split, best = problem.plan(mechanism, asked.epsilon), problem.load(), problem.comparator()
     prepared = problem.prepared(mechanism, [plan], cancelled)
     releases = releases_of(cell, [plan], prepared, split.train.stored, cancelled)
-    curves = metrics.curves_of(get_loss(problem.loss), split.train, split.test, best, releases)
+    curves = metrics.curves_of(get_loss(problem.loss), split.train, split.test, problem.reference(), releases)
     excess = next(curve for curve in curves if curve.metric == "excess_empirical_risk")
     links = mechanism.chain(plan, prepared[0], split.train, best, generators(cell), cancelled)
     if not links:
         raise NotApplicable(f"{mechanism.key} has no bound on the mean excess risk of given records")
     measured = excess.mean if excess.exact else excess.draws[0]
+    # The bound compares with the best model of a length, the measurement with all models.
+    beyond = best.risk - problem.reference().risk
+    links = [dc.replace(link, values=link.values + beyond) for link in links]
     return ProofChain(chained(measured, links), excess.nothing_learned, asked.repetitions)
 
 
