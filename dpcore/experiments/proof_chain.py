@@ -114,7 +114,7 @@ def _compute(asked: ProofQuestion, cancelled: Cancelled) -> ProofChain:
     measured = excess.mean if excess.exact else excess.draws[0]
     # The bound compares with the best model of a length, the measurement with all models.
     beyond = best.risk - problem.reference().risk
-    links = [dc.replace(link, values=link.values + beyond) for link in links]
+    links = tuple(dc.replace(link, values=link.values + beyond) for link in links)
     return ProofChain(chained(measured, links), excess.nothing_learned, asked.repetitions)
 
 
