@@ -84,9 +84,10 @@ def proved_line(rows: pd.DataFrame) -> str:
     if row.proved_low > 0.0:
         ends = f"between {rounded(row.proved_low)} and {rounded(row.proved_high)}"
     error = f" (± {rounded(row.proved_se, 1)})" if row.proved_se > 0.0 else ""
+    below = ", and nothing is proved below" if np.isneginf(row.proved_low) else ""
     return (
-        f"For these records the mean is proved to be {ends}{error}; it is {rounded(row['mean'])}. These numbers are "
-        "computed from the records and are no private release."
+        f"For these records the mean is proved to be {ends}{error}{below}; it is {rounded(row['mean'])}. These numbers "
+        "are computed from the records and are no private release."
     )
 
 

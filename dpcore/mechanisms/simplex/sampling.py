@@ -18,6 +18,7 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
+from ...solvers import Minimum
 from ...solvers.simplex.entropic import minimise_entropic
 from ...theory import erm
 from ...theory import sampling_and_regret as theory
@@ -140,7 +141,9 @@ class SimplexSampling(Mechanism):
         says = "the best model on the simplex, m of Theorem 3 as a real number"
         return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as published (with probability 2/3)", says))
 
-    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+    def lens(
+        self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
+    ) -> Lens:
         """0 below, since F is convex and the draws have the mean theta; above, `sampling_excess` of each record by the
         variance of its own prediction."""
         spec, loss = plans[0].spec, get_loss(plans[0].spec.loss)
