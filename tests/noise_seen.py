@@ -19,7 +19,7 @@ from dpcore import Data
 from dpcore.core.sets import Box, ConvexSet, LqBall, Polytope
 from dpcore.mechanisms.frank_wolfe.one_pass import PolyhedralFrankWolfe, stream_of
 from dpcore.mechanisms.frank_wolfe.step_count import lp_constants_of
-from dpcore.mechanisms.gradient.base import descent_of
+from dpcore.mechanisms.gradient.schedules import descent_of
 from dpcore.mechanisms.multiclass import models
 from dpcore.mechanisms.plan import Plan
 from dpcore.solvers.multiclass.objective import svec

@@ -91,7 +91,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     loss = get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
     curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh)
-    lens = cell.mechanism.lens(plans, prepared, split.train, problem.seed, cancelled)
+    lens = cell.mechanism.lens(plans, prepared, split.train, problem.comparator(), problem.seed, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)

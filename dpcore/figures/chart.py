@@ -142,13 +142,14 @@ class Chart:
         opacity: float = 0.2,
     ) -> None:
         """Add what lies between two curves where both are there, cut at `floor`: a log axis would leave out an edge at
-        or below 0."""
+        or below 0, such as that of a band that is open below, whose `low` is -inf."""
         x, low, high = (np.asarray(values, float) for values in (x, low, high))
-        known = np.isfinite(np.maximum(low, floor)) & np.isfinite(high)
+        low = np.maximum(low, floor)
+        known = np.isfinite(low) & np.isfinite(high)
         edge = {"type": "scatter", "mode": "lines", "x": x[known], "yaxis": axis, "line": {"width": 0}} | _HIDDEN
         fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, opacity), "name": name}
         self.traces.append(edge | {"y": np.maximum(high[known], floor)})
-        lower = {"y": np.maximum(low[known], floor), "showlegend": legend and bool(known.any())}
+        lower = {"y": low[known], "showlegend": legend and bool(known.any())}
         self.traces.append(edge | fill | lower)
 
     def proved(

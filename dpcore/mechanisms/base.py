@@ -262,10 +262,13 @@ class Mechanism(abc.ABC):
         """
         raise NotApplicable(f"{self.key} has no draws for curves")
 
-    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens | None:
+    def lens(
+        self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
+    ) -> Lens | None:
         """Bounds on the mean risk of releases that are proved for these records; None where there are none.
 
-        seed: of random paths, which share no noise with the releases that are measured.
+        best: model and risk with which the measured excess compares. seed: of random paths, which share no noise with
+        the releases that are measured.
         """
         return None
 

@@ -111,9 +111,10 @@ def proved_words(low: float, high: float, se: float, mean: float) -> str:
     """
     ends = f"between {rounded(low)} and {rounded(high)}" if low > 0.0 else f"at most {rounded(high)}"
     error = f" (± {rounded(se, 1)})" if se > 0.0 else ""
+    below = ", and nothing is proved below" if low == -math.inf else ""
     return (
-        f"For these records the mean is proved to be {ends}{error}; it is {rounded(mean)}. These numbers are computed "
-        "from the records and are no private release."
+        f"For these records the mean is proved to be {ends}{error}{below}; it is {rounded(mean)}. These numbers are "
+        "computed from the records and are no private release."
     )
 
 

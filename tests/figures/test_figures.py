@@ -103,17 +103,25 @@ def test_a_band_is_drawn_and_named_from_ten_releases_on(repetitions, banded):
     assert any("8 of 10" in (a.text or "") for a in figure.layout.annotations) is banded
 
 
-@pytest.mark.parametrize("key, proves", [("objective_gaussian", True), ("noisy_sgd", False)])
-def test_what_is_proved_for_the_records_lies_around_the_mean(key, proves):
+@pytest.mark.parametrize("key, open_below", [("objective_gaussian", False), ("noisy_sgd", True)])
+def test_what_is_proved_for_the_records_lies_around_the_mean(key, open_below):
+    """Where nothing is proved below, down to the lower edge of the axis."""
     table, figure = draw(mechanisms=(key,))
     rows = table[table.metric == "excess_empirical_risk"]
     low, high = ([t for t in figure.data if t.yaxis == "y2" and t.line.width == 0][k] for k in (1, 0))
-    assert low.name == "proved for these records"
-    assert len(high.y) == (len(rows) if proves else 0)
-    assert any("proved" in (a.text or "") for a in figure.layout.annotations) is proves
-    if proves:
-        slack = 4.0 * (rows.se + rows.proved_se).to_numpy(float)
-        assert (np.array(high.y) >= rows["mean"] - slack).all() and (np.array(low.y) <= rows["mean"] + slack).all()
+    assert low.name == "proved for these records" and len(high.y) == len(rows)
+    assert any("proved" in (a.text or "") for a in figure.layout.annotations)
+    slack = 4.0 * (rows.se + rows.proved_se).to_numpy(float)
+    assert (np.array(high.y) >= rows["mean"] - slack).all() and (np.array(low.y) <= rows["mean"] + slack).all()
+    at_the_edge = np.log10(low.y) == pytest.approx(figure.layout.yaxis2.range[0])
+    assert at_the_edge is open_below and np.isneginf(rows.proved_low).all() == open_below
+
+
+def test_of_a_method_that_proves_nothing_for_the_records_no_band_is_drawn():
+    table, _ = draw()
+    table["proved_high"] = None
+    figure = cost_figure(table, mechanism="output_gaussian", epsilon=5.0, accuracy_title="", theme="light", height=500)
+    assert not any("proved" in (a.text or "") for a in figure.layout.annotations)
 
 
 def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_value():

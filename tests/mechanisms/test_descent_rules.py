@@ -13,9 +13,9 @@ from dpcore import Budget, Data, Domain, Plan, Spec
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
-from dpcore.mechanisms.gradient.base import constants_of, descent_of
+from dpcore.mechanisms.gradient.base import constants_of
 from dpcore.mechanisms.gradient.gd import NoisyGD
-from dpcore.mechanisms.gradient.schedules import mean_bound
+from dpcore.mechanisms.gradient.schedules import descent_of, mean_bound
 from dpcore.mechanisms.gradient.sgd import NoisySGD
 from dpcore.solvers import minimise_in_ball
 from dpcore.theory import gradient_descent as theory

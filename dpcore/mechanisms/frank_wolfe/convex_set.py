@@ -116,7 +116,9 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         found = _follow(risk, [plan], two_of_each(rngs), cancelled)
         return chain_of(plan.spec, found, best.risk, plan.scale * _width(plan.spec), self.bounds(plan)[0])
 
-    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+    def lens(
+        self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
+    ) -> Lens:
         """The proof with these records' numbers, and with F(centre) in the place of F*; it has no lower end."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
         rngs = [generator(seed, f"{self.key} lens", r) for r in range(LENS_PATHS)]

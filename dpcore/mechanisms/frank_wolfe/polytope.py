@@ -208,7 +208,9 @@ class FrankWolfePolytope(VertexMechanism):
         found = follow_vertices(plan.spec, risk, *descend([plan], risk, streams, cancelled), cancelled)
         return chain_of(plan.spec, found, best, self._choice_loss(plan), self.bounds(plan)[0])
 
-    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens | None:
+    def lens(
+        self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
+    ) -> Lens | None:
         """The proof with these records' numbers, and with F(centre) in the place of F*; it has no lower end.
 
         None for sparse records, where a whole gradient costs far more than a choice.

@@ -10,24 +10,29 @@ from typing import cast
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Descent, NotApplicable
-from ...core.rng import Generators
+from ...core.records import Data
+from ...core.rng import Generators, generator
 from ...core.sets import NormBall
 from ...core.specification import Spec
 from ...core.validation import positive
+from ...solvers import Minimum
 from ...solvers.descent.noisy_gd import Schedule
 from ...theory import erm
 from ...theory import gradient_descent as theory
 from ...theory.lower_bounds import hardest_data
-from ..base import Prepared, ReadingMechanism, knob, whole
-from ..plan import Plan
+from ..base import Lens, Link, Prepared, ReadingMechanism, knob, whole
+from ..plan import Plan, Plans
 from ..regularisation import auto_size, comparator_norm, numbers_lam
 from ..worst_pairs import check_ball
+from . import proof
 from .schedules import (
     LAST_SOURCE,
     MEAN_SOURCE,
     ProblemConstants,
+    descent_of,
     last_iterate_bound,
     last_iterate_descent,
     mean_bound,
@@ -42,6 +47,8 @@ AUTO_CLASSES, AUTO_CLASSES_BATCHES, AUTO_POINTS = 7.0, 14.0, 2.0
 _FRESH = "fresh records by symmetrisation and contraction"
 # Share of the noise for a run that is shown without noise: it draws the same batches as the run with noise.
 _SILENT = 1e-15
+# Steps at which the chain and the lens take a mean over steps, and pairs of runs of the latter.
+_CHAIN_STEPS, _LENS_STEPS, _LENS_PAIRS = 16, 1, 4
 
 
 @dc.dataclass(frozen=True)
@@ -119,6 +126,39 @@ class GradientPerturbation(ReadingMechanism):
             Bound("excess_empirical_risk", "rate", rate, "expectation", source, ball),
         )
 
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """As `Mechanism.chain`. Empty also if `draws` leaves out columns that a ball, or a distance, feels."""
+        if not self._proves(plan, data):
+            return ()
+        asked = self._proof(plan, data, best, _CHAIN_STEPS)
+        (run,) = proof.runs_of(self, [asked], [asked.visited], prepared, rngs, cancelled)
+        return proof.links(run)
+
+    def lens(
+        self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
+    ) -> Lens | None:
+        """Nothing below; above, the proof's inequality with the distance and the errors that other paths meet."""
+        if not all(self._proves(plan, data) for plan in plans):
+            return None
+        asked = [self._proof(plan, data, best, _LENS_STEPS) for plan in plans]
+        rngs = [generator(seed, f"{self.key} lens", r) for r in range(_LENS_PAIRS)]
+        runs = proof.runs_of(self, asked, [each.needed for each in asked], prepared[0], rngs, cancelled)
+        pairs = np.array([proof.regret(run) for run in runs]).reshape(len(plans), _LENS_PAIRS, 2).mean(axis=2)
+        loss = get_loss(plans[0].spec.loss)
+        centres = self.draws(plans, prepared, [generator(seed, self.key, 0)], cancelled).centres
+        quiet = loss.row_means(np.zeros(data.n), loss.predictions(data, centres), 1.0, data.y)
+        high = pairs.mean(axis=1) + best.risk - quiet
+        return Lens(np.full(len(plans), -math.inf), high, pairs.std(axis=1, ddof=1) / math.sqrt(_LENS_PAIRS))
+
+    def _proves(self, plan: Plan, data: Data) -> bool:
+        free = plan.spec.radius is None and get_loss(plan.spec.loss).linear
+        return (free or data.stored == plan.spec.p) and any(bound.form == "upper" for bound in self.bounds(plan))
+
+    def _proof(self, plan: Plan, data: Data, best: Minimum, most: int) -> proof.Proof:
+        return proof.Proof(plan, self.facts(plan.spec), self.estimate_error(plan), data, best.theta, most)
+
     def paths(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> tuple[Array, Array]:
         """Iterates from the start on, [T + 1, p], of the run that `release` makes of rng, and of the same steps on the
         same batches without noise."""
@@ -188,12 +228,6 @@ def _auto_length(spec: Spec, classes: float, noise: float) -> float:
         return 1.0 / numbers_lam(spec, noise, loss.largest_replacement(spec) / spec.n)
     factor = classes if loss.classification else AUTO_POINTS
     return factor * auto_size(spec) / (loss.pull(spec) * noise)
-
-
-def descent_of(plan: Plan) -> Descent:
-    if plan.descent is None:
-        raise TypeError(f"plan must come from gradient perturbation, got one of {plan.mechanism.key}")
-    return plan.descent
 
 
 def schedule_of(plan: Plan) -> Schedule:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ...core.privacy import Descent
 from ...theory import gradient_descent as theory
+from ..plan import Plan
 
 _FEWEST, _MOST = 30, 1_000
 # At most one step for each 2 records, between 300 and _MOST, so that few records cost little time.
@@ -41,6 +42,12 @@ class ProblemConstants:
         return math.hypot(self.gradient, error)
 
 
+def descent_of(plan: Plan) -> Descent:
+    if plan.descent is None:
+        raise TypeError(f"plan must come from gradient perturbation, got one of {plan.mechanism.key}")
+    return plan.descent
+
+
 def full_batch_steps(facts: ProblemConstants, drift: float) -> int:
     """Number of steps T, if noise for T steps within the budget has error = drift sqrt(T dimensions)."""
     bend = facts.curvature if math.isfinite(facts.curvature) else facts.gradient**2
@@ -65,23 +72,32 @@ def mean_descent(facts: ProblemConstants, steps: int, error: float) -> Descent:
 
 
 def mean_bound(facts: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
-    """Upper bound on the mean excess over the best model of norm facts.norm, for the mean of the last iterates.
+    """Upper bound on the mean excess over the best model of norm facts.norm, for the mean of the last iterates: the
+    smaller of that for smooth losses and that for any."""
+    found = averaged_mean_bound(facts, steps, descent, error)
+    return min(found, smooth_mean_bound(facts, steps, descent, error))
 
-    It is the smaller of the bounds for smooth losses and for any. Any: `theory.averaged_bound`, from
-    2 eta a_t <= D_t - D_{t+1} + (eta G)^2. Smooth: with D_t the mean squared distance of theta_t from the best model w
-    and a_t = E F(theta_t) - F(w), `theory.smooth_bound` sums 2 eta a_t <= D_{t-1} - D_t + (eta error)^2 /
-    (1 - eta beta). If no a_t before theta_first is negative, each step before it adds at most the last term to D, which
-    starts at B^2. Else (a model that leaves the ball of B can be better than w) let theta_s be the last with a_s <= 0:
-    the sum begins there, with theta_s instead of w and D_s = 0, and its terms before theta_first can be left out. That
-    is smaller.
+
+def averaged_mean_bound(facts: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
+    """`mean_bound` of any convex loss: `theory.averaged_bound`, from 2 eta a_t <= D_t - D_{t+1} + (eta G)^2."""
+    return theory.averaged_bound(facts.norm, descent.step, steps, facts.second_moment(error), descent.first)
+
+
+def smooth_mean_bound(facts: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
+    """`mean_bound` of smooth losses; inf where steps are too long for it.
+
+    With D_t the mean squared distance of theta_t from the best model w and a_t = E F(theta_t) - F(w),
+    `theory.smooth_bound` sums 2 eta a_t <= D_{t-1} - D_t + (eta error)^2 / (1 - eta beta). If no a_t before theta_first
+    is negative, each step before it adds at most the last term to D, which starts at B^2. Else (a model that leaves the
+    ball of B can be better than w) let theta_s be the last with a_s <= 0: the sum begins there, with theta_s instead of
+    w and D_s = 0, and its terms before theta_first can be left out. That is smaller.
     """
-    found = theory.averaged_bound(facts.norm, descent.step, steps, facts.second_moment(error), descent.first)
     eta, beta = descent.step, facts.curvature
     if not eta * beta < 1.0:
-        return found
+        return math.inf
     before, counted = descent.first - 1, steps - descent.first + 1
     start = facts.norm**2 + before * (eta * error) ** 2 / (1.0 - eta * beta)
-    return min(found, theory.smooth_bound(math.sqrt(start), eta, counted, error * error, beta))
+    return theory.smooth_bound(math.sqrt(start), eta, counted, error * error, beta)
 
 
 def last_iterate_descent(facts: ProblemConstants, steps: int, error: float) -> Descent:

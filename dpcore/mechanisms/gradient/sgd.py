@@ -22,8 +22,8 @@ from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, noisy_descent
 from ..base import Drawn, Prepared, gradients_apart, knob, records_of
 from ..plan import Plan, Plans
-from .base import AUTO_CLASSES_BATCHES, GradientPerturbation, constants_of, descent_of, order_of, schedule_of
-from .schedules import ProblemConstants
+from .base import AUTO_CLASSES_BATCHES, GradientPerturbation, constants_of, order_of, schedule_of
+from .schedules import ProblemConstants, descent_of
 
 # "auto": batches of n / 160 records, but enough that the choice of records does not dominate the noise; 16 passes over
 # the records, in 400 to 1,600 steps.

@@ -144,7 +144,9 @@ class ObjectivePerturbation(Mechanism):
             *self.rates(spec, plan.requested),
         )
 
-    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+    def lens(
+        self, plans: Plans, prepared: list[Prepared], data: Data, best: solvers.Minimum, seed: int, cancelled: Cancelled
+    ) -> Lens:
         """With d = theta_b - theta_hat: -lam <theta_hat, E d> below, as F is convex with the gradient -lam theta_hat at
         theta_hat; above, E [||b||^2 / (2 lam) - (lam/2) ||d||^2] more, by strong convexity at theta_b.
 

@@ -104,7 +104,9 @@ class OutputPerturbation(AdditiveMechanism):
         rates = self.rates(spec, plan.requested) if loss.linear else ()
         return (*upper, *hardest_data(loss, spec, plan.spent), *rates)
 
-    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+    def lens(
+        self, plans: Plans, prepared: list[Prepared], data: Data, best: solvers.Minimum, seed: int, cancelled: Cancelled
+    ) -> Lens:
         """0 below, since F is convex and the noise has mean 0; above, `noise_excess` of each record by its own norm."""
         high = np.array([self._noise_on(data, plan) for plan in plans])
         return Lens(0.0 * high, high, 0.0 * high)

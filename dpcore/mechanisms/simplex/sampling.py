@@ -140,7 +140,9 @@ class SimplexSampling(Mechanism):
         says = "the best model on the simplex, m of Theorem 3 as a real number"
         return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as published (with probability 2/3)", says))
 
-    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+    def lens(
+        self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
+    ) -> Lens:
         """0 below, since F is convex and the draws have the mean theta; above, `sampling_excess` of each record by the
         variance of its own prediction."""
         high = _draws_on(data, plans, np.stack([each.theta for each in prepared]))
