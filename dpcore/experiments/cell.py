@@ -22,6 +22,7 @@ from ..mechanisms import Mechanism
 from ..mechanisms.base import AdditiveMechanism, Lens, Prepared
 from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
+from ..solvers import Minimum
 from . import metrics
 
 Rows = list[dict[str, Any]]  # one for each point and metric
@@ -105,7 +106,7 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
             about |= {"seconds": seconds}
             row = _public(cell, plan.requested.epsilon) | _measured(plan, bounds, beyond, curve, k) | about
             if lens is not None and curve.metric == "excess_empirical_risk":
-                row |= _proved(lens, curve, reference.gap, k)
+                row |= _proved(lens, reference, k)
             if lost is not None and curve.metric == "accuracy":
                 row["lost"] = lost[k]
             rows.append(row)
@@ -139,9 +140,9 @@ def generators(cell: Cell) -> list[np.random.Generator]:
     return _rngs(cell.mechanism, cell.problem.seed, max(2, (cell.repetitions + 1) // 2))
 
 
-def _proved(lens: Lens, curve: metrics.MetricCurve, gap: float, k: int) -> dict[str, Any]:
-    """Between which numbers the mean excess lies on these records; gap: within which F* is certified."""
-    ends = curve.noiseless[k] + lens.low[k], curve.noiseless[k] + lens.high[k] + gap
+def _proved(lens: Lens, least: Minimum, k: int) -> dict[str, Any]:
+    """Between which numbers the mean excess lies on these records."""
+    ends = lens.low[k] - least.risk, lens.high[k] - least.risk + least.gap
     return {"proved_low": float(ends[0]), "proved_high": float(ends[1]), "proved_se": float(lens.se[k])}
 
 

@@ -110,7 +110,7 @@ class Drawn:
 
 @dc.dataclass(frozen=True)
 class Lens:
-    """Bounds on E F(release) - F(centre) that are proved for given records, F their average loss: [K], a plan each.
+    """Bounds on E F(release) that are proved for given records, F their average loss: [K], a plan each.
 
     They are computed from the records, and so are no release. se: [K], standard error of both ends, which are means
     over random paths; 0 where they are integrals.

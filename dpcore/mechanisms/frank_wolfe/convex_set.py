@@ -119,12 +119,11 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     def lens(
         self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
     ) -> Lens:
-        """The proof with these records' numbers, and with F(centre) in the place of F*; it has no lower end."""
+        """The proof with these records' numbers; it has no lower end."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
         rngs = [generator(seed, f"{self.key} lens", r) for r in range(LENS_PATHS)]
-        centres = risk.values(noisy_models(risk, _quiet(plans), [np.random.default_rng()])[:, 0])
         found = _follow(risk, plans, rngs, cancelled)
-        return lens_of(found.proved(np.repeat(centres, len(rngs))).reshape(len(plans), -1))
+        return lens_of(best.risk + found.proved(best.risk).reshape(len(plans), -1))
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Noisy gradient of every step, [len(rngs), (T - 1) p], from which all iterates and the release follow.

@@ -32,7 +32,6 @@ from .vertex_runs import (
     descend,
     is_signed,
     models_of,
-    polytope_models,
     risk_behind,
     share_at,
     start_of,
@@ -211,22 +210,20 @@ class FrankWolfePolytope(VertexMechanism):
     def lens(
         self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
     ) -> Lens | None:
-        """The proof with these records' numbers, and with F(centre) in the place of F*; it has no lower end.
+        """The proof with these records' numbers; it has no lower end.
 
         None for sparse records, where a whole gradient costs far more than a choice.
         """
         if records_of(prepared[0]).sparse:
             return None
         risk = risk_behind(plans[0], prepared[0], LENS_PATHS * len(plans), single=True)
-        quiet = [dc.replace(plan, scale=0.0) for plan in plans]
-        centres = risk.values(polytope_models(risk, quiet, [np.random.default_rng()])[:, 0])
-        return self.lens_along(plans, risk, centres, seed, cancelled)
+        return self.lens_along(plans, risk, best.risk, seed, cancelled)
 
-    def lens_along(self, plans: Plans, risk: Risk, least: Array, seed: int, cancelled: Cancelled = never) -> Lens:
-        """Bounds on E F(release) - least for a risk. least: [K], F of any point of the set for each plan."""
+    def lens_along(self, plans: Plans, risk: Risk, least: float, seed: int, cancelled: Cancelled = never) -> Lens:
+        """`lens` for a risk. least: F of any point of the set."""
         rngs = [generator(seed, f"{self.key} lens", r) for r in range(LENS_PATHS)]
         found = follow_vertices(plans[0].spec, risk, *descend(plans, risk, rngs, cancelled), cancelled)
-        return lens_of(found.proved(np.repeat(least, len(rngs))).reshape(len(plans), -1))
+        return lens_of(least + found.proved(least).reshape(len(plans), -1))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Neighbours whose last record separates the two farthest vertices best, by its label; others are 0.

@@ -146,10 +146,7 @@ class GradientPerturbation(ReadingMechanism):
         rngs = [generator(seed, f"{self.key} lens", r) for r in range(_LENS_PAIRS)]
         runs = proof.runs_of(self, asked, [each.needed for each in asked], prepared[0], rngs, cancelled)
         pairs = np.array([proof.regret(run) for run in runs]).reshape(len(plans), _LENS_PAIRS, 2).mean(axis=2)
-        loss = get_loss(plans[0].spec.loss)
-        centres = self.draws(plans, prepared, [generator(seed, self.key, 0)], cancelled).centres
-        quiet = loss.row_means(np.zeros(data.n), loss.predictions(data, centres), 1.0, data.y)
-        high = pairs.mean(axis=1) + best.risk - quiet
+        high = pairs.mean(axis=1) + best.risk
         return Lens(np.full(len(plans), -math.inf), high, pairs.std(axis=1, ddof=1) / math.sqrt(_LENS_PAIRS))
 
     def _proves(self, plan: Plan, data: Data) -> bool:

@@ -147,8 +147,9 @@ class ObjectivePerturbation(Mechanism):
     def lens(
         self, plans: Plans, prepared: list[Prepared], data: Data, best: solvers.Minimum, seed: int, cancelled: Cancelled
     ) -> Lens:
-        """With d = theta_b - theta_hat: -lam <theta_hat, E d> below, as F is convex with the gradient -lam theta_hat at
-        theta_hat; above, E [||b||^2 / (2 lam) - (lam/2) ||d||^2] more, by strong convexity at theta_b.
+        """With d = theta_b - theta_hat: F(theta_hat) - lam <theta_hat, E d> below, as F is convex with the gradient
+        -lam theta_hat at theta_hat; above, E [||b||^2 / (2 lam) - (lam/2) ||d||^2] more, by strong convexity at
+        theta_b.
 
         E ||d||^2 is E ||b||^2 times the ratio of the two on the paths, as long noise moves theta_b farther.
         """
@@ -167,6 +168,7 @@ class ObjectivePerturbation(Mechanism):
         _, share_se = _of_pairs((resisted - share[:, None] * lengths) / lengths.mean())
         bent = data.stored * square * scales**2 / (2.0 * lam)
         error = slope * np.array([plan.tol + plan.ledger[1].scale * mean for plan in plans])
+        low += get_loss(plans[0].spec.loss).risks(data, centres)
         return Lens(low - error, low + bent * (1.0 - share) + error, np.hypot(low_se, bent * share_se))
 
     def chain(

@@ -107,9 +107,11 @@ class OutputPerturbation(AdditiveMechanism):
     def lens(
         self, plans: Plans, prepared: list[Prepared], data: Data, best: solvers.Minimum, seed: int, cancelled: Cancelled
     ) -> Lens:
-        """0 below, since F is convex and the noise has mean 0; above, `noise_excess` of each record by its own norm."""
-        high = np.array([self._noise_on(data, plan) for plan in plans])
-        return Lens(0.0 * high, high, 0.0 * high)
+        """F(centre) below, since F is convex and the noise has mean 0; above, `noise_excess` of each record by its own
+        norm more."""
+        centres = get_loss(plans[0].spec.loss).risks(data, np.stack([each.theta for each in prepared]))
+        moved = np.array([self._noise_on(data, plan) for plan in plans])
+        return Lens(centres, centres + moved, 0.0 * moved)
 
     def chain(
         self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled

@@ -143,10 +143,11 @@ class SimplexSampling(Mechanism):
     def lens(
         self, plans: Plans, prepared: list[Prepared], data: Data, best: Minimum, seed: int, cancelled: Cancelled
     ) -> Lens:
-        """0 below, since F is convex and the draws have the mean theta; above, `sampling_excess` of each record by the
-        variance of its own prediction."""
-        high = _draws_on(data, plans, np.stack([each.theta for each in prepared]))
-        return Lens(0.0 * high, high, 0.0 * high)
+        """F(centre) below, since F is convex and the draws have the mean theta; above, `sampling_excess` of each record
+        by the variance of its own prediction more."""
+        thetas = np.stack([each.theta for each in prepared])
+        centres, moved = get_loss(plans[0].spec.loss).risks(data, thetas), _draws_on(data, plans, thetas)
+        return Lens(centres, centres + moved, 0.0 * moved)
 
     def chain(
         self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled

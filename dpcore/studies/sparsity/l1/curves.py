@@ -246,8 +246,8 @@ def _curve(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, canc
         thetas = models(here.risk, plans, setting.generators(plans[0].mechanism.key), cancelled=cancelled)
         draws[ks] = here.risk.values(thetas) - here.best
         if isinstance(mechanism := plans[0].mechanism, FrankWolfePolytope):
-            lens = mechanism.lens_along(plans, here.risk, np.full(len(ks), here.best), setting.seed, cancelled)
-            proved[ks], error[ks] = lens.high, lens.se
+            lens = mechanism.lens_along(plans, here.risk, here.best, setting.seed, cancelled)
+            proved[ks], error[ks] = lens.high - here.best, lens.se
     T = np.array([_T(plan) or math.nan for _, plan in points], float)
     reasons = tuple("" if isinstance(plan, Plan) else plan for _, plan in points)
     measured = measured_of(draws, np.full(len(points), np.nan))
