@@ -33,7 +33,8 @@ class Cell:
     """Curve of one mechanism over epsilon; hashable and picklable, it is its own cache key.
 
     fresh: also measure the mean loss on the test records; of a set that is split, also how much less often releases
-    predict the class of each test record than the non-private learner does ("lost").
+    predict the class of each test record than the non-private learner does ("lost"). proved: also compute the bounds on
+    the mean excess that are proved for these records.
     """
 
     mechanism: Mechanism
@@ -41,6 +42,7 @@ class Cell:
     problem: Problem
     repetitions: int
     fresh: bool = False
+    proved: bool = False
 
 
 def _kilobytes(rows: Rows) -> int:
@@ -92,7 +94,9 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     loss = get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
     curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh)
-    lens = cell.mechanism.lens(plans, prepared, split.train, problem.comparator(), problem.seed, cancelled)
+    lens = None
+    if cell.proved:
+        lens = cell.mechanism.lens(plans, prepared, split.train, problem.comparator(), problem.seed, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)

@@ -72,7 +72,8 @@ class Experiment:
 
     problem: what is learned from which records. mechanisms: keys or mechanism objects (which have knobs). epsilon: as
     in `dpcore.solve`. sweep: replaces epsilon, or delta, n, p or lam of the problem, by a list of values. repetitions:
-    releases per point, from 2 to 100,000 and at most 2 * 10^8 / n.
+    releases per point, from 2 to 100,000 and at most 2 * 10^8 / n. proved: key of the mechanism, if any, for which the
+    table also has the bounds on the mean excess that are proved for these records.
 
     >>> small = Experiment(Problem(n=200))
     >>> small.digest() == Experiment.from_json(small.to_json()).digest()
@@ -84,6 +85,7 @@ class Experiment:
     epsilon: float = 1.0
     sweep: Axis = Axis("epsilon", EPSILON_GRID)
     repetitions: int = 50
+    proved: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.problem, Problem):
@@ -96,6 +98,7 @@ class Experiment:
         if self.repetitions > _MAX_REPETITIONS:
             raise ValueError(f"repetitions must be at most {_MAX_REPETITIONS:,}, got {self.repetitions:,}")
         set_field(self, "epsilon", Budget(self.epsilon).epsilon)
+        one_of("proved", self.proved, ["", *(m.key for m in self.mechanisms)])  # type: ignore[union-attr]
         # Every value of the sweep must keep the rules of the problem and of solve.
         for epsilon in self.sweep.values if self.sweep.name == "epsilon" else ():
             Budget(epsilon)
@@ -115,7 +118,8 @@ class Experiment:
             points = [((self.epsilon,), problem) for problem in own]
         for mechanism in cast("tuple[Mechanism, ...]", self.mechanisms):
             for epsilons, problem in points:
-                yield Cell(mechanism, tuple(map(float, epsilons)), problem, self.repetitions)
+                proved = mechanism.key == self.proved
+                yield Cell(mechanism, tuple(map(float, epsilons)), problem, self.repetitions, proved=proved)
 
     def to_json(self) -> str:
         """Canonical JSON: equal experiments give equal text."""

@@ -10,12 +10,13 @@ import dataclasses as dc
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dpcore import Experiment, data, run
 from dpcore.core.cache import SharedCache
 from dpcore.core.validation import integer
 from dpcore.experiments.cell import is_cached
+from dpcore.mechanisms import Mechanism
 from pages.background.asking import ask, still_to_come
 
 if TYPE_CHECKING:
@@ -56,8 +57,9 @@ class TableQuestion:
             coarse = run(dc.replace(self.experiment, repetitions=self.first))
             if (time.perf_counter() - begun) * wanted / self.first > AT_ONCE_SECONDS:
                 yield coarse
-                for mechanism in self.experiment.mechanisms:
-                    run(dc.replace(self.experiment, mechanisms=(mechanism,)))  # its cells are kept
+                for mechanism in cast("tuple[Mechanism, ...]", self.experiment.mechanisms):
+                    proved = mechanism.key if mechanism.key == self.experiment.proved else ""
+                    run(dc.replace(self.experiment, mechanisms=(mechanism,), proved=proved))  # its cells are kept
                     yield coarse
         found = of_cached_cells(self.experiment)
         yield run(self.experiment) if found is None else found

@@ -62,6 +62,7 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
         controls.problem(source.key, theta_norm=norm_of(source)),
         (chosen, *others),
         repetitions=REPETITIONS if controls.n <= MANY_RECORDS else FEWER_REPETITIONS,
+        proved=chosen.key,
     )
 
 
@@ -108,7 +109,7 @@ def release_at_cursor() -> tuple[dpcore.Plan, list[tuple[str, str, str]], str] |
 
 at_cursor = made_once(source.key, ("cursor", mine, controls, progress), release_at_cursor)
 plan = at_cursor[0] if at_cursor else None
-beside = ask(TableQuestion(dc.replace(experiment, mechanisms=others), first=REPETITIONS), OTHERS_SECONDS)
+beside = ask(TableQuestion(dc.replace(experiment, mechanisms=others, proved=""), first=REPETITIONS), OTHERS_SECONDS)
 if plan is not None:
     ask(AttackSuccessQuestion(plan, controls.seed), 0.0)  # it begins while the chart is drawn
 complete = beside.complete

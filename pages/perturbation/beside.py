@@ -48,6 +48,7 @@ def show_beside(
 ) -> None:
     """One of SIDES. experiment: of the main chart; mechanism: the one whose bounds it shows; here: its rows
     at the cursor; height: px."""
+    experiment = dc.replace(experiment, proved="")
     plane = dc.replace(experiment.problem, p=2)
     if side == PROOF:
         question = ProofQuestion(mechanism, experiment.problem, controls.epsilon, experiment.repetitions)

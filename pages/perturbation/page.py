@@ -48,7 +48,7 @@ chosen = {"output": keys[0], "objective": keys[1], "gradient": "noisy_gd"}[place
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(
-        controls.problem(source.key, theta_norm=norm_of(source)), mechanisms, repetitions=REPETITIONS
+        controls.problem(source.key, theta_norm=norm_of(source)), mechanisms, repetitions=REPETITIONS, proved=chosen
     )
 
 

@@ -50,6 +50,8 @@ def redrawn(asked: partial[Any], drawn: partial[Figure]) -> str:
 
 def experiment_call(experiment: Experiment, **more: Any) -> Any:
     """The experiment as a partial; more: fields beside those that every page sets."""
+    if experiment.proved:
+        more["proved"] = experiment.proved
     return partial(Experiment, experiment.problem, experiment.mechanisms, **more, repetitions=experiment.repetitions)
 
 

@@ -106,7 +106,7 @@ def test_a_band_is_drawn_and_named_from_ten_releases_on(repetitions, banded):
 @pytest.mark.parametrize("key, open_below", [("objective_gaussian", False), ("noisy_sgd", True)])
 def test_what_is_proved_for_the_records_lies_around_the_mean(key, open_below):
     """Where nothing is proved below, down to the lower edge of the axis."""
-    table, figure = draw(mechanisms=(key,))
+    table, figure = draw(mechanisms=(key,), proved=key)
     rows = table[table.metric == "excess_empirical_risk"]
     low, high = ([t for t in figure.data if t.yaxis == "y2" and t.line.width == 0][k] for k in (1, 0))
     assert low.name == "proved for these records" and len(high.y) == len(rows)

@@ -35,7 +35,7 @@ def open_page(**state) -> AppTest:
 
 def table_of(place: str = "objective", proof: str = "tight", **changes):
     """Of one mechanism, as the page asks for it."""
-    fields = DEFAULT | {"repetitions": 50, "mechanisms": (mechanism_of(place, proof),)} | changes
+    fields = DEFAULT | {"repetitions": 50, "mechanisms": (mechanism_of(place, proof),), "proved": KEYS[place]} | changes
     return dpcore.run(experiment_of(**fields))
 
 
