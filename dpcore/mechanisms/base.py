@@ -272,11 +272,12 @@ class Mechanism(abc.ABC):
     def chain(
         self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
     ) -> tuple[Link, ...]:
-        """Proof of the bound on the mean excess empirical risk, link by link: from the measured excess to the bound.
+        """Proof of the bound on the mean excess risk, link by link: from the measured excess to the bound.
 
-        The measured excess is no link itself; the last link is the smallest of `bounds` on the mean. best: model and
-        risk with which the bound compares. rngs: of the releases that are measured, as `draws` takes them. Empty where
-        there is no such bound.
+        The measured excess is no link itself; the last link is the smallest of `bounds` on the mean. data: records
+        whose mean loss is F: those of the training, or many fresh ones where `quantity` is the risk on these, and where
+        a mean is one over training records, too. best: model and risk with which the bound compares. rngs: of the
+        releases that are measured, as `draws` takes them. Empty where there is no such bound.
         """
         return ()
 
