@@ -19,6 +19,7 @@ from dpcore.core.specification import Domain
 from dpcore.experiments.metrics import risk
 from dpcore.mechanisms.base import Link
 from dpcore.mechanisms.frank_wolfe.one_pass import stream_of
+from dpcore.mechanisms.frank_wolfe.proof import sampled, shares
 from dpcore.mechanisms.frank_wolfe.tree import runs_of
 from dpcore.mechanisms.plan import Plan
 from dpcore.solvers import Minimum
@@ -315,3 +316,32 @@ def test_the_first_links_of_gradient_trees_are_the_proof_written_out():
         end, slack, lost, met = sums_by_hand(np.zeros(4), steps, people, lambda g: -1.2 * length(g), 0.2)
         assert links[0].values[run] == pytest.approx(end + slack, abs=2e-6)
         assert links[1].values[run] == pytest.approx(end + slack - lost + met, abs=2e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize(
+    ("key", "shape"),
+    [*(("polyhedral_frank_wolfe", shape) for shape in SHAPES), ("tree_frank_wolfe", LqBall(1.5))],
+    ids=lambda part: getattr(part, "label", part),
+)
+def test_the_mean_of_one_pass_lies_below_the_bound_for_these_records(loss: str, key: str, shape: Any):
+    data = population(loss, 4, stored=3)
+    for epsilon, T in ((0.5, 3), (8.0, 4)):
+        plan = plan_of(key, shape, loss, data, epsilon=epsilon, T=T)
+        prepared = [plan.mechanism.prepare(plan, data)]
+        lens = plan.mechanism.lens([plan], prepared, data, 1, never)
+        centre = plan.mechanism.draws([plan], prepared, rngs(plan)[:1], never).centres[0]
+        rises = measured(plan, data) - risk(get_loss(loss), centre, data)
+        error = rises.std(ddof=1) / math.sqrt(len(rises))
+        assert lens is not None and np.isneginf(lens.low).all()
+        assert rises.mean() <= lens.high[0] + 4.0 * (error + lens.se[0])
+
+
+def test_random_weights_are_on_average_those_of_all_steps():
+    steps = [2.0 / (tau + 2.0) for tau in range(40)]
+    drawn = np.array([sampled(steps, np.random.default_rng(k)) for k in range(3_000)])
+    assert drawn.sum(axis=1) == pytest.approx(1.0) and np.count_nonzero(drawn, axis=1).max() <= 16
+    error = drawn.std(axis=0, ddof=1) / math.sqrt(len(drawn))
+    assert (np.abs(drawn.mean(axis=0) - shares(steps)) <= 5.0 * error + 1e-12).all()
+    tau = np.arange(40.0)
+    assert shares(steps) == pytest.approx(2.0 * (tau + 1.0) / (40.0 * 41.0))

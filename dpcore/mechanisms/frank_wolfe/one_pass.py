@@ -39,7 +39,7 @@ from .one_pass_sensitivity import (
     stream_readings,
     stream_weight,
 )
-from .proof import Evaluated, Follower, Watched
+from .proof import Evaluated, Follower, OnePassLens, Watched, sampled
 from .step_count import check_size
 from .vertex_runs import VertexMechanism, check_polytope, idle_columns, is_signed, start_of, telling_record
 
@@ -48,7 +48,7 @@ _SOURCE = "Bassily, Guzmán and Nandi 2021"
 
 
 @dc.dataclass(frozen=True)
-class PolyhedralFrankWolfe(VertexMechanism):
+class PolyhedralFrankWolfe(OnePassLens, VertexMechanism):
     """Release the end of theta <- (1 - eta) theta + eta v, v a private vertex for an estimate of the risk's gradient.
 
     The set is size times the L1 ball, the simplex or a list of J vertices. The estimates read each record once, in the
@@ -178,15 +178,29 @@ class PolyhedralFrankWolfe(VertexMechanism):
             Link("a start as far from the best as can be", f"{_LEMMA}: start", bound, worst=True),
         )
 
+    def proved_run(
+        self, plan: Plan, prepared: Prepared, data: Data, least: float, rng: np.random.Generator, cancelled: Cancelled
+    ) -> float:
+        steps = [stream_of(plan).step] * plan.steps
+        found, *_ = self._followed(plan, prepared, data, [rng], cancelled, sampled(steps, rng))
+        return float(found.proved(least)[0])
+
     def _followed(
-        self, plan: Plan, prepared: Prepared, fresh: Data, rngs: Generators, cancelled: Cancelled
+        self,
+        plan: Plan,
+        prepared: Prepared,
+        fresh: Data,
+        rngs: Generators,
+        cancelled: Cancelled,
+        weights: Array | None = None,
     ) -> tuple[Evaluated, Array, Array]:
         """Numbers of the proof along runs, F being the mean loss of fresh records; and [len(rngs), choices] each, what
-        a choice loses in its own scores, and the range of these scores' errors."""
+        a choice loses in its own scores, and the range of these scores' errors. weights: of `Follower`."""
         spec, step, rows = plan.spec, stream_of(plan).step, np.arange(len(rngs))
         shape = Simplex() if isinstance(spec.unit_set, Polytope) else spec.unit_set
         size, start = spec.size or 1.0, start_of(spec, spec.p if shape is spec.unit_set else slopes_of(spec).vertices)
-        follower = Follower(get_loss(spec.loss), self.read(spec, fresh), shape, size, start, len(rngs))
+        people = self.read(spec, fresh)
+        follower = Follower(get_loss(spec.loss), people, shape, size, start, len(rngs), weights)
         lost, errors = list[Array](), list[Array]()
 
         def see(scores: Array, columns: NDArray[np.int64], signs: Array) -> None:

@@ -1,5 +1,6 @@
 """The proof of `theory.frank_wolfe_bound`, followed along runs on given records: its chain, and a bound for these."""
 
+import abc
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -9,19 +10,21 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on
-from ...core.losses import Loss
+from ...core.losses import Loss, get_loss
 from ...core.privacy import Bound
 from ...core.records import Data
-from ...core.rng import Generators
+from ...core.rng import Generators, generator
 from ...core.sets import ConvexSet, Polytope, Simplex
 from ...core.specification import Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import noise_of_steps
-from ..base import Lens, Link
+from ..base import Lens, Link, Mechanism, Prepared
+from ..plan import Plan, Plans
 from .step_count import constants_of
 from .vertex_runs import idle_columns, start_of
 
 LENS_PATHS = 4  # for each plan; the sum over the steps varies little from path to path
+SAMPLED = 16  # steps of a run of one pass at which F of all records is evaluated for a lens
 _ASK_EVERY = 32
 _LEMMA = "Frank-Wolfe on polytopes, for given records"
 
@@ -180,35 +183,62 @@ def chain_of(spec: Spec, found: Evaluated, best: float, loss: float, bound: Boun
 class Follower:
     """Runs from one start whose steps are told one after the other, on records that they need not have read.
 
-    loss, data: F. shape, size: the set. start: [w], w columns of which the records store the first.
+    loss, data: F. shape, size: the set. start: [w], w columns of which the records store the first. weights: [steps],
+    those of `sampled`; where a weight is 0 F is not evaluated. None for all steps.
     """
 
-    def __init__(self, loss: Loss, data: Data, shape: ConvexSet, size: float, start: Array, count: int) -> None:
-        self.risk, self.shape, self.size = fw.Records(loss, data), shape, size
+    def __init__(
+        self,
+        loss: Loss,
+        data: Data,
+        shape: ConvexSet,
+        size: float,
+        start: Array,
+        count: int,
+        weights: Array | None = None,
+    ) -> None:
+        self.risk, self.shape, self.size, self.weights = fw.Records(loss, data), shape, size, weights
         self.thetas = np.tile(start, (count, 1))
-        self.steps, self.numbers = list[float](), list[tuple[Array, Array, Array]]()
+        self.steps, self.numbers = list[float](), list[Array]()
 
     def smallest(self, scores: Array) -> Array:
         """Smallest <scores, v> over the set, [K, w] -> [K]."""
         return self.size * np.einsum("kw,kw->k", scores, self.shape.extreme(scores))
 
     def go(self, step: float, taken: Array) -> Array:
-        """Make a step of this length to the points taken, [K, w]; returns grad F before it, [K, w]."""
-        stored, g = np.ascontiguousarray(self.thetas[:, : self.risk.stored]), np.zeros_like(self.thetas)
-        g[:, : self.risk.stored] = self.risk.gradients(stored)
-        gap, loss = (np.einsum("kw,kw->k", g, points) - self.smallest(g) for points in (self.thetas, taken))
-        self.numbers.append((self.risk.values(stored), gap, loss))
+        """Make a step of this length to the points taken, [K, w]; returns grad F before it, [K, w], 0 if it is not
+        evaluated."""
+        g, numbers = np.zeros_like(self.thetas), np.zeros((3, len(taken)))
+        if self.weights is None or self.weights[len(self.steps)]:
+            stored = np.ascontiguousarray(self.thetas[:, : self.risk.stored])
+            g[:, : self.risk.stored] = self.risk.gradients(stored)
+            gap, loss = (np.einsum("kw,kw->k", g, points) - self.smallest(g) for points in (self.thetas, taken))
+            numbers[:] = self.risk.values(stored), gap, loss
+        self.numbers.append(numbers)
         self.steps.append(step)
         self.thetas += step * (taken - self.thetas)
         return g
 
     def followed(self) -> Evaluated:
         """Numbers of all steps."""
-        eta = np.array(self.steps)
-        weights = eta * np.append(np.cumprod(1.0 - eta[:0:-1])[::-1], 1.0)
-        risks, gaps, losses = (np.stack(parts, axis=1) for parts in zip(*self.numbers, strict=True))
+        weights = shares(self.steps) if self.weights is None else self.weights
+        risks, gaps, losses = np.stack(self.numbers, axis=2)
         last = self.risk.values(np.ascontiguousarray(self.thetas[:, : self.risk.stored]))
         return Evaluated(last, np.tile(weights, (len(last), 1)), risks, gaps, losses)
+
+
+def shares(steps: Sequence[float]) -> Array:
+    """Weights of all steps of these lengths in the end, eta_t prod_{s > t} (1 - eta_s)."""
+    eta = np.array(steps)
+    return np.asarray(eta * np.append(np.cumprod(1.0 - eta[:0:-1])[::-1], 1.0))
+
+
+def sampled(steps: Sequence[float], rng: np.random.Generator) -> Array:
+    """Random weights, most of them 0, of the same sum as `shares`, which are their means."""
+    edges = np.cumsum(shares(steps))
+    places = (rng.random() + np.arange(SAMPLED)) / SAMPLED * edges[-1]
+    found = np.minimum(np.searchsorted(edges, places, side="right"), len(edges) - 1)
+    return np.bincount(found, minlength=len(edges)) * (edges[-1] / SAMPLED)
 
 
 class Watched(fw.Choice):
@@ -228,3 +258,28 @@ def lens_of(proved: Array) -> Lens:
     """Lens of K plans from the proved bounds of paths, [K, paths]; nothing is provable below."""
     error = proved.std(axis=1, ddof=1) / np.sqrt(proved.shape[1])
     return Lens(np.full(len(proved), -np.inf), proved.mean(axis=1), error)
+
+
+@dc.dataclass(frozen=True)
+class OnePassLens(Mechanism):
+    """Mechanism whose runs read each record once, and whose convexity is proved at some steps of a few runs."""
+
+    def lens(self, plans: Plans, prepared: list[Prepared], data: Data, seed: int, cancelled: Cancelled) -> Lens:
+        """The proof with these records' numbers, and with F(centre) in the place of F*; it has no lower end."""
+        proved = np.empty((len(plans), LENS_PATHS))
+        loss = get_loss(plans[0].spec.loss)
+        for k, (plan, side) in enumerate(zip(plans, prepared, strict=True)):
+            rngs = [generator(seed, f"{self.key} lens", r) for r in range(LENS_PATHS)]
+            centre = self.draws([plan], [side], [np.random.default_rng(0)], cancelled).centres
+            least = float(fw.Records(loss, data).values(centre[:, : data.stored])[0])
+            proved[k] = [self.proved_run(plan, side, data, least, rng, cancelled) for rng in rngs]
+        return lens_of(proved)
+
+    @abc.abstractmethod
+    def proved_run(
+        self, plan: Plan, prepared: Prepared, data: Data, least: float, rng: np.random.Generator, cancelled: Cancelled
+    ) -> float:
+        """Bound on the mean of F(release) - least from one run and some of its steps, at random.
+
+        data: records whose mean loss is F. least: F of any point of the set.
+        """

@@ -16,13 +16,14 @@ from ...core.rng import Generators, two_of_each
 from ...core.sets import LqBall, kappa_lq
 from ...core.specification import Domain, Spec
 from ...solvers import Minimum
-from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ...solvers.frank_wolfe.tree import Tree, nodes, tree_of
 from ...theory import frank_wolfe as theory
 from ...theory import high_probability
 from ..base import Drawn, GaussianGuarantee, Link, Prepared, ReadingMechanism, knob, records_of, whole
 from ..noise.generalized_gaussian import LpNoise, lp_noise
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
+from .proof import OnePassLens, sampled
 from .step_count import LpConstants, check_size, lp_constants_of
 from .tree_runs import TreeRuns
 
@@ -33,7 +34,7 @@ _LOWEST_P, _HIGHEST_P = 1.001, 2.0
 
 
 @dc.dataclass(frozen=True)
-class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
+class TreeFrankWolfe(OnePassLens, GaussianGuarantee, ReadingMechanism):
     """Release the last iterate of Frank-Wolfe on the trees of `solvers.frank_wolfe.tree`, from theta = 0.
 
     Each node that reads m records adds noise to its mean: of the gradients at a root, m = b, or of the differences
@@ -187,6 +188,14 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
             Link("sampling errors of the steepest records", f"{_LEMMA}: records", noises + quiet, worst=True),
             Link("noise of the longest path", f"{_LEMMA}: noise", np.array([bound]), worst=True),
         )
+
+    def proved_run(
+        self, plan: Plan, prepared: Prepared, data: Data, least: float, rng: np.random.Generator, cancelled: Cancelled
+    ) -> float:
+        runs = runs_of(plan)
+        weights = sampled([node.step for node in nodes(runs.tree)], rng)
+        found, *_ = runs.followed(plan.scale, records_of(prepared), data, [rng], cancelled, weights)
+        return float(found.proved(least)[0])
 
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         return runs_of(plan).law.curve(plan.spent)

@@ -99,11 +99,19 @@ class TreeRuns:
         return found.reshape(len(scales), len(rngs), -1)
 
     def followed(
-        self, scale: float, data: Data, fresh: Data, rngs: Generators, cancelled: Cancelled
+        self,
+        scale: float,
+        data: Data,
+        fresh: Data,
+        rngs: Generators,
+        cancelled: Cancelled,
+        weights: Array | None = None,
     ) -> tuple[Evaluated, Array, Array]:
         """Numbers of the proof along the runs of `models` for charts, F being the mean loss of fresh records; and the
-        dual norms of the errors of the estimates, and of their noise, [len(rngs), steps] each."""
-        follower = Follower(get_loss(self.loss), fresh, self.shape, self.facts.size, np.zeros(self.facts.d), len(rngs))
+        dual norms of the errors of the estimates, and of their noise, [len(rngs), steps] each. weights: of
+        `Follower`."""
+        zero, count = np.zeros(self.facts.d), len(rngs)
+        follower = Follower(get_loss(self.loss), fresh, self.shape, self.facts.size, zero, count, weights)
         draws, path, errors, noises = self._draws(rngs), list[Array](), list[Array](), list[Array]()
 
         def release(node: Node, mean: Array, away: Array | None) -> Array:
