@@ -9,7 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
 from ..studies.geometry.excess_by_n import ExcessByN
-from ..studies.geometry.excess_by_norm import AgainstOrder, order_text
+from ..studies.geometry.excess_by_norm import VERTICES, AgainstOrder, order_text
 from ..studies.geometry.hardest_data import Tracing
 from ..studies.geometry.noise import BallPicture
 from ..studies.geometry.table_1 import Row
@@ -42,6 +42,10 @@ def order_figure(
     powers = powers_of(
         [found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal, found.least]
     )
+    at = int(np.argmin(np.abs(1.0 / found.p_norm - 1.0 / p_norm)))
+    family = "frank_wolfe" if found.chosen[at] == VERTICES else "gradient"
+    places = [place(p) for p in found.p_norm]
+    chart.proved(places, *found.proved, chart.colours[family], floor=10.0 ** powers[0])
     for k, other in enumerate(reversed(others)):  # the most columns first, as the curves lie
         dash = ("solid", "dashdot", "longdashdot", "longdash")[k % 4]  # all that tells them apart on a phone
         name = f"smaller bound, d = {other.d:,}"

@@ -275,12 +275,13 @@ class Mechanism(abc.ABC):
     def chain(
         self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
     ) -> tuple[Link, ...]:
-        """Proof of the bound on the mean excess empirical risk (of FTRL the regret), link by link: from the
-        measurement to the bound.
+        """Proof of the bound on the mean excess risk (of FTRL the regret), link by link: from the measurement to the
+        bound.
 
-        The measurement is no link itself; the last link is the smallest of `bounds` on the mean. best: model and risk
-        with which the bound compares. rngs: of the releases that are measured, as `draws` takes them. Empty where there
-        is no such bound.
+        The measurement is no link itself; the last link is the smallest of `bounds` on the mean. data: records whose
+        mean loss is F: those of the training, or many fresh ones where `quantity` is the risk on these, and where a
+        mean is one over training records, too. best: model and risk with which the bound compares. rngs: of the
+        releases that are measured, as `draws` takes them. Empty where there is no such bound.
         """
         return ()
 

@@ -28,7 +28,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded, worded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import NO_LOWER, lower_verdict, verdict
+from pages.ui.verdict import NO_LOWER, lower_verdict, proved_words, verdict
 
 VIEWS = {"order": "norm order p", "n": "sample size n"}
 RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2"}
@@ -166,7 +166,11 @@ def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
         return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
 
     told = verdict(places, curves, found.signal, at, "p", text=text)
-    return " ".join(filter(None, (told, lower_verdict(places, found.mean, found.least, at), order_step(found))))
+    k = _at(found, state.p_norm)
+    low, high = (float(ends[k]) for ends in found.proved)
+    proved = proved_words(low, high, 0.0, float(found.mean[k]))
+    least = lower_verdict(places, found.mean, found.least, at)
+    return " ".join(filter(None, (told, proved, least, order_step(found))))
 
 
 _ROWS = {

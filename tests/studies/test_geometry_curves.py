@@ -13,7 +13,7 @@ from dpcore.core.power_law import power_law
 from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe
 from dpcore.solvers.frank_wolfe import one_pass
-from dpcore.studies.geometry import excess_by_n, noise, synthetic_data
+from dpcore.studies.geometry import excess_by_n, excess_by_norm, noise, synthetic_data
 
 
 def test_the_first_curves_are_those_of_fewer_runs():
@@ -121,3 +121,14 @@ def test_errors_of_a_private_mean_are_those_of_the_law_and_the_bound_holds():
     assert few.generalized < 0.9 * few.gaussian
     same = noise.mean_errors(2.0, 50, n, budget.epsilon, budget.delta, seed=0, draws=200)
     assert same.generalized == pytest.approx(same.gaussian, rel=0.05), "one law"
+
+
+@pytest.mark.parametrize("records", excess_by_norm.RECORDS)
+@pytest.mark.parametrize(("d", "n", "epsilon"), [(8, 300, 3.0), (1_000, 2_000, 1.0), (200, 50, 0.1)])
+def test_the_excess_against_the_norm_order_lies_between_its_ends_for_these_records(records, d, n, epsilon):
+    found = excess_by_norm.against_order(d, n, epsilon, 1e-6, seed=1, repetitions=20, records=records)
+    low, high = found.proved
+    error = 4.0 * found.se + 1e-12
+    assert (low <= found.mean + error).all() and (found.mean <= high + error).all()
+    bound = np.where(np.array(found.chosen) == "vertices", found.vertices.bound, found.gaussian.bound)
+    assert (high <= bound + 1e-12).all()

@@ -22,7 +22,7 @@ from ...theory import frank_wolfe as theory
 from ..base import Drawn, GaussianGuarantee, Lens, Link, Prepared, ReadingMechanism, gradients_apart, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
-from .proof import LENS_PATHS, Followed, chain_of, follow_noisy, follow_vertices, lens_of
+from .proof import LENS_PATHS, Evaluated, chain_of, follow_noisy, follow_vertices, lens_of
 from .step_count import check_problem, check_T, chosen_T, constants_of
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
@@ -170,7 +170,7 @@ def noisy_models(
     return found.reshape(len(plans), len(rngs), width)
 
 
-def _follow(risk: fw.Risk, plans: Plans, rngs: Generators, cancelled: Cancelled) -> Followed:
+def _follow(risk: fw.Risk, plans: Plans, rngs: Generators, cancelled: Cancelled) -> Evaluated:
     """Numbers of the proof along the runs of `noisy_models`, plan after plan."""
     spec = plans[0].spec
     if isinstance(spec.unit_set, L1Ball | Simplex):

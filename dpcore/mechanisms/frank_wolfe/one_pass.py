@@ -6,6 +6,7 @@ import math
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...accounting.attack_limits import varied_range_attack_limit
 from ...accounting.tradeoff import TradeoffCurve, choices_curve
@@ -15,15 +16,16 @@ from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
-from ...core.rng import Generators
-from ...core.sets import Polytope
+from ...core.rng import Generators, two_of_each
+from ...core.sets import Polytope, Simplex
 from ...core.specification import Domain, Spec
 from ...core.validation import integer
+from ...solvers import Minimum
 from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_walk
 from ...solvers.frank_wolfe.vertices import Best, Choice, Exponential
 from ...theory import frank_wolfe as theory
 from ...theory.high_probability import BETA, MOST_RUNS, exponential_tail
-from ..base import Drawn, Prepared, check_certificate, knob, records_of
+from ..base import Drawn, Link, Prepared, check_certificate, knob, records_of
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
 from .one_pass_sensitivity import (
@@ -33,17 +35,20 @@ from .one_pass_sensitivity import (
     entry_moves,
     slopes_of,
     stream_bound,
+    stream_error,
     stream_readings,
     stream_weight,
 )
+from .proof import Evaluated, Follower, OnePassLens, Watched, sampled
 from .step_count import check_size
 from .vertex_runs import VertexMechanism, check_polytope, idle_columns, is_signed, start_of, telling_record
 
+_LEMMA = "One-pass Frank-Wolfe on polytopes, for given records"
 _SOURCE = "Bassily, Guzmán and Nandi 2021"
 
 
 @dc.dataclass(frozen=True)
-class PolyhedralFrankWolfe(VertexMechanism):
+class PolyhedralFrankWolfe(OnePassLens, VertexMechanism):
     """Release the end of theta <- (1 - eta) theta + eta v, v a private vertex for an estimate of the risk's gradient.
 
     The set is size times the L1 ball, the simplex or a list of J vertices. The estimates read each record once, in the
@@ -150,6 +155,65 @@ class PolyhedralFrankWolfe(VertexMechanism):
             streams = [np.random.default_rng(seed) for seed in seeds]
             thetas.append(_models(plan, self._run(plan, side, streams, cancelled), side))
         return Drawn(np.stack(centres), np.stack(thetas))
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """The proof of `theory.constant_steps_bound` with the costs of choices and of errors."""
+        stream, facts, streams = stream_of(plan), slopes_of(plan.spec), two_of_each(rngs)
+        found, lost, errors = self._followed(plan, prepared, data, streams, cancelled)
+        step, spread, J = stream.step, 1.0 - found.left[:1], facts.vertices
+        proved, lost, errors = found.proved(best.risk), found.summed(lost), found.summed(errors)
+        rest = found.left * (found.risks[:, 0] - best.risk) + 0.5 * step * facts.curvature * spread
+        met, curved = proved + lost + errors - found.summed(found.losses), lost + errors + rest
+        sampled = spread * stream_error(facts, stream.first, stream.batch, stream.count, step)
+        chosen = rest[:1] + sampled + spread * plan.scale * math.log(J)
+        bound = np.array([self.bounds(plan)[0].value])
+        return (
+            Link("each model's gap instead of its excess", f"{_LEMMA}: convexity", proved),
+            Link("error of an estimate, for the two worst vertices", f"{_LEMMA}: errors", met),
+            Link("curvature of the whole set, not of the steps", f"{_LEMMA}: curvature", curved, worst=True),
+            Link("sampling errors of the steepest records", f"{_LEMMA}: records", lost + rest + sampled, worst=True),
+            Link("loss of a choice on the worst scores", f"{_LEMMA}: choices", chosen, worst=True),
+            Link("a start as far from the best as can be", f"{_LEMMA}: start", bound, worst=True),
+        )
+
+    def proved_run(
+        self, plan: Plan, prepared: Prepared, data: Data, least: float, rng: np.random.Generator, cancelled: Cancelled
+    ) -> float:
+        steps = [stream_of(plan).step] * plan.steps
+        found, *_ = self._followed(plan, prepared, data, [rng], cancelled, sampled(steps, rng))
+        return float(found.proved(least)[0])
+
+    def _followed(
+        self,
+        plan: Plan,
+        prepared: Prepared,
+        fresh: Data,
+        rngs: Generators,
+        cancelled: Cancelled,
+        weights: Array | None = None,
+    ) -> tuple[Evaluated, Array, Array]:
+        """Numbers of the proof along runs, F being the mean loss of fresh records; and [len(rngs), choices] each, what
+        a choice loses in its own scores, and the range of these scores' errors. weights: of `Follower`."""
+        spec, step, rows = plan.spec, stream_of(plan).step, np.arange(len(rngs))
+        shape = Simplex() if isinstance(spec.unit_set, Polytope) else spec.unit_set
+        size, start = spec.size or 1.0, start_of(spec, spec.p if shape is spec.unit_set else slopes_of(spec).vertices)
+        people = self.read(spec, fresh)
+        follower = Follower(get_loss(spec.loss), people, shape, size, start, len(rngs), weights)
+        lost, errors = list[Array](), list[Array]()
+
+        def see(scores: Array, columns: NDArray[np.int64], signs: Array) -> None:
+            taken, estimate = np.zeros((2, *follower.thetas.shape))
+            taken[rows, columns], estimate[:, : scores.shape[1]] = size * signs, scores
+            error = follower.go(step, taken) - estimate
+            lost.append(np.einsum("kw,kw->k", estimate, taken) - follower.smallest(estimate))
+            errors.append(-follower.smallest(error) - follower.smallest(-error))
+
+        idle = idle_columns(spec, records_of(prepared))
+        choice = Watched(Exponential(rngs, idle, signed=is_signed(spec)), see)
+        self._walk(plan, prepared, choice, len(rngs), cancelled)
+        return follower.followed(), np.stack(lost, axis=1), np.stack(errors, axis=1)
 
     def _run(self, plan: Plan, prepared: Prepared, rngs: Generators, cancelled: Cancelled = never) -> Walked:
         choice = Exponential(rngs, idle_columns(plan.spec, records_of(prepared)), signed=is_signed(plan.spec))

@@ -12,26 +12,29 @@ from ...core.arrays import Array
 from ...core.cancel import Cancelled
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
-from ...core.rng import Generators
+from ...core.rng import Generators, two_of_each
 from ...core.sets import LqBall, kappa_lq
 from ...core.specification import Domain, Spec
-from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ...solvers import Minimum
+from ...solvers.frank_wolfe.tree import Tree, nodes, tree_of
 from ...theory import frank_wolfe as theory
 from ...theory import high_probability
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of, whole
+from ..base import Drawn, GaussianGuarantee, Link, Prepared, ReadingMechanism, knob, records_of, whole
 from ..noise.generalized_gaussian import LpNoise, lp_noise
 from ..plan import Plan, Plans
 from ..worst_pairs import flipped_label
+from .proof import OnePassLens, sampled
 from .step_count import LpConstants, check_size, lp_constants_of
 from .tree_runs import TreeRuns
 
 _SOURCE = "Bassily, Guzmán and Nandi 2021, Algorithm 1"
+_LEMMA = "Frank-Wolfe on gradient trees, for given records"
 _MOST_PHASES = 14
 _LOWEST_P, _HIGHEST_P = 1.001, 2.0
 
 
 @dc.dataclass(frozen=True)
-class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
+class TreeFrankWolfe(OnePassLens, GaussianGuarantee, ReadingMechanism):
     """Release the last iterate of Frank-Wolfe on the trees of `solvers.frank_wolfe.tree`, from theta = 0.
 
     Each node that reads m records adds noise to its mean: of the gradients at a root, m = b, or of the differences
@@ -165,6 +168,34 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
             thetas[group] = models([plans[k].scale for k in group], rngs=streams)[:, :, : data.stored]
             centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.stored]
         return Drawn(centres, thetas)
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """The proof of `theory.tree_frank_wolfe_bound`."""
+        runs, bound = runs_of(plan), self.bounds(plan)[0].value
+        facts, T = runs.facts, len(runs.tree.phases)
+        found, errors, noises = runs.followed(plan.scale, records_of(prepared), data, two_of_each(rngs), cancelled)
+        proved = found.proved(best.risk)
+        errors, noises = (facts.diameter * found.summed(lengths) for lengths in (errors, noises))
+        met = proved + errors - found.summed(found.losses)
+        curved = 2.0 * facts.L1 * facts.diameter**2 / (2.0 ** (T + 1) - 1.0)
+        quiet = _excess(facts, runs.law, runs.tree, 0.0)[0]
+        return (
+            Link("each model's gap instead of its excess", f"{_LEMMA}: convexity", proved),
+            Link("length of an estimate's error, in the worst direction", f"{_LEMMA}: errors", met),
+            Link("curvature of the whole set, not of the steps", f"{_LEMMA}: curvature", errors + curved, worst=True),
+            Link("sampling errors of the steepest records", f"{_LEMMA}: records", noises + quiet, worst=True),
+            Link("noise of the longest path", f"{_LEMMA}: noise", np.array([bound]), worst=True),
+        )
+
+    def proved_run(
+        self, plan: Plan, prepared: Prepared, data: Data, least: float, rng: np.random.Generator, cancelled: Cancelled
+    ) -> float:
+        runs = runs_of(plan)
+        weights = sampled([node.step for node in nodes(runs.tree)], rng)
+        found, *_ = runs.followed(plan.scale, records_of(prepared), data, [rng], cancelled, weights)
+        return float(found.proved(least)[0])
 
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         return runs_of(plan).law.curve(plan.spent)

@@ -13,6 +13,7 @@ from ...core.rng import Generators
 from ...core.sets import ConvexSet, length
 from ...solvers.frank_wolfe.tree import Node, Tree, walk
 from ..noise.generalized_gaussian import LpNoise
+from .proof import Evaluated, Follower
 from .step_count import LpConstants
 
 # Numbers of a generator's noise that are drawn at once.
@@ -96,6 +97,39 @@ class TreeRuns:
 
         found = self.walk(data, len(scales) * len(rngs), release, single=single, cancelled=cancelled)
         return found.reshape(len(scales), len(rngs), -1)
+
+    def followed(
+        self,
+        scale: float,
+        data: Data,
+        fresh: Data,
+        rngs: Generators,
+        cancelled: Cancelled,
+        weights: Array | None = None,
+    ) -> tuple[Evaluated, Array, Array]:
+        """Numbers of the proof along the runs of `models` for charts, F being the mean loss of fresh records; and the
+        dual norms of the errors of the estimates, and of their noise, [len(rngs), steps] each. weights: of
+        `Follower`."""
+        zero, count = np.zeros(self.facts.d), len(rngs)
+        follower = Follower(get_loss(self.loss), fresh, self.shape, self.facts.size, zero, count, weights)
+        draws, path, errors, noises = self._draws(rngs), list[Array](), list[Array](), list[Array]()
+
+        def release(node: Node, mean: Array, away: Array | None) -> Array:
+            noise = scale * self.share(node, away) * next(draws)
+            path[node.depth :] = [noise + path[node.depth - 1] if node.depth else noise] * (node.phase + 1 - node.depth)
+            return mean + noise
+
+        def choose(node: Node, estimate: Array) -> Array:
+            taken = self.facts.size * self.shape.extreme(estimate)
+            gradients = follower.go(node.step, taken)
+            errors.append(length(estimate - gradients, self.facts.q_star)[:, 0])
+            noises.append(length(path[-1], self.facts.q_star)[:, 0])
+            return taken
+
+        start = np.zeros((len(rngs), self.facts.d))
+        loss = get_loss(self.loss)
+        walk(loss, data, start, self.tree, release=release, choose=choose, single=True, cancelled=cancelled)
+        return follower.followed(), np.stack(errors, axis=1), np.stack(noises, axis=1)
 
     def transcripts(self, scale: float, data: Data, rngs: Generators) -> Array:
         """Noisy mean of every node, [len(rngs), nodes p]. scale: the noise of a root."""

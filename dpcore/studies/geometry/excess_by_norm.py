@@ -78,6 +78,20 @@ class AgainstOrder:
     delta: float
     repetitions: int
 
+    @property
+    def proved(self) -> tuple[Array, Array]:
+        """Ends between which the chosen mechanism's excess is proved to lie on these records, [K] each; a low end of
+        -inf where nothing is.
+
+        A vertex leaves at least what the best one leaves, and by temperature times ln 2d more on average. Nobody
+        leaves more than 2 ||zbar||_q*.
+        """
+        by_vertex = np.array(self.chosen) == VERTICES
+        choice = vertex_temperature(self.n, self.epsilon) * math.log(2.0 * self.d)
+        low = np.where(by_vertex, self.vertices.noiseless, -math.inf)
+        high = np.where(by_vertex, self.vertices.noiseless + choice, self.gaussian.bound)
+        return low, np.minimum(high, 2.0 * self.signal)
+
 
 def order_text(p_norm: float) -> str:
     """
