@@ -141,8 +141,9 @@ def test_the_default_state_teaches_without_a_click():
 def test_the_bounds_are_those_of_the_chosen_mechanism():
     said = {place: texts(finished(open_page(place=place, lam=0.01))) for place in ("output", "gradient")}
     rows = table_of(lam=0.01, delta=1e-7).query("x == 1.0 and metric == 'excess_empirical_risk'").set_index("mechanism")
-    assert spaced(proved_line(rows.loc[["output_gaussian"]])) in said["output"]
-    assert "For these records" in said["output"] and "For these records" not in said["gradient"]
+    for place, key in (("output", "output_gaussian"), ("gradient", "noisy_gd")):
+        assert spaced(proved_line(rows.loc[[key]])) in said[place]
+    assert "nothing is proved below" in said["gradient"] and "nothing is proved below" not in said["output"]
 
 
 def assert_between_bounds(table):
