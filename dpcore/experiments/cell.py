@@ -23,6 +23,7 @@ from ..mechanisms.base import AdditiveMechanism, Lens, Prepared
 from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
 from . import metrics
+from .summary import LEAST_BANDED
 
 Rows = list[dict[str, Any]]  # one for each point and metric
 
@@ -91,7 +92,9 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     loss = get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
     curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh)
-    lens = cell.mechanism.lens(plans, prepared, split.train, reference, problem.seed, cancelled)
+    lens = None
+    if cell.repetitions >= LEAST_BANDED:  # the paths of a lens would take longer than the few releases of a first look
+        lens = cell.mechanism.lens(plans, prepared, split.train, reference, problem.seed, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
@@ -137,7 +140,8 @@ def _releases(
 
 def _proved(lens: Lens, curve: metrics.MetricCurve, gap: float, k: int) -> dict[str, Any]:
     """Between which numbers the mean excess lies on these records; gap: within which F* is certified."""
-    ends = curve.noiseless[k] + lens.low[k], curve.noiseless[k] + lens.high[k] + gap
+    start = 0.0 if lens.over_best else curve.noiseless[k]
+    ends = start + lens.low[k], start + lens.high[k] + gap
     return {"proved_low": float(ends[0]), "proved_high": float(ends[1]), "proved_se": float(lens.se[k])}
 
 

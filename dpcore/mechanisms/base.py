@@ -113,12 +113,14 @@ class Lens:
     """Bounds on E F(release) - F(centre) that are proved for given records, F their average loss: [K], a plan each.
 
     They are computed from the records, and so are no release. se: [K], standard error of both ends, which are means
-    over random paths; 0 where they are integrals.
+    over random paths; 0 where they are integrals. low: -inf where nothing is proved. over_best: whether the ends are
+    those of E F(release) - F(best), `best` being the model that `lens` was given.
     """
 
     low: Array
     high: Array
     se: Array
+    over_best: bool = False
 
 
 @dc.dataclass(frozen=True)

@@ -45,8 +45,9 @@ def lens_of(key: str, spec: Spec, data: Data, epsilon: float = 1.0) -> tuple[Len
     prepared = [mechanism.prepare(plan, data)]
     lens = mechanism.lens([plan], prepared, data, best_of(spec, data), 5, never)
     drawn = mechanism.draws([plan], prepared, [generator(5, key, r) for r in range(PAIRS)], never)
-    rises = np.array([risk(loss, theta, data) for theta in drawn.thetas[0]]) - risk(loss, drawn.centres[0], data)
     assert lens is not None
+    start = best_of(spec, data).risk if lens.over_best else risk(loss, drawn.centres[0], data)
+    rises = np.array([risk(loss, theta, data) for theta in drawn.thetas[0]]) - start
     return lens, rises.reshape(-1, 2)
 
 
