@@ -24,6 +24,7 @@ from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
 from ..solvers import Minimum
 from . import metrics
+from .summary import LEAST_BANDED
 
 Rows = list[dict[str, Any]]  # one for each point and metric
 
@@ -95,7 +96,8 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     learner = problem.learner() if loss.linear else None
     curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh)
     lens = None
-    if cell.proved:
+    # The paths of a lens would take longer than the few releases of a first look.
+    if cell.proved and cell.repetitions >= LEAST_BANDED:
         lens = cell.mechanism.lens(plans, prepared, split.train, problem.comparator(), problem.seed, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set does not cover better models outside it; here the other models lie in the ball of their size.

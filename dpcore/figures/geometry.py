@@ -158,7 +158,8 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
     upper = f"upper {found.mechanism}"
     lines = [
         ("upper bound", "upper bound", found.n, found.bound, ink, 2.0, "dash", upper),
-        ("upper bound, 95% of runs", "95% of runs", found.n, found.tail, ink, 1.2, "dash", f"{upper}:runs"),
+        ("upper bound, 95% of runs", "upper, 95% of runs", found.n, found.tail, ink, 1.2, "dash", f"{upper}:runs"),
+        ("private, 95% of runs", "95% of runs", found.n, found.most, ink, 1.2, "solid", ""),
         ("reconstructed rate, shape only", "rate, shape only", found.n, shape, muted, 1.5, "longdashdot", ""),
         ("non-private, the same without noise", "non-private", found.n, found.plain, plain, 1.5, "solid", ""),
         ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dash", ""),

@@ -113,7 +113,7 @@ class Lens:
     """Bounds on E F(release) that are proved for given records, F their average loss: [K], a plan each.
 
     They are computed from the records, and so are no release. se: [K], standard error of both ends, which are means
-    over random paths; 0 where they are integrals.
+    over random paths; 0 where they are integrals. low: -inf where nothing is proved.
     """
 
     low: Array

@@ -245,15 +245,16 @@ def people_caption(found: ExcessByN, state: GeometryState) -> str:
 
 
 def _above(found: ExcessByN, state: GeometryState) -> str:
-    """How many runs are above the bound on most of them, and how many of all runs may be."""
+    """What most runs stay below, how many are above the bound on it, and how many of all runs may be."""
     k, runs = nearest(found.n, state.n), found.runs
     if found.reasons[k] or runs < LEAST_BANDED:
         return ""
+    stay = f" 95% of the runs stay below {rounded(found.most[k])}," if np.isfinite(found.most[k]) else ""
     above = int(found.above[k])
     most = 100 * (1.0 - float(lower_bound(runs - above, runs, 0.05)))
     some = "no run is" if not above else "1 run is" if above == 1 else f"{above} runs are"
     return (
-        f" At n = {found.n[k]:,.0f} {some} above the bound for 95% of runs; of all runs, at most "
+        f" At n = {found.n[k]:,.0f}{stay} {some} above the bound for 95% of runs; of all runs, at most "
         f"{rounded(most, 2)}% are (95% confidence)."
     )
 

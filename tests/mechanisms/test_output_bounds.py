@@ -65,7 +65,7 @@ def test_upper_bounds_hold_in_expectation(noise, key, name, lam, epsilon):
 @every_noise
 @pytest.mark.parametrize("p", [1, 2, 6, 60])
 def test_the_one_run_band_holds_in_nine_runs_of_ten(noise, p):
-    """2,000 runs against the band without its bias: binomial test, false alarm 1e-6; a quarter of it is caught.
+    """2,000 runs against the band without its bias: binomial test, false alarm 1e-6; six tenths of it are caught.
 
     The worst records for a band: all equal, so that mean |<b, x_i>| = R |b_1| does not concentrate.
     """
@@ -77,7 +77,7 @@ def test_the_one_run_band_holds_in_nine_runs_of_ten(noise, p):
     b = plan.scale * np.array([plan.mechanism.law.direction(p, p, rng) for _ in range(2000)])
     reach = np.abs(b @ X.T).mean(axis=1)
     assert stats.binomtest(int((reach > band).sum()), 2000, 0.1, alternative="greater").pvalue > FALSE_ALARM
-    assert stats.binomtest(int((reach > 0.25 * band).sum()), 2000, 0.1, alternative="greater").pvalue < FALSE_ALARM
+    assert stats.binomtest(int((reach > 0.6 * band).sum()), 2000, 0.1, alternative="greater").pvalue < FALSE_ALARM
 
 
 def test_the_noise_bound_is_not_slack_by_a_constant():

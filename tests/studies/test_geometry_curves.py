@@ -37,6 +37,15 @@ def test_runs_above_the_bound_on_most_of_them_are_counted(monkeypatch):
     assert 2 <= excess_by_n.excess_against_n(1.5, **call).above[0] <= 10
 
 
+def test_what_one_run_in_twenty_exceeds_is_measured_from_twenty_runs_on():
+    asked = excess_by_n.ExcessQuestion(1.5, d=3, epsilon=1.0, delta=1e-6, seed=2, ns=(300, 600), runs=21)
+    first, *_, last = asked.snapshots()
+    assert np.isnan(first.most).all()
+    assert (last.private.q90 <= last.most).all() and (last.most < last.tail).all()
+    found = excess_by_n.excess_against_n(1.5, d=3, epsilon=1.0, delta=1e-6, seed=2, ns=(300,), runs=20)
+    assert found.private.q90[0] < found.most[0], "two runs lie above nine tenths, one above the rest"
+
+
 def test_where_nothing_is_released_the_curve_says_why():
     found = excess_by_n.excess_against_n(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, ns=(2, 400), runs=2)
     assert "3 records" in found.reasons[0] and np.isnan(found.private.mean[0]) and found.reasons[1] == ""

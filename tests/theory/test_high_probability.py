@@ -77,16 +77,17 @@ def test_the_bounds_of_choices_differ_by_their_tails_alone():
 
 
 def followed(L: float, D: float, d: int, phases: list[tuple[int, float, float]], beta: float) -> float:
-    """Bound on the excess in 1 - beta of runs by distances that are followed step by step; (size, step, noise) each."""
-    t = math.log(2.0 * len(phases) / beta)
-    away, total = D, 0.0
-    for i, (size, step, noise) in enumerate(phases):
+    """Bound on the excess in 1 - beta of runs by distances that are followed step by step; (size, step, noise) each.
+
+    One event for the records of all phases, and for the noise of each phase half as much as for that of the last."""
+    away, total, records = D, 0.0, 0.0
+    for i, (size, step, noise) in enumerate(phases, start=1):
         count = size + 1
-        apart = np.minimum(2.0 * D, away + step * L * np.arange(count)) if i else np.full(count, 2.0 * D)
+        apart = np.minimum(2.0 * D, away + step * L * np.arange(count))
         total += away**2 / (2.0 * step * count) + 0.5 * step * L**2
-        total += L * math.sqrt(2.0 * t * float(apart @ apart)) / count
-        away = noise * (math.sqrt(d) + math.sqrt(2.0 * t))
-    return total + L * away
+        records += float(apart @ apart) * (2.0 * L / count) ** 2  # squared lengths of the intervals of differences
+        away = noise * chi.isf(0.5 * beta * 0.5**i, d)
+    return total + math.sqrt(0.5 * math.log(2.0 / beta) * records) + L * away
 
 
 @pytest.mark.parametrize("jump", [0.0, 2.0])

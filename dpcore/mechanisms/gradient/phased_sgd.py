@@ -17,14 +17,16 @@ from ...core.rng import Generators
 from ...core.sets import NormBall
 from ...core.specification import Spec
 from ...core.validation import check_real
+from ...solvers import Minimum
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ...theory import gradient_descent as theory
 from ...theory.high_probability import BETA, MOST_RUNS, phased_tail
-from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, knob, records_of
+from ..base import Drawn, GaussianGuarantee, Link, Prepared, ReadingMechanism, knob, records_of
 from ..frank_wolfe.step_count import LpConstants, constants_of, lp_constants_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan, Plans
 from ..worst_pairs import opposite_labels
+from .phased_proof import links_met
 
 _PAPER = "Bassily, Guzmán and Nandi 2021"
 _SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
@@ -128,9 +130,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         """Bounds over the best model of the set, on average and in most runs; and published rates."""
         spec, facts = plan.spec, l2_constants_of(self.key, plan.spec)
         lp = _constants_of(self.key, spec)
-        event, jump = plan.ledger[0], jump_of(spec)
-        sizes, multiplier = theory.phase_sizes(spec.n), event.scale / event.sensitivity
-        constants = facts.L, facts.distance, spec.p, multiplier, sizes, eta_of(plan)
+        constants, jump = _bounded_by(plan, facts.distance), jump_of(spec)
         found, tail = theory.phased_bound(*constants, jump=jump), phased_tail(*constants, jump=jump, beta=BETA)
         shape = theory.published_phased_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
         alone = theory.non_private_rate(facts.L, lp.diameter, lp.p_norm, lp.d, spec.n)
@@ -158,8 +158,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Releases for curves; the two releases of a generator are independent. All plans use the same noise."""
-        data = records_of(prepared[0])
-        streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
+        data, streams = records_of(prepared[0]), _streams(rngs)
 
         def models(plan: Plan, count: int) -> Array:
             own = copy.deepcopy(streams[:count])
@@ -168,6 +167,28 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
 
         centres = np.concatenate([models(dc.replace(plan, scale=0.0), 1) for plan in plans])
         return Drawn(centres, np.stack([models(plan, len(streams)) for plan in plans]))
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """As `Mechanism.chain`, for the excess on `data`: many records of the same law, which the run has not read.
+        The links are means over records and noise."""
+        facts, jump = l2_constants_of(self.key, plan.spec), jump_of(plan.spec)
+        phases, run = phases_of(plan), descender_of(plan, records_of(prepared))
+        noise = [rng.standard_normal((len(phases), plan.spec.p)) for rng in _streams(copy.deepcopy(rngs))]
+        steep = facts.L / plan.spec.domain.in_norm(2.0, plan.spec.p).R
+        found = links_met(run, phases, np.stack(noise, axis=1), data, best, steep=steep, cancelled=cancelled)
+        above = 0.25 * jump * run.width
+        made = [Link(claim, lemma, np.atleast_1d(values) + above) for claim, lemma, values in found[not jump :]]
+        near, far = (
+            np.array([theory.phased_bound(*_bounded_by(plan, distance), jump=jump)])
+            for distance in (float(np.linalg.norm(best.theta)), facts.distance)
+        )
+        return (
+            *made,
+            Link("every gradient as long as L", "worst records", near, worst=True),
+            Link("a best model at the edge of the set", "comparator", far, worst=True),
+        )
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Noisy mean of every phase before its projection, [len(rngs), k p], from which all x_i follow."""
@@ -219,6 +240,18 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
                 ratio += sign * self.law.log_density((seen - run.average(phase, start)) / phase.scale)
             start = runs[0][0].project(seen)
         return ratio
+
+
+def _bounded_by(plan: Plan, distance: float) -> tuple[float, float, int, float, tuple[int, ...], float]:
+    """Arguments of `theory.phased_bound` for a best model at this distance."""
+    spec, event = plan.spec, plan.ledger[0]
+    L, multiplier = l2_constants_of(plan.mechanism.key, spec).L, event.scale / event.sensitivity
+    return L, distance, spec.p, multiplier, theory.phase_sizes(spec.n), eta_of(plan)
+
+
+def _streams(rngs: Generators) -> list[np.random.Generator]:
+    """Two for each generator, of independent runs."""
+    return [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
 
 
 def _auto_step(spec: Spec, facts: L2Constants, multiplier: float) -> float:

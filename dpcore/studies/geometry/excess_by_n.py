@@ -25,6 +25,7 @@ from ...experiments.summary import Summary, measured_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import Mechanism
 from ...mechanisms.plan import Plan
+from ...theory.high_probability import BETA
 from .synthetic_data import LOSS, optimum, population_excess, synthetic_records
 
 SAMPLE_SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
@@ -42,6 +43,7 @@ class ExcessByN:
     mechanism: its key. private: excess on fresh records, over records and noise; nan where the mechanism has no
     guarantee, for which `reasons` says why. plain: the mean of the same runs without noise. bound: proved, on the mean.
     tail: proved, for all but a share of `high_probability.BETA` of the runs. above: how many of the `runs` exceed it.
+    most: what that share of the runs exceeds, measured; nan for fewer than 20.
     rate: the paper's order of growth, shape only. gradients: how many gradients of single records a run evaluates.
     passes: mean excess of many passes on the records of the first runs; None before it is known, and for p < 2.
     reads: how many gradients they evaluate, on average. nothing: the excess of x = 0.
@@ -54,6 +56,7 @@ class ExcessByN:
     bound: Array
     tail: Array
     above: Array
+    most: Array
     rate: Array
     gradients: Array
     reasons: tuple[str, ...]
@@ -154,6 +157,7 @@ class ExcessQuestion:
             bound=np.array([_bound(plan, "upper", "expectation") for plan in plans]),
             tail=tail,
             above=(excess[0] > tail[:, None]).sum(axis=1),
+            most=np.quantile(excess[0], 1.0 - BETA, axis=1) if excess.shape[2] >= 1.0 / BETA else np.nan * tail,
             rate=np.array([_bound(plan, "rate") for plan in plans]),
             gradients=np.array([math.nan if isinstance(p, str) else float(p.mechanism.gradients(p)) for p in plans]),
             reasons=tuple(plan if isinstance(plan, str) else "" for plan in plans),
