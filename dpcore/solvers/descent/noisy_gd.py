@@ -139,7 +139,7 @@ def gradient_descent(
             along_them = (1.0 - (eta * lam[:K])[:, :, 0]) * np.sqrt(beyond[:K]) + size * ahead
             beyond[:K] = along_them**2 + size**2 * aside
             lengths = np.sqrt(np.einsum("kmj,kmj->km", theta, theta) + beyond[:K])
-            back = np.minimum(1.0, radius / np.maximum(lengths, np.finfo(float).tiny))
+            back = radius / np.maximum(lengths, radius)
             theta *= back[:, :, None]
             beyond[:K] *= back**2
         np.add(sums[:K], theta, out=sums[:K], where=first[:K] <= t + 1)
