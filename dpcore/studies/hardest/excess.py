@@ -73,7 +73,7 @@ class HardestQuestion:
         tried, means = hard_records(self.spec), []
         for hard in tried:
             go_on(cancelled)
-            means.append(_excess(plans, hard.records(self.spec), self.seed, "choose", _CHOOSING, cancelled)[0])
+            means.append(mean_excess(plans, hard.records(self.spec), self.seed, "choose", _CHOOSING, cancelled)[0])
             yield None
         chosen = np.argmax(means, axis=0)
         mean, se = np.empty(len(plans)), np.empty(len(plans))
@@ -81,7 +81,7 @@ class HardestQuestion:
             go_on(cancelled)
             mine = np.flatnonzero(chosen == k)
             data, of = tried[k].records(self.spec), [plans[i] for i in mine]
-            mean[mine], se[mine] = _excess(of, data, self.seed, "measure", self.repetitions, cancelled)
+            mean[mine], se[mine] = mean_excess(of, data, self.seed, "measure", self.repetitions, cancelled)
             yield None
         yield self._answer(plans, mean, se, [tried[k] for k in chosen])
 
@@ -134,7 +134,7 @@ def bounds_of(plan: Plan, form: str) -> list[float]:
     return [bound.value for bound in plan.mechanism.bounds(plan) if fits(bound)]
 
 
-def _excess(
+def mean_excess(
     plans: list[Plan], data: Data, seed: int, purpose: str, repetitions: int, cancelled: Cancelled
 ) -> tuple[Array, Array]:
     """Mean excess on the records under each plan, and its standard error, [K] each."""
