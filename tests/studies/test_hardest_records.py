@@ -13,7 +13,7 @@ from dpcore.core.losses import get_loss
 from dpcore.core.privacy import NotApplicable
 from dpcore.mechanisms import make_mechanism
 from dpcore.studies.hardest import excess
-from dpcore.studies.hardest.excess import HardestQuestion, bounds_of, hardest, least_risk
+from dpcore.studies.hardest.excess import HardestQuestion, hardest, least_risk
 from dpcore.studies.hardest.families import (
     Hard,
     Part,
@@ -23,7 +23,7 @@ from dpcore.studies.hardest.families import (
     one_good_column,
     spread_out,
 )
-from dpcore.studies.hardest.growth import enough_records, powers_of_n
+from dpcore.studies.hardest.growth import bounds_of, enough_records, powers_of_n
 
 PEOPLE = Spec("logistic", 2_000, 8, 0.005, theta_norm=6.0)
 MIXTURE = Spec("huber", 5_000, 64, "auto", Domain(math.inf, y_max=1.25), set="simplex")
@@ -152,6 +152,9 @@ def test_an_answer_comes_in_steps_and_can_be_cancelled():
     *steps, answer = question.snapshots()
     assert set(steps) == {None} and len(steps) >= len(hard_records(question.spec))
     assert answer.epsilon.tolist() == [0.3, 1.0] and question.share_done(answer) == 1.0
+    facts = question.mechanism, question.spec, Budget(0.3, 1e-6)
+    assert tuple(answer.powers[:, 0]) == powers_of_n(*facts)
+    assert answer.enough[0] == enough_records(*facts, math.log(2.0))
     asks = itertools.count()
     with pytest.raises(CancelledError):
         hardest(question, lambda: next(asks) > 5)

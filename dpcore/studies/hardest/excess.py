@@ -10,7 +10,7 @@ from ... import solvers
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on, never
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, NotApplicable
+from ...core.privacy import Budget, NotApplicable
 from ...core.records import Data
 from ...core.rng import generator
 from ...core.specification import Spec
@@ -19,6 +19,7 @@ from ...mechanisms.base import AdditiveMechanism, Mechanism
 from ...mechanisms.plan import Plan
 from ...solvers.frank_wolfe import vertices
 from .families import Hard, hard_records
+from .growth import bounds_of, enough_records, powers_of_n
 
 _CHOOSING = 8  # releases on which records are chosen, of another seed than the releases that count
 
@@ -38,6 +39,8 @@ class Hardest:
     family: tuple[str, ...]
     bound: Array
     lower: Array
+    powers: Array
+    enough: Array
 
 
 @dc.dataclass(frozen=True)
@@ -102,13 +105,21 @@ class HardestQuestion:
         return plans
 
     def _answer(self, plans: list[Plan], mean: Array, se: Array, hard: list[Hard]) -> Hardest:
-        numbers, names = np.full((4, len(self.epsilons)), np.nan), [""] * len(self.epsilons)
+        numbers, names = np.full((7, len(self.epsilons)), np.nan), [""] * len(self.epsilons)
+        nothing = get_loss(self.spec.loss).at_zero(self.spec)
         for i, plan in enumerate(plans):
             k = self.epsilons.index(plan.requested.epsilon)
+            facts = self.mechanism, self.spec, plan.requested
+            powers, enough = powers_of_n(*facts), enough_records(*facts, nothing)
             upper, lower = (bounds_of(plan, form) for form in ("upper", "lower"))
-            numbers[:, k] = mean[i], se[i], min(upper), max(lower, default=0.0)
+            numbers[:, k] = (
+                *(mean[i], se[i], min(upper), max(lower, default=0.0)),
+                *(powers or (np.nan, np.nan)),
+                enough or np.nan,
+            )
             names[k] = hard[i].name
-        return Hardest(np.array(self.epsilons), numbers[0], numbers[1], tuple(names), numbers[2], numbers[3])
+        means, errors, bound, least = numbers[:4]
+        return Hardest(np.array(self.epsilons), means, errors, tuple(names), bound, least, numbers[4:6], numbers[6])
 
 
 def hardest(question: HardestQuestion, cancelled: Cancelled = never) -> Hardest:
@@ -123,15 +134,6 @@ def hardest(question: HardestQuestion, cancelled: Cancelled = never) -> Hardest:
     *_, answer = question.snapshots(cancelled)
     assert answer is not None
     return answer
-
-
-def bounds_of(plan: Plan, form: str) -> list[float]:
-    """Bounds of a form, "upper" or "lower", on the mean excess empirical risk."""
-
-    def fits(bound: Bound) -> bool:
-        return (bound.quantity, bound.form, bound.holds) == ("excess_empirical_risk", form, "expectation")
-
-    return [bound.value for bound in plan.mechanism.bounds(plan) if fits(bound)]
 
 
 def mean_excess(

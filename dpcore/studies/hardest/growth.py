@@ -1,15 +1,24 @@
-"""How a bound grows with the number of records, from public facts alone."""
+"""Bounds on the mean excess, and how they grow with the number of records, from public facts alone."""
 
 import dataclasses as dc
 import math
 
-from ...core.privacy import Budget, NotApplicable
+from ...core.privacy import Bound, Budget, NotApplicable
 from ...core.specification import Spec
 from ...mechanisms.base import Mechanism
-from .excess import bounds_of
+from ...mechanisms.plan import Plan
 
 _TIMES = 4  # between the two n of a power
 _MOST_RECORDS = 1 << 30
+
+
+def bounds_of(plan: Plan, form: str) -> list[float]:
+    """Bounds of a form, "upper" or "lower", on the mean excess empirical risk."""
+
+    def fits(bound: Bound) -> bool:
+        return (bound.quantity, bound.form, bound.holds) == ("excess_empirical_risk", form, "expectation")
+
+    return [bound.value for bound in plan.mechanism.bounds(plan) if fits(bound)]
 
 
 def powers_of_n(mechanism: Mechanism, spec: Spec, budget: Budget) -> tuple[float, float] | None:
