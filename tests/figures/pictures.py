@@ -31,6 +31,7 @@ from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.threshold_interval import Answer
 from dpcore.studies.dimension import noise_growth, orthant
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
+from dpcore.studies.hardest.excess import HardestQuestion, hardest
 from dpcore.studies.multiclass import curves as classes
 from dpcore.studies.multiclass import decision_regions
 from dpcore.studies.multiclass.curves import Records
@@ -61,6 +62,13 @@ def table(*keys: str, along: str = "epsilon", values: tuple[float, ...] = EPSILO
     fields = {"source": "synthetic", "n": 300, "lam": 0.05, "repetitions": 10, "seed": 1} | facts
     mechanisms = tuple(dpcore.make_mechanism(key) for key in keys or KEYS[:2])
     return dpcore.run(experiment_of(mechanisms=mechanisms, sweep=Axis(along, values), **fields))
+
+
+@functools.cache
+def hard() -> Any:
+    """The hardest records known of the first mechanism of `table`."""
+    spec = Problem("synthetic", n=300, lam=0.05).spec(mechanism := dpcore.make_mechanism(KEYS[0]))
+    return hardest(HardestQuestion(mechanism, spec, EPSILONS, 1e-6, seed=1, repetitions=4))
 
 
 @functools.cache
@@ -209,10 +217,11 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
 
     yield (
         "cost",
-        draws_of(overview.cost_figure, table(), mechanism=KEYS[0], accuracy_title=ACCURACY, height=500),
+        draws_of(overview.cost_figure, table(), mechanism=KEYS[0], accuracy_title=ACCURACY, height=500, hardest=hard()),
         {"epsilon": (1.0, 0.1)},
     )
-    yield "excess", draws_of(perturbation.excess_figure, table(), mechanism=KEYS[0]), {"epsilon": (1.0, 0.1)}
+    excess = draws_of(perturbation.excess_figure, table(), mechanism=KEYS[0], hardest=hard())
+    yield "excess", excess, {"epsilon": (1.0, 0.1)}
     swept = table(along="lam", values=(1e-4, 1e-3, 1e-2, 0.1, 1.0), epsilon=0.5)
     yield "valley", draws_of(perturbation.valley_figure, swept), {"lam": (0.01, 0.1)}
     yield "releases", draws_of(perturbation.release_scatter_figure, scatter()), {}
