@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dpcore import EPSILON_GRID, Problem
+from dpcore import EPSILON_GRID, Plan, Problem
 from dpcore.mechanisms import Mechanism
 from dpcore.studies.hardest.excess import Hardest, HardestQuestion, hardest
 from pages.background.asking import ask
@@ -21,6 +21,14 @@ def hardest_question(problem: Problem, mechanism: Mechanism) -> HardestQuestion 
         return None
     spec = problem.spec(mechanism)
     return HardestQuestion(mechanism, spec, EPSILONS, problem.delta, problem.seed, REPETITIONS)
+
+
+def question_of_plan(plan: Plan, seed: int) -> HardestQuestion | None:
+    """The question at one budget; None where it would take too long."""
+    if plan.spec.n > MOST_RECORDS:
+        return None
+    epsilon, delta = plan.requested.epsilon, plan.requested.delta
+    return HardestQuestion(plan.mechanism, plan.spec, (epsilon,), delta, seed, REPETITIONS)
 
 
 def hardest_so_far(question: HardestQuestion | None) -> Hardest | None:

@@ -27,6 +27,7 @@ from dpcore.figures.audit import attack, function, ledger
 from dpcore.figures.figure import Figure
 from dpcore.figures.sources import reproductions
 from dpcore.figures.sparsity import l1, simplex, streaming
+from dpcore.mechanisms.simplex.sampling import SimplexSampling
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.threshold_interval import Answer
 from dpcore.studies.dimension import noise_growth, orthant
@@ -102,6 +103,13 @@ SIMPLEX = {"epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 2}
 @functools.cache
 def valley(lam: float | str = "auto") -> Any:
     return excess_by_draws.valley(n=600, p=24, **SIMPLEX, lam=lam, repetitions=10)
+
+
+@functools.cache
+def hard_draws() -> Any:
+    """The hardest records known for 20 draws of `valley`."""
+    spec = Problem("synthetic_mixture", n=600, p=24, loss="huber", lam=0.1).spec(sampling := SimplexSampling(m=20))
+    return hardest(HardestQuestion(sampling, spec, (1.0,), 1e-6, seed=2, repetitions=4))
 
 
 @functools.cache
@@ -239,8 +247,8 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     for kind, places in (("steps", (20, 8)), ("people", (200, 1_000)), ("columns", (256, 16))):
         yield kind, draws_of(l1.excess_figure, setting(kind)), {"at": places}
     yield "path", draws_of(l1.path_figure, setting("path")), {}
-    for on, lam in (("fresh", "auto"), ("training", 0.1)):
-        yield f"draws, {on}", draws_of(simplex.draws_figure, valley(lam), on=on, height=520), {"m": (20, 5)}
+    for on, lam, more in (("fresh", "auto", {}), ("training", 0.1, {"hardest": hard_draws()})):
+        yield f"draws, {on}", draws_of(simplex.draws_figure, valley(lam), on=on, height=520, **more), {"m": (20, 5)}
     yield "simplex columns", draws_of(simplex.columns_figure, columns()), {"p": (32, 8)}
     yield "support", draws_of(simplex.support_figure, release()), {}
     curves, free = streams()

@@ -203,7 +203,11 @@ def numbers() -> dict[str, dict[str, object]]:
             "nothing learned, θ = 0": columns.nothing,
         },
         "draws, fresh": {"measured mean": free.fresh.mean, "upper bound": free.bound("fresh"), "λ": free.lam},
-        "draws, training": {"measured mean": fixed.training.mean, "privacy spent": fixed.spent_epsilon},
+        "draws, training": {
+            "measured mean": fixed.training.mean,
+            "privacy spent": fixed.spent_epsilon,
+            "hardest records known": pictures.hard_draws().mean,
+        },
         "simplex columns": {
             "objective, projected": by_p.projected.mean,
             "ln p, shape only": shape(np.log(by_p.p), by_p.sampling.mean),
