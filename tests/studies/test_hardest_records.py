@@ -24,6 +24,7 @@ from dpcore.studies.hardest.families import (
     spread_out,
 )
 from dpcore.studies.hardest.growth import bounds_of, enough_records, powers_of_n
+from tools import hard_search
 
 PEOPLE = Spec("logistic", 2_000, 8, 0.005, theta_norm=6.0)
 MIXTURE = Spec("huber", 5_000, 64, "auto", Domain(math.inf, y_max=1.25), set="simplex")
@@ -197,3 +198,14 @@ def test_from_so_many_records_on_the_bound_says_something(key):
     assert bound(enough) < nothing < bound(int(0.9 * enough)) and enough > PEOPLE.n
     assert enough_records(mechanism, dc.replace(PEOPLE, n=enough), budget, nothing) == enough
     assert enough_records(mechanism, PEOPLE, budget, 1e-12) is None
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_a_search_finds_no_harder_records_than_the_list_holds(epsilon):
+    """By more than 2%; it finds others that are nearly as hard."""
+    plan = make_mechanism("output_gaussian").calibrate(hard_search.SPEC, Budget(epsilon, 1e-6))
+    listed = max(hard_search.excess(plan, hard.records(hard_search.SPEC)) for hard in hard_records(hard_search.SPEC))
+    found, data = hard_search.search(plan, 1_500, np.random.default_rng(1))
+    data.check_domain(hard_search.SPEC.domain)
+    assert 0.8 * listed < found < 1.02 * listed
