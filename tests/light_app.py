@@ -1,7 +1,7 @@
 """The dashboard with less work in the background, which most tests of pages do not look at.
 
-Attacks are short, Decide averages over few splits, and no pictures are drawn ahead while `crowd` visitors move, which
-zero visitors always do.
+Attacks are short, the hardest records are sought at two budgets, Decide averages over few splits, and no pictures are
+drawn ahead while `crowd` visitors move, which zero visitors always do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from .harness import ROOT
 FEW = """
 from dpcore.audit import attack_success
 from dpcore.studies.decide import loss_curve
+from pages.background import hardest
 from pages.server import prefetch
+hardest.EPSILONS = (0.1, 1.0)
 attack_success.RUNS, attack_success.FEW_RUNS, loss_curve.SPLITS = 2_000, 50, 5
 prefetch._CROWD = {crowd}
 """

@@ -191,6 +191,11 @@ class Chart:
             words = "nothing learned"
             self.level(x, nothing, self.muted, words, axis=axis, label=words, dash="dash")
 
+    def hardest(self, x: Any, y: Any, colour: str, axis: str = "y", **look: Any) -> None:
+        """Add the mean excess on the hardest records known, thin. After all other curves, as it may come later."""
+        words = "hardest records known"
+        self.curve(x, y, colour, words, axis=axis, label=words.replace(" known", "<br>known"), width=1, **look)
+
     # Words
 
     def end(self, y: Any, text: str, colour: str, axis: str = "y", layer: str = "") -> None:

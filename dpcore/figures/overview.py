@@ -7,6 +7,7 @@ import pandas as pd
 
 from ..experiments.summary import LEAST_BANDED
 from ..mechanisms import mechanism_class
+from ..studies.hardest.excess import Hardest
 from .chart import Chart
 from .figure import Figure
 from .log_chart import decades
@@ -23,13 +24,14 @@ def cost_figure(
     theme: Theme,
     height: int,
     released: float | None = None,
+    hardest: Hardest | None = None,
 ) -> Figure:
     """Accuracy against epsilon over excess empirical risk against epsilon, with a cursor, beside the best model without
     privacy and what learns nothing.
 
     table: of one or several mechanisms swept over epsilon, as `dpcore.run` gives it. mechanism: the key of the one that
     has a thick curve, bands and bounds. accuracy_title: what is counted, in words. released: accuracy of one release
-    at the cursor, from 0 to 1.
+    at the cursor, from 0 to 1. hardest: of that mechanism.
     """
     chart = Chart(theme, height, left=52, right=156, upper=0.6)
     plain = chart.colours["reference"]
@@ -82,6 +84,8 @@ def cost_figure(
     # Last, where they can be missing without taking another curve's place: an empty one takes time to draw, too.
     if (excess["mean"] <= 0.0).any():
         chart.zero_or_below(excess.x, excess["mean"], main, name, floor, "y2")
+    if hardest:
+        chart.hardest(hardest.epsilon, hardest.mean, main, "y2", floor=floor)
     drawn = [] if released is None else [100 * released]
     if drawn:
         diamond: Look = {"color": chart.paper, "symbol": "diamond", "line": {"color": main, "width": 2}}

@@ -10,6 +10,7 @@ from scipy.ndimage import map_coordinates
 
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
+from ..studies.hardest.excess import Hardest
 from ..studies.perturbation.exact_answers_leak import Fit, Leak
 from ..studies.perturbation.release_scatter import ReleaseScatter
 from .chart import Chart
@@ -35,11 +36,13 @@ _APART = 0.12  # of the window: labels of rings from one another and from the be
 _CLEAR = "rgba(0,0,0,0)"
 
 
-def excess_figure(table: pd.DataFrame, *, mechanism: str, epsilon: float, theme: Theme, height: int) -> Figure:
+def excess_figure(
+    table: pd.DataFrame, *, mechanism: str, epsilon: float, theme: Theme, height: int, hardest: Hardest | None = None
+) -> Figure:
     """Mean excess risk of perturbations with one law of noise against epsilon, with the bounds of one and a cursor.
 
     table: swept over epsilon, as `dpcore.run` gives it. mechanism: the key of the one whose upper bound for all records
-    and bounds for these are drawn.
+    and bounds for these are drawn. hardest: of that one.
     """
     chart = Chart(theme, height)
     excess = _excess(table)
@@ -57,6 +60,8 @@ def excess_figure(table: pd.DataFrame, *, mechanism: str, epsilon: float, theme:
     if len(excess):
         rows = excess.groupby("x")[["lower_bound"]].max().reset_index()
         chart.against(rows.x, float(excess.nothing_learned.iloc[0]), rows.lower_bound, excess.lower_source)
+    if hardest:
+        chart.hardest(hardest.epsilon, hardest.mean, colour, floor=floor)
     chart.cursor(epsilon, f"ε = {plain_number(float(f'{epsilon:.2g}'))}")
     for interval, colour, words in _refused(table, chart):
         if interval:

@@ -80,6 +80,7 @@ class Job:
         self._snapshots = question.snapshots()
         self._changed = threading.Condition()
         self._sessions: set[str] = set()
+        self._awaited = False  # whether a page has waited for the first snapshot
         self._queued_at: float | None = None  # while a step is queued or under way
         self._seconds = 0.0  # of all steps so far, the times in the queue included
 
@@ -87,8 +88,9 @@ class Job:
         """Go on while this session shows the question. first: its page waits for the first snapshot."""
         with self._changed:
             self._sessions.add(session)
+            self._awaited |= first
             if self._queued_at is None and not self.answer.finished:
-                self._queue(FIRST_STEPS if first and self.answer.snapshot is None else FURTHER_STEPS)
+                self._queue()
 
     def hide(self, session: str) -> None:
         """Note that this session shows the question no longer."""
@@ -110,7 +112,8 @@ class Job:
         with self._changed:
             self._changed.wait_for(settled, None if math.isinf(seconds) else seconds)
 
-    def _queue(self, threads: ThreadPoolExecutor) -> None:
+    def _queue(self) -> None:
+        threads = FIRST_STEPS if self._awaited and self.answer.snapshot is None else FURTHER_STEPS
         self._queued_at = time.monotonic()
         with suppress(RuntimeError):  # the process is about to end
             threads.submit(self._step).add_done_callback(Future.result)  # a fault of ours is logged
@@ -130,7 +133,7 @@ class Job:
                 self.answer = dc.replace(found, seconds_left=self._left(found), news=self.answer.news + 1)
                 self._changed.notify_all()
             if not found.finished and self._is_shown():
-                self._queue(FURTHER_STEPS if found.snapshot is not None else FIRST_STEPS)
+                self._queue()
 
     def _is_shown(self) -> bool:
         """Whether a session that the server still knows shows the question."""

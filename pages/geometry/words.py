@@ -31,7 +31,7 @@ from pages.ui.sources import assumed
 from pages.ui.verdict import NO_LOWER, lower_verdict, proved_words, verdict
 
 VIEWS = {"order": "norm order p", "n": "sample size n"}
-RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2"}
+RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2", "packing": "those of the lower bound"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
 SIDES = ("Ball", "Rates", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
@@ -174,13 +174,16 @@ def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
 
 
 _ROWS = {
-    "l1": "{l1:,} are equal and have one column (hard for L1)",
-    "l2": "{l2:,} are fingerprints (hard for L2)",
+    "l1": "{l1} are equal and have one column (hard for L1)",
+    "l2": "{l2} are fingerprints (hard for L2)",
+    "packing": "{packing} share one direction (those of the lower bound)",
 }
 
 
 def order_caption(found: AgainstOrder) -> str:
-    shown = " or ".join(_ROWS[name].format(**found.rows) for name in found.rows)
+    rows = {name: found.rows[name][[each == name for each in found.records]] for name in dict.fromkeys(found.records)}
+    spans = {name: dict.fromkeys((f"{each.min():,}", f"{each.max():,}")) for name, each in rows.items()}
+    shown = " or ".join(_ROWS[name].format(**{name: " to ".join(span)}) for name, span in spans.items())
     return (
         f"Linear losses, means of {found.repetitions} draws (bars: two standard errors); of {found.n:,} records, "
         f"{shown}; the others are zero. **Not the same guarantee**: the exponential mechanism has ({found.epsilon:g}, "

@@ -15,6 +15,7 @@ from dpcore.figures.overview import cost_figure
 from dpcore.figures.style import FAMILIES, GRID
 from dpcore.mechanisms import Mechanism
 from pages.background.asking import ask
+from pages.background.hardest import hardest_call, hardest_question, hardest_so_far
 from pages.background.pictures import made_once
 from pages.background.tables import TableQuestion, refined
 from pages.overview import words
@@ -26,6 +27,7 @@ from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, defaults_of, norm_of, pick
 from pages.ui.proof import PROOF, show_proof
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 from pages.ui.sources import axis_title
+from pages.ui.verdict import hardest_line
 
 HEIGHT, MAX_COLUMNS = 420, 32
 # As on Perturbation, whose numbers are the same; beyond, where single releases differ less, a move stays short.
@@ -84,13 +86,15 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
     shown = there == experiment
     one = accuracies[-1] if shown and accuracies and controls.epsilon == at else None
     other = None if shown else prefetch.whole(there, cancelled)
+    worst = hard if hardest_question(there.problem, chosen) == question else None
 
     def make() -> tuple[Figure, str]:
         all_curves = table() if other is None else other
-        figure = drawing(all_curves, epsilon=controls.epsilon, theme=theme, released=one)
+        figure = drawing(all_curves, epsilon=controls.epsilon, theme=theme, released=one, hardest=worst)
         return figure, plain(sentence_of(all_curves, controls))
 
-    return made_once(source.key, ("cost", there, controls, chosen, theme, one, shown and (complete, progress)), make)
+    state = ("cost", there, controls, chosen, theme, one, shown and (complete, progress), worst is None)
+    return made_once(source.key, state, make)
 
 
 experiment, at = experiment_at(controls), controls.epsilon
@@ -113,6 +117,8 @@ beside = ask(TableQuestion(dc.replace(experiment, mechanisms=others, proved=""),
 if plan is not None:
     ask(AttackSuccessQuestion(plan, controls.seed), 0.0)  # it begins while the chart is drawn
 complete = beside.complete
+question = hardest_question(experiment.problem, chosen)
+hard = hardest_so_far(question) if complete and not progress else None
 
 
 def table() -> pd.DataFrame:
@@ -144,7 +150,7 @@ page.chart(
     key="cost",
     height=HEIGHT,
     ahead=(picture_at, controls) if complete and not progress else None,
-    verdict=verdict,
+    verdict=f"{verdict} {hardest_line(hard, at, controls.n)}".strip(),
     caption=" ".join(filter(None, (caption, progress))),
 )
 page.left.markdown(words.decide_link(source, controls, chosen.key))
@@ -152,11 +158,11 @@ sentences = [sentence]
 readouts: list[tuple[str, str, str]] = []
 if at_cursor is not None:
     plan, readouts, larger_class = at_cursor
-    question = AttackSuccessQuestion(plan, controls.seed)
-    attack: Attack | None = ask(question, ATTACK_SECONDS, lambda attack: attack.success is not None).snapshot
+    attacked = AttackSuccessQuestion(plan, controls.seed)
+    attack: Attack | None = ask(attacked, ATTACK_SECONDS, lambda attack: attack.success is not None).snapshot
     success = attack.success if attack and attack.success else words.unattacked(plan)
     sentences += [larger_class, words.answer(success)]
-    text = words.attack_success(success, attack.runs if attack else 0, question.runs)
+    text = words.attack_success(success, attack.runs if attack else 0, attacked.runs)
     with page.right:
         if switch("Beside the chart", SIDES, SIDES[0], key="beside_cost", wrap=True) == PROOF:
             show_proof(ProofQuestion(chosen, experiment.problem, at, experiment.repetitions), theme, HEIGHT)
@@ -171,6 +177,6 @@ page.below(
     words.chips(source),
     lambda: words.assumptions(experiment, source, at),
     words.FORMULA,
-    lambda: words.snippet(experiment, partial(drawing, epsilon=at)),
+    lambda: words.snippet(experiment, partial(drawing, epsilon=at, **hardest_call(question, hard))),
     table,
 )

@@ -7,6 +7,8 @@ from dpcore.core.cancel import Cancelled, never
 from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import excess_figure
 from dpcore.figures.style import FAMILIES, NOISES
+from dpcore.studies.hardest.excess import HardestQuestion
+from pages.background.hardest import hardest_call, hardest_question, hardest_so_far
 from pages.background.pictures import made_once
 from pages.background.tables import refined
 from pages.perturbation import words
@@ -18,6 +20,7 @@ from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, defaults_of, norm_of, pick_source, sizes_of, switch
 from pages.ui.sidebar import Controls, sidebar
+from pages.ui.verdict import hardest_line
 
 HEIGHT = 370
 # Every draw by objective or gradient perturbation passes all records many times: few records to begin with, never too
@@ -52,17 +55,22 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     )
 
 
+def question_at(controls: Controls) -> HardestQuestion | None:
+    return hardest_question(experiment_at(controls).problem, dpcore.make_mechanism(chosen))
+
+
 chart = partial(excess_figure, mechanism=chosen, height=HEIGHT)
 
 
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     there = experiment_at(controls)
     found = table if there == experiment else prefetch.whole(there, cancelled)
+    worst = hard if question_at(controls) == question else None
     figure, sentence = made_once(
         source.key,
-        ("excess", there, chosen, controls.epsilon, theme, progress if found is table else None),
+        ("excess", there, chosen, controls.epsilon, theme, progress if found is table else None, worst is None),
         lambda: (
-            chart(found, epsilon=controls.epsilon, theme=theme),
+            chart(found, epsilon=controls.epsilon, theme=theme, hardest=worst),
             plain(words.takeaway(found[found.x == controls.epsilon], source)),
         ),
     )
@@ -71,6 +79,8 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
 
 experiment = experiment_at(controls)
 table, progress = refined(experiment, first=first_repetitions(experiment))
+question = question_at(controls)
+hard = None if progress else hardest_so_far(question)
 at_cursor = table[table.x == controls.epsilon]
 theme = current_theme()
 told = made_once(
@@ -88,7 +98,7 @@ page.chart(
     key="perturbation",
     height=HEIGHT,
     ahead=None if progress else (picture_at, controls),
-    verdict=told.verdict,
+    verdict=f"{told.verdict} {hardest_line(hard, controls.epsilon, controls.n)}".strip(),
     caption=" ".join(filter(None, (told.caption, progress))),
 )
 with page.right:
@@ -99,6 +109,8 @@ page.below(
     words.CHIPS,
     lambda: words.assumptions(experiment, source, MOST_RECORDS),
     words.FORMULA,
-    lambda: words.snippet(experiment, partial(chart, verbatim("table"), epsilon=controls.epsilon)),
+    lambda: words.snippet(
+        experiment, partial(chart, verbatim("table"), epsilon=controls.epsilon, **hardest_call(question, hard))
+    ),
     lambda: table,
 )

@@ -8,8 +8,10 @@ from dpcore.experiments.proof_chain import ProofChain
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
+from dpcore.studies.hardest.excess import Hardest
 from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support
+from pages.background.hardest import hardest_call, hardest_so_far, question_of_plan
 from pages.background.pictures import made_once
 from pages.sparsity import SOURCE
 from pages.sparsity import simplex_words as words
@@ -20,6 +22,7 @@ from pages.ui.page import Page, or_reason
 from pages.ui.pickers import switch
 from pages.ui.proof import PROOF, proof_view
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
+from pages.ui.verdict import hardest_line
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_N, MOST_RECORDS, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 64, 65_536
@@ -44,7 +47,7 @@ def show(page: Page) -> None:
     page.halves()
 
     def drawn(
-        controls: Controls, cancelled: Cancelled = never
+        controls: Controls, cancelled: Cancelled = never, hard: Hardest | None = None
     ) -> tuple[Figure, str, excess_by_draws.Valley, Support | None, Callable[[], str], Callable[[], ProofChain]]:
         """The chart there and its sentence; its numbers, one release, the chart's code, and its bound's proof."""
         release, reason = or_reason(
@@ -64,13 +67,18 @@ def show(page: Page) -> None:
         draw, valley = partial(draws_figure, m=m, on=on, height=HEIGHT), question(cancelled=cancelled)
         figure, sentence = made_once(
             SOURCE,
-            ("draws", controls, on, theme),
-            lambda: (draw(valley, theme=theme), words.takeaway(valley, release, reason, on)),
+            ("draws", controls, on, theme, hard is None),
+            lambda: (draw(valley, theme=theme, hardest=hard), words.takeaway(valley, release, reason, on)),
         )
-        proof = partial(excess_by_draws.proof, m=m, **question.keywords)
-        return figure, sentence, valley, release, partial(redrawn, question, draw), proof
+        asked = question_of_plan(release.plan, controls.seed) if release else None
+        code = partial(redrawn, question, partial(draw, **hardest_call(asked, hard)))
+        return figure, sentence, valley, release, code, partial(excess_by_draws.proof, m=m, **question.keywords)
 
     figure, sentence, valley, release, code, proof = drawn(controls)
+    asked = question_of_plan(release.plan, controls.seed) if release and on == "training" else None
+    if hard := hardest_so_far(asked):
+        figure, sentence, _, _, code, _ = drawn(controls, hard=hard)
+    line = hardest_line(hard, controls.epsilon, controls.n)
     page.headline(sentence, colour=FAMILIES[theme]["sampling"])
     page.chart(
         figure,
@@ -78,7 +86,7 @@ def show(page: Page) -> None:
         key="draws",
         height=HEIGHT,
         ahead=(drawn, controls),
-        verdict=words.verdict_of(valley, on, words.cursor(release, controls.m)),
+        verdict=f"{words.verdict_of(valley, on, words.cursor(release, controls.m))} {line}".strip(),
         caption=words.caption(valley, on),
     )
     draw_beside = partial(_beside, controls=controls, release=release, theme=theme, proof=proof)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.ui.numbers import nearest, rounded
+from dpcore.studies.hardest.excess import Hardest
+from pages.ui.numbers import nearest, rate, rounded
 
 NO_LOWER = "No lower bound is proved for this setting."
 Curve = tuple[str, Any, Any]  # a name, the measured means and the upper bound along the axis
@@ -116,6 +117,31 @@ def proved_words(low: float, high: float, se: float, mean: float) -> str:
         f"For these records the mean is proved to be {ends}{error}{below}; it is {rounded(mean)}. These numbers are "
         "computed from the records and are no private release."
     )
+
+
+def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
+    """How far the bounds are from the hardest records known at the budget nearest to the cursor, by which powers of n
+    they fall, and from which n on the upper one says something; "" where nothing is known.
+
+    n: of the chart.
+    """
+    k = nearest(np.log(found.epsilon), math.log(epsilon)) if found else 0
+    if found is None or not np.isfinite(found.mean[k]):
+        return ""
+    mean, bound, lower, enough = (float(each[k]) for each in (found.mean, found.bound, found.lower, found.enough))
+    told = (
+        f"Hardest records known at ε = {found.epsilon[k]:g} ({found.family[k]}): {rounded(mean)}; the upper bound is "
+        f"{rounded(bound / mean, 2)} times as large"
+    )
+    if lower > 0.0:
+        told += f", the lower bound {rounded(mean / lower, 2)} times as small"
+        up, down = (rate(-float(power)) for power in found.powers[:, k])
+        told += f" (from n to 4n the upper bound falls like {up}, the lower like {down})"
+    if np.isnan(enough):
+        told += ". At no n is the upper bound below the loss of θ = 0"
+    elif enough > n:
+        told += f". The upper bound is below the loss of θ = 0 from n = {enough:,.0f} on"
+    return f"{told}."
 
 
 def _where(x: np.ndarray, below: np.ndarray, name: str, text: Callable[[float], str]) -> str:

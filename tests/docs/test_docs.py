@@ -12,7 +12,7 @@ import pytest
 import dpcore
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from tests.harness import ROOT
-from tools import documents
+from tools import bounds, documents
 
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -76,3 +76,13 @@ def test_the_packages_of_the_architecture_are_those_of_the_contract():
     (packages,) = (each["layers"] for each in contracts if each["name"] == "The packages of the library")
     block = (ROOT / "docs" / "architecture.md").read_text().split("```\n")[1]
     assert re.findall(r"^(\S.*?)   ", block, re.MULTILINE) == packages
+
+
+def test_the_table_of_bounds_has_a_row_for_each_mechanism_and_its_numbers():
+    """Those of output perturbation, whose means are integrals."""
+    lines = (ROOT / "docs" / "bounds.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")][1:]
+    assert [row[:2] for row in rows] == [[view, key] for view, (_, keys) in bounds.VIEWS.items() for key in keys]
+    (problem, _), key = bounds.VIEWS[rows[0][0]], rows[0][1]
+    found = bounds.numbers(problem, key, bounds.hardest_of(problem, key), rows[0][6])
+    assert found == rows[0][2:]

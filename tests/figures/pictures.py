@@ -29,10 +29,12 @@ from dpcore.figures.audit import attack, function, ledger
 from dpcore.figures.figure import Figure
 from dpcore.figures.sources import reproductions
 from dpcore.figures.sparsity import l1, simplex, streaming
+from dpcore.mechanisms.simplex.sampling import SimplexSampling
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.threshold_interval import Answer
 from dpcore.studies.dimension import noise_growth, orthant
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
+from dpcore.studies.hardest.excess import HardestQuestion, hardest
 from dpcore.studies.multiclass import curves as classes
 from dpcore.studies.multiclass import decision_regions
 from dpcore.studies.multiclass.curves import Records
@@ -67,6 +69,13 @@ def table(*keys: str, along: str = "epsilon", values: tuple[float, ...] = EPSILO
 
 
 @functools.cache
+def hard() -> Any:
+    """The hardest records known of the first mechanism of `table`."""
+    spec = Problem("synthetic", n=300, lam=0.05).spec(mechanism := dpcore.make_mechanism(KEYS[0]))
+    return hardest(HardestQuestion(mechanism, spec, EPSILONS, 1e-6, seed=1, repetitions=4))
+
+
+@functools.cache
 def padded(*keys: str) -> tuple[Any, Any]:
     asked = experiment_of(
         mechanisms=keys, sweep=Axis("p", PS), source="synthetic_padded", n=300, lam=0.05, repetitions=4
@@ -97,6 +106,13 @@ SIMPLEX = {"epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 2}
 @functools.cache
 def valley(lam: float | str = "auto") -> Any:
     return excess_by_draws.valley(n=600, p=24, **SIMPLEX, lam=lam, repetitions=10)
+
+
+@functools.cache
+def hard_draws() -> Any:
+    """The hardest records known for 20 draws of `valley`."""
+    spec = Problem("synthetic_mixture", n=600, p=24, loss="huber", lam=0.1).spec(sampling := SimplexSampling(m=20))
+    return hardest(HardestQuestion(sampling, spec, (1.0,), 1e-6, seed=2, repetitions=4))
 
 
 @functools.cache
@@ -219,10 +235,11 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
 
     yield (
         "cost",
-        draws_of(overview.cost_figure, table(), mechanism=KEYS[0], accuracy_title=ACCURACY, height=500),
+        draws_of(overview.cost_figure, table(), mechanism=KEYS[0], accuracy_title=ACCURACY, height=500, hardest=hard()),
         {"epsilon": (1.0, 0.1)},
     )
-    yield "excess", draws_of(perturbation.excess_figure, table(), mechanism=KEYS[0]), {"epsilon": (1.0, 0.1)}
+    excess = draws_of(perturbation.excess_figure, table(), mechanism=KEYS[0], hardest=hard())
+    yield "excess", excess, {"epsilon": (1.0, 0.1)}
     swept = table(along="lam", values=(1e-4, 1e-3, 1e-2, 0.1, 1.0), epsilon=0.5)
     yield "valley", draws_of(perturbation.valley_figure, swept), {"lam": (0.01, 0.1)}
     yield "proof", draws_of(proof_chain.chain_figure, proof(), family="output"), {}
@@ -241,8 +258,8 @@ def all_figures(theme: str = "light", height: int = 430) -> Iterator[tuple[str, 
     for kind, places in (("steps", (20, 8)), ("people", (200, 1_000)), ("columns", (256, 16))):
         yield kind, draws_of(l1.excess_figure, setting(kind)), {"at": places}
     yield "path", draws_of(l1.path_figure, setting("path")), {}
-    for on, lam in (("fresh", "auto"), ("training", 0.1)):
-        yield f"draws, {on}", draws_of(simplex.draws_figure, valley(lam), on=on, height=520), {"m": (20, 5)}
+    for on, lam, more in (("fresh", "auto", {}), ("training", 0.1, {"hardest": hard_draws()})):
+        yield f"draws, {on}", draws_of(simplex.draws_figure, valley(lam), on=on, height=520, **more), {"m": (20, 5)}
     yield "simplex columns", draws_of(simplex.columns_figure, columns()), {"p": (32, 8)}
     yield "support", draws_of(simplex.support_figure, release()), {}
     curves, free = streams()

@@ -163,6 +163,7 @@ def numbers() -> dict[str, dict[str, object]]:
             "output perturbation@y": 100 * right["mean"],
             "output perturbation@y2": excess["mean"],
             "upper bound": excess.bound,
+            "hardest records known@y2": pictures.hard().mean,
             "lower bound, hardest data": excess.lower_bound.dropna(),
             "without privacy": 100 * right.reference.iloc[0],
             "always the larger class": 100 * right.nothing_learned.iloc[0],
@@ -171,6 +172,7 @@ def numbers() -> dict[str, dict[str, object]]:
         "excess": {
             "output perturbation": excess["mean"],
             "output: upper bound": excess.bound,
+            "hardest records known": pictures.hard().mean,
             "proved for these records": excess.proved_low,
         },
         "dimension, distance": {
@@ -201,7 +203,11 @@ def numbers() -> dict[str, dict[str, object]]:
             "nothing learned, θ = 0": columns.nothing,
         },
         "draws, fresh": {"measured mean": free.fresh.mean, "upper bound": free.bound("fresh"), "λ": free.lam},
-        "draws, training": {"measured mean": fixed.training.mean, "privacy spent": fixed.spent_epsilon},
+        "draws, training": {
+            "measured mean": fixed.training.mean,
+            "privacy spent": fixed.spent_epsilon,
+            "hardest records known": pictures.hard_draws().mean,
+        },
         "simplex columns": {
             "objective, projected": by_p.projected.mean,
             "ln p, shape only": shape(np.log(by_p.p), by_p.sampling.mean),

@@ -34,7 +34,7 @@ def test_the_default_state_shows_each_ball_on_records_that_are_hard_for_it():
     assert f"With Gaussian noise on both balls {both}{part}" in texts(page)
     row = table_1.table_row(1.0, 65_536, 2_000, 1.0, 1e-6)
     assert f"n ≥ {worded(row.free)}" in texts(page)
-    assert tells(captions(page), f"{found.rows['l1']} are equal", f"{found.rows['l2']} are fingerprints")
+    assert tells(captions(page), f"{found.rows['l1'][0]} are equal", f"{found.rows['l2'][0]} are fingerprints")
     assert tells(captions(page), "**Not the same guarantee**", "(1, 0)", "(1, 10⁻⁶)")
     assert len(charts(page)) == 2
 

@@ -1,6 +1,9 @@
 """The perturbation page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
 
+import base64
+import json
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,16 +13,19 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import data
 from dpcore.experiments.proof_chain import ProofQuestion, proof_chain
+from dpcore.figures.style import FAMILIES
+from dpcore.studies.hardest.excess import hardest
 from dpcore.studies.perturbation.release_scatter import release_scatter
 from pages.background import tables
+from pages.background.hardest import hardest_question
 from pages.perturbation import beside, words
 from pages.ui.details import readout
 from pages.ui.html import plain
 from pages.ui.numbers import rounded
 from pages.ui.pickers import PEOPLE_NORM
 from pages.ui.proof import proof_caption
-from pages.ui.verdict import NO_LOWER, proved_line
-from tests.page_driver import captions, finished, headline, open_app, spaced, tells, texts
+from pages.ui.verdict import NO_LOWER, hardest_line, proved_line
+from tests.page_driver import captions, charts, finished, headline, open_app, spaced, tells, texts
 
 from ..flat_fields import experiment_of
 
@@ -110,6 +116,29 @@ def test_different_guarantees_are_never_called_the_same():
 )
 def test_numbers_have_no_exponent(value, text):
     assert rounded(value) == text
+
+
+def test_the_hardest_records_come_after_the_chart_and_are_drawn_for_the_chosen_mechanism():
+    for place, key in (("output", "output_gaussian"), ("objective", "objective_gaussian")):
+        page = open_page(n=300, lam=0.02, place=place)
+        assert not page.exception and not _curves(page, "hardest records known")
+        page = finished(page)
+        problem = dpcore.Problem("synthetic", 300, 8, delta=1e-7, lam=0.02, theta_norm=BALL, seed=7)
+        found = hardest(hardest_question(problem, dpcore.make_mechanism(key)))
+        (thin,) = _curves(page, "hardest records known")
+        heights = np.frombuffer(base64.b64decode(thin["y"]["bdata"]), thin["y"]["dtype"])
+        assert heights == pytest.approx(found.mean, nan_ok=True) and thin["line"]["width"] == 1
+        assert thin["line"]["color"] == FAMILIES["light"][place]
+        assert hardest_line(found, 1.0, 300) in spaced(texts(page))
+
+
+def _curves(page: AppTest, name: str) -> list[dict[str, Any]]:
+    traces = [trace for chart in charts(page).values() for trace in json.loads(chart["figure"])["data"]]
+    return [trace for trace in traces if trace.get("name") == name]
+
+
+def test_many_records_have_no_hardest_ones():
+    assert hardest_question(dpcore.Problem("synthetic", 20_000, 8), dpcore.make_mechanism("output_gaussian")) is None
 
 
 def test_the_default_state_teaches_without_a_click():

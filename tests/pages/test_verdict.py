@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from pages.ui.verdict import lower_verdict, verdict
+from dpcore.studies.hardest.excess import Hardest
+from pages.ui.verdict import hardest_line, lower_verdict, verdict
 from tests.page_driver import tells
 
 X = [0.1, 1.0, 10.0]
@@ -44,3 +46,23 @@ def test_several_bounds_are_told_one_by_one_and_missing_ones_not_at_all():
 def test_a_lower_bound_above_the_measurement_says_that_easier_data_may_fall_below_it():
     assert "1.5 times as large" in lower_verdict(X, [0.3] * 3, [0.2] * 3, 1.0)
     assert tells(lower_verdict(X, [0.1] * 3, [0.25] * 3, 1.0), "2.5 times the measurement", "easier data")
+
+
+def test_the_hardest_records_are_told_with_both_bounds_and_their_powers_of_n():
+    found = Hardest(
+        epsilon=np.array([0.1, 1.0, 10.0]),
+        mean=np.array([math.nan, 0.05, 0.02]),
+        se=np.zeros(3),
+        family=("", "all records on one axis", "half of them"),
+        bound=np.array([math.nan, 0.2, 0.03]),
+        lower=np.array([0.0, 1e-3, 0.0]),
+        powers=np.array([[math.nan, 0.5, math.nan], [math.nan, 1.0, math.nan]]),
+        enough=np.array([math.nan, 5_000.0, math.nan]),
+    )
+    said = hardest_line(found, 1.4, 2_000)
+    assert tells(said, "ε = 1 (all records on one axis): 0.05", "4 times as large", "50 times as small")
+    assert tells(said, "falls like n⁻⁰·⁵⁰, the lower like n⁻¹·⁰⁰", "θ = 0 from n = 5,000 on.")
+    assert "from n =" not in hardest_line(found, 1.4, 5_000)
+    assert tells(hardest_line(found, 10.0, 2_000), "1.5 times as large. At no n is the upper bound")
+    assert "lower" not in hardest_line(found, 10.0, 2_000)
+    assert hardest_line(found, 0.1, 2_000) == hardest_line(None, 1.0, 2_000) == ""

@@ -20,6 +20,7 @@ from dpcore.studies.geometry.excess_by_norm import (
 )
 from dpcore.studies.geometry.synthetic_data import optimum, population_excess, synthetic_records
 from dpcore.studies.geometry.table_1 import table_row
+from dpcore.theory.lower_bounds import linear_packing_records
 
 NORMS = (1.0, 1.1, 1.5, 2.0, 4.0, math.inf)
 
@@ -126,7 +127,7 @@ def test_on_one_column_the_gaussian_answer_is_the_best_point_of_the_ball_for_its
     d, n, budget, seed = 30, 40, Budget(3.0, 1e-3), 5
     norms = (1.0, 1.05, 1.5, 2.0, 3.0, math.inf)
     found = against_order(d, n, budget.epsilon, budget.delta, seed, 2, norms, records="l1")
-    zbar, excess = np.append(np.zeros(d - 1), found.rows["l1"] / n), np.empty((len(norms), 2))
+    zbar, excess = np.append(np.zeros(d - 1), found.rows["l1"][0] / n), np.empty((len(norms), 2))
     for repetition in range(2):
         noise = generator(seed, "geometry transition", repetition).standard_normal(d)
         for k, p in enumerate(norms):
@@ -135,6 +136,39 @@ def test_on_one_column_the_gaussian_answer_is_the_best_point_of_the_ball_for_its
     assert found.gaussian.mean == pytest.approx(excess.mean(axis=1), rel=1e-9)
     assert found.gaussian.se == pytest.approx(np.abs(np.diff(excess))[:, 0] / 2, rel=1e-6, abs=1e-12)
     assert len(set(found.gaussian.mean)) > 2
+
+
+def test_on_packing_s_own_records_no_order_is_below_the_lower_bound():
+    """By 4 standard errors. At d = 128 the other records are easier on the box than the lower bound says."""
+    setting = (128, 2_000, 1.0, 1e-6, 7, 40)
+    own, others = (against_order(*setting, records=records) for records in ("packing", "l2"))
+    assert (own.mean + 4.0 * own.se >= own.least).all() and set(own.records) == {"packing"}
+    assert others.mean[-1] < others.least[-1]
+    each = against_order(*setting, records="each")
+    assert each.records[-1] == "packing" and (each.mean + 4.0 * each.se >= each.least).all()
+    assert (each.mean > np.maximum(own.mean, others.mean) - 1e-12).all()
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 4.0, math.inf])
+def test_on_signs_both_answers_are_those_of_their_definitions(p):
+    d, n, budget, seed, q = 20, 60, Budget(0.5, 1e-3), 5, dual_order(p)
+    found, (k, signs) = (
+        against_order(d, n, 0.5, 1e-3, seed, 2, (p,), "packing"),
+        linear_packing_records(p, d, n, budget),
+    )
+    assert found.rows["packing"].tolist() == [k] and signs == (p >= 2.0)
+    zbar = k / n * (d ** (-1.0 / q) * np.ones(d) if signs else np.eye(d)[-1])
+    scores = np.append(zbar, -zbar)
+    weights = np.exp(scores / vertex_temperature(n, 0.5))
+    assert found.vertices.mean[0] == pytest.approx(k / n - weights @ scores / weights.sum())
+    excess = []
+    for repetition in range(2):
+        rng = generator(seed, "geometry transition", repetition)
+        if signs:
+            rng.random(d)
+        noise = 2 / n * d ** max(0.5 - 1 / q, 0.0) / gaussian_mu(budget) * rng.standard_normal(d)
+        excess.append(k / n - norm_ball(p).extreme(-zbar - noise) @ zbar)
+    assert found.gaussian.mean[0] == pytest.approx(np.mean(excess), rel=1e-9)
 
 
 @pytest.fixture(scope="module")

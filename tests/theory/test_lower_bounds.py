@@ -11,7 +11,7 @@ from dpcore import Budget, Data, Domain, Spec
 from dpcore.core.hard_blocks import hard_blocks
 from dpcore.core.losses import get_loss
 from dpcore.theory.lower_bounds import hardest_data
-from tests.problems import LINEAR
+from tests.problems import ADDING, LINEAR
 
 every_loss = pytest.mark.parametrize("key", LINEAR)
 
@@ -153,3 +153,37 @@ def test_every_mechanism_lies_above_the_bound_on_the_hardest_data(n, lam):
                     assert row["lower_bound"] in (None, pytest.approx(bound.value))
                     compared.add(key)
     assert len(compared) >= (4 if lam == "population" else 6), compared
+
+
+@pytest.mark.parametrize("key", ADDING)
+@pytest.mark.parametrize("lam", ["auto", 0.01])
+def test_no_registered_mechanism_is_below_the_bound_averaged_over_random_blocks(key, lam):
+    """By 4 standard errors; each run has its own signs v, and its own turn of the axes."""
+    own, other = hard_blocks(400).T.astype(int)
+    logistic, K, spec = get_loss("logistic"), len(own), Spec("logistic", 400, 8, lam, theta_norm=6.0)
+    mechanism, rng = dpcore.make_mechanism(key), np.random.default_rng(4)
+    for epsilon in (0.1, 1.0):
+        try:
+            plan, found = mechanism.calibrate(spec, Budget(epsilon, 1e-6)), []
+        except dpcore.NotApplicable:
+            continue
+        least = min_risk(own, other, spec.n)
+        for run in range(60):
+            v, X, y = rng.choice([-1.0, 1.0], K), np.zeros((spec.n, spec.p)), np.ones(spec.n)
+            axes = np.linalg.qr(rng.standard_normal((spec.p, spec.p)))[0][:K]
+            ends = np.cumsum(own + other)
+            for j, end in enumerate(ends):
+                X[end - own[j] - other[j] : end] = axes[j]
+                y[end - own[j] - other[j] : end] = v[j] * np.repeat([1.0, -1.0], [own[j], other[j]])
+            theta = mechanism.release(plan, mechanism.prepare(plan, Data(X, y)), np.random.default_rng([3, run]))
+            found.append(logistic.value(X @ theta, y).mean() - least)
+        (bound,) = hardest_data(logistic, spec, plan.spent)
+        assert bound.source == "Assouad's lemma"
+        assert np.mean(found) + 4.0 * np.std(found) / math.sqrt(len(found)) >= bound.value > 0.0
+
+
+def min_risk(own: np.ndarray, other: np.ndarray, n: int) -> float:
+    """Of logistic loss on blocks, where the best prediction of a block is ln(own / other)."""
+    c = np.log(own / other)
+    rest = (n - own.sum() - other.sum()) * math.log(2.0)
+    return float((own * np.logaddexp(0.0, -c) + other * np.logaddexp(0.0, c)).sum() + rest) / n

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpcore import Budget, Data, Domain, Spec
+from dpcore import Budget, Data, Domain, NotApplicable, Spec, list_mechanisms
 from dpcore.core.sets import dual_order
 from dpcore.mechanisms import make_mechanism
 from dpcore.studies.geometry.excess_by_norm import vertex_temperature
@@ -130,6 +130,27 @@ def test_runs_on_the_packing_lie_above_the_bound(T, epsilon, delta):
             means.append(gone.mean())
         worst = max(worst, float(np.mean(means)))
     assert 0 < 5 * value(spec, epsilon, delta) <= worst
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_no_registered_mechanism_is_below_the_bound_averaged_over_random_members(epsilon):
+    """By 4 standard errors; each run has its own axis and sign, and k is that of the bound."""
+    spec, budget, compared = problem(80, 12), Budget(epsilon, 1e-6), set()
+    for mechanism in map(make_mechanism, list_mechanisms()):
+        try:
+            plan = mechanism.calibrate(spec, budget)
+        except NotApplicable:
+            continue
+        k, rng, found = packing_signal(spec, plan.spent), np.random.default_rng(1), []
+        for run in range(150):
+            j, sign = int(rng.integers(spec.p)), float(rng.choice([-1.0, 1.0]))
+            prepared = mechanism.prepare(plan, packed(spec, j, sign, k))
+            theta = mechanism.release(plan, prepared, np.random.default_rng([2, run]))
+            found.append(excess(spec, sign * theta[j], k))
+        (bound,) = packing(spec, plan.spent)
+        assert np.mean(found) + 4.0 * np.std(found) / math.sqrt(len(found)) >= bound.value > 0.0, mechanism.key
+        compared.add(mechanism.key)
+    assert compared >= {"frank_wolfe_polytope", "frank_wolfe_general", "polyhedral_frank_wolfe"}
 
 
 def test_the_bound_has_the_units_of_the_loss():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ...studies.hardest.excess import Hardest
 from ...studies.sparsity.simplex.beside_others import ExcessByColumns
 from ...studies.sparsity.simplex.excess_by_draws import On, Valley
 from ...studies.sparsity.simplex.single_release import Support
@@ -17,11 +18,13 @@ _ON = {"training": "on the training records", "fresh": "on fresh records"}
 _SYMBOL = "x"
 
 
-def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -> Figure:
+def draws_figure(
+    valley: Valley, *, m: int, on: On, theme: Theme, height: int, hardest: Hardest | None = None
+) -> Figure:
     """Mean excess risk against m, with its terms and bound, above the privacy spent or the λ that m draws need.
 
     on: the records on which excess is measured; fresh ones have a third term. A mean at or below 0, which a logarithmic
-    axis cannot hold, is a triangle on the lower edge.
+    axis cannot hold, is a triangle on the lower edge. hardest: of m draws, at one budget.
     """
     chart = Chart(theme, height, "m", upper=_UPPER, gap=58)
     colour = chart.colours["sampling"]
@@ -48,6 +51,9 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     name = "measured mean"
     add_means(chart, valley.m, measured, colour, name, label=name, floor=floor, cursor=m, symbol=_SYMBOL)
 
+    if hardest:
+        look = {"mode": "markers", "marker": {"symbol": "diamond-open", "size": 10, "color": colour}}
+        chart.hardest([m], hardest.mean, colour, floor=floor, **look)
     chart.heading(f"excess risk {_ON[on]}")
     if valley.lam_is_free:
         chart.heading("λ that m draws need", "y2")

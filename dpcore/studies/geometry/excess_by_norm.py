@@ -4,10 +4,12 @@ f(x, z) = -<x, z>, ||x||_p <= 1, ||z||_q* <= 1. Two private answers from zbar, t
 mechanism among the 2 d points +-e_j of the L1 ball, which lies in every other one, with scores <zbar, v>; and the x
 that is best for zbar plus Gaussian noise. docs/formulas.md, "Geometry experiments", proves their bounds.
 
-Records, all others being zero, of ||z||_q* = 1 and for every p from the same columns, by name:
+Records, all others being zero, of ||z||_q* = 1, by name; l1 and l2 are the same columns for every p:
 l2: fingerprinting rows as in `hardest_data`, so few that no private answer learns the L2 ball (`fingerprinted`);
 l1: e_1, so often that the exponential mechanism has its largest excess on the L1 ball (`one_column`);
-each: for each norm order whichever of l1 and l2 is harder for the mechanism with the smaller bound.
+packing: at each order k copies of e_1 or of one vector of signs, on which `theory.lower_bounds.linear_packing` is
+largest;
+each: for each norm order whichever of these is the hardest for the mechanism with the smaller bound.
 Source: the comparison is of the bounds of Bassily, Guzmán and Nandi 2021, Table 1; constants derived here.
 """
 
@@ -27,10 +29,10 @@ from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, length, widening
 from ...core.validation import check_real, integer, norm_order, one_of
-from ...theory.lower_bounds import linear_packing
+from ...theory.lower_bounds import linear_packing, linear_packing_records
 
 VERTICES, GAUSSIAN = "vertices", "gaussian"
-RECORDS = ("each", "l1", "l2")
+RECORDS = ("each", "l1", "l2", "packing")
 _FIXED = (1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
 _SHARE = 0.2  # of sqrt(d ln(1/delta)) / epsilon; the proof has some constant
@@ -58,8 +60,8 @@ class AgainstOrder:
 
     p_norm: increasing. chosen: "vertices" or "gaussian", whose bound is smaller, a choice that sees no record; mean,
     se: of the chosen one. signal: mean of ||zbar||_q*, the excess of x = 0. least: on some records no private mechanism
-    has less (`theory.lower_bounds.linear_packing`). rows: how many records are not zero, by the name of the records.
-    records: their name at each order. d, n, epsilon, delta, repetitions: the setting.
+    has less (`theory.lower_bounds.linear_packing`). rows: how many records are not zero at each order, by the name of
+    the records. records: their name at each order. d, n, epsilon, delta, repetitions: the setting.
     """
 
     p_norm: Array
@@ -70,7 +72,7 @@ class AgainstOrder:
     se: Array
     signal: Array
     least: Array
-    rows: dict[str, int]
+    rows: dict[str, NDArray[np.int64]]
     records: tuple[str, ...]
     d: int
     n: int
@@ -141,20 +143,29 @@ def against_order(
     grid = [norm_order("p_norms", p) for p in (orders(d) if p_norms is None else p_norms)]
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
-    rows = {"l1": one_column(d, n, epsilon), "l2": fingerprinted(d, n, budget)}
-    names = ("l1", "l2") if one_of("records", records, RECORDS) == "each" else (records,)
+    packed, signs = np.array([linear_packing_records(p, d, n, budget) for p in grid]).T
+    rows = {
+        "l1": np.full(len(grid), one_column(d, n, epsilon)),
+        "l2": np.full(len(grid), fingerprinted(d, n, budget)),
+        "packing": packed,
+    }
+    names = RECORDS[1:] if one_of("records", records, RECORDS) == "each" else (records,)
     duals, temperature, mu = [dual_order(p) for p in grid], vertex_temperature(n, epsilon), gaussian_mu(budget)
     sigmas = [2.0 / n * widening(2.0, q, d) / mu for q in duals]
     vertex_bound = np.array([min(2.0, 1.0 - d ** (-1.0 / q) + temperature * math.log(2.0 * d)) for q in duals])
     gaussian_bound = np.array([min(2.0, s * gaussian_length(d, q)) for s, q in zip(sigmas, duals, strict=True)])
     by_vertex = vertex_bound <= gaussian_bound
-    measured = []
+    measured: list[tuple[Array, Array]] = []
+    each = np.zeros((1, len(grid)))
     for name in names:
-        measure = _excess_on_one_column if name == "l1" else _excess_on_fingerprints
-        found = measure(rows[name], tuple(grid), d, n, mu, temperature, seed, repetitions)
+        setting = (rows[name], tuple(grid), d, n, mu, temperature, seed, repetitions)
+        found = _excess_on_fingerprints(*setting) if name == "l2" else _excess_on_one_column(*setting)
+        # No mean is above the signal, as both answers are better than x = 0: signs that cannot be harder are left out.
+        for k in np.flatnonzero(signs & (packed / n > each.max(axis=0))) if name == "packing" else ():
+            found[:, k] = _excess_on_signs(int(packed[k]), grid[k], d, n, mu, temperature, seed, repetitions)
         measured.append((found.mean(axis=2), found.std(axis=2, ddof=1) / math.sqrt(repetitions)))
-    # Of the records that are harder for the chosen mechanism.
-    each = np.array([np.where(by_vertex, mean[1], mean[3]) for mean, _ in measured])
+        # Of the mechanism that is chosen.
+        each = np.array([np.where(by_vertex, mean[1], mean[3]) for mean, _ in measured])
     harder = each.argmax(axis=0)
     (signal, vertices, best, gaussian), errors = (
         np.array(values)[harder, :, np.arange(len(grid))].T for values in zip(*measured, strict=True)
@@ -179,19 +190,40 @@ def against_order(
 
 
 def _excess_on_one_column(
-    n0: int, grid: tuple[float, ...], d: int, n: int, mu: float, temperature: float, seed: int, repetitions: int
+    n0: NDArray[np.int64],
+    grid: tuple[float, ...],
+    d: int,
+    n: int,
+    mu: float,
+    temperature: float,
+    seed: int,
+    repetitions: int,
 ) -> Array:
     """Like `_excess_on_fingerprints`, of n0 records e_1: only the length of the other columns' noise matters."""
     duals = np.array([dual_order(p) for p in grid])
     first, lengths = _noise_of_one_column(grid, d, seed, repetitions)
-    signal, kept = n0 / n, _vertex_means(np.array([[0.0, n0 / n]]), np.array([d - 1.0, 1.0]), temperature)[0]
-    ratios = np.array([mu * n0 / (2.0 * widening(2.0, q, d)) for q in duals])  # of the signal to the noise
+    signal = n0[:, None] / n
+    kept = _vertex_means(np.append(0.0 * signal, signal, axis=1), np.array([d - 1.0, 1.0]), temperature)[:, None]
+    ratios = 0.5 * mu * n0 / np.array([widening(2.0, q, d) for q in duals])  # of the signal to the noise
     noisy = ratios[:, None] + first
     with np.errstate(divide="ignore", over="ignore"):
         # |x_1|^p of the best x, as equality holds in Hoelder's inequality.
         share = 1.0 / (1.0 + (lengths / np.abs(noisy)) ** duals[:, None])
     x = np.sign(noisy) * share ** (1.0 / np.array(grid))[:, None]
-    return np.stack([np.full(x.shape, signal), np.full(x.shape, signal - kept), np.zeros(x.shape), signal * (1.0 - x)])
+    return np.stack([signal + 0.0 * x, signal - kept + 0.0 * x, np.zeros(x.shape), signal * (1.0 - x)])
+
+
+def _excess_on_signs(
+    k: int, p_norm: float, d: int, n: int, mu: float, temperature: float, seed: int, repetitions: int
+) -> Array:
+    """Like `_excess_on_fingerprints`, of k records d^(-1/q*) (1, ..., 1) at one order, [4, repetitions]."""
+    q = dual_order(p_norm)
+    signal, size = k / n, k / n * d ** (-1.0 / q)
+    kept = _vertex_means(np.array([[size]]), np.array([float(d)]), temperature)[0]
+    ratio, sums = 0.5 * mu * k / d ** max(0.5, 1.0 / q), np.full(d, size)
+    reached = [_reached(ratio + noise, sums, np.array([q]))[0] for _, noise in _draws(d, seed, repetitions)]
+    alike = np.ones(repetitions)
+    return np.stack([signal * alike, (signal - kept) * alike, (signal - size) * alike, signal - np.array(reached)])
 
 
 @shared(256)
@@ -203,9 +235,17 @@ def _noise_of_one_column(grid: tuple[float, ...], d: int, seed: int, repetitions
 
 
 def _excess_on_fingerprints(
-    n0: int, grid: tuple[float, ...], d: int, n: int, mu: float, temperature: float, seed: int, repetitions: int
+    rows: NDArray[np.int64],
+    grid: tuple[float, ...],
+    d: int,
+    n: int,
+    mu: float,
+    temperature: float,
+    seed: int,
+    repetitions: int,
 ) -> Array:
     """Signal, and excess of vertices, of the best vertex, and of the Gaussian answer, [4, orders, repetitions]."""
+    n0 = int(rows[0])
     duals = np.array([dual_order(p) for p in grid])
     units = d ** (-1.0 / duals) / n
     # Entries of the records over the noise: the same for all orders up to 2.
