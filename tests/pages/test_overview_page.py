@@ -88,6 +88,16 @@ def test_perturbation_shows_the_same_number():
         assert f"{100 * at_cursor(table_of(**fields))['mean']:.1f}" in texts(page)
 
 
+def test_it_says_when_no_model_attains_what_excess_is_measured_from_and_how_much_bounds_are_raised():
+    problem = Problem(**REAL)
+    beyond = problem.comparator().risk - problem.reference().risk
+    told = captions(open_page(**{"source": "breast_cancer"}))
+    assert not problem.reference().attained and beyond > 0.1
+    assert tells(told, "F* = 0", "none attains", "‖θ‖ ≤ 30", f"{beyond:.2f}", "above F*")
+    told = captions(open_page(source="synthetic_hardest", n=2_000))
+    assert "F*, the smallest of all models" in told and "higher" not in told
+
+
 def test_one_release_is_marked_and_every_further_one_is_counted():
     page = open_page(place="output", source="iris", epsilon=2.0)
     for _ in range(2):
