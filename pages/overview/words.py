@@ -28,10 +28,10 @@ from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import (
     assumed,
     certified,
+    comparison_of,
     infimum_of,
     learner_line,
     neighbours_line,
-    raised_by,
     records_line,
 )
 from pages.ui.verdict import proved_line, verdict
@@ -105,7 +105,7 @@ def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     for key, rows in table.groupby("mechanism", sort=False):
         if (rows.status != "ok").all():
             text += f" {name_of(str(key)).capitalize()} is not drawn: {_reason(rows.iloc[0])}."
-    return f"{text} {raised_by(experiment.problem)}".strip()
+    return f"{text} {comparison_of(experiment.problem)}"
 
 
 def decide_link(source: Source, controls: Controls, mechanism: str) -> str:
@@ -230,10 +230,9 @@ def assumptions(experiment: Experiment, source: Source, epsilon: float) -> str:
         of=source.records,
         larger=100 * max((test.y > 0).mean(), (test.y <= 0).mean()),
         learner=learner_line(problem),
-        theta_norm=problem.theta_norm,
-        raised=raised_by(problem),
+        comparison=comparison_of(problem),
         infimum=infimum_of(problem),
-        certified=certified(problem.reference().gap),
+        certified=certified(problem),
         repetitions=experiment.repetitions,
         lam=lam_line(dc.replace(experiment, mechanisms=(mine,), proved=""), epsilon),
     )

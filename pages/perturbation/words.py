@@ -18,7 +18,7 @@ from pages.ui.code import experiment_call, script, verbatim
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
-from pages.ui.sources import assumed, certified, infimum_of, neighbours_line, raised_by, records_line
+from pages.ui.sources import assumed, certified, comparison_of, infimum_of, neighbours_line, records_line
 from pages.ui.verdict import NO_LOWER, proved_line, verdict
 
 HARDEST = "synthetic_hardest"
@@ -176,7 +176,7 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
         text += f"; exact for output perturbation, from {draws} for the others"
     if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
         text += ". Gradient perturbation is missing: its noise is Gaussian, which gives no pure ε"
-    return f"{text}. {raised_by(experiment.problem)}".strip()
+    return f"{text}. {comparison_of(experiment.problem)}"
 
 
 def verdict_of(table: pd.DataFrame, chosen: str, epsilon: float, source: str) -> str:
@@ -221,9 +221,8 @@ def assumptions(experiment: Experiment, source: Source, most: int) -> str:
         records=records_line(source),
         neighbours=neighbours_line(source),
         infimum=infimum_of(experiment.problem),
-        certified=certified(experiment.problem.reference().gap),
-        theta_norm=experiment.problem.theta_norm,
-        raised=raised_by(experiment.problem),
+        certified=certified(experiment.problem),
+        comparison=comparison_of(experiment.problem),
         lam=_LAM_LINES[rule].format(classes=AUTO_CLASSES),
         most=most,
     )

@@ -35,21 +35,19 @@ def infimum_of(problem: Problem) -> str:
     return "F* = 0, which ever longer models approach and none attains, since the classes can be separated"
 
 
-def raised_by(problem: Problem) -> str:
-    """How much higher than proved upper bounds are drawn, as a sentence: "" where F* is that of the models with which
-    they compare."""
+def certified(problem: Problem) -> str:
+    """How far F* may be below its value, in brackets; "" where it is exact."""
+    gap = problem.reference().gap
+    return readable(f" (certified within {max(gap, 1e-15):.0e})") if gap else ""
+
+
+def comparison_of(problem: Problem) -> str:
+    """With which model upper bounds compare, and how much higher they are drawn for it: a sentence."""
     beyond = problem.comparator().risk - problem.reference().risk
-    if beyond <= _SAME:
-        return ""
-    return (
-        f"Upper bounds are proved over the best model with ‖θ‖ ≤ {problem.theta_norm:g}; its loss is "
-        f"{rounded(beyond, 2)} above F*, and they are drawn so much higher."
-    )
-
-
-def certified(gap: float) -> str:
-    """How far F* may be below its value."""
-    return readable(f"certified within {max(gap, 1e-15):.0e}")
+    text = f"Upper bounds compare with the best model with ‖θ‖ ≤ {problem.theta_norm:g}"
+    if beyond > _SAME:
+        text += f", whose loss is {rounded(beyond, 2)} above F*, and are drawn so much higher"
+    return f"{text}."
 
 
 def axis_title(source: Source) -> str:

@@ -171,6 +171,25 @@ def test_the_radius_reaches_the_plan_and_the_reference(monkeypatch):
         assert row.noiseless == pytest.approx(loss.value(train.X @ theta, train.y).mean() - best.risk, abs=1e-9)
 
 
+def test_bounds_compare_with_a_model_of_the_ball_and_excess_is_measured_from_all_that_may_be_released():
+    """One solve serves both where the best model of all lies in the ball, or where models are kept in a set."""
+    inside, outside = (Problem("synthetic", n=2_000, theta_norm=B) for B in (10.0, 2.0))
+    assert inside.comparator() is inside.reference() and inside.reference().attained
+    assert outside.reference() is inside.reference()
+    assert np.linalg.norm(outside.comparator().theta) == pytest.approx(2.0) and outside.comparator().radius == 2.0
+    assert outside.comparator().risk > outside.reference().risk + 0.01
+    for radius, kept in ((1.0, 1.0), (4.0, 2.0)):
+        bounded = replace(outside, radius=radius)
+        assert np.linalg.norm(bounded.reference().theta) == pytest.approx(radius)
+        assert np.linalg.norm(bounded.comparator().theta) == pytest.approx(kept)
+    for source, loss in (("synthetic_mixture", "huber"), ("synthetic_sparse", "squared")):
+        in_set = Problem(source, n=300, p=12, loss=loss)
+        assert in_set.comparator() is in_set.reference()
+    separable = Problem("wine")
+    assert separable.reference().risk == 0.0 and not separable.reference().attained
+    assert np.linalg.norm(separable.comparator().theta) <= 20.0 * (1.0 + 1e-12) and separable.comparator().attained
+
+
 def test_what_does_not_apply_is_a_row_with_its_reason():
     classical = dpcore.make_mechanism("output_gaussian", accounting="classical")
     table = dpcore.run(

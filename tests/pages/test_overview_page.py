@@ -79,7 +79,7 @@ def test_the_default_state_teaches_without_a_click():
     assert (solid, solid + pale, solid + pale + ringed) == (certified, limit, cap)
     assert certified <= 100 * found.certified and limit >= 100 * found.limit and cap >= 100 * found.cap
     assert 50 <= certified <= limit < cap and f"at most {limit} times in 100" in headlined
-    assert "above F*, the smallest of all models" in captions(page), "what excess is measured from is in sight"
+    assert tells(captions(page), "above F*, the smallest of all models", "‖θ‖ ≤ 6"), "what is compared is in sight"
     for noun, value, rest in words.readouts(row, source):
         assert spaced(readout(noun, value, rest)) in texts(page)
 
@@ -89,6 +89,16 @@ def test_perturbation_shows_the_same_number():
     for records, fields in (("synthetic", DEFAULT), ("breast_cancer", REAL)):
         page = finished(open_app("perturbation/page.py", records=records))
         assert f"{100 * at_cursor(table_of(**fields))['mean']:.1f}" in texts(page)
+
+
+def test_it_says_when_no_model_attains_what_excess_is_measured_from_and_how_much_bounds_are_raised():
+    problem = Problem(**REAL)
+    beyond = problem.comparator().risk - problem.reference().risk
+    told = captions(open_page(source="breast_cancer"))
+    assert not problem.reference().attained and beyond > 0.1
+    assert tells(told, "F* = 0", "none attains", "‖θ‖ ≤ 30", f"{beyond:.2f} above F*", "higher")
+    told = captions(open_page(source="synthetic_hardest", n=2_000))
+    assert "F*, the smallest of all models" in told and "higher" not in told
 
 
 def test_one_release_is_marked_and_every_further_one_is_counted():

@@ -26,7 +26,7 @@ def test_it_predicts_better_than_the_best_fit_in_the_ball(source, least):
     right, ball, loss, loss_in_ball = [], [], [], []
     for seed in range(10):
         problem = Problem(source, seed=seed)
-        test, learner, fit = problem.load().test, problem.learner(), problem.reference().theta
+        test, learner, fit = problem.load().test, problem.learner(), problem.comparator().theta
         right.append(metrics.accuracy(learner, test))
         ball.append(metrics.accuracy(fit, test))
         loss.append(metrics.risk(LOGISTIC, learner, test))
@@ -85,7 +85,7 @@ def test_the_penalty_is_heavier_where_less_can_be_learned_and_copies_do_not_ligh
 
 def test_every_problem_has_one_and_that_of_a_law_is_the_best_in_its_ball():
     law = Problem("synthetic", n=300)
-    np.testing.assert_array_equal(law.learner(), law.reference().theta)
+    np.testing.assert_array_equal(law.learner(), law.comparator().theta)
     set_of_records = Problem("iris", n=60)
     whole = set_of_records.load().train
     assert set_of_records.cross_validated and not law.cross_validated

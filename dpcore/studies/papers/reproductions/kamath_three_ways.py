@@ -44,9 +44,10 @@ def three_ways(source: str, n: int | None, p: int | None, runs: int, seed: int) 
 
     Logistic loss; each mechanism with its own choice of lam and steps, which sees no record. Columns: source, n, way,
     epsilon, spent_epsilon, excess, se, q10, q90, noiseless, scale (of the noise), nothing_learned (excess of
-    theta = 0). published: Kamath's bound on gradient perturbation, nan elsewhere and where its accounting does not
-    apply. LOOKED, LOOKED_SE: excess of objective perturbation with the lam of the least mean among many, and its error,
-    nan elsewhere. It was chosen by looking at the records: it is no private result.
+    theta = 0). published: Kamath's bound on gradient perturbation over the best model of norm theta_norm, raised to F*;
+    nan elsewhere and where its accounting does not apply. LOOKED, LOOKED_SE: excess of objective perturbation with the
+    lam of the least mean among many, and its error, nan elsewhere. It was chosen by looking at the records: it is no
+    private result.
     """
     made = {name: make_mechanism(key) for name, key in _KEYS.items() if name != LEMMA_1}
     made[LEMMA_1] = make_mechanism("output_gaussian", accounting="kamath")
