@@ -153,12 +153,21 @@ class Chart:
         self.traces.append(edge | fill | lower)
 
     def proved(
-        self, x: Any, low: Any, high: Any, colour: str, *, floor: float, axis: str = "y", legend: bool = True
+        self,
+        x: Any,
+        low: Any,
+        high: Any,
+        colour: str,
+        whose: str = "these records",
+        *,
+        floor: float,
+        axis: str = "y",
+        legend: bool = True,
     ) -> None:
         """Add the band in which means are proved to lie for these records; it reaches down to `floor` where `low` is
         -inf."""
-        self.band(x, low, high, colour, "proved for these records", axis=axis, legend=legend, floor=floor, opacity=0.12)
-        self.end(high, "band: proved<br>for these records", colour, axis)
+        self.band(x, low, high, colour, f"proved for {whose}", axis=axis, legend=legend, floor=floor, opacity=0.12)
+        self.end(high, f"band: proved<br>for {whose}", colour, axis)
 
     def zero_or_below(self, x: Any, y: Any, colour: str, name: str, floor: float, axis: str = "y") -> None:
         """Add triangles on the lower edge of a log axis where a curve is at or below 0; hovering shows the value."""

@@ -174,8 +174,9 @@ def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> F
         cursor=n,
         title="records n",
         must=[np.array([found.nothing])],
-        may=[found.bound, found.tail],
+        may=[found.bound, found.tail, found.proved],
         heading="excess risk on fresh records",
+        proved=(np.full(len(found.n), -np.inf), found.proved, ink, "such records"),
     )
 
 

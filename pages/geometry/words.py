@@ -9,8 +9,9 @@ import numpy as np
 
 from dpcore.audit.certificates import lower_bound
 from dpcore.core.facts import text_beside
+from dpcore.core.privacy import Budget
 from dpcore.experiments.summary import LEAST_BANDED
-from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms import make_mechanism, mechanism_class
 from dpcore.studies.geometry.excess_by_n import (
     PASSES_RUNS,
     SAMPLE_SIZES,
@@ -18,8 +19,9 @@ from dpcore.studies.geometry.excess_by_n import (
     ExcessQuestion,
     excess_against_n,
     learner_key,
+    mean_bound,
 )
-from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
+from dpcore.studies.geometry.excess_by_norm import AgainstOrder, one_column, order_text, vertex_temperature
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise import BallPicture, MeanErrors
 from dpcore.studies.geometry.table_1 import Row
@@ -28,7 +30,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import nearest, rate, rounded, worded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import NO_LOWER, lower_verdict, proved_words, verdict
+from pages.ui.verdict import NO_LOWER, informative_from, lower_verdict, proved_words, verdict
 
 VIEWS = {"order": "norm order p", "n": "sample size n"}
 RECORDS = {"each": "hard for each p", "l1": "hard for L1", "l2": "hard for L2", "packing": "those of the lower bound"}
@@ -166,11 +168,25 @@ def order_verdict(found: AgainstOrder, state: GeometryState) -> str:
         return order_text(1.0 / (1.0 - place) if place < 1.0 else math.inf)
 
     told = verdict(places, curves, found.signal, at, "p", text=text)
-    k = _at(found, state.p_norm)
+    says = any((side.bound < found.signal).any() for side in (found.vertices, found.gaussian))
+    k, more = _at(found, state.p_norm), "" if says else _more_records(found)
     low, high = (float(ends[k]) for ends in found.proved)
     proved = proved_words(low, high, 0.0, float(found.mean[k]))
     least = lower_verdict(places, found.mean, found.least, at)
-    return " ".join(filter(None, (told, proved, least, order_step(found))))
+    return " ".join(filter(None, (told, more, proved, least, order_step(found))))
+
+
+def _more_records(found: AgainstOrder) -> str:
+    """That more records do not bring the bound below "nothing learned" where they are those that are hard at p = 1."""
+    n = 10 * found.n
+    nothing = one_column(found.d, n, found.epsilon) / n
+    factor = vertex_temperature(n, found.epsilon) * math.log(2.0 * found.d) / nothing
+    if found.records[0] != "l1" or factor < 1.0:
+        return ""
+    return (
+        f"More records do not change that, since a smaller share of them is then hard: at p = 1 and n = {n:,} the bound "
+        f"is {rounded(factor, 2)} times “nothing learned”."
+    )
 
 
 _ROWS = {
@@ -211,7 +227,21 @@ def people_takeaway(found: ExcessByN, state: GeometryState) -> str:
 
 def people_verdict(found: ExcessByN, state: GeometryState) -> str:
     """The upper bound along n."""
-    return f"{verdict(found.n, [('', found.private.mean, found.bound)], found.nothing, state.n, 'n')} {NO_LOWER}"
+    told = [verdict(found.n, [("", found.private.mean, found.bound)], found.nothing, state.n, "n")]
+    k = nearest(found.n, state.n)
+    if not (found.bound < found.nothing).any() and not found.reasons[k]:
+        told.append(_from_n(found, state, k))
+    if np.isfinite(found.proved[k]):
+        ends = -np.inf, float(found.proved[k]), float(found.proved_se[k])
+        told.append(proved_words(*ends, float(found.private.mean[k]), "such records"))
+    return " ".join(filter(None, (*told, NO_LOWER)))
+
+
+def _from_n(found: ExcessByN, state: GeometryState, k: int) -> str:
+    mechanism, budget = make_mechanism(found.mechanism), Budget(state.epsilon, state.delta)
+    return informative_from(
+        int(found.n[k]), lambda n: mean_bound(mechanism, state.p_norm, state.d, n, budget), found.nothing
+    )
 
 
 def people_readouts(found: ExcessByN, row: Row, state: GeometryState) -> list[tuple[str, str, str]]:

@@ -104,7 +104,7 @@ def informative_from(n: int, bound: Callable[[int], float], nothing: float) -> s
     return f"It says something from about n = {math.ceil(high / digit) * digit:,.0f} on."
 
 
-def proved_words(low: float, high: float, se: float, mean: float) -> str:
+def proved_words(low: float, high: float, se: float, mean: float, whose: str = "these records") -> str:
     """Between which numbers a mean is proved to lie on these records, in a sentence.
 
     >>> proved_words(-float("inf"), 0.25, 0.01, 0.1).partition(".")[0]
@@ -114,7 +114,7 @@ def proved_words(low: float, high: float, se: float, mean: float) -> str:
     error = f" (± {rounded(se, 1)})" if se > 0.0 else ""
     below = ", and nothing is proved below" if low == -math.inf else ""
     return (
-        f"For these records the mean is proved to be {ends}{error}{below}; it is {rounded(mean)}. These numbers are "
+        f"For {whose} the mean is proved to be {ends}{error}{below}; it is {rounded(mean)}. These numbers are "
         "computed from the records and are no private release."
     )
 

@@ -28,6 +28,10 @@ def test_the_default_state_shows_each_ball_on_records_that_are_hard_for_it():
     assert tells(said(page), "d = 65,536", f" {rounded(found.mean[0])} ", "L1 ball", f" {rounded(found.mean[l2])} ")
     assert tells(said(page), "L2 ball", "hard for it", f" {rounded(ratio, 2)} times", "no better than learning nothing")
     assert "Exponential mechanism" in texts(page)
+    assert "More records do not change that" in texts(page) and "n = 20,000" in texts(page)
+    high = found.proved[1][0]
+    assert f"For these records the mean is proved to be at most {rounded(high)}" in texts(page)
+    assert found.mean[0] < high < 1.5 * found.mean[0] and found.proved[0][l2] > 0.9 * found.mean[l2]
     both = f"it would be {rounded(found.gaussian.mean[0])} and {rounded(found.gaussian.mean[l2])}: "
     steps = np.diff(found.gaussian.mean[[0, l2]])[0], np.diff(found.mean[[0, l2]])[0]
     part = f"the choice of mechanism accounts for {rounded(100 * (1 - steps[0] / steps[1]), 2)}% of the difference"
@@ -51,6 +55,8 @@ def test_against_n_one_pass_beside_its_bound(name):
     assert f"leaves an excess risk of {rounded(found.private.mean[k])}" in said(page)
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
+    shown_band = f"For such records the mean is proved to be at most {rounded(found.proved[k])}"
+    assert (shown_band in texts(page)) == (name == "1.5") == ("For such records" in texts(page))
     measured, _, work = found.exponents
     falls = "It follows no single power of n here" if measured is None else f"It falls like {rate(measured)}"
     assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing

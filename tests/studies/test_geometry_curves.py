@@ -141,3 +141,17 @@ def test_the_excess_against_the_norm_order_lies_between_its_ends_for_these_recor
     assert (low <= found.mean + error).all() and (found.mean <= high + error).all()
     bound = np.where(np.array(found.chosen) == "vertices", found.vertices.bound, found.gaussian.bound)
     assert (high <= bound + 1e-12).all()
+
+
+@pytest.mark.parametrize("p_norm", [1.0, 1.5])
+def test_the_bound_for_such_records_comes_with_the_last_runs_and_lies_between_measurement_and_theorem(p_norm):
+    asked = excess_by_n.ExcessQuestion(p_norm, d=4, epsilon=2.0, delta=1e-6, seed=2, ns=(300, 2_000), runs=14)
+    first, *_, last = asked.snapshots()
+    assert np.isnan(first.proved).all()
+    error = 4.0 * (last.private.se + last.proved_se)
+    assert (last.private.mean <= last.proved + error).all() and (last.proved - error < last.bound).all()
+
+
+def test_phases_have_no_bound_for_such_records():
+    found = excess_by_n.excess_against_n(2.0, d=3, epsilon=1.0, delta=1e-6, seed=2, ns=(300,), runs=2)
+    assert np.isnan(found.proved).all()

@@ -45,7 +45,7 @@ def excess_figure(found: Excesses, *, at: int, theme: Theme, height: int) -> Fig
     curves.append((f"{noise}, mean", noise, found.private, colour, _SYMBOL, "solid"))
     title, short = _TITLES[found.axis]
     may = [found.private.bound, found.private.proved, found.nothing]
-    proved = (np.full(len(found.x), -np.inf), found.private.proved, colour)
+    proved = (np.full(len(found.x), -np.inf), found.private.proved, colour, "these records")
     more = {"proved": proved, "cursor": at, "title": title, "short": short, "must": must, "may": may, "depth": depth}
     return curves_chart(chart, found.x, curves, lines, heading=_TRAINING, **more)  # type: ignore[arg-type]
 

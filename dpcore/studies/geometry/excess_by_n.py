@@ -14,6 +14,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, go_on, never
+from ...core.losses import get_loss
 from ...core.power_law import power_law
 from ...core.privacy import Budget, NotApplicable
 from ...core.records import Data
@@ -24,6 +25,7 @@ from ...core.validation import integer
 from ...experiments.summary import Summary, measured_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import Mechanism
+from ...mechanisms.frank_wolfe.proof import OnePassLens
 from ...mechanisms.plan import Plan
 from ...theory.high_probability import BETA
 from .synthetic_data import LOSS, optimum, population_excess, synthetic_records
@@ -31,6 +33,7 @@ from .synthetic_data import LOSS, optimum, population_excess, synthetic_records
 SAMPLE_SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 _FRESH = 10_000
 _FIRST_RUNS = (4, 12)
+_PROVED_RUNS = 4
 _LEAST_SLOPE_N = 1_000
 # Many passes take so much longer that fewer runs must do, and even these a part of the time.
 _MANY_PASSES, PASSES_RUNS, _PASSES_SHARE = "noisy_sgd", 4, 0.3
@@ -42,6 +45,8 @@ class ExcessByN:
 
     mechanism: its key. private: excess on fresh records, over records and noise; nan where the mechanism has no
     guarantee, for which `reasons` says why. plain: the mean of the same runs without noise. bound: proved, on the mean.
+    proved: for such records, a mean over others with standard error proved_se, on the mean; nan before it is known, and
+    where the mechanism has no `proved_run`.
     tail: proved, for all but a share of `high_probability.BETA` of the runs. above: how many of the `runs` exceed it.
     most: what that share of the runs exceeds, measured; nan for fewer than 20.
     rate: the paper's order of growth, shape only. gradients: how many gradients of single records a run evaluates.
@@ -62,6 +67,8 @@ class ExcessByN:
     reasons: tuple[str, ...]
     nothing: float
     runs: int
+    proved: Array
+    proved_se: Array
     passes: Array | None = None
     reads: Array | None = None
 
@@ -115,8 +122,12 @@ class ExcessQuestion:
         done = 0
         for end in sorted({min(end, runs) for end in (*_FIRST_RUNS, runs)}):
             excess[:, :, done:end] = self._excess(mechanism, plans, range(done, end), cancelled)
-            done = end
-            yield (found := self._curves(mechanism, plans, excess[:, :, :end]))
+            done, found = end, self._curves(mechanism, plans, excess[:, :, :end])
+            if end == runs and isinstance(mechanism, OnePassLens):
+                proved = self._proved(mechanism, plans, cancelled)
+                error = proved.std(axis=1, ddof=1) / math.sqrt(_PROVED_RUNS)
+                found = dc.replace(found, proved=proved.mean(axis=1), proved_se=error)
+            yield found
         if self.p_norm >= 2.0:
             many = make_mechanism(_MANY_PASSES)
             plans = [_plan(many, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
@@ -147,6 +158,23 @@ class ExcessQuestion:
             found[:, released] = measured.reshape(len(runs), len(released), 2).T
         return found
 
+    def _proved(self, mechanism: OnePassLens, plans: list[Plan | str], cancelled: Cancelled) -> Array:
+        """Bounds from runs on other records, with many fresh ones for the distribution, [plans, runs]."""
+        found = np.full((len(plans), _PROVED_RUNS), np.nan)
+        for r in range(_PROVED_RUNS):
+            seed = self.seed + self.runs + 2 * r
+            data = synthetic_records(self.p_norm, max(self.ns), self.d, seed)
+            fresh = synthetic_records(self.p_norm, _FRESH, self.d, seed + 1)
+            margins = fresh.X @ optimum(self.p_norm, self.d).theta
+            least = float(get_loss(LOSS).value(margins, fresh.y).mean())
+            for k, plan in enumerate(plans):
+                if isinstance(plan, Plan):
+                    go_on(cancelled)
+                    prepared = mechanism.prepare(plan, Data(data.X[: plan.spec.n], data.y[: plan.spec.n]))
+                    rng = generator(seed, f"{mechanism.key} lens", k)
+                    found[k, r] = mechanism.proved_run(plan, prepared, fresh, least, rng, cancelled)
+        return found
+
     def _curves(self, mechanism: Mechanism, plans: list[Plan | str], excess: Array) -> ExcessByN:
         tail = np.array([_bound(plan, "upper", "probability") for plan in plans])
         return ExcessByN(
@@ -163,6 +191,8 @@ class ExcessQuestion:
             reasons=tuple(plan if isinstance(plan, str) else "" for plan in plans),
             nothing=optimum(self.p_norm, self.d).nothing,
             runs=excess.shape[2],
+            proved=np.full(len(plans), np.nan),
+            proved_se=np.full(len(plans), np.nan),
         )
 
 
@@ -200,3 +230,8 @@ def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -
 def _bound(plan: Plan | str, form: str, holds: str = "") -> float:
     found = [] if isinstance(plan, str) else plan.mechanism.bounds(plan)
     return next((b.value for b in found if b.form == form and holds in ("", b.holds)), math.nan)
+
+
+def mean_bound(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> float:
+    """Bound of a mechanism on the mean excess at n; nan where it has no guarantee."""
+    return _bound(_plan(mechanism, p_norm, d, n, budget), "upper", "expectation")
