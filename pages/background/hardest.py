@@ -9,6 +9,7 @@ from dpcore import EPSILON_GRID, Plan, Problem
 from dpcore.mechanisms import Mechanism
 from dpcore.studies.hardest.excess import Hardest, HardestQuestion, hardest
 from pages.background.asking import ask
+from pages.background.jobs import SHARED
 
 EPSILONS = EPSILON_GRID[::2]
 REPETITIONS = 20
@@ -35,6 +36,12 @@ def hardest_so_far(question: HardestQuestion | None) -> Hardest | None:
     """The answer, once it is there; until then the page does not wait and runs again."""
     found: Hardest | None = ask(question, 0.0).snapshot if question else None
     return found
+
+
+def hardest_known(question: HardestQuestion | None) -> Hardest | None:
+    """The answer where somebody has asked for it already, for pictures ahead too, which ask for nothing."""
+    answer = SHARED.known(question) if question else None
+    return answer.snapshot if answer else None
 
 
 def hardest_call(question: HardestQuestion | None, found: Hardest | None) -> dict[str, Any]:

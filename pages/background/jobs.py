@@ -209,6 +209,12 @@ class Jobs:
                 self._known.pop(asked, None)
         return known
 
+    def known(self, question: Question) -> Answer | None:
+        """The answer so far to a question that was asked already; no job is made."""
+        with self._lock:
+            job = self._known.get(question)
+        return job.answer if job else None
+
     def forget_gone(self) -> None:
         """Drop the jobs about records that their session has taken away."""
         with self._lock:

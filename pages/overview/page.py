@@ -15,7 +15,7 @@ from dpcore.figures.overview import cost_figure
 from dpcore.figures.style import FAMILIES, GRID
 from dpcore.mechanisms import Mechanism
 from pages.background.asking import ask
-from pages.background.hardest import hardest_call, hardest_question, hardest_so_far
+from pages.background.hardest import hardest_call, hardest_known, hardest_question, hardest_so_far
 from pages.background.pictures import made_once
 from pages.background.tables import TableQuestion, refined
 from pages.overview import words
@@ -86,7 +86,7 @@ def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure
     shown = there == experiment
     one = accuracies[-1] if shown and accuracies and controls.epsilon == at else None
     other = None if shown else prefetch.whole(there, cancelled)
-    worst = hard if hardest_question(there.problem, chosen) == question else None
+    worst = hardest_known(hardest_question(there.problem, chosen))
 
     def make() -> tuple[Figure, str]:
         all_curves = table() if other is None else other

@@ -8,7 +8,7 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation import excess_figure
 from dpcore.figures.style import FAMILIES, NOISES
 from dpcore.studies.hardest.excess import HardestQuestion
-from pages.background.hardest import hardest_call, hardest_question, hardest_so_far
+from pages.background.hardest import hardest_call, hardest_known, hardest_question, hardest_so_far
 from pages.background.pictures import made_once
 from pages.background.tables import refined
 from pages.perturbation import words
@@ -65,7 +65,7 @@ chart = partial(excess_figure, mechanism=chosen, height=HEIGHT)
 def picture_at(controls: Controls, cancelled: Cancelled = never) -> tuple[Figure, str]:
     there = experiment_at(controls)
     found = table if there == experiment else prefetch.whole(there, cancelled)
-    worst = hard if question_at(controls) == question else None
+    worst = hardest_known(question_at(controls))
     figure, sentence = made_once(
         source.key,
         ("excess", there, chosen, controls.epsilon, theme, progress if found is table else None, worst is None),

@@ -8,10 +8,10 @@ from dpcore.experiments.proof_chain import ProofChain
 from dpcore.figures.figure import Figure
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
-from dpcore.studies.hardest.excess import Hardest
+from dpcore.studies.hardest.excess import HardestQuestion
 from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support
-from pages.background.hardest import hardest_call, hardest_so_far, question_of_plan
+from pages.background.hardest import hardest_call, hardest_known, hardest_so_far, question_of_plan
 from pages.background.pictures import made_once
 from pages.sparsity import SOURCE
 from pages.sparsity import simplex_words as words
@@ -46,8 +46,11 @@ def show(page: Page) -> None:
     theme = current_theme()
     page.halves()
 
+    def hardest_of(release: Support | None, controls: Controls) -> HardestQuestion | None:
+        return question_of_plan(release.plan, controls.seed) if release and on == "training" else None
+
     def drawn(
-        controls: Controls, cancelled: Cancelled = never, hard: Hardest | None = None
+        controls: Controls, cancelled: Cancelled = never
     ) -> tuple[Figure, str, excess_by_draws.Valley, Support | None, Callable[[], str], Callable[[], ProofChain]]:
         """The chart there and its sentence; its numbers, one release, the chart's code, and its bound's proof."""
         release, reason = or_reason(
@@ -64,20 +67,20 @@ def show(page: Page) -> None:
             ms=tuple(sorted({*excess_by_draws.MS, m})),
             **words.arguments(controls),
         )
+        asked = hardest_of(release, controls)
+        hard = hardest_known(asked)
         draw, valley = partial(draws_figure, m=m, on=on, height=HEIGHT), question(cancelled=cancelled)
         figure, sentence = made_once(
             SOURCE,
             ("draws", controls, on, theme, hard is None),
             lambda: (draw(valley, theme=theme, hardest=hard), words.takeaway(valley, release, reason, on)),
         )
-        asked = question_of_plan(release.plan, controls.seed) if release else None
         code = partial(redrawn, question, partial(draw, **hardest_call(asked, hard)))
         return figure, sentence, valley, release, code, partial(excess_by_draws.proof, m=m, **question.keywords)
 
     figure, sentence, valley, release, code, proof = drawn(controls)
-    asked = question_of_plan(release.plan, controls.seed) if release and on == "training" else None
-    if hard := hardest_so_far(asked):
-        figure, sentence, _, _, code, _ = drawn(controls, hard=hard)
+    if hard := hardest_so_far(hardest_of(release, controls)):
+        figure, sentence, _, _, code, _ = drawn(controls)
     line = hardest_line(hard, controls.epsilon, controls.n)
     page.headline(sentence, colour=FAMILIES[theme]["sampling"])
     page.chart(
