@@ -17,9 +17,10 @@ from pages.ui import url_controls
 from pages.ui.code import redrawn
 from pages.ui.details import table_of
 from pages.ui.html import readable
-from pages.ui.live_figure import captioned_figure, current_theme, small_print
+from pages.ui.live_figure import current_theme
 from pages.ui.page import Page, or_reason
 from pages.ui.pickers import switch
+from pages.ui.proof import PROOF, proof_view
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 405, 380
@@ -69,12 +70,16 @@ def show(page: Page) -> None:
         verdict=words.verdict_of(found, walked, state),
         caption=words.caption(found, state),
     )
-    with page.right:
-        if walked:
-            beside = path_figure(walked, theme=theme, height=SIDE_HEIGHT)
-            captioned_figure(beside, words.path_caption(walked), key="beside_lasso", height=SIDE_HEIGHT)
-        else:
-            small_print(readable(reason))
+
+    def draw_beside(side: str) -> tuple[Figure, str] | str:
+        if walked is None:
+            return readable(reason)
+        if side == PROOF:
+            made = curves.proof(state.setting, n=state.n, p=state.p, T=state.T)
+            return proof_view(made, walked.plan.mechanism, theme, SIDE_HEIGHT)
+        return path_figure(walked, theme=theme, height=SIDE_HEIGHT), words.path_caption(walked)
+
+    page.beside(("One run", PROOF), draw_beside, key="beside_vertices", chart="beside_lasso", height=SIDE_HEIGHT)
     page.below(
         words.readouts(found, walked, state),
         words.CHIPS,

@@ -11,6 +11,7 @@ from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.theory.lower_bounds import packing_signal
 from pages.sparsity import l1_words
 from pages.ui.numbers import rate, rounded
+from pages.ui.proof import PROOF, proof_caption
 from pages.ui.verdict import NO_LOWER
 from tests.page_driver import captions, charts, said, shown, tells, texts
 
@@ -36,6 +37,15 @@ def test_the_default_state_shows_the_U_without_a_click():
     assert f"{walked.found} of 4" in texts(page) and f"T = {found.tuned}" in texts(page)
     assert f"{np.count_nonzero(~walked.right)} of {T - 1} choices have the wrong column or sign" in captions(page)
     assert len(charts(page)) == 2
+
+
+def test_the_bound_is_taken_apart_from_the_chart_s_number_to_the_chart_s_bound():
+    T = curves.path(SETTING, n=10_000, p=128, T="auto").plan.steps + 1
+    found = curves.against_T(SETTING, n=10_000, p=128, Ts=(2, T)).private
+    chain = curves.proof(SETTING, n=10_000, p=128, T="auto")
+    ends = found.measured.mean[1], found.bound[1]
+    assert (chain.steps[0].value, chain.steps[-1].value) == pytest.approx(ends, rel=1e-9)
+    assert proof_caption(chain) in captions(open_page(beside_vertices=PROOF))
 
 
 def test_both_bounds_say_something_where_the_page_opens():

@@ -3,12 +3,14 @@
 import re
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.studies.sparsity.simplex import excess_by_draws, published_draws, single_release
 from dpcore.studies.sparsity.streaming import regret
 from pages.sparsity import simplex
 from pages.ui.numbers import amount, rounded, worded
+from pages.ui.proof import PROOF, proof_caption
 from tests.page_driver import captions, said, shown, tells, texts
 
 DEFAULT = {"n": 5_000, "p": 64, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
@@ -79,6 +81,24 @@ def test_theory_s_lam_is_resolved_once_m_is_known():
 
 
 # Streaming
+
+
+def test_the_bound_is_taken_apart_from_the_chart_s_number_to_the_chart_s_bound():
+    m = single_release.support(**DEFAULT, lam="auto", m="auto").plan.steps
+    made = valley(ms=tuple(sorted({*excess_by_draws.MS, m})))
+    k = list(made.m).index(m)
+    chain = excess_by_draws.proof(
+        **DEFAULT, lam="auto", m=m, repetitions=LIVE, ms=tuple(sorted({*excess_by_draws.MS, m}))
+    )
+    ends = made.training.mean[k], made.training.se[k], made.bound("training")[k]
+    assert (chain.steps[0].value, chain.steps[0].se, chain.steps[-1].value) == pytest.approx(ends, rel=1e-6)
+    assert proof_caption(chain) in captions(open_page(beside=PROOF))
+
+    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
+    chain = regret.proof("random", 8, 2_000, epsilon=1.0, delta=1e-6, seed=7)
+    ends = play.expected[-1], play.bound
+    assert (chain.steps[0].value, chain.steps[-1].value) == pytest.approx(ends, rel=1e-9)
+    assert proof_caption(chain) in captions(open_page(tab="streaming", beside_stream=PROOF))
 
 
 def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():

@@ -15,6 +15,7 @@ from ....core.arrays import Array
 from ....core.cache import SharedCache, shared
 from ....core.cancel import Cancelled, go_on, never
 from ....core.privacy import NotApplicable
+from ....experiments.proof_chain import ProofChain, chained
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
@@ -201,6 +202,17 @@ def path(setting: Setting, *, n: int, p: int, T: int | str) -> Path:
         truth=here.truth,
         excess=float(here.risk.values(theta)) - here.best,
     )
+
+
+@shared(32)
+def proof(setting: Setting, *, n: int, p: int, T: int | str) -> ProofChain:
+    """Proof of the bound at this T as a chain, along the runs of `against_T`; NotApplicable where there is no plan."""
+    here, mechanism = setting.instance(n, p), FrankWolfePolytope(setting.accounting, T)
+    plan = mechanism.calibrate(here.spec, setting.budget)
+    thetas = polytope_models(here.risk, [plan], setting.generators(mechanism.key))[0]
+    links = mechanism.chain_along(plan, here.risk, here.best, setting.generators(mechanism.key))
+    measured = here.risk.values(thetas) - here.best
+    return ProofChain(chained(measured, links), here.nothing - here.best, setting.repetitions)
 
 
 def _plain(setting: Setting, here: Instance, T: int) -> Array:
