@@ -184,8 +184,8 @@ def _more_records(found: AgainstOrder) -> str:
     if found.records[0] != "l1" or factor < 1.0:
         return ""
     return (
-        f"More records do not change that, since a smaller share of them is then hard: at p = 1 and n = {n:,} the bound "
-        f"is {rounded(factor, 2)} times “nothing learned”."
+        f"More records do not change that, since a smaller share of them is then hard: at p = 1 and n = {n:,} the "
+        f"bound is {rounded(factor, 2)} times “nothing learned”."
     )
 
 
