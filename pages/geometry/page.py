@@ -19,8 +19,9 @@ from dpcore.figures.geometry import (
 from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
-from dpcore.studies.geometry.excess_by_n import ExcessByN
+from dpcore.studies.geometry.excess_by_n import ExcessByN, ExcessQuestion
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
+from dpcore.studies.geometry.proof_by_n import ProofByN
 from pages.background.asking import ask, waiting, with_progress
 from pages.background.pictures import made_once
 from pages.geometry import words
@@ -31,6 +32,7 @@ from pages.ui.details import behind_nothing, table_of
 from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
 from pages.ui.pickers import switch
+from pages.ui.proof import PROOF, asked_proof
 from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 400, 380
@@ -116,7 +118,7 @@ def show_sample_sizes() -> None:
     found: ExcessByN | None = answer.snapshot
     if found is None:
         page.headline(waiting(answer), colour=FAMILIES[theme]["frank_wolfe"])
-        show_beside()
+        show_beside(question)
         behind_nothing()
         return
     figure, sentence = drawn(state, found)
@@ -130,7 +132,7 @@ def show_sample_sizes() -> None:
         verdict=words.people_verdict(found, state),
         caption=with_progress(words.people_caption(found, state), answer, f"{found.runs} of {question.runs} runs"),
     )
-    show_beside()
+    show_beside(question)
     code = partial(redrawn, words.people_call(question), drawing(state, found))
     end(words.people_readouts(found, row, state), code, lambda: table_of(found))
 
@@ -151,10 +153,17 @@ def beside(side: str) -> tuple[Figure, str]:
     return figure, words.tracing_caption(traced)
 
 
-def show_beside() -> None:
+def show_beside(curve: ExcessQuestion | None = None) -> None:
+    """curve: where the chart is one against n, whose bound can be taken apart."""
+
+    def drawn(side: str) -> tuple[Figure, str] | str:
+        if side == PROOF and curve:
+            return asked_proof(ProofByN(curve, min(state.n, curve.ns[-1])), theme, SIDE_HEIGHT)
+        return made_once(SOURCE, ("beside geometry", side, state, theme), partial(beside, side))
+
     page.beside(
-        words.SIDES,
-        lambda side: made_once(SOURCE, ("beside geometry", side, state, theme), partial(beside, side)),
+        (*words.SIDES, PROOF) if curve else words.SIDES,
+        drawn,
         key="beside_geometry",
         chart="beside_geometry_chart",
         height=SIDE_HEIGHT,

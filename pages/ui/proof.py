@@ -7,6 +7,7 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.proof_chain import chain_figure, times
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
+from dpcore.studies.geometry.proof_by_n import ProofByN
 from pages.background.asking import ask, waiting, with_progress
 from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure, small_print
@@ -17,16 +18,23 @@ SECONDS = 0.3  # what a page waits for all releases of a chain
 
 def show_proof(question: ProofQuestion, theme: Theme, height: int) -> None:
     """The view of a chain that a job computes, with its caption; or why there is none yet."""
+    drawn = asked_proof(question, theme, height)
+    if isinstance(drawn, str):
+        small_print(drawn)
+    else:
+        captioned_figure(*drawn, key="proof", height=height)
+
+
+def asked_proof(question: ProofQuestion | ProofByN, theme: Theme, height: int) -> tuple[Figure, str] | str:
+    """What `show_proof` shows."""
     answer = ask(question, SECONDS, lambda found: found.repetitions == question.repetitions)
     found: ProofChain | None = answer.snapshot
     if answer.reason:
-        small_print(f"There is no bound to take apart: {readable(answer.reason)}.")
-    elif found is None:
-        small_print(waiting(answer))
-    else:
-        figure, caption = proof_view(found, question.mechanism, theme, height)
-        counted = f"{found.repetitions} of {question.repetitions} releases"
-        captioned_figure(figure, with_progress(caption, answer, counted), key="proof", height=height)
+        return f"There is no bound to take apart: {readable(answer.reason)}."
+    if found is None:
+        return waiting(answer)
+    figure, caption = proof_view(found, question.mechanism, theme, height)
+    return figure, with_progress(caption, answer, f"{found.repetitions} of {question.repetitions} releases")
 
 
 def proof_view(found: ProofChain, mechanism: Mechanism, theme: Theme, height: int) -> tuple[Figure, str]:

@@ -31,7 +31,7 @@ from ...theory.high_probability import BETA
 from .synthetic_data import LOSS, optimum, population_excess, synthetic_records
 
 SAMPLE_SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
-_FRESH = 10_000
+FRESH = 10_000
 _FIRST_RUNS = (4, 12)
 _PROVED_RUNS = 4
 _LEAST_SLOPE_N = 1_000
@@ -117,7 +117,7 @@ class ExcessQuestion:
         `cancelled` returns True."""
         runs = integer("runs", self.runs, at_least=2)
         mechanism = make_mechanism(learner_key(self.p_norm), **dict(self.knobs))
-        plans = [_plan(mechanism, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
+        plans = [plan_of(mechanism, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
         excess = np.full((2, len(plans), runs), np.nan)  # with noise and without
         done = 0
         for end in sorted({min(end, runs) for end in (*_FIRST_RUNS, runs)}):
@@ -130,7 +130,7 @@ class ExcessQuestion:
             yield found
         if self.p_norm >= 2.0:
             many = make_mechanism(_MANY_PASSES)
-            plans = [_plan(many, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
+            plans = [plan_of(many, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
             passes = self._excess(many, plans, range(min(PASSES_RUNS, runs)), cancelled)[0].mean(axis=1)
             reads = [math.nan if isinstance(p, str) else p.steps * p.ledger[0].rate * p.spec.n for p in plans]
             yield dc.replace(found, passes=passes, reads=np.array(reads))
@@ -154,7 +154,7 @@ class ExcessQuestion:
                 models += [drawn.thetas[0, 0], drawn.centres[0]]
         found = np.full((2, len(plans), len(runs)), np.nan)
         if models:
-            measured = population_excess(np.array(models), self.p_norm, count=_FRESH, seed=self.seed)
+            measured = population_excess(np.array(models), self.p_norm, count=FRESH, seed=self.seed)
             found[:, released] = measured.reshape(len(runs), len(released), 2).T
         return found
 
@@ -164,7 +164,7 @@ class ExcessQuestion:
         for r in range(_PROVED_RUNS):
             seed = self.seed + self.runs + 2 * r
             data = synthetic_records(self.p_norm, max(self.ns), self.d, seed)
-            fresh = synthetic_records(self.p_norm, _FRESH, self.d, seed + 1)
+            fresh = synthetic_records(self.p_norm, FRESH, self.d, seed + 1)
             margins = fresh.X @ optimum(self.p_norm, self.d).theta
             least = float(get_loss(LOSS).value(margins, fresh.y).mean())
             for k, plan in enumerate(plans):
@@ -218,7 +218,7 @@ def excess_against_n(
     return found
 
 
-def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> Plan | str:
+def plan_of(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> Plan | str:
     """Plan, or the reason why there is none."""
     spec = Spec(LOSS, n, d, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
     try:
@@ -234,4 +234,4 @@ def _bound(plan: Plan | str, form: str, holds: str = "") -> float:
 
 def mean_bound(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> float:
     """Bound of a mechanism on the mean excess at n; nan where it has no guarantee."""
-    return _bound(_plan(mechanism, p_norm, d, n, budget), "upper", "expectation")
+    return _bound(plan_of(mechanism, p_norm, d, n, budget), "upper", "expectation")
