@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.studies.hardest.excess import Hardest
+from dpcore.studies.hardest.growth import first_below
 from pages.ui.numbers import nearest, rate, rounded
 
 NO_LOWER = "No lower bound is proved for this setting."
@@ -86,22 +87,14 @@ def proved_line(rows: pd.DataFrame) -> str:
 
 
 def informative_from(n: int, bound: Callable[[int], float], nothing: float) -> str:
-    """From which n on an upper bound that says nothing at n is below the excess of learning nothing, to two digits; ""
-    where that takes more than a million times n.
+    """From which n on an upper bound that says nothing at n is below the excess of learning nothing, in a sentence; ""
+    where that is out of reach.
 
     >>> informative_from(1_000, lambda n: 100.0 / n**0.5, 0.25)
     'It says something from about n = 170,000 on.'
     """
-    low = high = float(n)
-    while not bound(round(high)) < nothing:
-        low, high = high, 4.0 * high
-        if high > 1e6 * n:
-            return ""
-    while high > 1.02 * low:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if bound(round(middle)) < nothing else (middle, high)
-    digit = 10.0 ** (math.floor(math.log10(high)) - 1)
-    return f"It says something from about n = {math.ceil(high / digit) * digit:,.0f} on."
+    enough = first_below(bound, n, nothing)
+    return f"It says something from about n = {enough:,} on." if enough else ""
 
 
 def proved_words(low: float, high: float, se: float, mean: float, whose: str = "these records") -> str:

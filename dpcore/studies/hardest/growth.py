@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import math
+from collections.abc import Callable
 
 from ...core.privacy import Bound, Budget, NotApplicable
 from ...core.specification import Spec
@@ -40,10 +41,9 @@ def powers_of_n(mechanism: Mechanism, spec: Spec, budget: Budget) -> tuple[float
 
 
 def enough_records(mechanism: Mechanism, spec: Spec, budget: Budget, excess: float) -> int | None:
-    """Smallest n, of those from spec.n on, at which the upper bound is below `excess`, to 2 digits; None beyond 2^30.
+    """`first_below` for the smallest upper bound on the mean, from spec.n on.
 
-    excess: for example that of a model that has learned nothing, or `Loss.at_zero`, which it never exceeds. The bound
-    is taken to fall with n.
+    excess: for example that of a model that has learned nothing, or `Loss.at_zero`, which it never exceeds.
 
     >>> from dpcore.mechanisms import make_mechanism
     >>> spec = Spec("logistic", n=2_000, p=8, lam=0.005, theta_norm=6.0)
@@ -51,18 +51,25 @@ def enough_records(mechanism: Mechanism, spec: Spec, budget: Budget, excess: flo
     7600
     """
 
-    def within(n: int) -> bool:
-        return _bounds(mechanism, dc.replace(spec, n=n), budget)[0] < excess
+    return first_below(lambda n: _bounds(mechanism, dc.replace(spec, n=n), budget)[0], spec.n, excess)
 
-    low, high = spec.n, spec.n
-    while not within(high):
+
+def first_below(bound: Callable[[int], float], n: int, excess: float) -> int | None:
+    """Smallest number of records, of those from n on, at which a bound that falls is below `excess`, to 2 digits; None
+    beyond 2^30.
+
+    >>> first_below(lambda n: 100.0 / n**0.5, 1_000, 0.25)
+    170000
+    """
+    low, high = n, n
+    while not bound(high) < excess:
         low, high = high, 2 * high
         if high > _MOST_RECORDS:
             return None
     while high - low > 0.01 * high:
         middle = (low + high) // 2
-        low, high = (low, middle) if within(middle) else (middle, high)
-    if high == spec.n:
+        low, high = (low, middle) if bound(middle) < excess else (middle, high)
+    if high == n:
         return high
     unit = 10 ** max(0, math.floor(math.log10(high)) - 1)
     return -(-high // unit) * unit
