@@ -125,7 +125,7 @@ class Lens:
 class Link:
     """Inequality of the proof of a bound, evaluated on given records.
 
-    claim: what it puts in the place of what, in plain words. lemma: the step of the proof in docs/formulas.md. values:
+    claim: "thing: what is taken for it", in plain words. lemma: the step of the proof in docs/formulas.md. values:
     the excess that is proved with it and all links before it, [R], one for each independent run, or [1] where it is a
     mean already. worst: whether a number of these records gives way to that of the worst records.
     """

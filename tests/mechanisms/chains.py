@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +15,7 @@ from dpcore.core.privacy import Budget
 from dpcore.core.rng import generator
 from dpcore.core.specification import Spec
 from dpcore.experiments.proof_chain import Step, chained
+from dpcore.mechanisms.base import Link
 from dpcore.mechanisms.plan import Plan
 from dpcore.solvers import Minimum
 
@@ -39,7 +42,14 @@ def mean_bound(plan: Plan) -> float:
     return min(b.value for b in plan.mechanism.bounds(plan) if (b.quantity, b.form, b.holds) == kind)
 
 
+def check_claims(links: Sequence[Link | Step]) -> None:
+    """Fail if a claim does not name its thing first, or has no room on a phone."""
+    for link in links:
+        assert re.fullmatch(r"[a-z ]+: .+", link.claim) and len(link.claim) <= 48, link.claim
+
+
 def check_rises(steps: tuple[Step, ...]) -> None:
     """Fail if a number of a chain lies below the one before by more than chance."""
+    check_claims(steps[1:])
     for before, after in pairwise(steps):
         assert after.value >= before.value - 4.0 * after.se - 1e-9, after.claim

@@ -25,6 +25,8 @@ from dpcore.mechanisms.plan import Plan
 from dpcore.solvers import Minimum
 from dpcore.solvers.frank_wolfe.tree import nodes
 
+from .chains import check_claims
+
 SMOOTH = ("squared", "logistic", "huber_hinge", "huber")
 TABLE = Polytope(((1.0, 0.0, 0.0, 0.0), (0.0, -1.0, 0.5, 0.0), (-1.0, 0.2, 0.0, 1.0), (0.3, 1.0, -1.0, 0.0)))
 SHAPES = (L1Ball(), Simplex(), TABLE)
@@ -71,6 +73,7 @@ def chain_for(plan: Plan, data: Data, best: Minimum) -> tuple[Link, ...]:
 def check(plan: Plan, data: Data, excess: np.ndarray, links: tuple[Link, ...], *, certain: int) -> None:
     """The links rise, the first `certain` and those between constants in every run, the others on average; the last is
     the bound, and the worst records come last."""
+    check_claims(links)
     before = excess
     for k, link in enumerate(links):
         change = link.values - before

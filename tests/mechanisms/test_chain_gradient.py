@@ -19,6 +19,7 @@ from dpcore.mechanisms.gradient.base import GradientPerturbation
 from dpcore.solvers import Minimum, minimise_in_ball
 
 from ..problems import BALL, PROBLEMS, for_loss, random_records
+from .chains import check_claims
 
 PAIRS = 24
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -71,6 +72,7 @@ def upper(plan: Plan) -> float | None:
 
 
 def check(excess: np.ndarray, links: tuple[Link, ...], bound: float) -> None:
+    check_claims(links)
     assert links[-1].values == pytest.approx([bound], rel=1e-9)
     before = excess
     for link in links:

@@ -170,12 +170,12 @@ class PolyhedralFrankWolfe(OnePassLens, VertexMechanism):
         chosen = rest[:1] + sampled + spread * plan.scale * math.log(J)
         bound = np.array([self.bounds(plan)[0].value])
         return (
-            Link("each model's gap instead of its excess", f"{_LEMMA}: convexity", proved),
-            Link("error of an estimate, for the two worst vertices", f"{_LEMMA}: errors", met),
-            Link("curvature of the whole set, not of the steps", f"{_LEMMA}: curvature", curved, worst=True),
-            Link("sampling errors of the steepest records", f"{_LEMMA}: records", lost + rest + sampled, worst=True),
-            Link("loss of a choice on the worst scores", f"{_LEMMA}: choices", chosen, worst=True),
-            Link("a start as far from the best as can be", f"{_LEMMA}: start", bound, worst=True),
+            Link("convexity: the gap in place of the excess", f"{_LEMMA}: convexity", proved),
+            Link("errors: at the two worst vertices", f"{_LEMMA}: errors", met),
+            Link("curvature: of the set, not of the steps", f"{_LEMMA}: curvature", curved, worst=True),
+            Link("records: as steep as they can be", f"{_LEMMA}: records", lost + rest + sampled, worst=True),
+            Link("choices: as poor as any scores allow", f"{_LEMMA}: choices", chosen, worst=True),
+            Link("start: as far from the best as can be", f"{_LEMMA}: start", bound, worst=True),
         )
 
     def proved_run(

@@ -174,10 +174,10 @@ def chain_of(spec: Spec, found: Evaluated, best: float, loss: float, bound: Boun
     rest = left * (found.risks[:1, 0] - best) + 2.0 * facts.curvature * (T - 1.0) / (T * (T + 1.0))
     own, worst = found.summed(found.losses) + rest, loss * (1.0 - left) + rest
     return (
-        Link("each model's gap instead of its excess", f"{_LEMMA}: convexity", found.proved(best)),
-        Link("curvature of the whole set, not of the steps", f"{_LEMMA}: curvature", own, worst=True),
-        Link("loss of a choice on the worst scores", f"{_LEMMA}: choices", worst, worst=True),
-        Link("a start as far from the best as can be", f"{_LEMMA}: start", np.array([bound.value]), worst=True),
+        Link("convexity: the gap in place of the excess", f"{_LEMMA}: convexity", found.proved(best)),
+        Link("curvature: of the set, not of the steps", f"{_LEMMA}: curvature", own, worst=True),
+        Link("choices: as poor as any scores allow", f"{_LEMMA}: choices", worst, worst=True),
+        Link("start: as far from the best as can be", f"{_LEMMA}: start", np.array([bound.value]), worst=True),
     )
 
 

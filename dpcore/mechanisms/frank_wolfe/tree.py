@@ -182,11 +182,11 @@ class TreeFrankWolfe(OnePassLens, GaussianGuarantee, ReadingMechanism):
         curved = 2.0 * facts.L1 * facts.diameter**2 / (2.0 ** (T + 1) - 1.0)
         quiet = _excess(facts, runs.law, runs.tree, 0.0)[0]
         return (
-            Link("each model's gap instead of its excess", f"{_LEMMA}: convexity", proved),
-            Link("length of an estimate's error, in the worst direction", f"{_LEMMA}: errors", met),
-            Link("curvature of the whole set, not of the steps", f"{_LEMMA}: curvature", errors + curved, worst=True),
-            Link("sampling errors of the steepest records", f"{_LEMMA}: records", noises + quiet, worst=True),
-            Link("noise of the longest path", f"{_LEMMA}: noise", np.array([bound]), worst=True),
+            Link("convexity: the gap in place of the excess", f"{_LEMMA}: convexity", proved),
+            Link("errors: in the worst direction", f"{_LEMMA}: errors", met),
+            Link("curvature: of the set, not of the steps", f"{_LEMMA}: curvature", errors + curved, worst=True),
+            Link("records: as steep as they can be", f"{_LEMMA}: records", noises + quiet, worst=True),
+            Link("noise: of the longest path", f"{_LEMMA}: noise", np.array([bound]), worst=True),
         )
 
     def proved_run(

@@ -41,8 +41,8 @@ def links_met(
     least, moves = risks(w[None])[0], steep * float(np.mean(data.row_norms))
     last = moves * np.linalg.norm(theta - target, axis=1)
     return [
-        ("the loss with its kink rounded", "rounded loss", risks(theta) - least),
-        ("distance that the last noise moves the model", "last noise", last + risks(target) - least),
-        ("of every phase its regret, not its loss", "regret of phases", last + met),
-        ("no projection takes noise back", "noise in all directions", moves * math.sqrt(before) + free),
+        ("loss: its kink rounded", "rounded loss", risks(theta) - least),
+        ("last noise: the length of its move", "last noise", last + risks(target) - least),
+        ("phases: their regret, not their loss", "regret of phases", last + met),
+        ("noise: no projection takes it back", "noise in all directions", moves * math.sqrt(before) + free),
     ]

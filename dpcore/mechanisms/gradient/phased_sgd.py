@@ -186,8 +186,8 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         )
         return (
             *made,
-            Link("every gradient as long as L", "worst records", near, worst=True),
-            Link("a best model at the edge of the set", "comparator", far, worst=True),
+            Link("records: every gradient as long as L", "worst records", near, worst=True),
+            Link("best model: at the edge of the set", "comparator", far, worst=True),
         )
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:

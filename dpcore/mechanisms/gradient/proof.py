@@ -239,9 +239,9 @@ def regret(run: Run) -> Array:
 
 _Found = tuple[str, str, Array | float]  # claim, lemma, value
 _WORST = "worst records"
-_JENSEN = "losses of the averaged models, not of their mean", "convexity"
-_HALF = "the first half brings the model no nearer", "first half"
-_FARTHEST = "a best model of the greatest length B", "comparator"
+_JENSEN = "convexity: the losses' mean, not the mean's loss", "convexity"
+_HALF = "first half: it brings the model no nearer", "first half"
+_FARTHEST = "best model: taken as long as B allows", "comparator"
 
 
 def links(run: Run) -> tuple[Link, ...]:
@@ -263,10 +263,10 @@ def _smooth(run: Run) -> list[_Found]:
     worst, bound = (smooth_mean_bound(facts, last, proof.descent, proof.error) for facts in (near, proof.facts))
     return [
         (*_JENSEN, run.above(proof.counted)),
-        ("distance gained and squared noise, not the losses", "smooth step", met - run.distance(last) / counted),
-        ("no distance is left at the end", "last distance", met),
+        ("steps: distance gained and squared noise", "smooth step", met - run.distance(last) / counted),
+        ("end: no distance is left", "last distance", met),
         (*_HALF, grown),
-        ("curvature and slopes of all records, not of these", _WORST, worst + proof.bias),
+        ("records: as curved and steep as any", _WORST, worst + proof.bias),
         (*_FARTHEST, bound),
     ]
 
@@ -282,10 +282,10 @@ def _averaged(run: Run) -> list[_Found]:
     worst, bound = (averaged_mean_bound(facts, last, proof.descent, proof.error) for facts in (near, proof.facts))
     return [
         (*_JENSEN, run.above(proof.counted)),
-        ("slope times distance, not the losses", "tangents", run.slopes(proof.counted)[0].mean(axis=0)),
-        ("distance left and squared noisy gradients", "regret", met),
+        ("tangents: slope times distance, not the loss", "tangents", run.slopes(proof.counted)[0].mean(axis=0)),
+        ("steps: distance left and squared gradients", "regret", met),
         (*_HALF, grown),
-        ("every gradient as long as G", _WORST, worst + proof.bias),
+        ("records: every gradient as long as G", _WORST, worst + proof.bias),
         (*_FARTHEST, bound),
     ]
 
@@ -296,10 +296,10 @@ def _last(run: Run) -> list[_Found]:
     met, wide, worst = _last_iterate(run)
     bound = last_iterate_bound(proof.facts, proof.plan.steps, proof.descent, proof.error)
     return [
-        ("distances and squared noisy gradients, not the loss", "regret", met),
-        ("the ball's diameter, not the distances met", "diameter", wide),
-        ("every gradient as long as G", _WORST, worst),
-        ("sums over the steps, rounded up; length B", "comparator", bound),
+        ("steps: distances and squared gradients", "regret", met),
+        ("ball: its diameter, not the distances met", "diameter", wide),
+        ("records: every gradient as long as G", _WORST, worst),
+        ("sums over steps: rounded up; best model: B", "comparator", bound),
     ]
 
 
