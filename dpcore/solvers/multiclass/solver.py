@@ -141,8 +141,8 @@ def step_nearby(records: ClassRecords, weights: Array, mu: float) -> Array:
     here = _Iterate(objective, weights[None], records.scores(weights[None]))
     hessian = loss_hessian(records, here.scores[0])
     hessian.flat[:: len(hessian) + 1] += mu
-    direction = np.linalg.solve(hessian, -here.gradient.ravel()).reshape(here.gradient.shape)
-    kept, there = here.step(np.arange(1), direction)
+    direction: Array = np.linalg.solve(hessian, -here.gradient.ravel())
+    kept, there = here.step(np.arange(1), direction.reshape(here.gradient.shape))
     return there.weights[0] if len(kept) else weights
 
 
