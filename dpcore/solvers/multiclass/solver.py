@@ -141,7 +141,7 @@ def step_nearby(records: ClassRecords, weights: Array, mu: float) -> Array:
     here = _Iterate(objective, weights[None], records.scores(weights[None]))
     hessian = loss_hessian(records, here.scores[0])
     hessian.flat[:: len(hessian) + 1] += mu
-    direction: Array = np.linalg.solve(hessian, -here.gradient.ravel())
+    direction = np.asarray(np.linalg.solve(hessian, -here.gradient.ravel()), np.float64)
     kept, there = here.step(np.arange(1), direction.reshape(here.gradient.shape))
     return there.weights[0] if len(kept) else weights
 
