@@ -132,6 +132,20 @@ def _along_ridges(objective: MulticlassObjective, asked: _Asked, max_steps: int)
     return dc.replace(found, steps=found.steps + steps), goals
 
 
+def step_nearby(records: ClassRecords, weights: Array, mu: float) -> Array:
+    """Model [C, q] after a Newton step for L + (mu/2) ||. - weights||^2 from weights [C, q], shortened where it rises.
+
+    The same model where rounding leaves no descent.
+    """
+    objective = MulticlassObjective(records, mu, noise=-mu * weights[None])
+    here = _Iterate(objective, weights[None], records.scores(weights[None]))
+    hessian = loss_hessian(records, here.scores[0])
+    hessian.flat[:: len(hessian) + 1] += mu
+    direction = np.asarray(np.linalg.solve(hessian, -here.gradient.ravel()), np.float64)
+    kept, there = here.step(np.arange(1), direction.reshape(here.gradient.shape))
+    return there.weights[0] if len(kept) else weights
+
+
 def loss_hessian(records: ClassRecords, scores: Array) -> Array:
     """Hessian of the loss at one model's scores [C, n], [C q, C q]: a block for each two classes, from the records of
     either with a margin over the other on the rounded part."""

@@ -9,13 +9,12 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.validation import positive
 from ...solvers.multiclass.objective import ClassRecords, MulticlassObjective
-from ...solvers.multiclass.solver import minimise_ellipsoids
+from ...solvers.multiclass.solver import minimise_ellipsoids, step_nearby
 
 # Ridges are tried until risk and its lower bound are this close, as a share of C - 1, or so many times.
 _CLOSE, _MOST = 1e-5, 40
 _WIDEST = 12.0  # powers of e above the number of records where the ridge begins
-# Of ridges around the last model, from round to round and as a share of the first; a round's accuracy.
-_FALL, _LOWEST, _ROUGH = 10.0, 1e-12, 1e-3
+_MOST_STEPS = 200
 
 
 @dc.dataclass(frozen=True)
@@ -63,18 +62,18 @@ def least_in_ball(records: ClassRecords, radius: float) -> Least:
 def least_of_all(records: ClassRecords, reach: float) -> Least:
     """The least mean loss over all models, certified: no Phi with ||Phi||_F <= reach is more than gap better.
 
-    It is 0 where a model has positive margins only, since longer ones have no loss. Elsewhere proximal points approach
-    it (`dpcore.solvers.erm.everywhere`), and at each L(Phi) - L(T) <= <grad L(Phi), Phi - T> for every T.
+    It is 0 where a model has positive margins only, since longer ones have no loss. Elsewhere Newton steps approach it,
+    with a pull to the last model that falls with the gradient, and at each L(Phi) - L(T) <= <grad L(Phi), Phi - T> for
+    every T.
 
     >>> least_of_all(ClassRecords([[-1.0], [1.0]], [0, 1], classes=2), reach=1e3)
     Least(risk=0.0, gap=0.0)
     """
     reach, n = positive("reach", reach), records.n
-    weights = np.zeros((1, records.classes, records.Z.shape[1]))
+    weights = np.zeros((records.classes, records.Z.shape[1]))
     wrong = records.labels != np.arange(records.classes)[:, None]
-    first = math.inf
-    for step in range(_MOST):
-        scores = records.scores(weights)
+    for _ in range(_MOST_STEPS):
+        scores = records.scores(weights[None])
         if records.margins(scores)[0][wrong].min() > 0.0:
             return Least(0.0, 0.0)
         losses, gradient = records.loss(scores)
@@ -82,8 +81,5 @@ def least_of_all(records: ClassRecords, reach: float) -> Least:
         found = Least(float(losses[0]) / n, steepness * (float(np.linalg.norm(weights)) + reach) / n)
         if found.gap <= _CLOSE * (records.classes - 1):
             break
-        first = min(first, steepness / reach)
-        mu = first * max(_FALL ** -(step + 1.0), _LOWEST)
-        nearby = MulticlassObjective(records, mu, noise=-mu * weights)
-        weights = minimise_ellipsoids(nearby, tol=_ROUGH, centre=weights[0]).weights
+        weights = step_nearby(records, weights, steepness / reach)
     return found
