@@ -17,7 +17,7 @@ from pages.ui.html import readable
 from pages.ui.numbers import amount, nearest, rounded, worded
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
-from pages.ui.verdict import NO_LOWER, verdict
+from pages.ui.verdict import NO_LOWER, proved_words, verdict
 
 LOSS = "huber"
 ON = {"training": "training records", "fresh": "fresh records"}
@@ -110,9 +110,12 @@ def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str, str
 
 
 def verdict_of(made: Valley, on: On, m: int) -> str:
-    """The upper bound along m."""
-    curve = "", made.measured(on).mean, made.bound(on)
-    return f"{verdict(made.m, [curve], made.nothing[on], m, 'm')} {NO_LOWER}"
+    """The upper bound along m, what is proved for these records, and that there is no lower bound."""
+    curve, k = ("", made.measured(on).mean, made.bound(on)), nearest(made.m, m)
+    training, proved = made.training, ""
+    if on == "training" and np.isfinite(made.proved[k]):
+        proved = proved_words(training.noiseless[k], made.proved[k], 0.0, training.mean[k])
+    return " ".join(filter(None, (verdict(made.m, [curve], made.nothing[on], m, "m"), proved, NO_LOWER)))
 
 
 def caption(made: Valley, on: On) -> str:
@@ -124,7 +127,7 @@ def caption(made: Valley, on: On) -> str:
             if made.lam_is_free
             else "λ is fixed: more draws have less sampling error and spend more privacy."
         ),
-        f"Means of {made.repetitions} releases with common random numbers; band: 8 of 10.",
+        f"Means of {made.repetitions} releases with common random numbers{'; band: 8 of 10' * (on == 'fresh')}.",
     ]
     if made.stored < made.p:
         sentences.append(

@@ -22,7 +22,7 @@ def show_proof(question: ProofQuestion, theme: Theme, height: int) -> None:
     if isinstance(drawn, str):
         small_print(drawn)
     else:
-        captioned_figure(*drawn, key="proof", height=height)
+        captioned_figure(*drawn, key="chain", height=height)
 
 
 def asked_proof(question: ProofQuestion | ProofByN, theme: Theme, height: int) -> tuple[Figure, str] | str:

@@ -63,6 +63,7 @@ def test_these_families_prove_something():
         "sampling",
         "gradient",
         "frank_wolfe",
+        "variance_reduced",
     }
 
 

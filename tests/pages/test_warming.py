@@ -45,7 +45,7 @@ def test_a_visitor_to_a_warmed_server_computes_nothing(server):
     assert warmed and "sparsity, step 2 of 2" in server.log.read_text()
     asyncio.run(look("lecture=sparsity&step=1"))
     state = stories.STORIES["sparsity"].state(1)
-    place = urlencode({key: state[key] for key in ("tab", "p", "n")} | {"delta": "1e-05"})
+    place = urlencode({key: state[key] for key in ("tab", "p", "n")} | {"radius": "1", "delta": "1e-05"})
     asyncio.run(look(place))
     assert computed(server) == warmed
     asyncio.run(look(f"{place}&seed=8"))

@@ -36,7 +36,10 @@ def draws_figure(
     nothing = valley.nothing[on]
     powers = powers_of([measured.mean, tops], [bound, measured.q90, np.array([nothing])])
     floor = 10.0 ** powers[0]
-    chart.band(valley.m, measured.q10, measured.q90, colour, floor=floor)
+    if on == "training":
+        chart.proved(valley.m, measured.noiseless, valley.proved, colour, floor=floor)
+    else:
+        chart.band(valley.m, measured.q10, measured.q90, colour, floor=floor)
     plain = chart.colours["reference"]
     for name, values, ink, width, dash, layer in (
         *((name, values, colour, 1.5, dash, "") for name, values, dash in terms),

@@ -146,7 +146,10 @@ class SimplexSampling(Mechanism):
         """F(centre) below, since F is convex and the draws have the mean theta; above, `sampling_excess` of each record
         by the variance of its own prediction more."""
         thetas = np.stack([each.theta for each in prepared])
-        centres, moved = get_loss(plans[0].spec.loss).risks(data, thetas), _draws_on(data, plans, thetas)
+        centres, moved = (
+            get_loss(plans[0].spec.loss).risks(data, thetas),
+            draws_excess(data, plans[0].spec, thetas, np.array([plan.steps for plan in plans])),
+        )
         return Lens(centres, centres + moved, 0.0 * moved)
 
     def chain(
@@ -155,7 +158,10 @@ class SimplexSampling(Mechanism):
         """The draws move every prediction; the entropy of the weights; and both for the worst records."""
         loss, lam, weights = get_loss(plan.spec.loss), float(plan.spec.lam), weights_of(prepared)
         centre = loss.risks(data, prepared.theta[None])
-        draws, worst_draws, worst_bias = _draws_on(data, [plan], prepared.theta[None]), *self._costs(plan)
+        draws, worst_draws, worst_bias = (
+            draws_excess(data, plan.spec, prepared.theta[None], np.array([plan.steps])),
+            *self._costs(plan),
+        )
         logs, idle = weights.log_weights, plan.spec.p - len(weights.log_weights)
         entropy = -float(np.exp(logs) @ logs) - (idle * math.exp(weights.log_idle) * weights.log_idle if idle else 0.0)
         bias = lam * (entropy + plan.tol)
@@ -245,11 +251,13 @@ class SimplexSampling(Mechanism):
         return np.column_stack([counts, others])[:, : len(moved)] @ moved
 
 
-def _draws_on(data: Data, plans: Plans, centres: Array) -> Array:
-    """`sampling_excess` of each record by the variance of its own prediction, on average; shape [K]."""
-    spec, loss = plans[0].spec, get_loss(plans[0].spec.loss)
+def draws_excess(data: Data, spec: Spec, centres: Array, m: Array) -> Array:
+    """Bound on the mean excess of m_k draws over `centres` [K, r] that is proved for these records, [K].
+
+    `sampling_excess` of each record by the variance of its own prediction, on average.
+    """
+    loss = get_loss(spec.loss)
     squares = (data.X * data.X) @ centres.T * (spec.reach or 1.0)  # entry by entry, also of a sparse array
-    m = np.array([plan.steps for plan in plans])
     variances = np.maximum(squares.T - data.margins(centres) ** 2, 0.0) / m[:, None]
     above = np.minimum(loss.lipschitz(spec) * np.sqrt(variances), 0.5 * loss.curvature_bound * variances)
     found: Array = above.mean(axis=1)

@@ -19,7 +19,7 @@ from ....core.validation import integer
 from ....experiments.proof_chain import ProofChain, chained
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms.plan import Plan
-from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
+from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, draws_excess, sampled_models
 from ....solvers import minimise_entropic
 from ....theory import erm
 from ....theory import sampling_and_regret as theory
@@ -38,7 +38,8 @@ class Valley:
 
     m: the numbers of draws. lam: of each; eta: the privacy cost of one draw; spent_epsilon: of all m, at the requested
     delta. sampling, bias, stability: the terms of the bounds. affordable: whether m draws cost at most the requested
-    budget. training, fresh: what was measured; nothing: of the uniform mixture, which has learned nothing. reasons: why
+    budget. training, fresh: what was measured; proved: at most this is the mean on the training records, and at least
+    what it is before the draws; nothing: of the uniform mixture, which has learned nothing. reasons: why
     a point has no values, "" where it has some. lam_is_free: each m has a lam of its own. stored: the columns that are
     filled, of p; the others are zero in every record. epsilon: as requested. repetitions: behind each mean.
     """
@@ -53,6 +54,7 @@ class Valley:
     affordable: np.ndarray
     training: Summary
     fresh: Summary
+    proved: Array
     nothing: dict[On, float]
     reasons: tuple[str, ...]
     lam_is_free: bool
@@ -118,7 +120,7 @@ def valley(
     draws = tuple(
         (m, None if isinstance(plan, str) else float(plan.spec.lam)) for m, plan in zip(ms, plans, strict=True)
     )
-    training, fresh, nothing, failures = _measure(n, p, stored, loss, seed, repetitions, draws, cancelled)
+    training, fresh, proved, nothing, failures = _measure(n, p, stored, loss, seed, repetitions, draws, cancelled)
     return Valley(
         m=np.array(ms, float),
         lam=lams,
@@ -130,6 +132,7 @@ def valley(
         affordable=np.array([isinstance(plan, Plan) and plan.spent <= budget for plan in plans]),
         training=training,
         fresh=fresh,
+        proved=proved,
         nothing=nothing,
         reasons=tuple(plan if isinstance(plan, str) else why for plan, why in zip(plans, failures, strict=True)),
         lam_is_free=isinstance(lam, str),
@@ -186,9 +189,9 @@ def _measure(
     repetitions: int,
     wanted: tuple[tuple[int, float | None], ...],
     cancelled: Cancelled,
-) -> tuple[Summary, Summary, dict[On, float], tuple[str, ...]]:
-    """Excess on the training and on the test records for pairs of m and lam, that of the uniform mixture on both, and
-    why there is none."""
+) -> tuple[Summary, Summary, Array, dict[On, float], tuple[str, ...]]:
+    """Excess on the training and on the test records for pairs of m and lam, the bound for the former, the excess of
+    the uniform mixture on both, and why there is none."""
     loss, split = get_loss(loss_key), split_of(n, p, stored, seed)
     failures = [""] * len(wanted)
     models = np.full((len(wanted), repetitions + 1, split.train.stored), np.nan)  # the last is before the draws
@@ -208,7 +211,7 @@ def _measure(
     found = np.flatnonzero(np.isfinite(models[:, 0, 0]))
     if not len(found):
         empty = measured_of(models[:, :-1, 0], models[:, -1, 0])
-        return empty, empty, {"training": math.nan, "fresh": math.nan}, tuple(failures)
+        return empty, empty, empty.mean, {"training": math.nan, "fresh": math.nan}, tuple(failures)
     truth = np.atleast_2d(cast(Array, split.truth))
     levels = minimum_of(loss_key, n, p, stored, seed).risk, float(risks_of(loss, split.test, truth)[0])
     # All models at once: a product of the records with a few of them takes almost as long.
@@ -220,7 +223,9 @@ def _measure(
         excess[found] = (risks_of(loss, data, flat) - level).reshape(len(found), -1)
         curves.append(measured_of(excess[:, :-1], excess[:, -1]))
         nothing.append(float(risks_of(loss, data, uniform)[0]) - level)
-    return curves[0], curves[1], {"training": nothing[0], "fresh": nothing[1]}, tuple(failures)
+    proved, m = curves[0].noiseless.copy(), np.array([m for m, _ in wanted])
+    proved[found] += draws_excess(split.train, spec_of(loss_key, split, 1.0), models[found, -1], m[found])
+    return curves[0], curves[1], proved, {"training": nothing[0], "fresh": nothing[1]}, tuple(failures)
 
 
 def _weights(loss: Loss, data: Data, lam: float, path: list[tuple[float, Array]]) -> PreparedWeights:
