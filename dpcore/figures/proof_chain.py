@@ -25,7 +25,7 @@ def chain_figure(found: ProofChain, *, family: Family, theme: Theme, height: int
     shown, places = np.maximum(values, 10.0**low), np.arange(len(steps), -1, -1)  # the last is the bound's
 
     def say(text: str, place: int) -> None:
-        chart.write(text, 0, place + 0.15, yref="y", yanchor="middle", bgcolor=chart.paper)
+        chart.write(text, 0, place + 0.25, yref="y", yanchor="middle", bgcolor=chart.paper)
 
     say(f"measured on these records: <b>{short_number(values[0])}</b>", places[0])
     for step, (before, after), place in zip(steps[1:], pairwise(shown), places[1:], strict=False):
@@ -33,7 +33,7 @@ def chain_figure(found: ProofChain, *, family: Family, theme: Theme, height: int
         chart.bars(
             [max(after - before, 0.0)],
             [place - 0.2],
-            0.3,
+            0.28,
             pattern(colour, 0.3, "/") if step.worst else look,
             "the worst records" if step.worst else "these records",
             f"{short_number(step.value)} after this step ({step.lemma})",
