@@ -47,7 +47,9 @@ def chain_figure(found: ProofChain, *, family: Family, theme: Theme, height: int
     chart.marks(shown[[0, -1]], places[[0, -1]] - 0.2, ends, hoverinfo="skip", cliponaxis=False)
     if found.nothing > 0.0:
         chart.vertical(found.nothing, dash="dash", color=chart.muted)
-        chart.write("nothing learned", math.log10(found.nothing), 1, chart.muted, xref="x", xanchor="center", yshift=16)
+        at = math.log10(found.nothing)
+        side = "right" if at > 0.5 * (low + high) else "left"  # where the drawing has more room
+        chart.write("nothing learned", at, 1, chart.muted, xref="x", xanchor=side, yshift=16)
     across = chart.log_axis(low, high, title=found.quantity, standoff=8)
     up = chart.axis(range=[-0.5, len(steps) + 0.5], showticklabels=False, showgrid=False)
     return chart.figure(across, up, barmode="overlay", narrow={"height": height})
