@@ -92,7 +92,8 @@ def test_no_classifier_of_any_length_has_a_smaller_loss(C):
 
 def test_where_margins_can_all_be_positive_the_least_loss_is_0():
     split = table("iris", 40).train
-    assert reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 1e3) == reference_risk.Least(0, 0)
+    found = reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 1e3)
+    assert (found.risk, found.gap, found.attained) == (0.0, 0.0, False)
     with pytest.raises(ValueError, match="reach must be a finite number > 0, got 0"):
         reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 0.0)
 
@@ -244,5 +245,5 @@ def test_no_excess_without_a_guarantee():
 def test_learners_share_no_noise():
     """Each learner, class and repetition has a generator of its own."""
     keys = [*one_vs_rest.LEARNERS, *(f"split {c}" for c in range(3)), *(f"split_answer {c}" for c in range(3))]
-    first = [rng.random() for key in keys for rng in one_vs_rest._generators(key, 4, 0)]
+    first = [rng.random() for key in keys for rng in one_vs_rest.generators(key, 4, 0)]
     assert len(set(first)) == 2 * len(keys)

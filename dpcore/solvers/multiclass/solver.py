@@ -22,7 +22,7 @@ _CG_ACCURACY, _MAX_CG = 0.1, 500
 _MAX_STEPS, _CENTRE_STEPS = 1_000, 50  # for each draw
 # Smaller ridges, as a share of n, are approached from this one in steps; each minimum is found to a gap of this share.
 _LARGE_RIDGE, _FALL, _ROUGH = 1e-3, 10.0, 1e-3
-# Largest matrix that saves ten draws more than it costs.
+# Largest matrix that saves ten draws, or each step of a single one, more than it costs.
 _LARGEST_HESSIAN = 500
 
 
@@ -198,9 +198,12 @@ class _Iterate:
         return np.sqrt(1.9 * self.objective.mu * asked.goals(self.losses + square + np.abs(linear)))
 
     def directions(self, rows: Any, inverse: Array | None) -> Array:
-        """Newton's directions for some of the draws by preconditioned conjugate gradients, to a residual of
-        `_CG_ACCURACY` times the gradient; [len(rows), C, q]."""
+        """Newton's directions for some of the draws, [len(rows), C, q]: of a single one exactly, of many by
+        preconditioned conjugate gradients to a residual of `_CG_ACCURACY` times the gradient."""
         records, mu, scores = self.objective.records, self.objective.mu, self.scores[rows]
+        if len(self.objective.linear) == 1 and self.gradient.size <= _LARGEST_HESSIAN:
+            bent = loss_hessian(records, scores[0]) + mu * np.eye(self.gradient.size)
+            return -np.linalg.solve(bent, self.gradient.ravel()).reshape(self.gradient.shape)
 
         def hessian(D: Array, open_: Any) -> Array:
             return mu * D + records.bend(scores if len(open_) == len(scores) else scores[open_], D)
