@@ -7,6 +7,7 @@ from dpcore.figures.figure import Figure
 from dpcore.figures.proof_chain import chain_figure, times
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
+from dpcore.studies.multiclass.proof import ClassProofQuestion
 from pages.background.asking import ask, waiting, with_progress
 from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure, small_print
@@ -15,7 +16,7 @@ PROOF = "Where the bound loses"  # the view's name in pickers
 SECONDS = 0.3  # what a page waits for all releases of a chain
 
 
-def show_proof(question: ProofQuestion, theme: Theme, height: int) -> None:
+def show_proof(question: ProofQuestion | ClassProofQuestion, theme: Theme, height: int) -> None:
     """The view of a chain that a job computes, with its caption; or why there is none yet."""
     answer = ask(question, SECONDS, lambda found: found.repetitions == question.repetitions)
     found: ProofChain | None = answer.snapshot

@@ -24,6 +24,7 @@ _MAX_STEPS, _CENTRE_STEPS = 1_000, 50  # for each draw
 _LARGE_RIDGE, _FALL, _ROUGH = 1e-3, 10.0, 1e-3
 # Largest matrix that saves ten draws, or each step of a single one, more than it costs.
 _LARGEST_HESSIAN = 500
+_SOLVABLE = 1e-10  # smallest ridge, as a share of n, that rounding leaves beside the Hessian of the loss
 
 
 @dc.dataclass(frozen=True)
@@ -201,9 +202,10 @@ class _Iterate:
         """Newton's directions for some of the draws, [len(rows), C, q]: of a single one exactly, of many by
         preconditioned conjugate gradients to a residual of `_CG_ACCURACY` times the gradient."""
         records, mu, scores = self.objective.records, self.objective.mu, self.scores[rows]
-        if len(self.objective.linear) == 1 and self.gradient.size <= _LARGEST_HESSIAN:
+        alone = len(self.objective.linear) == 1 and self.gradient.size <= _LARGEST_HESSIAN
+        if alone and mu >= _SOLVABLE * records.n:
             bent = loss_hessian(records, scores[0]) + mu * np.eye(self.gradient.size)
-            return -np.linalg.solve(bent, self.gradient.ravel()).reshape(self.gradient.shape)
+            return np.asarray(np.linalg.solve(bent, -self.gradient.ravel()), float).reshape(self.gradient.shape)
 
         def hessian(D: Array, open_: Any) -> Array:
             return mu * D + records.bend(scores if len(open_) == len(scores) else scores[open_], D)

@@ -30,14 +30,27 @@ _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
 
 @dc.dataclass(frozen=True)
+class ExcessAlong:
+    """Mean excess of ellipsoids on the training records along an axis, its bound, and that of Phi = 0, as in
+    `Excesses`; arrays [K], nan before they are computed."""
+
+    mean: Array
+    bound: Array
+    nothing: Array
+
+    @property
+    def there(self) -> bool:
+        return bool(np.isfinite(self.nothing).all())
+
+
+@dc.dataclass(frozen=True)
 class Accuracies:
     """Accuracy on test records along K points of an axis; arrays [K].
 
     learners: what each measured over releases and `datasets` draws of the records, nan where it has no guarantee, for
     which `reasons` has sentences, [K] each. plain: ellipsoids without privacy; logistic: multinomial logistic
     regression without privacy; bayes: of those who know the law, nan where nobody does; chance: the share of the
-    largest class. excess: mean excess of the ellipsoids on the training records of the first draw; bound, nothing: as
-    in `Excesses`; nan where no excess is asked for.
+    largest class. excess: of the first draw of the records, None where it is not asked for.
     """
 
     axis: Axis
@@ -48,9 +61,7 @@ class Accuracies:
     logistic: Array
     bayes: Array
     chance: Array
-    excess: Array
-    bound: Array
-    nothing: Array
+    excess: ExcessAlong | None
     repetitions: int
     datasets: int
     test_records: int
@@ -124,6 +135,8 @@ class AccuracyQuestion:
         if one_of("axis", axis, ("epsilon", "classes", "d")) != "epsilon" and not drawn:
             raise ValueError(f"axis must be 'epsilon' for source {source!r}, whose records are given, got {axis!r}")
         integer("datasets", self.datasets, at_least=1)
+        if self.excess and "ellipsoids" not in self.learners:
+            raise ValueError(f"learners must hold 'ellipsoids', whose excess is asked for, got {self.learners!r}")
         if axis == "epsilon":
             object.__setattr__(self, "epsilon", 1.0)
         else:
@@ -135,18 +148,26 @@ class AccuracyQuestion:
         return self.records.source
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[Accuracies]:
-        """The curves of the first draw of the records, of the first two, and so on; pieces come from a cache.
+        """The curves of the first draw of the records, with the excess if it is asked for, of the first two, and so on.
+
+        Pieces come from a cache.
 
         cancelled: asked between models; when it says yes, CancelledError is raised.
         """
-        found: list[_OfDraw] = []
+        found, excess = list[_OfDraw](), None
+        if self.excess:
+            excess = ExcessAlong(*np.full((3, len(self.values)), np.nan))
         for k in range(self.datasets):
             found.append(self._of_draw(dc.replace(self.records, seed=self.records.seed + k), cancelled))
-            yield self._together(found, cancelled)
+            if excess and not excess.there:
+                yield self._together(found, excess)  # which does not wait for the best models
+                excess = self._excess_of(found[0].runs["ellipsoids"], cancelled)
+            yield self._together(found, excess)
 
     def share_done(self, found: Accuracies) -> float:
-        """Share of the draws of the records."""
-        return found.datasets / self.datasets
+        """Share of the draws of the records, beside which the excess counts as one more."""
+        there = found.excess is not None and found.excess.there
+        return (found.datasets + there) / (self.datasets + self.excess)
 
     def _of_draw(self, table: Records, cancelled: Cancelled) -> "_OfDraw":
         each = [_at(table, self.axis, value) for value in self.values]
@@ -161,10 +182,7 @@ class AccuracyQuestion:
         }
         return _OfDraw(np.array(plain), runs, table.split().test.n)
 
-    def _excess(self, runs: "Sequence[Runs]", cancelled: Cancelled) -> Array:
-        """Excess of the first draw, its bound and what learns nothing, [3, K]."""
-        if not self.excess:
-            return np.full((3, len(self.values)), np.nan)
+    def _excess_of(self, runs: "Sequence[Runs]", cancelled: Cancelled) -> ExcessAlong:
         rows = []
         for value, run in zip(self.values, runs, strict=True):
             go_on(cancelled)
@@ -172,9 +190,9 @@ class AccuracyQuestion:
             least, best = least_of(here)
             nothing = here.split().classes - 1.0
             rows.append(np.array([run.risk.mean(), _bound(run) + best.risk, nothing]) - least)
-        return np.array(rows).T
+        return ExcessAlong(*np.array(rows).T)
 
-    def _together(self, found: "Sequence[_OfDraw]", cancelled: Cancelled) -> Accuracies:
+    def _together(self, found: "Sequence[_OfDraw]", excess: ExcessAlong | None) -> Accuracies:
         right, logistic, bayes, chance = np.mean([draw.plain for draw in found], axis=0).T
         return Accuracies(
             self.axis,
@@ -191,7 +209,7 @@ class AccuracyQuestion:
             logistic,
             bayes,
             chance,
-            *self._excess(found[0].runs["ellipsoids"], cancelled),
+            excess,
             self.repetitions,
             len(found),
             found[0].test_records,
