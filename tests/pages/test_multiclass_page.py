@@ -76,7 +76,7 @@ def test_the_first_view_shows_an_excess_below_its_bound_and_where_the_bound_lose
     assert f"The bound is {factor} times the measurement." in captions(page) and len(charts(page)) == 2
     assert "One release" not in captions(page)
     wide = open_page(columns=6, n=100)
-    assert "Excess risk is drawn up to d = 4" in captions(wide) and NO_LOWER not in texts(wide)
+    assert "Excess risk is drawn up to d = 3" in captions(wide) and NO_LOWER not in texts(wide)
 
 
 def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, monkeypatch):

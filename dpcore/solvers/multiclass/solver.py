@@ -24,7 +24,7 @@ _MAX_STEPS, _CENTRE_STEPS = 1_000, 50  # for each draw
 _LARGE_RIDGE, _FALL, _ROUGH = 1e-3, 10.0, 1e-3
 # Largest matrix that saves ten draws, or each step of a single one, more than it costs.
 _LARGEST_HESSIAN = 500
-_SOLVABLE = 1e-10  # smallest ridge, as a share of n, that rounding leaves beside the Hessian of the loss
+_SOLVABLE = 1e-12  # smallest ridge, as a share of n, that rounding leaves beside the Hessian of the loss
 
 
 @dc.dataclass(frozen=True)

@@ -13,8 +13,9 @@ from ...solvers.multiclass.solver import minimise_ellipsoids
 # Ridges are tried until risk and its lower bound are this close, as a share of C - 1, or so many times.
 _CLOSE, _MOST = 1e-5, 40
 _WIDEST = 12.0  # powers of e above the number of records where the ridge begins
-# Of ridges around the last model, from round to round and as a share of the first; a round's accuracy.
-_FALL, _LOWEST, _ROUGH = 10.0, 1e-12, 1e-3
+# Of ridges around the last model, from round to round and as a share of n, below which rounding hides
+# them; a round's accuracy, which grows from there on.
+_FALL, _LOWEST, _ROUGH, _FINE = 10.0, 1e-11, 1e-3, 1e-10
 
 
 def least_in_ball(records: ClassRecords, radius: float) -> Minimum:
@@ -74,7 +75,8 @@ def least_of_all(records: ClassRecords, reach: float) -> Minimum:
         if gap <= _CLOSE * (records.classes - 1):
             break
         first = min(first, steepness / reach)
-        mu = first * max(_FALL ** -(step + 1.0), _LOWEST)
+        wanted = first * _FALL ** -(step + 1.0)
+        mu = max(wanted, _LOWEST * n)
         nearby = MulticlassObjective(records, mu, noise=-mu * weights)
-        weights = minimise_ellipsoids(nearby, tol=_ROUGH, centre=weights[0]).weights
+        weights = minimise_ellipsoids(nearby, tol=max(_ROUGH * wanted / mu, _FINE), centre=weights[0]).weights
     return found
