@@ -99,6 +99,13 @@ def test_where_margins_can_all_be_positive_the_least_loss_is_0():
         reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 0.0)
 
 
+@pytest.mark.parametrize("n, C, share", [(120, 5, 1e-2), (300, 10, 1e-5)])
+def test_the_least_loss_is_found_where_falling_ridges_would_be_smaller_than_rounding(n, C, share):
+    split = table(DRAWN, n, C=C).train
+    found = reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, C), 1e3)
+    assert 0.05 < found.risk < 0.2 and 0.0 <= found.gap <= share * (C - 1)
+
+
 # What one-vs-rest may spend
 
 
