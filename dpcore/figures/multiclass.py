@@ -10,7 +10,7 @@ from ..studies.multiclass.decision_regions import Picture
 from ..studies.multiclass.one_vs_rest import LearnerKey
 from .chart import Chart, axis_title
 from .figure import Figure
-from .log_chart import curves_chart, markers
+from .log_chart import curves_chart, decades, markers
 from .style import Look, Theme, plain_number, with_opacity
 
 # Learner -> name, label behind the curve, family, symbol, dash.
@@ -26,9 +26,11 @@ _LETTERS = {"epsilon": "ε", "classes": "C", "d": "d"}
 
 
 def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: int) -> Figure:
-    """Accuracy on test records along an axis: private learners with their bands, and models without privacy."""
+    """Accuracy on test records along an axis: private learners with their bands, and models without privacy; below it,
+    where it was asked for, the excess risk of the Gaussian classifier with its bound."""
     letter = _LETTERS[found.axis]
-    chart = Chart(theme, height, letter)
+    excess = found.excess
+    chart = Chart(theme, height, letter, upper=1.0 if excess is None else 0.58)
     inks = {key: chart.colours[LOOKS[key][2]] for key in found.learners}
     for key, measured in found.learners.items():
         named = any(trace["showlegend"] for trace in chart.traces)
@@ -44,6 +46,16 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         name, label, _, symbol, dash = LOOKS[key]
         look = {"label": label, "width": 3, "dash": dash, "hovertemplate": _share(letter, name)}
         chart.marked(found.x, measured.mean, inks[key], name, markers(found.x, cursor, inks[key], symbol), **look)
+    if excess is not None:
+        name, label, family, symbol, dash = LOOKS["ellipsoids"]
+        ink = chart.colours[family]
+        upper, nothing = "upper bound", "nothing learned"
+        place: Look = {"axis": "y2", "dash": "dash"}
+        chart.curve(found.x, excess.bound, ink, upper, label=upper, layer="upper gaussian_classifier", **place)
+        chart.curve(found.x, excess.nothing, chart.muted, nothing, label=nothing, **place)
+        place = {"label": label, "width": 3, "dash": dash, "axis": "y2", "legend": False}
+        chart.marked(found.x, excess.mean, ink, name, markers(found.x, cursor, ink, symbol), **place)
+        chart.heading("excess risk above the best model's", "y2")
     chart.heading("accuracy on test records")
     title, short = _TITLES[found.axis]
     if found.axis == "epsilon":
@@ -56,7 +68,8 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         wide = narrow = chart.axis(range=[start - 0.3, end + 0.3], tickvals=found.x, ticktext=text)
     return chart.beside(
         [wide | {"title": axis_title(title, 10)}, narrow | {"title": axis_title(short, 10)}],
-        chart.axis(range=[_lowest(found), 1.01], tickformat=".0%", dtick=0.1),
+        chart.axis(range=[_lowest(found), 1.01], tickformat=".0%", dtick=0.1 if excess is None else 0.2),
+        None if excess is None else chart.log_axis(*decades([excess.mean, excess.bound, excess.nothing])),
     )
 
 

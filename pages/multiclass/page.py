@@ -20,9 +20,11 @@ from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure, current_theme, small_print
 from pages.ui.page import Page, or_reason
 from pages.ui.pickers import switch
+from pages.ui.proof import PROOF, show_proof
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, sidebar
 
-HEIGHT, SIDE_HEIGHT = 380, 400
+HEIGHT, SIDE_HEIGHT = 420, 400
+SIDES = ("Decisions", PROOF)
 MOST_RECORDS, FIRST_N = 5_000, 2_000
 DRAWN = next(iter(CLASS_SOURCES))
 
@@ -97,14 +99,17 @@ else:
         key="classes",
         height=HEIGHT,
         ahead=(ahead, controls) if answer is None or answer.complete else None,
-        verdict=words.verdict_of(found, state) if view == "excess" else "",
-        caption=caption if answer is None else with_progress(caption, answer, f"{found.datasets} of {draws} draws"),
+        verdict=words.verdict_of(found, state),
+        caption=caption if answer is None else with_progress(caption, answer, words.counted(found, draws)),
     )
 release, refusal = or_reason(
     partial(decision_regions.picture, state.records, epsilon=state.epsilon, delta=state.delta, lam=state.lam)
 )
 with page.right:
-    if release is None:
+    side = switch("Beside the chart", SIDES, SIDES[0], key="beside_classes", wrap=True)
+    if side == PROOF:
+        show_proof(words.proof_question(view, state), theme, SIDE_HEIGHT)
+    elif release is None:
         small_print(f"Nothing is released: {readable(refusal)}.")
     else:
         beside = regions_figure(release, theme=theme, height=SIDE_HEIGHT)

@@ -15,6 +15,7 @@ from dpcore.mechanisms.multiclass.calibration import dimensions_of
 from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
+from dpcore.studies.multiclass.proof import ClassProofQuestion
 from pages.ui.chips import chips_beside
 from pages.ui.details import table_of
 from pages.ui.html import readable
@@ -28,6 +29,7 @@ Found = Accuracies | Excesses
 VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "dimension", "excess": "excess risk"}
 CLASSES, FIRST_CLASSES = tuple(range(2, 11)), 5
 COLUMNS = (2, 3, 4, 6, 8, 12, 16)
+MOST_COLUMNS = 3  # with more the best models of all numbers of classes take too long
 LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "split", "split_answer")
 FEW, HEAVY = 300, 2_000_000  # records; numbers that a release is made of: records times directions of the noise
 CHIPS = chips_beside(__file__, "chips.json")
@@ -86,7 +88,14 @@ def effort(view: str, state: MulticlassState) -> tuple[int, int]:
 def question(view: str, state: MulticlassState) -> AccuracyQuestion:
     """What the chart answers, where it is about accuracy."""
     along, asked = places(view, state)[0], (state.epsilon, state.delta, state.lam)
-    return AccuracyQuestion(cast(Axis, view), along, state.records, *asked, LEARNERS, *effort(view, state))
+    wanted = view == "classes" and state.d <= MOST_COLUMNS
+    return AccuracyQuestion(cast(Axis, view), along, state.records, *asked, LEARNERS, *effort(view, state), wanted)
+
+
+def proof_question(view: str, state: MulticlassState) -> ClassProofQuestion:
+    """The proof of the bound at the cursor, from the chart's own releases."""
+    asked = state.epsilon, state.delta, state.lam
+    return ClassProofQuestion(state.records, *asked, effort(view, state)[0])
 
 
 def _at(found: Found, state: MulticlassState) -> int:
@@ -184,8 +193,14 @@ def readouts(found: Found, picture: Picture | None, state: MulticlassState) -> l
     return made
 
 
-def verdict_of(found: Excesses, state: MulticlassState) -> str:
+def verdict_of(found: Found, state: MulticlassState) -> str:
     """Where the upper bounds are informative; of accuracies nothing is proved."""
+    if isinstance(found, Accuracies):
+        excess = found.excess
+        if excess is None or not excess.there:
+            return ""
+        told = verdict(found.x, [("", excess.mean, excess.bound)], excess.nothing, state.classes, "C")
+        return f"{told} {NO_LOWER}" if told else ""
     best = "over the best model", found.excess.mean, found.bound
     regularised = "over the regularised optimum", found.over.mean, found.over_bound
     nothing = np.broadcast_arrays(found.epsilon, found.nothing, found.over_nothing)[1:]
@@ -214,10 +229,20 @@ def caption(found: Found, total: int, state: MulticlassState) -> str:
     )
     if isinstance(state.lam, float):
         text += " This λ is the Gaussian classifier's; one-vs-rest keeps its own rule."
+    if found.excess:
+        text += f" Excess risk: {found.repetitions} releases on the training records of the first draw."
+    elif found.axis == "classes":
+        text += f" Excess risk is drawn up to d = {MOST_COLUMNS}."
     if state.info.public:
         text += f" {state.info.public}"
     refused = sorted({reason for reasons in found.reasons.values() for reason in reasons if reason})
     return f"{text} Left out: {readable(refused[0])}." if refused else text
+
+
+def counted(found: Accuracies, total: int) -> str:
+    """How much of the curves is there."""
+    waits = "excess risk to come; " if found.excess and not found.excess.there else ""
+    return f"{waits}{found.datasets} of {total} draws"
 
 
 def picture_caption(picture: Picture, state: MulticlassState) -> str:

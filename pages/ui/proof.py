@@ -8,6 +8,7 @@ from dpcore.figures.proof_chain import chain_figure, times
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
 from dpcore.studies.geometry.proof_by_n import ProofByN
+from dpcore.studies.multiclass.proof import ClassProofQuestion
 from pages.background.asking import ask, waiting, with_progress
 from pages.ui.html import readable
 from pages.ui.live_figure import captioned_figure, small_print
@@ -16,7 +17,7 @@ PROOF = "Where the bound loses"  # the view's name in pickers
 SECONDS = 0.3  # what a page waits for all releases of a chain
 
 
-def show_proof(question: ProofQuestion, theme: Theme, height: int) -> None:
+def show_proof(question: ProofQuestion | ClassProofQuestion | ProofByN, theme: Theme, height: int) -> None:
     """The view of a chain that a job computes, with its caption; or why there is none yet."""
     drawn = asked_proof(question, theme, height)
     if isinstance(drawn, str):
@@ -25,7 +26,9 @@ def show_proof(question: ProofQuestion, theme: Theme, height: int) -> None:
         captioned_figure(*drawn, key="chain", height=height)
 
 
-def asked_proof(question: ProofQuestion | ProofByN, theme: Theme, height: int) -> tuple[Figure, str] | str:
+def asked_proof(
+    question: ProofQuestion | ClassProofQuestion | ProofByN, theme: Theme, height: int
+) -> tuple[Figure, str] | str:
     """What `show_proof` shows."""
     answer = ask(question, SECONDS, lambda found: found.repetitions == question.repetitions)
     found: ProofChain | None = answer.snapshot

@@ -38,7 +38,7 @@ class View:
 
 EACH_RUN = (
     View("?n=200", ("cost",), "epsilon"),
-    View("perturbation?n=300", ("perturbation", "releases"), "epsilon"),
+    View("perturbation?n=300", ("perturbation", "chain"), "epsilon"),
     View("dimension?n=300", ("dimension", "orthant"), "p", "ArrowLeft"),
     View("sparsity?n=2,000&p=64&T=96", ("lasso", "beside_lasso"), "T"),
     View("geometry?p_norm=1.5", ("geometry", "beside_geometry_chart"), "p_norm", cursor="1 / value"),

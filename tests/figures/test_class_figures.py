@@ -1,5 +1,7 @@
 """Figures of many classes: decisions, and what they leave out where nothing is guaranteed."""
 
+import dataclasses as dc
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,25 @@ def test_what_has_no_guarantee_leaves_no_trace_of_itself():
         "the largest class",
     }
     assert "Bayes classifier" not in words(figure)
+
+
+def test_the_excess_has_a_panel_of_its_own_whose_traces_are_there_before_it_is():
+    """With its bound and what learns nothing; all on the axis, and none on that of accuracies."""
+    found = classified("classes")
+    ahead = dc.replace(found, excess=curves.ExcessAlong(*np.full((3, 3), np.nan)))
+    full, empty, alone = (
+        accuracy_figure(each, cursor=3.0, theme="light", height=HEIGHT)
+        for each in (found, ahead, dc.replace(found, excess=None))
+    )
+    below = [trace for trace in full.data if trace.yaxis == "y2"]
+    assert [np.asarray(trace.y).tolist() for trace in below] == [
+        getattr(found.excess, name).tolist() for name in ("bound", "nothing", "mean")
+    ]
+    for trace in below:
+        fits(full, trace.y, "yaxis2")
+    assert [(trace.name, trace.yaxis) for trace in full.data] == [(trace.name, trace.yaxis) for trace in empty.data]
+    assert "upper bound" in words(full) and "upper bound" not in words(empty)
+    assert not any(trace.yaxis == "y2" for trace in alone.data) and len(alone.data) == len(full.data) - 3
 
 
 # Decisions

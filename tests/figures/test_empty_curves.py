@@ -36,6 +36,7 @@ VIEWS = [
     ("multiclass/page.py", {"price_against": "excess"}, {"classes_excess_figure"}),
     ("dimension/page.py", {}, {"dimension_figure", "orthant_figure"}),
     ("multiclass/page.py", {"price_against": "epsilon"}, {"accuracy_figure"}),
+    ("multiclass/page.py", {"n": 300}, {"accuracy_figure"}),
     ("geometry/page.py", {"beside_geometry": "Tracing"}, {"members_figure"}),
     ("sparsity/page.py", {}, {"excess_figure"}),
     ("overview/page.py", {}, {"cost_figure"}),

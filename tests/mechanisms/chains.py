@@ -45,7 +45,7 @@ def mean_bound(plan: Plan) -> float:
 def check_claims(links: Sequence[Link | Step]) -> None:
     """Fail if a claim does not name its thing first, or has no room on a phone."""
     for link in links:
-        assert re.fullmatch(r"[a-z ]+: .+", link.claim) and len(link.claim) <= 48, link.claim
+        assert re.fullmatch(r"[a-z ]+: .+", link.claim) and len(link.claim) <= 42, link.claim
 
 
 def check_rises(steps: tuple[Step, ...]) -> None:

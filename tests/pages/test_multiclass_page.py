@@ -14,6 +14,8 @@ from pages.background import asking
 from pages.background.jobs import Job
 from pages.multiclass import words
 from pages.ui.numbers import points, rounded, tenths
+from pages.ui.proof import PROOF
+from pages.ui.verdict import NO_LOWER
 from tests.page_driver import captions, charts, finished, open_script, said, shown, tells, texts
 
 PAGE = "multiclass/page.py"
@@ -61,6 +63,20 @@ def test_the_default_state_answers_the_question_without_a_click():
     assert "noise in 24 dimensions" in texts(page)
     assert f"One release at ε = 1: accuracy {picture.right:.1%} on fresh records" in captions(page)
     assert "Same guarantee for each: ε and δ = 10⁻⁶ in total" in captions(page) and len(charts(page)) == 2
+
+
+def test_the_first_view_shows_an_excess_below_its_bound_and_where_the_bound_loses():
+    page = open_page(beside_classes=PROOF)
+    values = (2, 3, 4, 5, 6, 8, 10)
+    found = curves.accuracy_against("classes", values, FIRST, learners=words.LEARNERS, excess=True, **BUDGET).excess
+    assert (found.mean < found.bound).all() and (found.bound < found.nothing).all()
+    factor = rounded(found.bound[3] / found.mean[3], 2)
+    assert "Upper bound, informative below “nothing learned”: all along this axis." in texts(page)
+    assert f"At C = 5 it is {factor} times the measurement. {NO_LOWER}" in texts(page)
+    assert f"The bound is {factor} times the measurement." in captions(page) and len(charts(page)) == 2
+    assert "One release" not in captions(page)
+    wide = open_page(columns=6, n=100)
+    assert "Excess risk is drawn up to d = 3" in captions(wide) and NO_LOWER not in texts(wide)
 
 
 def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate, monkeypatch):

@@ -12,12 +12,13 @@ from scipy.optimize import brentq, minimize
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
-from dpcore import Budget, Data
+from dpcore import Budget, Data, NotApplicable
 from dpcore.data import load_classes
 from dpcore.solvers.multiclass.objective import ClassRecords
 from dpcore.studies.multiclass import curves, one_vs_rest, reference_risk
 from dpcore.studies.multiclass.curves import Records, accuracy_against
 from dpcore.studies.multiclass.one_vs_rest import runs_of
+from dpcore.studies.multiclass.proof import ClassProofQuestion
 from tests.studies.plain_classes import many, plain_features
 
 DRAWN = "gaussian_classes"
@@ -92,9 +93,17 @@ def test_no_classifier_of_any_length_has_a_smaller_loss(C):
 
 def test_where_margins_can_all_be_positive_the_least_loss_is_0():
     split = table("iris", 40).train
-    assert reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 1e3) == reference_risk.Least(0, 0)
+    found = reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 1e3)
+    assert (found.risk, found.gap, found.attained) == (0.0, 0.0, False)
     with pytest.raises(ValueError, match="reach must be a finite number > 0, got 0"):
         reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, 3), 0.0)
+
+
+@pytest.mark.parametrize("n, C, share", [(120, 5, 1e-2), (300, 10, 1e-5)])
+def test_the_least_loss_is_found_where_falling_ridges_would_be_smaller_than_rounding(n, C, share):
+    split = table(DRAWN, n, C=C).train
+    found = reference_risk.least_of_all(ClassRecords(np.array(split.X), split.y, C), 1e3)
+    assert 0.05 < found.risk < 0.2 and 0.0 <= found.gap <= share * (C - 1)
 
 
 # What one-vs-rest may spend
@@ -235,6 +244,39 @@ def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source
     assert (np.diff(found.bound) < 1e-5).all() and found.bound[-1] < found.bound[0]
 
 
+def test_excess_along_classes_is_that_of_the_first_draw_at_each_place_and_comes_after_the_accuracy():
+    question = curves.AccuracyQuestion(
+        "classes", (2, 3), Records(DRAWN, 150, 4), 1.0, 1e-5, learners=("ellipsoids",), excess=True
+    )
+    first, *rest = question.snapshots()
+    assert not first.excess.there and (first.learners["ellipsoids"].mean > 0.0).all()
+    assert [each.excess.there for each in rest] == [True, True] and [each.datasets for each in rest] == [1, 2]
+    assert [question.share_done(each) for each in (first, *rest)] == pytest.approx([1 / 3, 2 / 3, 1.0])
+    for k, C in enumerate((2, 3)):
+        there = curves.excess_against_epsilon((1.0,), Records(DRAWN, 150, 4, classes=C), delta=1e-5)
+        told = there.excess.mean[0], there.bound[0], there.nothing
+        found = rest[-1].excess
+        assert (found.mean[k], found.bound[k], found.nothing[k]) == pytest.approx(told, rel=1e-12)
+    with pytest.raises(
+        ValueError, match="learners must hold 'ellipsoids', whose excess is asked for, got \\('split',\\)"
+    ):
+        dc.replace(question, learners=("split",))
+
+
+@pytest.mark.parametrize("source, n", [(DRAWN, 300), ("iris", 105)])
+def test_the_proof_begins_with_the_chart_s_number_and_ends_with_its_bound(source, n):
+    for epsilon in (0.3, 3.0):
+        records = Records(source, n, 1)
+        found = curves.excess_against_epsilon((epsilon,), records, delta=1e-5, repetitions=10)
+        (made,) = ClassProofQuestion(records, epsilon, 1e-5, repetitions=10).snapshots()
+        ends = made.steps[0].value, made.steps[-1].value, made.nothing
+        assert ends == pytest.approx((found.excess.mean[0], found.bound[0], found.nothing), rel=1e-9)
+        for before, after in itertools.pairwise(made.steps):
+            assert after.value >= before.value - 4.0 * after.se - 1e-9
+    with pytest.raises(NotApplicable, match="Gaussian noise needs delta > 0"):
+        next(ClassProofQuestion(Records(source, n, 1), 1.0, 0.0).snapshots())
+
+
 def test_no_excess_without_a_guarantee():
     found = curves.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=0.0, repetitions=2)
     assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0",)
@@ -244,5 +286,5 @@ def test_no_excess_without_a_guarantee():
 def test_learners_share_no_noise():
     """Each learner, class and repetition has a generator of its own."""
     keys = [*one_vs_rest.LEARNERS, *(f"split {c}" for c in range(3)), *(f"split_answer {c}" for c in range(3))]
-    first = [rng.random() for key in keys for rng in one_vs_rest._generators(key, 4, 0)]
+    first = [rng.random() for key in keys for rng in one_vs_rest.generators(key, 4, 0)]
     assert len(set(first)) == 2 * len(keys)

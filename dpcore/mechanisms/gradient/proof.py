@@ -239,7 +239,7 @@ def regret(run: Run) -> Array:
 
 _Found = tuple[str, str, Array | float]  # claim, lemma, value
 _WORST = "worst records"
-_JENSEN = "convexity: the losses' mean, not the mean's loss", "convexity"
+_JENSEN = "convexity: losses averaged, not models", "convexity"
 _HALF = "first half: it brings the model no nearer", "first half"
 _FARTHEST = "best model: taken as long as B allows", "comparator"
 
@@ -282,7 +282,7 @@ def _averaged(run: Run) -> list[_Found]:
     worst, bound = (averaged_mean_bound(facts, last, proof.descent, proof.error) for facts in (near, proof.facts))
     return [
         (*_JENSEN, run.above(proof.counted)),
-        ("tangents: slope times distance, not the loss", "tangents", run.slopes(proof.counted)[0].mean(axis=0)),
+        ("tangents: slopes times distances", "tangents", run.slopes(proof.counted)[0].mean(axis=0)),
         ("steps: distance left and squared gradients", "regret", met),
         (*_HALF, grown),
         ("records: every gradient as long as G", _WORST, worst + proof.bias),
@@ -299,7 +299,7 @@ def _last(run: Run) -> list[_Found]:
         ("steps: distances and squared gradients", "regret", met),
         ("ball: its diameter, not the distances met", "diameter", wide),
         ("records: every gradient as long as G", _WORST, worst),
-        ("sums over steps: rounded up; best model: B", "comparator", bound),
+        ("sums over steps: rounded up", "comparator", bound),
     ]
 
 

@@ -8,8 +8,10 @@ at most 1, and the Hessian of one record has eigenvalues c C / n once and c / n 
 import math
 from collections.abc import Callable
 
+import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
+from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.specification import Spec
@@ -72,6 +74,12 @@ def shaken(law: Noise, spec: Spec, scale: float) -> float:
     """Upper bound on the mean increase of F by noise of this scale in a model."""
     line, curve = reach(law, spec)
     return min(line * scale, curve * scale**2)
+
+
+def shaken_on(law: Noise, spec: Spec, scale: float, lengths: Array) -> float:
+    """`shaken` where each record counts by its own ||X||, on average."""
+    line, curve = reach(law, spec)
+    return float(np.minimum(line * scale * lengths, curve * (scale * lengths) ** 2).mean())
 
 
 def band(law: Noise, spec: Spec, scale: float, miss: float) -> float:

@@ -1,5 +1,6 @@
 """Large-margin Gaussian classifier with noise in the objective, or in its minimiser."""
 
+import copy
 import dataclasses as dc
 import math
 from collections.abc import Callable
@@ -18,16 +19,18 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Spec
 from ...data import check_records
+from ...solvers import Minimum
 from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from ...theory import erm
-from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, knob, records_of
+from ..base import BAND_MISS, Drawn, Link, Mechanism, Prepared, PreparedRecords, knob, records_of
 from ..plan import Plan, Plans
 from ..worst_pairs import objective_attack_limit, objective_claim, parts
 from . import calibration as rules
 from . import models
 
 _PROOF = "docs/formulas.md, after Pathak and Raj 2010"
+_LEMMA = "The repaired mechanism"  # section of docs/formulas.md
 # Accuracy of a minimiser, as a share of the largest move by one record, but no more digits than the noise has. It may
 # be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
 _ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
@@ -120,25 +123,21 @@ class GaussianClassifier(Mechanism):
         are the smaller of the bounds by strong convexity and by the margins of single records.
         """
         spec, lam = plan.spec, float(plan.spec.lam)
-        G, bend, B = rules.largest_gradient(spec), rules.smoothness(spec) + lam, spec.theta_norm
-        square, rounding = rules.length(self.law, spec, plan.scale) ** 2, G * plan.tol
+        G, B, (noise, rounding) = rules.largest_gradient(spec), spec.theta_norm, self._by_margins(plan)
         if self.perturbed == "objective":
-            solver_noise = plan.ledger[1].scale
-            solver_length = rules.length(self.law, spec, solver_noise)
-            inexact = 0.5 * bend * (solver_length**2 + plan.tol**2) + math.sqrt(square) * plan.tol
-            over = erm.linear_term_excess(lam, square) + inexact
-            shaken = rules.shaken(self.law, spec, solver_noise) + rounding
-            noise = min(over, rules.shaken(self.law, spec, plan.scale / lam) + shaken)
+            over = sum(self._by_convexity(plan))
+            noise = min(over, noise + rounding)
             length = plan.scale * self.law.length(rules.dimensions(spec), BAND_MISS / 2.0)
-            below = erm.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
+            below = erm.linear_term_excess(lam, length**2) + length * plan.tol + self._bend(spec) * plan.tol**2
             band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * BAND_MISS))
-            band += rules.band(self.law, spec, solver_noise, 0.5 * BAND_MISS) + rounding
+            band += rules.band(self.law, spec, plan.ledger[1].scale, 0.5 * BAND_MISS) + G * plan.tol
         else:
-            noise = rules.shaken(self.law, spec, plan.scale) + rounding
-            over = rules.shaken(self.law, spec, plan.scale) + 0.5 * lam * square + 0.5 * bend * plan.tol**2
+            square = rules.length(self.law, spec, plan.scale) ** 2
+            over = noise + 0.5 * lam * square + 0.5 * self._bend(spec) * plan.tol**2
+            noise += rounding
             band = rules.band(self.law, spec, plan.scale, BAND_MISS) + rounding
         bias = erm.regularisation_bias(lam, B, spec.classes - 1.0)
-        fresh = noise + bias + G * rules.gradient_change(spec) / lam + rounding
+        fresh = noise + bias + G * rules.gradient_change(spec) / lam + G * plan.tol
         ball = f"comparator in the ball of {B:g}; vacuous above C - 1 = {spec.classes - 1}"
         runs = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
         return (
@@ -147,6 +146,68 @@ class GaussianClassifier(Mechanism):
             Bound("excess_empirical_risk", "upper", band + bias, "probability", _PROOF, runs),
             Bound("excess_population_risk", "upper", fresh, "expectation", _PROOF, f"independent records; {ball}"),
         )
+
+    def chain(
+        self, plan: Plan, prepared: Prepared, data: Data, best: Minimum, rngs: Generators, cancelled: Cancelled
+    ) -> tuple[Link, ...]:
+        """The noise, by the one of the proofs in `bounds` that gives less; J(Phi_hat) <= J(best); the worst records.
+
+        best: the model in the ball, [C, q].
+        """
+        spec, lam, wrong = plan.spec, float(plan.spec.lam), plan.spec.classes - 1.0
+        records, length = models.class_records(spec, data), float(np.linalg.norm(best.theta))
+        own = erm.regularisation_bias(lam, length, wrong - best.risk)
+        worst = erm.regularisation_bias(lam, spec.theta_norm, wrong)
+        noise, error = self._by_margins(plan)
+        scale = plan.scale if self.perturbed == "output" else plan.scale / lam
+        here = error + rules.shaken_on(self.law, spec, scale, np.linalg.norm(records.Z, axis=1))
+        longest = Link("best model: taken as long as B allows", _LEMMA, np.array([worst + here]), worst=True)
+        outermost = Link("records: taken as far out as R allows", _LEMMA, np.array([worst + noise + error]), worst=True)
+        paid = Link("penalty: all that the best model would pay", _LEMMA, np.array([own + here]))
+        centre = prepared.theta
+        if self.perturbed == "output":
+            moved = records.risks(centre[None]) - best.risk + here - error
+            return Link("noise: margins as sensitive as they can be", _LEMMA, moved), paid, longest, outermost
+        B = plan.scale * self._directions(spec, copy.deepcopy(rngs))
+        pulled, inexact = self._by_convexity(plan)
+        if pulled + inexact <= noise + error:
+            thetas = self.draws([plan], [prepared], rngs, cancelled).thetas[0]
+            kept = (centre**2).sum() + (B**2).sum((1, 2)) / lam**2 - (thetas**2).sum((1, 2))
+            first = records.risks(centre[None]) - best.risk + 0.5 * lam * kept + inexact
+            pulled += inexact
+            return (
+                Link("noise: nothing but λ resists it", _LEMMA, first),
+                dc.replace(paid, values=np.array([own + pulled])),
+                dc.replace(longest, values=np.array([worst + pulled])),
+            )
+        # Phi_B is no better than any model moved by -B / lam: the best one or 0, whichever costs less.
+        penalty = 0.5 * lam * length**2
+        target, cost = (best.theta, penalty) if penalty <= own else (np.zeros_like(centre), 0.0)
+        first = records.risks(target - B / lam) - best.risk + cost + error
+        return (
+            Link("release: no better than the best one moved", _LEMMA, first),
+            dc.replace(paid, claim="noise: margins as sensitive as they can be"),
+            longest,
+            outermost,
+        )
+
+    def _by_margins(self, plan: Plan) -> tuple[float, float]:
+        """Largest mean increase of F by the noise, from the margins of single records; by solver noise and tol."""
+        rounding = rules.largest_gradient(plan.spec) * plan.tol
+        if self.perturbed == "output":
+            return rules.shaken(self.law, plan.spec, plan.scale), rounding
+        noise = rules.shaken(self.law, plan.spec, plan.scale / float(plan.spec.lam))
+        return noise, rules.shaken(self.law, plan.spec, plan.ledger[1].scale) + rounding
+
+    def _by_convexity(self, plan: Plan) -> tuple[float, float]:
+        """Largest mean of J - J* by noise in the objective, as J is strongly convex; by solver noise and tol."""
+        spec, square = plan.spec, rules.length(self.law, plan.spec, plan.scale) ** 2
+        left = rules.length(self.law, spec, plan.ledger[1].scale) ** 2 + plan.tol**2
+        inexact = 0.5 * self._bend(spec) * left + math.sqrt(square) * plan.tol
+        return erm.linear_term_excess(float(spec.lam), square), inexact
+
+    def _bend(self, spec: Spec) -> float:
+        return rules.smoothness(spec) + float(spec.lam)
 
     def attack_limit(self, plan: Plan) -> float:
         """Attack success for the noise that the plan adds, not the claimed one; for output perturbation attained."""
@@ -194,9 +255,7 @@ class GaussianClassifier(Mechanism):
 
     def draws(self, plans: Plans, prepared: list[Prepared], rngs: Generators, cancelled: Cancelled) -> Drawn:
         """Models in svec form, thetas [K, R, C, q], without the solver noise and without the common shift."""
-        halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
-        directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
-        found = []
+        directions, found = self._directions(plans[0].spec, rngs), []
         for plan, side in zip(plans, prepared, strict=True):
             go_on(cancelled)
             noise = plan.scale * directions
@@ -206,6 +265,11 @@ class GaussianClassifier(Mechanism):
                 size = rules.length(self.law, plan.spec, plan.scale) / float(plan.spec.lam)
                 found.append(self._minimisers(plan, side, noise, max(_SEEN * size, plan.tol)))
         return Drawn(np.stack([side.theta for side in prepared]), np.stack(found))
+
+    def _directions(self, spec: Spec, rngs: Generators) -> Array:
+        """Draws of the noise at scale 1 in pairs of opposite ones, [2 len(rngs), C, q]."""
+        halves = np.stack([self.direction(spec, rng) for rng in rngs])
+        return np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
 
     def resolution(self, plan: Plan) -> float:
         """Size of the noise in the release; noise B in the objective moves it by at least ||B|| / (bend + lam)."""

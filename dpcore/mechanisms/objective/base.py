@@ -190,7 +190,7 @@ class ObjectivePerturbation(Mechanism):
             first = loss.risks(data, moved) - best.risk + (penalty if penalty <= own else 0.0)
             noise = loss.slope * float(data.row_norms.mean()) * plan.scale * mean / lam
             return (
-                Link("release: no better than θ* moved by the noise", "Objective perturbation", first + error),
+                Link("release: no better than θ* moved by b", "Objective perturbation", first + error),
                 Link("noise: every loss at its steepest", "Objective perturbation", np.array([noise + own + error])),
                 *_worst_links(noise + worst + error, steep + worst + error, "records: taken as long as R allows"),
             )

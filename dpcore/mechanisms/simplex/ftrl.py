@@ -131,7 +131,7 @@ class FTRL(ReadingMechanism):
         numbers = np.minimum([rises.sum() + spread - best.risk, start + spread, worst], 2.0 * R * T)[:, None]
         return (
             Link("arms: Hoeffding's lemma on the costs met", "Online", numbers[0]),
-            Link("potential: it ends no higher than the best arm", "Online", numbers[1]),
+            Link("potential: no higher than the best arm", "Online", numbers[1]),
             Link("costs: all over [−R, R] in every step", "Online", numbers[2], worst=True),
         )
 

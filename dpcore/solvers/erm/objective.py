@@ -44,8 +44,9 @@ class Point:
 class Minimum:
     """Smallest unregularised risk over a set with its certificate: the reference risk F* of charts of excess risk.
 
-    theta: [r], in the set; on the simplex idle columns have the rest of its sum. risk: F(theta). gap: F(theta) is at
-    most this far above the infimum. radius: of the ball, inf for all models, or the factor that scales the set.
+    theta: [r], of ellipsoids [C, q], in the set; on the simplex idle columns have the rest of its sum. risk: F(theta).
+    gap: F(theta) is at most this far above the infimum. radius: of the ball, inf for all models, or the factor that
+    scales the set.
     attained: False where theta separates the classes and the infimum is 0, the risk and gap here, which ever longer
     models approach and none has.
     """

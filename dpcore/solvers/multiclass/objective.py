@@ -184,6 +184,10 @@ class ClassRecords:
             pulled[part] = self._pulled(buffer)
         return losses, pulled
 
+    def risks(self, weights: Array) -> Array:
+        """Mean loss of weights [R, C, q]; [R]."""
+        return self.loss(self.scores(weights))[0] / self.n
+
     def bend(self, scores: Array, directions: Array) -> Array:
         """The loss's Hessian at scores [R, C, n] times directions [R, C, q]."""
         bent = np.empty(directions.shape)

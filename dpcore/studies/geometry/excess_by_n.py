@@ -117,7 +117,7 @@ class ExcessQuestion:
         `cancelled` returns True."""
         runs = integer("runs", self.runs, at_least=2)
         mechanism = make_mechanism(learner_key(self.p_norm), **dict(self.knobs))
-        plans = [plan_of(mechanism, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
+        plans = [_plan(mechanism, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
         excess = np.full((2, len(plans), runs), np.nan)  # with noise and without
         done = 0
         for end in sorted({min(end, runs) for end in (*_FIRST_RUNS, runs)}):
@@ -130,7 +130,7 @@ class ExcessQuestion:
             yield found
         if self.p_norm >= 2.0:
             many = make_mechanism(_MANY_PASSES)
-            plans = [plan_of(many, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
+            plans = [_plan(many, self.p_norm, self.d, n, Budget(self.epsilon, self.delta)) for n in self.ns]
             passes = self._excess(many, plans, range(min(PASSES_RUNS, runs)), cancelled)[0].mean(axis=1)
             reads = [math.nan if isinstance(p, str) else p.steps * p.ledger[0].rate * p.spec.n for p in plans]
             yield dc.replace(found, passes=passes, reads=np.array(reads))
@@ -218,11 +218,15 @@ def excess_against_n(
     return found
 
 
-def plan_of(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> Plan | str:
+def spec_of(p_norm: float, d: int, n: int) -> Spec:
+    """The problem of one run on n records."""
+    return Spec(LOSS, n, d, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
+
+
+def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> Plan | str:
     """Plan, or the reason why there is none."""
-    spec = Spec(LOSS, n, d, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
     try:
-        return mechanism.calibrate(spec, budget)
+        return mechanism.calibrate(spec_of(p_norm, d, n), budget)
     except NotApplicable as error:
         return str(error)
 
@@ -234,4 +238,4 @@ def _bound(plan: Plan | str, form: str, holds: str = "") -> float:
 
 def mean_bound(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> float:
     """Bound of a mechanism on the mean excess at n; nan where it has no guarantee."""
-    return _bound(plan_of(mechanism, p_norm, d, n, budget), "upper", "expectation")
+    return _bound(_plan(mechanism, p_norm, d, n, budget), "upper", "expectation")

@@ -7,14 +7,14 @@ import numpy as np
 
 from ...core.cancel import Cancelled, go_on, never
 from ...core.losses import get_loss
-from ...core.privacy import Budget, NotApplicable
+from ...core.privacy import Budget
 from ...core.records import Data
 from ...core.rng import generator
 from ...experiments.proof_chain import FEW, ProofChain, chained
 from ...mechanisms import Mechanism, make_mechanism
 from ...mechanisms.base import Link
 from ...solvers import Minimum
-from .excess_by_n import FRESH, ExcessQuestion, learner_key, plan_of
+from .excess_by_n import FRESH, ExcessQuestion, learner_key, spec_of
 from .synthetic_data import LOSS, optimum, population_excess, synthetic_records
 
 
@@ -40,9 +40,7 @@ class ProofByN:
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[ProofChain]:
         """The chain after few runs, and after all; NotApplicable where the mechanism has no guarantee."""
         asked, mechanism = self.curve, self.mechanism
-        plan = plan_of(mechanism, asked.p_norm, asked.d, self.n, Budget(asked.epsilon, asked.delta))
-        if isinstance(plan, str):
-            raise NotApplicable(plan)
+        plan = mechanism.calibrate(spec_of(asked.p_norm, asked.d, self.n), Budget(asked.epsilon, asked.delta))
         best = optimum(asked.p_norm, asked.d)
         fresh = synthetic_records(asked.p_norm, FRESH, asked.d, asked.seed + asked.runs)  # in no run
         least = Minimum(best.theta, float(get_loss(LOSS).risks(fresh, best.theta[None])[0]), 0.0, 1.0)

@@ -15,6 +15,7 @@ from ...core.validation import check_real, integer, one_of
 from ...data import CLASS_SOURCES, ClassSplit, load_classes
 from ...experiments.summary import Summary, measured_of
 from ...mechanisms.multiclass.models import class_records
+from ...solvers import Minimum
 from ...solvers.multiclass.objective import MulticlassObjective, classify, features
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from .one_vs_rest import LOSS, LearnerKey, Runs, runs_of
@@ -29,13 +30,27 @@ _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
 
 @dc.dataclass(frozen=True)
+class ExcessAlong:
+    """Mean excess of ellipsoids on the training records along an axis, its bound, and that of Phi = 0, as in
+    `Excesses`; arrays [K], nan before they are computed."""
+
+    mean: Array
+    bound: Array
+    nothing: Array
+
+    @property
+    def there(self) -> bool:
+        return bool(np.isfinite(self.nothing).all())
+
+
+@dc.dataclass(frozen=True)
 class Accuracies:
     """Accuracy on test records along K points of an axis; arrays [K].
 
     learners: what each measured over releases and `datasets` draws of the records, nan where it has no guarantee, for
     which `reasons` has sentences, [K] each. plain: ellipsoids without privacy; logistic: multinomial logistic
     regression without privacy; bayes: of those who know the law, nan where nobody does; chance: the share of the
-    largest class.
+    largest class. excess: of the first draw of the records, None where it is not asked for.
     """
 
     axis: Axis
@@ -46,6 +61,7 @@ class Accuracies:
     logistic: Array
     bayes: Array
     chance: Array
+    excess: ExcessAlong | None
     repetitions: int
     datasets: int
     test_records: int
@@ -97,7 +113,7 @@ class AccuracyQuestion:
 
     values: of the axis, in order; the field of that name in `records`, or `epsilon`, is not used, and questions that
     differ in nothing else are equal. datasets: how many draws of the records, at least 1; draw k has the seed
-    `records.seed` + k. lam, repetitions: as in `runs_of`.
+    `records.seed` + k. lam, repetitions: as in `runs_of`. excess: whether the ellipsoids' excess risk is wanted, too.
 
     Raises ValueError for an axis that given records do not have.
     """
@@ -111,6 +127,7 @@ class AccuracyQuestion:
     learners: tuple[LearnerKey, ...] = COMPARED
     repetitions: int = 6
     datasets: int = 2
+    excess: bool = False
 
     def __post_init__(self) -> None:
         source, axis, own = self.records.source, self.axis, self.records
@@ -118,6 +135,8 @@ class AccuracyQuestion:
         if one_of("axis", axis, ("epsilon", "classes", "d")) != "epsilon" and not drawn:
             raise ValueError(f"axis must be 'epsilon' for source {source!r}, whose records are given, got {axis!r}")
         integer("datasets", self.datasets, at_least=1)
+        if self.excess and "ellipsoids" not in self.learners:
+            raise ValueError(f"learners must hold 'ellipsoids', whose excess is asked for, got {self.learners!r}")
         if axis == "epsilon":
             object.__setattr__(self, "epsilon", 1.0)
         else:
@@ -129,18 +148,26 @@ class AccuracyQuestion:
         return self.records.source
 
     def snapshots(self, cancelled: Cancelled = never) -> Iterator[Accuracies]:
-        """The curves of the first draw of the records, of the first two, and so on; pieces come from a cache.
+        """The curves of the first draw of the records, with the excess if it is asked for, of the first two, and so on.
+
+        Pieces come from a cache.
 
         cancelled: asked between models; when it says yes, CancelledError is raised.
         """
-        found: list[_OfDraw] = []
+        found, excess = list[_OfDraw](), None
+        if self.excess:
+            excess = ExcessAlong(*np.full((3, len(self.values)), np.nan))
         for k in range(self.datasets):
             found.append(self._of_draw(dc.replace(self.records, seed=self.records.seed + k), cancelled))
-            yield self._together(found)
+            if excess and not excess.there:
+                yield self._together(found, excess)  # which does not wait for the best models
+                excess = self._excess_of(found[0].runs["ellipsoids"], cancelled)
+            yield self._together(found, excess)
 
     def share_done(self, found: Accuracies) -> float:
-        """Share of the draws of the records."""
-        return found.datasets / self.datasets
+        """Share of the draws of the records, beside which the excess counts as one more."""
+        there = found.excess is not None and found.excess.there
+        return (found.datasets + there) / (self.datasets + self.excess)
 
     def _of_draw(self, table: Records, cancelled: Cancelled) -> "_OfDraw":
         each = [_at(table, self.axis, value) for value in self.values]
@@ -148,14 +175,24 @@ class AccuracyQuestion:
         plain = [_plain(here, cancelled) for here in each]
         runs = {
             key: tuple(
-                _runs(key, here, budget, self.lam, self.repetitions, cancelled)
+                releases(key, here, budget, self.lam, self.repetitions, cancelled)
                 for here, budget in zip(each, budgets, strict=True)
             )
             for key in self.learners
         }
         return _OfDraw(np.array(plain), runs, table.split().test.n)
 
-    def _together(self, found: "Sequence[_OfDraw]") -> Accuracies:
+    def _excess_of(self, runs: "Sequence[Runs]", cancelled: Cancelled) -> ExcessAlong:
+        rows = []
+        for value, run in zip(self.values, runs, strict=True):
+            go_on(cancelled)
+            here = _at(self.records, self.axis, value)
+            least, best = least_of(here)
+            nothing = here.split().classes - 1.0
+            rows.append(np.array([run.risk.mean(), _bound(run) + best.risk, nothing]) - least)
+        return ExcessAlong(*np.array(rows).T)
+
+    def _together(self, found: "Sequence[_OfDraw]", excess: ExcessAlong | None) -> Accuracies:
         right, logistic, bayes, chance = np.mean([draw.plain for draw in found], axis=0).T
         return Accuracies(
             self.axis,
@@ -172,6 +209,7 @@ class AccuracyQuestion:
             logistic,
             bayes,
             chance,
+            excess,
             self.repetitions,
             len(found),
             found[0].test_records,
@@ -213,25 +251,23 @@ def excess_against_epsilon(
     >>> bool((found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all())
     True
     """
-    split = records.split()
-    runs = [_runs("ellipsoids", records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
-    spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
-    least, in_ball = _least(records, spec)
+    runs = [releases("ellipsoids", records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
+    least, best = least_of(records)
     excess = np.array([found.risk for found in runs]) - least
     over = np.array([found.over for found in runs])
     missing = np.full(len(runs), np.nan)
     return Excesses(
         np.asarray(epsilons, float),
         measured_of(excess, missing),
-        np.array([_bound(found) for found in runs]) + in_ball - least,
+        np.array([_bound(found) for found in runs]) + best.risk - least,
         measured_of(over, missing),
         np.array([found.each for found in runs]).mean(axis=1),
         np.array([found.zero for found in runs]),
         np.array([found.lam for found in runs]),
         least,
-        in_ball,
-        spec.theta_norm,
-        split.classes - 1.0 - least,
+        best.risk,
+        best.radius,
+        records.split().classes - 1.0 - least,
         tuple(found.reason for found in runs),
         repetitions,
     )
@@ -245,9 +281,10 @@ def _at(records: Records, axis: Axis, value: float) -> Records:
 
 
 @shared(4_096)  # of some hundred numbers each
-def _runs(
+def releases(
     key: LearnerKey, records: Records, budget: Budget, lam: float | str, size: int, cancelled: Cancelled = never
 ) -> Runs:
+    """`runs_of` on the records' split, from a cache."""
     return runs_of(key, records.split(), budget, lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled)
 
 
@@ -258,11 +295,13 @@ def _bound(runs: Runs) -> float:
 
 
 @shared(64)
-def _least(records: Records, spec: Spec) -> tuple[float, float]:
-    """The least mean loss on the training records of all models, and of those of norm <= theta_norm."""
-    made, B = class_records(spec, records.split().train), spec.theta_norm
-    least, in_ball = least_of_all(made, _REACH * B), least_in_ball(made, B)
-    return least.risk, max(least.risk, in_ball.risk)
+def least_of(records: Records) -> tuple[float, Minimum]:
+    """The least mean loss on the training records of all models, and the best model of norm <= theta_norm."""
+    split = records.split()
+    spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
+    made, B = class_records(spec, split.train), spec.theta_norm
+    least, best = least_of_all(made, _REACH * B).risk, least_in_ball(made, B)
+    return least, dc.replace(best, risk=max(least, best.risk))  # each is certified up to its gap
 
 
 @shared(256)

@@ -28,7 +28,6 @@ from ...mechanisms.multiclass.models import class_records, direction
 from ...mechanisms.noise.spherical import NOISES
 from ...solvers.multiclass.objective import features
 from ...theory.erm import linear_term_excess
-from .reference_risk import mean_losses
 
 LearnerKey = Literal["ellipsoids", "pure", "split", "split_answer"]
 LOSS = "multiclass_hinge"
@@ -107,12 +106,12 @@ def _ellipsoids(
     spec = Spec(LOSS, data.n, data.p, lam, split.domain, classes=split.classes)  # type: ignore[arg-type]
     plan = mechanism.calibrate(spec, budget)
     prepared = mechanism.prepare(plan, data)
-    drawn = mechanism.draws([plan], [prepared], _generators(learner, size, seed), cancelled)
+    drawn = mechanism.draws([plan], [prepared], generators(learner, size, seed), cancelled)
     weights, quiet = drawn.thetas[0], drawn.centres
     records, ridge = class_records(plan.spec, data), 0.5 * float(plan.spec.lam)
-    losses = mean_losses(records, np.concatenate([quiet, weights]))
+    losses = records.risks(np.concatenate([quiet, weights]))
     whole = losses + ridge * np.concatenate([(quiet**2).sum((1, 2)), (weights**2).sum((1, 2))])
-    squares = [(direction(mechanism.law, plan.spec, rng) ** 2).sum() for rng in _generators(learner, size, seed)]
+    squares = [(direction(mechanism.law, plan.spec, rng) ** 2).sum() for rng in generators(learner, size, seed)]
     each = linear_term_excess(float(plan.spec.lam), plan.scale**2) * np.repeat(squares, 2)
     Z = features(np.asarray(split.test.X), R)
     accuracy, right = _right(weights @ Z.T, split), float(_right(quiet[0] @ Z.T, split))
@@ -158,9 +157,10 @@ def _right(scores: Array, split: ClassSplit) -> Array:
 
 def _pairs(key: str, p: int, size: int, seed: int) -> Array:
     """Gaussian draws b, -b, b', -b', ... of scale 1, [size, p]."""
-    half = np.stack([NOISES["gaussian"].direction(p, p, rng) for rng in _generators(key, size, seed)])
+    half = np.stack([NOISES["gaussian"].direction(p, p, rng) for rng in generators(key, size, seed)])
     return np.stack([half, -half], axis=1).reshape(size, p)
 
 
-def _generators(key: str, size: int, seed: int) -> list[np.random.Generator]:
+def generators(key: str, size: int, seed: int) -> list[np.random.Generator]:
+    """Of the noise of a learner's releases, one for each pair."""
     return [generator(seed, f"classes {key}", r) for r in range(size // 2)]
