@@ -43,7 +43,7 @@ class ClassProofQuestion:
         budget, split, size = Budget(self.epsilon, self.delta), self.records.split(), self.repetitions
         runs = releases("ellipsoids", self.records, budget, self.lam, size, cancelled)
         if runs.reason:
-            raise NotApplicable(runs.reason)
+            raise NotApplicable(str(runs.reason))
         least, best = least_of(self.records)
         go_on(cancelled)
         train = split.train
