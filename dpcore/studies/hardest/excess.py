@@ -129,7 +129,7 @@ def hardest(question: HardestQuestion, cancelled: Cancelled = never) -> Hardest:
     >>> spec = Spec("logistic", n=2_000, p=8, lam=0.005, theta_norm=6.0)
     >>> found = hardest(HardestQuestion(make_mechanism("output_gaussian"), spec, (1.0,), 1e-7, seed=0))
     >>> round(float(found.bound[0] / found.mean[0]), 1), found.family[0]
-    (1.4, 'all records 0.031 R beyond a boundary')
+    (1.4, 'all records 0.031 R from a boundary')
     """
     *_, answer = question.snapshots(cancelled)
     assert answer is not None

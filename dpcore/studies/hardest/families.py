@@ -101,7 +101,7 @@ def by_a_margin(spec: Spec) -> Iterator[Hard]:
         axes = np.eye(min(spec.p, _MOST_COLUMNS))
         sides = np.concatenate([axes[1:], -axes[1:]]) * math.sqrt(1.0 - margin**2)
         rows = sides + margin * axes[0]
-        yield Hard(f"{_said(share)} {margin:.2g} R beyond a boundary", (Part(rows, share, 1.0),))
+        yield Hard(f"{_said(share)} {margin:.2g} R from a boundary", (Part(rows, share, 1.0),))
 
 
 def one_good_column(spec: Spec) -> Iterator[Hard]:
