@@ -202,8 +202,8 @@ class Chart:
 
     def hardest(self, x: Any, y: Any, colour: str, axis: str = "y", **look: Any) -> None:
         """Add the mean excess on the hardest records known, thin. After all other curves, as it may come later."""
-        words = "hardest records known"
-        self.curve(x, y, colour, words, axis=axis, label=words.replace(" known", "<br>known"), width=1, **look)
+        look |= {"axis": axis, "label": "hardest records", "width": 1}
+        self.curve(x, y, colour, "hardest records known", **look)
 
     # Words
 

@@ -123,14 +123,14 @@ def hardest_line(found: Hardest | None, epsilon: float, n: int) -> str:
         return ""
     mean, bound, lower, enough = (float(each[k]) for each in (found.mean, found.bound, found.lower, found.enough))
     told = (
-        f"On the hardest records known at ε = {found.epsilon[k]:g} ({found.family[k]}) the mean is {rounded(mean)}; the "
-        f"upper bound is {rounded(bound / mean, 2)} times as large"
+        f"On the hardest records known at ε = {found.epsilon[k]:g} ({found.family[k]}) the mean is {rounded(mean)}; "
+        f"the upper bound is {rounded(bound / mean, 2)} times as large"
     )
     if lower > 0.0:
         up, down = (rate(-float(power)) for power in found.powers[:, k])
         told += (
-            f", and the lower bound {rounded(mean / lower, 2)} times as small. From n to 4n the upper bound falls like {up}, the "
-            f"lower one like {down}"
+            f", and the lower bound {rounded(mean / lower, 2)} times as small. From n to 4n the upper bound falls like "
+            f"{up}, the lower one like {down}"
         )
     if np.isnan(enough):
         told += ". At no n is the upper bound below the loss of θ = 0"

@@ -60,8 +60,8 @@ def test_the_hardest_records_are_told_with_both_bounds_and_their_powers_of_n():
         enough=np.array([math.nan, 5_000.0, math.nan]),
     )
     said = hardest_line(found, 1.4, 2_000)
-    assert tells(said, "ε = 1 (all records on one axis): 0.05", "4 times as large", "50 times as small")
-    assert tells(said, "falls like n⁻⁰·⁵⁰, the lower like n⁻¹·⁰⁰", "θ = 0 from n = 5,000 on.")
+    assert tells(said, "ε = 1 (all records on one axis) the mean is 0.05", "4 times as large", "50 times as small")
+    assert tells(said, "falls like n⁻⁰·⁵⁰, the lower one like n⁻¹·⁰⁰", "θ = 0 from n = 5,000 on.")
     assert "from n =" not in hardest_line(found, 1.4, 5_000)
     assert tells(hardest_line(found, 10.0, 2_000), "1.5 times as large. At no n is the upper bound")
     assert "lower" not in hardest_line(found, 10.0, 2_000)
