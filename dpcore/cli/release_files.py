@@ -1,0 +1,164 @@
+"""Files of releases: claimed with room for the model before any noise is drawn, and the ledger beside the data.
+
+What can fail (a full disk, a folder that may not be written, another run) fails before the release; the text of a
+release is then written over its claim, which needs no further room.
+"""
+
+import itertools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..core.privacy import told_up
+from ..mechanisms.plan import Plan
+from ..mechanisms.released import UNFINISHED
+from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
+from .options import named, written
+
+_DIGITS = 27  # of a number in JSON, at most, with what separates it from the next
+_OTHER = 10_000  # letters of a release that are neither columns nor coefficients, at most
+
+
+def room_for(plan: Plan, columns: list[str]) -> int:
+    """Bytes that the text of a release takes, at most."""
+    spec = plan.spec
+    numbers = spec.p if plan.mechanism.usual_loss != "multiclass_hinge" else spec.classes * (spec.p + 1) ** 2
+    return _OTHER + len(json.dumps(columns)) + _DIGITS * numbers
+
+
+class ReleaseFile:
+    """File of one release, which says that a release was begun until its text is written over that.
+
+    Its constructor raises FileExistsError for a path that exists.
+    """
+
+    def __init__(self, path: Path, begun: dict[str, Any], room: int) -> None:
+        self.path, self._room = path, room
+        claim = (json.dumps(begun | {"state": UNFINISHED}) + "\n").encode().ljust(room) + b"\n"
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        with named(path), written(part):
+            _write(part, claim, "xb")
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            raise
+        except OSError:  # a disk without links
+            with written(path):
+                _write(path, claim, "xb")
+        finally:
+            part.unlink()
+
+    def write(self, text: str) -> None:
+        """Write the text of the release over the claim."""
+        content = text.encode()
+        with named(self.path):
+            _write(self.path, content.ljust(self._room) + b"\n" if len(content) <= self._room else content, "r+b")
+
+    def remove(self) -> None:
+        self.path.unlink()
+
+
+def first_free(make: Callable[[Path], ReleaseFile], path: Path) -> ReleaseFile:
+    """File at the first of people.json, people-2.json, ... that does not exist."""
+    for number in itertools.count(1):
+        with suppress(FileExistsError):
+            return make(path if number == 1 else path.with_stem(f"{path.stem}-{number}"))
+    raise AssertionError
+
+
+def _write(path: Path, content: bytes, mode: str) -> None:
+    with path.open(mode) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def ledger_path(data: Path) -> Path:
+    """Where the ledger of a file lies: beside it."""
+    return data.with_name(f"{data.name}.ledger.json")
+
+
+def unprinted_path(data: Path) -> Path:
+    """Where a model lies, beside the data, until it is printed."""
+    return data.with_name(f"{data.name}.unprinted.json")
+
+
+def ledger_of(data: Path) -> ReleaseLedger:
+    """Ledger beside a file, an empty one where none is; ValueError for a broken one, or that of another file."""
+    path = ledger_path(data)
+    if not path.exists():
+        return ReleaseLedger(data.name)
+    found = ReleaseLedger.read(path.read_bytes(), path.name)
+    if found.file != data.name:
+        raise ValueError(f"{path.name} must be the ledger of {data.name}, got that of {found.file}")
+    return found
+
+
+@contextmanager
+def counted(data: Path, entry: LedgerEntry) -> Iterator[ReleaseLedger]:
+    """Context of a release, which the ledger beside the data counts from before it begins.
+
+    An error takes it out again: nothing was released.
+    """
+    ledger = _changed(data, lambda known: (*known, entry))
+    try:
+        yield ledger
+    except BaseException:
+        _changed(data, lambda known: tuple(each for each in known if each != entry))
+        raise
+
+
+def _changed(data: Path, change: Callable[[tuple[LedgerEntry, ...]], tuple[LedgerEntry, ...]]) -> ReleaseLedger:
+    """Replace the ledger's releases; a file that exists meanwhile keeps other runs out."""
+    path = ledger_path(data)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.open("x").close()
+    except FileExistsError:
+        raise ValueError(
+            f"{part.name} must not exist, got one: another run counts a release from {data.name}; try again, and if "
+            "there is none, delete this file"
+        ) from None
+    with written(part):
+        try:
+            known = ledger_of(data)
+            changed = ReleaseLedger(known.file, change(known.releases))
+            _write(part, changed.to_json().encode(), "wb")
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    return changed
+
+
+def total_told(ledger: ReleaseLedger) -> str:
+    """The total of a ledger in a sentence."""
+    releases = len(ledger.releases)
+    begun = f"{releases} release{'s' if releases != 1 else ''} from {ledger.file} begun so far"
+    total = ledger.total()
+    if total is None:
+        return f"{begun}: no guarantee is left" if releases else f"no release from {ledger.file} was made here"
+    return f"{begun}, in total epsilon = {told_up(total.epsilon)}, delta = {told_up(total.delta)} for one person"
+
+
+def show(text: str, kept: Path | None = None) -> None:
+    """Print all at once; an output that cannot be written raises OSError, which names the file that has the release."""
+    try:
+        click.echo(text)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        # At its end Python would write again what could not be written.
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if kept is None:
+            raise
+        raise RuntimeError(
+            f"the output cannot be written ({error.strerror or error}); the release was made, and is in {kept}"
+        ) from None
