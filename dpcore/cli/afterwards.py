@@ -41,7 +41,9 @@ def predict(model_path: Path, path: Path, as_json: bool) -> None:
             click.echo(f"Warning: {count} of the values of {column} are beyond its bounds and were clipped", err=True)
     for column, count in found.lacking.items():
         if count:
-            click.echo(f"Warning: {count} rows have no value of {column} that was declared, and no answer", err=True)
+            click.echo(
+                f"Warning: {count} of {len(lines)} rows have no declared value of {column}, and no answer", err=True
+            )
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     if probabilities is None:

@@ -14,33 +14,36 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
+from ..core.losses import get_loss
 from ..core.privacy import told_up
-from ..mechanisms.plan import Plan
+from ..mechanisms.plan import Plan, Release
 from ..mechanisms.released import UNFINISHED
 from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
 from .options import named, written
 
-_DIGITS = 27  # of a number in JSON, at most, with what separates it from the next
-_OTHER = 10_000  # letters of a release that are neither columns nor coefficients, at most
+_LONGEST = -sys.float_info.max  # no number has more digits
 
 
-def room_for(plan: Plan, columns: list[str]) -> int:
-    """Bytes that the text of a release takes, at most."""
+def longest_release(plan: Plan) -> Release:
+    """Release by a plan, without a look at records, whose text takes as much room as any."""
     spec = plan.spec
-    numbers = spec.p if plan.mechanism.usual_loss != "multiclass_hinge" else spec.classes * (spec.p + 1) ** 2
-    return _OTHER + len(json.dumps(columns)) + _DIGITS * numbers
+    classes = get_loss(spec.loss).task == "classes"
+    shape = (spec.classes, spec.p + 1, spec.p + 1) if classes else (spec.p,)
+    return Release(np.full(shape, _LONGEST), plan, seeded=False, clipped=spec.n)
 
 
 class ReleaseFile:
     """File of one release, which says that a release was begun until its text is written over that.
 
-    Its constructor raises FileExistsError for a path that exists.
+    longest: text as long as that of any such release. Raises FileExistsError for a path that exists.
     """
 
-    def __init__(self, path: Path, begun: dict[str, Any], room: int) -> None:
-        self.path, self._room = path, room
-        claim = (json.dumps(begun | {"state": UNFINISHED}) + "\n").encode().ljust(room) + b"\n"
+    def __init__(self, path: Path, begun: dict[str, Any], longest: str) -> None:
+        claim = json.dumps(begun | {"state": UNFINISHED}).encode()
+        self.path, self._room = path, max(len(longest.encode()), len(claim))
+        claim = claim.ljust(self._room) + b"\n"
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         with named(path), written(part):
             _write(part, claim, "xb")
@@ -55,10 +58,13 @@ class ReleaseFile:
             part.unlink()
 
     def write(self, text: str) -> None:
-        """Write the text of the release over the claim."""
-        content = text.encode()
-        with named(self.path):
-            _write(self.path, content.ljust(self._room) + b"\n" if len(content) <= self._room else content, "r+b")
+        """Write the text of the release over the claim; where even that fails, print it and raise OSError."""
+        try:
+            with named(self.path):
+                _write(self.path, text.encode().ljust(self._room) + b"\n", "r+b")
+        except OSError:
+            click.echo(text)
+            raise
 
     def remove(self) -> None:
         self.path.unlink()

@@ -29,7 +29,7 @@ from .release_files import (
     ReleaseFile,
     counted,
     first_free,
-    room_for,
+    longest_release,
     show,
     total_told,
     unprinted_path,
@@ -182,7 +182,7 @@ def solve(
     def as_told(release: Release, ledger: ReleaseLedger | None = None) -> str:
         if as_json:
             return _json(release, columns, warnings=told, **more, **_total(ledger))
-        lines = [*_spent(release), *([total_told(ledger)] if ledger else [])]
+        lines = _spent(release, ledger)
         if release.clipped:
             lines.append(f"{release.clipped} rows were scaled down to norm R; this count is not private")
         return "\n".join(lines + (_classes(more["classes"], columns, release) if more else _theta(columns, release)))
@@ -193,7 +193,9 @@ def solve(
     if sys.stdout is None:
         raise ValueError("the standard output must be open, got a closed one: the model is printed there")
     # The model is on the disk until it is printed: an output that fails loses no release.
-    unprinted = first_free(partial(ReleaseFile, begun={}, room=room_for(plan, columns)), unprinted_path(path))
+    unprinted = first_free(
+        partial(ReleaseFile, begun={}, longest=_json(longest_release(plan), columns, **more)), unprinted_path(path)
+    )
     try:
         with counted(path, LedgerEntry.of(plan)) as ledger:
             release = api.release_once(plan, data, **draw)
@@ -226,8 +228,7 @@ def _show_signed(made: Made, as_json: bool) -> None:
         return
     lines = [
         f"plan {model.plan}: compare with the signed page; written to {made.path}",
-        *_spent(made.release),
-        total_told(made.ledger),
+        *_spent(made.release, made.ledger),
         model.declared.scaling,
         *_theta(model.declared.names, made.release),
     ]
@@ -263,11 +264,12 @@ def _facts(release: Release) -> dict[str, Any]:
     }
 
 
-def _spent(release: Release) -> list[str]:
+def _spent(release: Release, ledger: ReleaseLedger | None) -> list[str]:
     spent, plan = release.spent, release.plan
     guarantee = "a seeded run: no guarantee" if release.seeded else "replace-one"
+    so_far = f"; {total_told(ledger)}" if ledger else ""
     return [
-        f"spent epsilon = {told_up(spent.epsilon)}, delta = {told_up(spent.delta)} ({guarantee})",
+        f"spent epsilon = {told_up(spent.epsilon)}, delta = {told_up(spent.delta)} ({guarantee}){so_far}",
         f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}",
     ]
 

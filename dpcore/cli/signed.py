@@ -4,21 +4,19 @@ import dataclasses as dc
 import json
 import os
 import sys
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .._version import __version__
 from ..core.privacy import BudgetExceeded
 from ..core.validation import shown
 from ..mechanisms.plan import Release
 from ..mechanisms.released import UNFINISHED, ReleasedModel
 from ..mechanisms.signed import SignedPlan
 from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
-from .release_files import ReleaseFile, counted, first_free, ledger_of, ledger_path, room_for
+from .release_files import ReleaseFile, counted, first_free, ledger_of, ledger_path, longest_release
 
 KEY_VARIABLE = "PRICE_OF_PRIVACY_KEY"
 _ENDING = ".released.json"
@@ -53,8 +51,8 @@ def release_signed(plan_path: Path, data_path: Path, key_path: Path | None, agai
     if again and made >= signed.releases:
         click.echo(f"Warning: {signed.releases} planned releases were signed, this is number {made + 1}", err=True)
     entry = LedgerEntry.of(plan, signed.fingerprint, signed.records_per_person)
-    begun = {"made": None, "plan": signed.fingerprint, "theta": None, "begun": entry.when}
-    claim = partial(ReleaseFile, begun=begun, room=room_for(plan, [json.dumps(signed.document())]))
+    begun = {"begun": entry.when, "plan": signed.fingerprint, "theta": None}
+    claim = partial(ReleaseFile, begun=begun, longest=_text(ReleasedModel.of(longest_release(plan), signed)))
     try:
         file = first_free(claim, path) if again else claim(path)
     except FileExistsError:
@@ -66,9 +64,8 @@ def release_signed(plan_path: Path, data_path: Path, key_path: Path | None, agai
     except BaseException:
         file.remove()
         raise
-    made_at = datetime.now(UTC).isoformat(timespec="seconds")
-    model = ReleasedModel.of(release, signed, made_at, __version__)
-    file.write(json.dumps(model.document(), indent=1, allow_nan=False))
+    model = ReleasedModel.of(release, signed)
+    file.write(_text(model))
     return Made(release, model, file.path, ledger)
 
 
@@ -90,6 +87,10 @@ def _signed(path: Path) -> SignedPlan:
             f"{signed.fingerprint}: it was changed since"
         )
     return signed
+
+
+def _text(model: ReleasedModel) -> str:
+    return json.dumps(model.document(), indent=1)
 
 
 def _check_first(path: Path, counted_in: str) -> None:

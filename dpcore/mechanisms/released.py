@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses as dc
 import json
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from .._version import __version__
 from ..core.arrays import Array
 from ..core.losses import get_loss
 from ..core.privacy import Budget
@@ -44,8 +46,8 @@ class Answers:
 class ReleasedModel:
     """A released linear model.
 
-    made: when, in UTC, ISO 8601. version: that made it. plan: fingerprint of the signed plan. rows: learned from. spent:
-    on one record. label, declared: as in `UploadedRecords`. theta: a coefficient for each of `declared.names`.
+    made: when, in UTC, ISO 8601. version: that made it. plan: fingerprint of the signed plan. rows: learned from.
+    spent: on one record. label, declared: as in `UploadedRecords`. theta: a coefficient for each of `declared.names`.
     """
 
     made: str
@@ -60,16 +62,18 @@ class ReleasedModel:
     theta: tuple[float, ...]
 
     @classmethod
-    def of(cls, release: Release, signed: SignedPlan, made: str, version: str) -> ReleasedModel:
-        """Model of a release by a signed plan."""
-        plan = release.plan
+    def of(cls, release: Release, signed: SignedPlan) -> ReleasedModel:
+        """Model of a release by a signed plan that was made now."""
+        plan, made = release.plan, datetime.now(UTC).isoformat(timespec="seconds")
         facts = (plan.mechanism.key, plan.spec.loss, plan.spec.n, release.spent)
         theta = tuple(release.theta.tolist())
-        return cls(made, version, signed.fingerprint, *facts, signed.label, signed.declared, theta)
+        return cls(made, __version__, signed.fingerprint, *facts, signed.label, signed.declared, theta)
 
     def document(self) -> dict[str, Any]:
-        """Everything as JSON's own types. `declared` is a column dictionary: label, bounds and levels. `scaling` says how
-        records become rows x, in words, and `divisor` what they are divided by.
+        """Everything as JSON's own types.
+
+        `declared` is a column dictionary: label, bounds and levels. `scaling` says in words how records become x, and
+        `divisor` is what they are divided by.
         """
         kept = ("made", "version", "plan", "mechanism", "loss", "rows")
         return {name: getattr(self, name) for name in kept} | {
@@ -110,8 +114,8 @@ class ReleasedModel:
             rows, spent = integer("rows", found["rows"], at_least=1), Budget(**found["spent"])
         except (ValueError, TypeError) as error:
             raise ValueError(f"{name} must be a model as it was released: {error}") from None
-        texts = (found[each] for each in ("made", "version", "plan", "mechanism", "loss"))
-        return cls(*texts, rows, spent, label, declared, theta)
+        texts = {each: found[each] for each in ("made", "version", "plan", "mechanism", "loss")}
+        return cls(**texts, rows=rows, spent=spent, label=label, declared=declared, theta=theta)
 
     def predict(self, table: RawTable) -> Answers:
         """Answers to a table with the columns that were declared; others are not read, and the label may be missing.

@@ -141,8 +141,9 @@ class SignedPlan:
 
     @property
     def fingerprint(self) -> str:
-        """128 bits of the SHA-256 of the whole document, by which a signed page and its JSON are compared; the digest in
-        it is keyed, and all else is public.
+        """128 bits of the SHA-256 of the whole document, by which a signed page and its JSON are compared.
+
+        The digest in it is keyed, and all else is public.
         """
         text = json.dumps(self.document(), sort_keys=True, separators=(",", ":"))
         whole = hashlib.sha256(text.encode()).hexdigest()

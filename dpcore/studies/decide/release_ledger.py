@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
 
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...accounting.tradeoff import PureCurve
@@ -74,7 +73,7 @@ class ReleaseLedger:
 
     @classmethod
     def read(cls, content: bytes, name: str) -> ReleaseLedger:
-        """Ledger from JSON as `to_json` writes it; ValueError, naming the part, for anything else. name: of the JSON."""
+        """Ledger from JSON as `to_json` writes it; else ValueError, naming the part. name: of the file."""
         try:
             found = json.loads(content)
         except (ValueError, RecursionError):

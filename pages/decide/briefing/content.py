@@ -102,11 +102,11 @@ class Signing:
 class Briefing:
     """A decision and its basis.
 
-    source: words for records and outcomes. mechanism: its label. n: records of which the numbers tell. at_most: acceptable accuracy loss, points.
-    budget: the smallest epsilon that keeps to it. reference, score, floor: accuracy, a share, of the best model without
-    privacy, of releases at guarantee.epsilon by the smoothed curve, and of the larger class. signing: what is signed.
-    link: restores the state. version, seed: to compute everything again. warnings: sentences; UNCOUNTED is always among
-    them.
+    source: words for records and outcomes. mechanism: its label. n: records of which the numbers tell. at_most:
+    acceptable accuracy loss, points. budget: the smallest epsilon that keeps to it. reference, score, floor: accuracy,
+    a share, of the best model without privacy, of releases at guarantee.epsilon by the smoothed curve, and of the
+    larger class. signing: what is signed. link: restores the state. version, seed: to compute everything again.
+    warnings: sentences; UNCOUNTED is always among them.
 
     Raises ValueError for numbers that contradict one another, or texts that do not fit on the page.
     """
@@ -162,8 +162,8 @@ class Briefing:
         spending = (calibrated["epsilon"], calibrated["delta"])
         planned = (signing.plan.releases, signing.plan.records_per_person)
         signed = (mechanism_class(given["key"]).label, given["epsilon"], given["delta"], *spending, *planned)
-        told = (self.mechanism, stated.epsilon, stated.delta, stated.spent_epsilon, stated.spent_delta)
-        told += (signing.releases, signing.records)
+        stated_costs = (stated.epsilon, stated.delta, stated.spent_epsilon, stated.spent_delta)
+        told = (self.mechanism, *stated_costs, signing.releases, signing.records)
         if signed != told or self.rows < self.n:
             raise ValueError(f"the plan signed must be the briefing's, {(self.n, *told)}, got {(self.rows, *signed)}")
 
