@@ -70,7 +70,15 @@ def added_up(costs: Iterable[float]) -> float:
     >>> added_up([0.1] * 10) >= 1.0 > sum([0.1] * 10)
     True
     """
-    exact = sum(map(Fraction, costs), Fraction(0))
+    return rounded_up(sum(map(Fraction, costs), Fraction(0)))
+
+
+def rounded_up(exact: Fraction) -> float:
+    """Smallest double that is not below a number.
+
+    >>> rounded_up(10 * Fraction(0.1))
+    1.0000000000000002
+    """
     near = float(exact)
     return near if near >= exact else math.nextafter(near, math.inf)
 
@@ -80,7 +88,7 @@ def composed(budgets: Iterable[Budget]) -> Budget:
     each = tuple(budgets)
     epsilon, delta = added_up(one.epsilon for one in each), added_up(one.delta for one in each)
     if delta >= 1.0:
-        raise ValueError(f"total delta of {len(each)} releases must be below 1, got {delta:g}; make fewer releases")
+        raise ValueError(f"total delta must be below 1, got {delta:g}; make fewer releases, or with a smaller delta")
     return Budget(epsilon, delta)
 
 

@@ -15,7 +15,7 @@ from dpcore.accounting.gaussian import gaussian_epsilon, hockey_stick
 from dpcore.accounting.tradeoff import GaussianCurve, PureCurve
 from dpcore.core.privacy import Budget, added_up, composed, told_up
 from dpcore.studies.decide.release_ledger import LedgerEntry, ReleaseLedger
-from dpcore.studies.decide.repeated_releases import repeated_releases
+from dpcore.studies.decide.repeated_releases import guarantee_alone, repeated_releases
 
 WHEN = "2026-01-31T12:00:00+00:00"
 
@@ -39,7 +39,9 @@ def test_sums_of_costs_are_never_below_the_exact_sum():
     assert sum([0.1] * 10) < 1.0 <= added_up([0.1] * 10) and added_up([1e4] + [5e-13] * 20) > 1e4
     for cost in rng.uniform(0, 10, 200).tolist():
         assert cost <= float(told_up(cost)) <= cost * (1 + 1e-5)
-    with pytest.raises(ValueError, match=r"total delta of 3 releases must be below 1, got 1\.2"):
+    for k, g, epsilon in ((10, 1, 0.1), (3, 7, 0.3), (1_000, 100, 0.7)):
+        assert Fraction(guarantee_alone(Budget(epsilon), k, g).epsilon) >= k * g * Fraction(epsilon)
+    with pytest.raises(ValueError, match=r"total delta must be below 1, got 1\.2"):
         composed([Budget(1.0, 0.4)] * 3)
 
 
@@ -120,6 +122,13 @@ def test_many_small_releases_of_several_kinds_cost_less_than_their_sum():
     assert total(*choices, *gaussian).epsilon < total(*choices).epsilon + alone.epsilon
     # One pure release beside a Gaussian one adds its epsilon at most.
     assert total(gaussian[0], entry("output_gamma", 3.0)).epsilon <= 3.5 * (1 + 1e-8)
+
+
+def test_releases_of_other_kinds_take_their_share_of_delta():
+    gaussian, other = [entry("output_gaussian", 0.5, 1e-7)] * 8, entry("objective_gaussian", 0.3, 1e-4)
+    found, mu = total(*gaussian, other), math.sqrt(8) * gaussian[0].gdp
+    assert found.epsilon == pytest.approx(0.3 + gaussian_epsilon(mu, 8e-7), rel=1e-9)
+    assert found.epsilon > 0.3 + gaussian_epsilon(mu, found.delta)
 
 
 def test_a_person_has_as_many_records_as_the_release_that_allows_most():

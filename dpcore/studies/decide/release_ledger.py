@@ -96,7 +96,7 @@ class ReleaseLedger:
         return f'{{"file": {json.dumps(self.file)}, "releases": [\n  {lines}\n]}}\n'
 
     def total(self) -> Budget | None:
-        """Privacy spent on one person by all releases, which may have been chosen after seeing earlier ones.
+        """Privacy spent on one person by all releases; each, but for its cost, may be chosen after seeing earlier ones.
 
         At the sum of their deltas, the least of: the sum of the epsilons; the composition of all Gaussian guarantees,
         or of all zCDP, with or without that of pure releases, plus the epsilons of the others. A person has as many
