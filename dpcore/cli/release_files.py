@@ -4,7 +4,6 @@ What can fail (a full disk, a folder that may not be written, another run) fails
 release is then written over its claim, which needs no further room.
 """
 
-import itertools
 import json
 import os
 import sys
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..core.losses import get_loss
 from ..core.privacy import told_up
+from ..core.validation import shown
 from ..mechanisms.plan import Plan, Release
 from ..mechanisms.released import UNFINISHED
 from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
@@ -72,10 +72,11 @@ class ReleaseFile:
 
 def first_free(make: Callable[[Path], ReleaseFile], path: Path) -> ReleaseFile:
     """File at the first of people.json, people-2.json, ... that does not exist."""
-    for number in itertools.count(1):
+    number = 1
+    while True:
         with suppress(FileExistsError):
             return make(path if number == 1 else path.with_stem(f"{path.stem}-{number}"))
-    raise AssertionError
+        number += 1
 
 
 def _write(path: Path, content: bytes, mode: str) -> None:
@@ -86,8 +87,9 @@ def _write(path: Path, content: bytes, mode: str) -> None:
 
 
 def ledger_path(data: Path) -> Path:
-    """Where the ledger of a file lies: beside it."""
-    return data.with_name(f"{data.name}.ledger.json")
+    """Where the ledger of a file lies: beside it, also where the path is a link."""
+    real = data.resolve()
+    return real.with_name(f"{real.name}.ledger.json")
 
 
 def unprinted_path(data: Path) -> Path:
@@ -97,12 +99,12 @@ def unprinted_path(data: Path) -> Path:
 
 def ledger_of(data: Path) -> ReleaseLedger:
     """Ledger beside a file, an empty one where none is; ValueError for a broken one, or that of another file."""
-    path = ledger_path(data)
+    path, name = ledger_path(data), data.resolve().name
     if not path.exists():
-        return ReleaseLedger(data.name)
+        return ReleaseLedger(name)
     found = ReleaseLedger.read(path.read_bytes(), path.name)
-    if found.file != data.name:
-        raise ValueError(f"{path.name} must be the ledger of {data.name}, got that of {found.file}")
+    if found.file != name:
+        raise ValueError(f"{path.name} must be the ledger of {name}, got that of {shown(found.file)}")
     return found
 
 

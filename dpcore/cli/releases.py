@@ -154,6 +154,8 @@ def solve(
 ) -> None:
     """Release one private model from the records of a file.
 
+    A run without a seed is counted in the ledger beside the file (`ledger`) before it begins.
+
     A file with one class or with only constant columns is refused, to help its curator; the refusal depends on all
     records together and is not private.
     """

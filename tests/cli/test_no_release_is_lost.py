@@ -9,12 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpcore.__main__ import main
 from dpcore.cli import release_files
-from dpcore.cli.signed import KEY_VARIABLE
+from dpcore.cli.signed import KEY_VARIABLE, _text
 from dpcore.mechanisms import api
+from dpcore.mechanisms.plan import Release
+from dpcore.mechanisms.released import ReleasedModel
 from tests.briefings import KEY, PEOPLE, signed, to_sign
 from tests.cli.test_cli import call
 from tests.cli.test_robustness import sentence
@@ -142,7 +145,7 @@ def test_a_disk_that_fills_up_during_the_release_has_room_for_the_model(folder, 
     monkeypatch.setattr(sys, "stdout", Broken("utf-8"))
     with pytest.raises(SystemExit):
         main(SOLVE if words == "solve" else plan)
-    assert json.loads((folder / name).read_text())["theta"] and (folder / name).stat().st_size == sizes[0]
+    assert json.loads((folder / name).read_text()).get("theta") and (folder / name).stat().st_size == sizes[0]
 
 
 def test_a_model_that_cannot_be_kept_is_printed(folder, plan, monkeypatch, capsys):
@@ -157,6 +160,15 @@ def test_a_model_that_cannot_be_kept_is_printed(folder, plan, monkeypatch, capsy
     for words in (SOLVE, plan):
         code, out, err = call(capsys, *words)
         assert code == 2 and "No space left" in err and json.loads(out)["theta"]
+
+
+def test_the_room_that_is_kept_is_enough_for_any_release():
+    plan, rng = signed().plan(), np.random.default_rng(0)
+    most = len(_text(ReleasedModel.of(release_files.longest_release(plan), signed())))
+    for _ in range(200):
+        numbers = rng.choice([-1.0, 1.0], 3) * np.exp(rng.uniform(-700, 700, 3))
+        release = Release(numbers, plan, seeded=False)
+        assert len(_text(ReleasedModel.of(release, signed()))) <= most
 
 
 KILLED = """
@@ -206,7 +218,7 @@ def test_two_runs_at_once_make_one_release(folder, plan, capsys, monkeypatch, li
     ("content", "said"),
     [
         ("{", "must be a ledger of releases"),
-        ('{"file": "other.csv", "releases": []}', "must be the ledger of people.csv, got that of other.csv"),
+        ('{"file": "other.csv", "releases": []}', "must be the ledger of people.csv, got that of 'other.csv'"),
         ('{"file": "people.csv", "releases": [{}]}', "release 1 in people.csv.ledger.json"),
     ],
 )
@@ -229,6 +241,8 @@ def test_releases_without_a_plan_add_up_and_seeded_runs_do_not_count(folder, cap
     words = ["solve", "output_gamma", *SOLVE[2:-4], "--epsilon", "0.1", "--R", "1"]
     del words[words.index("--epsilon") : words.index("--epsilon") + 2]
     assert call(capsys, *words, "--seed", 1)[0] == 0 and counted(folder) == 0
+    (folder / "link.csv").symlink_to(folder / "people.csv")
+    words[words.index("people.csv")] = "link.csv"  # the same file
     told = [json.loads(call(capsys, *words, "--json")[1])["total"]["epsilon"] for _ in range(10)]
     assert told[0] == 0.1 and told[-1] >= 1.0 and counted(folder) == 10
     assert signed().fingerprint not in (folder / LEDGER).read_text()
