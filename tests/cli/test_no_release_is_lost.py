@@ -18,6 +18,7 @@ from dpcore.cli.signed import KEY_VARIABLE, _text
 from dpcore.mechanisms import api
 from dpcore.mechanisms.plan import Release
 from dpcore.mechanisms.released import ReleasedModel
+from dpcore.mechanisms.signed import SignedPlan
 from tests.briefings import KEY, PEOPLE, signed, to_sign
 from tests.cli.test_cli import call
 from tests.cli.test_robustness import sentence
@@ -196,22 +197,21 @@ def test_a_killed_run_counts_as_made(folder, plan, capsys):
 
 @pytest.mark.parametrize("links", [True, False])
 def test_two_runs_at_once_make_one_release(folder, plan, capsys, monkeypatch, links):
-    """The second one begins while the first one draws its noise; also on a disk without links."""
-    make, met = api.release_once, []
+    """The second one releases after the first one has looked for earlier releases; also on a disk without links."""
+    check, met = SignedPlan.check, []
 
-    def meanwhile(*a: object, **k: object) -> object:
+    def meanwhile(signed: SignedPlan, content: bytes, key: str) -> None:
+        check(signed, content, key)
         if not met:
             met.append(None)
-            (folder / "signed.csv.ledger.json").rename(folder / "hidden")  # it is the claim that refuses
             met.append(call(capsys, *plan))
-            (folder / "hidden").rename(folder / "signed.csv.ledger.json")
-        return make(*a, **k)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(api, "release_once", meanwhile)
+    monkeypatch.setattr(SignedPlan, "check", meanwhile)
     if not links:
         monkeypatch.setattr(os, "link", lambda *a: (_ for _ in ()).throw(PermissionError(1, "not permitted")))
-    assert call(capsys, *plan)[0] == 0
-    assert met[1][:2] == (2, "") and "not finished" in met[1][2] and counted(folder, "signed.csv.ledger.json") == 1
+    code, out, err = call(capsys, *plan)
+    assert met[1][0] == 0 and (code, out) == (2, "") and "it was made" in err
+    assert counted(folder, "signed.csv.ledger.json") == 1 and not [*folder.glob("*-2.json")]
 
 
 @pytest.mark.parametrize(
