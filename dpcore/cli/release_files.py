@@ -46,14 +46,15 @@ class ReleaseFile:
         claim = claim.ljust(self._room) + b"\n"
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         with named(path), written(part):
-            _write(part, claim, "xb")
+            _write(part, claim, "wb")
         try:
             os.link(part, path)
         except FileExistsError:
             raise
         except OSError:  # a disk without links
+            path.open("xb").close()
             with written(path):
-                _write(path, claim, "xb")
+                _write(path, claim, "r+b")
         finally:
             part.unlink()
 
