@@ -156,18 +156,24 @@ def total_told(ledger: ReleaseLedger) -> str:
     return f"{begun}, in total epsilon = {told_up(total.epsilon)}, delta = {told_up(total.delta)} for one person"
 
 
-def show(text: str, kept: Path | None = None) -> None:
-    """Print all at once; an output that cannot be written raises OSError, which names the file that has the release."""
+@contextmanager
+def kept_in(path: Path) -> Iterator[None]:
+    """Context in which a release is printed: whatever fails there, RuntimeError names the file that has it."""
+    try:
+        yield
+    except Exception as error:
+        told = getattr(error, "strerror", None) or error
+        raise RuntimeError(f"the output cannot be written ({told}); the release was made, and is in {path}") from error
+
+
+def show(text: str) -> None:
+    """Print all at once; raises OSError for an output that cannot be written."""
     try:
         click.echo(text)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except OSError as error:
+    except OSError:
         # At its end Python would write again what could not be written.
         with suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if kept is None:
-            raise
-        raise RuntimeError(
-            f"the output cannot be written ({error.strerror or error}); the release was made, and is in {kept}"
-        ) from None
+        raise

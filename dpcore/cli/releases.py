@@ -29,6 +29,7 @@ from .release_files import (
     ReleaseFile,
     counted,
     first_free,
+    kept_in,
     longest_release,
     show,
     total_told,
@@ -161,7 +162,9 @@ def solve(
     """
     _check_given(context, plan_path is not None)
     if plan_path is not None:
-        _show_signed(release_signed(plan_path, path, key_file, again), as_json)
+        made = release_signed(plan_path, path, key_file, again)
+        with kept_in(made.path):
+            _show_signed(made, as_json)
         return
     if arguments["loss"] is None:
         arguments["loss"] = mechanism_class(arguments["key"]).usual_loss
@@ -205,7 +208,8 @@ def solve(
         unprinted.remove()
         raise
     unprinted.write(_json(release, columns, **more))
-    show(as_told(release, ledger), unprinted.path)
+    with kept_in(unprinted.path):
+        show(as_told(release, ledger))
     unprinted.remove()
 
 
@@ -226,7 +230,7 @@ def _show_signed(made: Made, as_json: bool) -> None:
     model = made.model
     if as_json:
         facts = model.document() | {"written": str(made.path)} | _total(made.ledger)
-        show(json.dumps(_facts(made.release) | facts), made.path)
+        show(json.dumps(_facts(made.release) | facts))
         return
     lines = [
         f"plan {model.plan}: compare with the signed page; written to {made.path}",
@@ -234,7 +238,7 @@ def _show_signed(made: Made, as_json: bool) -> None:
         model.declared.scaling,
         *_theta(model.declared.names, made.release),
     ]
-    show("\n".join(lines), made.path)
+    show("\n".join(lines))
 
 
 def _json(release: Release, columns: Sequence[str], **more: Any) -> str:

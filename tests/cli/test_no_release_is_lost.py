@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpcore.__main__ import main
-from dpcore.cli import release_files
+from dpcore.cli import release_files, releases
 from dpcore.cli.signed import KEY_VARIABLE, _text
 from dpcore.mechanisms import api
 from dpcore.mechanisms.plan import Release
@@ -99,6 +99,12 @@ def test_a_closed_pipe_leaves_the_model_in_a_file(folder, monkeypatch, capsys, p
         main(plan)
     assert "b.released.json" in capsys.readouterr().err
     assert len(json.loads((folder / "b.released.json").read_text())["theta"]) == 3
+
+
+def test_whatever_fails_while_a_model_is_printed_its_file_is_named(folder, monkeypatch, capsys):
+    monkeypatch.setattr(releases, "_theta", lambda *a: 1 / 0)
+    code, out, err = call(capsys, *SOLVE)
+    assert (code, out) == (2, "") and UNPRINTED in err and json.loads((folder / UNPRINTED).read_text())["theta"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
