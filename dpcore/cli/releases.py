@@ -275,8 +275,8 @@ def _spent(release: Release, ledger: ReleaseLedger | None) -> list[str]:
     guarantee = "a seeded run: no guarantee" if release.seeded else "replace-one"
     so_far = f"; {total_told(ledger)}" if ledger else ""
     return [
-        f"spent epsilon = {told_up(spent.epsilon)}, delta = {told_up(spent.delta)} ({guarantee}){so_far}",
-        f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}",
+        f"spent epsilon = {told_up(spent.epsilon)}, delta = {told_up(spent.delta)} ({guarantee})",
+        f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}{so_far}",
     ]
 
 
