@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from .._version import __version__
@@ -26,7 +25,9 @@ UNFINISHED = "a release was begun and not finished; treat it as made"
 
 @dc.dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers to the rows of a table. scores: [rows], <x, theta>, nan for a row that lacks something. probabilities:
+    """Answers to the rows of a table.
+
+    scores: [rows], <x, theta>, above 0 for the positive label, nan for a row that lacks something. probabilities:
     [rows], of the positive label, None unless the loss has them. clipped: values of each column beyond its bounds, in
     rows that have an answer. lacking: rows without a declared value, by column.
     """
@@ -35,11 +36,6 @@ class Answers:
     probabilities: Array | None
     clipped: dict[str, int]
     lacking: dict[str, int]
-
-    @property
-    def positive(self) -> NDArray[np.bool_]:
-        """Rows whose answer is the positive label."""
-        return self.scores > 0.0
 
 
 @dc.dataclass(frozen=True)
