@@ -1,12 +1,13 @@
-"""python -m dpcore list | info | solve | run | warm | audit | errata | reproduce."""
+"""python -m dpcore list | info | solve | predict | ledger | run | warm | audit | errata | reproduce."""
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 import click
 
-from .cli import claims, experiments, releases
+from .cli import afterwards, claims, experiments, releases
 from .core.blas import one_blas_thread
 
 
@@ -19,6 +20,8 @@ for command in (
     releases.list_command,
     releases.info,
     releases.solve,
+    afterwards.predict,
+    afterwards.ledger,
     experiments.run,
     experiments.warm,
     claims.audit,
@@ -31,6 +34,8 @@ for command in (
 def main(arguments: Sequence[str] | None = None, commands: click.Group = cli, name: str = "python -m dpcore") -> None:
     """Run a command line; what the user can mend ends in one sentence and exit code 2."""
     try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # as on stderr: no text of a file fails to be printed
         one_blas_thread()
         commands.main(arguments, prog_name=name, standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):

@@ -34,11 +34,19 @@ def own_records(content: bytes = PEOPLE) -> UploadedRecords:
     return UploadedRecords(read_table(content, "people.csv", "sick"), declared, "people.csv")
 
 
-def signed(key: str = KEY, content: bytes = PEOPLE, epsilon: float = 1.0) -> SignedPlan:
-    """Plan of a release from the file by output perturbation."""
+def signed(
+    key: str = KEY,
+    content: bytes = PEOPLE,
+    epsilon: float = 1.0,
+    releases: int = 1,
+    records_per_person: int = 1,
+) -> SignedPlan:
+    """Plan of a release from the file, of which 70 rows are for training, by output perturbation."""
     held = own_records(content)
     mechanism = make_mechanism("output_gaussian")
-    return SignedPlan.of(Problem(held.key, n=70, p=3, seed=7), mechanism, epsilon, held, keyed_digest(content, key))
+    problem, digest = Problem(held.key, n=70, p=3, seed=7), keyed_digest(content, key)
+    planned = {"releases": releases, "records_per_person": records_per_person}
+    return SignedPlan.of(problem, mechanism, epsilon, held, digest, **planned)
 
 
 def to_sign(plan: SignedPlan | None = None, **changes: object) -> Briefing:
@@ -49,9 +57,9 @@ def to_sign(plan: SignedPlan | None = None, **changes: object) -> Briefing:
     told: dict[str, object] = {
         "source": own_records().source,
         "mechanism": mechanism_class(given["key"]).label,
-        "n": given["n"],
+        "n": 70,
         "guarantee": Guarantee(given["epsilon"], given["delta"], total.epsilon, total.delta),
-        "signing": Signing(1.37, 3.19, 1, 1, total, 17, plan),
+        "signing": Signing(1.37, 3.19, plan.records_per_person, plan.releases, total, 17, plan),
     }
     return example(**(told | changes))
 

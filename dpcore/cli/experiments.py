@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
     target = output.resolve()
     if not target.parent.is_dir() or (target.exists() and not target.is_file()):
         raise ValueError(f"--output must be a file that can be written, in a folder that exists, got {str(output)!r}")
+    _check_kind(output)
     kept = target.with_name(f"{target.name}.unfinished")
     if kept.exists() and not resume:
         raise ValueError(
@@ -84,6 +86,14 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
     }
     told = f"; {len(known)} cells were reused" if known else ""
     click.echo(json.dumps(facts) if as_json else f"{len(table)} rows in {output}{told}")
+
+
+def _check_kind(output: Path) -> None:
+    """Raise ValueError for a kind of file that cannot be written, before anything is computed."""
+    if output.suffix not in (".csv", ".parquet"):
+        raise ValueError(f"--output must end in .csv or .parquet, got {output.name}")
+    if output.suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise ValueError(f"--output must end in .csv without pyarrow, got {output.name}; install pyarrow, or write CSV")
 
 
 @contextmanager

@@ -5,9 +5,11 @@ import dataclasses as dc
 import inspect
 import json
 import re
+import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,24 @@ import click
 from click.core import ParameterSource
 
 from ..core.losses import LOSSES, Loss, get_loss
-from ..core.privacy import LargeDelta
+from ..core.privacy import LargeDelta, told_up
 from ..core.specification import LAM_RULES
 from ..data import check_learnable, read_file
 from ..mechanisms import api, list_mechanisms, mechanism_class
 from ..mechanisms.plan import Release
 from ..solvers.multiclass.objective import ellipsoid_of
+from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
 from .options import JSON
+from .release_files import (
+    ReleaseFile,
+    counted,
+    first_free,
+    kept_in,
+    longest_release,
+    show,
+    total_told,
+    unprinted_path,
+)
 from .signed import KEY_VARIABLE, Made, release_signed
 
 _WITHOUT_PLAN = ("key", "epsilon", "R")  # required there
@@ -142,12 +155,16 @@ def solve(
 ) -> None:
     """Release one private model from the records of a file.
 
+    A run without a seed is counted in the ledger beside the file (`ledger`) before it begins.
+
     A file with one class or with only constant columns is refused, to help its curator; the refusal depends on all
     records together and is not private.
     """
     _check_given(context, plan_path is not None)
     if plan_path is not None:
-        _show_signed(release_signed(plan_path, path, key_file, again), as_json)
+        made = release_signed(plan_path, path, key_file, again)
+        with kept_in(made.path):
+            _show_signed(made, as_json)
         return
     if arguments["loss"] is None:
         arguments["loss"] = mechanism_class(arguments["key"]).usual_loss
@@ -164,19 +181,36 @@ def solve(
     told = [str(warning.message) for warning in caught]
     for sentence in told:
         click.echo(f"Warning: {sentence}", err=True)
-    release = api.release_once(plan, data, **draw)
     columns = [*records.columns, *(str(number + 1) for number in range(data.stored, data.p))]
-    if as_json:
-        classes = {"classes": records.names} if records.names else {}
-        click.echo(_json(release, columns, warnings=told, **classes))
+    more: dict[str, Any] = {"classes": records.names} if records.names else {}
+
+    def as_told(release: Release, ledger: ReleaseLedger | None = None) -> str:
+        if as_json:
+            return _json(release, columns, warnings=told, **more, **_total(ledger))
+        lines = _spent(release, ledger)
+        if release.clipped:
+            lines.append(f"{release.clipped} rows were scaled down to norm R; this count is not private")
+        return "\n".join(lines + (_classes(more["classes"], columns, release) if more else _theta(columns, release)))
+
+    if draw["seed"] is not None:
+        show(as_told(api.release_once(plan, data, **draw)))
         return
-    _show_spent(release)
-    if release.clipped:
-        click.echo(f"{release.clipped} rows were scaled down to norm R; this count is not private")
-    if records.names:
-        _show_classes(records.names, columns, release)
-        return
-    _show_theta(columns, release)
+    if sys.stdout is None:
+        raise ValueError("the standard output must be open, got a closed one: the model is printed there")
+    # The model is on the disk until it is printed: an output that fails loses no release.
+    unprinted = first_free(
+        partial(ReleaseFile, begun={}, longest=_json(longest_release(plan), columns, **more)), unprinted_path(path)
+    )
+    try:
+        with counted(path, LedgerEntry.of(plan)) as ledger:
+            release = api.release_once(plan, data, **draw)
+    except BaseException:
+        unprinted.remove()
+        raise
+    unprinted.write(_json(release, columns, **more))
+    with kept_in(unprinted.path):
+        show(as_told(release, ledger))
+    unprinted.remove()
 
 
 def _check_given(context: click.Context, signed: bool) -> None:
@@ -193,23 +227,36 @@ def _check_given(context: click.Context, signed: bool) -> None:
 
 
 def _show_signed(made: Made, as_json: bool) -> None:
-    release, declared = made.release, made.signed.declared
+    model = made.model
     if as_json:
-        facts = {"low": declared.low, "high": declared.high, "plan": made.signed.fingerprint}
-        click.echo(_json(release, made.signed.columns, **facts, written=str(made.beside)))
+        facts = model.document() | {"written": str(made.path)} | _total(made.ledger)
+        show(json.dumps(_facts(made.release) | facts))
         return
-    click.echo(f"plan {made.signed.fingerprint}: compare with the signed page; written to {made.beside}")
-    _show_spent(release)
-    click.echo("columns are clipped to their bounds, mapped to [-1, 1], and divided by sqrt(p) with a constant 1")
-    _show_theta(made.signed.columns, release)
+    lines = [
+        f"plan {model.plan}: compare with the signed page; written to {made.path}",
+        *_spent(made.release, made.ledger),
+        model.declared.scaling,
+        *_theta(model.declared.names, made.release),
+    ]
+    show("\n".join(lines))
 
 
 def _json(release: Release, columns: Sequence[str], **more: Any) -> str:
     """A release as JSON, with further facts."""
+    return json.dumps({"columns": columns, "theta": release.theta.tolist()} | _facts(release) | more)
+
+
+def _total(ledger: ReleaseLedger | None) -> dict[str, Any]:
+    """Total of a ledger as JSON; nothing of a run that it does not count."""
+    if ledger is None:
+        return {}
+    total = ledger.total()
+    return {"total": dc.asdict(total) if total else None}
+
+
+def _facts(release: Release) -> dict[str, Any]:
     plan = release.plan
-    facts = {
-        "columns": columns,
-        "theta": release.theta.tolist(),
+    return {
         "spent": dc.asdict(release.spent),
         "seeded": release.seeded,
         "clipped": release.clipped,
@@ -221,29 +268,31 @@ def _json(release: Release, columns: Sequence[str], **more: Any) -> str:
         "n": plan.spec.n,
         "p": plan.spec.p,
     }
-    return json.dumps(facts | more)
 
 
-def _show_spent(release: Release) -> None:
+def _spent(release: Release, ledger: ReleaseLedger | None) -> list[str]:
     spent, plan = release.spent, release.plan
     guarantee = "a seeded run: no guarantee" if release.seeded else "replace-one"
-    click.echo(f"spent epsilon = {spent.epsilon:g}, delta = {spent.delta:g} ({guarantee})")
-    click.echo(f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}")
+    so_far = f"; {total_told(ledger)}" if ledger else ""
+    return [
+        f"spent epsilon = {told_up(spent.epsilon)}, delta = {told_up(spent.delta)} ({guarantee})",
+        f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}{so_far}",
+    ]
 
 
-def _show_theta(columns: Sequence[str], release: Release) -> None:
-    for column, value in zip(columns, release.theta, strict=True):
-        click.echo(f"{column:30s} {value: .10g}")
+def _theta(columns: Sequence[str], release: Release) -> list[str]:
+    return [f"{column:30s} {value: .10g}" for column, value in zip(columns, release.theta, strict=True)]
 
 
-def _show_classes(names: Sequence[str], columns: Sequence[str], release: Release) -> None:
-    """Print the ellipsoid of each class, a line for each column: its centre, then its row of the precision."""
+def _classes(names: Sequence[str], columns: Sequence[str], release: Release) -> list[str]:
+    """The ellipsoid of each class, a line for each column: its centre, then its row of the precision."""
     found = ellipsoid_of(release.theta, release.plan.spec.domain.R)
-    click.echo("the class of a record x has the smallest (x - centre)' precision (x - centre) + offset")
+    lines = ["the class of a record x has the smallest (x - centre)' precision (x - centre) + offset"]
     for name, centres, precision, offset in zip(names, found.centre, found.precision, found.offset, strict=True):
-        click.echo(f"\n{name}: offset = {offset:.10g}; centre and precision by columns")
+        lines.append(f"\n{name}: offset = {offset:.10g}; centre and precision by columns")
         for column, centre, row in zip(columns, centres, precision, strict=True):
-            click.echo(" ".join([f"{column:30s}", *(f"{value:17.10g}" for value in (centre, *row))]))
+            lines.append(" ".join([f"{column:30s}", *(f"{value:17.10g}" for value in (centre, *row))]))
+    return lines
 
 
 def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:

@@ -1,21 +1,22 @@
-"""The release that a briefing's JSON describes, made once, and what it spent, written beside that file."""
+"""The release that a briefing's JSON describes, made once: its model, written beside that file."""
 
 import dataclasses as dc
 import json
-import math
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .._version import __version__
 from ..core.privacy import BudgetExceeded
-from ..core.validation import integer, shown
-from ..mechanisms.plan import Plan, Release
+from ..core.validation import shown
+from ..mechanisms.plan import Release
+from ..mechanisms.released import UNFINISHED, ReleasedModel
 from ..mechanisms.signed import SignedPlan
-from ..studies.decide.repeated_releases import repeated_releases
+from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
+from .release_files import ReleaseFile, counted, first_free, ledger_of, ledger_path, longest_release
 
 KEY_VARIABLE = "PRICE_OF_PRIVACY_KEY"
 _ENDING = ".released.json"
@@ -23,22 +24,59 @@ _ENDING = ".released.json"
 
 @dc.dataclass(frozen=True)
 class Made:
-    """A release, what was signed, and the file beside the plan in which it is written."""
+    """A release, its model, the file in which that is written, and the ledger of the data."""
 
     release: Release
-    signed: SignedPlan
-    beside: Path
+    model: ReleasedModel
+    path: Path
+    ledger: ReleaseLedger
 
 
 def release_signed(plan_path: Path, data_path: Path, key_path: Path | None, again: bool) -> Made:
     """Make the release of a briefing's JSON from the file whose digest was signed.
 
-    The file beside the plan is claimed before any noise is drawn: a run that is killed counts as a release. Raises
-    BudgetExceeded for a second release unless `again`, and ValueError for another plan, file or key.
+    Its file and the ledger's entry are written before any noise is drawn: a run that is killed counts as a release.
+    Raises BudgetExceeded for a second release unless `again`, and ValueError for another plan, file, key or ledger.
     """
-    document = _json(plan_path)
+    signed = _signed(plan_path)
+    path = plan_path.with_suffix(_ENDING)
+    known = ledger_of(data_path)
+    made = sum(each.plan == signed.fingerprint for each in known.releases)
+    if not again:
+        _check_first(path, ledger_path(data_path).name if made else "")
+    key = _key(key_path)
+    content = data_path.read_bytes()
+    signed.check(content, key)
+    plan = signed.plan()
+    if again and made >= signed.releases:
+        click.echo(f"Warning: {signed.releases} planned releases were signed, this is number {made + 1}", err=True)
+    entry = LedgerEntry.of(plan, signed.fingerprint, signed.records_per_person)
+    begun = {"begun": entry.when, "plan": signed.fingerprint, "theta": None}
+    claim = partial(ReleaseFile, begun=begun, longest=_text(ReleasedModel.of(longest_release(plan), signed)))
+    try:
+        file = first_free(claim, path) if again else claim(path)
+    except FileExistsError:
+        _check_first(path, "")
+        raise
+    try:
+        with counted(data_path, entry) as ledger:
+            release = signed.release(content, key)
+    except BaseException:
+        file.remove()
+        raise
+    model = ReleasedModel.of(release, signed)
+    file.write(_text(model))
+    return Made(release, model, file.path, ledger)
+
+
+def _signed(path: Path) -> SignedPlan:
+    """The plan in a briefing's JSON, as it was signed."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path.name} must be JSON, got a file that is not ({error})") from None
     if not isinstance(document, dict) or not isinstance(document.get("signing"), dict):
-        raise ValueError(f"--plan must be a briefing's JSON, got {plan_path.name}, which is another file")
+        raise ValueError(f"--plan must be a briefing's JSON, got {path.name}, which is another file")
     signing = document["signing"]
     if document.get("release") is None:
         raise ValueError(f"--plan must have a release to make, got none: {signing.get('reason', '')}")
@@ -48,71 +86,33 @@ def release_signed(plan_path: Path, data_path: Path, key_path: Path | None, agai
             f"--plan must be as it was signed, fingerprint {shown(signing.get('fingerprint'))}, got "
             f"{signed.fingerprint}: it was changed since"
         )
-    records, planned = (integer(name, signing.get(name), at_least=1) for name in ("records", "releases"))
-    beside = plan_path.with_suffix(_ENDING)
-    made = _made(beside) if beside.exists() else []
-    if made and not again:
-        raise BudgetExceeded(
-            f"this release must be made once, got {beside.name}, which says that it was made; with --again "
-            "another one is made, which spends privacy again"
-        )
-    key = _key(key_path)
-    content = data_path.read_bytes()
-    signed.check(content, key)
-    if again and len(made) >= planned:
-        click.echo(f"Warning: {planned} planned releases were signed, this is number {len(made) + 1}", err=True)
-    plan = signed.plan()
-    entry: dict[str, Any] = {"version": __version__, "plan": signed.fingerprint}
-    entry |= {"spent": dc.asdict(plan.spent), "theta": None}
-    facts = {"records_per_person": records, "spent_on_a_person": _total(plan, len(made) + 1, records)}
-    before = beside.read_bytes() if made else None
-    _write(beside, {"releases": [*made, entry], **facts}, new=not made)
-    try:
-        release = signed.release(content, key)
-    except BaseException:
-        # Nothing was released.
-        beside.unlink()
-        if before is not None:
-            beside.write_bytes(before)
-        raise
-    entry |= {"columns": signed.columns, "theta": release.theta.tolist()}
-    _write(beside, {"releases": [*made, entry], **facts})
-    return Made(release, signed, beside)
+    return signed
 
 
-def _total(plan: Plan, releases: int, records: int) -> dict[str, float] | None:
-    """Privacy spent on one person; None where no accounting has a number."""
-    if releases == records == 1:
-        return dc.asdict(plan.spent)
-    after = repeated_releases(plan, releases, records)
-    return {"epsilon": after.epsilon, "delta": after.delta} if math.isfinite(after.epsilon) else None
+def _text(model: ReleasedModel) -> str:
+    return json.dumps(model.document(), indent=1)
 
 
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path.name} must be JSON, got a file that is not ({error})") from None
-
-
-def _made(beside: Path) -> list[dict[str, Any]]:
-    document = _json(beside)
-    made = document.get("releases") if isinstance(document, dict) else None
-    if not isinstance(made, list) or not made or not all(isinstance(one, dict) for one in made):
-        raise ValueError(f"{beside.name} must list the releases that were made, got a file that does not")
-    return made
-
-
-def _write(beside: Path, document: dict[str, Any], new: bool = False) -> None:
-    """Write the releases made, whole or not at all; new: refuse a file that another run has begun meanwhile."""
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    if new:
-        with beside.open("x", encoding="utf-8") as file:
-            file.write(text)
+def _check_first(path: Path, counted_in: str) -> None:
+    """Raise BudgetExceeded if a release by this plan was made, or begun."""
+    if path.exists():
+        told = f"got {path.name}, which says that {_state_of(path)}"
+    elif counted_in:
+        told = f"got {counted_in}, which counts one by this plan"
+    else:
         return
-    part = beside.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(beside)
+    raise BudgetExceeded(
+        f"this release must be made once, {told}; with --again another one is made, which spends privacy again"
+    )
+
+
+def _state_of(path: Path) -> str:
+    """Whether a release was made or begun: a file that is not whole was begun."""
+    try:
+        document: Any = json.loads(path.read_bytes())
+    except ValueError:
+        return UNFINISHED
+    return "it was made" if isinstance(document, dict) and document.get("theta") else UNFINISHED
 
 
 def _key(path: Path | None) -> str:

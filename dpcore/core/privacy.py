@@ -7,6 +7,10 @@ record*.
 from __future__ import annotations
 
 import dataclasses as dc
+import math
+from collections.abc import Iterable
+from decimal import ROUND_UP, Context
+from fractions import Fraction
 from typing import Literal
 
 from .validation import check_real, positive
@@ -58,6 +62,43 @@ class Budget:
     def __le__(self, other: Budget) -> bool:
         """Componentwise: spending `self` never exceeds `other`."""
         return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+
+def added_up(costs: Iterable[float]) -> float:
+    """Sum of privacy costs, rounded up.
+
+    >>> added_up([0.1] * 10) >= 1.0 > sum([0.1] * 10)
+    True
+    """
+    return rounded_up(sum(map(Fraction, costs), Fraction(0)))
+
+
+def rounded_up(exact: Fraction) -> float:
+    """Smallest double that is not below a number.
+
+    >>> rounded_up(10 * Fraction(0.1))
+    1.0000000000000002
+    """
+    near = float(exact)
+    return near if near >= exact else math.nextafter(near, math.inf)
+
+
+def composed(budgets: Iterable[Budget]) -> Budget:
+    """Total of several releases by basic composition, rounded up; ValueError, naming it, where delta comes to 1."""
+    each = tuple(budgets)
+    epsilon, delta = added_up(one.epsilon for one in each), added_up(one.delta for one in each)
+    if delta >= 1.0:
+        raise ValueError(f"total delta must be below 1, got {delta:g}; make fewer releases, or with a smaller delta")
+    return Budget(epsilon, delta)
+
+
+def told_up(cost: float) -> str:
+    """A privacy cost in words: six digits, rounded up.
+
+    >>> told_up(1.0), told_up(1.0000000000000002), told_up(1e-6)
+    ('1', '1.00001', '1e-06')
+    """
+    return f"{float(Context(prec=6, rounding=ROUND_UP).create_decimal(repr(cost))):g}"
 
 
 @dc.dataclass(frozen=True)

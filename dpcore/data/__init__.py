@@ -23,7 +23,17 @@ from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .sources import SOURCES, Source, Split, draw_split
 from .synthetic import TEST_RECORDS, draw_recipe
 from .tables import LIBSVM_LABEL, UPLOAD, Limits, RawTable, kind_of, read_table
-from .uploads import Category, Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
+from .uploads import (
+    Category,
+    Declared,
+    Report,
+    UploadedRecords,
+    held,
+    is_gone,
+    is_private,
+    kept_with,
+    scaled_rows,
+)
 
 MAX_VALUES = 50_000_000  # of a stored table: 400 MB
 

@@ -52,13 +52,14 @@ _ID_NAME = re.compile(
 
 @dc.dataclass(frozen=True)
 class Limits:
-    """Largest file that is read."""
+    """Largest file that is read, and the fewest records."""
 
     bytes: int
     lines: int
     columns: int
     cells: int
     advice: str = "leave some out"
+    fewest: int = 2
 
     def check(self, name: str, **found: int) -> None:
         """Raise ValueError for a file with more of anything."""
@@ -269,7 +270,8 @@ def _csv_columns(
         limits.check(name, lines=rows, cells=rows * len(names))
         for place, column in enumerate(found):
             column.add([cells[place] for cells in chunk], form)
-    _at_least_two(name, rows)
+    if rows < limits.fewest:
+        raise ValueError(f"{name} must hold at least {limits.fewest} records, got {rows}")
     return {each: found[place].made(each, place, place in unread) for place, each in enumerate(names)}
 
 
@@ -347,11 +349,6 @@ def _libsvm_columns(content: bytes, name: str, limits: Limits) -> dict[str, Colu
         str(place + 1): Column(filled[:, place], (), none, _numbering(filled[:, place])) for place in range(width)
     }
     return {LIBSVM_LABEL: Column(y, (), none), **columns}
-
-
-def _at_least_two(name: str, records: int) -> None:
-    if records < 2:
-        raise ValueError(f"{name} must hold at least 2 records, got {records}")
 
 
 def _numbering(cells: Array) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from ..core.cache import SharedCache
+from ..core.records import Data
 from ..core.scaling import scale
 from ..core.validation import one_of, shown
 from .cells import class_in, number_in
@@ -67,6 +68,30 @@ class Declared:
         """All columns that are used."""
         return (*self.columns, *(category.column for category in self.categories))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns of scaled records, and so of a model."""
+        levels = (f"{each.column} = {level}" for each in self.categories for level in each.levels)
+        return (*self.columns, *levels, "constant 1")
+
+    @property
+    def squared_divisor(self) -> int:
+        """Number whose square root divides scaled records: of features, a category counting as one, and the constant.
+
+        >>> Declared(("age",), (0.0,), (120.0,), "yes", categories=(Category("ward", ("a", "b", "c")),)).squared_divisor
+        3
+        """
+        return len(self.features) + 1
+
+    @property
+    def scaling(self) -> str:
+        """How records are scaled, in words."""
+        numbers, levels = len(self.columns), sum(len(category.levels) for category in self.categories)
+        told = f"{numbers:,} columns clipped to the declared bounds, mapped to [-1, 1], " if numbers else ""
+        if levels:
+            told += f"{len(self.categories):,} categories with {levels:,} declared levels, 1 for the level and 0, "
+        return f"{told}and a constant 1, all over sqrt({self.squared_divisor:,})"
+
 
 @dc.dataclass(frozen=True)
 class Report:
@@ -95,6 +120,47 @@ class Report:
         return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
+@dc.dataclass(frozen=True, eq=False, repr=False)
+class ScaledRows:
+    """Rows of a table that have everything declared, scaled.
+
+    X: [complete rows, p]. whole: [rows], which these are. clipped, gaps, unknown: as in `Report`.
+    """
+
+    X: "Array | csr_array"
+    whole: NDArray[np.bool_]
+    clipped: dict[str, int]
+    gaps: dict[str, int]
+    unknown: dict[str, int]
+
+
+def scaled_rows(table: RawTable, declared: Declared, wanted: NDArray[np.bool_]) -> ScaledRows:
+    """Scale the complete ones among the rows that are wanted, [rows]; ValueError for declarations that do not fit."""
+    _check(table, declared)
+    whole = wanted.copy()
+    gaps, unknown, levels = {}, {}, []
+    for column in declared.columns:
+        lacking = np.isnan(table.columns[column].numbers)
+        gaps[column] = int(lacking.sum())
+        whole &= ~lacking
+    for category in declared.categories:
+        found = _levels_in(table, category)
+        gaps[category.column] = int((found == _GAP).sum())
+        unknown[category.column] = int((found == _UNKNOWN).sum())
+        whole &= found >= 0
+        levels.append(found)
+    scaled: Array = np.ones((int(whole.sum()), len(declared.columns) + 1))
+    clipped = {}
+    # One column at a time: a copy of all would take as much memory again for each step.
+    for i, (column, low, high) in enumerate(zip(declared.columns, declared.low, declared.high, strict=True)):
+        numbers = table.columns[column].numbers[whole]
+        clipped[column] = int(((numbers < low) | (numbers > high)).sum())
+        scaled[:, i] = scale(np.clip(numbers, low, high), np.array(low), np.array(high))
+    scaled /= math.sqrt(declared.squared_divisor)
+    X = _one_hot(scaled, [found[whole] for found in levels], declared.categories) if levels else scaled
+    return ScaledRows(X, whole, clipped, gaps, unknown)
+
+
 class UploadedRecords:
     """Scaled records, their source and report, and the caches of results from them; never pickled or copied.
 
@@ -107,21 +173,10 @@ class UploadedRecords:
 
     def __init__(self, table: RawTable, declared: Declared, name: str) -> None:
         """Scale the records of a table. name: of the file. Raises ValueError for declarations that do not fit it."""
-        _check(table, declared)
         values, labels = table.labels
-        whole = labels >= 0
-        unlabelled = int((~whole).sum())
-        gaps, unknown, levels = {}, {}, []
-        for column in declared.columns:
-            lacking = np.isnan(table.columns[column].numbers)
-            gaps[column] = int(lacking.sum())
-            whole &= ~lacking
-        for category in declared.categories:
-            found = _levels_in(table, category)
-            gaps[category.column] = int((found == _GAP).sum())
-            unknown[category.column] = int((found == _UNKNOWN).sum())
-            whole &= found >= 0
-            levels.append(found)
+        one_of("positive", declared.positive, values)
+        scaled = scaled_rows(table, declared, labels >= 0)
+        whole, gaps, unknown, unlabelled = scaled.whole, scaled.gaps, scaled.unknown, int((labels < 0).sum())
         if declared.gaps == "refuse" and not whole.all():
             wrong = [(shown(column), gaps[column] + unknown.get(column, 0)) for column in gaps]
             wrong = [(column, count) for column, count in (*wrong, ("the label", unlabelled)) if count]
@@ -135,18 +190,9 @@ class UploadedRecords:
             )
         if whole.sum() < MIN_RECORDS:
             raise ValueError(f"a table must hold at least {MIN_RECORDS} complete records, got {whole.sum()}")
-        blocks = len(declared.features) + 1
-        scaled: Array = np.ones((int(whole.sum()), len(declared.columns) + 1))
-        clipped = {}
-        # One column at a time: a copy of all would take as much memory again for each step.
-        for i, (column, low, high) in enumerate(zip(declared.columns, declared.low, declared.high, strict=True)):
-            numbers = table.columns[column].numbers[whole]
-            clipped[column] = int(((numbers < low) | (numbers > high)).sum())
-            scaled[:, i] = scale(np.clip(numbers, low, high), np.array(low), np.array(high))
-        scaled /= math.sqrt(blocks)
-        self._X = _one_hot(scaled, [found[whole] for found in levels], declared.categories) if levels else scaled
+        self._X, blocks = scaled.X, declared.squared_divisor
         p = self._X.shape[1]
-        self.report = Report(len(whole), int((~whole).sum()), clipped, gaps, unknown, unlabelled)
+        self.report = Report(len(whole), int((~whole).sum()), scaled.clipped, gaps, unknown, unlabelled)
         self._y: Array = np.where(labels[whole] == values.index(declared.positive), 1.0, -1.0)
         if (self._y == self._y[0]).all():
             raise ValueError("complete records must have two classes, got one of them in every row")
@@ -159,20 +205,34 @@ class UploadedRecords:
             records="records",
             things="records",
             outcome="classified correctly",
-            size=training_records(len(scaled)),
+            size=training_records(self.rows),
             p=p,
             # The rule of the bundled sets: coefficients of norm about 5 on the mapped features, times what they are
             # divided by, rounded.
             theta_norm=float(round(5.0 * math.sqrt(blocks))),
-            scaling=f"{_told(declared)}and a constant 1, all over sqrt({blocks:,})",
+            scaling=declared.scaling,
             stored=p if isinstance(self._X, np.ndarray) else blocks,
         )
         self._caches: dict[SharedCache[Any], SharedCache[Any]] = {}
         _HELD[self.key] = self
 
+    @property
+    def rows(self) -> int:
+        """All complete records, those that are held out included."""
+        return len(self._y)
+
+    def first(self, n: int, seed: int) -> Data:
+        """First n of all records in the random order of the split: training records come before those held out."""
+        order = self._rng(seed).permutation(self.rows)[:n]  # as `draw_split`
+        return Data(self._X[order], self._y[order])
+
     def draw(self, n: int, seed: int) -> Split:
         """Split with n of the training records, and the test records, as `dpcore.data.load` returns it."""
-        return draw_split(self._X, self._y, n, np.random.default_rng([seed, *_STREAM]))
+        return draw_split(self._X, self._y, n, self._rng(seed))
+
+    @staticmethod
+    def _rng(seed: int) -> np.random.Generator:
+        return np.random.default_rng([seed, *_STREAM])
 
     def like(self, cache: SharedCache[Any]) -> SharedCache[Any]:
         """Cache of these records that replaces a module's."""
@@ -273,15 +333,6 @@ def _one_hot(values: Array, levels: list[NDArray[np.int16]], categories: tuple[C
     return csr_array((entries.ravel(), columns.ravel(), ends), (rows, p))
 
 
-def _told(declared: Declared) -> str:
-    """How features are mapped, in words that "and a constant 1" completes."""
-    numbers, levels = len(declared.columns), sum(len(category.levels) for category in declared.categories)
-    told = f"{numbers:,} columns clipped to the declared bounds, mapped to [-1, 1], " if numbers else ""
-    if levels:
-        told += f"{len(declared.categories):,} categories with {levels:,} declared levels, 1 for the level and 0, "
-    return told
-
-
 def _check(table: RawTable, declared: Declared) -> None:
     """Raise ValueError for a declaration that does not fit the table."""
     if not declared.features or len(set(declared.features)) < len(declared.features):
@@ -305,7 +356,6 @@ def _check(table: RawTable, declared: Declared) -> None:
                 f"bounds of column {shown(column)} must be numbers up to {_LARGEST_BOUND:g}, low below high, "
                 f"got {low:g} and {high:g}"
             )
-    one_of("positive", declared.positive, table.labels[0])
     one_of("gaps", declared.gaps, ("refuse", "drop"))
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from ..core.arrays import Array, as_matrix
 from ..core.losses import LOSSES, get_loss
-from ..core.privacy import Budget, BudgetExceeded
+from ..core.privacy import Budget, BudgetExceeded, composed
 from ..core.records import Data
 from ..core.specification import Domain, Spec
 from ..core.validation import boolean, integer, shown
@@ -96,7 +96,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         plan = self._plan(data.n, data.p)
         spent = plan.spent
         if earlier is not None:
-            spent = Budget(earlier.epsilon + spent.epsilon, earlier.delta + spent.delta)
+            spent = composed((earlier, spent))
         warn_of_large_delta(data.n, spent.delta)
         clipped = 0
         if boolean("clip", self.clip):

@@ -15,6 +15,7 @@ import re
 import secrets
 from typing import Any
 
+from .._version import __version__
 from ..core.validation import check_real, integer, shown
 from ..data import Category, Declared, Format, UploadedRecords, read_table
 from . import api
@@ -24,6 +25,7 @@ from .problem import Problem
 
 ALGORITHM = "HMAC-SHA-256"
 _KEY_BYTES = 32
+_FINGERPRINT_DIGITS = 32  # hexadecimal
 _SAME = 1e-9  # relative: another machine's logarithm may differ in the last digits
 
 
@@ -51,8 +53,9 @@ class SignedPlan:
     """Plan of one release from an uploaded file, as it is signed.
 
     arguments: of `dpcore.calibrate`. calibrated: what that finds (lam, scale, steps, epsilon and delta spent), so that
-    another version that would find something else is noticed. seed: of the split, whose first n training records are
-    learned from; the noise has none. file, label, form, declared: as in `UploadedRecords`. digest: of the file.
+    another version that would find something else is noticed. seed: of the random order of all complete rows, of which
+    the first n are learned from; the noise has none. file, label, form, declared: as in `UploadedRecords`. digest: of
+    the file. releases: planned. records_per_person: at most. version: that calibrated.
     """
 
     arguments: dict[str, Any]
@@ -63,12 +66,27 @@ class SignedPlan:
     form: Format | None
     declared: Declared
     digest: str
+    releases: int
+    records_per_person: int
+    version: str
 
     @classmethod
     def of(
-        cls, problem: Problem, mechanism: Mechanism, epsilon: float, records: UploadedRecords, digest: str
+        cls,
+        problem: Problem,
+        mechanism: Mechanism,
+        epsilon: float,
+        records: UploadedRecords,
+        digest: str,
+        *,
+        releases: int,
+        records_per_person: int,
     ) -> SignedPlan:
-        """Plan of a problem on these records; ValueError if its n or p are not those of the file."""
+        """Plan of a problem on these records; ValueError if its n or p are not those of the file.
+
+        A problem with all training records tells what to expect, and the release learns from all complete rows, those
+        held out included; a smaller n is kept.
+        """
         size, p = records.source.size or 0, records.source.p
         if problem.n > size:
             raise ValueError(
@@ -78,14 +96,17 @@ class SignedPlan:
         if problem.p != p:
             raise ValueError(f"p must be the file's {p}, got {problem.p}")
         spec = problem.spec(mechanism)
+        if spec.n == size:
+            spec = dc.replace(spec, n=records.rows)
         domain = spec.domain
         arguments: dict[str, Any] = {"key": mechanism.key, "n": spec.n, "p": spec.p}
         arguments |= {"epsilon": epsilon, "delta": problem.delta}
-        arguments |= {"loss": spec.loss, "lam": spec.lam, "R": domain.R, "q": domain.q, "y_max": domain.y_max}
+        arguments |= {"loss": spec.loss, "lam": spec.lam, "R": domain.R, "y_max": domain.y_max}
         arguments |= {"radius": spec.radius, "theta_norm": spec.theta_norm, **mechanism.knobs}
         found = _calibrated(api.calibrate(**arguments))
         read = (records.file, records.label, records.form, records.declared)
-        return cls(arguments, found, problem.seed, *read, digest)
+        planned = (releases, records_per_person)
+        return cls(arguments, found, problem.seed, *read, digest, *planned, __version__)
 
     @classmethod
     def read(cls, document: Any) -> SignedPlan:
@@ -105,8 +126,9 @@ class SignedPlan:
             for name in ("low", "high"):
                 declared[name] = tuple(check_real(name, v, "finite numbers", lambda v: True) for v in declared[name])
             given["declared"] = Declared(**declared)
-            given["seed"] = integer("seed", given["seed"], at_least=0)
-            for name in ("file", "label", "digest"):
+            for name, least in (("seed", 0), ("releases", 1), ("records_per_person", 1)):
+                given[name] = integer(name, given[name], at_least=least)
+            for name in ("file", "label", "digest", "version"):
                 if not isinstance(given[name], str):
                     raise ValueError(f"{name} must be a text, got {shown(given[name])}")
             return cls(**given)
@@ -119,12 +141,13 @@ class SignedPlan:
 
     @property
     def fingerprint(self) -> str:
-        """Short SHA-256 of the document, by which a signed page and its JSON are compared; the digest is keyed, and all
-        else in the document is public.
+        """128 bits of the SHA-256 of the whole document, by which a signed page and its JSON are compared.
+
+        The digest in it is keyed, and all else is public.
         """
         text = json.dumps(self.document(), sort_keys=True, separators=(",", ":"))
         whole = hashlib.sha256(text.encode()).hexdigest()
-        return "-".join(whole[k : k + 4] for k in range(0, 16, 4))
+        return "-".join(whole[k : k + 4] for k in range(0, _FINGERPRINT_DIGITS, 4))
 
     def plan(self) -> Plan:
         """The plan, calibrated anew; ValueError if this version finds another one than was signed."""
@@ -133,15 +156,9 @@ class SignedPlan:
             if not math.isclose(value, self.calibrated[name], rel_tol=_SAME):
                 raise ValueError(
                     f"{name} must be {self.calibrated[name]:.12g}, as signed, got {value:.12g} from this version; "
-                    "release with the version that the briefing names, or have a new briefing signed"
+                    f"release with version {self.version}, or have a new briefing signed"
                 )
         return plan
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns of the released model."""
-        levels = (f"{each.column} = {level}" for each in self.declared.categories for level in each.levels)
-        return *self.declared.columns, *levels, "constant 1"
 
     def check(self, content: bytes, key: str) -> None:
         """Raise ValueError for another file or key than those of the digest."""
@@ -157,7 +174,7 @@ class SignedPlan:
         table = read_table(content, self.file, self.label, self.form)
         records = UploadedRecords(table, self.declared, self.file)
         plan = self.plan()
-        return api.release_once(plan, records.draw(plan.spec.n, self.seed).train)
+        return api.release_once(plan, records.first(plan.spec.n, self.seed))
 
 
 def _calibrated(plan: Plan) -> dict[str, float]:

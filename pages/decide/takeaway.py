@@ -90,7 +90,8 @@ def link(state: State) -> str:
 def briefing_of(state: State, address: str, releases: int, records: int) -> Briefing:
     """Briefing on the slider's epsilon, with the page's numbers, for planned releases and records per person."""
     assert state.plan is not None and state.attack_success is not None
-    spent = state.plan.spent
+    signing = _signing(state, releases, records)
+    spent = _released(state, signing.plan).spent
     return Briefing(
         source=state.source,
         mechanism=words.mechanisms()[state.way],
@@ -102,7 +103,7 @@ def briefing_of(state: State, address: str, releases: int, records: int) -> Brie
         floor=state.floor,
         budget=_budget(state.found),
         attack_success=state.attack_success,
-        signing=_signing(state, releases, records),
+        signing=signing,
         link=address,
         version=dpcore.__version__,
         seed=state.controls.seed,
@@ -111,29 +112,35 @@ def briefing_of(state: State, address: str, releases: int, records: int) -> Brie
 
 
 def _signing(state: State, releases: int, records: int) -> Signing:
-    assert state.plan is not None
-    spent, total = state.plan.spent, None
-    if releases == records == 1:
-        total = spent
-    elif math.isfinite((after := repeated_releases(state.plan, releases, records)).epsilon):
-        total = Budget(after.epsilon, after.delta)
-    plan, reason = None, ""
+    plan, reason, total = None, "", None
     try:
-        plan = _signed(state)
+        plan = _signed(state, releases, records)
     except ValueError as refusal:
         reason = _sentence(str(refusal))
+    released = _released(state, plan)
+    if releases == records == 1:
+        total = released.spent
+    elif math.isfinite((after := repeated_releases(released, releases, records)).epsilon):
+        total = Budget(after.epsilon, after.delta)
     low, high = state.lost_limits("population")
     return Signing(low, high, records, releases, total, state.looks, plan, reason)
 
 
-def _signed(state: State) -> SignedPlan:
+def _released(state: State, plan: SignedPlan | None) -> dpcore.Plan:
+    """Plan of what is released: of all complete rows, or of the n of the page where there is nothing to sign."""
+    assert state.plan is not None
+    return plan.plan() if plan else state.plan
+
+
+def _signed(state: State, releases: int, records: int) -> SignedPlan:
     """Plan of the release; ValueError where none can be signed."""
     if not is_private(state.source.key):
         raise ValueError("the records are a data set of this dashboard, without a file to release from")
     if not (digest := upload_form.digest()):
         raise ValueError("no key was drawn for the digest of the file")
     mechanism = state.setting.cell(0).mechanism
-    return SignedPlan.of(state.setting.problem, mechanism, state.epsilon, held_records(state.source.key), digest)
+    held, planned = held_records(state.source.key), {"releases": releases, "records_per_person": records}
+    return SignedPlan.of(state.setting.problem, mechanism, state.epsilon, held, digest, **planned)
 
 
 def _budget(found: Answer) -> Interval:

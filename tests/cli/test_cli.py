@@ -15,6 +15,7 @@ import pytest
 import dpcore
 from dpcore import __main__ as shell
 from dpcore.__main__ import main
+from dpcore.cli import experiments
 from dpcore.mechanisms import api
 from tests.classifiers import KEY, class_data
 from tests.harness import ROOT
@@ -302,6 +303,10 @@ def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsy
     for place in (tmp_path, tmp_path / "pipe", tmp_path / "nowhere" / "out.csv", tmp_path / "e.json" / "out.csv"):
         code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", place)
         assert code == 2 and "--output must be a file that can be written" in err
+    monkeypatch.setattr(experiments, "find_spec", lambda name: None)
+    for name, said in (("out.xls", "must end in .csv or .parquet"), ("out.parquet", "install pyarrow, or write CSV")):
+        code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / name)
+        assert code == 2 and said in err
 
 
 def test_a_run_warns_of_a_large_delta_once_for_each_setting(capsys, tmp_path):

@@ -11,7 +11,7 @@ from ..attack_limits import zcdp_attack_limit
 from ..composition import repeated_choice_delta
 from ..pld import batch_losses
 from ..subsampled_rdp import Sampling, subsampled_delta
-from ..zcdp import zcdp_delta
+from ..zcdp import bounded_range_rho, zcdp_delta
 from .curves import BoundedCurve, TradeoffCurve
 
 
@@ -29,6 +29,10 @@ class RepeatedChoiceCurve(TradeoffCurve):
     @property
     def words(self) -> str:
         return f"{self.times} draws of range {self.mu:.6g}"
+
+    @property
+    def rho(self) -> float:
+        return bounded_range_rho(self.mu, self.times)
 
     def delta(self, epsilon: Array) -> Array:
         return repeated_choice_delta(self.mu, self.times, epsilon)
@@ -54,6 +58,11 @@ class ChoicesCurve(TradeoffCurve):
         longest = max(self.readings, key=len)
         size = f"{'epsilon' if self.pure else 'range'} {self.mu * max(longest):.6g}"
         return f"{len(longest)} adaptive choices of {size}{'' if min(longest) == max(longest) else ' or less'}"
+
+    @property
+    def rho(self) -> float:
+        root = self.mu * max(math.hypot(*ranges) for ranges in self.readings)
+        return 0.5 * root**2 if self.pure else bounded_range_rho(root)
 
     def delta(self, epsilon: Array) -> Array:
         found = (
@@ -101,6 +110,10 @@ class ZcdpCurve(BoundedCurve):
     def words(self) -> str:
         total = f" within epsilon = {self.stretch * self.mu:.6g}" if math.isfinite(self.stretch) else ""
         return f"{0.5 * self.mu**2:.6g}-zCDP{total}"
+
+    @property
+    def rho(self) -> float:
+        return 0.5 * self.mu**2
 
     def bound(self, epsilon: Array) -> Array:
         rho, total = 0.5 * self.mu**2, self.stretch * self.mu

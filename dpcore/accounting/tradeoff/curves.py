@@ -14,10 +14,11 @@ from typing import Self
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, ndtri_exp
 
 from ...core.arrays import Array
 from ..attack_limits import gaussian_attack_limit
+from ..common import SAFETY
 from ..gaussian import gaussian_epsilon
 from ..objective import Vertices, objective_epsilon
 
@@ -51,6 +52,16 @@ class TradeoffCurve(abc.ABC):
     def grid(self) -> Array:
         """Epsilons at which events are compared with the profile."""
         return _EPSILONS
+
+    @property
+    def gdp(self) -> float:
+        """mu of the Gaussian guarantee that the claim implies, by which releases compose; inf for none known."""
+        return math.inf
+
+    @property
+    def rho(self) -> float:
+        """rho of the zCDP that the claim implies, by which releases compose; inf for none known."""
+        return math.inf
 
     def attack_limit(self) -> float:
         """Largest attack success at 50:50, (1 + delta(0)) / 2."""
@@ -127,6 +138,14 @@ class GaussianCurve(TradeoffCurve):
     def words(self) -> str:
         return f"{self.mu:.6g}-GDP"
 
+    @property
+    def gdp(self) -> float:
+        return self.mu
+
+    @property
+    def rho(self) -> float:
+        return 0.5 * self.mu**2
+
     def delta(self, epsilon: Array) -> Array:
         m = self.mu
         return np.maximum(ndtr(0.5 * m - epsilon / m) - np.exp(epsilon) * ndtr(-0.5 * m - epsilon / m), 0.0)
@@ -158,6 +177,17 @@ class PureCurve(TradeoffCurve):
     def words(self) -> str:
         also = f", delta = {self.failure:g}" if self.failure else ""
         return f"randomised response at epsilon = {self.mu:.6g}{also}"
+
+    @property
+    def gdp(self) -> float:
+        """2 Phi^-1(e^mu / (1 + e^mu)): randomised response, at the corner of its trade-off function."""
+        if self.failure:
+            return math.inf
+        return float(-2.0 * ndtri_exp(-np.logaddexp(0.0, self.mu))) * (1 + SAFETY)
+
+    @property
+    def rho(self) -> float:
+        return math.inf if self.failure else 0.5 * self.mu**2
 
     @property
     def grid(self) -> Array:

@@ -7,13 +7,14 @@ anything seen there influences what is published.
 import dataclasses as dc
 import functools
 import math
+from fractions import Fraction
 
 from scipy.optimize import brentq
 
 from ...accounting.attack_limits import attack_cap
 from ...accounting.composition import advanced_epsilon
 from ...accounting.tradeoff import TradeoffCurve, repeated_releases_curve
-from ...core.privacy import Budget, NotApplicable
+from ...core.privacy import Budget, NotApplicable, rounded_up
 from ...core.specification import Spec
 from ...core.validation import check_real, integer
 from ...mechanisms import Mechanism
@@ -97,13 +98,15 @@ def guarantee_alone(one: Budget, releases: int, records: int) -> Budget | None:
     True
     """
     k, g = _planned(releases, records)
+    epsilon = rounded_up(g * k * Fraction(one.epsilon))
     if one.pure or k == g == 1:
-        return Budget(g * k * one.epsilon, one.delta)
+        return Budget(epsilon, one.delta)
     if g == 1:
-        return Budget(k * one.epsilon, k * one.delta) if k * one.delta < 1.0 else None
+        delta = rounded_up(k * Fraction(one.delta))
+        return Budget(epsilon, delta) if delta < 1.0 else None
     log = math.log(k * one.delta) + (g - 1) * one.epsilon
     log += math.log(math.expm1(-g * one.epsilon) / math.expm1(-one.epsilon))
-    return Budget(g * k * one.epsilon, math.exp(log) * (1 + _SAFETY)) if log < -_SAFETY else None
+    return Budget(epsilon, math.exp(log) * (1 + _SAFETY)) if log < -_SAFETY else None
 
 
 @functools.lru_cache(maxsize=256)

@@ -102,11 +102,11 @@ class Signing:
 class Briefing:
     """A decision and its basis.
 
-    source: words for records and outcomes. mechanism: its label. n: records. at_most: acceptable accuracy loss, points.
-    budget: the smallest epsilon that keeps to it. reference, score, floor: accuracy, a share, of the best model without
-    privacy, of releases at guarantee.epsilon by the smoothed curve, and of the larger class. signing: what is signed.
-    link: restores the state. version, seed: to compute everything again. warnings: sentences; UNCOUNTED is always among
-    them.
+    source: words for records and outcomes. mechanism: its label. n: records of which the numbers tell. at_most:
+    acceptable accuracy loss, points. budget: the smallest epsilon that keeps to it. reference, score, floor: accuracy,
+    a share, of the best model without privacy, of releases at guarantee.epsilon by the smoothed curve, and of the
+    larger class. signing: what is signed. link: restores the state. version, seed: to compute everything again.
+    warnings: sentences; UNCOUNTED is always among them.
 
     Raises ValueError for numbers that contradict one another, or texts that do not fit on the page.
     """
@@ -160,10 +160,17 @@ class Briefing:
             return
         given, calibrated = signing.plan.arguments, signing.plan.calibrated
         spending = (calibrated["epsilon"], calibrated["delta"])
-        signed = (mechanism_class(given["key"]).label, given["n"], given["epsilon"], given["delta"], *spending)
-        told = (self.mechanism, self.n, stated.epsilon, stated.delta, stated.spent_epsilon, stated.spent_delta)
-        if signed != told:
-            raise ValueError(f"the plan signed must be the briefing's, {told}, got {signed}")
+        planned = (signing.plan.releases, signing.plan.records_per_person)
+        signed = (mechanism_class(given["key"]).label, given["epsilon"], given["delta"], *spending, *planned)
+        stated_costs = (stated.epsilon, stated.delta, stated.spent_epsilon, stated.spent_delta)
+        told = (self.mechanism, *stated_costs, signing.releases, signing.records)
+        if signed != told or self.rows < self.n:
+            raise ValueError(f"the plan signed must be the briefing's, {(self.n, *told)}, got {(self.rows, *signed)}")
+
+    @property
+    def rows(self) -> int:
+        """Records that are learned from: those of the plan to sign, or n."""
+        return self.signing.plan.arguments["n"] if self.signing.plan else self.n
 
     @property
     def lost(self) -> float:
@@ -173,19 +180,19 @@ class Briefing:
     def document(self) -> dict[str, Any]:
         """Everything as JSON's own types: all that the page and the download say.
 
-        `lost`, `learnable`, `lost_share`, `attack_success_of_100` and `guarantee.delta_records` (n delta) are the
+        `lost`, `learnable`, `lost_share`, `attack_success_of_100` and `guarantee.delta_records` (rows delta) are the
         record's numbers in the units that sentences use; of the attack success, the certified one is rounded down and
         the limits are rounded up. `release` is the plan that `python -m dpcore solve --plan` takes, None where there is
         none to sign.
         """
-        plain = dc.asdict(self) | {"confidence": _CONFIDENCE, "measure": "accuracy"}
+        plain = dc.asdict(self) | {"confidence": _CONFIDENCE, "measure": "accuracy", "rows": self.rows}
         plan = self.signing.plan
         plain["release"] = plan.document() if plan else None
         del plain["signing"]["plan"]
         looked = listed(plan.declared.after_looking, _NAMED) if plan else ""
         plain["signing"] |= {"algorithm": ALGORITHM, "fingerprint": plan.fingerprint if plan else None}
         plain["signing"]["after_looking"] = looked
-        plain["guarantee"] |= {"delta_records": self.n * self.guarantee.delta, "one_record": 1.0 / self.n}
+        plain["guarantee"] |= {"delta_records": self.rows * self.guarantee.delta, "one_record": 1.0 / self.rows}
         plain["source"] = {
             name: getattr(self.source, name)
             for name in ("key", "label", "record", "records", "things", "outcome", "size")
