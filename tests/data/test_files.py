@@ -1,5 +1,6 @@
 """Files are read exactly, or refused in one sentence that names the place and the rule."""
 
+import dataclasses as dc
 import gzip
 import itertools
 import os
@@ -173,6 +174,7 @@ def test_the_names_of_other_tables_mean_the_same(name):
 @pytest.mark.parametrize(
     "lines, columns",
     [
+        (["age,ill,", "50,yes", "20,no"], ["age", "ill"]),
         (['"age","ill"', '"1",50,yes', '"2",20,no'], ["column 1 (no name)", "age", "ill"]),
         (['"age" "ill"', '"1" 50 "yes"', '"2" 20 "no"'], ["column 1 (no name)", "age", "ill"]),
         (["age,ill", "50,yes,", "20,no,"], ["age", "ill", "column 3 (no name)"]),
@@ -294,27 +296,29 @@ def test_a_quoted_line_break_is_part_of_its_cell():
 
 
 @pytest.mark.parametrize(
-    "rows, read, thousands, grouped",
+    "rows, read, marks",
     [
-        ('"1,234",1\n5,-1', [np.nan, 5.0], ",", [1234.0, 5.0]),
-        ('"1,234.5",1\n5,-1', [np.nan, 5.0], ",", [1234.5, 5.0]),
-        ("0,5;1\n1.234,5;-1", [0.5, np.nan], ".", [0.5, 1234.5]),
-        ("1.234.567;1\n5;-1", [np.nan, 5.0], "'", [np.nan, 5.0]),
-        ("1'234;1\n5;-1", [np.nan, 5.0], "'", [1234.0, 5.0]),
-        ("1\xa0234;1\n5;-1", [np.nan, 5.0], " ", [1234.0, 5.0]),
-        ('"12,34",1\n5.5,-1', [np.nan, 5.5], ",", [np.nan, 5.5]),
-        ("0,5;1\n1,234;-1", [0.5, 1.234], ".", [0.5, 1.234]),
+        ('"1,234",1\n5,-1', [np.nan, 5.0], (".", "")),
+        ('"1,234",1\n5.5,-1', [1234.0, 5.5], (".", ",")),
+        ('"1,234.5",1\n5,-1', [1234.5, 5.0], (".", ",")),
+        ("0,5;1\n1.234,5;-1", [0.5, 1234.5], (",", ".")),
+        ("1.234.567;1\n5;-1", [1234567.0, 5.0], (",", ".")),
+        ("1'234;1\n5;-1", [1234.0, 5.0], (".", "'")),
+        ("1\xa0234;1\n5;-1", [1234.0, 5.0], (".", " ")),
+        ('"12,34",1\n5.5,-1', [np.nan, 5.5], (".", "")),
+        ("0,5;1\n1,234;-1", [0.5, 1.234], (",", "")),
+        ("0,5;1\n1.234;-1", [0.5, 1234.0], (",", ".")),
     ],
 )
-def test_separators_of_thousands_are_read_where_they_are_named_and_never_as_decimals(rows, read, thousands, grouped):
+def test_separators_of_thousands_are_read_where_they_can_mean_nothing_else(rows, read, marks):
     content = f"a{';' if ';' in rows else ','}y\n{rows}\n".encode()
     table = data.read_table(content, "a.csv", "y")
     assert np.array_equal(table.columns["a"].numbers, read, equal_nan=True)
-    assert ("has thousands separators" in table.suspects.values()) == (np.isnan(read).any() and "12,34" not in rows)
-    form = table.form
-    named = Format(form.encoding, form.separator, form.decimal, form.header, thousands=thousands)
-    again = data.read_table(content, "a.csv", "y", named)
-    assert np.array_equal(again.columns["a"].numbers, grouped, equal_nan=True)
+    assert (table.form.decimal, table.form.thousands) == marks
+    for thousands, first in ((",", 1234.0), ("'", np.nan)):
+        form = dc.replace(table.form, decimal=".", thousands=thousands)
+        named = data.read_table(b'a,y\n"1,234",1\n5,-1\n', "a.csv", "y", dc.replace(form, separator=","))
+        assert np.array_equal(named.columns["a"].numbers, [first, 5.0], equal_nan=True)
 
 
 def test_a_label_that_no_header_names_is_explained():
