@@ -95,12 +95,12 @@ def _plain(cell: str, decimal: str) -> float:
 
 
 def marks_in(cells: Iterable[str]) -> tuple[str, str]:
-    """Decimal mark, and mark between groups of three digits, that numbers among texts show; "." and "" if none do.
+    """Decimal mark, and mark between groups of three digits, that numbers among texts show; "" where none do.
 
     1,250 alone shows nothing. It is a thousand beside 0.5, 1,250.5 or 1,000,000, and little more than one beside 0,5.
 
     >>> marks_in(["0,5", "1.250"]), marks_in(["1,250.5"]), marks_in(["1,250"]), marks_in(["1'250"])
-    ((',', '.'), ('.', ','), ('.', ''), ('.', "'"))
+    ((',', '.'), ('.', ','), ('', ''), ('', "'"))
     """
     decimals: Counter[str] = Counter()  # numbers in which a mark can only be the decimal one
     groups: Counter[str] = Counter()
@@ -113,10 +113,10 @@ def marks_in(cells: Iterable[str]) -> tuple[str, str]:
             either[grouped[1]] += 1
         else:
             groups[grouped[1]] += 1
-            decimals[grouped[2] or _OTHER.get(grouped[1], "")] += 1
-    decimal = "," if decimals[","] > decimals["."] else "."
-    other = _OTHER[decimal]
-    if decimals[decimal] and not decimals[other]:
+            decimals.update([mark] if (mark := grouped[2] or _OTHER.get(grouped[1])) else [])
+    decimal = "," if decimals[","] > decimals["."] else "." if decimals["."] else ""
+    other = _OTHER.get(decimal, "")
+    if other and not decimals[other]:
         groups[other] += either[other]
     del groups[decimal]
     return decimal, max(+groups, key=groups.__getitem__, default="")

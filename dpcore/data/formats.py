@@ -28,6 +28,11 @@ DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", "'", " ")
 LONGEST_CELL = csv.field_size_limit()
 GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+NO_SPREADSHEET = (
+    "must be a table as text, got a spreadsheet or an archive; open it in the spreadsheet program, choose File, "
+    "Save as, CSV UTF-8 (comma delimited), and take that file"
+)
 _LONGEST_LINE = 2**19  # characters; split into cells, a longer one would take a hundred times its size
 _SNIFFED_BYTES, _SNIFFED_RECORDS = 2**16, 100
 _SEPARATOR_LINE = re.compile(r'("?)sep=([,;\t|])\1(\r\n?|\n|\Z)', re.IGNORECASE)  # a first line that Excel obeys
@@ -85,6 +90,8 @@ def sniff(content: bytes, name: str) -> Format:
     """
     if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain CSV file, got a compressed one")
+    if content.startswith(_ZIP):
+        raise ValueError(f"{name} {NO_SPREADSHEET}")
     encoding = _encoding(content)
     end = _LINE_END.search(content, _SNIFFED_BYTES, _LONGEST_LINE)
     text = content[: end.start() if end else _LONGEST_LINE].decode(encoding, "ignore")
@@ -100,6 +107,7 @@ def sniff(content: bytes, name: str) -> Format:
     if row_names:
         records[0] = ["", *records[0]]
     decimal, thousands = marks_in(cell for record in records[1:] or records for cell in record)
+    decimal = decimal or "."
     header = not records or short or _is_header(records, decimal)
     return Format(encoding, separator, decimal, header, quote, thousands, row_names)
 

@@ -49,8 +49,9 @@ class Declared:
     """Public declaration of the holder about a table, made before anything is computed from it.
 
     columns: the features that are numbers. low, high: their bounds, one for each; values beyond are clipped. positive:
-    the label that counts as +1; all others count as -1. gaps: "refuse", or "drop" the rows that lack a number in one of
-    `columns`, a declared level in one of `categories`, or a label. categories: the other features. after_looking:
+    the label that counts as +1, or a threshold like ">= 50" for labels that are numbers; all others count as -1. gaps:
+    "refuse", or "drop" the rows that lack a number in one of `columns`, a declared level in one of `categories`, or a
+    label. categories: the other features. after_looking:
     features whose bounds or levels were chosen after looking at the records, which epsilon does not cover.
     """
 
@@ -108,8 +109,8 @@ class UploadedRecords:
     def __init__(self, table: RawTable, declared: Declared, name: str) -> None:
         """Scale the records of a table. name: of the file. Raises ValueError for declarations that do not fit it."""
         _check(table, declared)
-        values, labels = table.labels
-        whole = labels >= 0
+        positive, labelled = table.answers(declared.positive)
+        whole = labelled.copy()
         unlabelled = int((~whole).sum())
         gaps, unknown, levels = {}, {}, []
         for column in declared.columns:
@@ -147,7 +148,7 @@ class UploadedRecords:
         self._X = _one_hot(scaled, [found[whole] for found in levels], declared.categories) if levels else scaled
         p = self._X.shape[1]
         self.report = Report(len(whole), int((~whole).sum()), clipped, gaps, unknown, unlabelled)
-        self._y: Array = np.where(labels[whole] == values.index(declared.positive), 1.0, -1.0)
+        self._y: Array = np.where(positive[whole], 1.0, -1.0)
         if (self._y == self._y[0]).all():
             raise ValueError("complete records must have two classes, got one of them in every row")
         self.file, self.label, self.form, self.declared = name, table.label, table.form, declared
@@ -305,7 +306,6 @@ def _check(table: RawTable, declared: Declared) -> None:
                 f"bounds of column {shown(column)} must be numbers up to {_LARGEST_BOUND:g}, low below high, "
                 f"got {low:g} and {high:g}"
             )
-    one_of("positive", declared.positive, table.labels[0])
     one_of("gaps", declared.gaps, ("refuse", "drop"))
 
 

@@ -165,8 +165,10 @@ def test_files_that_are_written_differently_are_the_same_table(tmp_path, content
 @pytest.mark.parametrize("name", ["a.tsv", "a.tab", "a.data", "a.DAT", "a.csv"])
 def test_the_names_of_other_tables_mean_the_same(name):
     assert numbers_of(data.read_table(PLAIN.replace(",", "\t").encode(), name, "sick"))[0] == [50.0, 0.5]
-    with pytest.raises(ValueError, match=r"^a.xlsx must be .*: save it from the spreadsheet as CSV$"):
+    with pytest.raises(ValueError, match=r"^a.xlsx must be .*; open it .* Save as, CSV UTF-8 .*, and take that file$"):
         data.read_table(b"PK", "a.xlsx")
+    with pytest.raises(ValueError, match=r"^a.csv must be a table as text, got a spreadsheet or an archive; open it"):
+        data.read_table(b"PK\x03\x04\0\0", "a.csv")
     with pytest.raises(ValueError, match=r"^a file's name must end in one of \.csv, .*, got people$"):
         data.read_table(b"", "people")
 
@@ -189,7 +191,7 @@ def test_a_header_that_is_short_or_names_a_column_twice_is_read(lines, columns):
     assert [*table.columns] == columns
     assert table.columns["age" if "age" in columns else columns[0]].numbers.tolist() == [50.0, 20.0]
     unnamed = [column for column in columns if "no name" in column]
-    assert [column for column, reason in table.suspects.items() if reason == "has no name"] == unnamed
+    assert [each.name for each in data.facts_of(table).columns if each.reason == "has no name"] == unnamed
 
 
 def test_row_names_that_the_format_does_not_name_are_refused():

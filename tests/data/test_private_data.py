@@ -109,43 +109,6 @@ def test_labels_that_are_equal_as_numbers_are_one(form):
     assert [values[place] for place in places] == [*"11111000", "0.5", "0.5", "1", "yes"]
 
 
-DRAW = np.random.default_rng(0)
-SUSPECTS = [
-    ("", DRAW.integers(0, 5, 60), "has no name"),
-    ("age", DRAW.integers(0, 60, 60), ""),
-    ("row", range(1, 61), "counts the rows"),
-    ("odd", range(119, 0, -2), "counts the rows"),
-    ("time", 0.1 * np.arange(60), "counts the rows"),
-    ("with gaps", [*range(7, 300, 5), "NA"], "counts the rows"),
-    ("ticket", 10**6 + DRAW.permutation(900)[:60], "has a different value in every row"),
-    ("name", [f"person {i}" for i in range(60)], "has a different text in every row"),
-    ("dose", DRAW.standard_normal(60), ""),
-    ("constant", [1] * 60, ""),
-    ("sorted", np.sort(DRAW.integers(0, 60, 60)), ""),
-    *((name, [1, 2, 3] * 20, "is named like an ID") for name in ("patient_id", "ID", "customerId", "e-mail")),
-    *((name, [1, 2, 3] * 20, "") for name in ("paid", "idle")),
-    *(
-        ("when", [day] * 60, reason)
-        for reason, days in {
-            "holds dates or times": (
-                *("2026-01-31", "31.01.2026", "1/31/26", "2026-01-31T10:20:30Z"),
-                *("31 January 2026", "Jan 31, 2026", "10:45"),
-            ),
-            "holds dates": ("20260131",),
-            "": ("2026", "12345678", "A-12-2026", "1-3", "north"),
-        }.items()
-        for day in days
-    ),
-    ("many", [f"{i}x" for i in range(1_001)] * 2, "holds more than 1,000 different texts"),
-    ("income", ["1,234", "5"] * 30, "has thousands separators"),
-]
-
-
-@pytest.mark.parametrize(("name", "cells", "reason"), SUSPECTS)
-def test_a_column_that_is_hardly_a_feature_is_one_with_a_reason(name, cells, reason):
-    assert (*column(name, cells).suspects.values(),) == ((reason,) if reason else ())
-
-
 def test_a_column_of_too_many_texts_keeps_none():
     table = column("many", [f"{i}x" for i in range(1_001)])
     assert table.columns["many"].words == () and (table.columns["many"].places == -1).all()
