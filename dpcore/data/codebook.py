@@ -9,7 +9,8 @@ from ..core.validation import shown
 from .cells import class_in, has_thousands, marks_in, number_in, typed_number
 
 _NAME_ENDS = re.compile(r"[\t;|:=,]")
-_RANGE = re.compile(r"(.*?\d)\s*(?:\bto\b|\.{2,3}|\u2026|\u2013|\u2014|-)\s*([-+\u2212]?\s*[.,]?\d.*)")
+_NUMBER = r"[-+\u2212]?[\d.,']*\d(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(rf"({_NUMBER})\s*(?:\bto\b|\.{{2,3}}|[-\u2026\u2013\u2014])\s*({_NUMBER})")
 _HEADING = re.compile(r"\b(smallest|min(imum)?|low(er|est)?|from|levels?|values?|bounds?|range)\b", re.IGNORECASE)
 
 
@@ -91,9 +92,9 @@ def _named(line: str, columns: Collection[str]) -> tuple[str | None, str]:
 
 def _ends(said: str) -> tuple[str, str] | None:
     """Smallest and largest value as they are written; None for levels."""
-    cells = [cell.strip('"').strip() for cell in _cells(said)]
-    if len(cells) == 1 and (written := _RANGE.fullmatch(cells[0])):
+    if written := _RANGE.fullmatch(said.strip()):
         return written[1], written[2]
+    cells = [cell.strip('"').strip() for cell in _cells(said)]
     if len(cells) == 2 and any(map(_is_number, cells)):
         return cells[0], cells[1]
     return None

@@ -6,6 +6,7 @@ cover that.
 
 import dataclasses as dc
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +110,7 @@ class ColumnFacts:
             words = " and ".join(shown(word) if word else "empty cells" for word in self.gap_words)
             told.append(f"{_counted(self.gaps, 'gap', 'gaps')}: {words}")
         if self.unit:
-            told.append(f"{self.unit} is left out: '5 {self.unit}' is read as 5")
+            told.append(f"numbers in {self.unit}: '5 {self.unit}' is read as 5")
         return tuple(told)
 
 
@@ -312,7 +313,7 @@ def _wrong(column: Column, rows: NDArray[np.bool_], yes: NDArray[np.bool_]) -> i
     return wrong + int(cut.min())
 
 
-def _minorities(values: NDArray[np.int_], yes: NDArray[np.bool_]) -> int:
+def _minorities(values: NDArray[np.integer[Any]], yes: NDArray[np.bool_]) -> int:
     """Rows that are wrong if each value stands for the answer that most of its rows have."""
     if not len(values):
         return 0

@@ -171,4 +171,4 @@ def test_each_column_has_its_kind_gaps_and_cells_that_are_no_numbers():
     assert bmi.notes[0].startswith("20 cells are not numbers, such as '31 kg'; ")
     assert bmi.notes[1] == "40 gaps: empty cells and 'N/A'"
     assert (rate.unit, rate.other_words) == ("%", ("0.5",)), "a share and a number without a sign are not compared"
-    assert rate.notes[1] == "% is left out: '5 %' is read as 5"
+    assert rate.notes[1] == "numbers in %: '5 %' is read as 5"
