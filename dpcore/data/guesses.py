@@ -149,8 +149,9 @@ def facts_of(table: RawTable, question: Question | None = None) -> TableFacts:
 
 
 def guess_question(table: RawTable) -> Question:
-    """Likely question: the label by its name, else the last column with few values; and its rarer value.
+    """Likely question: the label by its name, else the last column that has few values; and its rarer value.
 
+    If the last column has many, it is the last one of two values, else of a few texts, else the last column itself.
     A table whose label is picked keeps it. No threshold is guessed for a label with more than 10 different numbers.
     """
     label = table.label or _likely_label(table)
@@ -165,8 +166,11 @@ def _likely_label(table: RawTable) -> str:
         if found := [name for name in table.columns if names.fullmatch(name)]:
             return found[-1]
     usual = [name for name, column in table.columns.items() if not _unusual(name, column)]
-    few = [name for name in usual if 2 <= len(_values_of(table.columns[name])) <= _FEW]
-    return [*table.columns, *usual, *few][-1]
+    counts = {name: len(_values_of(table.columns[name])) for name in usual}
+    few = [name for name in usual if 2 <= counts[name] <= _FEW]
+    classes = [name for name in few if not _is_numeric(table.columns[name])]
+    two = [name for name in few if counts[name] == 2]
+    return [*table.columns, *usual, *classes, *two, *(name for name in usual[-1:] if name in few)][-1]
 
 
 def _values_of(column: Column) -> dict[str, int]:

@@ -86,6 +86,8 @@ RARE = ["yes" if i % 9 == 4 else "no" for i in range(100)]
         ({"Churn": RARE, "age": AGE, "active": [1, 0] * 50}, ("Churn", "yes")),
         ({"age": AGE, "ill": [0, 1] * 50, "same": [1] * 100, "day": ["2026-01-02", "2026-01-03"] * 50}, ("ill", "1")),
         ({"age": AGE, "income": [1_000 + i * i for i in range(100)]}, ("age", "")),
+        ({"code": [1, 2, 3, 2] * 25, "age": AGE}, ("age", "")),
+        ({"code": [1, 2, 3, 2] * 25, "ill": RARE, "town": ["a", "b", "c", "b"] * 25, "age": AGE}, ("ill", "yes")),
         ({"age": AGE, "outcome": ["yes", "no", ".", "\\N", "#DIV/0!"] * 20}, ("outcome", "yes")),
     ],
 )

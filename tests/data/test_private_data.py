@@ -402,3 +402,24 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
         until(lambda: job.answer.finished)
     assert job.answer.failed and "0.123456" not in caplog.text
     assert ("no answer about private records: ValueError" in caplog.text) == still_there
+
+
+def test_a_threshold_is_a_positive_label_from_declaration_to_dictionary():
+    rows = "\n".join(f"{i % 7},{'' if i == 3 else i / 2}" for i in range(60))
+    table = data.read_table(f"age,dose\n{rows}".encode(), "people.csv", "dose")
+    said = data.Declared(("age",), (0.0,), (6.0,), ">= 12,5", "drop")
+    records = data.UploadedRecords(table, said, "people.csv")
+    assert records.report.unlabelled == 1 and (records._y == 1).sum() == 60 - 25
+    again = data.read_dictionary(data.write_dictionary("dose", said).encode(), "people.json")
+    assert again == ("dose", said) and data.mismatches(said, ("age",), ("age",), ("0", "0.5")) == []
+    for wrong in (">= 1,000", ">= many", "> 5"):
+        with pytest.raises(ValueError, match="must"):
+            data.UploadedRecords(table, dc.replace(said, positive=wrong), "people.csv")
+
+
+def test_a_label_that_looks_like_a_threshold_is_one_if_it_occurs():
+    rows = "\n".join(f"{i % 7},{'>=50K' if i % 3 else '<50K'}" for i in range(60))
+    table = data.read_table(f"age,income\n{rows}".encode(), "people.csv", "income")
+    records = data.UploadedRecords(table, data.Declared(("age",), (0.0,), (6.0,), ">=50K"), "people.csv")
+    assert (records._y == 1).sum() == 40
+    assert data.mismatches(data.Declared(("age",), (0.0,), (6.0,), ">=50K"), ("age",), ("age",), (">=50K",)) == []
