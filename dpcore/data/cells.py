@@ -78,7 +78,8 @@ def number_and_unit(cell: str, decimal: str = ".", thousands: str = "") -> tuple
         mark = re.escape(thousands)
         if thousands and re.fullmatch(rf"\d{{1,3}}({mark}\d{{3}})+({re.escape(decimal)}\d*)?", digits):
             digits = digits.replace(thousands, "")
-        return sign * _plain(digits, decimal), unit
+        number = sign * _plain(digits, decimal)
+        return number, "" if math.isnan(number) else unit
     return number, ""
 
 

@@ -27,8 +27,9 @@ QUOTES = ('"', "'")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", "'", " ")
 LONGEST_CELL = csv.field_size_limit()
+_LIKELY = {";": "0,5", ",": "0.5"}  # numbers beside which 1,250 is no doubt
 GZIP = b"\x1f\x8b"
-_ZIP = b"PK\x03\x04"
+_SPREADSHEET = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 NO_SPREADSHEET = (
     "must be a table as text, got a spreadsheet or an archive; open it in the spreadsheet program, choose File, "
     "Save as, CSV UTF-8 (comma delimited), and take that file"
@@ -81,16 +82,16 @@ def sniff(content: bytes, name: str) -> Format:
     UTF-8 and UTF-16 are recognised; anything else counts as Western European (cp1252), or as Mac Roman if it has bytes
     that cp1252 lacks, or more letters where Mac Roman has them. The separator is the one named by a first line like
     sep=; or, with the quotes, the one that splits most records into as many cells as the others and leaves fewest cells
-    in quotes. `marks_in` tells the marks in numbers. The first line is no header if it holds numbers, unless these
-    count up like names (0, 1, 2), or if it holds words that occur again below them, unless more words are above columns
-    of numbers.
+    in quotes. `marks_in` tells the marks in numbers; 1.250 beside semicolons and 1,250 beside commas are thousands if
+    no number shows the contrary. The first line is no header if it holds numbers, unless these count up like names (0,
+    1, 2), or if it holds words that occur again below them, unless more words are above columns of numbers.
 
     >>> sniff(b"age;sick\\n50,5;yes\\n", "people.csv").separator
     ';'
     """
     if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain CSV file, got a compressed one")
-    if content.startswith(_ZIP):
+    if content.startswith(_SPREADSHEET):
         raise ValueError(f"{name} {NO_SPREADSHEET}")
     encoding = _encoding(content)
     end = _LINE_END.search(content, _SNIFFED_BYTES, _LONGEST_LINE)
@@ -106,7 +107,11 @@ def sniff(content: bytes, name: str) -> Format:
     row_names = short and any(record[-1].strip() for record in records[1:])
     if row_names:
         records[0] = ["", *records[0]]
-    decimal, thousands = marks_in(cell for record in records[1:] or records for cell in record)
+    cells = [cell for record in records[1:] or records for cell in record]
+    decimal, thousands = marks_in(cells)
+    if not (decimal or thousands):  # a program writes semicolons where it writes decimal commas, else commas
+        likely = marks_in([*cells, _LIKELY.get(separator, "")])
+        decimal, thousands = likely if likely[1] else ("", "")
     decimal = decimal or "."
     header = not records or short or _is_header(records, decimal)
     return Format(encoding, separator, decimal, header, quote, thousands, row_names)
@@ -166,7 +171,10 @@ def _stripped(lines: Iterable[str]) -> Iterator[str]:
 
 def _cells_of(lines: Iterable[str], form: Format) -> "_csv.Reader":
     """Reader of the records in lines."""
-    return csv.reader(lines, delimiter=form.separator, quotechar=form.quote, skipinitialspace=True, strict=True)
+    escape = "\\" if form.quote == "'" else None  # of an apostrophe, in files of Weka and OpenML
+    return csv.reader(
+        lines, delimiter=form.separator, quotechar=form.quote, escapechar=escape, skipinitialspace=True, strict=True
+    )
 
 
 def _is_blank(cells: list[str]) -> bool:

@@ -48,6 +48,7 @@ _ID_NAME = re.compile(
     r"|__index_level_\d+__|level_\d+|unnamed: ?\d+",  # what pandas calls an index
     re.IGNORECASE,
 )
+_WRITTEN_AMOUNT = re.compile(r"\W{0,2}\d[\d.,]*(\s?[^\W\d]{0,3}\W?$|,)")  # 5 mg, £5k, 1.5-
 _DATE_NAME = re.compile(r"(.*[^a-z])?(date|datetime|timestamp|dob)([^a-z].*)?|(?-i:.*[a-z]Date)", re.IGNORECASE)
 # Names of labels: first those that mean nothing else, then outcomes.
 _LABEL_NAMES = [
@@ -107,7 +108,7 @@ class ColumnFacts:
                 f"{shown(self.other_words[0])}{known}"
             )
         if self.gaps:
-            words = " and ".join(shown(word) if word else "empty cells" for word in self.gap_words)
+            words = " and ".join(_quoted(word) if word else "empty cells" for word in self.gap_words)
             told.append(f"{_counted(self.gaps, 'gap', 'gaps')}: {words}")
         if self.unit:
             told.append(f"numbers in {self.unit}: '5 {self.unit}' is read as 5")
@@ -220,6 +221,10 @@ def _examples(column: Column, rows: NDArray[np.bool_]) -> tuple[str, ...]:
     return tuple(("", *column.words)[place] for place in order if counts[place])
 
 
+def _quoted(word: str) -> str:
+    return shown(word).replace("\\\\", "\\")
+
+
 def _counted(count: int, one: str, several: str) -> str:
     return f"{count:,} {one if count == 1 else several}"
 
@@ -245,13 +250,15 @@ def _unusual(name: str, column: Column) -> str:
     different, counts = np.unique(known, return_counts=True)
     if len(different) + len(texts) == 1:
         return "has one value only"
-    if numbering := _numbering(rows, known, different, counts):
+    if not column.unit and (numbering := _numbering(rows, known, different, counts)):
         return numbering
     if _ID_NAME.fullmatch(name):
         most = max(counts.max(initial=0), np.bincount(column.places + 1)[1:].max(initial=0))
         return "is named like an ID" + (f": one value stands in {most:,} rows" if most > 1 else "")
     if _DATE_NAME.fullmatch(name):
         return "is named like a date"
+    if len(texts) > _FEW and all(map(_WRITTEN_AMOUNT.match, texts)) and not _is_numeric(column):
+        return f"holds what may be numbers but is not read as such, like {_quoted(texts[0])}: write them in digits only"
     if len(texts) == filled >= _FEWEST_ROWS:
         return "has a different text in every row"
     if not _is_numeric(column) and len(texts) > MAX_LEVELS:

@@ -58,7 +58,7 @@ NO_NUMBERS = [
     ("a,sick\nTrue,1\nFalse,-1\n", "column 'a' of people.csv must hold a number in every row, got 'True' in line 2"),
     ("a,sick\n1_0,1\n2,-1\n", "column 'a' of people.csv must hold a number in every row, got '1_0' in line 2"),
     ("a,sick\n١,1\n2,-1\n", "column 'a' of people.csv must hold a number in every row, got '١' in line 2"),
-    ('a,sick\n"1,234",1\n2,-1\n', "column 'a' of people.csv must .*, got '1,234' in line 2; write .* thousands .*"),
+    ("a\tsick\n1,234\t1\n2\t-1\n", "column 'a' of people.csv must .*, got '1,234' in line 2; write .* thousands .*"),
     (
         "a,sick\n1,malignant\n2,benign\n",
         "column 'sick' of people.csv must hold a number in every row, got 'malignant' in line 2; "
@@ -204,6 +204,9 @@ def test_texts_in_single_quotes_lose_them_and_may_hold_separators():
     rows = [f"'{'car, new' if i % 2 else 'radio'}',{6 + i % 40},'{1 + i % 4}',bad" for i in range(40)]
     table = data.read_table("\n".join(['"purpose","months","rate","class"', *rows]).encode(), "credit.csv", "class")
     assert table.levels("purpose") == ("car, new", "radio") and table.levels("rate") == ("1", "2", "3", "4")
+    for written in ("driver''s", r"driver\'s"):
+        content = "\n".join(["age,job,ill", *(f"{i},'{written}','no'" for i in range(9))]).encode()
+        assert data.read_table(content, "people.csv").levels("job") == ("driver's",)
 
 
 def test_lines_keep_their_numbers_below_the_separator_that_a_file_names():
@@ -300,7 +303,10 @@ def test_a_quoted_line_break_is_part_of_its_cell():
 @pytest.mark.parametrize(
     "rows, read, marks",
     [
-        ('"1,234",1\n5,-1', [np.nan, 5.0], (".", "")),
+        ("1,234\t1\n5\t-1", [np.nan, 5.0], (".", "")),
+        ('"1,234",1\n5,-1', [1234.0, 5.0], (".", ",")),
+        ("1.234;1\n5;-1", [1234.0, 5.0], (",", ".")),
+        ("1.234,1\n5,-1", [1.234, 5.0], (".", "")),
         ('"1,234",1\n5.5,-1', [1234.0, 5.5], (".", ",")),
         ('"1,234.5",1\n5,-1', [1234.5, 5.0], (".", ",")),
         ("0,5;1\n1.234,5;-1", [0.5, 1234.5], (",", ".")),
@@ -313,8 +319,8 @@ def test_a_quoted_line_break_is_part_of_its_cell():
     ],
 )
 def test_separators_of_thousands_are_read_where_they_can_mean_nothing_else(rows, read, marks):
-    content = f"a{';' if ';' in rows else ','}y\n{rows}\n".encode()
-    table = data.read_table(content, "a.csv", "y")
+    separator = next(mark for mark in ";\t," if mark in rows)
+    table = data.read_table(f"a{separator}y\n{rows}\n".encode(), "a.csv", "y")
     assert np.array_equal(table.columns["a"].numbers, read, equal_nan=True)
     assert (table.form.decimal, table.form.thousands) == marks
     for thousands, first in ((",", 1234.0), ("'", np.nan)):
@@ -361,7 +367,9 @@ def test_a_libsvm_file_gives_back_every_record(tmp_path, suffix):
 )
 def test_a_bad_line_of_a_libsvm_file_is_named(tmp_path, line):
     path = written(tmp_path, f"1 1:1\n# nothing\n{line}\n-1 1:1\nworse\n", "people.txt")
-    with pytest.raises(ValueError, match=r"^line 3 of people.txt must be .* from 1 to 8 at most and no qid, got '"):
+    with pytest.raises(
+        ValueError, match=r"^line 3 of people.txt must be .* from 1 to 8 at most and no qid, got '.*; a table .* \.csv$"
+    ):
         data.read_file(path, p=8)
 
 

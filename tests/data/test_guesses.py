@@ -61,7 +61,15 @@ UNUSUAL = [
         for day in days
     ),
     ("many", [f"{i}x" for i in range(1_001)] * 2, "holds more than 1,000 different texts"),
-    ("income", ["1,234", "5,678"] * 30, "has numbers that may mean two, such as '1,234': say what separates groups of"),
+    (
+        "dose",
+        [f"{i % 20} mg" for i in range(60)],
+        "holds what may be numbers but is not read as such, like '0 mg': write",
+    ),
+    ("pay", [f"£{i % 20}k" for i in range(60)], "holds what may be numbers but is not read as such, like '£0k': write"),
+    ("fee", [f"{i}.5-" for i in range(60)], "holds what may be numbers but is not read as such, like '0.5-': write"),
+    ("euros", [f"€ {7 * i}" for i in range(60)], ""),
+    ("band", [f"{i % 20}-{i % 20 + 9}" for i in range(60)], ""),
 ]
 
 
@@ -174,3 +182,12 @@ def test_each_column_has_its_kind_gaps_and_cells_that_are_no_numbers():
     assert bmi.notes[1] == "40 gaps: empty cells and 'N/A'"
     assert (rate.unit, rate.other_words) == ("%", ("0.5",)), "a share and a number without a sign are not compared"
     assert rate.notes[1] == "numbers in %: '5 %' is read as 5"
+
+
+def test_numbers_that_may_mean_two_are_asked_about():
+    rows = [f"{i % 7 + 1},{i % 5}50\t{1 + i % 4},250\t{i % 2}" for i in range(60)]
+    first, second = data.facts_of(data.read_table("\n".join(["a\tb\ty", *rows]).encode(), "people.tsv")).columns
+    assert first.reason.startswith("has numbers that may mean two, such as '1,050': say what separates groups of three")
+    assert (
+        first.numeric and first.others == 60 and "1,050" in first.notes[0] and second.reason.startswith("has numbers")
+    )
