@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from ..core.validation import one_of, shown
-from .cells import is_missing, number_and_unit, plain_numbers, typed_number, word_of
+from .cells import is_missing, marks_in, number_and_unit, plain_numbers, typed_number, word_of
 from .formats import GZIP, NO_SPREADSHEET, Format, opened, sniff
 from .libsvm import read_libsvm
 from .parquet import read_parquet
@@ -36,6 +36,7 @@ _MAX_ALL_TEXTS = 100_000  # different ones of all columns: a text takes 20 times
 NO_NAME = "column {} (no name)"
 _CHUNK = 2**20  # cells that are held as texts at a time
 _AS_WRITTEN = Format("utf-8-sig", ",", ".", False)  # of a Parquet file, as CSV
+_SNIFFED_ROWS = 100
 _AT_LEAST = re.compile(r">=(.+)")
 _SHARES = ("%", "\u2030")
 
@@ -227,8 +228,17 @@ def read_table(
         facts, written = read_parquet(content, name, limits.lines, limits.columns, limits.cells)
         width = len(facts.columns)
         limits.check(name, lines=facts.rows, columns=width, cells=facts.rows * width)
-        table = RawTable(name, _csv_columns(written, name, _AS_WRITTEN, limits, facts.columns, facts.unread))
+        form = _with_thousands(written, name)
+        table = RawTable(name, _csv_columns(written, name, form, limits, facts.columns, facts.unread))
     return table.with_label(label) if label else table
+
+
+def _with_thousands(written: bytes, name: str) -> Format:
+    """Format of a Parquet file as CSV, with the mark of thousands that its texts show."""
+    _, records = opened(written, name, _AS_WRITTEN)
+    cells = (cell for _, cells in itertools.islice(records, _SNIFFED_ROWS) for cell in cells)
+    decimal, thousands = marks_in(cells)
+    return dc.replace(_AS_WRITTEN, thousands="" if decimal == "," else thousands)
 
 
 def line_of(content: bytes, name: str, form: Format, row: int) -> tuple[int, list[str]]:

@@ -221,3 +221,14 @@ def test_without_pyarrow_a_file_is_refused_with_the_remedy(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pyarrow is missing.*; install it with pip install pyarrow, or save the "):
         data.read_table(WHOLE, NAME, "sick")
+
+
+def test_texts_that_are_amounts_are_read_as_in_a_csv_file():
+    pay = [f"€ {i % 9 + 1},{i % 7}50.00" for i in range(60)]
+    frame = pd.DataFrame(
+        {"pay": pay, "minus": [f"\u2212{i % 5}" for i in range(60)], "dose": [i / 8 for i in range(60)]}
+    )
+    columns = data.read_table(frame.to_parquet(index=False), NAME).columns
+    assert columns["pay"].numbers[:2].tolist() == [1050.0, 2150.0] and columns["pay"].unit == "€"
+    assert columns["minus"].numbers.tolist() == [-(i % 5) for i in range(60)]
+    assert columns["dose"].numbers.tolist() == [i / 8 for i in range(60)]
