@@ -154,7 +154,7 @@ class RawTable:
             names, places = self.columns[self.label].values
         except ValueError:
             names = ("",) * (MAX_LABELS + 1)
-        if len(names) > MAX_LABELS or self.columns[self.label].unread:
+        if len(names) > MAX_LABELS or self.columns[self.label].unread.startswith("holds more than"):
             raise ValueError(f"the label of {self.name} must take at most {MAX_LABELS} different values, got more")
         if not names:
             raise ValueError(f"the label of {self.name} must have a value in some row, got none")
