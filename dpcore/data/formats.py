@@ -133,7 +133,7 @@ def opened(content: bytes, name: str, form: Format) -> tuple[list[str], Iterator
     if len(names) == 1:
         raise ValueError(
             f"{name} must have a label and at least one feature, separated by commas, semicolons, tabs, | or blanks, "
-            "got one column"
+            "got one column; delete the lines above the names, if there are any"
         )
     if not form.header:
         records = itertools.chain([(begin, names)], records)

@@ -39,7 +39,14 @@ BAD = [
     ("a,sick\n1,1\n", "people.csv must hold at least 2 records, got 1"),
     ("a,sick\n1,1\n  \n2\n", "people.csv must be a CSV table with 2 fields in each line, got 1 in line 4"),
     ("a,sick\n1,1\n2,1,\n", "people.csv must be a CSV table with 2 fields in each line, got 3 in line 3"),
-    ("a\n1,1\n2,1\n", "people.csv must have a label and at least one feature, separated by commas, .*, got one column"),
+    (
+        "a\n1,1\n2,1\n",
+        "people.csv must have a label and at least one feature, separated by commas, .*, got one column; .*",
+    ),
+    (
+        "# from the ward\na,sick\n1,1\n2,1\n",
+        "people.csv must have .*; delete the lines above the names, if there are any",
+    ),
     ("a,b\n1,1\n2,1\n", r"label must be a column of people.csv \(a, b\), got 'sick'"),
     ("a,sick\n1,\0\n2,1\n", "people.csv must be a text file, got binary content in line 2"),
     ("a,sick\n1,2\n".encode("utf-16")[:-1], "people.csv must be a text file in UTF-16, got .*"),

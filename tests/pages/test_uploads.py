@@ -262,7 +262,7 @@ def test_a_parquet_file_is_declared_like_a_csv_file():
         (
             lambda page: named(page, "Columns are separated").select("|").run(),
             "“my_people_2020.csv” must have a label and at least one feature, separated by commas, semicolons, tabs, "
-            "| or blanks (here one column)",
+            "| or blanks (here one column); delete the lines above the names, if there are any",
         ),
     ],
 )
