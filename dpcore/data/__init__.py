@@ -15,9 +15,11 @@ from ..core.cache import SharedCache
 from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
 from .bundled import bundled_records
+from .codebook import Codebook, levels_in, read_codebook
 from .dictionary import mismatches, read_dictionary, write_dictionary
 from .files import Table, check_learnable, read_file
 from .formats import Format, sniff
+from .guesses import ColumnFacts, Question, TableFacts, facts_of, guess_question
 from .libsvm import MAX_COLUMNS
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .sources import SOURCES, Source, Split, draw_split

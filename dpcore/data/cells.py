@@ -2,35 +2,89 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.validation import shown
 
-# Words that pandas reads as missing (STR_NA_VALUES), in lower case, with "?" of the UCI repository and a dash.
+# Words that pandas reads as missing (STR_NA_VALUES), in lower case, and those of other programs: "?" of the UCI
+# repository, a point of SAS and Stata, \N of databases, dashes.
 _MISSING = frozenset(
     ["", "#n/a", "#n/a n/a", "#na", "-1.#ind", "-1.#qnan", "-nan", "1.#ind", "1.#qnan", "<na>", "n/a", "na", "nan"]
-).union(["none", "null", "?", "-"])
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,' \xa0\u2009\u202f]\d{3})+([.,]\d+)?")
-_BLANKS = re.compile(r"[\xa0\u2009\u202f]")  # that separate thousands like a blank
+).union(
+    ["none", "null", "?", "-", "--", "\u2013", "\u2014", "\u2212", ".", "..", "..."],
+    ["\\n", "nat", "n.a.", "#nv", "#n/d"],
+)
+_ERROR = re.compile(r"#[^\W\d_]+(/0)?[!?]")  # of a spreadsheet: #DIV/0!, #VALUE!, #NAME?, in any language
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:([.,' ])\d{3})(?:\1\d{3})*(?:([.,])\d+)?")
+_TWO_WAYS = re.compile(r"([1-9]\d{0,2})[.,](\d{3})")  # 1.250 may be a thousand, or little more than one
+_DECIMAL = {mark: re.compile(rf"\d*{re.escape(mark)}\d+(e[+-]?\d+)?", re.IGNORECASE) for mark in ".,"}
+_MARKS = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", "-")
+    | dict.fromkeys("\xa0\u2007\u2009\u202f", " ")
+    | {"\u2019": "'", "\uff05": "%"}
+)
+_UNIT = (
+    "%|\u2030|[A-Z]{0,2}[$\xa3\xa5\u0e3f\u20a0-\u20cf]|EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|KRW|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|TRY"
+    "|RUB|UAH|ILS|AED|SAR|ZAR|AUD|CAD|NZD|SGD|HKD|BRL|MXN|THB|[Kk]r\\.?|Fr\\.|Rs\\.?|z\u0142|K\u010d|Ft"
+)
+_DIGITS = r"[.,]?\d[\d.,']*(?: \d{3}[\d.,]*)*(?:[eE][-+]?\d+)?-{0,2}"
+_DRESSED = re.compile(rf"([-+( ]*)({_UNIT})?([-+( ]*)({_DIGITS})([ )]*)({_UNIT})?([ )]*)")
+_SIGNS = {"": 1.0, "+": 1.0, "-": -1.0, "()": -1.0}  # accountants write negative numbers in brackets
+_NO_CENTS = re.compile(r"[.,]-{1,2}")  # 5.- francs
+_OTHER = {".": ",", ",": "."}
+_DIGIT = re.compile("[0-9]")
 _LARGEST_WHOLE = 2.0**53  # floats represent whole numbers exactly up to here
+
+
+def _undressed(cell: str) -> tuple[float, str, str] | None:
+    """Sign, digits and unit of a text that may be a number; None if it cannot."""
+    found = _DRESSED.fullmatch(cell.strip().translate(_MARKS))
+    if found is None:
+        return None
+    lead, before, middle, digits, end, after, close = (part or "" for part in found.groups())
+    sign = _SIGNS.get((lead + middle + end + close).replace(" ", ""))
+    if sign is None or (before and after):
+        return None
+    if _NO_CENTS.fullmatch(digits[-2:]) or _NO_CENTS.fullmatch(digits[-3:]):
+        digits = digits.rstrip("-")[:-1]
+    return sign, digits, before or after
 
 
 def number_in(cell: str, decimal: str = ".", thousands: str = "") -> float:
     """Number in a cell; nan if there is none. thousands: the mark that may stand between groups of three digits.
 
+    Any minus sign, brackets for a negative number, a percent sign and a currency are read: 21% is 21.
+
     >>> number_in("1.250,5", ",", "."), number_in("1,250"), number_in("12,50", ".", ",")
     (1250.5, nan, nan)
+    >>> number_in("\u22120.5"), number_in("\u20ac 1,250.00", ".", ","), number_in("(3)"), number_in("21.5 %")
+    (-0.5, 1250.0, -3.0, 21.5)
     """
-    if not cell or (cell[0].isalpha() and cell[0] not in "iInN"):  # most texts, without the cost of an exception
-        return math.nan
-    if thousands:
-        cell = _BLANKS.sub(" ", cell.strip())
+    return number_and_unit(cell, decimal, thousands)[0]
+
+
+def number_and_unit(cell: str, decimal: str = ".", thousands: str = "") -> tuple[float, str]:
+    """Number in a cell, nan if there is none, and its unit: a percent sign, a currency, or "" for none."""
+    if not _DIGIT.search(cell):  # most texts, without the cost of an exception
+        return math.nan, ""
+    number = _plain(cell, decimal)
+    if math.isnan(number) and (found := _undressed(cell)):
+        sign, digits, unit = found
         mark = re.escape(thousands)
-        if re.fullmatch(rf"[+-]?\d{{1,3}}({mark}\d{{3}})+({re.escape(decimal)}\d*)?", cell):
-            cell = cell.replace(thousands, "")
+        if thousands and re.fullmatch(rf"\d{{1,3}}({mark}\d{{3}})+({re.escape(decimal)}\d*)?", digits):
+            digits = digits.replace(thousands, "")
+        number = sign * _plain(digits, decimal)
+        return number, "" if math.isnan(number) else unit
+    return number, ""
+
+
+def _plain(cell: str, decimal: str) -> float:
+    """Number that is written with ASCII digits and without separators of thousands, else nan."""
     if decimal == ",":
         cell = cell.replace(".", "_").replace(",", ".")
     if "_" in cell or not cell.strip().isascii():  # only Python reads them as numbers
@@ -39,6 +93,71 @@ def number_in(cell: str, decimal: str = ".", thousands: str = "") -> float:
         return float(cell)
     except ValueError:
         return math.nan
+
+
+def marks_in(cells: Iterable[str]) -> tuple[str, str]:
+    """Decimal mark, and mark between groups of three digits, that numbers among texts show; "" where none do.
+
+    1,250 alone shows nothing. It is a thousand beside 0.5, 1,250.5 or 1,000,000, and little more than one beside 0,5.
+
+    >>> marks_in(["0,5", "1.250"]), marks_in(["1,250.5"]), marks_in(["1,250"]), marks_in(["1'250"])
+    ((',', '.'), ('.', ','), ('', ''), ('', "'"))
+    """
+    decimals: Counter[str] = Counter()  # numbers in which a mark can only be the decimal one
+    groups: Counter[str] = Counter()
+    either: Counter[str] = Counter()
+    for _, digits, _ in filter(None, map(_undressed, cells)):
+        grouped = _GROUPED.fullmatch(digits)
+        if grouped is None:
+            decimals.update(mark for mark, written in _DECIMAL.items() if written.fullmatch(digits))
+        elif _TWO_WAYS.fullmatch(digits):
+            either[grouped[1]] += 1
+        else:
+            groups[grouped[1]] += 1
+            decimals.update([mark] if (mark := grouped[2] or _OTHER.get(grouped[1])) else [])
+    decimal = "," if decimals[","] > decimals["."] else "." if decimals["."] else ""
+    other = _OTHER.get(decimal, "")
+    if other and not decimals[other]:
+        groups[other] += either[other]
+    del groups[decimal]
+    return decimal, max(+groups, key=groups.__getitem__, default="")
+
+
+def typed_number(text: str, marks: tuple[str, str] | None = None) -> float:
+    """Number that a person typed, with a decimal point or comma, with an exponent, or with separators of thousands.
+
+    marks: decimal mark, and mark between groups, that the writer is known to use. Raises ValueError for what is no
+    finite number, and for a text that may mean two numbers.
+
+    >>> [typed_number(text) for text in ("0,5", ".5", "1e3", "\u22120,25", "1.250,5", "1 250")]
+    [0.5, 0.5, 1000.0, -0.25, 1250.5, 1250.0]
+    >>> typed_number("1,250")
+    Traceback (most recent call last):
+        ...
+    ValueError: a number must have one meaning, got '1,250'; type '1250' or '1.2500'
+    """
+    found = _undressed(text)
+    two = found and _TWO_WAYS.fullmatch(found[1])
+    if two and marks is None:
+        raise ValueError(
+            f"a number must have one meaning, got {shown(text)}; type '{two[1]}{two[2]}' or '{two[1]}.{two[2]}0'"
+        )
+    number = number_in(text, *(marks if two and marks else marks_in([text])))
+    if found is None or found[2] or not math.isfinite(number):
+        raise ValueError(f"a number must be typed in digits, without a unit, got {shown(text)}")
+    return number
+
+
+def typed(value: float) -> str:
+    """A number as a person would type it, which `typed_number` reads back; "" for nan.
+
+    >>> typed(120.0), typed(0.1), typed(1.125), typed(float("nan"))
+    ('120', '0.1', '1.1250', '')
+    """
+    if math.isnan(value):
+        return ""
+    text = word_of(value) if abs(value) < _LARGEST_WHOLE else repr(value)
+    return text + "0" if _TWO_WAYS.fullmatch(text.removeprefix("-")) else text
 
 
 def plain_numbers(cells: Sequence[str]) -> Array | None:
@@ -65,18 +184,19 @@ def word_of(label: float) -> str:
 
 
 def is_missing(cell: str) -> bool:
-    """True if a cell is one of the words for a missing value.
+    """True if a cell is one of the words for a missing value, or an error of a spreadsheet.
 
-    >>> is_missing("NA"), is_missing("?"), is_missing("no")
-    (True, True, False)
+    >>> is_missing("NA"), is_missing("?"), is_missing("#DIV/0!"), is_missing("no")
+    (True, True, True, False)
     """
-    return cell.casefold() in _MISSING
+    return cell.casefold() in _MISSING or _ERROR.fullmatch(cell) is not None
 
 
 def has_thousands(cell: str) -> bool:
     """True if a cell is no number because of thousands separators, or possible ones.
 
-    >>> has_thousands("1,234"), has_thousands("1.234.567,8"), has_thousands("1,5")
+    >>> has_thousands("1,234"), has_thousands("$1.234.567,8"), has_thousands("1,5")
     (True, True, False)
     """
-    return _THOUSANDS.fullmatch(cell.strip()) is not None
+    found = _undressed(cell)
+    return found is not None and _GROUPED.fullmatch(found[1]) is not None

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from ..core.validation import one_of
-from .cells import has_thousands, is_missing, number_in
+from .cells import is_missing, marks_in, number_in
 
 if TYPE_CHECKING:
     import _csv
@@ -27,11 +27,21 @@ QUOTES = ('"', "'")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", "'", " ")
 LONGEST_CELL = csv.field_size_limit()
+_LIKELY = {";": "0,5", ",": "0.5"}  # numbers beside which 1,250 is no doubt
 GZIP = b"\x1f\x8b"
+_SPREADSHEET = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+NO_SPREADSHEET = (
+    "must be a table as text, got a spreadsheet or an archive; open it in the spreadsheet program, choose File, "
+    "Save as, CSV UTF-8 (comma delimited), and take that file"
+)
 _LONGEST_LINE = 2**19  # characters; split into cells, a longer one would take a hundred times its size
 _SNIFFED_BYTES, _SNIFFED_RECORDS = 2**16, 100
-_DECIMAL = tuple(re.compile(rf"[+-]?\d*{re.escape(mark)}\d+(e[+-]?\d+)?", re.IGNORECASE) for mark in DECIMALS)
 _SEPARATOR_LINE = re.compile(r'("?)sep=([,;\t|])\1(\r\n?|\n|\Z)', re.IGNORECASE)  # a first line that Excel obeys
+# Letters of Mac Roman at places where cp1252 has signs, and letters of cp1252; each beside a small letter.
+_MAC_LETTER, _CP1252_LETTER = (
+    re.compile(b"(?<=[a-z])[%b]|[%b](?=[a-z])" % (place, place))
+    for place in (rb"\x86-\x90\x9a\x9b\x9d-\x9f\xa7", rb"\xc0-\xff")
+)
 _LINE_END = re.compile(rb"[\r\n]")
 _QUOTES = (
     "{} must close each quote at the end of its cell, got one in the record that begins in line {:,} and {}; close it, "
@@ -70,17 +80,19 @@ def sniff(content: bytes, name: str) -> Format:
     """Likely format of a CSV file, guessed from its first records; the encoding from the whole file.
 
     UTF-8 and UTF-16 are recognised; anything else counts as Western European (cp1252), or as Mac Roman if it has bytes
-    that cp1252 lacks. The separator is the one named by a first line like sep=; or, with the quotes, the one that
-    splits most records into as many cells as the others and leaves fewest cells in quotes. A decimal comma is
-    recognised by a cell that cannot hold thousands: 0,5 or 1,25, not 1,250; thousands separators are never guessed. The
-    first line is no header if it holds numbers, unless these count up like names (0, 1, 2), or if it holds words that
-    occur again below them, unless more words are above columns of numbers.
+    that cp1252 lacks, or more letters where Mac Roman has them. The separator is the one named by a first line like
+    sep=; or, with the quotes, the one that splits most records into as many cells as the others and leaves fewest cells
+    in quotes. `marks_in` tells the marks in numbers; 1.250 beside semicolons and 1,250 beside commas are thousands if
+    no number shows the contrary. The first line is no header if it holds numbers, unless these count up like names (0,
+    1, 2), or if it holds words that occur again below them, unless more words are above columns of numbers.
 
     >>> sniff(b"age;sick\\n50,5;yes\\n", "people.csv").separator
     ';'
     """
     if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain CSV file, got a compressed one")
+    if content.startswith(_SPREADSHEET):
+        raise ValueError(f"{name} {NO_SPREADSHEET}")
     encoding = _encoding(content)
     end = _LINE_END.search(content, _SNIFFED_BYTES, _LONGEST_LINE)
     text = content[: end.start() if end else _LONGEST_LINE].decode(encoding, "ignore")
@@ -95,21 +107,23 @@ def sniff(content: bytes, name: str) -> Format:
     row_names = short and any(record[-1].strip() for record in records[1:])
     if row_names:
         records[0] = ["", *records[0]]
-    cells = [cell.strip() for record in records[1:] or records for cell in record]
-    points, commas = (
-        sum(bool(written.fullmatch(cell)) and not has_thousands(cell) for cell in cells) for written in _DECIMAL
-    )
-    decimal = "," if commas > points else "."
+    cells = [cell for record in records[1:] or records for cell in record]
+    decimal, thousands = marks_in(cells)
+    if not (decimal or thousands):  # a program writes semicolons where it writes decimal commas, else commas
+        likely = marks_in([*cells, _LIKELY.get(separator, "")])
+        decimal, thousands = likely if likely[1] else ("", "")
+    decimal = decimal or "."
     header = not records or short or _is_header(records, decimal)
-    return Format(encoding, separator, decimal, header, quote, row_names=row_names)
+    return Format(encoding, separator, decimal, header, quote, thousands, row_names)
 
 
 def opened(content: bytes, name: str, form: Format) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Names of the columns of a CSV file as they are written, and its records, each with the line in which it begins.
 
     Empty lines are skipped, and so is a first line like sep=;. A name is empty where rows have one cell more than the
-    first line: the first in the case of row names, else the last, which must be empty in the first record. Raises
-    ValueError for a file of one column, and, while records are read, for a record of another length, a quote that is
+    first line: the first in the case of row names, else the last, which must be empty in the first record. An empty
+    name at the end of the first line counts only if rows have a cell there. Raises ValueError for a file of one column,
+    and, while records are read, for a record of another length, a quote that is
     not closed at the end of its cell, and lines and cells that are too long.
     """
     records = _split(content, name, form)
@@ -119,7 +133,7 @@ def opened(content: bytes, name: str, form: Format) -> tuple[list[str], Iterator
     if len(names) == 1:
         raise ValueError(
             f"{name} must have a label and at least one feature, separated by commas, semicolons, tabs, | or blanks, "
-            "got one column"
+            "got one column; delete the lines above the names, if there are any"
         )
     if not form.header:
         records = itertools.chain([(begin, names)], records)
@@ -130,6 +144,8 @@ def opened(content: bytes, name: str, form: Format) -> tuple[list[str], Iterator
             names = ["", *names]
         elif len(cells) == len(names) + 1 and not cells[-1].strip():
             names = [*names, ""]
+        elif len(cells) == len(names) - 1 > 1 and not names[-1].strip():
+            names = names[:-1]
         elif len(cells) == len(names) + 1:
             raise ValueError(
                 f"{name} must have a name for each of its {len(cells)} columns in line {begin}, got {len(names)}; add "
@@ -155,7 +171,10 @@ def _stripped(lines: Iterable[str]) -> Iterator[str]:
 
 def _cells_of(lines: Iterable[str], form: Format) -> "_csv.Reader":
     """Reader of the records in lines."""
-    return csv.reader(lines, delimiter=form.separator, quotechar=form.quote, skipinitialspace=True, strict=True)
+    escape = "\\" if form.quote == "'" else None  # of an apostrophe, in files of Weka and OpenML
+    return csv.reader(
+        lines, delimiter=form.separator, quotechar=form.quote, escapechar=escape, skipinitialspace=True, strict=True
+    )
 
 
 def _is_blank(cells: list[str]) -> bool:
@@ -231,6 +250,8 @@ def _encoding(content: bytes) -> str:
     for encoding in ("utf-8-sig", "cp1252"):
         with suppress(UnicodeDecodeError):
             content.decode(encoding)
+            if encoding == "cp1252" and len(_MAC_LETTER.findall(content)) > len(_CP1252_LETTER.findall(content)):
+                break
             return encoding
     return "mac_roman"
 

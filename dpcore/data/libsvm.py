@@ -16,7 +16,7 @@ MAX_COLUMNS = 2**20  # of a problem, in any form
 _UNREAD = re.compile(rb"^[^#\n]*(_|qid:)", re.MULTILINE)  # 1_0, which only Python reads as 10, and what is left out
 _RULE = (
     "line {:,} of {} must be a number as its label and then pairs index:value of finite numbers, with indices that "
-    "increase from 1 to {:,} at most and no qid, got {}"
+    "increase from 1 to {:,} at most and no qid, got {}; a table with columns is read if its name ends in .csv"
 )
 
 

@@ -19,35 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arrays import Array
-from ..core.validation import shown
-from .cells import has_thousands, is_missing, number_in, plain_numbers, word_of
-from .formats import GZIP, Format, opened, sniff
+from ..core.validation import one_of, shown
+from .cells import is_missing, marks_in, number_and_unit, plain_numbers, typed_number, word_of
+from .formats import GZIP, NO_SPREADSHEET, Format, opened, sniff
 from .libsvm import read_libsvm
 from .parquet import read_parquet
 
 CSV_ENDINGS = (".csv", ".tsv", ".tab", ".data", ".dat")
 LIBSVM_ENDINGS = (".libsvm", ".svm", ".txt")
 PARQUET_ENDING = ".parquet"
+SPREADSHEET_ENDINGS = (".xlsx", ".xls", ".ods")  # of files that are answered by what to do
 LIBSVM_LABEL = "label"  # what the column of the labels is called where a file has no names
 MAX_TEXTS = 1_000  # different ones in a column, whose levels a user can declare
 MAX_LABELS = 100  # values among which a user can pick
 _MAX_ALL_TEXTS = 100_000  # different ones of all columns: a text takes 20 times the memory of a number
-_NO_NAME = "column {} (no name)"
+NO_NAME = "column {} (no name)"
 _CHUNK = 2**20  # cells that are held as texts at a time
 _AS_WRITTEN = Format("utf-8-sig", ",", ".", False)  # of a Parquet file, as CSV
-_FEWEST_NUMBERED = 10
-_DATED = 0.9  # share of a column's different texts
-_CLOCK = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?( ?z|[+-]\d{2}:?\d{2})?"
-_DATES = re.compile(
-    rf"({_CLOCK}|\d{{4}}[-/.]\d{{1,2}}([-/.]\d{{1,2}})?|\d{{1,2}}[-/. ](\d{{1,2}}|[a-zäé]{{3,9}}\.?)[-/., ]+\d{{2,4}}"
-    rf"|[a-zäé]{{3,9}}\.? \d{{1,2}},? \d{{4}})([t ,]+{_CLOCK})?",
-    re.IGNORECASE,
-)
-_ID_NAME = re.compile(
-    r"(.*[^a-z])?(id|ids|uuid|guid|identifier|ssn|iban|e-?mail|phone|telephone)([^a-z].*)?|(?-i:.*[a-z]I[Dd])"
-    r"|__index_level_\d+__|unnamed: ?\d+",  # the last two are what pandas calls an index
-    re.IGNORECASE,
-)
+_SNIFFED_ROWS = 100
+_AT_LEAST = re.compile(r">=(.+)")
+_SHARES = ("%", "\u2030")
 
 
 @dc.dataclass(frozen=True)
@@ -84,13 +75,15 @@ class Column:
     """Column of a table.
 
     numbers: [rows], nan where a cell has none. words: the different texts that are neither empty nor numbers. places:
-    [rows], each cell's place in `words`, -1 for none. suspect: reason why this is hardly a feature, "" for none.
+    [rows], each cell's place in `words`, -1 for none. unread: reason why its texts are not kept, "" if they are. unit:
+    percent sign or currency beside the numbers.
     """
 
     numbers: Array
     words: tuple[str, ...]
     places: NDArray[np.int16]
-    suspect: str = ""
+    unread: str = ""
+    unit: str = ""
 
     @functools.cached_property
     def missing(self) -> NDArray[np.bool_]:
@@ -135,11 +128,6 @@ class RawTable:
         """Names of all columns but the label's."""
         return tuple(column for column in self.columns if column != self.label)
 
-    @property
-    def suspects(self) -> dict[str, str]:
-        """Columns that are hardly features, each with the reason."""
-        return {column: self.columns[column].suspect for column in self.features if self.columns[column].suspect}
-
     def levels(self, column: str) -> tuple[str, ...]:
         """The different values of a column, numbers first, for a holder who declares that they are public."""
         try:
@@ -167,13 +155,34 @@ class RawTable:
             names, places = self.columns[self.label].values
         except ValueError:
             names = ("",) * (MAX_LABELS + 1)
-        if len(names) > MAX_LABELS or self.columns[self.label].suspect.startswith("holds more than"):
+        if len(names) > MAX_LABELS or self.columns[self.label].unread.startswith("holds more than"):
             raise ValueError(f"the label of {self.name} must take at most {MAX_LABELS} different values, got more")
         if not names:
             raise ValueError(f"the label of {self.name} must have a value in some row, got none")
         order = sorted(range(len(names)), key=names.__getitem__)
         ranks = np.array([*np.argsort(order), -1], np.int16)
         return tuple(names[place] for place in order), ranks[places]
+
+    def answers(self, positive: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Rows whose label is the positive one, and rows that have a label, both [rows].
+
+        positive: a label that occurs, or a threshold like ">= 50" for labels that are numbers.
+        """
+        column = self.columns[self.label]
+        if positive not in column.words and (threshold := threshold_in(positive)) is not None:
+            return column.numbers >= threshold, ~np.isnan(column.numbers)
+        values, places = self.labels
+        return places == values.index(one_of("positive", positive, values)), places >= 0
+
+
+def threshold_in(positive: str) -> float | None:
+    """Threshold of an answer like ">= 50", as a person types it; None for another text.
+
+    >>> threshold_in(">= 0,5"), threshold_in("yes")
+    (0.5, None)
+    """
+    found = _AT_LEAST.fullmatch(positive.strip())
+    return typed_number(found[1]) if found else None
 
 
 def kind_of(name: str) -> str:
@@ -183,8 +192,8 @@ def kind_of(name: str) -> str:
     'csv'
     """
     ending = Path(name.lower()).suffix
-    if ending in (".xls", ".xlsx", ".ods"):
-        raise ValueError(f"{name} must be a table without a program's format: save it from the spreadsheet as CSV")
+    if ending in SPREADSHEET_ENDINGS:
+        raise ValueError(f"{name} {NO_SPREADSHEET}")
     for kind, endings in (("csv", CSV_ENDINGS), ("libsvm", LIBSVM_ENDINGS), ("parquet", (PARQUET_ENDING,))):
         if ending in endings:
             return kind
@@ -220,8 +229,17 @@ def read_table(
         facts, written = read_parquet(content, name, limits.lines, limits.columns, limits.cells)
         width = len(facts.columns)
         limits.check(name, lines=facts.rows, columns=width, cells=facts.rows * width)
-        table = RawTable(name, _csv_columns(written, name, _AS_WRITTEN, limits, facts.columns, facts.unread))
+        form = _with_thousands(written, name)
+        table = RawTable(name, _csv_columns(written, name, form, limits, facts.columns, facts.unread))
     return table.with_label(label) if label else table
+
+
+def _with_thousands(written: bytes, name: str) -> Format:
+    """Format of a Parquet file as CSV, with the mark of thousands that its texts show."""
+    _, records = opened(written, name, _AS_WRITTEN)
+    cells = (cell for _, cells in itertools.islice(records, _SNIFFED_ROWS) for cell in cells)
+    decimal, thousands = marks_in(cells)
+    return dc.replace(_AS_WRITTEN, thousands="" if decimal == "," else thousands)
 
 
 def line_of(content: bytes, name: str, form: Format, row: int) -> tuple[int, list[str]]:
@@ -241,7 +259,7 @@ def _column_names(written: Sequence[str], name: str, limits: Limits) -> tuple[st
     for place, each in enumerate(names):
         seen[each] += 1
         if not each:
-            names[place] = _NO_NAME.format(place + 1)
+            names[place] = NO_NAME.format(place + 1)
         elif counts[each] > 1 and seen[each] > 1:
             names[place] = f"{each} (column {place + 1})"
     if len({*names}) < len(names):
@@ -272,7 +290,7 @@ def _csv_columns(
             column.add([cells[place] for cells in chunk], form)
     if rows < limits.fewest:
         raise ValueError(f"{name} must hold at least {limits.fewest} records, got {rows}")
-    return {each: found[place].made(each, place, place in unread) for place, each in enumerate(names)}
+    return {each: found[place].made(place in unread) for place, each in enumerate(names)}
 
 
 class _Found:
@@ -283,16 +301,22 @@ class _Found:
         self._places: list[NDArray[np.int16]] = []
         self._words: dict[str, int] = {}
         self._most = most
+        self._units: set[str] = set()  # that numbers may have
 
     def add(self, cells: list[str], form: Format) -> None:
         import pandas as pd
 
-        numbers = plain_numbers(cells) if form.decimal == "." else None
+        numbers = plain_numbers(cells) if form.decimal == "." and not self._units - {""} else None
         places = np.full(len(cells), -1, np.int16)
         if numbers is None or not np.isfinite(numbers).all():
             codes, different = pd.factorize(np.array(cells, object))
             stripped = [cell.strip() for cell in different]
-            known = np.array([number_in(cell, form.decimal, form.thousands) for cell in stripped])
+            read = [number_and_unit(cell, form.decimal, form.thousands) for cell in stripped]
+            known = np.array([number for number, _ in read])
+            units = [unit for _, unit in read]
+            if any(units) or self._units - {""}:
+                self._units = self._units or _units_together(units, np.where(np.isnan(known), 0, np.bincount(codes)))
+                known[[unit not in self._units for unit in units] & (known != 0.0)] = math.nan
             known[np.isinf(known)] = math.nan
             words = [
                 self._place(cell) if np.isnan(number) else -1 for cell, number in zip(stripped, known, strict=True)
@@ -306,34 +330,29 @@ class _Found:
             return -1
         return self._words.setdefault(word, len(self._words))
 
-    def made(self, name: str, place: int, unread: bool) -> Column:
+    def made(self, unread: bool) -> Column:
         numbers, places, words = np.concatenate(self._numbers), np.concatenate(self._places), (*self._words,)
         self._numbers, self._places = [], []
-        several = len(words) > self._most
-        if name == _NO_NAME.format(place + 1):
-            suspect = "has no name"
-        elif unread:
-            suspect = "holds neither numbers nor texts"
-        else:
-            suspect = self._suspect(words, places) or _numbering(numbers)
-            if not suspect and _ID_NAME.fullmatch(name):
-                suspect = "is named like an ID"
-        if several:
-            words, places[:] = (), -1
-        return Column(numbers, words, places, suspect)
-
-    def _suspect(self, words: tuple[str, ...], places: NDArray[np.int16]) -> str:
-        texts = [word for word in words if not is_missing(word)]
-        if not texts:
-            return ""
-        if any(map(has_thousands, texts)):
-            return "has thousands separators"
-        if sum(bool(_DATES.fullmatch(word)) for word in texts) >= _DATED * len(texts):
-            return "holds dates or times"
+        reason = "holds neither numbers nor texts" if unread else ""
         if len(words) > self._most:
-            return f"holds more than {self._most:,} different texts"
-        written = np.array([not is_missing(word) for word in (*words, "")])[places]
-        return "has a different text in every row" if len(texts) == written.sum() >= _FEWEST_NUMBERED else ""
+            words, places[:] = (), -1
+            reason = f"holds more than {self._most:,} different texts"
+        return Column(numbers, words, places, reason, "".join(self._units))
+
+
+def _units_together(units: Sequence[str], rows: NDArray[np.int_]) -> set[str]:
+    """Units that the numbers of one column may have: the one of most rows, and none beside a currency.
+
+    A share beside a number without a sign, and two currencies, may not be compared.
+    """
+    counts: Counter[str] = Counter()
+    for unit, count in zip(units, rows.tolist(), strict=True):
+        counts[unit] += count
+    first = max(counts, key=counts.__getitem__)
+    if first in _SHARES:
+        return {first}
+    currencies = [unit for unit, _ in counts.most_common() if unit and unit not in _SHARES]
+    return {"", *currencies[:1]}
 
 
 def _libsvm_columns(content: bytes, name: str, limits: Limits) -> dict[str, Column]:
@@ -345,29 +364,5 @@ def _libsvm_columns(content: bytes, name: str, limits: Limits) -> dict[str, Colu
     limits.check(name, columns=width + 1, cells=rows * width)
     none = np.full(rows, -1, np.int16)
     filled = np.asfortranarray(X.toarray())
-    columns = {
-        str(place + 1): Column(filled[:, place], (), none, _numbering(filled[:, place])) for place in range(width)
-    }
+    columns = {str(place + 1): Column(filled[:, place], (), none) for place in range(width)}
     return {LIBSVM_LABEL: Column(y, (), none), **columns}
-
-
-def _numbering(cells: Array) -> str:
-    """Reason why a column of numbers seems to hold dates or to number the rows, else ""."""
-    rows = np.flatnonzero(~np.isnan(cells))
-    known = cells[rows]
-    if len(known) < _FEWEST_NUMBERED:
-        return ""
-    step = (known[-1] - known[0]) / (rows[-1] - rows[0])
-    if step and np.allclose(known, known[0] + step * (rows - rows[0]), rtol=0.0, atol=abs(step) / 1e3):
-        return "counts the rows"
-    if (known != np.rint(known)).any():
-        return ""
-    if _are_days(known):
-        return "holds dates"
-    return "has a different value in every row" if len(np.unique(known)) == len(known) else ""
-
-
-def _are_days(known: Array) -> bool:
-    """Whether all numbers are days like 20260131."""
-    parts = ((known // 10_000, 1900, 2100), (known // 100 % 100, 1, 12), (known % 100, 1, 31))
-    return all(((low <= part) & (part <= high)).all() for part, low, high in parts)

@@ -50,8 +50,9 @@ class Declared:
     """Public declaration of the holder about a table, made before anything is computed from it.
 
     columns: the features that are numbers. low, high: their bounds, one for each; values beyond are clipped. positive:
-    the label that counts as +1; all others count as -1. gaps: "refuse", or "drop" the rows that lack a number in one of
-    `columns`, a declared level in one of `categories`, or a label. categories: the other features. after_looking:
+    the label that counts as +1, or a threshold like ">= 50" for labels that are numbers; all others count as -1. gaps:
+    "refuse", or "drop" the rows that lack a number in one of `columns`, a declared level in one of `categories`, or a
+    label. categories: the other features. after_looking:
     features whose bounds or levels were chosen after looking at the records, which epsilon does not cover.
     """
 
@@ -173,10 +174,9 @@ class UploadedRecords:
 
     def __init__(self, table: RawTable, declared: Declared, name: str) -> None:
         """Scale the records of a table. name: of the file. Raises ValueError for declarations that do not fit it."""
-        values, labels = table.labels
-        one_of("positive", declared.positive, values)
-        scaled = scaled_rows(table, declared, labels >= 0)
-        whole, gaps, unknown, unlabelled = scaled.whole, scaled.gaps, scaled.unknown, int((labels < 0).sum())
+        positive, labelled = table.answers(declared.positive)
+        scaled = scaled_rows(table, declared, labelled)
+        whole, gaps, unknown, unlabelled = scaled.whole, scaled.gaps, scaled.unknown, int((~labelled).sum())
         if declared.gaps == "refuse" and not whole.all():
             wrong = [(shown(column), gaps[column] + unknown.get(column, 0)) for column in gaps]
             wrong = [(column, count) for column, count in (*wrong, ("the label", unlabelled)) if count]
@@ -193,7 +193,7 @@ class UploadedRecords:
         self._X, blocks = scaled.X, declared.squared_divisor
         p = self._X.shape[1]
         self.report = Report(len(whole), int((~whole).sum()), scaled.clipped, gaps, unknown, unlabelled)
-        self._y: Array = np.where(labels[whole] == values.index(declared.positive), 1.0, -1.0)
+        self._y: Array = np.where(positive[whole], 1.0, -1.0)
         if (self._y == self._y[0]).all():
             raise ValueError("complete records must have two classes, got one of them in every row")
         self.file, self.label, self.form, self.declared = name, table.label, table.form, declared

@@ -13,8 +13,8 @@ import streamlit as st
 
 from dpcore.core.facts import facts_beside
 from dpcore.core.validation import shown
-from dpcore.data import Category, Declared
-from dpcore.data.cells import number_in
+from dpcore.data import Category, Declared, read_codebook
+from dpcore.data.cells import typed, typed_number
 from pages.ui.html import listed, literal, readable
 from pages.ui.upload_levels import ask_levels
 
@@ -27,6 +27,7 @@ Levels = tuple[str, ...]
 CONTROLS = "upload "  # how the keys of all controls begin that ask something about the file
 _HELD = f"{CONTROLS}bounds"
 _FEWEST_LEVELS = 2
+_ENDS = ["smallest", "largest"]
 _NO_BOUNDS: Pair = (math.nan, math.nan)
 # Bounds of public knowledge: pattern of a column's name in small letters, smallest and largest value.
 _PROPOSED = [
@@ -87,54 +88,25 @@ def proposed_bounds(column: str) -> Pair:
     return next(((low, high) for name, low, high in _PROPOSED if re.fullmatch(name, words)), _NO_BOUNDS)
 
 
-def pasted_bounds(text: str, columns: Sequence[str], decimal: str = ".") -> dict[str, Pair]:
-    """The bounds in lines of "column, smallest, largest", with tabs or semicolons as well.
-
-    columns: the names that there are. decimal: as the file writes numbers. A first line without a number is a heading.
-    Raises ValueError with the line that is none of these.
-
-    >>> pasted_bounds("age\\t0\\t120\\nsize, cm; 40; 250", ["age", "size, cm"])
-    {'age': (0.0, 120.0), 'size, cm': (40.0, 250.0)}
-    """
-    found: dict[str, Pair] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        separator = next((mark for mark in "\t;" if mark in line), ",")
-        column, *ends = (cell.strip().strip('"') for cell in line.rsplit(separator, 2))
-        numbers = [number_in(end, decimal) for end in ends]
-        if not line.strip() or (number == 1 and len(ends) == 2 and all(map(math.isnan, numbers))):
-            continue
-        if len(ends) < 2 or not all(map(math.isfinite, numbers)):
-            written = " with decimal commas, as in the file" if decimal == "," else ""
-            raise ValueError(
-                f"line {number} must be a column, its smallest and its largest value{written}, got {shown(line)}"
-            )
-        if column not in columns:
-            raise ValueError(f"line {number} must begin with a column of numbers of this file, got {shown(column)}")
-        if column in found:
-            raise ValueError(f"line {number} must be about another column, got {shown(column)} twice")
-        low, high = numbers
-        if not low < high:
-            raise ValueError(f"line {number} must have its smallest value first, got {ends[0]} and {ends[1]}")
-        found[column] = low, high
-    if not found:
-        raise ValueError('a table must have a line with "column, smallest, largest", got none')
-    return found
-
-
 def ask_bounds(
     used: tuple[str, ...],
     categories: tuple[str, ...],
     columns: Sequence[str],
+    numeric: Sequence[str],
     decimal: str,
     levels_in_file: Callable[[str], Levels],
 ) -> tuple[list[Pair], list[Category]] | None:
     """Bounds of each column of numbers and levels of each category that is used, once all of them are confirmed.
 
-    columns: all that have numbers. decimal: as the file writes numbers. levels_in_file: those of a column that occur.
+    columns: all that can be features. numeric: those that have numbers. decimal: as the file writes numbers.
+    levels_in_file: those of a column that occur.
     """
     held = held_bounds()
+    for column in used:
+        held.of.setdefault(column, proposed_bounds(column))
+    _paste(held, columns, numeric)
     if used:
-        _ask_numbers(held, used, columns, decimal)
+        _ask_numbers(held, used)
     if categories:
         st.markdown("**Levels of each category**")
         st.caption(
@@ -148,11 +120,12 @@ def ask_bounds(
     if all(held.confirmed.get(column) == said for column, said in declared.items()):
         st.caption("You confirmed these bounds.")
         return [held.of[column] for column in used], [Category(column, held.levels[column]) for column in categories]
-    if proposed := [column for column in used if held.of[column] == proposed_bounds(column)]:
+    bare = held.lacking(used)
+    if proposed := [column for column in used if column not in bare and held.of[column] == proposed_bounds(column)]:
         st.caption(f"Bounds proposed from the column's name: {listed(map(literal, proposed))}.")
     meant = "bounds and levels" if categories else "bounds"
     few = [column for column in categories if len(held.levels[column]) < _FEWEST_LEVELS]
-    if lacking := [*held.lacking(used), *few]:
+    if lacking := [*bare, *few]:
         wanted = "bounds or two levels" if few else "bounds"
         st.info(f"Nothing is computed until every column has {wanted}; still missing: {listed(map(literal, lacking))}.")
     else:
@@ -169,7 +142,7 @@ def ask_bounds(
     return None
 
 
-def _ask_numbers(held: Bounds, used: tuple[str, ...], columns: Sequence[str], decimal: str) -> None:
+def _ask_numbers(held: Bounds, used: tuple[str, ...]) -> None:
     """Ask for the smallest and largest value of each column of numbers."""
     import pandas as pd
 
@@ -178,28 +151,38 @@ def _ask_numbers(held: Bounds, used: tuple[str, ...], columns: Sequence[str], de
         "Enter the smallest and largest value that any record could have, from public knowledge and never from this "
         "file: bounds taken from the records reveal them. Values beyond the bounds are clipped."
     )
-    for column in used:
-        held.of.setdefault(column, proposed_bounds(column))
     _set_several(held, used)
-    _paste(held, columns, decimal)
     key = f"{_HELD} {held.tables}"
     if held.table is None or tuple(held.table.index) != used or key not in st.session_state:
         held.tables += 1
         key = f"{_HELD} {held.tables}"
-        held.table = pd.DataFrame(
-            [held.of[column] for column in used], pd.Index(used, name="column"), ["smallest", "largest"], float
-        )
-    number = st.column_config.NumberColumn(format="%g")  # "plain" shows 50.5 as 50.49999999999999
+        texts = [[*map(typed, held.of[column])] for column in used]
+        held.table = pd.DataFrame(texts, pd.Index(used, name="column"), _ENDS, str)
+    # Texts, since a browser takes what is typed into a field of numbers for another number: 0,5 for 5, 1e3 for 13.
     table = st.data_editor(
         held.table,
         disabled=["column"],
-        column_config={"smallest": number, "largest": number},
+        column_config={end: st.column_config.TextColumn() for end in _ENDS},
         key=key,
         height=min(35 * (len(used) + 1) + 3, 300),
         placeholder="",
         alt="Smallest and largest value of each column",
     )
-    held.of |= zip(used, table.itertuples(index=False, name=None), strict=True)
+    written = {(column, end): table.at[column, end] or "" for column in used for end in _ENDS}
+    read = {place: _number(f"The {place[1]} value of {shown(place[0])}", text) for place, text in written.items()}
+    held.of |= {column: (read[column, "smallest"], read[column, "largest"]) for column in used}
+    if any(typed(number) not in ("", written[place]) for place, number in read.items()):
+        held.table = None  # to show each number as it was understood
+        st.rerun()
+
+
+def _number(name: str, text: str) -> float:
+    """A number that was typed; nan where there is none, which is told if something was typed."""
+    try:
+        return typed_number(text) if text.strip() else math.nan
+    except ValueError as error:
+        st.error(literal(readable(f"{name} is not taken: {error}.")))
+        return math.nan
 
 
 def _set_several(held: Bounds, used: tuple[str, ...]) -> None:
@@ -209,32 +192,38 @@ def _set_several(held: Bounds, used: tuple[str, ...]) -> None:
         chosen = which.multiselect(
             "Set several columns at once", used, placeholder="all columns without bounds", key=f"{CONTROLS}chosen"
         )
-        low = first.number_input("Smallest", value=None, format="%g", key=f"{CONTROLS}low")
-        high = second.number_input("Largest", value=None, format="%g", key=f"{CONTROLS}high")
+        low = first.text_input("Smallest", key=f"{CONTROLS}low")
+        high = second.text_input("Largest", key=f"{CONTROLS}high")
         if not button.form_submit_button("Set bounds", width="stretch"):
             return
-    if low is None or high is None or not low < high:
-        given = " and ".join("none" if end is None else f"{end:.10g}" for end in (low, high))
+    smallest, largest = _number("The smallest value", low), _number("The largest value", high)
+    if smallest < largest:
+        held.of |= dict.fromkeys(chosen or held.lacking(used), (smallest, largest))
+        held.table = None
+    else:
+        given = " and ".join(f"{end:.10g}" if math.isfinite(end) else "none" for end in (smallest, largest))
         st.error(readable(f"The smallest value must be a number below the largest, got {given}: type both again."))
-        return
-    held.of |= dict.fromkeys(chosen or held.lacking(used), (low, high))
-    held.table = None
 
 
-def _paste(held: Bounds, columns: Sequence[str], decimal: str) -> None:
-    """Ask for a table of bounds as text."""
+def _paste(held: Bounds, columns: Sequence[str], numeric: Sequence[str]) -> None:
+    """Ask for a table of bounds and levels as text."""
     with st.expander("Paste bounds from a spreadsheet"), st.form(f"{CONTROLS}paste", border=False):
         text = st.text_area(
-            "One line per column: name, smallest and largest value, with tabs, semicolons or commas between",
-            placeholder="age, 0, 120",
+            "One line per column: name, smallest and largest value, or all levels, with tabs, semicolons or commas "
+            "between",
+            placeholder="age, 0, 120\nsex: f; m",
             key=f"{CONTROLS}pasted",
         )
         if st.form_submit_button("Import this table"):
             try:
-                found = pasted_bounds(text, columns, decimal)
+                book = read_codebook(text, columns, numeric)
             except ValueError as error:
-                st.error(literal(f"No bounds were imported: {readable(str(error))}."))
+                st.error(literal(f"Nothing was imported: {readable(str(error))}."))
                 return
-            held.of |= found
+            held.of |= book.bounds
             held.table = None
-            st.caption(f"Bounds of {len(found):,} columns were imported: check and confirm them below.")
+            for column, levels in book.levels.items():
+                st.session_state[f"{CONTROLS}levels {column}"] = "; ".join(levels)
+            told = [f"bounds of {len(book.bounds):,}"] if book.bounds else []
+            told += [f"levels of {len(book.levels):,}"] if book.levels else []
+            st.caption(f"Imported the {' and '.join(told)} columns: check and confirm them below.")

@@ -14,8 +14,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpcore import data
 from dpcore.core.validation import shown
-from dpcore.data import Declared, Format, RawTable, Report, Source, UploadedRecords
-from dpcore.data.tables import CSV_ENDINGS, LIBSVM_ENDINGS, PARQUET_ENDING, Column
+from dpcore.data import ColumnFacts, Declared, Format, RawTable, Report, Source, UploadedRecords
+from dpcore.data.tables import CSV_ENDINGS, LIBSVM_ENDINGS, PARQUET_ENDING, SPREADSHEET_ENDINGS
 from dpcore.mechanisms.signed import keyed_digest
 from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
 from pages.ui.html import listed, literal, readable
@@ -85,7 +85,8 @@ def upload_source() -> Source | None:
         return None
     held: _Upload | None = st.session_state.get(_HELD)
     if held is None:
-        types = [ending.removeprefix(".") for ending in (*CSV_ENDINGS, PARQUET_ENDING, *LIBSVM_ENDINGS)]
+        endings = (*CSV_ENDINGS, PARQUET_ENDING, *LIBSVM_ENDINGS, *SPREADSHEET_ENDINGS)
+        types = [ending.removeprefix(".") for ending in endings]
         st.file_uploader("Your own records: CSV, Parquet or LIBSVM", type=types, key=_CHOSEN, on_change=_take)
         st.caption(STAYS)
         return None
@@ -298,7 +299,8 @@ def _records(held: _Upload) -> UploadedRecords | None:
             return None
         table = table.with_label(chosen)
     place = [*table.columns].index(table.label)
-    declared = _declared(table, f"{place} {form} {held.loaded}", _fitting(held, table))
+    facts = _kept(held, "facts", (table.label, form), lambda: data.facts_of(table).columns)
+    declared = _declared(table, facts, f"{place} {form} {held.loaded}", _fitting(held, table, facts))
     if declared is None:
         return None
     return _kept(held, "records", (table.label, form, declared), lambda: UploadedRecords(table, declared, held.name))
@@ -330,30 +332,25 @@ def _format(held: _Upload) -> Format:
     with change if guess.header else st.container():
         header = _asked(st.checkbox, "header", "The first line is a header", guess.header)
     first = "the first line is a header" if header else "the first line is a record"
+    groups = f"{_THOUSANDS[chosen['thousands']]} between groups of three digits, " if chosen["thousands"] else ""
     told.caption(
-        f"Read as: separated by {_SEPARATORS[chosen['separator']]}, {_DECIMALS[chosen['decimal']]}, "
+        f"Read as: separated by {_SEPARATORS[chosen['separator']]}, {_DECIMALS[chosen['decimal']]}, {groups}"
         f"{_ENCODINGS[chosen['encoding']]}, {first}.",
         width="content",
     )
     return Format(header=header, row_names=row_names, **chosen)
 
 
-def _numeric(table: RawTable) -> tuple[str, ...]:
-    """Features with more numbers than texts."""
-    columns = ((name, table.columns[name]) for name in table.features)
-    return tuple(name for name, column in columns if np.count_nonzero(~np.isnan(column.numbers)) > _texts_in(column))
+def _numeric(facts: Iterable[ColumnFacts]) -> tuple[str, ...]:
+    return tuple(column.name for column in facts if column.numeric)
 
 
-def _texts_in(column: Column) -> int:
-    return int(np.count_nonzero(np.isnan(column.numbers) & ~column.missing))
-
-
-def _fitting(held: _Upload, table: RawTable) -> Declared | None:
+def _fitting(held: _Upload, table: RawTable, facts: Iterable[ColumnFacts]) -> Declared | None:
     """The loaded dictionary as far as it fits the table; what does not fit is told, and then nothing is confirmed."""
     if held.dictionary is None or held.dictionary[0] != table.label:
         return None
     declared = held.dictionary[1]
-    wrong = data.mismatches(declared, table.features, _numeric(table), table.labels[0])
+    wrong = data.mismatches(declared, table.features, _numeric(facts), table.labels[0])
     if wrong:
         told = literal(readable("; ".join(wrong)))
         st.warning(f"The dictionary does not fit this file, so check and confirm the rest: {told}.")
@@ -370,12 +367,13 @@ def _fitting(held: _Upload, table: RawTable) -> Declared | None:
     return declared
 
 
-def _declared(table: RawTable, name: str, said: Declared | None) -> Declared | None:
+def _declared(table: RawTable, facts: tuple[ColumnFacts, ...], name: str, said: Declared | None) -> Declared | None:
     """Declaration of a table by its holder, None while something is left to declare.
 
-    name: tells the controls of different tables and dictionaries apart. said: a declaration with which they begin.
+    facts: about all columns but the label. name: tells the controls of different tables and dictionaries apart. said:
+    a declaration with which they begin.
     """
-    columns, values = _numeric(table), table.labels[0]
+    columns, values = _numeric(facts), table.labels[0]
     texts = tuple(column for column in table.features if column not in columns and table.columns[column].words)
     usable = (*columns, *texts)
     if not usable:
@@ -383,10 +381,10 @@ def _declared(table: RawTable, name: str, said: Declared | None) -> Declared | N
     which = "Which label counts as +1? All others count as −1."
     at = values.index(said.positive) if said and said.positive in values else None
     positive = _asked(st.selectbox, f"positive {name}", which, values, at)
-    unsuspected = [column for column in columns if column not in table.suspects]
-    used = [column for column in said.features if column in usable] if said else unsuspected
+    likely = [column.name for column in facts if column.numeric and column.use]
+    used = [column for column in said.features if column in usable] if said else likely
     used = _asked(st.multiselect, f"columns {name}", "Which columns are features?", usable, used)
-    _tell_left_out(table, columns, used)
+    _tell_columns(table, facts, used)
     codes = [each.column for each in said.categories if each.column in columns] if said else []
     if columns:
         asked = "Which columns of numbers are codes of categories, not amounts?"
@@ -394,7 +392,7 @@ def _declared(table: RawTable, name: str, said: Declared | None) -> Declared | N
     numbers = tuple(column for column in used if column in columns and column not in codes)
     categories = tuple(column for column in used if column not in numbers)
     decimal = table.form.decimal if table.form else "."
-    bounds = ask_bounds(numbers, categories, columns, decimal, table.levels) if used else None
+    bounds = ask_bounds(numbers, categories, usable, columns, decimal, table.levels) if used else None
     drop = _drops(table, numbers, categories, name, said is not None and said.gaps == "drop")
     if positive is None or bounds is None:
         return None
@@ -403,16 +401,21 @@ def _declared(table: RawTable, name: str, said: Declared | None) -> Declared | N
     return Declared(numbers, low, high, positive, "drop" if drop else "refuse", tuple(bounds[1]), looked)
 
 
-def _tell_left_out(table: RawTable, numeric: Collection[str], used: Collection[str]) -> None:
-    """Table of the columns that are no features, each with the reason."""
-    left = {}
-    for name in table.features:
-        column = table.columns[name]
-        if name not in used:
-            usual = "is text: choose it, and declare its levels" if column.words else "has no value"
-            left[name] = column.suspect or ("was left out by you" if name in numeric else usual)
-    if left:
-        _table({"Left out": [*map(literal, left)], "because it": [*left.values()]})
+def _tell_columns(table: RawTable, facts: Iterable[ColumnFacts], used: Collection[str]) -> None:
+    """Tables of the columns that are no features, each with the reason, and of what is odd about the others."""
+    left, odd = {}, {}
+    for column in facts:
+        if column.name in used:
+            if column.notes:
+                odd[column.name] = "; ".join(column.notes)
+        else:
+            usual = "is text: choose it, and declare its levels" if table.columns[column.name].words else "has no value"
+            left[column.name] = column.reason or ("was left out by you" if column.numeric else usual)
+    for told, first, second in ((left, "Left out", "because it"), (odd, "In this column", "there are")):
+        if told:
+            _table({first: [*map(literal, told)], second: [literal(readable(each)) for each in told.values()]})
+    if left or odd:
+        st.caption("This comes from a look at the records, which ε does not cover.")
 
 
 def _drops(table: RawTable, numbers: Iterable[str], categories: Collection[str], name: str, said: bool) -> bool:

@@ -1,31 +1,14 @@
 """The levels of each category of an upload: typed, pasted, from a public list, or from the file, which is recorded."""
 
-import re
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from dpcore.core.facts import facts_beside
-from dpcore.data.cells import class_in
+from dpcore.data import levels_in
 from pages.ui.html import listed, literal, readable
 
 _PUBLIC = {row["name"]: row["levels"] for row in facts_beside(__file__, "public_levels.csv")}
-
-
-def typed_levels(text: str, decimal: str = ".") -> tuple[str, ...]:
-    """Levels in a text, each once: separated by lines, tabs or semicolons, and only without these by commas.
-
-    decimal: as the file writes numbers, which are one level if they are equal.
-
-    >>> typed_levels("f, m, f"), typed_levels("low; 1,5; high"), typed_levels("1; 1.0; 2")
-    (('f', 'm'), ('low', '1,5', 'high'), ('1', '2'))
-    """
-    separators = "[\n\t;]" if re.search("[\n\t;]", text.strip()) else ","
-    levels: dict[str, str] = {}
-    for cell in re.split(separators, text):
-        if level := cell.strip().strip('"').strip():
-            levels.setdefault(class_in(level, decimal), level)
-    return (*levels.values(),)
 
 
 def ask_levels(
@@ -80,7 +63,7 @@ def ask_levels(
                     on_click=take_file_s,
                     args=(column,),
                 )
-        found[column] = typed_levels(text or "", decimal)
+        found[column] = levels_in(text or "", decimal)
         told = st.empty()  # a place in any case: what moves the controls below it makes them lose what is being typed
         if found[column]:
             told.caption(f"{len(found[column]):,} levels: {listed(map(literal, found[column]))}.")

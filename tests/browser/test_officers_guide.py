@@ -112,7 +112,7 @@ def test_a_file_goes_from_upload_to_the_page_to_sign(
     (block,) = re.findall("```\n(.*?)```", section(name), re.DOTALL)
     page.get_by_label("One line per column").fill(block)
     page.get_by_role("button", name=imports).click()
-    expect(page.get_by_text(re.compile("Bounds of .* were imported"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Imported the bounds of"))).to_be_visible()
     rows = [row for row in asked if row.startswith("Levels of")]
     expect(page.get_by_text(levels)).to_have_count(1 if rows else 0)
     for row in rows:  # without waiting for the page, which must not lose what is typed meanwhile

@@ -92,7 +92,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
             expect(page.get_by_test_id("glide-cell-2-0")).to_have_attribute("aria-selected", "true", timeout=1_000)
             break
     page.keyboard.press("Enter")
-    cell = page.locator("#portal input")
+    cell = page.locator("#portal input, #portal textarea")
     expect(cell).to_have_value("120")
     cell.fill("50.5")
     expect(cell).to_have_value("50.5")

@@ -1,5 +1,6 @@
 """Files are read exactly, or refused in one sentence that names the place and the rule."""
 
+import dataclasses as dc
 import gzip
 import itertools
 import os
@@ -38,7 +39,14 @@ BAD = [
     ("a,sick\n1,1\n", "people.csv must hold at least 2 records, got 1"),
     ("a,sick\n1,1\n  \n2\n", "people.csv must be a CSV table with 2 fields in each line, got 1 in line 4"),
     ("a,sick\n1,1\n2,1,\n", "people.csv must be a CSV table with 2 fields in each line, got 3 in line 3"),
-    ("a\n1,1\n2,1\n", "people.csv must have a label and at least one feature, separated by commas, .*, got one column"),
+    (
+        "a\n1,1\n2,1\n",
+        "people.csv must have a label and at least one feature, separated by commas, .*, got one column; .*",
+    ),
+    (
+        "# from the ward\na,sick\n1,1\n2,1\n",
+        "people.csv must have .*; delete the lines above the names, if there are any",
+    ),
     ("a,b\n1,1\n2,1\n", r"label must be a column of people.csv \(a, b\), got 'sick'"),
     ("a,sick\n1,\0\n2,1\n", "people.csv must be a text file, got binary content in line 2"),
     ("a,sick\n1,2\n".encode("utf-16")[:-1], "people.csv must be a text file in UTF-16, got .*"),
@@ -57,7 +65,7 @@ NO_NUMBERS = [
     ("a,sick\nTrue,1\nFalse,-1\n", "column 'a' of people.csv must hold a number in every row, got 'True' in line 2"),
     ("a,sick\n1_0,1\n2,-1\n", "column 'a' of people.csv must hold a number in every row, got '1_0' in line 2"),
     ("a,sick\n١,1\n2,-1\n", "column 'a' of people.csv must hold a number in every row, got '١' in line 2"),
-    ('a,sick\n"1,234",1\n2,-1\n', "column 'a' of people.csv must .*, got '1,234' in line 2; write .* thousands .*"),
+    ("a\tsick\n1,234\t1\n2\t-1\n", "column 'a' of people.csv must .*, got '1,234' in line 2; write .* thousands .*"),
     (
         "a,sick\n1,malignant\n2,benign\n",
         "column 'sick' of people.csv must hold a number in every row, got 'malignant' in line 2; "
@@ -164,8 +172,10 @@ def test_files_that_are_written_differently_are_the_same_table(tmp_path, content
 @pytest.mark.parametrize("name", ["a.tsv", "a.tab", "a.data", "a.DAT", "a.csv"])
 def test_the_names_of_other_tables_mean_the_same(name):
     assert numbers_of(data.read_table(PLAIN.replace(",", "\t").encode(), name, "sick"))[0] == [50.0, 0.5]
-    with pytest.raises(ValueError, match=r"^a.xlsx must be .*: save it from the spreadsheet as CSV$"):
+    with pytest.raises(ValueError, match=r"^a.xlsx must be .*; open it .* Save as, CSV UTF-8 .*, and take that file$"):
         data.read_table(b"PK", "a.xlsx")
+    with pytest.raises(ValueError, match=r"^a.csv must be a table as text, got a spreadsheet or an archive; open it"):
+        data.read_table(b"PK\x03\x04\0\0", "a.csv")
     with pytest.raises(ValueError, match=r"^a file's name must end in one of \.csv, .*, got people$"):
         data.read_table(b"", "people")
 
@@ -173,6 +183,7 @@ def test_the_names_of_other_tables_mean_the_same(name):
 @pytest.mark.parametrize(
     "lines, columns",
     [
+        (["age,ill,", "50,yes", "20,no"], ["age", "ill"]),
         (['"age","ill"', '"1",50,yes', '"2",20,no'], ["column 1 (no name)", "age", "ill"]),
         (['"age" "ill"', '"1" 50 "yes"', '"2" 20 "no"'], ["column 1 (no name)", "age", "ill"]),
         (["age,ill", "50,yes,", "20,no,"], ["age", "ill", "column 3 (no name)"]),
@@ -187,7 +198,7 @@ def test_a_header_that_is_short_or_names_a_column_twice_is_read(lines, columns):
     assert [*table.columns] == columns
     assert table.columns["age" if "age" in columns else columns[0]].numbers.tolist() == [50.0, 20.0]
     unnamed = [column for column in columns if "no name" in column]
-    assert [column for column, reason in table.suspects.items() if reason == "has no name"] == unnamed
+    assert [each.name for each in data.facts_of(table).columns if each.reason == "has no name"] == unnamed
 
 
 def test_row_names_that_the_format_does_not_name_are_refused():
@@ -200,6 +211,9 @@ def test_texts_in_single_quotes_lose_them_and_may_hold_separators():
     rows = [f"'{'car, new' if i % 2 else 'radio'}',{6 + i % 40},'{1 + i % 4}',bad" for i in range(40)]
     table = data.read_table("\n".join(['"purpose","months","rate","class"', *rows]).encode(), "credit.csv", "class")
     assert table.levels("purpose") == ("car, new", "radio") and table.levels("rate") == ("1", "2", "3", "4")
+    for written in ("driver''s", r"driver\'s"):
+        content = "\n".join(["age,job,ill", *(f"{i},'{written}','no'" for i in range(9))]).encode()
+        assert data.read_table(content, "people.csv").levels("job") == ("driver's",)
 
 
 def test_lines_keep_their_numbers_below_the_separator_that_a_file_names():
@@ -294,27 +308,32 @@ def test_a_quoted_line_break_is_part_of_its_cell():
 
 
 @pytest.mark.parametrize(
-    "rows, read, thousands, grouped",
+    "rows, read, marks",
     [
-        ('"1,234",1\n5,-1', [np.nan, 5.0], ",", [1234.0, 5.0]),
-        ('"1,234.5",1\n5,-1', [np.nan, 5.0], ",", [1234.5, 5.0]),
-        ("0,5;1\n1.234,5;-1", [0.5, np.nan], ".", [0.5, 1234.5]),
-        ("1.234.567;1\n5;-1", [np.nan, 5.0], "'", [np.nan, 5.0]),
-        ("1'234;1\n5;-1", [np.nan, 5.0], "'", [1234.0, 5.0]),
-        ("1\xa0234;1\n5;-1", [np.nan, 5.0], " ", [1234.0, 5.0]),
-        ('"12,34",1\n5.5,-1', [np.nan, 5.5], ",", [np.nan, 5.5]),
-        ("0,5;1\n1,234;-1", [0.5, 1.234], ".", [0.5, 1.234]),
+        ("1,234\t1\n5\t-1", [np.nan, 5.0], (".", "")),
+        ('"1,234",1\n5,-1', [1234.0, 5.0], (".", ",")),
+        ("1.234;1\n5;-1", [1234.0, 5.0], (",", ".")),
+        ("1.234,1\n5,-1", [1.234, 5.0], (".", "")),
+        ('"1,234",1\n5.5,-1', [1234.0, 5.5], (".", ",")),
+        ('"1,234.5",1\n5,-1', [1234.5, 5.0], (".", ",")),
+        ("0,5;1\n1.234,5;-1", [0.5, 1234.5], (",", ".")),
+        ("1.234.567;1\n5;-1", [1234567.0, 5.0], (",", ".")),
+        ("1'234;1\n5;-1", [1234.0, 5.0], (".", "'")),
+        ("1\xa0234;1\n5;-1", [1234.0, 5.0], (".", " ")),
+        ('"12,34",1\n5.5,-1', [np.nan, 5.5], (".", "")),
+        ("0,5;1\n1,234;-1", [0.5, 1.234], (",", "")),
+        ("0,5;1\n1.234;-1", [0.5, 1234.0], (",", ".")),
     ],
 )
-def test_separators_of_thousands_are_read_where_they_are_named_and_never_as_decimals(rows, read, thousands, grouped):
-    content = f"a{';' if ';' in rows else ','}y\n{rows}\n".encode()
-    table = data.read_table(content, "a.csv", "y")
+def test_separators_of_thousands_are_read_where_they_can_mean_nothing_else(rows, read, marks):
+    separator = next(mark for mark in ";\t," if mark in rows)
+    table = data.read_table(f"a{separator}y\n{rows}\n".encode(), "a.csv", "y")
     assert np.array_equal(table.columns["a"].numbers, read, equal_nan=True)
-    assert ("has thousands separators" in table.suspects.values()) == (np.isnan(read).any() and "12,34" not in rows)
-    form = table.form
-    named = Format(form.encoding, form.separator, form.decimal, form.header, thousands=thousands)
-    again = data.read_table(content, "a.csv", "y", named)
-    assert np.array_equal(again.columns["a"].numbers, grouped, equal_nan=True)
+    assert (table.form.decimal, table.form.thousands) == marks
+    for thousands, first in ((",", 1234.0), ("'", np.nan)):
+        form = dc.replace(table.form, decimal=".", thousands=thousands)
+        named = data.read_table(b'a,y\n"1,234",1\n5,-1\n', "a.csv", "y", dc.replace(form, separator=","))
+        assert np.array_equal(named.columns["a"].numbers, [first, 5.0], equal_nan=True)
 
 
 def test_a_label_that_no_header_names_is_explained():
@@ -355,7 +374,9 @@ def test_a_libsvm_file_gives_back_every_record(tmp_path, suffix):
 )
 def test_a_bad_line_of_a_libsvm_file_is_named(tmp_path, line):
     path = written(tmp_path, f"1 1:1\n# nothing\n{line}\n-1 1:1\nworse\n", "people.txt")
-    with pytest.raises(ValueError, match=r"^line 3 of people.txt must be .* from 1 to 8 at most and no qid, got '"):
+    with pytest.raises(
+        ValueError, match=r"^line 3 of people.txt must be .* from 1 to 8 at most and no qid, got '.*; a table .* \.csv$"
+    ):
         data.read_file(path, p=8)
 
 

@@ -49,6 +49,11 @@ def people(rows: int = 200) -> pd.DataFrame:
     )
 
 
+def reasons(table: data.RawTable) -> dict[str, str]:
+    found = data.facts_of(table, data.Question(table.label, ""))
+    return {column.name: column.reason for column in found.columns if not column.use}
+
+
 @pytest.mark.parametrize(
     "how", [{}, {"row_group_size": 37, "compression": "zstd"}, {"use_dictionary": False, "data_page_version": "2.0"}]
 )
@@ -56,7 +61,7 @@ def test_a_table_is_the_same_as_from_a_csv_file(how):
     content = written(pa.Table.from_pandas(people(), preserve_index=False), **how)
     table = data.read_table(content, NAME, "sick")
     same = data.read_table(people().to_csv(index=False).encode(), "people.csv", "sick")
-    assert (table.features, table.suspects, table.form) == (same.features, same.suspects, None)
+    assert (table.features, data.facts_of(table), table.form) == (same.features, data.facts_of(same), None)
     for column, other in same.columns.items():
         assert np.array_equal(table.columns[column].numbers, other.numbers, equal_nan=True)
         assert table.columns[column].words == other.words
@@ -84,13 +89,13 @@ def test_every_type_of_number_is_a_number_and_what_is_none_is_left_out_with_its_
         assert np.array_equal(found, asked / 2 if column == "decimal" else asked, equal_nan=True), column
     assert table.levels("free") == ("false", "true")
     dates = dict.fromkeys(("day", "at", "clock"), "holds dates or times")
-    assert table.suspects == dates | dict.fromkeys(("list", "record", "bytes"), "holds neither numbers nor texts")
+    assert reasons(table) == dates | dict.fromkeys(("list", "record", "bytes"), "holds neither numbers nor texts")
 
 
 def test_an_index_is_a_column_that_is_hardly_a_feature(tmp_path):
     frame = people().drop(columns="name").set_index(np.random.default_rng(0).permutation(200) // 2)
     table = data.read_table(frame.to_parquet(), NAME, "sick")
-    assert table.suspects["__index_level_0__"] == "is named like an ID"
+    assert reasons(table)["__index_level_0__"] == "counts rows, and begins again"
     path = tmp_path / NAME
     path.write_bytes(pd.DataFrame({"dose": [1.0, 2.5], "y": [1, -1]}).to_parquet(index=False))
     assert data.read_file(path, "y").data.X.tolist() == [[1.0], [2.5]]
@@ -216,3 +221,14 @@ def test_without_pyarrow_a_file_is_refused_with_the_remedy(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pyarrow is missing.*; install it with pip install pyarrow, or save the "):
         data.read_table(WHOLE, NAME, "sick")
+
+
+def test_texts_that_are_amounts_are_read_as_in_a_csv_file():
+    pay = [f"€ {i % 9 + 1},{i % 7}50.00" for i in range(60)]
+    frame = pd.DataFrame(
+        {"pay": pay, "minus": [f"\u2212{i % 5}" for i in range(60)], "dose": [i / 8 for i in range(60)]}
+    )
+    columns = data.read_table(frame.to_parquet(index=False), NAME).columns
+    assert columns["pay"].numbers[:2].tolist() == [1050.0, 2150.0] and columns["pay"].unit == "€"
+    assert columns["minus"].numbers.tolist() == [-(i % 5) for i in range(60)]
+    assert columns["dose"].numbers.tolist() == [i / 8 for i in range(60)]

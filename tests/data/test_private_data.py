@@ -109,43 +109,6 @@ def test_labels_that_are_equal_as_numbers_are_one(form):
     assert [values[place] for place in places] == [*"11111000", "0.5", "0.5", "1", "yes"]
 
 
-DRAW = np.random.default_rng(0)
-SUSPECTS = [
-    ("", DRAW.integers(0, 5, 60), "has no name"),
-    ("age", DRAW.integers(0, 60, 60), ""),
-    ("row", range(1, 61), "counts the rows"),
-    ("odd", range(119, 0, -2), "counts the rows"),
-    ("time", 0.1 * np.arange(60), "counts the rows"),
-    ("with gaps", [*range(7, 300, 5), "NA"], "counts the rows"),
-    ("ticket", 10**6 + DRAW.permutation(900)[:60], "has a different value in every row"),
-    ("name", [f"person {i}" for i in range(60)], "has a different text in every row"),
-    ("dose", DRAW.standard_normal(60), ""),
-    ("constant", [1] * 60, ""),
-    ("sorted", np.sort(DRAW.integers(0, 60, 60)), ""),
-    *((name, [1, 2, 3] * 20, "is named like an ID") for name in ("patient_id", "ID", "customerId", "e-mail")),
-    *((name, [1, 2, 3] * 20, "") for name in ("paid", "idle")),
-    *(
-        ("when", [day] * 60, reason)
-        for reason, days in {
-            "holds dates or times": (
-                *("2026-01-31", "31.01.2026", "1/31/26", "2026-01-31T10:20:30Z"),
-                *("31 January 2026", "Jan 31, 2026", "10:45"),
-            ),
-            "holds dates": ("20260131",),
-            "": ("2026", "12345678", "A-12-2026", "1-3", "north"),
-        }.items()
-        for day in days
-    ),
-    ("many", [f"{i}x" for i in range(1_001)] * 2, "holds more than 1,000 different texts"),
-    ("income", ["1,234", "5"] * 30, "has thousands separators"),
-]
-
-
-@pytest.mark.parametrize(("name", "cells", "reason"), SUSPECTS)
-def test_a_column_that_is_hardly_a_feature_is_one_with_a_reason(name, cells, reason):
-    assert (*column(name, cells).suspects.values(),) == ((reason,) if reason else ())
-
-
 def test_a_column_of_too_many_texts_keeps_none():
     table = column("many", [f"{i}x" for i in range(1_001)])
     assert table.columns["many"].words == () and (table.columns["many"].places == -1).all()
@@ -439,3 +402,24 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
         until(lambda: job.answer.finished)
     assert job.answer.failed and "0.123456" not in caplog.text
     assert ("no answer about private records: ValueError" in caplog.text) == still_there
+
+
+def test_a_threshold_is_a_positive_label_from_declaration_to_dictionary():
+    rows = "\n".join(f"{i % 7},{'' if i == 3 else i / 2}" for i in range(60))
+    table = data.read_table(f"age,dose\n{rows}".encode(), "people.csv", "dose")
+    said = data.Declared(("age",), (0.0,), (6.0,), ">= 12,5", "drop")
+    records = data.UploadedRecords(table, said, "people.csv")
+    assert records.report.unlabelled == 1 and (records._y == 1).sum() == 60 - 25
+    again = data.read_dictionary(data.write_dictionary("dose", said).encode(), "people.json")
+    assert again == ("dose", said) and data.mismatches(said, ("age",), ("age",), ("0", "0.5")) == []
+    for wrong in (">= 1,000", ">= many", "> 5"):
+        with pytest.raises(ValueError, match="must"):
+            data.UploadedRecords(table, dc.replace(said, positive=wrong), "people.csv")
+
+
+def test_a_label_that_looks_like_a_threshold_is_one_if_it_occurs():
+    rows = "\n".join(f"{i % 7},{'>=50K' if i % 3 else '<50K'}" for i in range(60))
+    table = data.read_table(f"age,income\n{rows}".encode(), "people.csv", "income")
+    records = data.UploadedRecords(table, data.Declared(("age",), (0.0,), (6.0,), ">=50K"), "people.csv")
+    assert (records._y == 1).sum() == 40
+    assert data.mismatches(data.Declared(("age",), (0.0,), (6.0,), ">=50K"), ("age",), ("age",), (">=50K",)) == []
