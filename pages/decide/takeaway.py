@@ -122,7 +122,7 @@ def _signing(state: State, releases: int, records: int) -> Signing:
         plan = _signed(state)
     except ValueError as refusal:
         reason = _sentence(str(refusal))
-    low, high = state.lost_limits("population")
+    low, high = state.lost_limits(state.widest)
     return Signing(low, high, records, releases, total, state.looks, plan, reason)
 
 
