@@ -28,9 +28,9 @@ a mechanism; rows, errors and limits are those of `dpcore/studies/decide`. Each 
 from.
 
 **Population**: the least share, over ε = 0.5 to 8, of files whose 95% interval covers the mean loss over all files;
-where none is given, what it would be stands in brackets. None is given where the smaller class has under {least}% (under
-{rare}% the metric is AUC): the loss depends on which few records the model learned from, and no split of one file shows
-that. *Smaller class, test*: its test records in a split.
+where none is given, what it would be stands in brackets. None is given where the smaller class has under {least}%
+(under {rare}% the metric is AUC): the loss depends on which few records the model learned from, and no split of one
+file shows that. *Smaller class, test*: its test records in a split.
 
 {population}
 

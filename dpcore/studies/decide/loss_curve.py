@@ -213,7 +213,7 @@ class LostCurve:
         if not self.in_file:
             return ""
         if self.setting.metric != "accuracy":
-            return f"no interval for the population is given for {_NAMES[self.setting.metric]}: none covers it"
+            return f"no interval for the population is given for {_NAMES[self.setting.metric]}: it would cover too rarely"
         share = smaller_class(self.setting.problem)
         if share < LEAST_SHARE:
             return (
