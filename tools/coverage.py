@@ -72,8 +72,8 @@ class File:
 
 
 FILES = (
-    *(File(share, records) for share in (0.5, 0.3) for records in (120, 400, 1_500)),
-    *(File(share, records, 3) for share in (0.5, 0.3) for records in (150, 600)),
+    *(File(share, records) for share in (0.5, 0.3, 0.25) for records in (120, 400, 1_500)),
+    *(File(share, records, 3) for share in (0.5, 0.25) for records in (150, 600)),
     *(File(0.2, records) for records in (120, 400)),
     *(File(0.15, records) for records in (120, 400, 1_500)),
     *(File(0.05, records) for records in (400, 1_500)),

@@ -23,7 +23,7 @@ from ...experiments.experiment import EPSILON_GRID, Axis, Experiment
 from ...mechanisms import Mechanism
 from ...mechanisms.base import AdditiveMechanism
 from ...mechanisms.problem import Problem
-from .threshold_interval import Answer, band, error_in_population, falling, nine_of_ten
+from .threshold_interval import MOST, Answer, band, error_in_population, falling, nine_of_ten
 
 # What an interval is about: the population that the records come from, or other splits of these records.
 Scope = Literal["population", "file"]
@@ -32,7 +32,7 @@ SPLITS, _MOST_SPLITS = 20, 1_000
 _REPETITIONS, _CHEAP_REPETITIONS = 4, 10
 Metric = Literal["", "accuracy", "r_squared", "auc"]
 _NAMES = {"auc": "AUC", "r_squared": "r squared"}
-LEAST_SHARE = 0.3  # of the smaller class, from which on intervals for the population hold: docs/coverage.md
+LEAST_SHARE = 0.25  # of the smaller class, from which on intervals for the population hold: docs/coverage.md
 
 
 @dc.dataclass(frozen=True)
@@ -178,6 +178,15 @@ class LostCurve:
         """The same of single releases, [S, R, K]."""
         return 100.0 * (self.reference[:, None, None] - self.single)
 
+    @cached_property
+    def most(self) -> Array:
+        """Points that nine of ten single releases lose less than, made non-increasing, [K]."""
+        return self.quantile(MOST)
+
+    def quantile(self, share: float) -> Array:
+        """Points that a share of single releases lose less than, made non-increasing, [K]."""
+        return falling(np.quantile(self.lost_by_release, share, axis=(0, 1), method="inverted_cdf"))
+
     @property
     def learnable(self) -> float:
         """Points above `floor` without privacy; where they are 0 or fewer, nothing can be learned."""
@@ -213,7 +222,7 @@ class LostCurve:
         if not self.in_file:
             return ""
         if self.setting.metric != "accuracy":
-            return f"no interval for the population is given for {_NAMES[self.setting.metric]}: it would cover too rarely"
+            return f"no interval for the population is given for {_NAMES[self.setting.metric]}: it would rarely cover"
         share = smaller_class(self.setting.problem)
         if share < LEAST_SHARE:
             return (

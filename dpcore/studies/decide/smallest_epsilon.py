@@ -5,14 +5,12 @@ import math
 from collections.abc import Iterator
 from functools import cached_property
 
-import numpy as np
-
 from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.validation import check_real, integer
 from ...mechanisms.problem import Problem
 from .loss_curve import SPLITS, LostCurve, Metric, Setting, check_applicable, smaller_class, smallest_budget
-from .threshold_interval import MOST, Answer, falling, unseen
+from .threshold_interval import MOST, Answer, unseen
 from .usual_mechanism import usual_mechanism
 
 RARE = 0.2  # share of the smaller class below which a threshold at 0 says too little
@@ -160,9 +158,7 @@ class SmallestEpsilon:
         return min(most, self.at_most) if self.useful else most
 
     def _quantile(self, share: float) -> float:
-        lost = self.curve.lost_by_release
-        pooled = np.quantile(lost, share, axis=(0, 1), method="inverted_cdf")
-        return self.curve.between(self.epsilon, falling(pooled))
+        return self.curve.between(self.epsilon, self.curve.quantile(share))
 
     @property
     def attacker(self) -> int:

@@ -22,7 +22,7 @@ def usual_mechanism(problem: Problem) -> tuple[Mechanism, str]:
     """
     smooth = math.isfinite(get_loss(problem.loss).curvature_bound)
     place = "objective" if smooth else "output"
-    why = "it needs the least ε of the mechanisms for a loss with a second derivative"
+    why = "for a loss with a second derivative it needs the least ε on most data sets that were measured"
     if not smooth:
         why = "the loss has no second derivative, which objective perturbation needs"
     found = {law: make_mechanism(f"{place}_{law}") for law in ("gaussian", "gamma")}
