@@ -96,8 +96,8 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     releases = releases_of(cell, plans, prepared, split.train.stored, cancelled)
     loss = get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
-    test, measured = split.test, {"fresh": cell.fresh, "ranked": cell.ranked}
-    curves = metrics.curves_of(loss, split.train, test, reference, releases, learner=learner, **measured)
+    asked, test = {"fresh": cell.fresh, "ranked": cell.ranked}, split.test
+    curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, **asked)
     lens = None
     # The paths of a lens would take longer than the few releases of a first look.
     if cell.proved and cell.repetitions >= LEAST_BANDED:

@@ -27,7 +27,7 @@ class SampleSizeQuestion:
 
     >>> from dpcore import Problem
     >>> *_, found = SampleSizeQuestion(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).snapshots()
-    >>> 300 < found.answer().low < found.answer().value < found.answer().high < 1_200
+    >>> 300 < found.answer().low < found.answer().value < found.answer().high < 1_800
     True
     """
 
