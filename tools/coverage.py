@@ -13,7 +13,7 @@ from scipy.special import expit, ndtr
 
 from dpcore.core.arrays import Array
 from dpcore.experiments.metrics import separated
-from dpcore.studies.decide.loss_curve import LEAST_SHARE
+from dpcore.studies.decide.loss_curve import LEAST_SHARE, LEAST_TESTED
 from dpcore.studies.decide.smallest_epsilon import RARE
 from dpcore.studies.decide.threshold_interval import error_in_population, limits, nine_of_ten, unseen
 
@@ -29,8 +29,8 @@ from.
 
 **Population**: the least share, over ε = 0.5 to 8, of files whose 95% interval covers the mean loss over all files;
 where none is given, what it would be stands in brackets. None is given where the smaller class has under {least}%
-(under {rare}% the metric is AUC): the loss depends on which few records the model learned from, and no split of one
-file shows that. *Smaller class, test*: its test records in a split.
+(under {rare}% the metric is AUC), or fewer than {tested} test records in a split: the loss depends on which few records
+the model learned from, and no split of one file shows that. *Smaller class, test*: its test records in a split.
 
 {population}
 
@@ -58,7 +58,7 @@ class File:
     @property
     def given(self) -> bool:
         """True if an interval for the population is given."""
-        return self.share >= LEAST_SHARE
+        return self.share >= LEAST_SHARE and round(0.3 * self.share * self.records) >= LEAST_TESTED
 
     def draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """X [m, 3] and y [m]; files with fewer than two records of a class are drawn again."""
@@ -168,6 +168,7 @@ def page(files: int = 1_000) -> str:
     return _TEXT.format(
         splits=SPLITS,
         least=f"{100 * LEAST_SHARE:.0f}",
+        tested=LEAST_TESTED,
         rare=f"{100 * RARE:.0f}",
         none=100.0 * 0.95**SPLITS,
         unseen=100.0 * unseen(SPLITS),

@@ -14,6 +14,7 @@ from dpcore.data import Declared, UploadedRecords, read_table
 from dpcore.experiments import metrics
 from dpcore.experiments.cell import run_cell
 from dpcore.experiments.summary import auc
+from dpcore.mechanisms.base import Drawn
 from dpcore.studies.decide.loss_curve import smaller_class
 from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, SmallestEpsilonQuestion, usual_metric
 from dpcore.studies.decide.usual_mechanism import usual_mechanism
@@ -100,6 +101,19 @@ def test_aucs_are_shares_of_pairs_and_their_records_have_the_same_mean():
     for row in rows:
         assert row["mean"] == pytest.approx(row["draws"].mean())
         assert row["lost"].mean() == pytest.approx(row["reference"] - row["mean"], abs=1e-6)
+
+
+def test_records_of_an_auc_vary_like_the_two_samples_that_it_is_made_of():
+    """Files drawn again: 300 records, a tenth of them yes; the error of the loss is that of its records."""
+    rng, law, losses, errors = np.random.default_rng(2), np.array([1.0, 0.3]), [], []
+    for _ in range(400):
+        y = np.where(rng.random(300) < 0.1, 1.0, -1.0)
+        data = Data(rng.standard_normal((300, 2)) + 0.8 * (y > 0)[:, None] * law, y)
+        releases = Drawn(np.zeros((1, 2)), np.array([[[0.2, 1.0], [0.3, 1.0]]]))
+        (row,) = metrics.influences(law, data, releases)
+        losses.append(row.mean())
+        errors.append(row.var(ddof=1) / len(row))
+    assert np.std(losses) == pytest.approx(np.sqrt(np.mean(errors)), rel=0.1)
 
 
 def test_auc_needs_both_classes():

@@ -32,7 +32,9 @@ SPLITS, _MOST_SPLITS = 20, 1_000
 _REPETITIONS, _CHEAP_REPETITIONS = 4, 10
 Metric = Literal["", "accuracy", "r_squared", "auc"]
 _NAMES = {"auc": "AUC", "r_squared": "r squared"}
-LEAST_SHARE = 0.25  # of the smaller class, from which on intervals for the population hold: docs/coverage.md
+# Of the smaller class among all records, and in a split's test: from there on intervals for the population hold
+# (docs/coverage.md).
+LEAST_SHARE, LEAST_TESTED = 0.25, 9
 
 
 @dc.dataclass(frozen=True)
@@ -228,6 +230,11 @@ class LostCurve:
             return (
                 "no interval for the population is given where the smaller class has under "
                 f"{100 * LEAST_SHARE:.0f}% of the records (here {100 * share:.0f}%): it would cover too rarely"
+            )
+        if share * self.setting.cell(0).problem.load().test.n < LEAST_TESTED:
+            return (
+                "no interval for the population is given where a split tests fewer than "
+                f"{LEAST_TESTED} records of the smaller class"
             )
         return ""
 
