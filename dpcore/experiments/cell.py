@@ -33,9 +33,10 @@ Rows = list[dict[str, Any]]  # one for each point and metric
 class Cell:
     """Curve of one mechanism over epsilon; hashable and picklable, it is its own cache key.
 
-    fresh: also measure the mean loss on the test records; of a set that is split, also how much less often releases
-    predict the class of each test record than the non-private learner does ("lost"). proved: also compute the bounds on
-    the mean excess that are proved for these records.
+    fresh: also measure the mean loss on the test records, and keep each release's metrics ("draws"); of a set that is
+    split, also how much less often releases predict the class of each test record than the non-private learner does
+    ("lost"). ranked: also measure the AUC on them. proved: also compute the bounds on the mean excess that are proved
+    for these records.
     """
 
     mechanism: Mechanism
@@ -43,6 +44,7 @@ class Cell:
     problem: Problem
     repetitions: int
     fresh: bool = False
+    ranked: bool = False
     proved: bool = False
 
 
@@ -94,7 +96,8 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     releases = releases_of(cell, plans, prepared, split.train.stored, cancelled)
     loss = get_loss(problem.loss)
     learner = problem.learner() if loss.linear else None
-    curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, fresh=cell.fresh)
+    asked, test = {"fresh": cell.fresh, "ranked": cell.ranked}, split.test
+    curves = metrics.curves_of(loss, split.train, split.test, reference, releases, learner=learner, **asked)
     lens = None
     # The paths of a lens would take longer than the few releases of a first look.
     if cell.proved and cell.repetitions >= LEAST_BANDED:
@@ -104,17 +107,23 @@ def _compute(cell: Cell, cancelled: Cancelled) -> Rows:
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
     beyond = problem.comparator().risk - reference.risk if comparable else 0.0
     by_record = cell.fresh and loss.classification and split.tested is not None
-    lost = _lost_by_record(learner, split.test, releases) if by_record and learner is not None else None
+    lost = {}
+    if by_record and learner is not None:
+        lost["accuracy"] = _lost_by_record(learner, test, releases)
+        if cell.ranked:
+            lost["auc"] = metrics.influences(learner, test, releases).astype(np.float32)
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
         for curve in curves:
-            about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": split.test.n}
+            about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": test.n}
             about |= {"seconds": seconds}
             row = _public(cell, plan.requested.epsilon) | _measured(plan, bounds, beyond, curve, k) | about
             if lens is not None and curve.metric == "excess_empirical_risk":
                 row |= _proved(lens, reference, k)
-            if lost is not None and curve.metric == "accuracy":
-                row["lost"] = lost[k]
+            if cell.fresh:
+                row["draws"] = curve.draws[k]
+            if curve.metric in lost:
+                row["lost"] = lost[curve.metric][k]
             rows.append(row)
     return sorted(rows, key=lambda row: row["epsilon"])
 

@@ -15,6 +15,7 @@ from scipy.special import ndtr
 from .. import kernels
 from ..core.arrays import Array
 from ..core.losses import Loss, get_loss
+from ..core.privacy import NotApplicable
 from ..core.records import Data
 from ..mechanisms.base import Drawn
 from ..solvers import Minimum
@@ -64,6 +65,37 @@ def larger_class(data: Data) -> float:
     """
     positive = float(np.mean(data.y > 0.0))
     return max(positive, 1.0 - positive)
+
+
+def separated(scores: Array, y: Array) -> Array:
+    """Of each record the share of the other class's records that its score is on the right side of; ties count half.
+
+    scores: [..., n]. The mean over either class is the AUC. Raises NotApplicable where y has one class alone.
+
+    >>> separated(np.array([2.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, -1.0, -1.0]))
+    array([1.  , 0.25, 0.5 , 0.75])
+    """
+    if scores.ndim > 1:
+        return np.stack([separated(each, y) for each in scores])
+    yes = y > 0.0
+    members, others = np.sort(scores[yes]), np.sort(scores[~yes])
+    if not len(members) or not len(others):
+        raise NotApplicable("AUC needs both classes among test records, and a split has one alone: use more records")
+    found = np.empty(len(y))
+    found[yes] = _below(others, scores[yes])
+    found[~yes] = 1.0 - _below(members, scores[~yes])
+    return found
+
+
+def _below(ordered: Array, values: Array) -> Array:
+    """Share of the ordered numbers that each value is above; ties count half."""
+    both = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return np.asarray(both / (2.0 * len(ordered)))
+
+
+def auc(theta: Array, data: Data) -> float:
+    """Share of pairs of a record of each class in which <x, theta> puts them in the right order; ties count half."""
+    return float(separated(data.X @ theta, data.y)[data.y > 0.0].mean())
 
 
 def r_squared(theta: Array, data: Data) -> float:
@@ -122,11 +154,12 @@ def curves_of(
     *,
     learner: Array | None = None,
     fresh: bool = False,
+    ranked: bool = False,
 ) -> tuple[MetricCurve, ...]:
     """Accuracy on the test records (r_squared for regression), and excess empirical risk.
 
     For location only the latter. reference: of the excess risk. learner: model [r] whose accuracy is that without
-    privacy, by default the reference's. fresh: also the mean loss on the test records.
+    privacy, by default the reference's. fresh: also the mean loss on the test records. ranked: also the AUC on them.
     Means over the noise of `Additive` are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
     Phi(y m / (s S ||x||)), the mean risk that of `Loss.gaussian_mean`, averaged over S. In `Drawn`, repetitions 2i and
     2i + 1 are a pair, and pairs are independent: se is that of the pairs, in which the linear term of noise with
@@ -145,6 +178,9 @@ def curves_of(
     elif loss.linear:
         shares = [1.0 - errors / test.y.var() for errors in _losses(_SQUARED, test, releases)]
         found.insert(0, _curve("r_squared", r_squared(learner, test), 0.0, *shares))
+    if ranked:
+        draws, centres = _aucs(test, releases)
+        found.append(_curve("auc", auc(learner, test), 0.5, draws, centres))
     if fresh:
         best = risk(loss, learner, test)
         found.append(_curve("fresh_risk", best, constant_risk(loss, test), *_losses(loss, test, releases)))
@@ -192,6 +228,35 @@ def _accuracies(data: Data, releases: Releases) -> tuple[Array, ...]:
     for k, scale in enumerate(releases.scales):
         kernels.row_accuracies(margins[k], noise, scale, data.y, draws[k])
     return draws, (data.y * margins > 0.0).mean(axis=1), _probabilities(data, releases).mean(axis=1)
+
+
+def _scores(data: Data, releases: Releases, k: int) -> Array:
+    """Predictions of the releases at the k-th point, [repetitions, n]."""
+    if isinstance(releases, Drawn):
+        return data.margins(releases.thetas[k])
+    return data.margins(releases.centres[[k]]) + releases.scales[k] * data.margins(releases.directions)
+
+
+def _aucs(data: Data, releases: Releases) -> tuple[Array, Array]:
+    """AUC of each draw [K, repetitions], and of the model before noise [K]."""
+    yes, points = data.y > 0.0, range(len(releases.centres))
+    draws = np.stack([separated(_scores(data, releases, k), data.y)[:, yes].mean(axis=1) for k in points])
+    return draws, separated(data.margins(releases.centres), data.y)[:, yes].mean(axis=1)
+
+
+def influences(theta: Array, data: Data, releases: Releases) -> Array:
+    """Of each record what the releases lose on it of the AUC of a model theta, [K, n]; its mean is the mean loss.
+
+    L + (n / n_c) (d - L): L is the mean loss, d how much less of the other class the record is on the right side of,
+    and n_c the number of its class. To first order the AUC is the mean of such records (Hoeffding's projection), of
+    which those of the smaller class weigh more.
+    """
+    best, points = separated(data.X @ theta, data.y), range(len(releases.centres))
+    less = best - np.stack([separated(_scores(data, releases, k), data.y).mean(axis=0) for k in points])
+    yes = data.y > 0.0
+    lost = less[:, yes].mean(axis=1, keepdims=True)
+    found: Array = lost + (less - lost) / np.where(yes, yes.mean(), 1.0 - yes.mean())
+    return found
 
 
 def _probabilities(data: Data, releases: Additive) -> Array:

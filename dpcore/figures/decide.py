@@ -32,11 +32,13 @@ def budget_figure(
     theme: Theme,
     height: int,
     learnable: float | None = None,
+    most: Array | None = None,
 ) -> Figure:
     """Accuracy loss against epsilon with its interval, the acceptable loss, and the smallest budget that keeps to it.
 
     lost, low, high: percentage points, [K] as epsilons; nan where nothing is released. at_most: points. answer: of the
     budget question. family: of colours. learnable: points above the larger class; a model that loses them is useless.
+    most: points that nine of ten single releases lose less than, [K].
     """
     chart = Chart(theme, height, left=56, right=158)
     colour, accepted = chart.colours[family], f"acceptable loss: {plain_number(at_most)}"
@@ -47,13 +49,15 @@ def budget_figure(
     chart.band(epsilons, low, high, colour, _SURE)
     chart.curve(epsilons, lost, colour, "accuracy loss, mean", width=3)
     chart.end(lost, f"accuracy loss<br>(band: {_SURE})", colour)
+    if most is not None:
+        chart.curve(epsilons, most, colour, "nine of ten releases lose less", dash="dot")
     chart.level(epsilons, at_most, chart.colours["reference"], accepted, label=accepted, dash="dash")
     if learnable is not None:
         chart.level(epsilons, learnable, chart.muted, f"{LARGER}: loss {_tenths(learnable)}", dash="dot")
         chart.end([learnable], LARGER if learnable > top else f"{LARGER}:<br>loss {_tenths(learnable)}", chart.muted)
     _sure(chart, answer, at_most, float(epsilons[-1]), colour)
     chart.dot([epsilon], [here], colour)
-    # An open diamond where the curve meets the acceptable loss; a phone has its words in the legend.
+    # An open diamond where nine of ten releases keep to the acceptable loss; a phone has its words in the legend.
     found = math.isfinite(answer.value)
     smallest = f"smallest budget: ε = {plain_number(float(f'{answer.value:.2g}'))}" if found else "smallest budget"
     diamond: Look = {"color": chart.paper, "size": 13, "symbol": "diamond", "line": {"color": colour, "width": 2.5}}

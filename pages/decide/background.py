@@ -31,6 +31,7 @@ def budget_picture(state: State, height: int) -> Figure:
         low,
         high,
         learnable=state.curve.learnable,
+        most=state.curve.most,
         answer=state.found,
         theme=state.theme,
         height=height,
@@ -85,6 +86,7 @@ def table(state: State) -> pd.DataFrame:
         "epsilon": state.curve.epsilons,
         "loss_mean": state.curve.mean,
         "loss_smooth": state.curve.smooth,
+        "loss_of_nine_of_ten": state.curve.most,
         "loss_low": low,
         "loss_high": high,
     }
@@ -106,8 +108,9 @@ def snippet(state: State) -> str:
         "curve": partial(lost_curve, verbatim("setting")),
         "found": partial(smallest_budget, verbatim("curve"), at_most=state.at_most),
     }
-    lines = map(verbatim, ("curve.epsilons", "curve.smooth", "*curve.band()"))
+    lines = map(verbatim, ("curve.epsilons", "curve.smooth", f'*curve.band("{state.widest}")'))
     drawn = partial(_budget_chart(state), *lines, learnable=verbatim("curve.learnable"), answer=verbatim("found"))
+    drawn = partial(drawn, most=verbatim("curve.most"))
     return script(made, partial(drawn, height=500)) + "print(found)\n"
 
 

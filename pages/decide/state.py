@@ -81,18 +81,28 @@ class State:
 
     @cached_property
     def found(self) -> Answer:
-        """Smallest budget, with the interval for the population."""
+        """Smallest budget of nine of ten releases, with its interval over splits."""
         return smallest_budget(self._known, self.at_most)
 
-    @cached_property
-    def found_in_file(self) -> Answer | None:
-        """The same with the interval over other splits of these records; None where each split draws new ones."""
-        return smallest_budget(self._known, self.at_most, "file") if len(self._known.tested) else None
+    @property
+    def in_file(self) -> bool:
+        """True where all splits are of the same records."""
+        return self._known.in_file
+
+    @property
+    def no_population(self) -> str:
+        """Why intervals are about other splits of the file alone; "" where there are some for the population."""
+        return self._known.no_population
+
+    @property
+    def widest(self) -> Scope:
+        """What the widest interval that is given is about."""
+        return "file" if self.no_population else "population"
 
     @cached_property
     def band(self) -> tuple[np.ndarray, np.ndarray]:
-        """95% limits for the population, along epsilon."""
-        return self._known.band()
+        """95% limits along epsilon, of the widest kind that is given."""
+        return self._known.band(self.widest)
 
     @property
     def reference(self) -> float:

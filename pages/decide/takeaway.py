@@ -122,7 +122,7 @@ def _signing(state: State, releases: int, records: int) -> Signing:
         total = released.spent
     elif math.isfinite((after := repeated_releases(released, releases, records)).epsilon):
         total = Budget(after.epsilon, after.delta)
-    low, high = state.lost_limits("population")
+    low, high = state.lost_limits(state.widest)
     return Signing(low, high, records, releases, total, state.looks, plan, reason)
 
 

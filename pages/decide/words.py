@@ -69,19 +69,6 @@ def budget(found: Answer) -> str:
     return f"{number(found.first)} or less" if found.at_first else number(found.value)
 
 
-def intervals(population: str, splits: str | None) -> str:
-    """95% intervals and what they are about; splits: None where each split draws new records.
-
-    >>> intervals("0.2 to 1.1", None)
-    '95% interval: 0.2 to 1.1'
-    >>> intervals("0.2 to 1.1", "0.4 to 0.5")
-    '95% intervals: 0.2 to 1.1 for the population, 0.4 to 0.5 for this file'
-    """
-    if splits is None:
-        return f"95% interval: {population}"
-    return f"95% intervals: {population} for the population, {splits} for this file"
-
-
 def takeaway(state: State) -> str:
     """The smallest budget and what it costs, then the loss at the slider's epsilon; or why there is no answer."""
     if state.refusal:
@@ -97,12 +84,16 @@ def takeaway(state: State) -> str:
         f"without privacy {100 * state.reference:.1f}%. {briefings.fill(briefings.floor(told), told)}"
     ).strip()
     setting = f"With {state.drawn} and {mechanisms()[state.way].split(',')[0]}"
-    limit = f"costs at most {points(state.at_most)} of accuracy"
+    limit = f"nine of ten releases lose at most {points(state.at_most)} of accuracy"
     if found.reachable:
-        text = f"{setting}, **ε = {budget(found)}** is the smallest privacy budget that {limit}: {right}"
+        text = (
+            f"{setting}, **ε = {budget(found)}** is the smallest privacy budget at which {limit}: on average, {right}"
+        )
     else:
         last = f"ε = {found.last:g}"
-        text = f"**Not reachable.** {setting}, no privacy budget up to {last} {limit}. At {last}, {right}"
+        text = (
+            f"**Not reachable.** {setting}, at no privacy budget up to {last} {limit}. At {last}, on average, {right}"
+        )
     lost = state.lost_at(state.epsilon)
     also = state.way in OVERVIEW.values() and source.key in SHOWN and not is_drawn(source)
     seen = " (Overview shows the first)" if also else ""
@@ -118,7 +109,7 @@ def caption(state: State) -> str:
     return (
         f"Accuracy: share of {source.things} {source.outcome}. Accuracy loss: percentage points below the best model "
         f"without privacy, mean over {counted} {state.setting.splits} splits, made non-increasing in ε. Band: 95% "
-        f"interval{' for the population that the file is a sample of' if state.found_in_file else ''}."
+        f"interval{_about(state)}."
     )
 
 
@@ -136,9 +127,9 @@ def readouts(state: State) -> list[tuple[str, str, str]]:
 
 
 def _budget(state: State) -> tuple[str, str, str]:
-    found, here, noun = state.found, state.found_in_file, "Smallest budget"
-    sure = intervals(interval(found), interval(here) if here else None)
-    rest = f"for an accuracy loss of at most {points(state.at_most)} ({sure})"
+    found, noun = state.found, "Smallest budget"
+    lost = f"for an accuracy loss of at most {points(state.at_most)} in nine of ten releases"
+    rest = f"{lost} (95% interval{_over_splits(state)}: {interval(found)})"
     return noun, f"ε = {budget(found)}" if found.reachable else "not reachable", rest
 
 
@@ -148,8 +139,11 @@ def _lost(state: State) -> tuple[str, str, str]:
     if math.isnan(lost):
         return noun, "no release", here
     share = briefings.share(state.learned(state.epsilon))
-    population, splits = ("{} to {}".format(*(rounded(end, 2) for end in state.lost_limits(s))) for s in SCOPES)
-    sure = intervals(population, splits if state.found_in_file else None)
+    scopes = ("file",) if state.no_population else SCOPES
+    told = ["{} to {}".format(*(rounded(end, 2) for end in state.lost_limits(scope))) for scope in scopes]
+    sure = f"95% interval{_over_splits(state)}: {told[0]}"
+    if state.in_file and not state.no_population:
+        sure = f"95% intervals: {told[0]} for the population, {told[1]} for this file"
     return noun, points(lost), f"{here} ({sure}){share}"
 
 
@@ -180,7 +174,7 @@ def so_far(splits: int, total: int) -> str:
 
 def _needed(state: State) -> tuple[str, str, str]:
     found, noun, records = state.needed, "Sample size needed", state.source.records
-    rest = f"{records} for a loss of at most {points(state.at_most)} at ε = {state.epsilon:g}"
+    rest = f"{records} for a loss of at most {points(state.at_most)} in nine of ten releases at ε = {state.epsilon:g}"
     if found is None:
         return noun, "…", rest
     if not found.reachable:
@@ -226,8 +220,14 @@ def equivalent(state: State) -> str:
     )
 
 
+def _about(state: State) -> str:
+    if state.no_population:
+        return f" for other splits of this file; {readable(state.no_population)}"
+    return " for the population that the file is a sample of" if state.in_file else ""
+
+
 def _over_splits(state: State) -> str:
-    return " for this file" if state.found_in_file else ""
+    return " for this file" if state.in_file else ""
 
 
 def _levels_off(state: State) -> str:

@@ -69,8 +69,8 @@ def test_what_is_spent_is_rounded_up():
     [
         (
             {"budget": Interval(None, None, None, "Too few.")},
-            "With 4,321 patients drawn with replacement from 398 (a what-if), no privacy budget that was "
-            "tried costs at most 5.5 points of accuracy. Too",
+            "With 4,321 patients drawn with replacement from 398 (a what-if), at no privacy budget that was "
+            "tried do nine of ten releases lose at most 5.5 points of accuracy. Too",
         ),
         ({"budget": Interval(0.01, None, 0.02, at_first=True)}, "any privacy budget from ε = 0.01 on"),
         ({"source": SOURCES["synthetic"]}, "With 4,321 people, ε = 0.57 is the smallest privacy budget"),
@@ -139,7 +139,8 @@ def test_the_page_to_sign_names_the_smallest_budget_where_another_is_signed():
         ),
         (
             Interval(None, None, None, "Too few."),
-            f"No budget that was tried keeps the loss to 5.5 points; signed is ε = {signed_epsilon:g}",
+            "No budget that was tried keeps the loss of nine of ten releases to 5.5 points; "
+            f"signed is ε = {signed_epsilon:g}",
         ),
     ):
         document = to_sign(budget=budget).document()

@@ -10,7 +10,7 @@ import pytest
 from dpcore import EPSILON_GRID, NotApplicable, Problem
 from dpcore.data import load
 from dpcore.studies.decide.loss_curve import LostCurve, Setting, lost_curve, smallest_budget
-from dpcore.studies.decide.threshold_interval import answer, band, crossing, falling, limits
+from dpcore.studies.decide.threshold_interval import answer, band, crossing, falling, limits, nine_of_ten
 from tests.decisions import covered, kept, thirds
 
 # 17 curves with three thresholds each are 51 questions.
@@ -119,23 +119,65 @@ def made_up(lost) -> LostCurve:
     setting = Setting(Problem("synthetic", n=100))
     ones, zeros = np.ones(np.shape(lost)[1]), np.zeros(len(lost))
     none = np.zeros(0), np.zeros((0, len(ones)))
-    return LostCurve(setting, np.array(EPSILON_GRID), -0.01 * np.array(lost), zeros, zeros, ones, ones, {}, *none)
+    private = -0.01 * np.array(lost)
+    return LostCurve(setting, np.array(EPSILON_GRID), private, private[:, None], zeros, zeros, ones, ones, {}, *none)
 
 
 def test_answers_at_the_ends_of_the_grid():
-    ramp = np.linspace(30.0, 10.0, 19) + np.array([[-1.0], [0.0], [1.0]])
+    """All of 40 splits within a point of a ramp, nine of ten below its upper edge."""
+    ramp = np.linspace(30.0, 10.0, 19) + np.linspace(-1.0, 1.0, 40)[:, None]
     out_of_reach = smallest_budget(made_up(ramp), 5.0)
     assert not out_of_reach.reachable and (out_of_reach.low, out_of_reach.high) == (math.inf, math.inf)
-    open_above = smallest_budget(made_up(ramp), 10.5)
+    open_above = smallest_budget(made_up(ramp), 10.9)
     assert open_above.reachable and open_above.low < open_above.value and open_above.high == math.inf
     everywhere = smallest_budget(made_up(ramp), 40.0)
     assert everywhere.at_first and everywhere.high == EPSILON_GRID[0]
     values = [smallest_budget(made_up(ramp), t).value for t in (12.0, 15.0, 20.0, 25.0)]
     assert values == sorted(values, reverse=True) and len(set(values)) == 4
-    # Halfway between two points in the curve is halfway in the logarithm.
-    assert smallest_budget(made_up(ramp), float(ramp[1, 4:6].mean())).value == pytest.approx(
-        math.sqrt(EPSILON_GRID[4] * EPSILON_GRID[5])
-    )
+
+
+def test_the_answer_is_rounded_up_at_two_digits_and_the_tenth_release_may_lose_more():
+    """Ten splits of one height but for one: nine keep to the limit, whatever the tenth loses, and eight are too few."""
+    ramp = np.tile(np.linspace(30.0, 10.0, 19), (10, 1))
+    exact = math.sqrt(EPSILON_GRID[4] * EPSILON_GRID[5])  # halfway between points is halfway in the logarithm
+    limit = float(ramp[0, 4:6].mean())
+    assert smallest_budget(made_up(ramp), limit).value == math.ceil(1_000 * exact) / 1_000
+    ramp[0] += 50.0
+    assert smallest_budget(made_up(ramp), limit).value == math.ceil(1_000 * exact) / 1_000
+    ramp[1] += 50.0
+    assert not smallest_budget(made_up(ramp), limit).reachable
+
+
+def releases(count: int, rng: np.random.Generator, law: tuple[float, ...]) -> np.ndarray:
+    """Losses [count, 4, 19] of releases: falling, with shifts of splits and skewed sizes of their own."""
+    height, middle, width, of_splits, skew = law
+    size = 1.0 + 0.3 * rng.standard_normal((count, 4, 1)) + skew * (rng.exponential(1.0, (count, 4, 1)) - 1.0)
+    falls = height / (1.0 + np.exp((np.log(EPSILON_GRID) - middle) / width))
+    return falls * size + of_splits * rng.standard_normal((count, 1, 1))
+
+
+def test_nine_of_ten_new_releases_keep_to_the_limit_and_intervals_cover():
+    """40 laws, 10 files each; answers for the mean alone must keep it less often."""
+    rng = np.random.default_rng(0)
+    covers, kept, kept_by_mean = [], [], []
+    for _ in range(40):
+        law = rng.uniform((5.0, -4.0, 0.4, 0.0, 0.0), (30.0, 0.0, 1.2, 1.5, 0.6))
+        many, at_most = releases(4_000, rng, law), rng.uniform(0.8, 6.0)
+        truth = nine_of_ten(np.array(EPSILON_GRID), many, at_most).value
+        if not EPSILON_GRID[0] < truth < EPSILON_GRID[-1]:
+            continue
+        fresh = many[:500].reshape(-1, 19)
+        for k in range(10):
+            lost = releases(20, rng, law)
+            found = nine_of_ten(np.array(EPSILON_GRID), lost, at_most, seed=k)
+            covers.append(found.low <= truth <= found.high)
+            by_mean = crossing(np.array(EPSILON_GRID), falling(lost.mean(axis=(0, 1))), at_most)
+            for epsilon, shares in ((found.value, kept), (by_mean, kept_by_mean)):
+                if math.isfinite(epsilon):
+                    there = [np.interp(np.log(epsilon), np.log(EPSILON_GRID), one) for one in fresh]
+                    shares.append(np.mean(np.array(there) <= at_most))
+    assert len(covers) > 200 and np.mean(covers) >= 0.93
+    assert 0.88 <= np.mean(kept) <= 0.93 and np.mean(kept_by_mean) < 0.75
 
 
 def test_an_answer_holds_from_its_point_on():

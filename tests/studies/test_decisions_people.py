@@ -31,7 +31,7 @@ def test_records_for_a_budget_and_the_budget_for_these_records_agree():
 
 def test_the_search_ends_early_and_misses_nothing(monkeypatch):
     monkeypatch.setattr(sample_size, "SIZES", SIZES[:9])
-    asked = SampleSizeQuestion(Setting(Problem("wine"), "objective_gaussian", splits=5), 1.0, 15.0)
+    asked = SampleSizeQuestion(Setting(Problem("wine"), "output_gaussian", splits=8), 3.0, 15.0)
     early = list(dict.fromkeys(found for found in asked.snapshots() if found is not None))
     assert early[-1].sizes[-1] < SIZES[8] and [len(found.sizes) for found in early] == list(range(1, len(early) + 1))
     monkeypatch.setattr(sample_size, "_ENOUGH", 10**6)

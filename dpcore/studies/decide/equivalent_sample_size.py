@@ -110,7 +110,7 @@ class EquivalentSampleSizeQuestion:
 
     def _errors(self, theta: Array, test: Data) -> tuple[float, float]:
         """Errors of a model, in the order of ERRORS."""
-        right = metrics.accuracy if self.setting.metric == "accuracy" else metrics.r_squared
+        right = {"accuracy": metrics.accuracy, "auc": metrics.auc, "r_squared": metrics.r_squared}[self.setting.metric]
         return metrics.risk(get_loss(self.setting.problem.loss), theta, test), -right(theta, test)
 
 

@@ -11,7 +11,7 @@ from ...core.cancel import Cancelled, never
 from ...core.privacy import NotApplicable
 from ...core.validation import check_real, positive
 from .loss_curve import Setting
-from .threshold_interval import Answer, answer
+from .threshold_interval import Answer, nine_of_ten
 
 SIZES = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
 _ENOUGH = 2  # sizes in a row that surely suffice end the search: more records do not lose more
@@ -19,15 +19,15 @@ _ENOUGH = 2  # sizes in a row that surely suffice end the search: more records d
 
 @dc.dataclass(frozen=True)
 class SampleSizeQuestion:
-    """Number of records with which `epsilon` loses at most `at_most` percentage points.
+    """Number of records with which nine of ten releases at `epsilon` lose at most `at_most` percentage points.
 
     setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
     again. The search goes up through `SIZES` and ends where two sizes in a row surely suffice; between sizes the loss
-    is linear in ln n.
+    of a release is linear in ln n.
 
     >>> from dpcore import Problem
     >>> *_, found = SampleSizeQuestion(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).snapshots()
-    >>> 300 < found.answer().low < found.answer().value < found.answer().high < 1_200
+    >>> 300 < found.answer().low < found.answer().value < found.answer().high < 1_800
     True
     """
 
@@ -70,8 +70,8 @@ class SampleSizeQuestion:
                 refused[n] = curve.refused[self.epsilon]
             else:
                 sizes.append(n)
-                lost.append(curve.lost[:, 0])
-                found = LossBySampleSize(self, np.array(sizes, float), np.stack(lost, axis=1), dict(refused))
+                lost.append(curve.lost_by_release[..., 0])
+                found = LossBySampleSize(self, np.array(sizes, float), np.stack(lost, axis=2), dict(refused))
                 enough = enough + 1 if found.answer().high < n else 0
                 yield found
                 if enough == _ENOUGH:
@@ -86,7 +86,7 @@ class SampleSizeQuestion:
 
 @dc.dataclass(frozen=True, eq=False)
 class LossBySampleSize:
-    """Accuracy loss at one epsilon by sample size: sizes [G], increasing, and lost [S, G], points.
+    """Accuracy loss at one epsilon by sample size: sizes [G], increasing, and lost [S, R, G], that of single releases.
 
     refused: sizes at which the mechanism has no guarantee, with the reasons.
     """
@@ -98,4 +98,4 @@ class LossBySampleSize:
 
     def answer(self) -> Answer:
         """Sample size needed, by the sizes tried."""
-        return answer(self.sizes, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)
+        return nine_of_ten(self.sizes, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)

@@ -1,0 +1,232 @@
+"""The smallest epsilon to sign: how much nine of ten single releases may lose, as a share of what learning gains."""
+
+import dataclasses as dc
+import math
+from collections.abc import Iterator
+from functools import cached_property
+
+from ...core.cancel import Cancelled, never
+from ...core.losses import get_loss
+from ...core.validation import check_real, integer
+from ...mechanisms.problem import Problem
+from .loss_curve import SPLITS, LostCurve, Metric, Setting, check_applicable, smaller_class, smallest_budget
+from .threshold_interval import MOST, Answer, unseen
+from .usual_mechanism import usual_mechanism
+
+RARE = 0.2  # share of the smaller class below which a threshold at 0 says too little
+
+
+def usual_metric(problem: Problem) -> Metric:
+    """ "auc" where the smaller class has under 20% of the records, else "accuracy", or "r_squared" for regression.
+
+    Where a class is rare, a model of least loss may never predict it: then accuracy says the same of all models.
+    """
+    if not get_loss(problem.loss).classification:
+        return "r_squared"
+    return "auc" if smaller_class(problem) < RARE else "accuracy"
+
+
+@dc.dataclass(frozen=True)
+class SmallestEpsilonQuestion:
+    """Question for the smallest epsilon at which nine of ten releases keep a share of what learning gains.
+
+    keep: share in (0, 1) of the points above `LostCurve.floor` that the model without privacy has; the rest may be
+    lost. splits: as in `Setting`. records: that one person has at most, >= 1. Mechanism and metric are those of
+    `usual_mechanism` and `usual_metric`. Raises ValueError as `Setting` does.
+
+    >>> *_, found = SmallestEpsilonQuestion(Problem("synthetic", n=2_000), keep=0.8, splits=8).snapshots()
+    >>> found.useful, 0.1 < found.found.low < found.found.value < 0.5
+    (True, True)
+    """
+
+    problem: Problem
+    keep: float = 0.9
+    splits: int = SPLITS
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        keep = check_real("keep", self.keep, "a share between 0 and 1", lambda v: 0.0 < v < 1.0)
+        object.__setattr__(self, "keep", keep)
+        object.__setattr__(self, "records", integer("records", self.records, at_least=1))
+        self.setting  # noqa: B018 - refuses what it must at once
+
+    @cached_property
+    def setting(self) -> Setting:
+        mechanism, _ = usual_mechanism(self.problem)
+        return Setting(self.problem, mechanism, self.splits, metric=usual_metric(self.problem))
+
+    @property
+    def source(self) -> str:
+        return self.problem.source
+
+    def snapshots(self, cancelled: Cancelled = never) -> "Iterator[SmallestEpsilon]":
+        """Answers of the first splits, from the second on; the last one is that of all.
+
+        Raises NotApplicable where the mechanism has no guarantee at any epsilon, or AUC has records of one class alone.
+        """
+        for curve in self.setting.snapshots(cancelled):
+            check_applicable(curve)
+            yield SmallestEpsilon(self, curve)
+
+    def share_done(self, found: "SmallestEpsilon") -> float:
+        """Share of the splits."""
+        return self.setting.share_done(found.curve)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class SmallestEpsilon:
+    """Answer to a `SmallestEpsilonQuestion` by the splits of a curve. Losses and gains are percentage points."""
+
+    question: SmallestEpsilonQuestion
+    curve: LostCurve
+
+    @property
+    def gain(self) -> float:
+        """Points that learning without privacy gains over a model that learns nothing."""
+        return self.curve.learnable
+
+    @property
+    def at_most(self) -> float:
+        """Points that may be lost."""
+        return (1.0 - self.question.keep) * self.gain
+
+    @cached_property
+    def one_record(self) -> float:
+        """Points that one test record of a split is: of AUC one of the smaller class, at most."""
+        setting = self.curve.setting
+        test = setting.cell(0).problem.load().test
+        positive = int((test.y > 0.0).sum())
+        return 100.0 / (min(positive, test.n - positive) if setting.metric == "auc" else test.n)
+
+    @property
+    def something(self) -> bool:
+        """True if learning without privacy gains more than one test record."""
+        return self.gain > self.one_record
+
+    @cached_property
+    def found(self) -> Answer | None:
+        """Smallest epsilon of two digits, with its 95% interval over splits; None where nothing is learned."""
+        return smallest_budget(self.curve, self.at_most) if self.something else None
+
+    @property
+    def useful(self) -> bool:
+        """True if there is an epsilon to sign, at which the mean release is better than a model that learns nothing."""
+        return self.found is not None and self.found.reachable and self.score > self.floor
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon to sign, or the last that was tried where none is enough."""
+        return self.found.value if self.found is not None and self.found.reachable else float(self.curve.epsilons[-1])
+
+    @property
+    def without(self) -> float:
+        """`Setting.metric` without privacy, a mean over splits."""
+        return float(self.curve.reference.mean())
+
+    @property
+    def floor(self) -> float:
+        """The same of a model that learns nothing."""
+        return float(self.curve.floor.mean())
+
+    @property
+    def score(self) -> float:
+        """The same of releases at `epsilon`, a mean over splits and noise."""
+        return self.without - 0.01 * self.mean_lost
+
+    @property
+    def mean_lost(self) -> float:
+        """Mean loss at `epsilon`."""
+        return self.curve.lost_at(self.epsilon)
+
+    @property
+    def mean_limits(self) -> tuple[float, float] | None:
+        """95% interval of that mean for the population; None where none is given (`LostCurve.no_population`)."""
+        if self.curve.no_population:
+            return None
+        low, high = self.curve.band("population", self.question.records)
+        return self.curve.between(self.epsilon, low), self.curve.between(self.epsilon, high)
+
+    @property
+    def usual_lost(self) -> float:
+        """What half of single releases lose less than at `epsilon`."""
+        return self._quantile(0.5)
+
+    @property
+    def most_lost(self) -> float:
+        """What nine of ten single releases lose less than at `epsilon`."""
+        most = self._quantile(MOST)
+        return min(most, self.at_most) if self.useful else most
+
+    def _quantile(self, share: float) -> float:
+        return self.curve.between(self.epsilon, self.curve.quantile(share))
+
+    @property
+    def attacker(self) -> int:
+        """How many times in 100 an attacker at 50:50 is right at `epsilon`, at most."""
+        cell = self.curve.setting.cell(0)
+        return math.ceil(100.0 * cell.mechanism.attack_limit(cell.problem.plan(cell.mechanism, self.epsilon)) - 1e-9)
+
+    @property
+    def unseen(self) -> float:
+        """Share of splits that may fail though none of these does: what the interval cannot see."""
+        return unseen(self.curve.splits)
+
+    def sentence(self) -> str:
+        """The answer in one sentence of plain text."""
+        if not self.useful:
+            return f"No useful budget: {self.why} {self.change}"
+        return (
+            f"Sign ε = {self.epsilon:g}: {self._told(self.score)} instead of {self._number(self.without)}; nine of ten "
+            f"releases lose less than {self.most_lost:.1f} points; an attacker is right at most {self.attacker} times "
+            "in 100."
+        )
+
+    @property
+    def why(self) -> str:
+        """Why there is no useful budget; "" where there is one."""
+        if self.useful:
+            return ""
+        nothing = "one that learns nothing" if self.curve.setting.metric != "accuracy" else "the larger class"
+        if not self.something:
+            return (
+                f"without privacy the model has {self._told(self.without)}, {nothing} {self._told(self.floor)}, which "
+                "is within one test record."
+            )
+        if self.found is not None and self.found.reachable:
+            return f"at ε = {self.epsilon:g} the model is no better than {nothing} ({self._told(self.floor)})."
+        return f"up to ε = {self.epsilon:g}, fewer than nine of ten releases lose less than {self.at_most:.1f} points."
+
+    @property
+    def change(self) -> str:
+        """What would change that; "" where nothing has to."""
+        if self.useful:
+            return ""
+        if not self.something:
+            return "Other columns, or more records, would change that."
+        kept, less = 1.0 - self.most_lost / self.gain, ""
+        if kept > 0.005:
+            asked = f"instead of {100.0 * self.question.keep:.0f}%"
+            less = f"keeping {100.0 * kept:.0f}% of the gain {asked}, as nine of ten releases do there, "
+        return f"More records, {less}or fewer columns would change that."
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences that belong below the answer: what it cannot tell."""
+        sure = f"{self.curve.no_population[:1].upper()}{self.curve.no_population[1:]}."
+        if self.mean_limits is not None:
+            sure = "95% interval for the population: {:.1f} to {:.1f}.".format(*self.mean_limits)
+        said = [
+            f"The mean loss at ε = {self.epsilon:g} is {self.mean_lost:.1f} points. {sure}",
+            f"What {self.curve.splits} splits cannot see: a failure that meets up to {100.0 * self.unseen:.0f}% of "
+            "splits may meet none of them.",
+        ]
+        if self.one_record > 0.25 * self.at_most:
+            said.append(f"Few test records: one record is {self.one_record:.1f} points.")
+        return tuple(said)
+
+    def _told(self, score: float) -> str:
+        kind = {"auc": "AUC {}", "accuracy": "{} right", "r_squared": "{} of the variance explained"}
+        return kind[self.curve.setting.metric].format(self._number(score))
+
+    def _number(self, score: float) -> str:
+        return f"{score:.3f}" if self.curve.setting.metric == "auc" else f"{100.0 * score:.1f}%"
