@@ -195,6 +195,7 @@ def solve(
     if draw["seed"] is not None:
         show(as_told(api.release_once(plan, data, **draw)))
         return
+    drawn = api.prepared_release(plan, data, clip=draw["clip"])  # what the records refuse is no release
     if sys.stdout is None:
         raise ValueError("the standard output must be open, got a closed one: the model is printed there")
     # The model is on the disk until it is printed: an output that fails loses no release.
@@ -203,7 +204,7 @@ def solve(
     )
     try:
         with counted(path, LedgerEntry.of(plan)) as ledger:
-            release = api.release_once(plan, data, **draw)
+            release = drawn(None)
     except BaseException:
         unprinted.remove()
         raise

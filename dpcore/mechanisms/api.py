@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -153,6 +154,14 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     >>> release_once(plan, data, clip=True, seed=0).clipped
     1
     """
+    return prepared_release(plan, data, clip=clip)(seed)
+
+
+def prepared_release(plan: Plan, data: Data, *, clip: bool = False) -> Callable[[int | None], Release]:
+    """`release_once` up to the noise: what is returned takes a seed, or None, and draws the release.
+
+    All that can refuse the plan or the records has been done by then.
+    """
     if plan.scale != plan.ledger[0].scale:
         raise ValueError(
             f"plan must have the noise of its ledger, scale {plan.ledger[0].scale:g}, got scale {plan.scale:g}; "
@@ -164,8 +173,6 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
             f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was requested: an exhibit for audits and docs; "
             "nothing is released"
         )
-    if seed is not None:
-        integer("seed", seed, at_least=0)
     clipped = 0
     if boolean("clip", clip):
         data, clipped = clip_rows(data, plan.spec.domain.R, plan.spec.domain.q)
@@ -173,8 +180,14 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     prepared = mechanism.prepare(plan, data)
     # Columns that are 0 in every record are released like the others: leaving them out would reveal them.
     prepared = mechanism.padded(prepared, plan.spec.p - data.stored)
-    theta = mechanism.release_on_grid(plan, prepared, seed)
-    return Release(theta, plan, seeded=seed is not None, clipped=clipped)
+
+    def draw(seed: int | None) -> Release:
+        if seed is not None:
+            integer("seed", seed, at_least=0)
+        theta = mechanism.release_on_grid(plan, prepared, seed)
+        return Release(theta, plan, seeded=seed is not None, clipped=clipped)
+
+    return draw
 
 
 def bounds_of(plan: Plan) -> tuple[Bound, ...]:

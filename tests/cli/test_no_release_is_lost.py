@@ -126,7 +126,7 @@ def test_without_a_standard_output_nothing_is_released(folder, monkeypatch, caps
 def test_on_a_full_disk_nothing_is_released(folder, plan, monkeypatch, most):
     """Wherever the room ends before the release: of the claim, or of the ledger."""
     files = {path: path.read_bytes() for path in folder.iterdir()}
-    monkeypatch.setattr(api, "release_once", lambda *a, **k: pytest.fail("released"))
+    monkeypatch.setattr(api, "Release", lambda *a, **k: pytest.fail("released"))
     for words in (SOLVE, plan):
         assert "cannot be used: File too large" in sentence(most, *words)
     assert {path: path.read_bytes() for path in folder.iterdir()} == files
@@ -134,7 +134,7 @@ def test_on_a_full_disk_nothing_is_released(folder, plan, monkeypatch, most):
 
 @pytest.mark.parametrize("words", ["solve", "plan"])
 def test_a_disk_that_fills_up_during_the_release_has_room_for_the_model(folder, plan, monkeypatch, words):
-    make, opened, sizes = api.release_once, Path.open, []
+    make, opened, sizes = api.Release, Path.open, []
     name = UNPRINTED if words == "solve" else "b.released.json"
 
     def only_over_what_is_there(path: Path, mode: str = "r", *a: object, **k: object) -> object:
@@ -148,7 +148,7 @@ def test_a_disk_that_fills_up_during_the_release_has_room_for_the_model(folder, 
         monkeypatch.setattr(Path, "open", only_over_what_is_there)
         return release
 
-    monkeypatch.setattr(api, "release_once", make_then_fill)
+    monkeypatch.setattr(api, "Release", make_then_fill)
     monkeypatch.setattr(sys, "stdout", Broken("utf-8"))
     with pytest.raises(SystemExit):
         main(SOLVE if words == "solve" else plan)
@@ -181,7 +181,7 @@ def test_the_room_that_is_kept_is_enough_for_any_release():
 KILLED = """
 import os, sys
 from dpcore.mechanisms import api
-api.release_once = lambda *a, **k: os._exit(9)
+api.Release = lambda *a, **k: os._exit(9)
 from dpcore.__main__ import main
 main(sys.argv[1:])
 """

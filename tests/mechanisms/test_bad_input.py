@@ -177,7 +177,11 @@ def test_bad_files_in_both_faces(capsys, tmp_path, name, content, parts):
 @pytest.mark.parametrize(
     "name, changes, sentence",
     [
-        ("people.xlsx", {}, "people.xlsx must be a table without a program's format: save it from the spreadsheet"),
+        (
+            "people.xlsx",
+            {},
+            "people.xlsx must be a table as text, got a spreadsheet or an archive; open it in the spreadsheet program",
+        ),
         ("people.gz", {}, "a file's name must end in one of .csv, "),
         ("people.csv", {"label": None}, "label must name the column of y in people.csv, got none"),
         ("people.csv", {"p": 3}, "p must be left out for people.csv, which has the columns, got 3"),
