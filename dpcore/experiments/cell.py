@@ -192,10 +192,9 @@ def _measured(
     plan: Plan, bounds: tuple[Bound, ...], beyond: float, curve: metrics.MetricCurve, k: int
 ) -> dict[str, Any]:
     """beyond: how far the best model with which upper bounds compare is above F*; it is added to them."""
-    upper = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "upper")]
-    mean = [b for b in upper if b.holds == "expectation"]
+    kind = (curve.metric, "upper", "expectation")
+    mean = [b for b in bounds if (b.quantity, b.form, b.holds) == kind]
     bound = min(mean, key=lambda b: b.value, default=None)
-    band = min((beyond + b.value for b in upper if b.holds == "probability"), default=None)
     lowers = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "lower")]
     lower = max(lowers, key=lambda b: b.value, default=None)
     return {
@@ -211,7 +210,6 @@ def _measured(
         "bound": beyond + bound.value if bound else None,
         "bound_form": bound.form if bound else None,
         "bound_source": bound.source if bound else None,
-        "one_run_bound": band,
         "lower_bound": lower.value if lower else None,
         "lower_source": lower.source if lower else None,
         "spent_epsilon": plan.spent.epsilon,

@@ -48,12 +48,6 @@ class ProofChain:
     quantity: str = "excess risk"
 
     @property
-    def factor(self) -> float:
-        """The bound in terms of the measurement; inf where that is 0 or below."""
-        first, last = self.steps[0].value, self.steps[-1].value
-        return last / first if first > 0.0 else math.inf
-
-    @property
     def largest(self) -> tuple[Step, float]:
         """The link that loses most, and its factor."""
         factors = [(b, b.value / a.value if a.value > 0.0 else math.inf) for a, b in pairwise(self.steps)]

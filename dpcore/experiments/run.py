@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("mechanism", "label", "accounting", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
     *("q10", "q50", "q90", "noiseless", "reference", "reference_gap", "nothing_learned"),
-    *("bound", "bound_form", "bound_source", "one_run_bound", "lower_bound", "lower_source"),
+    *("bound", "bound_form", "bound_source", "lower_bound", "lower_source"),
     *("proved_low", "proved_high", "proved_se"),
     *("epsilon", "delta", "spent_epsilon", "spent_delta"),
     *("n", "test_records", "p", "lam", "steps", "batch", "scale", "seconds", "status", "reason"),

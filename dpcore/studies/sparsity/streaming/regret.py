@@ -3,6 +3,7 @@
 import dataclasses as dc
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,18 +199,7 @@ def play(
 
 
 @shared(64)
-def proof(
-    adversary: str,
-    p: int,
-    steps: int,
-    *,
-    epsilon: float,
-    delta: float,
-    lam: float | LamRule = "auto",
-    repetitions: int = 50,
-    seed: int = 0,
-    accounting: str = "tight",
-) -> ProofChain:
+def proof(adversary: str, p: int, steps: int, *, seed: int = 0, repetitions: int = 50, **asked: Any) -> ProofChain:
     """Proof of the bound on the mean regret of one stream, as a chain from the exact mean; arguments and errors as in
     `play`.
 
@@ -217,14 +207,14 @@ def proof(
     >>> made.steps[0].value < made.steps[1].value <= made.steps[-1].value
     True
     """
-    plan = _plan(FTRL(accounting), p, steps, lam, Budget(epsilon, delta))
-    data = _costs(adversary, plan, seed)
-    played = play_costs(data, plan.steps * plan.scale, np.empty((0, plan.steps)))
-    arm = int(played.scores.argmin())
-    best = Minimum(np.eye(1, p, arm)[0], float(played.scores[arm]), 0.0, 1.0)
-    links = plan.mechanism.chain(plan, plan.mechanism.prepare(plan, data), data, best, (), never)
-    nothing = float(np.asarray(data.X).sum()) / p - best.risk
-    return ProofChain(chained(np.array([played.expected.sum() - best.risk]), links), nothing, repetitions, "regret")
+    made = play(adversary, p, steps, seed=seed, repetitions=repetitions, **asked)
+    data = _costs(adversary, made.plan, seed)
+    sums = np.asarray(data.X).sum(axis=0)
+    best = Minimum(np.eye(1, p, int(sums.argmin()))[0], float(sums.min()), 0.0, 1.0)
+    mechanism = made.plan.mechanism
+    links = mechanism.chain(made.plan, mechanism.prepare(made.plan, data), data, best, (), never)
+    nothing = float(sums.mean()) - best.risk
+    return ProofChain(chained(made.expected[-1:], links), nothing, repetitions, "regret")
 
 
 def _plan(mechanism: FTRL, p: int, T: int, lam: float | LamRule, budget: Budget) -> Plan:
