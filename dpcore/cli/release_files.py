@@ -23,6 +23,7 @@ from ..mechanisms.released import UNFINISHED
 from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
 from .options import named, written
 
+REFUSALS = (ValueError, OSError)  # raised before noise is drawn
 _LONGEST = -sys.float_info.max  # no number has more digits
 
 
@@ -113,12 +114,13 @@ def ledger_of(data: Path) -> ReleaseLedger:
 def counted(data: Path, entry: LedgerEntry) -> Iterator[ReleaseLedger]:
     """Context of a release, which the ledger beside the data counts from before it begins.
 
-    An error takes it out again: nothing was released.
+    A refusal takes it out again. What ends it otherwise may depend on the noise, and so it stays: a run that is
+    repeated until it succeeds would be another mechanism.
     """
     ledger = _changed(data, lambda known: (*known, entry))
     try:
         yield ledger
-    except BaseException:
+    except REFUSALS:
         _changed(data, lambda known: tuple(each for each in known if each != entry))
         raise
 

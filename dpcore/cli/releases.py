@@ -26,6 +26,7 @@ from ..solvers.multiclass.objective import ellipsoid_of
 from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
 from .options import JSON
 from .release_files import (
+    REFUSALS,
     ReleaseFile,
     counted,
     first_free,
@@ -205,7 +206,7 @@ def solve(
     try:
         with counted(path, LedgerEntry.of(plan)) as ledger:
             release = drawn(None)
-    except BaseException:
+    except REFUSALS:
         unprinted.remove()
         raise
     unprinted.write(_json(release, columns, **more))

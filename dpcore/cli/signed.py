@@ -16,7 +16,7 @@ from ..mechanisms.plan import Release
 from ..mechanisms.released import UNFINISHED, ReleasedModel
 from ..mechanisms.signed import SignedPlan
 from ..studies.decide.release_ledger import LedgerEntry, ReleaseLedger
-from .release_files import ReleaseFile, counted, first_free, ledger_of, ledger_path, longest_release
+from .release_files import REFUSALS, ReleaseFile, counted, first_free, ledger_of, ledger_path, longest_release
 
 KEY_VARIABLE = "PRICE_OF_PRIVACY_KEY"
 _ENDING = ".released.json"
@@ -61,7 +61,7 @@ def release_signed(plan_path: Path, data_path: Path, key_path: Path | None, agai
     try:
         with counted(data_path, entry) as ledger:
             release = signed.release(content, key)
-    except BaseException:
+    except REFUSALS:
         file.remove()
         raise
     model = ReleasedModel.of(release, signed)

@@ -205,12 +205,12 @@ def test_a_version_that_finds_another_plan_is_refused(capsys, given, tmp_path):
     assert code == 2 and "scale must be" in err and "as signed" in err
 
 
-def test_a_release_that_fails_is_not_counted_and_one_that_is_killed_is(capsys, given, tmp_path, monkeypatch):
+def test_a_release_that_is_refused_is_not_counted(capsys, given, tmp_path, monkeypatch):
     claims = []
 
     def refuse(*_: object, **__: object) -> None:
         claims.append((beside(tmp_path), beside(tmp_path, LEDGER)["releases"]))  # before any noise is drawn
-        raise RuntimeError("no certificate")
+        raise ValueError("no such records")
 
     with monkeypatch.context() as patch:
         patch.setattr(api, "release_once", refuse)
@@ -223,6 +223,19 @@ def test_a_release_that_fails_is_not_counted_and_one_that_is_killed_is(capsys, g
         patch.setattr(api, "release_once", refuse)
         assert call(capsys, *given, "--again")[0] == 2 and len(claims[1][1]) == 2
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_release_that_ends_by_chance_is_counted_and_is_not_tried_again(capsys, given, tmp_path, monkeypatch):
+    """Whether a minimiser is certified may depend on the noise."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise dpcore.Unconverged("no certificate")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "release_once", fail)
+        assert call(capsys, *given)[0] == 2
+    assert len(beside(tmp_path, LEDGER)["releases"]) == 1 and "treat it as made" in beside(tmp_path)["state"]
+    assert call(capsys, *given)[0] == 2 and len(beside(tmp_path, LEDGER)["releases"]) == 1
 
 
 def test_the_key_comes_from_the_environment_and_is_asked_for(capsys, given, monkeypatch):
