@@ -15,10 +15,9 @@ from dpcore.experiments import metrics
 from dpcore.experiments.cell import run_cell
 from dpcore.experiments.summary import auc
 from dpcore.mechanisms.base import Drawn
-from dpcore.studies.decide.loss_curve import smaller_class
-from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, SmallestEpsilonQuestion, usual_metric
+from dpcore.studies.decide.loss_curve import lost_curve, smaller_class
+from dpcore.studies.decide.smallest_epsilon import SmallestEpsilon, usual_metric, usual_setting
 from dpcore.studies.decide.usual_mechanism import usual_mechanism
-from tests.decisions import last
 
 
 def file_of(share: float, slope: float, rows: int = 3_000) -> Problem:
@@ -36,9 +35,13 @@ def _records(share: float, slope: float, rows: int) -> UploadedRecords:
     return UploadedRecords(sheet, Declared(("a", "b"), (0.0, 0.0), (1.0, 1.0), "yes"), "sample.csv")
 
 
+def answered(problem: Problem, splits: int, keep: float = 0.9) -> SmallestEpsilon:
+    return SmallestEpsilon(lost_curve(usual_setting(problem, splits)), keep)
+
+
 @pytest.fixture(scope="module")
 def found() -> SmallestEpsilon:
-    return last(SmallestEpsilonQuestion(file_of(0.5, 0.4), splits=10))
+    return answered(file_of(0.5, 0.4), 10)
 
 
 def test_the_answer_is_one_sentence_of_what_the_curve_and_the_mechanism_say(found):
@@ -59,20 +62,17 @@ def test_the_answer_is_one_sentence_of_what_the_curve_and_the_mechanism_say(foun
     assert "26%" in found.remarks[1], "10 splits that fail less often than 26% of the time may all hold"
 
 
-def test_keeping_more_needs_more_and_snapshots_only_grow(found):
-    more = last(dc.replace(found.question, keep=0.95))
-    assert more.found.value > found.found.value
-    shares = [found.question.share_done(each) for each in found.question.snapshots()]
-    assert shares == sorted(shares) and shares[-1] == 1.0
+def test_keeping_more_needs_more(found):
+    assert dc.replace(found, keep=0.95).found.value > found.found.value
     with pytest.raises(ValueError, match="keep"):
-        SmallestEpsilonQuestion(Problem(), keep=1.0)
+        dc.replace(found, keep=1.0)
 
 
 def test_there_is_no_useful_budget_where_nothing_is_learned_or_none_is_reachable():
-    nothing = last(SmallestEpsilonQuestion(file_of(0.4, 0.0, 300), splits=4))
+    nothing = answered(file_of(0.4, 0.0, 300), 4)
     assert nothing.found is None and not nothing.useful
     assert "No useful budget" in nothing.sentence() and "larger class" in nothing.why and "columns" in nothing.change
-    far = last(SmallestEpsilonQuestion(Problem("breast_cancer", n=200), keep=0.99, splits=4))
+    far = answered(Problem("breast_cancer", n=200), 4, 0.99)
     assert not far.useful and not far.found.reachable and "up to ε = 10" in far.why and "More records" in far.change
 
 
@@ -80,7 +80,7 @@ def test_a_rare_class_is_measured_by_auc_in_which_a_model_that_never_says_yes_le
     problem = file_of(0.04, 0.2)
     assert smaller_class(problem) == pytest.approx(0.04) and usual_metric(problem) == "auc"
     assert usual_metric(file_of(0.25, 0.4)) == "accuracy"
-    rare = last(SmallestEpsilonQuestion(problem, keep=0.8, splits=6))
+    rare = answered(problem, 6, 0.8)
     assert rare.floor == 0.5 and rare.gain > 20.0 and "AUC 0." in rare.sentence()
     assert rare.one_record == pytest.approx(100 / 36, rel=0.5), "a record of the smaller class"
     assert rare.mean_limits is None and "no interval" in rare.remarks[0].lower()
@@ -95,7 +95,7 @@ def test_aucs_are_shares_of_pairs_and_their_records_have_the_same_mean():
         expected = auc(values[y > 0], values[y < 0])
         assert row[y > 0].mean() == pytest.approx(expected) and row[y < 0].mean() == pytest.approx(expected)
     problem = file_of(0.1, 0.3, 600)
-    cell = SmallestEpsilonQuestion(problem, splits=2).setting.cell(0)
+    cell = usual_setting(problem, 2).cell(0)
     rows, test = [row for row in run_cell(cell) if row["metric"] == "auc"], problem.load().test
     assert rows[0]["reference"] == metrics.auc(problem.learner(), test) and rows[0]["nothing_learned"] == 0.5
     for row in rows:

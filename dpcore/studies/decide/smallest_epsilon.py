@@ -2,18 +2,19 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Iterator
 from functools import cached_property
 
-from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.validation import check_real, integer
+from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
 from .loss_curve import SPLITS, LostCurve, Metric, Setting, check_applicable, smaller_class, smallest_budget
+from .repeated_releases import RepeatedReleases, repeated_releases
 from .threshold_interval import MOST, Answer, unseen
 from .usual_mechanism import usual_mechanism
 
 RARE = 0.2  # share of the smaller class below which a threshold at 0 says too little
+_TOO_GOOD = 0.995  # accuracy without privacy at which a column may be a copy of the answer
 
 
 def usual_metric(problem: Problem) -> Metric:
@@ -26,59 +27,37 @@ def usual_metric(problem: Problem) -> Metric:
     return "auc" if smaller_class(problem) < RARE else "accuracy"
 
 
-@dc.dataclass(frozen=True)
-class SmallestEpsilonQuestion:
-    """Question for the smallest epsilon at which nine of ten releases keep a share of what learning gains.
+def usual_setting(problem: Problem, splits: int = SPLITS) -> Setting:
+    """Setting of the mechanism and the metric that follow from public facts; ValueError as `Setting`.
 
-    keep: share in (0, 1) of the points above `LostCurve.floor` that the model without privacy has; the rest may be
-    lost. splits: as in `Setting`. records: that one person has at most, >= 1. Mechanism and metric are those of
-    `usual_mechanism` and `usual_metric`. Raises ValueError as `Setting` does.
-
-    >>> *_, found = SmallestEpsilonQuestion(Problem("synthetic", n=2_000), keep=0.8, splits=8).snapshots()
-    >>> found.useful, 0.1 < found.found.low < found.found.value < 0.5
-    (True, True)
+    The metric follows from the share of the smaller class, which counts as public.
     """
-
-    problem: Problem
-    keep: float = 0.9
-    splits: int = SPLITS
-    records: int = 1
-
-    def __post_init__(self) -> None:
-        keep = check_real("keep", self.keep, "a share between 0 and 1", lambda v: 0.0 < v < 1.0)
-        object.__setattr__(self, "keep", keep)
-        object.__setattr__(self, "records", integer("records", self.records, at_least=1))
-        self.setting  # noqa: B018 - refuses what it must at once
-
-    @cached_property
-    def setting(self) -> Setting:
-        mechanism, _ = usual_mechanism(self.problem)
-        return Setting(self.problem, mechanism, self.splits, metric=usual_metric(self.problem))
-
-    @property
-    def source(self) -> str:
-        return self.problem.source
-
-    def snapshots(self, cancelled: Cancelled = never) -> "Iterator[SmallestEpsilon]":
-        """Answers of the first splits, from the second on; the last one is that of all.
-
-        Raises NotApplicable where the mechanism has no guarantee at any epsilon, or AUC has records of one class alone.
-        """
-        for curve in self.setting.snapshots(cancelled):
-            check_applicable(curve)
-            yield SmallestEpsilon(self, curve)
-
-    def share_done(self, found: "SmallestEpsilon") -> float:
-        """Share of the splits."""
-        return self.setting.share_done(found.curve)
+    mechanism, _ = usual_mechanism(problem)
+    return Setting(problem, mechanism, splits, metric=usual_metric(problem))
 
 
 @dc.dataclass(frozen=True, eq=False)
 class SmallestEpsilon:
-    """Answer to a `SmallestEpsilonQuestion` by the splits of a curve. Losses and gains are percentage points."""
+    """The smallest epsilon at which nine of ten releases keep a share of what learning gains, by the splits of a curve.
 
-    question: SmallestEpsilonQuestion
+    keep: share in (0, 1) of the points above `LostCurve.floor` that the model without privacy has; the rest may be
+    lost. records: that one person has at most, from 1 to 100. Losses and gains are percentage points. Raises
+    NotApplicable where the mechanism has no guarantee at any epsilon.
+
+    >>> from dpcore.studies.decide.loss_curve import lost_curve
+    >>> found = SmallestEpsilon(lost_curve(usual_setting(Problem("synthetic", n=2_000), splits=8)), keep=0.8)
+    >>> found.useful, 0.1 < found.found.low < found.found.value < 0.5
+    (True, True)
+    """
+
     curve: LostCurve
+    keep: float = 0.9
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        check_real("keep", self.keep, "a share between 0 and 1", lambda v: 0.0 < v < 1.0)
+        integer("records", self.records, at_least=1)
+        check_applicable(self.curve)
 
     @property
     def gain(self) -> float:
@@ -88,7 +67,7 @@ class SmallestEpsilon:
     @property
     def at_most(self) -> float:
         """Points that may be lost."""
-        return (1.0 - self.question.keep) * self.gain
+        return (1.0 - self.keep) * self.gain
 
     @cached_property
     def one_record(self) -> float:
@@ -143,7 +122,7 @@ class SmallestEpsilon:
         """95% interval of that mean for the population; None where none is given (`LostCurve.no_population`)."""
         if self.curve.no_population:
             return None
-        low, high = self.curve.band("population", self.question.records)
+        low, high = self.curve.band("population", self.records)
         return self.curve.between(self.epsilon, low), self.curve.between(self.epsilon, high)
 
     @property
@@ -160,11 +139,20 @@ class SmallestEpsilon:
     def _quantile(self, share: float) -> float:
         return self.curve.between(self.epsilon, self.curve.quantile(share))
 
+    @cached_property
+    def plan(self) -> Plan:
+        """Plan of one release at `epsilon`."""
+        cell = self.curve.setting.cell(0)
+        return cell.problem.plan(cell.mechanism, self.epsilon)
+
+    def spent(self, releases: int = 1) -> RepeatedReleases:
+        """What so many releases at `epsilon` cost one person, with all their records."""
+        return repeated_releases(self.plan, releases, self.records)
+
     @property
     def attacker(self) -> int:
-        """How many times in 100 an attacker at 50:50 is right at `epsilon`, at most."""
-        cell = self.curve.setting.cell(0)
-        return math.ceil(100.0 * cell.mechanism.attack_limit(cell.problem.plan(cell.mechanism, self.epsilon)) - 1e-9)
+        """How many times in 100 an attacker at 50:50 is right about one person after one release, at most."""
+        return math.ceil(100.0 * self.spent().limit - 1e-9)
 
     @property
     def unseen(self) -> float:
@@ -205,7 +193,7 @@ class SmallestEpsilon:
             return "Other columns, or more records, would change that."
         kept, less = 1.0 - self.most_lost / self.gain, ""
         if kept > 0.005:
-            asked = f"instead of {100.0 * self.question.keep:.0f}%"
+            asked = f"instead of {100.0 * self.keep:.0f}%"
             less = f"keeping {100.0 * kept:.0f}% of the gain {asked}, as nine of ten releases do there, "
         return f"More records, {less}or fewer columns would change that."
 
@@ -220,6 +208,11 @@ class SmallestEpsilon:
             f"What {self.curve.splits} splits cannot see: a failure that meets up to {100.0 * self.unseen:.0f}% of "
             "splits may meet none of them.",
         ]
+        if self.curve.setting.metric == "accuracy" and self.without > _TOO_GOOD:
+            said.append(
+                f"Without privacy {self._told(self.without)}: is a column a copy of the answer, and is it known when "
+                "you ask?"
+            )
         if self.one_record > 0.25 * self.at_most:
             said.append(f"Few test records: one record is {self.one_record:.1f} points.")
         return tuple(said)
