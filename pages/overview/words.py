@@ -108,10 +108,10 @@ def caption(experiment: Experiment, table: pd.DataFrame) -> str:
     return f"{text} {comparison_of(experiment.problem)}"
 
 
-def decide_link(source: Source, controls: Controls, mechanism: str) -> str:
+def decide_link(source: Source, controls: Controls) -> str:
     """The way to the page that answers the opposite question, with these records."""
-    asked = {"at_hand": source.label, "way": mechanism_class(mechanism).label, "n": f"{controls.n:,}"}
-    return f"[Decide](./decide?{urlencode(asked)}) finds the smallest ε for the accuracy loss that you accept."
+    asked = {"at_hand": source.label} | ({"n": f"{controls.n:,}"} if source.size is None else {})
+    return f"[Decide](./decide?{urlencode(asked)}) finds the smallest ε that keeps what learning gains."
 
 
 def release(problem: Problem, plan: Plan) -> float:
