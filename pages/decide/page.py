@@ -20,6 +20,7 @@ from pages.background.asking import ask, with_progress
 from pages.background.jobs import Question
 from pages.decide import background, comparing, views, words
 from pages.decide.state import State
+from pages.decide.upload.form import ask_file, clipping_warning, note_looks
 from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.chips import chips
@@ -29,7 +30,6 @@ from pages.ui.live_figure import current_theme
 from pages.ui.page import Page
 from pages.ui.pickers import DEFAULT_PLACE, OVERVIEW, pick_source_or_file, switch
 from pages.ui.sidebar import SAMPLE_SIZES, Controls, release, sidebar
-from pages.ui.upload_form import clipping_warning, note_looks, upload_source
 
 HEIGHT = 330
 MAX_COLUMNS = 32
@@ -128,7 +128,8 @@ with page.pickers:
     way = url_controls.select("way", "Mechanism", words.mechanisms(), OVERVIEW[DEFAULT_PLACE], width=290)
     at_most = url_controls.slider("give_up", "Acceptable accuracy loss (points)", POINTS, 2.0, "{:g}".format, width=285)
 if source is None:
-    source = upload_source()
+    upload = ask_file(lambda: None)
+    source = upload.source if upload else None
 first = source.sample_size if source else SAMPLE_SIZES[0]
 size = first if source and is_private(source.key) else None
 another = st.session_state.get(FILE_SIZE) != size

@@ -8,7 +8,7 @@ import dpcore
 from dpcore.core.privacy import Budget
 from dpcore.data import held as held_records
 from dpcore.data import is_private
-from dpcore.mechanisms.signed import SignedPlan, new_key
+from dpcore.mechanisms.signed import SignedPlan
 from dpcore.studies.decide.repeated_releases import repeated_releases
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import words
@@ -16,9 +16,10 @@ from pages.decide.briefing.content import Briefing, Guarantee, Interval, Signing
 from pages.decide.briefing.page import html_page
 from pages.decide.repeated_releases import planned
 from pages.decide.state import State
-from pages.ui import share_link, upload_form
+from pages.decide.upload.form import clipping_warning, looking_warning
+from pages.decide.upload.session import held_file
+from pages.ui import share_link
 from pages.ui.html import readable
-from pages.ui.upload_form import clipping_warning, looking_warning
 
 NAME = "price_of_privacy_briefing"
 
@@ -46,25 +47,14 @@ def show(state: State) -> None:
 
 
 def _ask_for_key() -> None:
-    """Offer a key for the file's digest; it is shown in this run alone and kept nowhere."""
-    drawn = upload_form.digest()
+    """Offer the key of the file's digest."""
     st.markdown(
         "The page to sign names your file by a digest of its bytes under a random key. `python -m dpcore solve --plan` "
         "asks for that key and releases from exactly this file: keep it as it is."
     )
-    label = "Draw a new key" if drawn else "Draw a key"
-    if not st.button(label, help="A new key belongs to briefings made from now on."):
-        if drawn:
-            st.caption("The key was shown once; the server has not kept it. Briefings below have its digest.")
-        return
-    key = new_key()
-    if upload_form.digest_under(key):
-        st.code(key, language=None, wrap_lines=True)
-        st.download_button("Key (text)", key, f"{NAME}.key", "text/plain", on_click="ignore", key="take_key")
-        st.caption(
-            "Keep it, apart from the briefing: it is shown once, is in no briefing, and the server forgets it with "
-            "your next step here. Whoever has both can test whether a file is yours."
-        )
+    if held := held_file():
+        st.download_button("Key (text)", held.key, f"{NAME}.key", "text/plain", on_click="ignore", key="take_key")
+        st.caption("Keep it, apart from the briefing. Whoever has both can test whether a file is yours.")
 
 
 def unfinished(state: State) -> str:
@@ -136,8 +126,10 @@ def _signed(state: State, releases: int, records: int) -> SignedPlan:
     """Plan of the release; ValueError where none can be signed."""
     if not is_private(state.source.key):
         raise ValueError("the records are a data set of this dashboard, without a file to release from")
-    if not (digest := upload_form.digest()):
-        raise ValueError("no key was drawn for the digest of the file")
+    held_now = held_file()
+    if held_now is None:
+        raise ValueError("the file has been removed")
+    digest = held_now.digest
     mechanism = state.setting.cell(0).mechanism
     held, planned = held_records(state.source.key), {"releases": releases, "records_per_person": records}
     return SignedPlan.of(state.setting.problem, mechanism, state.epsilon, held, digest, **planned)
