@@ -31,6 +31,7 @@ from dpcore.data import uploads
 from pages.ui.theme import look
 from pages.decide.upload.form import ask_file
 
+st.set_page_config(layout="wide")
 st.html(look("dark" if st.context.theme.type == "dark" else "light"))
 upload = None if st.toggle("another page") else ask_file(lambda: st.session_state.update(came=True))
 if upload is not None:

@@ -180,13 +180,13 @@ def _draw(held: Held, rows: list[_Row]) -> None:
         disabled=["column", _FROM, _REMARKS],
         # Texts, since a browser takes what is typed into a field of numbers for another number: 0,5 for 5, 1e3 for 13.
         column_config={
-            _USE: st.column_config.CheckboxColumn(width=50),
-            _KIND: st.column_config.SelectboxColumn(options=_KINDS, required=True, width=90),
-            _LOW: text(width=75),
-            _HIGH: text(width=75),
-            _LEVELS: text(width="medium"),
-            _FROM: text(width=90),
-            _REMARKS: text(width="large"),
+            _USE: st.column_config.CheckboxColumn(width=70),
+            _KIND: st.column_config.SelectboxColumn(options=_KINDS, required=True, width=100),
+            _LOW: text(width=100),
+            _HIGH: text(width=95),
+            _LEVELS: text(width=220),
+            _FROM: text(width=180),
+            _REMARKS: text(width=380),
         },
         height=min(_ROW * (len(rows) + 1) + 3, _MOST_HEIGHT),
         placeholder="",
@@ -249,7 +249,7 @@ def _tools(held: Held, table: RawTable, rows: list[_Row]) -> None:
                     "A line for each column: its name, smallest and largest value, or all levels",
                     placeholder="age, 0, 120\nsex: f; m",
                     key=f"{CONTROLS}pasted",
-                    height=220,
+                    height=130,
                     width=420,
                 )
                 st.form_submit_button("Import", on_click=_import, args=(held, rows))

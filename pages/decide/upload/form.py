@@ -16,7 +16,7 @@ from pages.ui.html import listed, literal, readable
 
 from .columns import ask_columns
 from .question import ask_question
-from .reading import ask_format, ask_unit, show_rows
+from .reading import ask_format, ask_unit
 from .session import REFUSED, Held, bounds_of, drop_zone, forget, held_file
 from .upload import Upload
 
@@ -95,7 +95,6 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
     told += ["with a column dictionary"] if held.dictionary else []
     told += [f"with a ledger of {len(held.ledger.releases):,} releases"] if held.ledger else []
     line.markdown(" · ".join(told), width="content")
-    show_rows(table)
     unit = ask_unit(held)
     question = ask_question(held, table)
     table = table.with_label(question.label)
@@ -116,23 +115,22 @@ def _declared(held: Held, line: DeltaGenerator) -> tuple[UploadedRecords, str, i
 
 def _tell(held: Held, records: UploadedRecords, unit: str, most: int) -> None:
     """Say what was done to the records."""
-    st.markdown(done(records.report, records.source))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(done(records.report, records.source), width="content")
+        st.download_button(
+            "Download the column dictionary",
+            data.write_dictionary(records.label, records.declared, unit, most),
+            "columns.json",
+            "application/json",
+            help="Dropped together with next month's file, it declares and confirms everything at once.",
+            on_click="ignore",
+        )
     if (table := _changes(records))["Column"]:
         long = len(table["Column"]) > _ROWS_SHOWN
         with st.container(height=300 if long else "content", border=False):
             st.table(table, hide_index=True)
-    if looked := looking_warning(records.source, literal):
-        st.warning(looked)
+    st.warning(" ".join(filter(None, [looking_warning(records.source, literal), NOT_PRIVATE])))
     held.show(records.declared)
-    st.download_button(
-        "Download the column dictionary",
-        data.write_dictionary(records.label, records.declared, unit, most),
-        "columns.json",
-        "application/json",
-        help="Dropped together with next month's file, it declares and confirms everything at once.",
-        on_click="ignore",
-    )
-    st.warning(NOT_PRIVATE)
 
 
 def done(report: Report, source: Source) -> str:

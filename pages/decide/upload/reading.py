@@ -4,15 +4,17 @@ import math
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import data
 from dpcore.data import Format, RawTable
 from dpcore.data.cells import word_of
+from dpcore.data.tables import Column
 from pages.ui.html import literal, readable
 
 from .session import Held, asked
 
-_ROWS = 5
+_ROWS, _ROW = 5, 28  # that are shown, and their height
 _COLUMNS = 50  # that are shown of the rows
 _HIDDEN = "•••"
 _MOST_RECORDS = (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)
@@ -32,32 +34,28 @@ _ENCODINGS = {
 
 
 def ask_format(held: Held) -> RawTable:
-    """The table of a file: read as guessed, unless its holder says otherwise."""
-    form = _format(held) if data.kind_of(held.name) == "csv" else None
+    """The table of a file, read as guessed unless its holder says otherwise; its first rows are shown, or hidden."""
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    form = _format(held, row) if data.kind_of(held.name) == "csv" else None
     with st.spinner("Reading the file"):
-        return held.keep("table", form, lambda: data.read_table(held.content, held.name, form=form))
-
-
-def show_rows(table: RawTable) -> None:
-    """The first rows as they were read, unless their holder hides them."""
-    hidden = asked(st.toggle, "hide", "Hide the values", False)
+        table = held.keep("table", form, lambda: data.read_table(held.content, held.name, form=form))
+    with row:
+        hidden = asked(st.toggle, "hide", "Hide the values", False, width="content")
     shown = [*table.columns.items()][:_COLUMNS]
-    rows = min(_ROWS, table.rows)
-    cells = {
-        name: [
-            _HIDDEN if hidden else _cell(column.numbers[row], column.places[row], column.words) for row in range(rows)
-        ]
-        for name, column in shown
-    }
-    st.dataframe(pd.DataFrame(cells, dtype=str), hide_index=True, row_height=28, height=28 * (rows + 1) + 12)
+    rows = range(min(_ROWS, table.rows))
+    cells = {name: [_HIDDEN if hidden else _cell(column, row) for row in rows] for name, column in shown}
+    height = _ROW * (len(rows) + 1) + 14  # with room for a scroll bar
+    st.dataframe(pd.DataFrame(cells, dtype=str), hide_index=True, row_height=_ROW, height=height)
     if len(shown) < len(table.columns):
         st.caption(f"The first {len(shown)} of {len(table.columns):,} columns.")
+    return table
 
 
-def _cell(number: float, place: int, words: tuple[str, ...]) -> str:
+def _cell(column: Column, row: int) -> str:
+    number, place = float(column.numbers[row]), column.places[row]
     if not math.isnan(number):
-        return word_of(float(number))
-    return words[place] if place >= 0 else ""
+        return word_of(number)
+    return column.words[place] if place >= 0 else ""
 
 
 def ask_unit(held: Held) -> tuple[str, int] | None:
@@ -81,26 +79,27 @@ def ask_unit(held: Held) -> tuple[str, int] | None:
             known = data.check_unit(unit)
         except ValueError as error:
             known, wrong = "", str(error)
-        st.markdown(f"; each {literal(known) or 'unit'} has at most", width="content")
+        st.markdown(f"and each {literal(known) or 'unit'} has at most", width="content")
         records = asked(
             st.selectbox,
             f"records {held.loaded}",
             "Rows at most",
             choices,
             choices.index(wanted),
+            format_func=lambda most: "1 row" if most == 1 else f"{most:,} rows",
             label_visibility="collapsed",
-            width=90,
+            width=120,
         )
-        st.markdown("row." if records == 1 else "rows.", width="content")
     if not known:
         st.error(literal(readable(f"What one row is was not understood: {wrong}.")))
         return None
     return known, records
 
 
-def _format(held: Held) -> Format:
+def _format(held: Held, row: DeltaGenerator) -> Format:
+    """Format of a CSV file. row: place for what it is."""
     guess = held.keep("guess", None, lambda: data.sniff(held.content, held.name))
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row:
         told = st.empty()
         change = st.popover("Read it differently", type="tertiary")
     with change:
