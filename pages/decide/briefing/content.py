@@ -31,7 +31,7 @@ UNCOUNTED = (
     "records cost privacy that this ε does not include."
 )
 # What fits on the page, in letters.
-_NAME, _COLUMNS, _LINK = 60, 520, 300
+_NAME, _COLUMNS, _LINK = 40, 520, 300
 _LOOKED = 3  # columns that are named
 _DIGITS = 16  # of a digest
 
@@ -133,18 +133,22 @@ class Briefing:
     @property
     def strength(self) -> str:
         """Whether this epsilon is strong, in one word."""
-        strong = "Strong" if self.odds <= STRONG else "Moderate" if self.odds <= MODERATE else "Weak"
+        found = 101 if self._too_large else self.odds
+        strong = "Strong" if found <= STRONG else "Moderate" if found <= MODERATE else "Weak"
         return f"{strong} protection"
 
     @property
     def why(self) -> str:
         """The reason for `strength`, and its rule."""
-        who = f"a {self._unit}’s {'row and not a substitute was' if self.answer.records == 1 else 'rows and not '}"
-        who += "" if self.answer.records == 1 else "substitutes were"
+        what = "row and not a substitute was" if self.answer.records == 1 else "rows and not substitutes were"
+        if self.total is None:
+            return "No guarantee is left after all releases counted here."
+        if self._too_large:
+            return "Even publishing one row, drawn at random, would keep to what all releases counted here promise."
         return (
-            f"Over all releases counted here, an attacker who suspects, 50:50, that {who} used is right at most "
-            f"{self.odds} times in 100; a coin is right 50 times. Up to {STRONG} times is called strong here, up to "
-            f"{MODERATE} moderate, and more weak."
+            f"Over all releases counted here, an attacker who suspects, 50:50, that one {self._unit}’s {what} used is "
+            f"right at most {self.odds} times in 100; a coin is right 50 times. Up to {STRONG} times is called strong "
+            f"here, up to {MODERATE} moderate, and more weak."
         )
 
     @property
@@ -157,7 +161,13 @@ class Briefing:
         """What all releases cost together."""
         if self.total is None:
             return "In total no guarantee is left."
-        return f"In total: {_told(self.total)} for one {self._unit}."
+        large = f" This δ is too large: it should be well below one in {self.released.spec.n:,}." * self._too_large
+        return f"In total: {_told(self.total)} for one {self._unit}.{large}"
+
+    @property
+    def _too_large(self) -> bool:
+        """Whether publishing a row drawn at random would keep to the total."""
+        return self.total is None or self.total.delta * self.released.spec.n >= 1.0
 
     @property
     def _unit(self) -> str:
@@ -167,26 +177,31 @@ class Briefing:
     def question(self) -> str:
         """What the model answers."""
         if self.plan is None:
-            return f"How many of 100 {self.source.things} are {self.source.outcome}?"
-        label, positive = _cut(self.plan.label), self.plan.declared.positive
-        threshold = threshold_in(positive)
-        return f"Predict {label} {f'≥ {threshold:,.12g}' if threshold is not None else f'= {_cut(positive)}'}"
+            return self.source.label
+        return f"Predict {_cut(self.plan.label)} {'= ' * (self._positive[0] != '≥')}{self._positive}"
+
+    @property
+    def _positive(self) -> str:
+        assert self.plan is not None
+        threshold = threshold_in(positive := self.plan.declared.positive)
+        return _cut(positive) if threshold is None else f"≥ {threshold:,.12g}"
 
     @property
     def _columns(self) -> str:
         """Columns with bounds and levels, or their number where they do not fit."""
         if self.plan is None:
-            return f"{self.released.spec.p}. {self.source.scaling[:1].upper()}{self.source.scaling[1:]}."
+            return f"{self.released.spec.p}. {_capital(self.source.scaling)}."
         said = self.plan.declared
-        bounds = zip(said.columns, said.low, said.high, strict=True)
-        each = [f"{column} {low:,.12g} to {high:,.12g}".replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}") for column, low, high in bounds]
+        bounds = [f"{low:,.12g} to {high:,.12g}" for low, high in zip(said.low, said.high, strict=True)]
+        each = [f"{column} {ends.replace('-', '−')}" for column, ends in zip(said.columns, bounds, strict=True)]
+        each = [text.replace(" ", "\N{NO-BREAK SPACE}") for text in each]
         each += [f"{category.column}: {', '.join(category.levels)}" for category in said.categories]
         if len(whole := "; ".join(each)) <= _COLUMNS:
             return whole
         levels = sum(len(category.levels) for category in said.categories)
         dictionary = write_dictionary(self.plan.label, said).encode()
         return (
-            f"{len(said.features):,}: {len(said.columns):,} of numbers and {len(said.categories):,} categories with "
+            f"{len(said.features):,}: {len(said.columns):,} of numbers, {len(said.categories):,} of categories with "
             f"{levels:,} levels, as in the column dictionary with the SHA-256 "
             f"{_digest(hashlib.sha256(dictionary).hexdigest())} …"
         )
@@ -197,11 +212,9 @@ class Briefing:
         if self.plan is None:
             return f"{self.source.drawn(n)}."
         report, size = held(self.source.key).report, self.source.size or 0
-        whole = report.read - report.dropped
-        tested = f"{whole - size:,} were held out to measure the loss"
+        left = f"{report.read:,} read, {f'{report.dropped:,}' if report.dropped else 'none'} left out"
         return (
-            f"{report.read:,} read, {report.dropped or 'none'} left out, {n:,} learned from; {tested}"
-            f"{' and are learned from as well' if n == whole else ''}."
+            f"{left}, {n:,} learned from. To measure the loss, {report.read - report.dropped - size:,} were held out."
         )
 
     @property
@@ -209,10 +222,9 @@ class Briefing:
         delta, n = self.released.spent.delta, self.released.spec.n
         if not delta:
             return "No δ: this guarantee is pure."
-        large = f" Too large: δ should be well below one in {n:,}." if delta * n >= 1.0 else ""
         return (
             f"δ = {_one_in(delta)}. Publishing each row with probability δ would keep to it: on average "
-            f"{rounded(n * delta, 2)} of {n:,} rows.{large}"
+            f"{rounded(n * delta, 2)} of {n:,} rows."
         )
 
     @property
@@ -249,17 +261,17 @@ class Briefing:
         spec, mechanism = self.released.spec, self.released.mechanism
         most = f"at most {self.answer.records:,} row{'s' * (self.answer.records > 1)}"
         release = {
-            "Question": self.question,
             "Columns": self._columns,
             "Rows": self._rows,
-            "Mechanism": f"{mechanism.label[:1].upper()}{mechanism.label[1:]}; Price of Privacy, version {__version__}.",
+            "Mechanism": f"{_capital(mechanism.label)}; Price of Privacy, version {__version__}.",
         }
-        if self.plan:
-            label, positive = _cut(self.plan.label), self.question.removeprefix("Predict ")
-            label = f"Label: the column {label}. {positive} counts as yes, everything else as no."
+        if self.plan is None:
+            release = {"Question": f"How many of 100 {self.source.things} are {self.source.outcome}?", **release}
+        else:
             digest = f"{ALGORITHM} {_digest(self.plan.digest)} …"
-            release |= {
-                "Question": label,
+            release = {
+                "Label": f"{_cut(self.plan.label)}; {self._positive} counts as yes, everything else as no.",
+                **release,
                 "File": f"{self.plan.file}, {digest}",
                 "Plan": f"{self.plan.fingerprint}, as in the JSON file.",
             }
@@ -303,7 +315,7 @@ class Briefing:
             "basic": {
                 "name": self.question,
                 "data_curators": [{"data_curator_name": "", "data_curator_type": ""}],
-                "description": f"A linear model. {self.question}. {lines['Question']}",
+                "description": f"A linear model. {self.question}.",
                 "intended_use": "",
                 "data_product_type": "Machine learning model",
                 "data_product_region": "",
@@ -356,6 +368,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
 
 
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def _digest(whole: str) -> str:
     return "-".join(whole[k : k + 4] for k in range(0, _DIGITS, 4))
 
@@ -367,7 +383,7 @@ def _told(cost: Budget) -> str:
     ('ε = 1.24 and δ = 1 in 1,000,000', 'ε = 0.1')
     """
     epsilon = Context(prec=3, rounding=ROUND_UP).create_decimal(repr(cost.epsilon))
-    return f"ε = {float(epsilon):g}" + (f" and δ = {_one_in(cost.delta)}" if cost.delta else "")
+    return f"ε = {float(epsilon):,g}" + (f" and δ = {_one_in(cost.delta)}" if cost.delta else "")
 
 
 def _one_in(delta: float) -> str:

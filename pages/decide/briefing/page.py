@@ -7,6 +7,8 @@ from dpcore.core.facts import text_beside
 from pages.decide.briefing.content import Briefing
 from pages.ui.html import unbroken
 
+_LONG = 50  # letters of a question that is set smaller
+
 
 def html_page(briefing: Briefing) -> str:
     """The whole file as text; write it as UTF-8."""
@@ -21,6 +23,7 @@ def html_page(briefing: Briefing) -> str:
     return Template(text_beside(__file__, "page.html")).substitute(
         style=text_beside(__file__, "page.css"),
         title=_safe(briefing.title),
+        long=' class="long"' if len(briefing.question) > _LONG else "",
         question=_safe(briefing.question),
         nothing_to_sign=_safe(briefing.nothing_to_sign),
         answer=_safe(briefing.answer.sentence()),
